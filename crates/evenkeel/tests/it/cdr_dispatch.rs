@@ -6,11 +6,22 @@ use crate::cli::{evenkeel, refused};
 use crate::guard::server::Server;
 use serde_json::Value;
 use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
 
 /// A server with a database of call records.
 pub struct Desk {
     pub server: Server,
     pub home: PathBuf,
+}
+
+/// A client of the server.
+pub struct Background(Child);
+
+impl Drop for Background {
+    fn drop(&mut self) {
+        self.0.kill().expect("it runs");
+        self.0.wait().expect("it ends");
+    }
 }
 
 impl Desk {
@@ -28,6 +39,16 @@ impl Desk {
     /// Runs SQL in the database.
     pub fn sql(&self, sql: &str) -> String {
         self.server.sql(&format!("USE cdr; {sql}"))
+    }
+
+    /// A client that runs SQL in the database until it is dropped.
+    pub fn sql_in_background(&self, sql: &str) -> Background {
+        let mut client = Command::new("mariadb");
+        client
+            .args(["--no-defaults", "-u", "app", "-S"])
+            .arg(self.server.socket())
+            .args(["-D", "cdr", "-e", sql]);
+        Background(client.stdin(Stdio::null()).stdout(Stdio::null()).spawn().expect("the client starts"))
     }
 
     /// An empty source, and no day tables.
@@ -90,7 +111,7 @@ impl Desk {
         }
     }
 
-    fn count(&self, table: &str) -> u64 {
+    pub fn count(&self, table: &str) -> u64 {
         self.sql(&format!("SELECT COUNT(*) FROM `{table}`")).parse().expect("a count")
     }
 }

@@ -74,6 +74,7 @@ pub fn open(control: &mut Control) -> Result<(), DispatchError> {
   id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
   take BIGINT UNSIGNED NOT NULL DEFAULT 0,
   source VARCHAR(64) NOT NULL,
+  by_column VARCHAR(64) NOT NULL DEFAULT '',
   day DATE NULL,
   table_name VARCHAR(64) NOT NULL,
   way VARCHAR(9) NOT NULL,

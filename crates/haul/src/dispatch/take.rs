@@ -60,8 +60,8 @@ pub(super) fn go_on(work: &mut Work<'_>) -> Result<(), DispatchError> {
         return finish(work);
     }
     // Either nothing was taken yet, or all of it was dispatched and dropped.
-    if let Some((id, _)) = open_take(work)? {
-        work.close(id, "")?;
+    if let Some(take) = open_take(work)? {
+        work.close(take.id, "")?;
     }
     Ok(())
 }
@@ -150,10 +150,11 @@ fn take(work: &mut Work<'_>) -> Result<(), DispatchError> {
         Some(_) => 0,
     };
     work.control.exec(&format!(
-        "INSERT INTO {} (source, table_name, way, state, created, records, begun_at) \
-         VALUES ({}, {}, 'take', 'begun', 0, {undated}, NOW())",
+        "INSERT INTO {} (source, by_column, table_name, way, state, created, records, begun_at) \
+         VALUES ({}, {}, {}, 'take', 'begun', 0, {undated}, NOW())",
         journal::JOURNAL,
         literal(table.as_bytes()),
+        literal(work.by.column.as_bytes()),
         literal(names.taken.as_bytes())
     ))?;
     let source = quoted(&table);
@@ -161,23 +162,39 @@ fn take(work: &mut Work<'_>) -> Result<(), DispatchError> {
     Ok(())
 }
 
-/// The journal's row of what was taken: its number, and how many records without a date went to the new source.
-fn open_take(work: &mut Work<'_>) -> Result<Option<(u64, u64)>, DispatchError> {
+/// The journal's row of what was taken.
+struct Take {
+    id: u64,
+    /// How many records without a date went to the new source.
+    stayed: u64,
+    /// The column that has the day.
+    by: String,
+}
+
+fn open_take(work: &mut Work<'_>) -> Result<Option<Take>, DispatchError> {
     let rows = work.control.query(&format!(
-        "SELECT id, records FROM {} WHERE source = {} AND way = 'take' AND state = 'begun' ORDER BY id DESC LIMIT 1",
+        "SELECT id, records, by_column FROM {} WHERE source = {} AND way = 'take' AND state = 'begun' ORDER BY id DESC LIMIT 1",
         journal::JOURNAL,
         literal(work.job.table.as_bytes())
     ))?;
     let number = |row: &[Option<String>], place: usize| journal::number(row[place].clone());
-    Ok(rows.rows.first().map(|row| (number(row, 0), number(row, 1))))
+    let take = |row: &Vec<Option<String>>| Take {
+        id: number(row, 0),
+        stayed: number(row, 1),
+        by: row[2].clone().unwrap_or_default(),
+    };
+    Ok(rows.rows.first().map(take))
 }
 
 /// Dispatches what was taken, and drops it once all of it is where it belongs.
 fn finish(work: &mut Work<'_>) -> Result<(), DispatchError> {
     let Names { taken, both, .. } = Names::of(&work.job.table);
     let disagree = |what| DispatchError::Disagree { table: taken.clone(), what };
-    let (take, stayed) =
-        open_take(work)?.ok_or_else(|| disagree("the journal does not know of it".to_owned()))?;
+    let found = open_take(work)?.ok_or_else(|| disagree("the journal does not know of it".to_owned()))?;
+    let Take { id: take, stayed, by } = found;
+    if by != work.by.column {
+        return Err(disagree(format!("its dispatch was begun by column {by}, not {}", work.by.column)));
+    }
     let (days, undated) = work.days(&taken)?;
     let mut days: Vec<Option<Day>> = days.into_iter().map(|(day, _)| Some(day)).collect();
     if undated > 0 && stayed == 0 && work.job.null_day.is_some() {

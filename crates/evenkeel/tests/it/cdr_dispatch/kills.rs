@@ -96,6 +96,47 @@ fn a_dispatch_that_is_killed_at_any_moment_neither_loses_nor_doubles_without_tra
 }
 
 #[test]
+fn a_dispatch_that_is_interrupted_ends_soon_and_goes_on_when_it_is_run_again() {
+    let desk = Desk::up();
+    for engine in ["InnoDB", "MyISAM"] {
+        desk.fresh(engine, "");
+        desk.load(1, RECORDS, DAY);
+        // Somebody reads from the source for long, so that nothing is moved before the signal comes.
+        let holder = desk.sql_in_background("LOCK TABLES calls READ; DO SLEEP(30)");
+        eventually("a lock", || {
+            desk.sql("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE INFO LIKE 'DO SLEEP%'") == "1"
+        });
+        let url = desk.url();
+        let child = command(&desk.home, &desk.words(&url, "insert"))
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn();
+        let child = child.expect("it starts");
+        let waits =
+            "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE USER = 'app' AND STATE LIKE '%lock%'";
+        eventually("a dispatch that waits", || desk.sql(waits) == "1");
+        assert!(
+            Command::new("kill")
+                .args(["-INT", &child.id().to_string()])
+                .status()
+                .expect("kill is there")
+                .success()
+        );
+        let output = child.wait_with_output().expect("an end");
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(130), "{engine}: {told}");
+        drop(holder);
+        await_no_client(&desk);
+        desk.dispatch("insert", &[]);
+        desk.audit(engine);
+        assert_eq!(
+            desk.count("calls_20260731") + desk.count("calls_20260801") + desk.count("calls"),
+            RECORDS
+        );
+    }
+}
+
+#[test]
 fn a_server_that_is_killed_at_any_moment_neither_loses_nor_doubles() {
     let mut desk = Desk::up();
     let mut resumed = 0;
