@@ -2,6 +2,7 @@
 
 mod benches;
 mod cdr;
+mod cdr_dispatch;
 mod cdr_load;
 mod cli;
 mod contrib;

@@ -2,8 +2,11 @@
 
 mod advise;
 mod convert;
+mod dispatch;
 mod generate;
 mod load;
+mod moved;
+mod retire;
 mod server;
 mod tables;
 mod told;
@@ -26,6 +29,10 @@ enum What {
     Generate(generate::Args),
     /// Records of fixed width become delimited lines, or go back; what does not fit goes to a reject file
     Convert(convert::Args),
+    /// Loaded records move to a table for each day; a rerun after a kill neither loses nor doubles one
+    Dispatch(dispatch::Args),
+    /// Day tables that are too old are dropped
+    Retire(retire::Args),
     /// Records become rows of a database, each once: straight from the files, with a manifest of what is in
     Load(Box<load::Args>),
     /// Which way of loading is the fastest here, what months of records take, and what a crash costs: measured on a sample
@@ -37,6 +44,8 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     match &args.what {
         What::Generate(args) => generate::run(session, args),
         What::Convert(args) => convert::run(session, args),
+        What::Dispatch(args) => dispatch::run(session, args),
+        What::Retire(args) => retire::run(session, args),
         What::Load(args) => load::run(session, args),
         What::Advise(args) => advise::run(session, args),
     }
