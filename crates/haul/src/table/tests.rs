@@ -1,3 +1,5 @@
+//! Columns of a layout, and tables held against them.
+
 use super::*;
 use crate::layout;
 
