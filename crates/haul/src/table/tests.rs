@@ -1,4 +1,4 @@
-//! Columns of a layout, and tables held against them.
+//! Tables of a layout, and tables that are there already.
 
 use super::*;
 use crate::layout;
