@@ -133,6 +133,7 @@ fn known_hint(error: &anyhow::Error) -> Option<String> {
         let plain = [
             cause.downcast_ref::<TargetError>().and_then(TargetError::hint),
             cause.downcast_ref::<DataError>().and_then(DataError::hint),
+            cause.downcast_ref::<HaulError>().and_then(HaulError::hint),
             cause.downcast_ref::<CopyError>().and_then(CopyError::hint),
             cause.downcast_ref::<LoadError>().and_then(LoadError::hint),
             cause.downcast_ref::<StoreError>().and_then(StoreError::hint),

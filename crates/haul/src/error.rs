@@ -1,5 +1,6 @@
 //! What goes wrong while data is carried.
 
+use crate::audit::AuditError;
 use crate::layout::LayoutFileError;
 use crate::table::TableError;
 use evenkeel_site::server::TargetError;
@@ -25,6 +26,9 @@ pub enum HaulError {
     /// A table that cannot hold the records.
     #[error(transparent)]
     Table(#[from] TableError),
+    /// Files that cannot be held against tables.
+    #[error(transparent)]
+    Audit(#[from] AuditError),
     /// What the server said.
     #[error(transparent)]
     Server(#[from] TargetError),
@@ -76,6 +80,16 @@ impl HaulError {
     /// For `map_err`: what was tried, and with which file.
     pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::Io { action, path: path.to_owned(), source }
+    }
+
+    /// What to do about it, where that is known.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Table(error) => Some(error.hint()),
+            Self::Audit(error) => Some(error.hint()),
+            Self::Server(error) => error.hint(),
+            _ => None,
+        }
     }
 
     /// Whether somebody asked to stop.

@@ -1,5 +1,6 @@
 //! `evenkeel cdr`: call records.
 
+mod audit;
 mod convert;
 mod generate;
 mod told;
@@ -22,6 +23,8 @@ enum What {
     Generate(generate::Args),
     /// Records of fixed width become delimited lines, or go back; what does not fit goes to a reject file
     Convert(convert::Args),
+    /// Files held against tables: each record is stored once or refused once, or it is named
+    Audit(audit::Args),
 }
 
 /// Does what was asked.
@@ -29,5 +32,6 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     match &args.what {
         What::Generate(args) => generate::run(session, args),
         What::Convert(args) => convert::run(session, args),
+        What::Audit(args) => audit::run(session, args),
     }
 }
