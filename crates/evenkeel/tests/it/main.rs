@@ -1,6 +1,8 @@
 //! Tests of the whole: the rules of the house, and the binary as a user runs it.
 
 mod cdr;
+mod cdr_audit;
+mod cdr_scene;
 mod cli;
 mod contrib;
 mod elsewhere;

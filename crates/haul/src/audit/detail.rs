@@ -3,9 +3,9 @@
 use super::canon::{Canon, Scratch, values_of};
 use super::finding::{Changed, Finding, Found, Kind};
 use super::records::changed;
+use super::refused;
 use super::run::Step;
 use super::sweep::{Far, Sides, beside};
-use super::refused;
 use crate::HaulError;
 use crate::blocks::{Blocks, records};
 use crate::input::{self, Identity, Input};
@@ -151,7 +151,8 @@ fn finding(sides: &Sides<'_>, found: &Found, known: &Known) -> Finding {
 
 fn changes(canon: &Canon, columns: &[String], record: &Values, row: &Values) -> Vec<Changed> {
     let both = columns.iter().zip(record.iter().zip(row)).enumerate();
-    let other = both.filter(|(index, (_, (file, table)))| !canon.same(*index, file.as_deref(), table.as_deref()));
+    let other =
+        both.filter(|(index, (_, (file, table)))| !canon.same(*index, file.as_deref(), table.as_deref()));
     other
         .map(|(_, (field, (file, table)))| Changed {
             field: field.clone(),

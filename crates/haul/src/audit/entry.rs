@@ -26,15 +26,8 @@ pub(super) enum Of {
 }
 
 impl Of {
-    const ALL: [Self; 7] = [
-        Self::Line,
-        Self::Repeat,
-        Self::Unfit,
-        Self::Row,
-        Self::Listed,
-        Self::ListedRepeat,
-        Self::Garbled,
-    ];
+    const ALL: [Self; 7] =
+        [Self::Line, Self::Repeat, Self::Unfit, Self::Row, Self::Listed, Self::ListedRepeat, Self::Garbled];
 }
 
 /// One of them.

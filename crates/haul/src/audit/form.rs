@@ -42,9 +42,11 @@ impl Form {
     /// Of a column.
     pub fn of(column: &FoundColumn) -> Self {
         match (column.data_type.as_str(), column.charset.is_some()) {
-            ("tinyint" | "smallint" | "mediumint" | "int" | "bigint" | "decimal" | "double" | "year" | "bit", _) => {
-                Self::Number
-            }
+            (
+                "tinyint" | "smallint" | "mediumint" | "int" | "bigint" | "decimal" | "double" | "year"
+                | "bit",
+                _,
+            ) => Self::Number,
             ("float", _) => Self::Single,
             ("date" | "datetime" | "timestamp", _) => Self::Instant,
             ("time", _) => Self::Clock,
@@ -231,7 +233,10 @@ mod tests {
         ] {
             assert!(same(form, file, server), "{form:?} {file:?} {server:?}");
         }
-        assert_eq!(of(Form::Text, Says::Latin1File, b"caf\xe9 \x80"), of(Form::Text, Says::Server, "caf\u{e9} \u{20ac}".as_bytes()));
+        assert_eq!(
+            of(Form::Text, Says::Latin1File, b"caf\xe9 \x80"),
+            of(Form::Text, Says::Server, "caf\u{e9} \u{20ac}".as_bytes())
+        );
     }
 
     #[test]

@@ -66,9 +66,7 @@ impl<'a> Group<'a> {
             }
         }
         let listed = &group.listed;
-        group
-            .fits
-            .sort_by_key(|(entry, _)| (listed.contains_key(&(entry.place, entry.record)), entry.place));
+        group.fits.sort_by_key(|(entry, _)| (listed.contains_key(&(entry.place, entry.record)), entry.place));
         for (entry, _) in &group.fits {
             group.by_row.entry(entry.row).or_insert(entry);
         }
@@ -220,10 +218,19 @@ mod tests {
     fn a_reject_that_is_stored_missing_or_there_twice_is_told() {
         let both = [(Line, 0, 1), (Repeat, 9, 2), (Row, 0, 1), (Row, 0, 2), (ListedRepeat, 9, 0)];
         assert_eq!(of(&both, true), [(Kind::StoredReject, Some(9), 1)]);
-        assert_eq!(of(&[(Unfit, 5, 0), (Listed, 5, 0), (Row, 0, 8)], true), [(Kind::StoredReject, Some(5), 1)]);
-        assert_eq!(of(&[(Line, 0, 1), (Row, 0, 1), (Listed, 0, 0)], true), [(Kind::StoredReject, Some(0), 1)]);
+        assert_eq!(
+            of(&[(Unfit, 5, 0), (Listed, 5, 0), (Row, 0, 8)], true),
+            [(Kind::StoredReject, Some(5), 1)]
+        );
+        assert_eq!(
+            of(&[(Line, 0, 1), (Row, 0, 1), (Listed, 0, 0)], true),
+            [(Kind::StoredReject, Some(0), 1)]
+        );
         assert_eq!(of(&[(Unfit, 5, 0)], true), [(Kind::MissingReject, Some(5), 0)]);
-        assert_eq!(of(&[(Line, 0, 1), (Repeat, 9, 1), (Row, 0, 1)], true), [(Kind::MissingReject, Some(9), 0)]);
+        assert_eq!(
+            of(&[(Line, 0, 1), (Repeat, 9, 1), (Row, 0, 1)], true),
+            [(Kind::MissingReject, Some(9), 0)]
+        );
         assert_eq!(
             of(&[(Unfit, 5, 0), (Listed, 5, 0), (Listed, 5, 0)], true),
             [(Kind::RejectedTwice, Some(5), 2)]

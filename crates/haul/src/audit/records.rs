@@ -138,7 +138,9 @@ impl Work for Noting<'_, '_> {
             match self.of.note(record, place, line, scratch) {
                 None => *other_types += 1,
                 Some(entry) if self.wanted.is_some_and(|wanted| !wanted.has(entry.group)) => {}
-                Some(entry) => entries.push(if is_repeat { Entry { of: Of::Repeat, ..entry } } else { entry }),
+                Some(entry) => {
+                    entries.push(if is_repeat { Entry { of: Of::Repeat, ..entry } } else { entry })
+                }
             }
         }
         Ok(())

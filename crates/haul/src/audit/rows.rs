@@ -11,7 +11,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Makes a connection one whose text is the same everywhere, and that waits as long as the files take.
 pub(super) fn prepare(control: &mut Control) -> Result<(), TargetError> {
-    for sql in ["SET NAMES utf8mb4", "SET SESSION sql_mode = '', wait_timeout = 2147483, net_write_timeout = 86400"] {
+    for sql in
+        ["SET NAMES utf8mb4", "SET SESSION sql_mode = '', wait_timeout = 2147483, net_write_timeout = 86400"]
+    {
         control.exec(sql)?;
     }
     // Each is known to one of the two lines of servers, or to some of its versions.

@@ -195,7 +195,12 @@ impl Audit<'_> {
             lines,
             rejected,
             rows: rows.count(Of::Row),
-            tables: sides.tables.found.iter().map(|table| (table.name.clone(), table.engine.clone())).collect(),
+            tables: sides
+                .tables
+                .found
+                .iter()
+                .map(|table| (table.name.clone(), table.engine.clone()))
+                .collect(),
             snapshot: None,
             rejects_checked: self.rejects.is_some(),
             found: BTreeMap::new(),

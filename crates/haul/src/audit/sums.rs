@@ -52,7 +52,8 @@ impl Sums {
 
     /// Adds what another one has.
     pub fn join(&mut self, other: &Self) {
-        let sums = self.stored.iter_mut().zip(&other.stored).chain(self.refused.iter_mut().zip(&other.refused));
+        let sums =
+            self.stored.iter_mut().zip(&other.stored).chain(self.refused.iter_mut().zip(&other.refused));
         for (sum, more) in sums {
             sum.count += more.count;
             sum.sum = sum.sum.wrapping_add(more.sum);

@@ -135,7 +135,8 @@ impl Tables {
 
     fn check_alike(&self) -> Result<(), AuditError> {
         let Some((first, more)) = self.found.split_first() else { return Ok(()) };
-        for (table, name) in more.iter().flat_map(|table| self.columns.iter().map(move |name| (table, name))) {
+        for (table, name) in more.iter().flat_map(|table| self.columns.iter().map(move |name| (table, name)))
+        {
             let (one, other) = (column(first, name)?, column(table, name)?);
             if Form::of(one) != Form::of(other) {
                 return Err(AuditError::Unlike {

@@ -91,11 +91,10 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         scratch: &scratch,
         stop: &session.stop,
     };
-    let view =
-        View::new(if is_for_programs && !session.quiet { Mode::Lines } else { mode(session, false) });
+    let view = View::new(if is_for_programs && !session.quiet { Mode::Lines } else { mode(session, false) });
     let (shown, clock) = (Mutex::new(Shown::new(view)), Clock::start());
-    let report = audit
-        .run(&|progress| shown.lock().unwrap_or_else(PoisonError::into_inner).audit(progress))?;
+    let report =
+        audit.run(&|progress| shown.lock().unwrap_or_else(PoisonError::into_inner).audit(progress))?;
     drop(shown);
     let took_s = clock.now().as_secs_f64();
     match (args.json, args.csv) {
@@ -159,7 +158,8 @@ fn sentence(report: &Report) -> String {
     };
     if report.total() == 0 {
         let rejected = report.records - report.rows.min(report.records) - report.other_types;
-        let checked = if report.rejects_checked { "" } else { ", whose files were not looked at (--rejects)" };
+        let checked =
+            if report.rejects_checked { "" } else { ", whose files were not looked at (--rejects)" };
         let checked = if rejected == 0 { "" } else { checked };
         return format!(
             "{} records = {} stored + {} rejected{others}: each once{checked}\n",
@@ -197,7 +197,8 @@ fn line(finding: &Finding) -> String {
         _ => {}
     }
     for changed in &finding.changed {
-        let value = |value: &Option<String>| value.as_ref().map_or("NULL".to_owned(), |text| format!("'{text}'"));
+        let value =
+            |value: &Option<String>| value.as_ref().map_or("NULL".to_owned(), |text| format!("'{text}'"));
         text.push_str(&format!(
             "; {}: file {} table {}",
             changed.field,

@@ -109,7 +109,14 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let (tally, done) = match (&args.into, &args.output) {
         (Some(into), _) => {
             let inputs = files_alone(inputs)?;
-            let job = Job { file: &file, direction, inputs, into, duplicates: args.duplicates.into(), stop: &session.stop };
+            let job = Job {
+                file: &file,
+                direction,
+                inputs,
+                into,
+                duplicates: args.duplicates.into(),
+                stop: &session.stop,
+            };
             let done = job.run(&mut |progress| shown.tell(progress))?;
             (sum(&done), done)
         }

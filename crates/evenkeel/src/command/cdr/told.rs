@@ -44,7 +44,12 @@ impl Shown {
         self.show(step, (progress.read, progress.total), (progress.records, 0));
     }
 
-    fn show(&mut self, step: &'static str, (read, total): (u64, Option<u64>), (records, rejects): (u64, u64)) {
+    fn show(
+        &mut self,
+        step: &'static str,
+        (read, total): (u64, Option<u64>),
+        (records, rejects): (u64, u64),
+    ) {
         let now = self.clock.now();
         if self.step != step {
             (self.step, self.since) = (step, (now, read));
