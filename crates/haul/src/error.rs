@@ -1,6 +1,7 @@
 //! What goes wrong while data is carried.
 
 use crate::audit::AuditError;
+use crate::export::ExportError;
 use crate::layout::LayoutFileError;
 use crate::table::TableError;
 use evenkeel_site::server::TargetError;
@@ -29,6 +30,9 @@ pub enum HaulError {
     /// Files that cannot be held against tables.
     #[error(transparent)]
     Audit(#[from] AuditError),
+    /// Tables that cannot be exported, or files that are no export.
+    #[error(transparent)]
+    Export(#[from] ExportError),
     /// What the server said.
     #[error(transparent)]
     Server(#[from] TargetError),
@@ -87,6 +91,7 @@ impl HaulError {
         match self {
             Self::Table(error) => Some(error.hint()),
             Self::Audit(error) => Some(error.hint()),
+            Self::Export(error) => Some(error.hint()),
             Self::Server(error) => error.hint(),
             _ => None,
         }

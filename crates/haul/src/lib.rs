@@ -2,7 +2,7 @@
 //!
 //! [`layout`] reads how records lie from a file, [`input`] finds files and opens them, [`blocks`] cuts them where records end,
 //! [`keys`] finds records that come twice, [`convert`] makes delimited files of them on all CPUs, in order and with a bounded
-//! memory. [`table`] has the tables that records go to, and [`audit`] holds files against tables. [`generate`] makes records to try it on. A record is a line of the output or a line of the rejects, never both and never neither; a run that was ended goes on
+//! memory. [`table`] has the tables that records go to, [`audit`] holds files against tables, and [`export`] makes files of tables. [`generate`] makes records to try it on. A record is a line of the output or a line of the rejects, never both and never neither; a run that was ended goes on
 //! where it was.
 #![forbid(unsafe_code)]
 
@@ -10,6 +10,7 @@ pub mod audit;
 pub mod blocks;
 pub mod convert;
 mod error;
+pub mod export;
 pub mod generate;
 pub mod input;
 pub mod keys;

@@ -2,6 +2,7 @@
 
 mod cdr;
 mod cdr_audit;
+mod cdr_export;
 mod cdr_scene;
 mod cli;
 mod contrib;

@@ -22,5 +22,7 @@ mod sweep;
 mod tables;
 
 pub use finding::{Changed, Finding, Kind, Report};
+pub(crate) use rows::prepare;
 pub use run::{Audit, Progress, Step};
 pub use tables::AuditError;
+pub(crate) use tables::named;

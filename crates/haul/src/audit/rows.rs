@@ -10,7 +10,7 @@ use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Makes a connection one whose text is the same everywhere, and that waits as long as the files take.
-pub(super) fn prepare(control: &mut Control) -> Result<(), TargetError> {
+pub(crate) fn prepare(control: &mut Control) -> Result<(), TargetError> {
     for sql in
         ["SET NAMES utf8mb4", "SET SESSION sql_mode = '', wait_timeout = 2147483, net_write_timeout = 86400"]
     {

@@ -158,7 +158,7 @@ fn column<'t>(table: &'t Found, field: &str) -> Result<&'t FoundColumn, AuditErr
 }
 
 /// Names of the tables that a name or a pattern with `*` and `?` means.
-fn named(control: &mut Control, word: &str) -> Result<Vec<String>, HaulError> {
+pub(crate) fn named(control: &mut Control, word: &str) -> Result<Vec<String>, HaulError> {
     if !word.contains(['*', '?']) {
         return Ok(vec![word.to_owned()]);
     }

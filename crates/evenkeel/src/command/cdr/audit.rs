@@ -12,7 +12,7 @@ use evenkeel_haul::audit::{Audit, Finding, Kind, Report};
 use evenkeel_haul::input::list;
 use evenkeel_haul::layout::{self, LayoutFile};
 use evenkeel_lab::csv::field;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::{Mutex, PoisonError};
 
@@ -28,6 +28,7 @@ Examples:
   evenkeel cdr audit mysql://app@db1/calls calls-0801.cdr --layout calls.toml --table calls --rejects csv/
   evenkeel cdr audit sandbox:a/calls 'incoming/*.cdr.gz' --layout calls.toml --table 'T_*' --json
   evenkeel cdr audit mysql://app@db1/calls incoming/ --layout calls.toml --table calls --csv > findings.csv
+  evenkeel cdr audit mysql://app@db1/calls --export /backup/calls
 
 Exit codes: 0 each record is stored or refused once; 1 something was found; 2 wrong use, or a file or a table that
 cannot be read; 130, 143 stopped by Ctrl-C, SIGTERM.")]
@@ -36,13 +37,13 @@ pub struct Args {
     #[arg(value_name = "URL")]
     pub target: String,
     /// Files, folders, patterns; .gz and .zst are unpacked
-    #[arg(value_name = "FILE", required = true)]
+    #[arg(value_name = "FILE", required_unless_present = "export")]
     pub inputs: Vec<String>,
     /// Where the fields are: a TOML file, or one with delimiter= and widths=
-    #[arg(long, short, value_name = "FILE")]
-    pub layout: PathBuf,
+    #[arg(long, short, value_name = "FILE", required_unless_present = "export")]
+    pub layout: Option<PathBuf>,
     /// Table, or a pattern of tables in quotes, as 'T_*'; may come several times
-    #[arg(long = "table", visible_alias = "tables", value_name = "NAME", required = true)]
+    #[arg(long = "table", visible_alias = "tables", value_name = "NAME", required_unless_present = "export")]
     pub tables: Vec<String>,
     /// Where the layout has several types: which of them the tables hold
     #[arg(long = "type", value_name = "NAME")]
@@ -62,6 +63,9 @@ pub struct Args {
     /// Folder for what does not fit into memory
     #[arg(long, value_name = "DIR")]
     pub scratch: Option<PathBuf>,
+    /// Folder of `evenkeel cdr export`: its files have to be as they were written, and its tables as they were then
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["inputs", "layout", "rejects", "csv"])]
+    pub export: Option<PathBuf>,
     /// What was found as JSON
     #[arg(long, conflicts_with = "csv")]
     pub json: bool,
@@ -72,7 +76,11 @@ pub struct Args {
 
 /// Audits.
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
-    let mut file = layout::read(&args.layout).hint("evenkeel cdr convert --help shows a layout")?;
+    if let Some(folder) = &args.export {
+        return super::export::check(session, &args.target, folder, (&args.tables, args.json));
+    }
+    let path = args.layout.as_deref().unwrap_or(Path::new(""));
+    let mut file = layout::read(path).hint("evenkeel cdr convert --help shows a layout")?;
     if args.ragged {
         file.layout = file.layout.ragged(true);
     }

@@ -2,6 +2,7 @@
 
 mod audit;
 mod convert;
+mod export;
 mod generate;
 mod told;
 mod whole;
@@ -25,6 +26,8 @@ enum What {
     Convert(convert::Args),
     /// Files held against tables: each record is stored once or refused once, or it is named
     Audit(audit::Args),
+    /// Tables as delimited files, as of one instant, with checksums beside them
+    Export(export::Args),
 }
 
 /// Does what was asked.
@@ -33,5 +36,6 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         What::Generate(args) => generate::run(session, args),
         What::Convert(args) => convert::run(session, args),
         What::Audit(args) => audit::run(session, args),
+        What::Export(args) => export::run(session, args),
     }
 }

@@ -3,8 +3,8 @@
 use crate::clock::Clock;
 use crate::progress::{ProgressEvent, View};
 use evenkeel_core::Nanos;
-use evenkeel_haul::audit;
 use evenkeel_haul::convert::{Progress, Step};
+use evenkeel_haul::{audit, export};
 
 /// A view needs no more than this.
 const EVERY: Nanos = Nanos::from_millis(200);
@@ -42,6 +42,11 @@ impl Shown {
             audit::Step::Naming => "naming what was found",
         };
         self.show(step, (progress.read, progress.total), (progress.records, 0));
+    }
+
+    /// The same of an export.
+    pub fn export(&mut self, progress: &export::Progress) {
+        self.show("exporting", (progress.bytes, None), (progress.rows, 0));
     }
 
     fn show(
