@@ -3,6 +3,7 @@
 use crate::cdr_scene::Scene;
 use crate::cli::{command, evenkeel, refused};
 use crate::sandbox::done;
+use evenkeel_core::random::{Random, Seed};
 use evenkeel_site::server::{Address, Control, Target};
 use serde_json::Value;
 use std::fs::{self, File};
@@ -10,9 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Rows of the larger tables: enough for several ranges.
-const ROWS: u64 = 300_000;
-
+/// With two tables of 300,000 rows: enough for several ranges.
 fn scene() -> (Scene, PathBuf) {
     let mut scene = Scene::of_calls();
     scene.exec("CREATE TABLE a (id INT PRIMARY KEY, amount BIGINT NOT NULL) AS SELECT seq AS id, 100 AS amount FROM seq_1_to_300000");
@@ -47,44 +46,101 @@ fn files(table: &Value, into: &Path) -> Vec<PathBuf> {
     files.map(|file| into.join(file["name"].as_str().expect("a name"))).collect()
 }
 
-#[test]
-fn all_connections_see_one_instant_while_amounts_go_from_one_table_to_another() {
-    let (scene, into) = scene();
-    let (over, target) = (AtomicBool::new(false), scene.control.target().clone());
+/// Tables among which amounts move, each read by a connection of its own.
+const TABLES: usize = 24;
+/// Rows of each.
+const FEW: u64 = 500;
+
+fn moving_scene(flags: &[&str]) -> Scene {
+    let flags = [flags, &["--set", "innodb_flush_log_at_trx_commit=0"]].concat();
+    let mut scene = Scene::with(evenkeel_haul::generate::LAYOUT, &flags);
+    scene.exec("CREATE USER reader");
+    scene.exec("GRANT SELECT ON calls.* TO reader");
+    for table in 0..TABLES {
+        scene.exec(&format!(
+            "CREATE TABLE t{table:02} (id INT PRIMARY KEY, amount BIGINT NOT NULL) AS SELECT seq AS id, 100 AS amount FROM seq_1_to_{FEW}"
+        ));
+    }
+    scene
+}
+
+/// Moves amounts from table to table until it is over.
+fn move_amounts(target: &Target, over: &AtomicBool, seed: u64) {
+    let mut control = Control::connect(target).expect("a connection");
+    let mut random = Random::new(Seed(seed));
+    while !over.load(Ordering::Relaxed) {
+        let (from, to) = (random.uniform(0, TABLES as u64 - 1), random.uniform(0, TABLES as u64 - 1));
+        let (one, other) = (random.uniform(1, FEW), random.uniform(1, FEW));
+        if from < to {
+            let sql = format!(
+                "UPDATE t{from:02} x, t{to:02} y SET x.amount = x.amount - 1, y.amount = y.amount + 1 WHERE x.id = {one} AND y.id = {other}"
+            );
+            control.exec(&sql).expect("moved");
+        }
+    }
+}
+
+/// Exports all tables while amounts move among them, and adds up what the files say: only one instant has the right sum.
+fn exported_while_amounts_move(scene: &Scene, url: &str) -> Value {
+    let (over, into) = (AtomicBool::new(false), scene.home().join("moved"));
     let exported = std::thread::scope(|scope| {
-        scope.spawn(|| {
-            let mut control = Control::connect(&target).expect("a connection");
-            let mut id = 0_u64;
-            while !over.load(Ordering::Relaxed) {
-                id = (id + 7919) % ROWS;
-                control.exec("BEGIN").expect("begun");
-                control
-                    .exec(&format!("UPDATE a SET amount = amount - 1 WHERE id = {}", id + 1))
-                    .expect("taken");
-                control
-                    .exec(&format!("UPDATE b SET amount = amount + 1 WHERE id = {}", ROWS - id))
-                    .expect("given");
-                control.exec("COMMIT").expect("committed");
-            }
-        });
-        let exported = export(&scene, &into, &["--table", "a", "--table", "b", "--connections", "4"]);
+        let (target, over) = (scene.control.target(), &over);
+        (1..=3).for_each(|seed| drop(scope.spawn(move || move_amounts(target, over, seed))));
+        let (folder, connections) = (into.to_str().expect("UTF-8"), TABLES.to_string());
+        let words = [
+            "cdr",
+            "export",
+            url,
+            "--table",
+            "t*",
+            "--into",
+            folder,
+            "--connections",
+            &connections,
+            "--json",
+        ];
+        let output = evenkeel(scene.home(), &words);
         over.store(true, Ordering::Relaxed);
-        exported
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        serde_json::from_slice::<Value>(&output.stdout).expect("JSON")
     });
-    let (mut sum, mut rows, mut moved) = (0, 0, false);
+    let (mut sum, mut moved) = (0, false);
     for table in exported["tables"].as_array().expect("tables") {
-        assert_eq!(table["manifest"]["instant"]["how"], "read-lock");
-        assert_eq!(table["manifest"]["rows"], ROWS);
-        assert!(files(table, &into).len() > 1, "several ranges: {table}");
-        for file in files(table, &into) {
-            for line in fs::read_to_string(file).expect("lines").lines() {
-                let amount: u64 = line.split(';').nth(1).expect("two fields").parse().expect("a number");
-                (sum, rows, moved) = (sum + amount, rows + 1, moved || amount != 100);
-            }
+        for line in fs::read_to_string(&files(table, &into)[0]).expect("lines").lines() {
+            let amount: i64 = line.split(';').nth(1).expect("two fields").parse().expect("a number");
+            (sum, moved) = (sum + amount, moved || amount != 100);
         }
     }
     assert!(moved, "nothing was moved before the export");
-    assert_eq!((rows, sum), (2 * ROWS, 2 * ROWS * 100));
+    assert_eq!(sum, 100 * (TABLES as u64 * FEW) as i64);
+    fs::remove_dir_all(into).expect("a folder");
+    exported
+}
+
+#[test]
+fn all_connections_see_one_instant_while_amounts_go_from_table_to_table() {
+    let scene = moving_scene(&[]);
+    for _ in 0..5 {
+        let exported = exported_while_amounts_move(&scene, "sandbox:a/calls");
+        let instant = &exported["tables"][0]["manifest"]["instant"];
+        assert_eq!((&instant["how"], &instant["binlog"]), (&"read-lock".into(), &Value::Null));
+    }
+}
+
+#[test]
+fn without_the_privilege_to_lock_connections_come_to_one_position_of_the_binary_log() {
+    let scene = moving_scene(&["--set", "log_bin=binlog"]);
+    let locked = exported_while_amounts_move(&scene, "sandbox:a/calls");
+    let instant = &locked["tables"][0]["manifest"]["instant"];
+    assert!(instant["binlog"][1].as_u64() > Some(4) && instant["gtid"].is_string(), "{instant}");
+    // While so much is committed there is no moment for so many connections, which is refused; two find theirs.
+    let (into, reader) = (scene.home().join("two"), url(scene.control.target(), "reader"));
+    let words = ["cdr", "export", &reader, "--table", "t0*", "--connections", "2", "--into"];
+    let output = done(scene.home(), &[&words[..], &[into.to_str().expect("UTF-8"), "--json"]].concat());
+    let exported: Value = serde_json::from_str(&output).expect("JSON");
+    let instant = &exported["tables"][1]["manifest"]["instant"];
+    assert_eq!(instant["how"], "binlog-position");
+    assert!(instant["binlog"][1].as_u64() > Some(4), "{instant}");
 }
 
 #[test]
@@ -163,6 +219,7 @@ fn a_rerun_leaves_whole_tables_alone_and_a_kill_leaves_no_file_under_its_name() 
     let first = export(&scene, &into, &["--table", "?"]);
     assert!(names(&into).iter().all(|name| !name.starts_with('.')), "{:?}", names(&into));
     assert_eq!(check(&scene, &into).0, Some(0));
+    assert!(files(&first["tables"][0], &into).len() > 1, "several ranges");
     fs::remove_file(&files(&first["tables"][1], &into)[0]).expect("removed");
     scene.exec("UPDATE b SET amount = 7 WHERE id = 1");
     let again = export(&scene, &into, &["--table", "?"]);

@@ -20,8 +20,13 @@ pub struct Scene {
 
 impl Scene {
     pub fn up(layout: &str) -> Self {
+        Self::with(layout, &[])
+    }
+
+    /// The same with flags of `evenkeel sandbox up`.
+    pub fn with(layout: &str, flags: &[&str]) -> Self {
         let home = tempfile::tempdir().expect("a temporary directory");
-        done(home.path(), &["sandbox", "up", "a"]);
+        done(home.path(), &[&["sandbox", "up", "a"], flags].concat());
         let server = sandbox::find(home.path(), "a").expect("a sandbox").target();
         Control::connect(&server).expect("a connection").exec("CREATE DATABASE calls").expect("a database");
         let target = Target { database: Some("calls".to_owned()), ..server };
