@@ -3,6 +3,7 @@
 use crate::audit::AuditError;
 use crate::export::ExportError;
 use crate::layout::LayoutFileError;
+use crate::load::LoadError;
 use crate::table::TableError;
 use evenkeel_site::server::TargetError;
 use std::io;
@@ -33,6 +34,9 @@ pub enum HaulError {
     /// Tables that cannot be exported, or files that are no export.
     #[error(transparent)]
     Export(#[from] ExportError),
+    /// What ends a load.
+    #[error(transparent)]
+    Load(#[from] LoadError),
     /// What the server said.
     #[error(transparent)]
     Server(#[from] TargetError),

@@ -3,6 +3,7 @@
 mod cdr;
 mod cdr_audit;
 mod cdr_export;
+mod cdr_load;
 mod cdr_scene;
 mod cli;
 mod contrib;

@@ -1,9 +1,13 @@
 //! `evenkeel cdr`: call records.
 
+mod advise;
 mod audit;
 mod convert;
 mod export;
 mod generate;
+mod load;
+mod server;
+mod tables;
 mod told;
 mod whole;
 
@@ -28,6 +32,10 @@ enum What {
     Audit(audit::Args),
     /// Tables as delimited files, as of one instant, with checksums beside them
     Export(export::Args),
+    /// Records become rows of a database, each once: straight from the files, with a manifest of what is in
+    Load(Box<load::Args>),
+    /// Which way of loading is the fastest here, what months of records take, and what a crash costs: measured on a sample
+    Advise(advise::Args),
 }
 
 /// Does what was asked.
@@ -37,5 +45,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         What::Convert(args) => convert::run(session, args),
         What::Audit(args) => audit::run(session, args),
         What::Export(args) => export::run(session, args),
+        What::Load(args) => load::run(session, args),
+        What::Advise(args) => advise::run(session, args),
     }
 }

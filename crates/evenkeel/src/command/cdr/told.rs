@@ -29,6 +29,8 @@ impl Shown {
         let step = match progress.step {
             Step::Keys => "looking for duplicates",
             Step::Lines => "converting",
+            Step::Load => "loading",
+            Step::Indexes => "making indexes",
         };
         self.show(step, (progress.read, progress.total), (progress.tally.records, progress.tally.rejects));
     }
