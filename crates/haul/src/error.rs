@@ -94,6 +94,7 @@ impl HaulError {
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Table(error) => Some(error.hint()),
+            Self::Load(error) => Some(error.hint()),
             Self::Audit(error) => Some(error.hint()),
             Self::Export(error) => Some(error.hint()),
             Self::Server(error) => error.hint(),

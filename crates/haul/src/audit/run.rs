@@ -105,6 +105,9 @@ impl Audit<'_> {
     /// A file or a table cannot be read, or is none that the layout is of; a file changed meanwhile; or somebody asked to stop.
     pub fn run(self, tell: &(dyn Fn(&Progress) + Sync)) -> Result<Report, HaulError> {
         self.check_inputs()?;
+        if self.target.database.is_none() {
+            return Err(AuditError::NoDatabase.into());
+        }
         let of = &self.file.layout.types()[self.record_type];
         let mut control = Control::connect_until(self.target, self.stop)?;
         rows::prepare(&mut control)?;

@@ -4,7 +4,7 @@ use super::manifest::Manifest;
 use super::worker::{Pending, Range, Shared};
 use super::{ExportError, How, Instant, instant, line, ranges};
 use crate::HaulError;
-use crate::audit::named;
+use crate::audit::{AuditError, named};
 use crate::table::{Found, literal, quoted};
 use evenkeel_os::stop::Stop;
 use evenkeel_site::server::{Control, Target};
@@ -52,6 +52,9 @@ impl Export<'_> {
     /// The connections cannot be brought to one instant, a table cannot be read, a file cannot be written, or somebody asked to
     /// stop. Tables that were whole by then stay.
     pub fn run(&self, tell: &(dyn Fn(&Progress) + Sync)) -> Result<Vec<(Manifest, bool)>, HaulError> {
+        if self.target.database.is_none() {
+            return Err(AuditError::NoDatabase.into());
+        }
         fs::create_dir_all(self.into).map_err(HaulError::io("create", self.into))?;
         let _lock = self.lock()?;
         let mut control = Control::connect_until(self.target, self.stop)?;
