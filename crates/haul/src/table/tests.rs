@@ -1,3 +1,5 @@
+//! Tables of layouts, and tables that are there already.
+
 use super::*;
 use crate::layout;
 
