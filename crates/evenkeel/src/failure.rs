@@ -135,6 +135,7 @@ fn known_hint(error: &anyhow::Error) -> Option<String> {
         let plain = [
             cause.downcast_ref::<TargetError>().and_then(TargetError::hint),
             cause.downcast_ref::<DataError>().and_then(DataError::hint),
+            cause.downcast_ref::<HaulError>().and_then(HaulError::hint),
             cause.downcast_ref::<CopyError>().and_then(CopyError::hint),
             cause.downcast_ref::<DispatchError>().and_then(DispatchError::hint),
             cause.downcast_ref::<LoadError>().and_then(LoadError::hint),

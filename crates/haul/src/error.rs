@@ -1,5 +1,7 @@
 //! What goes wrong while data is carried.
 
+use crate::audit::AuditError;
+use crate::export::ExportError;
 use crate::layout::LayoutFileError;
 use crate::load::LoadError;
 use crate::table::TableError;
@@ -26,6 +28,12 @@ pub enum HaulError {
     /// A table that cannot hold the records.
     #[error(transparent)]
     Table(#[from] TableError),
+    /// Files that cannot be held against tables.
+    #[error(transparent)]
+    Audit(#[from] AuditError),
+    /// Tables that cannot be exported, or files that are no export.
+    #[error(transparent)]
+    Export(#[from] ExportError),
     /// What ends a load.
     #[error(transparent)]
     Load(#[from] LoadError),
@@ -80,6 +88,18 @@ impl HaulError {
     /// For `map_err`: what was tried, and with which file.
     pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::Io { action, path: path.to_owned(), source }
+    }
+
+    /// What to do about it, where that is known.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Table(error) => Some(error.hint()),
+            Self::Load(error) => Some(error.hint()),
+            Self::Audit(error) => Some(error.hint()),
+            Self::Export(error) => Some(error.hint()),
+            Self::Server(error) => error.hint(),
+            _ => None,
+        }
     }
 
     /// Whether somebody asked to stop.

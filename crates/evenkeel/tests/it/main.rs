@@ -2,8 +2,11 @@
 
 mod benches;
 mod cdr;
+mod cdr_audit;
 mod cdr_dispatch;
+mod cdr_export;
 mod cdr_load;
+mod cdr_scene;
 mod cli;
 mod contrib;
 mod elsewhere;

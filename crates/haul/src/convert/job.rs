@@ -149,7 +149,10 @@ impl Job<'_> {
     }
 
     /// Which records came before; `None` where nobody asks.
-    fn repeated(&self, tell: &mut (dyn FnMut(&Progress) + Send)) -> Result<Option<Repeated>, HaulError> {
+    pub(crate) fn repeated(
+        &self,
+        tell: &mut (dyn FnMut(&Progress) + Send),
+    ) -> Result<Option<Repeated>, HaulError> {
         if !self.looks_for_duplicates() {
             return Ok(None);
         }

@@ -4,7 +4,7 @@ mod block;
 mod done;
 mod job;
 mod output;
-mod pool;
+pub(crate) mod pool;
 mod progress;
 mod repeated;
 mod stream;

@@ -108,9 +108,15 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let mut shown = Shown::new(view);
     let (tally, done) = match (&args.into, &args.output) {
         (Some(into), _) => {
-            let duplicates = Duplicates::from(args.duplicates);
             let inputs = files_alone(inputs)?;
-            let job = Job { file: &file, direction, inputs, into, duplicates, stop: &session.stop };
+            let job = Job {
+                file: &file,
+                direction,
+                inputs,
+                into,
+                duplicates: args.duplicates.into(),
+                stop: &session.stop,
+            };
             let done = job.run(&mut |progress| shown.tell(progress))?;
             (sum(&done), done)
         }
