@@ -1,30 +1,23 @@
 //! A load of many files.
 
 use super::files::{self, Ground, Planned};
-use super::manifest::{self, KnownFile, Origin};
-use super::part::Part;
+use super::manifest::{self, Origin};
 use super::rejects::Rejects;
-use super::sink::Deal;
 use super::store::{self, Shared, locked};
 use super::turn::Turn;
 use super::{LoadError, begun, indexes};
 use crate::HaulError;
-use crate::blocks::Blocks;
-use crate::convert::{
-    self, Context, Direction, Duplicates, Lines, Progress, Step, Stretch, Tally, find_repeated, has_keys,
-};
-use crate::input::{self, Identity, Input, Opened};
-use crate::keys::Repeated;
+use crate::convert::{Duplicates, Progress, Step, Tally};
+use crate::input::Input;
 use crate::layout::LayoutFile;
-use crate::table::{Engine, Found, Table, literal, quoted};
+use crate::table::{Engine, Table, literal};
 use evenkeel_os::clock::monotonic;
 use evenkeel_os::stop::Stop;
 use evenkeel_site::server::{Control, Target};
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{SyncSender, sync_channel};
+use std::sync::mpsc::sync_channel;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// When further indexes are made.
@@ -184,98 +177,6 @@ impl Job<'_> {
         }
     }
 
-    /// The engine of the tables, and what they were before this load.
-    fn look_at_tables(&mut self, control: &mut Control) -> Result<(Engine, Origin), HaulError> {
-        let mut origin = Origin::Created;
-        let mut engines = Vec::new();
-        for table in &mut self.tables {
-            let Some(found) = Found::read(control, &table.name)? else {
-                engines.push(table.engine);
-                continue;
-            };
-            table.engine = found.check(table)?;
-            engines.push(table.engine);
-            let row = control.query_value(&format!("SELECT 1 FROM {} LIMIT 1", quoted(&table.name)))?;
-            origin = origin.max(if row.is_some() { Origin::Filled } else { Origin::Empty });
-        }
-        match &engines[..] {
-            [first, rest @ ..] if rest.iter().all(|each| each == first) => Ok((*first, origin)),
-            _ => Err(LoadError::Cannot("the tables of one load have several engines".to_owned()).into()),
-        }
-    }
-
-    fn check_options(&self, engine: Engine, origin: Origin) -> Result<(), HaulError> {
-        let Options { connections, bulk, warnings, .. } = self.options;
-        let cannot = |text: &str| Err(LoadError::Cannot(text.to_owned()).into());
-        let name = engine.name();
-        match (engine.has_transactions(), bulk) {
-            (false, true) => cannot(&format!("--bulk is InnoDB's, and the table is {name}")),
-            (_, true) if origin == Origin::Filled => {
-                cannot("--bulk needs an empty table, and this one has rows")
-            }
-            (_, true) if connections > 1 => {
-                cannot("--bulk is one transaction, which --connections cannot share")
-            }
-            (_, true) if warnings == Warnings::Reject => {
-                cannot("--bulk is one transaction, of which --warnings reject cannot take records back")
-            }
-            (false, _) if connections > 1 => cannot(&format!(
-                "a {name} table takes rows of one connection at a time, and --connections asks for more"
-            )),
-            (false, _) if warnings == Warnings::Reject => cannot(&format!(
-                "{name} has no transactions, so that --warnings reject cannot take records back"
-            )),
-            _ => Ok(()),
-        }
-    }
-
-    /// What the manifest says, which is held against what is there.
-    fn known(&self, control: &mut Control, named: &str, origin: Origin) -> Result<Vec<KnownFile>, HaulError> {
-        let known = manifest::read(control, named)?;
-        let rows: u64 = known.iter().map(|file| file.rows).sum();
-        match origin {
-            Origin::Filled => Ok(known),
-            _ if self.options.again => {
-                manifest::forget(control, &known, true)?;
-                Ok(Vec::new())
-            }
-            _ if rows > 0 => Err(LoadError::Gone { table: named.to_owned(), rows }.into()),
-            _ => Ok(known),
-        }
-    }
-
-    /// What the tables were before the first load of which the manifest tells: where they are empty because nothing has been
-    /// committed yet, they still were made by it. Where there is no transaction to tell rows apart, rows of others are looked for.
-    fn origin_of_all(
-        &self,
-        control: &mut Control,
-        now: Origin,
-        known: &[KnownFile],
-        engine: Engine,
-    ) -> Result<Origin, HaulError> {
-        let Some(first) = known.iter().map(|file| file.origin).max() else { return Ok(now) };
-        if !engine.has_transactions() && now == Origin::Filled {
-            let ours: u64 = known.iter().map(|file| file.rows).sum();
-            if begun::count(control, &self.tables)? != ours {
-                return Ok(Origin::Filled);
-            }
-        }
-        Ok(first)
-    }
-
-    fn create_tables(&self, control: &mut Control) -> Result<(), HaulError> {
-        for table in &self.tables {
-            if Found::read(control, &table.name)?.is_none() {
-                let sql = match self.options.indexes {
-                    Indexes::Before => table.create_sql(),
-                    Indexes::After => table.create_bare_sql(),
-                };
-                control.exec(&sql)?;
-            }
-        }
-        Ok(())
-    }
-
     /// What decides what becomes of a record, as a number.
     fn rules(&self) -> u64 {
         let LayoutFile { layout, separator, text } = self.file;
@@ -336,98 +237,9 @@ impl Job<'_> {
         let stored = std::mem::take(&mut *locked(&shared.stored));
         Ok((stored, shared.manifest_ns.load(Ordering::Relaxed)))
     }
-
-    /// Has all files become parts.
-    fn read(
-        &self,
-        planned: &[Planned],
-        inputs: &[Input],
-        repeated: Option<&Repeated>,
-        shared: &Shared<'_>,
-        sender: &SyncSender<Part>,
-        tell: &mut (dyn FnMut(&Progress) + Send),
-    ) -> Result<(), HaulError> {
-        let total = Some(planned.iter().filter(|file| !file.done).map(|file| file.identity.size).sum());
-        let (mut number, mut before) = (0, 0);
-        for (index, file) in planned.iter().enumerate().filter(|(_, file)| !file.done) {
-            let path = file.input.path();
-            let Opened { stream, read, identity, .. } = input::open(&file.input, file.begin)?;
-            if identity != Some(file.identity) {
-                return Err(changed(file, file.begin));
-            }
-            let mut told = || {
-                let tally = sum(&locked(&shared.stored));
-                let read = before + read.load(Ordering::Relaxed);
-                tell(&Progress { step: Step::Load, read, total, tally });
-            };
-            let (begin, limit) = (file.begin, self.options.part_bytes);
-            let part = Part { input: index, file: file.id, begin, end: begin, ..Part::default() };
-            let mut deal = Deal { part, number: &mut number, sender, limit, path, tell: &mut told };
-            let context = Context {
-                file: self.file,
-                direction: Direction::Delimit,
-                inputs,
-                input: (planned.len() + index) as u32,
-                places: true,
-            };
-            let stream = bounded(stream, file);
-            let blocks = Blocks::new(stream, self.file.separator, file.begin);
-            convert::run(blocks, path, &Lines { context, repeated }, &mut deal, self.stop)?;
-            // What grew or was replaced meanwhile is not done; its last record may be half of one.
-            if Identity::of(path) != Some(file.identity) {
-                return Err(changed(file, deal.part.begin));
-            }
-            deal.send(true)?;
-            before += file.identity.size;
-        }
-        Ok(())
-    }
-
-    /// Which records came before; `None` where nobody asks.
-    fn repeated(
-        &self,
-        planned: &[Planned],
-        tell: &mut (dyn FnMut(&Progress) + Send),
-    ) -> Result<Option<Repeated>, HaulError> {
-        if self.duplicates == Duplicates::Keep || !has_keys(self.file) {
-            return Ok(None);
-        }
-        let of = |index: usize, file: &'_ Planned, later: bool| {
-            let number = (index + if later { planned.len() } else { 0 }) as u32;
-            (number, if later { file.begin..u64::MAX } else { 0..file.begin })
-        };
-        let mut stretches = Vec::new();
-        for later in [false, true] {
-            for (index, file) in planned.iter().enumerate() {
-                let (number, bytes) = of(index, file, later);
-                if !bytes.is_empty() && !(later && file.done) {
-                    stretches.push(Stretch { number, input: &file.input, bytes });
-                }
-            }
-        }
-        let home =
-            self.rejects.parent().filter(|home| !home.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let total = Some(planned.iter().map(|file| file.identity.size).sum());
-        let progress = Progress { step: Step::Keys, total, ..Progress::default() };
-        find_repeated((self.file, home), &stretches, self.stop, progress, tell).map(Some)
-    }
 }
 
-/// No further than the file was when it was looked at; of a packed one the end is within it.
-fn bounded(stream: Box<dyn Read + Send>, file: &Planned) -> Box<dyn Read + Send> {
-    let Input::File(path) = &file.input else { return stream };
-    match input::is_packed(path) {
-        true => stream,
-        false => Box::new(stream.take(file.identity.size.saturating_sub(file.begin))),
-    }
-}
-
-fn changed(file: &Planned, at: u64) -> HaulError {
-    let what = "its size, time or number is another one; what was stored before stays, run again once nobody writes to it";
-    HaulError::Changed { path: file.input.path().to_owned(), at, what }
-}
-
-fn sum(tallies: &[Tally]) -> Tally {
+pub(super) fn sum(tallies: &[Tally]) -> Tally {
     let mut sum = Tally::default();
     tallies.iter().for_each(|tally| sum.add(tally));
     sum

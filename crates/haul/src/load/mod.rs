@@ -14,9 +14,11 @@ mod indexes;
 mod job;
 mod manifest;
 mod part;
+mod reading;
 mod rejects;
 mod sink;
 mod store;
+mod tables;
 mod turn;
 mod warnings;
 

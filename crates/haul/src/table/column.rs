@@ -47,6 +47,8 @@ pub enum ColumnType {
 
 /// Characters of a VARCHAR at most: a row has 65,535 bytes for all of them.
 const VARCHAR: usize = 1000;
+/// Bytes of a TEXT at most.
+const TEXT: usize = 65_535;
 /// Digits of a DECIMAL at most, and those behind the point.
 const DIGITS: (usize, usize) = (65, 30);
 /// Bytes of an instant; a day has eight.
@@ -85,8 +87,8 @@ fn column_type(field: &Field) -> ColumnType {
 
 fn text(width: usize) -> ColumnType {
     match width {
-        ..=VARCHAR => ColumnType::VarChar(width),
-        ..=65_535 => ColumnType::Text,
+        width if width <= VARCHAR => ColumnType::VarChar(width),
+        width if width <= TEXT => ColumnType::Text,
         _ => ColumnType::MediumText,
     }
 }

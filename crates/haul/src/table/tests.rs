@@ -1,3 +1,5 @@
+//! Tables of a layout, and tables that are there already.
+
 use super::*;
 use crate::layout;
 
