@@ -2,6 +2,7 @@
 
 mod cdr;
 mod cli;
+mod compare;
 mod contrib;
 mod elsewhere;
 mod explain;
