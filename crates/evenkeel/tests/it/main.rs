@@ -8,6 +8,7 @@ mod cdr_export;
 mod cdr_load;
 mod cdr_scene;
 mod cli;
+mod compare;
 mod contrib;
 mod elsewhere;
 mod explain;
