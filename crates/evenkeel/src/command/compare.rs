@@ -1,11 +1,11 @@
 //! `evenkeel compare`: is the second study, or cell, better than the first?
 
 use super::Session;
-use super::stored::tell_damage;
 use crate::config::units;
 use crate::failure::{FINDING, WithHint};
 use crate::format;
 use crate::out;
+use crate::study::stored::tell_damage;
 use anyhow::{Result, anyhow};
 use evenkeel_core::experiment::{Margin, Verdict};
 use evenkeel_core::statistics::Estimate;

@@ -1,9 +1,9 @@
 //! `evenkeel runs`: what was measured.
 
 use super::Session;
-use super::stored::{self, damage, tell_damage};
-use super::study::published;
 use crate::published::{Published, results, table as published_table};
+use crate::study::published;
+use crate::study::stored::{self, damage, tell_damage};
 use crate::table::{ListedPublished, ListedStudy};
 use crate::{export, failure, out, table};
 use anyhow::Result;

@@ -1,10 +1,11 @@
 //! A study of the user's: levels of factors, measured in the same blocks, and held against one another.
 
-use crate::command::profile::{self, Args as ProfileArgs};
-use crate::command::{Session, compare, resume, spec};
+use crate::command::{Session, compare};
 use crate::config::study::{self, Combination, StudyFile};
 use crate::failure::WithHint;
 use crate::out;
+use crate::profile::flags::Args as ProfileArgs;
+use crate::profile::{line, resume, run, spec};
 use anyhow::{Context, Result, anyhow};
 use evenkeel_core::Nanos;
 use evenkeel_study::compare::{Side, compare as compared, level_pairs};
@@ -130,7 +131,7 @@ fn level(site: &mut SiteSpec, name: &str, combination: &Combination) -> Result<(
 
 fn arguments(combination: &Combination) -> Result<Box<ProfileArgs>> {
     let words = ["profile"].into_iter().chain(combination.arguments.iter().map(String::as_str));
-    let read = profile::line::read(words).map_err(|error| {
+    let read = line::read(words).map_err(|error| {
         let text = error.to_string();
         let first = text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
         anyhow!("{}: {first}", combination.label)
@@ -164,7 +165,7 @@ fn finish(
     place: &Folder<'_>,
     is_new: bool,
 ) -> Result<ExitCode> {
-    let summary = profile::measure(session, made, folder, is_new, place.json)?;
+    let summary = run::measure(session, made, folder, is_new, place.json)?;
     let findings = findings(asked, folder)?;
     let json: Vec<Value> = findings.iter().map(|(_, value)| value.clone()).collect();
     let path = folder.path().join("findings.json");
@@ -173,9 +174,9 @@ fn finish(
         .with_context(|| format!("writing {}", path.display()))?;
     if place.json {
         out::line(text)?;
-        return Ok(profile::exit_code(&folder.plan()?, &folder.runs()?, &summary));
+        return Ok(run::exit_code(&folder.plan()?, &folder.runs()?, &summary));
     }
-    let code = profile::finish(session, folder, &summary)?;
+    let code = run::finish(session, folder, &summary)?;
     let question = if asked.question.is_empty() { String::new() } else { format!("{}\n", asked.question) };
     out::write(&format!(
         "\n{question}{}",

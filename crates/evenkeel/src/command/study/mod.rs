@@ -1,8 +1,6 @@
 //! `evenkeel study`: published studies, made again on this machine, with a page that puts both findings side by side.
 
 mod file;
-mod program;
-pub mod published;
 mod shares;
 mod throttling;
 

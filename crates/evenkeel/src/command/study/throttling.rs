@@ -1,10 +1,10 @@
 //! `evenkeel study throttling`: its flags, and the plan that they make.
 
-use super::published::{self, Show};
 use crate::command::Session;
-use crate::command::sandbox::ServerArgs;
 use crate::config::units;
 use crate::failure::WithHint;
+use crate::server::sandbox::ServerArgs;
+use crate::study::published::{self, Show};
 use anyhow::{Context, Result, anyhow};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use evenkeel_sense::{CpuSet, Domain, Machine};
@@ -207,7 +207,7 @@ fn place(session: &Session, args: &Args) -> Result<Place> {
     let others: CpuSet = own[..(own.len() - 1).max(1)].iter().copied().collect();
     let last: CpuSet = own.last().copied().into_iter().collect();
     // Read once to refuse what is wrong before anything starts.
-    let spec = crate::command::sandbox::spec(session, &args.server, "unused".to_owned())?;
+    let spec = crate::server::sandbox::spec(session, &args.server, "unused".to_owned())?;
     let generator = args
         .generator_cpus
         .as_deref()
