@@ -53,7 +53,7 @@ pub enum Action {
         /// Data of which workloads
         #[arg(long, short, value_enum, default_value_t = SetName::Tpcw)]
         workload: SetName,
-        /// What data
+        /// What data is filled in
         #[command(flatten)]
         data: DataArgs,
         /// Drop a set that is there, whole or half-finished

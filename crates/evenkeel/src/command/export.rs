@@ -31,7 +31,7 @@ pub enum Format {
     after_help = "Examples:\n  evenkeel export last > cells.csv\n  evenkeel export last --format runs --to runs.csv\n  evenkeel export last --format json | python3 -m json.tool"
 )]
 pub struct Args {
-    /// Which study
+    /// The study that is exported
     #[command(flatten)]
     pub study: StoredArgs,
     /// CSV of cells or of runs, or JSON

@@ -22,7 +22,7 @@ pub struct Args {
     /// Folder for studies [default: HOME/runs]
     #[arg(long, value_name = "DIR")]
     pub output: Option<PathBuf>,
-    /// As JSON
+    /// Print it as JSON
     #[arg(long)]
     pub json: bool,
 }

@@ -59,9 +59,9 @@ pub enum Action {
         #[arg(default_value = "default")]
         name: String,
     },
-    /// List sandboxes
+    /// List all sandboxes
     List {
-        /// As JSON
+        /// Print it as JSON
         #[arg(long)]
         json: bool,
     },

@@ -20,7 +20,7 @@ use std::process::ExitCode;
 
 /// How a study is shown.
 pub struct Show<'a> {
-    /// As JSON.
+    /// Whether results are printed as JSON.
     pub json: bool,
     /// File for the page, where it is not the folder's `report.html`.
     pub out: Option<&'a PathBuf>,

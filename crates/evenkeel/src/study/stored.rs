@@ -8,7 +8,7 @@ use anyhow::Result;
 use evenkeel_study::store::{self, StoreError, StudyFolder};
 use std::path::PathBuf;
 
-/// Which study.
+/// Flags that name a stored study.
 #[derive(Debug, clap::Args)]
 pub struct StoredArgs {
     /// Study: its folder, its name or the start of it, or `last`

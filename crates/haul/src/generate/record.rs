@@ -13,7 +13,7 @@ pub(super) struct Call {
     pub seq: u64,
     /// Second of the day at which it begins.
     pub start_s: u32,
-    /// `yyyymmdd`.
+    /// The day of the call as `yyyymmdd`.
     pub day: u32,
     pub duration: Duration,
 }

@@ -5,7 +5,7 @@ use super::{kept, parts};
 use crate::harness::{self, FORMAT, Plan};
 use evenkeel_core::share::experiment::Treatment as Way;
 
-/// Its setting.
+/// The setting of the study that the fixtures are of.
 pub fn setting() -> Setting {
     Setting {
         clients: 48,

@@ -35,9 +35,9 @@ const ROOM: [u64; 2] = [256 << 20, 64 << 20];
 
 /// Disks that nothing has run on: the data, and the redo logs.
 pub struct Images {
-    /// By kind.
+    /// One file for the data, one for the redo logs.
     pub files: [PathBuf; 2],
-    /// Their sizes.
+    /// Their sizes in bytes, in the same order.
     pub bytes: [u64; 2],
 }
 

@@ -20,7 +20,7 @@ pub enum Bound {
     Demand,
     /// The window of host b is the largest there may be.
     MostWindow,
-    /// Neither.
+    /// Neither the demand nor the window: the ratio is the law's own.
     Neither,
 }
 

@@ -25,12 +25,12 @@ pub use judge::judge;
 pub use parts::{most, parts};
 pub use study::Databases;
 
-/// Its name.
+/// The study's name in plans and on the command line.
 pub const NAME: &str = "databases";
 
 /// The hosts by place.
 pub const NAMES: [&str; 2] = ["a", "b"];
-/// Their shares.
+/// Shares of the hosts, in the order of [`NAMES`].
 pub const SHARES: [f64; 2] = [1.0, 4.0];
 /// Latency threshold in seconds.
 pub const THRESHOLD_S: f64 = 0.015;
@@ -47,7 +47,7 @@ pub struct Published {
     pub storage: Option<[(f64, f64); 2]>,
 }
 
-/// Without control.
+/// What was published of a run without control.
 pub const UNCONTROLLED: Published =
     Published { orders: [(8_799.0, 213.0), (8_484.0, 221.0)], storage: Some([(615.0, 20.4), (588.0, 20.5)]) };
 /// By the published law.

@@ -27,21 +27,21 @@ pub struct Setting {
     pub period_s: f64,
 }
 
-/// Which run.
+/// What tells a run from the others of the study.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Key {
     /// What sets the windows.
     pub way: Way,
     /// Most window of a host.
     pub most: u32,
-    /// From 1.
+    /// Round, from 1.
     pub round: u32,
 }
 
-/// A run.
+/// A finished run, with what was measured of both hosts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Run {
-    /// Which.
+    /// Which run of the study it is.
     pub key: Key,
     /// Of the measured time.
     pub hosts: [Figures; 2],
@@ -129,11 +129,11 @@ impl Setting {
 /// A stretch of a run in which both hosts have so many clients.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Phase {
-    /// By host.
+    /// Clients of host a and of host b.
     pub clients: [u32; 2],
     /// Before measuring begins.
     pub warm_up_s: f64,
-    /// Measured.
+    /// How long the phase is measured, in seconds.
     pub duration_s: f64,
 }
 

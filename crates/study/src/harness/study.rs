@@ -50,10 +50,10 @@ pub trait Study {
 /// Who is told what goes on.
 pub type Tell<'a> = &'a mut dyn FnMut(Event);
 
-/// Which run.
+/// Which run is to be made.
 #[derive(Clone, Copy, Debug)]
 pub struct Order<'a> {
-    /// Its part.
+    /// The part that it belongs to.
     pub part: &'a Part,
     /// Level of each factor of the part.
     pub levels: &'a [String],
@@ -84,7 +84,7 @@ pub enum Event {
     Data(DataProgress),
     /// A run begins.
     RunBegins {
-        /// Its name.
+        /// The run's name, as that of its folder.
         run: String,
         /// Place among the missing runs of its part, from 1.
         number: usize,

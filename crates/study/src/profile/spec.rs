@@ -26,7 +26,7 @@ pub struct StudySpec {
     pub seed: Seed,
     /// Process of the arrivals.
     pub process: Process,
-    /// Which rates.
+    /// The rates of a sweep, or how they are found.
     pub rates: RatePlan,
     /// The same as it was written, for the plan.
     pub rate_text: String,
@@ -40,11 +40,11 @@ pub struct StudySpec {
     pub warm_up: Nanos,
     /// Age at which a request is given up.
     pub timeout: Nanos,
-    /// Connections.
+    /// How connections are used, and how many there are at most.
     pub sessions: SessionPolicy,
     /// Whether fewer of them will do where the server or this process bears fewer: nobody asked for that many.
     pub sessions_fit: bool,
-    /// Statements.
+    /// How statements travel: prepared or as text.
     pub protocol: Protocol,
     /// What happens before each run.
     pub reset: Reset,
@@ -98,7 +98,7 @@ pub enum Reset {
     Full,
     /// This shell command is run, and the server awaited.
     Command(String),
-    /// Nothing.
+    /// Nothing is done, and runs follow one another.
     Nothing,
 }
 
@@ -124,14 +124,14 @@ pub enum Place {
     Named {
         /// Root directory of all sandboxes.
         home: PathBuf,
-        /// Its name.
+        /// Name of the sandbox.
         name: String,
         /// Database that is asked.
         database: String,
     },
     /// A private one that lives as long as the study.
     Sandbox {
-        /// Server.
+        /// What the private server is like.
         sandbox: SandboxSpec,
         /// Data; `None` where the workload brings its own.
         data: Option<DataSpec>,
@@ -149,7 +149,7 @@ pub struct SeriesSpec {
     pub site: usize,
     /// What is asked.
     pub workload: Arc<dyn Workload>,
-    /// Buffer pool.
+    /// Size of the buffer pool; `None` where the server's own stays.
     pub pool: Option<PoolSize>,
     /// How the data came in.
     pub layout: LayoutRecord,
@@ -174,6 +174,6 @@ pub fn writes(workload: &dyn Workload) -> bool {
 pub enum PoolSize {
     /// Percent of the tables and indexes that the workload uses.
     Percent(f64),
-    /// Bytes.
+    /// A size in bytes.
     Bytes(u64),
 }

@@ -126,7 +126,7 @@ pub struct HostStatus {
 /// What a host says of a disk.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct DiskStatus {
-    /// Its shares.
+    /// Weight of the disk among all of the array.
     pub shares: f64,
     /// I/Os under way or held back, mean over the period.
     pub wanted: f64,

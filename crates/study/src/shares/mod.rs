@@ -22,7 +22,7 @@ use crate::harness::Order;
 use crate::published::{PublishedError, Result};
 use evenkeel_core::share::experiment::{Division, Outcome, Treatment as Way};
 
-/// Its name.
+/// The study's name in plans and on the command line.
 pub const NAME: &str = "shares";
 
 /// Seconds between two windows in the published experiments.

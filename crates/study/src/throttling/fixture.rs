@@ -5,7 +5,7 @@ use super::parts::{self, Sweep};
 use super::record::{Load, Place, Second, Setting, Settle, StepPlan, Times, Way};
 use crate::harness::{FORMAT, Plan, Run, Series};
 
-/// Its setting.
+/// The setting of the study that the fixtures are of.
 pub fn setting() -> Setting {
     let times = Times { warm_up_s: 1.0, duration_s: 4.0 };
     Setting {

@@ -28,7 +28,7 @@ pub use judge::judge;
 pub use server::REREAD_TOML;
 pub use study::Throttling;
 
-/// Its name.
+/// The study's name in plans and on the command line.
 pub const NAME: &str = "throttling";
 
 /// Name of the note of a run that says why there are no hardware counters.

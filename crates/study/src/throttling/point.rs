@@ -33,7 +33,7 @@ pub struct Bench<'a> {
     pub setting: &'a Setting,
     /// Seed of the study.
     pub seed: Seed,
-    /// On what.
+    /// The server that is measured.
     pub server: &'a Server,
     /// CPUs of the server.
     pub server_cpus: CpuSet,
@@ -41,7 +41,7 @@ pub struct Bench<'a> {
     pub generator_cpus: CpuSet,
     /// For the journals of guards; removed by whoever made it.
     pub scratch: &'a Path,
-    /// Ctrl-C.
+    /// Set when somebody asks to stop.
     pub stop: &'a Stop,
     /// Who starts guards.
     pub program: &'a dyn Program,

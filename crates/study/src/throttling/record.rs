@@ -151,9 +151,9 @@ pub struct StepPlan {
 /// All of it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Setting {
-    /// TPC-W NUM_EBS.
+    /// NUM_EBS of the TPC-W data: 2,880 customers each.
     pub ebs: u32,
-    /// TPC-W NUM_ITEMS.
+    /// NUM_ITEMS of the TPC-W data.
     pub items: u32,
     /// How long points of the published rule wait for its limit; absent in studies before they did.
     #[serde(default)]
@@ -164,7 +164,7 @@ pub struct Setting {
     pub reread: Times,
     /// When that is measured.
     pub second: Second,
-    /// The step.
+    /// When the number of clients changes, and how it is measured.
     pub step: StepPlan,
     /// Where all this ran.
     pub place: Place,
@@ -188,7 +188,7 @@ impl Setting {
 /// Server and machine.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Place {
-    /// Processor.
+    /// Model of the processor.
     pub processor: Option<String>,
     /// CPUs of the machine.
     pub cpus: Option<String>,

@@ -48,7 +48,7 @@ impl Fall {
 pub struct Held {
     /// What stood between.
     pub way: Way,
-    /// The ratio.
+    /// Throughput there over the best without control.
     pub ratio: Ratio,
     /// Mean limit while measured there.
     pub limit: Option<f64>,
@@ -59,9 +59,9 @@ pub struct Held {
 /// How a cost per commit grows from the fewest clients to the most, without control.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Growth {
-    /// Its name.
+    /// Name of the figure.
     pub key: &'static str,
-    /// In words.
+    /// The same as the page writes it.
     pub words: &'static str,
     /// At the fewest clients.
     pub from: f64,
@@ -84,7 +84,7 @@ impl Growth {
 /// What one workload says.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Verdict {
-    /// Which.
+    /// The workload that it is of.
     pub load: Load,
     /// How far the curve without control falls; `None` with fewer than two points.
     pub fall: Option<Fall>,

@@ -89,7 +89,7 @@ pub enum DuplicatesWord {
     Keep,
 }
 
-/// Converts.
+/// Converts the files and prints what became of their records.
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let file = read_layout(args)?;
     let direction = direction(args, &file)?;

@@ -39,7 +39,7 @@ pub struct Args {
     /// Findings as JSON
     #[arg(long)]
     json: bool,
-    /// Which study
+    /// Which published study is made
     #[command(subcommand)]
     study: Option<Study>,
 }
