@@ -1,7 +1,7 @@
 //! One call as a record of fixed width.
 
-use super::Duration;
 use super::callers::Callers;
+use super::duration::Duration;
 use evenkeel_core::random::Random;
 use std::io::Write;
 
