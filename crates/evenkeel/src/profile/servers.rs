@@ -12,7 +12,7 @@ use evenkeel_lab::data::{DataSet, Via};
 use evenkeel_lab::workload::Workload;
 use evenkeel_site::sandbox::{CpuSet, SandboxSpec};
 use evenkeel_site::server::Target;
-use evenkeel_study::profile::{Place, PoolSize, Reset, SeriesSpec, SiteSpec};
+use evenkeel_study::profile::{PoolSize, Reset, SeriesSpec, ServerSpec, SiteSpec};
 use evenkeel_study::store::format::{LayoutRecord, TargetRecord};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -97,7 +97,7 @@ pub fn private(session: &Session, args: &Args, factors: &Factors, workload: &str
             }
             servers.sites.push(SiteSpec {
                 target_label: label.clone(),
-                place: Place::Sandbox { sandbox, data: (!place::is_file(workload)).then_some(data) },
+                place: ServerSpec::Sandbox { sandbox, data: (!place::is_file(workload)).then_some(data) },
                 elsewhere: None,
                 sql: Vec::new(),
             });
@@ -176,12 +176,14 @@ pub fn remote(
 }
 
 /// A named private server is the study's to restart where it is reset in full.
-fn place_of(session: &Session, text: &str, workload: &str, target: Target, reset: &Reset) -> Place {
+fn place_of(session: &Session, text: &str, workload: &str, target: Target, reset: &Reset) -> ServerSpec {
     match place::named(text, workload) {
-        Some((name, database)) if *reset == Reset::Full => {
-            Place::Named { home: session.home.clone(), name: name.to_owned(), database: database.to_owned() }
-        }
-        _ => Place::Remote(target),
+        Some((name, database)) if *reset == Reset::Full => ServerSpec::Named {
+            home: session.home.clone(),
+            name: name.to_owned(),
+            database: database.to_owned(),
+        },
+        _ => ServerSpec::Remote(target),
     }
 }
 

@@ -35,20 +35,20 @@ pub trait Study {
     ///
     /// # Errors
     /// A server does not start, say.
-    fn prepare(&mut self, part: &Part, tell: Tell<'_>) -> Result<(), Self::Error>;
+    fn prepare(&mut self, part: &Part, tell: Notify<'_>) -> Result<(), Self::Error>;
 
     /// Makes a run; `None` where somebody asked to stop. The harness says which run it is.
     ///
     /// # Errors
     /// It cannot be measured.
-    fn run(&mut self, order: &Order<'_>, tell: Tell<'_>) -> Result<Option<Run>, Self::Error>;
+    fn run(&mut self, order: &Order<'_>, tell: Notify<'_>) -> Result<Option<Run>, Self::Error>;
 
     /// What the runs say, of the published finding too.
     fn judge(&self, plan: &Plan, runs: &[Run]) -> Judgement;
 }
 
 /// Who is told what goes on.
-pub type Tell<'a> = &'a mut dyn FnMut(Event);
+pub type Notify<'a> = &'a mut dyn FnMut(Event);
 
 /// Which run is to be made.
 #[derive(Clone, Copy, Debug)]

@@ -7,7 +7,7 @@ use crate::store::format::{
     Verdict, WorkRecord,
 };
 use crate::store::run_name;
-use evenkeel_core::bounds::alone::Way;
+use evenkeel_core::bounds::alone::Method;
 use evenkeel_core::bounds::{Alone, Answer, Carried, Clear, Fate, Range, RunAt, Work};
 use evenkeel_core::caveat::threshold::LOST_MAX;
 
@@ -175,9 +175,9 @@ fn range(range: Range) -> RangeRecord {
 
 fn way(alone: &Alone) -> &'static str {
     match alone.way {
-        Way::Undisturbed => "undisturbed",
-        Way::ClearStretches => "clear-stretches",
-        Way::TakenHandedBack => "taken-handed-back",
+        Method::Undisturbed => "undisturbed",
+        Method::ClearStretches => "clear-stretches",
+        Method::TakenHandedBack => "taken-handed-back",
     }
 }
 

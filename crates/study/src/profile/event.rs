@@ -9,7 +9,7 @@ use evenkeel_site::sandbox::SandboxEvent;
 use std::path::PathBuf;
 
 /// Who is told.
-pub(super) type Tell<'a> = &'a mut dyn FnMut(StudyEvent);
+pub(super) type Notify<'a> = &'a mut dyn FnMut(StudyEvent);
 
 /// One step of a study.
 #[derive(Clone, Debug)]
@@ -92,7 +92,7 @@ pub enum StudyEvent {
 }
 
 /// Tells what becomes of a private server.
-pub(super) fn tell_sandbox(event: SandboxEvent, tell: Tell<'_>) {
+pub(super) fn tell_sandbox(event: SandboxEvent, tell: Notify<'_>) {
     let text = match event {
         SandboxEvent::Bootstrapping { server } => format!("making a data directory for {server}"),
         SandboxEvent::Starting { pid } => format!("starting the server (process {pid})"),

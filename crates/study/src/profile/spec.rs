@@ -75,7 +75,8 @@ impl StudySpec {
     pub fn restores(&self) -> bool {
         let restores = |series: &SeriesSpec| {
             let place = self.sites.get(series.site).map(|site| &site.place);
-            let has_copy = matches!(place, Some(Place::Named { .. } | Place::Sandbox { data: Some(_), .. }));
+            let has_copy =
+                matches!(place, Some(ServerSpec::Named { .. } | ServerSpec::Sandbox { data: Some(_), .. }));
             has_copy && series.writes()
         };
         self.reset == Reset::Full && self.series.iter().any(restores)
@@ -108,7 +109,7 @@ pub struct SiteSpec {
     /// Label of the target it belongs to.
     pub target_label: String,
     /// Where it is.
-    pub place: Place,
+    pub place: ServerSpec,
     /// Who sees it, where somebody on its own machine is to; otherwise this machine does, as far as it can.
     pub elsewhere: Option<Elsewhere>,
     /// Statements that make a private server's database what a level of a factor says, once, when its data is there.
@@ -117,7 +118,7 @@ pub struct SiteSpec {
 
 /// Where a site is.
 #[derive(Clone)]
-pub enum Place {
+pub enum ServerSpec {
     /// A server that somebody else runs.
     Remote(Target),
     /// A private one that somebody started and that stays: restarted for the runs, and left as it was found.

@@ -42,7 +42,7 @@ pub struct GuardPlan {
     pub controller: &'static str,
     /// The limit to begin with, which is also the largest; `None`: the guard's defaults.
     pub limit: Option<u32>,
-    /// Span of the means of the published rule, seconds; `None`: as published.
+    /// Span of the means of the published controller, seconds; `None`: as published.
     pub span_s: Option<f64>,
     /// File for its journal.
     pub journal: PathBuf,

@@ -9,7 +9,7 @@ use crate::profile::{line, resume, run, spec};
 use anyhow::{Context, Result, anyhow};
 use evenkeel_core::Nanos;
 use evenkeel_study::compare::{Side, compare as compared, level_pairs};
-use evenkeel_study::profile::{Place, SiteSpec, new_plan};
+use evenkeel_study::profile::{ServerSpec, SiteSpec, new_plan};
 use evenkeel_study::store::{self, StudyFolder};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -114,7 +114,7 @@ fn of_combination(
 /// A private server has data of its own for each combination and each set of statements, so that none meets what another left.
 fn level(site: &mut SiteSpec, name: &str, combination: &Combination) -> Result<()> {
     match &mut site.place {
-        Place::Sandbox { sandbox, .. } => {
+        ServerSpec::Sandbox { sandbox, .. } => {
             let sql = crc32fast::hash(combination.sql.join(";").as_bytes());
             sandbox.name = format!("{}-{name}-{sql:08x}", sandbox.name);
             site.sql.clone_from(&combination.sql);

@@ -46,7 +46,7 @@ pub struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum Study {
-    /// Throughput against the number of clients without control, with the published rule and with ours
+    /// Throughput against the number of clients without control, with the published controller and with ours
     Throttling(Box<throttling::Args>),
     /// Hosts that share storage, by the published law and by ours: on the virtual clock, in real time, with databases
     Shares(Box<shares::Args>),
