@@ -1,6 +1,6 @@
 //! Another `evenkeel` as a child process, for whoever needs a guard or a host beside what it does.
 //!
-//! A keeper thread starts it, reads its log and waits for it. The kernel's parent-death signal counts from the
+//! A thread of its own starts it, reads its log and waits for it. The kernel's parent-death signal counts from the
 //! thread that started a process, and this one lives as long as the child: when it dies, so did this process, and
 //! the child is killed. It has nothing to save that could be lost.
 
@@ -53,7 +53,7 @@ pub struct Child {
     id: ProcessId,
     deadline: Duration,
     tail: Tail,
-    keeper: Option<JoinHandle<Option<ExitStatus>>>,
+    waiter: Option<JoinHandle<Option<ExitStatus>>>,
 }
 
 /// The last lines of its log.
@@ -79,10 +79,10 @@ impl Child {
             kept.push(line.to_owned());
         };
         let keep = move || keep(command, &started, heard);
-        let keeper = std::thread::Builder::new().name(format!("{what}-keeper")).spawn(keep)?;
-        let born = births.recv().unwrap_or_else(|_| Err(std::io::Error::other("its keeper ended")));
+        let waiter = std::thread::Builder::new().name(format!("{what}-waiter")).spawn(keep)?;
+        let born = births.recv().unwrap_or_else(|_| Err(std::io::Error::other("its thread ended")));
         let id = born.with_context(|| format!("starting {} as a {what}", program.display()))?;
-        let child = Self { what, id, deadline, tail, keeper: Some(keeper) };
+        let child = Self { what, id, deadline, tail, waiter: Some(waiter) };
         match told.recv_timeout(patience) {
             Ok(told) => Ok((child, told)),
             Err(_) => bail!("the {what} does not listen: {}", child.last_words()),
@@ -113,10 +113,10 @@ impl Child {
     }
 
     fn end(&mut self) -> Option<ExitStatus> {
-        let keeper = self.keeper.take()?;
+        let waiter = self.waiter.take()?;
         self.id.end(self.deadline);
         // A panic in it has been told already.
-        keeper.join().ok().flatten()
+        waiter.join().ok().flatten()
     }
 }
 

@@ -17,7 +17,7 @@ pub enum HaulError {
     Io {
         /// What was tried, as `read` or `write`.
         action: &'static str,
-        /// The file.
+        /// The file or folder that was refused.
         path: PathBuf,
         /// What the system said.
         source: io::Error,
@@ -46,7 +46,7 @@ pub enum HaulError {
     /// An input that is not what it was when the work on it began.
     #[error("{} changed while it was read, at byte {at}: {what}", path.display())]
     Changed {
-        /// The file.
+        /// The file that is no longer the same.
         path: PathBuf,
         /// How far it had been read.
         at: u64,
@@ -56,9 +56,9 @@ pub enum HaulError {
     /// Two inputs whose outputs would have one name.
     #[error("{} and {} would both become {name}", first.display(), second.display())]
     Alike {
-        /// The one.
+        /// The input that was named first.
         first: PathBuf,
-        /// The other.
+        /// The input that was named after it.
         second: PathBuf,
         /// The name of the output.
         name: String,

@@ -1,4 +1,4 @@
-//! Captured rows.
+//! Rows of an answer that somebody asked to see.
 
 use crate::bytes::Reader;
 use crate::error::ProtocolError;

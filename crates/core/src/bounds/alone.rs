@@ -15,7 +15,7 @@ const TAKEN_UNSEEN_MAX: f64 = 0.3;
 
 /// How the figure was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum Method {
     /// Nobody took anything worth a word: what is carried is carried alone.
     Undisturbed,
     /// Completions at saturation in the stretches that nobody disturbed.
@@ -32,7 +32,7 @@ pub struct Alone {
     /// What the runs at saturation say by themselves: more of them make it narrower.
     pub measured: Range,
     /// How it was found.
-    pub way: Way,
+    pub way: Method,
     /// Runs behind it.
     pub runs: usize,
     /// Share of their time that counted.
@@ -75,7 +75,7 @@ fn clear(saturated: &[&RunAt]) -> Option<Alone> {
     }
     // A neighbour who takes a little at a time leaves every stretch free by the measure of a stretch, and the run is not.
     let undisturbed = coverage > 0.99 && taken(saturated).is_none_or(|taken| 100.0 * taken < NEIGHBOURS_MIN);
-    let way = if undisturbed { Way::Undisturbed } else { Way::ClearStretches };
+    let way = if undisturbed { Method::Undisturbed } else { Method::ClearStretches };
     ratio(&own).map(|range| Alone { range, measured: range, way, runs: own.len(), coverage })
 }
 
@@ -99,7 +99,7 @@ fn handed_back(saturated: &[&RunAt]) -> Option<Alone> {
     range.map(|range| Alone {
         range,
         measured: range,
-        way: Way::TakenHandedBack,
+        way: Method::TakenHandedBack,
         runs: own.len(),
         coverage: 1.0,
     })

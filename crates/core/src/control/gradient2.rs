@@ -113,7 +113,7 @@ mod tests {
         // M = (10 + 100) / 2 = 55 ms, g = 0.825: 0.8 * 20.8 + 0.2 (0.825 * 20.8 + 4) = 20.872.
         gradient.update(&second(21, 0.1));
         assert!((gradient.limit - 20.872).abs() < 1e-9, "{}", gradient.limit);
-        // Application-limited.
+        // The load was limited by the application here, and not by the limit.
         assert_eq!(gradient.update(&second(5, 0.1)).limit, 20);
     }
 }

@@ -1,11 +1,11 @@
 //! `evenkeel compare`: is the second study, or cell, better than the first?
 
 use super::Session;
-use super::stored;
 use crate::config::units;
 use crate::failure::{FINDING, WRONG_USE, WithHint};
 use crate::format;
 use crate::out;
+use crate::study::stored;
 use anyhow::{Result, anyhow};
 use evenkeel_core::experiment::{self, Margin, Verdict};
 use evenkeel_core::statistics::Estimate;
@@ -51,7 +51,7 @@ pub struct Args {
     /// Folder for studies [default: HOME/runs]
     #[arg(long, value_name = "DIR")]
     pub output: Option<PathBuf>,
-    /// As JSON
+    /// Print it as JSON
     #[arg(long)]
     pub json: bool,
 }

@@ -18,7 +18,7 @@ Each thing is tried as the commands use it, for two seconds in all, and nothing 
 where it is less than could be, what is lost without it and what to do. Nothing here is needed by all commands, so that the
 exit code is 0 whatever is missing.")]
 pub struct Args {
-    /// As JSON
+    /// Print it as JSON
     #[arg(long)]
     pub json: bool,
 }

@@ -1,8 +1,9 @@
 //! `evenkeel explain`: plans, classes and heavy hitters of a workload.
 
-use super::{Session, place, servers};
+use super::Session;
 use crate::failure::{FINDING, Stopped};
 use crate::out;
+use crate::server::place;
 use crate::table;
 use anyhow::Result;
 use evenkeel_lab::explain::{Effort, Refused};
@@ -57,7 +58,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     };
     let target = place::target(session, text, &args.workload)?;
-    let workload = servers::remote_workload(session, &args.workload, &target)?;
+    let workload = place::remote_workload(session, &args.workload, &target)?;
     let mut control = Control::connect_until(&target, &session.stop)?;
     let (id, over) = (control.id(), AtomicBool::new(false));
     let found = std::thread::scope(|scope| {

@@ -1,11 +1,11 @@
 //! `evenkeel export`: a study as CSV or JSON.
 
 use super::Session;
-use super::stored::{StoredArgs, tell_damage};
-use super::study::published;
 use crate::export::{self, What};
 use crate::out;
 use crate::published::{Published, cells_csv, results, runs_csv};
+use crate::study::published;
+use crate::study::stored::{StoredArgs, tell_damage};
 use anyhow::{Context, Result};
 use clap::ValueEnum;
 use evenkeel_study::profile;
@@ -31,7 +31,7 @@ pub enum Format {
     after_help = "Examples:\n  evenkeel export last > cells.csv\n  evenkeel export last --format runs --to runs.csv\n  evenkeel export last --format json | python3 -m json.tool"
 )]
 pub struct Args {
-    /// Which study
+    /// The study that is exported
     #[command(flatten)]
     pub study: StoredArgs,
     /// CSV of cells or of runs, or JSON

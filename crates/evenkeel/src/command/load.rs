@@ -5,12 +5,13 @@ mod sessions;
 mod show;
 mod stretches;
 
-use super::{Session, mode, place, servers};
+use super::{Session, mode};
 use crate::config::units;
 use crate::failed;
 use crate::failure::{FINDING, NOT_VALID, WithHint};
 use crate::out;
-use crate::progress::View;
+use crate::progress::{ProgressEvents, View};
+use crate::server::place;
 use crate::signals;
 use anyhow::{Context, Result, anyhow};
 use evenkeel_core::Nanos;
@@ -34,7 +35,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         Stamp::mark_written(&mut Control::connect_until(&plan.target, &session.stop)?)?;
     }
     let mut view = View::new(mode(session, false));
-    let mut events = super::progress_events::ProgressEvents::for_load(plan.warm_up + plan.measure);
+    let mut events = ProgressEvents::for_load(plan.warm_up + plan.measure);
     // Known to about a microsecond, as a look carries the time since then.
     let mut start = Nanos::MAX;
     let result = load::run(&plan, &session.stop, &mut |progress| {
@@ -76,7 +77,7 @@ fn plan(session: &Session, args: &Args) -> Result<(LoadPlan, Option<Caveat>)> {
     let timeout = units::positive(&args.timeout, "--timeout")?;
     let measure = units::positive(&args.duration, "--duration")?;
     let target = place::target(session, &args.target, &args.workload)?;
-    let mut workload = servers::remote_workload(session, &args.workload, &target)?;
+    let mut workload = place::remote_workload(session, &args.workload, &target)?;
     if args.think.is_some() {
         workload = plan_think(workload);
     }

@@ -1,28 +1,19 @@
 //! `evenkeel profile`: sweep the arrival rate on a server.
 
-mod flags;
-pub mod line;
-
-use super::progress_events::ProgressEvents;
-use super::resume::{self, WORKLOAD_FILE};
-use super::spec::{self, Study};
-use super::{Session, mode};
+use super::Session;
 use crate::clock::unix_time;
-use crate::failed;
-use crate::failure::{FINDING, Hint, NOT_VALID};
-use crate::out;
-use crate::progress::View;
-use crate::signals;
-use crate::table;
-use anyhow::{Context, Result};
+use crate::profile::resume::{self, WORKLOAD_FILE};
+use crate::profile::run::{finish, measure};
+use crate::profile::spec::{self, Study};
+use crate::server::place;
+use anyhow::Result;
 use evenkeel_site::server::without_password;
-use evenkeel_study::profile::{self as lab_study, StudyError};
+use evenkeel_study::profile as lab_study;
 use evenkeel_study::store::StudyFolder;
-use evenkeel_study::store::format::{PlanFile, RunFile, SummaryFile};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-pub use flags::Args;
+pub use crate::profile::flags::Args;
 
 /// Profiles, or goes on with a profile, and prints what came out.
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
@@ -35,50 +26,6 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     finish(session, &folder, &summary)
 }
 
-/// Measures what the folder does not have yet, with its progress shown.
-pub(super) fn measure(
-    session: &Session,
-    study: &Study,
-    folder: &StudyFolder,
-    is_new: bool,
-    json: bool,
-) -> Result<SummaryFile> {
-    let mut view = View::new(mode(session, json));
-    let mut events = ProgressEvents::new(&study.spec);
-    let outcome = lab_study::run(&study.spec, folder, &session.stop, &mut |event| {
-        if let Some(event) = events.of(event) {
-            view.show(&event);
-        }
-    });
-    drop(view);
-    if outcome.is_err() && is_new {
-        discard_if_empty(folder);
-    }
-    let summary = outcome.map_err(|error| named(error, folder));
-    summary.with_context(|| format!("measuring {}", folder.path().display()))
-}
-
-/// An error whose hint names this study, and not whichever is the last one when somebody reads it.
-fn named(error: StudyError, folder: &StudyFolder) -> anyhow::Error {
-    const LAST: &str = "--resume last";
-    let (hint, name) = (error.hint(), folder.path().file_name().unwrap_or_default().to_string_lossy());
-    match hint.filter(|hint| hint.contains(LAST)) {
-        Some(hint) => {
-            anyhow::Error::from(error).context(Hint(hint.replace(LAST, &format!("--resume {name}"))))
-        }
-        None => error.into(),
-    }
-}
-
-/// A study that failed before its first run has nothing to keep or to resume.
-fn discard_if_empty(folder: &StudyFolder) {
-    let has_no_cells = folder.plan().is_ok_and(|plan| plan.cells.is_empty());
-    if has_no_cells && folder.runs().is_ok_and(|runs| runs.is_empty()) {
-        // Where it cannot be removed it is listed without runs, which is true.
-        let _ = std::fs::remove_dir_all(folder.path());
-    }
-}
-
 /// A new study: its folder, and in it the plan and the workload's own file.
 fn started(session: &Session, root: &Path, args: &Args) -> Result<(Study, StudyFolder)> {
     let study = spec::study(session, args, recorded_command(), None)?;
@@ -87,7 +34,7 @@ fn started(session: &Session, root: &Path, args: &Args) -> Result<(Study, StudyF
     let plain = for_folder(workload);
     let id = format!("{}-{plain}-{:04x}", crate::format::stamp(now), std::process::id() & 0xffff);
     let plan = lab_study::new_plan(&study.spec, id, now, study.settings.clone(), study.targets.clone());
-    let file = super::place::is_file(&args.workload).then(|| PathBuf::from(&args.workload));
+    let file = place::is_file(&args.workload).then(|| PathBuf::from(&args.workload));
     let folder = resume::create(root, plan, file.as_deref().map(|file| (file, WORKLOAD_FILE)))?;
     Ok((study, folder))
 }
@@ -110,29 +57,6 @@ fn recorded_command() -> Vec<String> {
 fn recorded(argument: &str) -> String {
     let is_server = ["mysql://", "mariadb://"].iter().any(|scheme| argument.starts_with(scheme));
     if is_server { without_password(argument) } else { argument.to_owned() }
-}
-
-/// Prints the table, writes the report, and says how it ended.
-pub(super) fn finish(session: &Session, folder: &StudyFolder, summary: &SummaryFile) -> Result<ExitCode> {
-    let (plan, runs) = (folder.plan()?, folder.runs()?);
-    out::painted(&table::profile(&plan, summary, &runs, super::look()))?;
-    let report = super::report::write(folder)?;
-    if !session.quiet {
-        out::line(format!("\nreport: {}", report.display()))?;
-    }
-    Ok(exit_code(&plan, &runs, summary))
-}
-
-/// How a study ended.
-pub(super) fn exit_code(plan: &PlanFile, runs: &[RunFile], summary: &SummaryFile) -> ExitCode {
-    let has_bounds = summary.headlines.iter().any(|headline| headline.bounds.is_something());
-    let finding = failed::of_study(plan, summary, runs);
-    match (summary.complete, finding, has_bounds) {
-        (false, ..) => signals::exit_code(),
-        (true, Some(_), _) => ExitCode::from(FINDING),
-        (true, None, true) => ExitCode::SUCCESS,
-        (true, None, false) => ExitCode::from(NOT_VALID),
-    }
 }
 
 #[cfg(test)]

@@ -1,15 +1,14 @@
 //! `evenkeel report`: a study as one HTML file, or two over each other.
 
 use super::Session;
-use super::stored::{self, tell_damage};
-use super::study::published;
 use crate::failure::{FINDING, WithHint};
 use crate::out;
-use crate::report::{Records, compare, html};
-use anyhow::{Context, Result, anyhow};
+use crate::report::{Records, compare, html, save};
+use crate::study::published;
+use crate::study::stored::{self, tell_damage};
+use anyhow::{Result, anyhow};
 use evenkeel_study::published::stored as stored_published;
 use evenkeel_study::store::StudyFolder;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -62,11 +61,6 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     Ok(if is_damaged { ExitCode::from(FINDING) } else { ExitCode::SUCCESS })
 }
 
-/// Writes the report of a study into its folder; gives where it is.
-pub fn write(folder: &StudyFolder) -> Result<PathBuf> {
-    save(None, folder.path(), "report.html", &html(&Records::read(folder)?))
-}
-
 /// Writes two studies over each other; by default beside the first.
 fn write_both(one: &StudyFolder, other: &StudyFolder, to: Option<&Path>) -> Result<PathBuf> {
     let (first, second) = (Records::read(one)?, Records::read(other)?);
@@ -86,41 +80,9 @@ fn name_beside(other: &Path) -> String {
     format!("compare-{}.html", other.file_name().unwrap_or_default().to_string_lossy())
 }
 
-/// Writes a page to where the user said, or under a name of ours into a study's folder, where a symbolic link of that name is
-/// replaced: the folder may be somebody else's.
-fn save(to: Option<&Path>, folder: &Path, name: &str, page: &str) -> Result<PathBuf> {
-    let own = folder.join(name);
-    let written = match to {
-        Some(to) => out::file(to, page),
-        None => evenkeel_os::replace(&own, page.as_bytes()),
-    };
-    let to = to.map_or(own, Path::to_owned);
-    // Of a full disk the error knows itself what to do.
-    let is_full = written.as_ref().is_err_and(|error| error.kind() == ErrorKind::StorageFull);
-    let written = written.with_context(|| format!("writing {}", to.display()));
-    match is_full {
-        true => written?,
-        false => written.hint("name a file in a folder that you may write to, by --to")?,
-    }
-    Ok(to)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs;
-
-    #[test]
-    fn a_page_in_a_folder_of_somebody_else_overwrites_nothing_outside_of_it() {
-        let home = tempfile::tempdir().unwrap();
-        let (folder, victim) = (home.path().join("gift"), home.path().join("victim"));
-        fs::create_dir(&folder).unwrap();
-        fs::write(&victim, "mine").unwrap();
-        std::os::unix::fs::symlink(&victim, folder.join("report.html")).unwrap();
-        assert_eq!(save(None, &folder, "report.html", "page").unwrap(), folder.join("report.html"));
-        assert_eq!(fs::read(&victim).unwrap(), b"mine");
-        assert_eq!(fs::read(folder.join("report.html")).unwrap(), b"page");
-    }
 
     #[test]
     fn a_page_of_two_studies_is_named_by_a_folder_and_stays_in_the_first_one() {

@@ -1,9 +1,9 @@
 //! `evenkeel runs`: what was measured.
 
 use super::Session;
-use super::stored::{self, damage, tell_damage};
-use super::study::published;
 use crate::published::{Published, results, table as published_table};
+use crate::study::published;
+use crate::study::stored::{self, damage, tell_damage};
 use crate::table::{ListedPublished, ListedStudy};
 use crate::{export, failure, out, table};
 use anyhow::Result;
@@ -22,7 +22,7 @@ pub struct Args {
     /// Folder for studies [default: HOME/runs]
     #[arg(long, value_name = "DIR")]
     pub output: Option<PathBuf>,
-    /// As JSON
+    /// Print it as JSON
     #[arg(long)]
     pub json: bool,
 }

@@ -1,38 +1,18 @@
 //! `evenkeel sandbox`: private servers.
 
-use super::{Session, data};
-use crate::config::units;
+use super::Session;
 use crate::format;
 use crate::out;
 use crate::progress::{Mode, ProgressEvent, View};
-use anyhow::{Context, Result, bail};
+use crate::server::data;
+use crate::server::sandbox::{ServerArgs, spec, tell};
+use anyhow::{Result, bail};
 use clap::Subcommand;
 use evenkeel_lab::data::DataSpec;
-use evenkeel_site::sandbox::{
-    self, Lifetime, Sandbox, SandboxError, SandboxEvent, SandboxInfo, SandboxSpec, State,
-};
+use evenkeel_site::sandbox::{self, Lifetime, Sandbox, SandboxError, SandboxInfo, SandboxSpec, State};
 use evenkeel_site::server::Target;
 use std::io::{BufRead, IsTerminal};
-use std::path::PathBuf;
 use std::process::ExitCode;
-
-/// What a private server is like.
-#[derive(Clone, Debug, Default, clap::Args)]
-#[command(next_help_heading = "Private server")]
-pub struct ServerArgs {
-    /// Another mariadbd than the system's
-    #[arg(long, value_name = "PATH")]
-    pub server_binary: Option<PathBuf>,
-    /// A setting of the server, for example innodb_buffer_pool_size=64M
-    #[arg(long, value_name = "NAME=VALUE")]
-    pub set: Vec<String>,
-    /// CPUs of the server [default in a profile: all but the last]
-    #[arg(long, value_name = "LIST")]
-    pub cpus: Option<String>,
-    /// Memory limit of the server
-    #[arg(long, value_name = "SIZE")]
-    pub memory: Option<String>,
-}
 
 /// Flags of `evenkeel sandbox`.
 #[derive(Debug, clap::Args)]
@@ -79,9 +59,9 @@ pub enum Action {
         #[arg(default_value = "default")]
         name: String,
     },
-    /// List sandboxes
+    /// List all sandboxes
     List {
-        /// As JSON
+        /// Print it as JSON
         #[arg(long)]
         json: bool,
     },
@@ -142,23 +122,6 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A sandbox as the flags describe it.
-pub fn spec(session: &Session, args: &ServerArgs, name: String) -> Result<SandboxSpec> {
-    let mut spec = SandboxSpec::new(&session.home, name);
-    spec.server_binary.clone_from(&args.server_binary);
-    for setting in &args.set {
-        let Some((name, value)) = setting.split_once('=') else {
-            bail!("--set {setting:?} is no setting; write it as innodb_buffer_pool_size=64M");
-        };
-        spec.settings.insert(name.trim().replace('-', "_"), value.trim().to_owned());
-    }
-    if let Some(text) = &args.cpus {
-        spec.cpus = Some(units::machine_cpus(text, "--cpus")?);
-    }
-    spec.memory = args.memory.as_deref().map(units::bytes).transpose().context("reading --memory")?;
-    Ok(spec)
-}
-
 fn up(session: &Session, spec: &SandboxSpec, data: Option<&DataSpec>) -> Result<()> {
     let mut view = View::new(if session.quiet { Mode::Quiet } else { live() });
     let running = match sandbox::find_as(spec) {
@@ -185,18 +148,6 @@ fn up(session: &Session, spec: &SandboxSpec, data: Option<&DataSpec>) -> Result<
 
 fn live() -> Mode {
     if std::io::stderr().is_terminal() { Mode::Live } else { Mode::Lines }
-}
-
-/// Shows what happens to a sandbox.
-pub fn tell(view: &mut View, event: &SandboxEvent) {
-    let text = match event {
-        SandboxEvent::Bootstrapping { server } => format!("making a data directory for {server}"),
-        SandboxEvent::Starting { pid } => format!("starting the server (process {pid})"),
-        SandboxEvent::Stopping { pid } => format!("stopping the server (process {pid})"),
-        SandboxEvent::Note(text) => text.clone(),
-        _ => return,
-    };
-    view.show(&ProgressEvent::Step { text });
 }
 
 fn down(session: &Session, name: &str) -> Result<()> {

@@ -108,7 +108,7 @@ impl From<&Entry> for Recorded {
     }
 }
 
-/// Writes entries.
+/// Writes entries to the journal's file, a line of JSON each.
 pub struct Writer {
     path: PathBuf,
     file: BufWriter<File>,

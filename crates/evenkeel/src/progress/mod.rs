@@ -4,9 +4,11 @@
 //! once a second while a run is measured. The view has no clock and no thread of its own, so it takes
 //! nothing from the machine between events. All goes to stderr: stdout is for results.
 
+mod events;
 mod line;
 mod view;
 
+pub use events::ProgressEvents;
 pub use view::{Mode, View};
 
 use serde::Serialize;

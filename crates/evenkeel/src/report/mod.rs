@@ -14,6 +14,7 @@ mod page;
 mod palette;
 mod plots;
 pub mod published;
+mod save;
 mod sections;
 mod study;
 
@@ -21,9 +22,11 @@ pub use compare::compare;
 pub use details::Details;
 #[cfg(test)]
 pub use details::RunDetails;
+pub use save::save;
 
 use evenkeel_study::store::StudyFolder;
 use evenkeel_study::store::format::{ManifestFile, PlanFile, RunFile, SummaryFile};
+use std::path::PathBuf;
 
 /// All that is known of one study.
 #[derive(Clone, Debug)]
@@ -58,6 +61,11 @@ impl Records {
 /// The report of a study in any state, also of one that has no runs yet.
 pub fn html(records: &Records) -> String {
     page::page(&records.study())
+}
+
+/// Writes the report of a study into its folder; gives where it is.
+pub fn write(folder: &StudyFolder) -> anyhow::Result<PathBuf> {
+    save(None, folder.path(), "report.html", &html(&Records::read(folder)?))
 }
 
 #[cfg(test)]

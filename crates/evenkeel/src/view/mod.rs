@@ -2,6 +2,7 @@
 
 pub mod http;
 pub mod lines;
+pub mod live;
 pub mod log;
 pub mod picture;
 pub mod prometheus;

@@ -32,9 +32,9 @@ impl Code {
             0x16 => Self::Prepare,
             0x17 | 0xfa => Self::Execute,
             0x19 => Self::Close,
-            // CHANGE_USER, RESET_CONNECTION.
+            // COM_CHANGE_USER and COM_RESET_CONNECTION.
             0x11 | 0x1f => Self::Reset,
-            // QUIT, STMT_SEND_LONG_DATA.
+            // COM_QUIT and COM_STMT_SEND_LONG_DATA.
             0x01 | 0x18 => Self::Silent,
             // INIT_DB, SHUTDOWN, STATISTICS, PROCESS_INFO, PROCESS_KILL, DEBUG, PING,
             // BINLOG_DUMP, TABLE_DUMP, REGISTER_SLAVE, STMT_RESET, SET_OPTION, STMT_FETCH, BINLOG_DUMP_GTID,

@@ -30,7 +30,7 @@ pub enum Duplicates {
 pub struct Job<'a> {
     /// Where the fields are.
     pub file: &'a LayoutFile,
-    /// Which way.
+    /// Whether fields of fixed width become lines, or lines become fields.
     pub direction: Direction,
     /// What is read: files, since a rerun and the search for duplicates read them again.
     pub inputs: Vec<Input>,

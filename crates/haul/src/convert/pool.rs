@@ -21,7 +21,7 @@ pub(crate) trait Work: Sync {
 
 /// Takes what became of the blocks, in their order.
 pub(crate) trait Sink<S>: Send {
-    /// Takes one.
+    /// Takes what became of the next block.
     fn take(&mut self, scratch: &S) -> Result<(), HaulError>;
 }
 

@@ -55,7 +55,7 @@ pub struct Planted {
 }
 
 impl Dirt {
-    /// Clean records.
+    /// Records that all fit their layout.
     pub fn none() -> Self {
         let none = 0.0;
         Self {
@@ -128,7 +128,7 @@ impl Dirt {
     }
 }
 
-/// Spoils records.
+/// Spoils records as `Dirt` says, and counts what it planted.
 pub(super) struct Dirty {
     dirt: Dirt,
     day: u32,

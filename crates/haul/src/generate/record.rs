@@ -1,7 +1,7 @@
 //! One call as a record of fixed width.
 
-use super::Duration;
 use super::callers::Callers;
+use super::duration::Duration;
 use evenkeel_core::random::Random;
 use std::io::Write;
 
@@ -13,7 +13,7 @@ pub(super) struct Call {
     pub seq: u64,
     /// Second of the day at which it begins.
     pub start_s: u32,
-    /// `yyyymmdd`.
+    /// The day of the call as `yyyymmdd`.
     pub day: u32,
     pub duration: Duration,
 }

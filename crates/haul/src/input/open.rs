@@ -31,7 +31,7 @@ pub struct Opened {
 pub struct Identity {
     /// Number of the file on its device.
     pub inode: u64,
-    /// Bytes.
+    /// Size in bytes.
     pub size: u64,
     /// When it was last written, nanoseconds since 1970.
     pub changed_ns: i128,

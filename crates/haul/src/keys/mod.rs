@@ -67,7 +67,7 @@ impl KeysOfBlock {
         self.0.push(entry);
     }
 
-    /// Forgets all.
+    /// Forgets all entries and keeps the memory.
     pub fn clear(&mut self) {
         self.0.clear();
     }

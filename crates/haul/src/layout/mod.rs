@@ -1,58 +1,16 @@
 //! How records lie, from a file: TOML with names, types and checks, or the short properties form with a delimiter and widths.
 
 mod describe;
+mod file;
 mod properties;
 mod toml_form;
 
 pub use describe::to_toml;
+pub use file::{LayoutFile, LayoutFileError};
 
-use crate::blocks::Separator;
-use evenkeel_wire::record::{Layout, LayoutError};
+use file::Problem;
 use std::fs;
-use std::path::{Path, PathBuf};
-
-/// A layout and what of it is no business of a single record.
-#[derive(Clone, Debug)]
-pub struct LayoutFile {
-    /// Where the fields are.
-    pub layout: Layout,
-    /// How records are parted.
-    pub separator: Separator,
-    /// The file as it stands, so that work on one layout is not gone on with by another.
-    pub text: String,
-}
-
-/// A layout file that cannot be.
-#[derive(Debug, thiserror::Error)]
-#[error("{}{}: {problem}", path.display(), line.map(|line| format!(":{line}")).unwrap_or_default())]
-pub struct LayoutFileError {
-    path: PathBuf,
-    /// Counted from one; `None` where it is the file as a whole.
-    line: Option<usize>,
-    problem: String,
-}
-
-/// What is wrong, and on which line where that is known.
-struct Problem {
-    line: Option<usize>,
-    text: String,
-}
-
-impl Problem {
-    fn new(text: impl Into<String>) -> Self {
-        Self { line: None, text: text.into() }
-    }
-
-    fn at(line: usize, text: impl Into<String>) -> Self {
-        Self { line: Some(line), text: text.into() }
-    }
-}
-
-impl From<LayoutError> for Problem {
-    fn from(error: LayoutError) -> Self {
-        Self::new(error.to_string())
-    }
-}
+use std::path::Path;
 
 /// Reads a layout file: TOML where its name ends so, else the properties form.
 ///

@@ -1,6 +1,6 @@
 //! The short form: `delimiter=;` and `widths=2,10,15`, and names of the columns where somebody wants them.
 
-use super::{LayoutFile, Problem};
+use super::file::{LayoutFile, Problem};
 use crate::blocks::Separator;
 use evenkeel_wire::record::{Charset, Field, Layout, RecordType};
 

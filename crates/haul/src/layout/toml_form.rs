@@ -1,6 +1,6 @@
 //! The long form, in TOML.
 
-use super::{LayoutFile, Problem};
+use super::file::{LayoutFile, Problem};
 use crate::blocks::Separator;
 use evenkeel_wire::record::{Blank, Charset, Check, Field, Kind, Layout, RecordType, Trim};
 use serde::Deserialize;

@@ -1,7 +1,7 @@
 //! What a database holds, compared with what is wanted.
 
 use super::error::DataError;
-use super::session::{self, Place};
+use super::session::{self, Workplace};
 use super::set::Table;
 use super::spec::DataSpec;
 use super::stamp::{Stamp, State};
@@ -95,7 +95,7 @@ fn difference<T: PartialEq + Display>(what: &str, there: T, wanted: T) -> Option
 /// Reads all rows at the server and compares them with the stamp; the first table that differs is the
 /// error. Takes about as long as reading every table once.
 pub fn verify(target: &Target, database: Option<&str>) -> Result<Stamp, DataError> {
-    let place = Place::new(target, database)?;
+    let place = Workplace::new(target, database)?;
     let mut control = place.connect()?;
     let stamp = Stamp::read(&mut control)?.ok_or(DataError::Missing { database: place.database.clone() })?;
     if stamp.state == State::Building {
@@ -113,7 +113,7 @@ pub fn verify(target: &Target, database: Option<&str>) -> Result<Stamp, DataErro
 /// Drops a data set, finished or not, and nothing else: tables of other names stay, and a database
 /// without a stamp is refused. The stamp goes last, so that a cut drop is still known as ours.
 pub fn remove(target: &Target, database: Option<&str>) -> Result<(), DataError> {
-    let place = Place::new(target, database)?;
+    let place = Workplace::new(target, database)?;
     let mut control = place.connect()?;
     place.lock(&mut control)?;
     let names = session::table_names(&mut control)?;

@@ -9,7 +9,7 @@ use super::content::Content;
 use super::error::DataError;
 use super::parallel::{self, Tally};
 use super::progress::{DataProgress, Phase};
-use super::session::{self, Place};
+use super::session::{self, Workplace};
 use super::set::{DataSet, Generator, Table};
 use super::{dvdstore, tpcw};
 use evenkeel_site::server::Control;
@@ -20,7 +20,7 @@ const COMMIT_ROWS: u64 = 1_000;
 
 /// Inserts all rows, builds the indexes and verifies. Returns what each table holds.
 pub(super) fn insert(
-    place: &Place,
+    place: &Workplace,
     set: DataSet,
     generator: &Generator,
     tally: &Tally,

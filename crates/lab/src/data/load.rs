@@ -9,7 +9,7 @@ use super::content::Content;
 use super::error::DataError;
 use super::parallel::{self, Tally};
 use super::progress::{DataProgress, Phase};
-use super::session::{self, Place};
+use super::session::{self, Workplace};
 use super::set::{DataSet, Generator, Table};
 use super::stream::RowStream;
 use super::{dvdstore, tpcw};
@@ -55,7 +55,7 @@ fn order(set: DataSet) -> Vec<Table> {
 
 /// Loads all tables, builds their indexes and verifies them. Returns what each table holds.
 pub(super) fn load(
-    place: &Place,
+    place: &Workplace,
     set: DataSet,
     generator: &Generator,
     threads: usize,

@@ -2,7 +2,7 @@
 
 use super::error::DataError;
 use super::progress::{DataProgress, Phase};
-use super::session::Place;
+use super::session::Workplace;
 use evenkeel_os::stop::Stop;
 use evenkeel_site::server::Control;
 use std::collections::VecDeque;
@@ -70,7 +70,7 @@ impl Tally {
 /// The calling thread reports progress and, when somebody asks to stop, kills the connections:
 /// an index build would otherwise hold a stop up for as long as it takes.
 pub(super) fn run<J: Send, R: Send>(
-    place: &Place,
+    place: &Workplace,
     threads: usize,
     jobs: Vec<J>,
     tally: &Tally,
@@ -113,7 +113,7 @@ pub(super) fn run<J: Send, R: Send>(
 }
 
 fn work_off<J, R>(
-    place: &Place,
+    place: &Workplace,
     jobs: &Mutex<VecDeque<J>>,
     connections: &Mutex<Vec<u32>>,
     tally: &Tally,
@@ -144,7 +144,7 @@ fn work_off<J, R>(
 }
 
 /// Ends our connections and what runs on them, as far as the server lets us.
-fn kill(place: &Place, connections: &Mutex<Vec<u32>>) {
+fn kill(place: &Workplace, connections: &Mutex<Vec<u32>>) {
     let Ok(mut control) = Control::connect_until(&place.target, &place.stop) else { return };
     for id in connections.lock().unwrap_or_else(PoisonError::into_inner).iter() {
         // A connection that has ended meanwhile is an error here, and no loss.

@@ -10,7 +10,7 @@ use super::progress::DataProgress;
 use super::references;
 use super::reload;
 use super::schema::Indexes;
-use super::session::{self, Place};
+use super::session::{self, Workplace};
 use super::set::Table;
 use super::spec::{DataSpec, Via};
 use super::stamp::Stamp;
@@ -34,7 +34,7 @@ pub fn populate(
     stop: &Stop,
     progress: &mut dyn FnMut(DataProgress),
 ) -> Result<Stamp, DataError> {
-    let place = Place::of(target, spec.set)?.until(stop);
+    let place = Workplace::of(target, spec.set)?.until(stop);
     let mut control = match spec.via {
         Via::Dump => place.connect()?,
         Via::Insert | Via::Load => place.connect_or_create()?,
@@ -62,7 +62,7 @@ pub fn repopulate(
     stop: &Stop,
     progress: &mut dyn FnMut(DataProgress),
 ) -> Result<Stamp, DataError> {
-    match remove(target, Some(&Place::of(target, spec.set)?.database)) {
+    match remove(target, Some(&Workplace::of(target, spec.set)?.database)) {
         Ok(()) | Err(DataError::Missing { .. }) => {}
         Err(error) => return Err(error),
     }
@@ -82,7 +82,7 @@ fn can_reload(found: &Found, spec: &DataSpec) -> bool {
 }
 
 fn build(
-    place: &Place,
+    place: &Workplace,
     control: &mut Control,
     spec: &DataSpec,
     stop: &Stop,

@@ -13,7 +13,7 @@ use super::parallel::{self, Tally};
 use super::progress::{DataProgress, Phase};
 use super::references;
 use super::schema::Indexes;
-use super::session::{self, Place};
+use super::session::{self, Workplace};
 use super::set::{DataSet, Table};
 use super::size::tables_size;
 use super::spec::Via;
@@ -40,7 +40,7 @@ pub fn reload(
     stop: &Stop,
     progress: &mut dyn FnMut(DataProgress),
 ) -> Result<Stamp, DataError> {
-    let place = Place::new(target, database)?.until(stop);
+    let place = Workplace::new(target, database)?.until(stop);
     let mut control = place.connect()?;
     place.lock(&mut control)?;
     reload_locked(&place, directory, threads, stop, progress)
@@ -48,7 +48,7 @@ pub fn reload(
 
 /// The same for a caller that holds the lock of the data set.
 pub(super) fn reload_locked(
-    place: &Place,
+    place: &Workplace,
     directory: &Path,
     threads: usize,
     stop: &Stop,
@@ -70,7 +70,7 @@ pub(super) fn reload_locked(
 
 /// Clears up after a reload, whether it went well or not.
 fn finish(
-    place: &Place,
+    place: &Workplace,
     mut control: Control,
     directory: &Path,
     set: DataSet,
@@ -98,7 +98,7 @@ fn finish(
 }
 
 /// The stamp of a data set that is whole, after clearing up what an earlier reload left.
-fn stamp_to_reload(place: &Place, control: &mut Control) -> Result<Stamp, DataError> {
+fn stamp_to_reload(place: &Workplace, control: &mut Control) -> Result<Stamp, DataError> {
     let database = place.database.clone();
     let names = session::table_names(control)?;
     // Only in a database of ours do names that look like leftovers mean leftovers.
@@ -116,7 +116,7 @@ fn stamp_to_reload(place: &Place, control: &mut Control) -> Result<Stamp, DataEr
 }
 
 struct Reload<'a> {
-    place: &'a Place,
+    place: &'a Workplace,
     threads: usize,
     directory: &'a Path,
     stamp: Stamp,
@@ -182,7 +182,7 @@ fn require_room(directory: &Path, needed: u64) -> Result<(), DataError> {
     Ok(())
 }
 
-fn create_directory(place: &Place, parent: &Path) -> Result<PathBuf, DataError> {
+fn create_directory(place: &Workplace, parent: &Path) -> Result<PathBuf, DataError> {
     let name = format!("evenkeel-dump-{}-{}", place.database, clock::unix_time().as_millis());
     let path = parent.join(name);
     match fs::create_dir_all(parent).and_then(|()| fs::create_dir(&path)) {

@@ -19,14 +19,14 @@ const NO_FULLTEXT: u16 = 1214;
 
 /// Where data work happens.
 #[derive(Clone)]
-pub(super) struct Place {
+pub(super) struct Workplace {
     pub(super) target: Target,
     pub(super) database: String,
     /// Ends waits for a server that does not answer; what clears up goes on.
     pub(super) stop: Stop,
 }
 
-impl Place {
+impl Workplace {
     /// For work on what is there already.
     pub(super) fn new(target: &Target, database: Option<&str>) -> Result<Self, DataError> {
         Self::named(target, database, DataSpec::DATABASE)
@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn the_database_is_the_one_asked_for_or_the_targets_or_the_default() {
-        let name = |target: &Target, asked| Place::new(target, asked).unwrap().database;
+        let name = |target: &Target, asked| Workplace::new(target, asked).unwrap().database;
         assert_eq!(name(&target(None), None), "tpcw");
         assert_eq!(name(&target(Some("shop")), None), "shop");
         assert_eq!(name(&target(Some("shop")), Some("other")), "other");
@@ -173,7 +173,7 @@ mod tests {
     fn a_database_name_that_would_need_escapes_is_refused() {
         for name in ["", "a`b", "a'b", "a\\b", "a b", "a.b", &"x".repeat(65)] {
             assert!(
-                matches!(Place::new(&target(Some(name)), None), Err(DataError::DatabaseName(_))),
+                matches!(Workplace::new(&target(Some(name)), None), Err(DataError::DatabaseName(_))),
                 "{name}"
             );
         }

@@ -213,9 +213,9 @@ impl Generator {
             Self::DvdStore(rows) => (rows.size().into(), (0, rows.size().orders())),
         };
         let (way, last) = match table {
-            Table::Tpcw(tpcw::Table::OrderLine) => (Way::LinesFirst { most: lines.0 }, lines.1),
-            Table::DvdStore(table) if table.has_lines() => (Way::OrdersFirst { lines: 0 }, lines.1),
-            table => (Way::Numbers, set.rows_expected(table)),
+            Table::Tpcw(tpcw::Table::OrderLine) => (KeyOrder::LinesFirst { most: lines.0 }, lines.1),
+            Table::DvdStore(table) if table.has_lines() => (KeyOrder::OrdersFirst { lines: 0 }, lines.1),
+            table => (KeyOrder::Numbers, set.rows_expected(table)),
         };
         Keys { way, number: 0, last, line: 0 }
     }
@@ -223,13 +223,13 @@ impl Generator {
 
 /// Keys in order: a number from 1, or order and line.
 pub(super) struct Keys {
-    way: Way,
+    way: KeyOrder,
     number: u64,
     last: u64,
     line: u64,
 }
 
-enum Way {
+enum KeyOrder {
     /// The key is one number, which counts up.
     Numbers,
     /// The first lines of all orders, then the second ones.
@@ -242,15 +242,15 @@ impl Keys {
     /// The next one; the line is zero where the key is one number.
     pub fn next(&mut self, generator: &Generator) -> Option<(u64, u64)> {
         match self.way {
-            Way::Numbers => self.next_number(),
-            Way::LinesFirst { most } => self.next_of_lines(most, generator),
-            Way::OrdersFirst { lines } if self.line < lines => {
+            KeyOrder::Numbers => self.next_number(),
+            KeyOrder::LinesFirst { most } => self.next_of_lines(most, generator),
+            KeyOrder::OrdersFirst { lines } if self.line < lines => {
                 self.line += 1;
                 Some((self.number, self.line))
             }
-            Way::OrdersFirst { .. } => {
+            KeyOrder::OrdersFirst { .. } => {
                 let (order, _) = self.next_number()?;
-                self.way = Way::OrdersFirst { lines: generator.lines(order) };
+                self.way = KeyOrder::OrdersFirst { lines: generator.lines(order) };
                 self.line = 1;
                 Some((order, 1))
             }

@@ -1,7 +1,7 @@
 //! Putting fresh tables in the place of old ones without losing a write.
 
 use super::error::DataError;
-use super::session::{self, Place};
+use super::session::{self, Workplace};
 use evenkeel_core::Nanos;
 use evenkeel_os::clock::Clock;
 use evenkeel_site::server::{Control, TargetError};
@@ -53,7 +53,7 @@ pub(super) fn recover(control: &mut Control) -> Result<(), DataError> {
 }
 
 /// A connection that lets nobody else write to the tables while it lives; everybody may read.
-pub(super) fn lock(place: &Place, tables: &[&str]) -> Result<Control, DataError> {
+pub(super) fn lock(place: &Workplace, tables: &[&str]) -> Result<Control, DataError> {
     let mut guard = connect(place)?;
     let locks: Vec<_> = tables.iter().map(|table| format!("`{table}` READ")).collect();
     guard.exec(&format!("LOCK TABLES {}", locks.join(", "))).map_err(|error| busy(place, error))?;
@@ -67,7 +67,7 @@ pub(super) fn lock(place: &Place, tables: &[&str]) -> Result<Control, DataError>
 /// writers, so no write reaches an old table after it was read: it waits, and finds the fresh one. One
 /// RENAME of all tables would wait for the first of them only, and let writers through to the others.
 pub(super) fn swap(
-    place: &Place,
+    place: &Workplace,
     control: &mut Control,
     guard: Control,
     tables: &[&str],
@@ -94,7 +94,7 @@ pub(super) fn swap(
     })
 }
 
-fn connect(place: &Place) -> Result<Control, DataError> {
+fn connect(place: &Workplace) -> Result<Control, DataError> {
     let mut control = place.connect()?;
     control.exec(&format!("SET SESSION lock_wait_timeout = {LOCK_WAIT_SECONDS}"))?;
     Ok(control)
@@ -105,7 +105,7 @@ fn rename(table: &str) -> String {
 }
 
 /// Returns when all these connections wait for their tables.
-fn wait_for_renames(place: &Place, control: &mut Control, ids: &[u32]) -> Result<(), DataError> {
+fn wait_for_renames(place: &Workplace, control: &mut Control, ids: &[u32]) -> Result<(), DataError> {
     let clock = Clock::start();
     let list: Vec<_> = ids.iter().map(u32::to_string).collect();
     let sql = format!(
@@ -124,7 +124,7 @@ fn wait_for_renames(place: &Place, control: &mut Control, ids: &[u32]) -> Result
     Err(DataError::TablesBusy { database: place.database.clone() })
 }
 
-fn busy(place: &Place, error: TargetError) -> DataError {
+fn busy(place: &Workplace, error: TargetError) -> DataError {
     match error.code() {
         Some(LOCK_WAIT_TIMEOUT) => DataError::TablesBusy { database: place.database.clone() },
         _ => error.into(),

@@ -8,7 +8,7 @@ use evenkeel_site::server::{Control, Flavor, TargetError};
 /// Longest time of one execution of a read, and of what a plan executes, in seconds.
 pub const EXECUTION_MAX_S: u32 = 10;
 
-/// ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION.
+/// The server's error ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION.
 const READ_ONLY: u16 = 1792;
 /// ER_STATEMENT_TIMEOUT of MariaDB, ER_QUERY_TIMEOUT of MySQL.
 const TIMED_OUT: [u16; 2] = [1969, 3024];

@@ -1,7 +1,7 @@
 //! The process behind a command leads a group of its own, which does not outlive us.
 
-use super::keeper::Keeper;
 use super::tail::Tail;
+use super::watchdog::Watchdog;
 use evenkeel_os::alone;
 use evenkeel_os::process::{has_ended, signal_group};
 use std::io;
@@ -22,11 +22,11 @@ pub(super) struct Group(Arc<Mutex<Option<Leader>>>);
 struct Leader {
     process: Child,
     /// Who ends its group where we are killed; `None` where the machine had no process left for him.
-    keeper: Option<Keeper>,
+    watchdog: Option<Watchdog>,
 }
 
 impl Group {
-    /// Starts it. When the thread that calls this ends, the kernel kills the leader and the keeper the rest of the group, where
+    /// Starts it. When the thread that calls this ends, the kernel kills the leader and the watchdog the rest of the group, where
     /// [`Group::end`] has not.
     pub(super) fn spawn(words: &[String], tail: &Tail) -> io::Result<(Self, ChildStdin, ChildStdout)> {
         let (program, arguments) = words.split_first().ok_or(io::ErrorKind::InvalidInput)?;
@@ -38,8 +38,8 @@ impl Group {
         let mut child = command.spawn()?;
         let pipes = child.stdin.take().zip(child.stdout.take());
         let (errors, tail) = (child.stderr.take(), tail.clone());
-        let keeper = Keeper::hire(child.id()).ok();
-        let group = Self(Arc::new(Mutex::new(Some(Leader { process: child, keeper }))));
+        let watchdog = Watchdog::start(child.id()).ok();
+        let group = Self(Arc::new(Mutex::new(Some(Leader { process: child, watchdog }))));
         // Ends when the group has closed its error stream, at its death at the latest.
         let reader = thread::Builder::new().name("far-errors".into());
         if let Err(error) = reader.spawn(move || errors.map(|errors| tail.read(errors))) {
@@ -80,8 +80,8 @@ impl Group {
         }
         signal_group(leader.process.id(), libc::SIGKILL);
         // Before the number of the group is anybody else's.
-        if let Some(keeper) = leader.keeper.take() {
-            keeper.dismiss();
+        if let Some(watchdog) = leader.watchdog.take() {
+            watchdog.dismiss();
         }
         let how = leader.process.wait().map_or_else(|error| error.to_string(), |status| status.to_string());
         *slot = None;
@@ -128,8 +128,8 @@ mod tests {
         let mut number = [0; 16];
         let read = stdout.read(&mut number).expect("a number");
         let number = String::from_utf8_lossy(&number[..read]).trim().to_owned();
-        let keeper = group.0.lock().unwrap().as_mut().and_then(|leader| leader.keeper.take());
-        keeper.expect("a keeper").crash();
+        let watchdog = group.0.lock().unwrap().as_mut().and_then(|leader| leader.watchdog.take());
+        watchdog.expect("a watchdog").crash();
         let is_there = || {
             let stat = std::fs::read_to_string(format!("/proc/{number}/stat")).unwrap_or_default();
             !stat.is_empty() && !stat.contains(") Z ")

@@ -67,7 +67,7 @@ pub(super) struct Running {
     group: Group,
     /// Dropped, it ends the thread that asks, and closes the standard input of the process with it.
     asks: Option<Sender<()>>,
-    keeper: Option<JoinHandle<()>>,
+    reader: Option<JoinHandle<()>>,
 }
 
 /// What came of one run.
@@ -89,7 +89,7 @@ impl Running {
         let (kept, last_words) = (Arc::clone(&state), tail.clone());
         let keep = move || keep(&words, &kept, &last_words, &born);
         let failed = |source| ElsewhereError::Start { command: command.to_owned(), source };
-        let keeper = thread::Builder::new().name("far".into()).spawn(keep).map_err(failed)?;
+        let reader = thread::Builder::new().name("far".into()).spawn(keep).map_err(failed)?;
         let born = births.recv().unwrap_or_else(|_| Err(std::io::ErrorKind::BrokenPipe.into()));
         let (group, stdin) = born.map_err(failed)?;
         let (asks, asked) = mpsc::channel();
@@ -99,7 +99,7 @@ impl Running {
             tail: tail.clone(),
             group,
             asks: Some(asks),
-            keeper: Some(keeper),
+            reader: Some(reader),
         };
         let state = Arc::clone(&running.state);
         let asker = thread::Builder::new().name("far-clock".into());
@@ -181,7 +181,7 @@ impl Drop for Running {
         // Somebody may have left the group with the other end of its output; who waits for him waits for ever.
         let looks = DEADLINE.as_millis() / LOOK.as_millis();
         for _ in 0..looks {
-            if self.keeper.as_ref().is_none_or(JoinHandle::is_finished) {
+            if self.reader.as_ref().is_none_or(JoinHandle::is_finished) {
                 break;
             }
             thread::sleep(LOOK);

@@ -9,7 +9,6 @@ mod child;
 mod clocks;
 mod command;
 mod error;
-mod keeper;
 mod line;
 mod lines;
 mod metrics;
@@ -17,6 +16,7 @@ mod readings;
 mod sensed;
 mod statistics;
 mod tail;
+mod watchdog;
 mod words;
 
 pub use error::ElsewhereError;
@@ -39,10 +39,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// A way to see a server. Clones share it; what runs for it ends with the last of them.
 #[derive(Clone, Debug)]
-pub struct Elsewhere(Arc<Way>);
+pub struct Elsewhere(Arc<Source>);
 
 #[derive(Debug)]
-enum Way {
+enum Source {
     Command { command: String, running: Mutex<Option<Arc<Running>>> },
     Metrics { url: Url, metrics: Mutex<Option<Metrics>> },
     Statistics(Target),
@@ -82,7 +82,7 @@ impl Elsewhere {
     /// It is none.
     pub fn command(command: &str) -> Result<Self, ElsewhereError> {
         command::split(command)?;
-        let way = Way::Command { command: command.to_owned(), running: Mutex::default() };
+        let way = Source::Command { command: command.to_owned(), running: Mutex::default() };
         Ok(Self(Arc::new(way)))
     }
 
@@ -91,14 +91,14 @@ impl Elsewhere {
     /// # Errors
     /// It is no address that can be asked.
     pub fn metrics(url: &str) -> Result<Self, ElsewhereError> {
-        Ok(Self(Arc::new(Way::Metrics { url: Url::parse(url)?, metrics: Mutex::default() })))
+        Ok(Self(Arc::new(Source::Metrics { url: Url::parse(url)?, metrics: Mutex::default() })))
     }
 
     /// By what the server counts itself; `None` where it does not.
     pub fn statistics(target: &Target, stop: &Stop) -> Option<Self> {
         let mut control = Control::connect_until(target, stop).ok()?;
         statistics::cpu_time(&mut control)?;
-        Some(Self(Arc::new(Way::Statistics(target.clone()))))
+        Some(Self(Arc::new(Source::Statistics(target.clone()))))
     }
 
     /// Makes sure that it works, once for a study.
@@ -107,19 +107,19 @@ impl Elsewhere {
     /// The command says nothing, the page cannot be had: a study would find out only after its first run.
     pub fn start(&self, stop: &Stop) -> Result<(), ElsewhereError> {
         match &*self.0 {
-            Way::Command { command, running } => {
+            Source::Command { command, running } => {
                 let mut slot = running.lock().unwrap_or_else(PoisonError::into_inner);
                 if slot.is_none() {
                     *slot = Some(Arc::new(Running::start(command, stop)?));
                 }
             }
-            Way::Metrics { url, metrics } => {
+            Source::Metrics { url, metrics } => {
                 let mut slot = metrics.lock().unwrap_or_else(PoisonError::into_inner);
                 if slot.is_none() {
                     *slot = Some(Metrics::start(url)?);
                 }
             }
-            Way::Statistics(_) => {}
+            Source::Statistics(_) => {}
         }
         Ok(())
     }
@@ -160,12 +160,12 @@ impl Elsewhere {
     /// Begins to watch a run whose measured phase lasts from `begins` to `ends`, on the monotonic clock.
     pub fn watch(&self, begins: Nanos, ends: Nanos) -> Watch {
         let way = match &*self.0 {
-            Way::Command { .. } => self.running().map(|running| {
+            Source::Command { .. } => self.running().map(|running| {
                 running.begin();
                 Watching::Command(running)
             }),
-            Way::Metrics { .. } => self.seen_metrics().map(|metrics| Watching::Metrics(metrics.watch())),
-            Way::Statistics(target) => {
+            Source::Metrics { .. } => self.seen_metrics().map(|metrics| Watching::Metrics(metrics.watch())),
+            Source::Statistics(target) => {
                 Some(Watching::Statistics(statistics::Watch::start(target, begins, ends)))
             }
         };
@@ -174,26 +174,26 @@ impl Elsewhere {
 
     fn sensed(&self) -> SensedRecord {
         let (by, with, host) = match &*self.0 {
-            Way::Command { command, .. } => {
+            Source::Command { command, .. } => {
                 let host = self.running().map(|running| running.header().host.clone());
                 (SensedBy::Command, Some(command.clone()), host)
             }
-            Way::Metrics { url, .. } => {
+            Source::Metrics { url, .. } => {
                 let host = self.seen_metrics().and_then(|metrics| metrics.host);
                 (SensedBy::NodeExporter, Some(url.to_string()), host)
             }
-            Way::Statistics(_) => (SensedBy::Statistics, None, None),
+            Source::Statistics(_) => (SensedBy::Statistics, None, None),
         };
         SensedRecord { by, with, host: host.map(|host| plain(&host)), ..SensedRecord::default() }
     }
 
     fn running(&self) -> Option<Arc<Running>> {
-        let Way::Command { running, .. } = &*self.0 else { return None };
+        let Source::Command { running, .. } = &*self.0 else { return None };
         running.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn seen_metrics(&self) -> Option<Metrics> {
-        let Way::Metrics { metrics, .. } = &*self.0 else { return None };
+        let Source::Metrics { metrics, .. } = &*self.0 else { return None };
         metrics.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }

@@ -49,7 +49,7 @@ impl Server {
         if self.id.is_alive() {
             return None;
         }
-        // It is gone; the keeper takes its status within moments.
+        // It is gone; the waiting thread takes its status within moments.
         let status = exit.status.lock().ok()?;
         let waited =
             exit.changed.wait_timeout_while(status, Duration::from_secs(2), |status| status.is_none());
@@ -61,20 +61,20 @@ impl Launch<'_> {
     /// Starts the server.
     ///
     /// An ephemeral one gets the kernel's parent-death signal, which counts from the *thread* that started
-    /// it. So a keeper thread starts it and then waits for it: the thread lives as long as the server, and
+    /// it. So a thread of its own starts it and then waits for it: the thread lives as long as the server, and
     /// when it dies, so did this process. SIGKILL, because it also ends a server that is stopped or hangs
     /// in its shutdown; InnoDB recovers at the next start.
     pub(super) fn start(self) -> Result<Server, SandboxError> {
         let binary = self.binary.to_path_buf();
         let command = self.command()?;
         let exit = Arc::new(Exit::default());
-        let keeper = Arc::clone(&exit);
+        let waiter = Arc::clone(&exit);
         let (sender, receiver) = sync_channel(1);
         std::thread::Builder::new()
-            .name("sandbox-keeper".into())
-            .spawn(move || keep(command, &sender, &keeper))
+            .name("sandbox-waiter".into())
+            .spawn(move || keep(command, &sender, &waiter))
             .map_err(SandboxError::io("start a thread for", &binary))?;
-        let started = receiver.recv().unwrap_or_else(|_| Err(io::Error::other("the keeper thread ended")));
+        let started = receiver.recv().unwrap_or_else(|_| Err(io::Error::other("the waiting thread ended")));
         let id = started.map_err(SandboxError::io("start", &binary))?;
         Ok(Server { id, exit: Some(exit) })
     }

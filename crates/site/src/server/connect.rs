@@ -50,8 +50,8 @@ pub(super) type Greeted = (Session, Option<String>);
 /// Connects; tries each address of the host in turn, since a name may have one that refuses (::1 of localhost, say).
 pub(super) fn connect(target: &Target, patience: &Patience) -> Result<Greeted, TargetError> {
     let mut last = None;
-    for place in places(target)? {
-        match connect_at(target, place, patience) {
+    for endpoint in endpoints(target)? {
+        match connect_at(target, endpoint, patience) {
             Ok(greeted) => return Ok(greeted),
             Err(error @ (TargetError::Refused { .. } | TargetError::Unreachable { .. })) => {
                 last = Some(error)
@@ -62,13 +62,13 @@ pub(super) fn connect(target: &Target, patience: &Patience) -> Result<Greeted, T
     Err(last.unwrap_or_else(|| unreachable_because(target, "the name has no address")))
 }
 
-fn connect_at(target: &Target, place: Place, patience: &Patience) -> Result<Greeted, TargetError> {
+fn connect_at(target: &Target, endpoint: Endpoint, patience: &Patience) -> Result<Greeted, TargetError> {
     let target_too = target.clone();
-    in_time(target, patience, move || log_in(&target_too, &place))?
+    in_time(target, patience, move || log_in(&target_too, &endpoint))?
 }
 
-fn log_in(target: &Target, place: &Place) -> Result<Greeted, TargetError> {
-    let channel = place.dial().map_err(|error| explain_dial(target, &error))?;
+fn log_in(target: &Target, endpoint: &Endpoint) -> Result<Greeted, TargetError> {
+    let channel = endpoint.dial().map_err(|error| explain_dial(target, &error))?;
     greet(channel, target).map_err(|error| explain(target, error))
 }
 
@@ -137,12 +137,12 @@ fn given_up(target: &Target, after: Duration) -> TargetError {
 }
 
 /// Where to try.
-enum Place {
+enum Endpoint {
     Tcp(SocketAddr),
     Unix(PathBuf),
 }
 
-impl Place {
+impl Endpoint {
     fn dial(&self) -> io::Result<Channel> {
         match self {
             Self::Tcp(address) => Channel::connect(address, TIMEOUT),
@@ -151,14 +151,14 @@ impl Place {
     }
 }
 
-fn places(target: &Target) -> Result<Vec<Place>, TargetError> {
+fn endpoints(target: &Target) -> Result<Vec<Endpoint>, TargetError> {
     match &target.address {
-        Address::Unix(path) => Ok(vec![Place::Unix(path.clone())]),
+        Address::Unix(path) => Ok(vec![Endpoint::Unix(path.clone())]),
         Address::Tcp { host, port } => {
             let found = (host.as_str(), *port)
                 .to_socket_addrs()
                 .map_err(|error| unreachable_because(target, &format!("cannot resolve the name: {error}")))?;
-            Ok(found.map(Place::Tcp).collect())
+            Ok(found.map(Endpoint::Tcp).collect())
         }
     }
 }

@@ -8,7 +8,7 @@ pub enum CompareError {
     /// A cell that is not there.
     #[error("study {study} has no cell {cell}")]
     NoCell {
-        /// Study.
+        /// Name of the study.
         study: String,
         /// What was asked for.
         cell: u32,
@@ -29,7 +29,7 @@ pub enum CompareError {
         "study {study} has no rate that was refused for certain, so that its throughput is that of the arrivals"
     )]
     NoOverload {
-        /// Study.
+        /// Name of the study.
         study: String,
     },
     /// No rate was measured in both.

@@ -19,7 +19,7 @@ impl Figure {
     pub const NAMES: [(&str, Self); 3] =
         [("throughput", Self::Throughput), ("tau", Self::Tau), ("p95", Self::P95)];
 
-    /// Its name.
+    /// Its name, as `--of` takes it.
     pub fn name(self) -> &'static str {
         Self::NAMES.iter().find(|(_, figure)| *figure == self).map_or("", |(name, _)| name)
     }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 /// A level of a factor against the factor's first one, with the series of both under the same levels of all other factors.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LevelPair {
-    /// Factor.
+    /// Name of the factor.
     pub factor: String,
     /// Its first level, which the other one is held against.
     pub first: String,

@@ -70,7 +70,7 @@ impl Side {
         &self.plan.id
     }
 
-    /// The plan.
+    /// The plan of the study.
     pub fn plan(&self) -> &PlanFile {
         &self.plan
     }

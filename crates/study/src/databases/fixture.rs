@@ -3,9 +3,9 @@
 use super::record::{Figures, Key, Period, Run, Setting};
 use super::{kept, parts};
 use crate::harness::{self, FORMAT, Plan};
-use evenkeel_core::share::experiment::Treatment as Way;
+use evenkeel_core::share::experiment::Treatment;
 
-/// Its setting.
+/// The setting of the study that the fixtures are of.
 pub fn setting() -> Setting {
     Setting {
         clients: 48,
@@ -24,7 +24,7 @@ pub fn plan() -> Plan {
         id: "databases-1".to_owned(),
         kind: super::NAME.to_owned(),
         seed: 1,
-        parts: parts(&setting(), &[32, 64], &Way::ALL, 2),
+        parts: parts(&setting(), &[32, 64], &Treatment::ALL, 2),
         ..Plan::default()
     }
 }
@@ -41,7 +41,7 @@ pub fn runs(of: &[Run]) -> Vec<harness::Run> {
 }
 
 /// A run with these orders per minute.
-pub fn run(way: Way, most: u32, round: u32, orders_per_minute: [f64; 2]) -> Run {
+pub fn run(way: Treatment, most: u32, round: u32, orders_per_minute: [f64; 2]) -> Run {
     let figures = |orders_per_minute| Figures {
         orders_per_minute,
         standard_error: Some(12.0),

@@ -3,7 +3,7 @@
 //! They are made once, of a server on plain files that ended in order; every run works on copies.
 
 use super::record::Setting;
-use crate::harness::{Event, Tell};
+use crate::harness::{Event, Notify};
 use crate::published::{Result, While, Workplace, fill};
 use evenkeel_lab::data::dvdstore::{self, Size};
 use evenkeel_os::tools;
@@ -35,9 +35,9 @@ const ROOM: [u64; 2] = [256 << 20, 64 << 20];
 
 /// Disks that nothing has run on: the data, and the redo logs.
 pub struct Images {
-    /// By kind.
+    /// One file for the data, one for the redo logs.
     pub files: [PathBuf; 2],
-    /// Their sizes.
+    /// Their sizes in bytes, in the same order.
     pub bytes: [u64; 2],
 }
 
@@ -46,7 +46,12 @@ impl Images {
     ///
     /// # Errors
     /// The server does not start or cannot be filled, no room, or Ctrl-C.
-    pub fn make(workplace: &Workplace<'_>, folder: &Path, setting: &Setting, tell: Tell<'_>) -> Result<Self> {
+    pub fn make(
+        workplace: &Workplace<'_>,
+        folder: &Path,
+        setting: &Setting,
+        tell: Notify<'_>,
+    ) -> Result<Self> {
         let fill = folder.join("fill");
         let logs = fill.join("logs");
         fs::create_dir_all(&logs).doing(|| format!("making {}", logs.display()))?;
@@ -80,7 +85,7 @@ pub fn spec(home: &Path, logs: &Path, more: &[(&str, &str)]) -> SandboxSpec {
 }
 
 /// The folder of a filled store that has ended in order.
-fn filled(workplace: &Workplace<'_>, home: &Path, setting: &Setting, tell: Tell<'_>) -> Result<PathBuf> {
+fn filled(workplace: &Workplace<'_>, home: &Path, setting: &Setting, tell: Notify<'_>) -> Result<PathBuf> {
     tell(Event::Step(format!("filling a store of {}", setting.size)));
     let sandbox = Sandbox::up(&spec(home, &home.join("logs"), &FILL), workplace.stop, &mut |_| {})?;
     let target = Target { database: Some(dvdstore::NAME.to_owned()), ..sandbox.target() };

@@ -6,7 +6,7 @@ use crate::format;
 use crate::harness::{Cell, Finding, Judgement, Number, Outcome, Part, Plan, Reference, Run, cells};
 use crate::shares::{way, words};
 use evenkeel_core::caveat::{Caveat, Severity};
-use evenkeel_core::share::experiment::Treatment as Way;
+use evenkeel_core::share::experiment::Treatment;
 use evenkeel_core::statistics::paired_ratio;
 use std::fmt;
 
@@ -20,7 +20,7 @@ pub enum Bound {
     Demand,
     /// The window of host b is the largest there may be.
     MostWindow,
-    /// Neither.
+    /// Neither the demand nor the window: the ratio is the law's own.
     Neither,
 }
 
@@ -60,23 +60,23 @@ pub fn judge(plan: &Plan, setting: &Setting, runs: &[Run]) -> Judgement {
     }
 }
 
-fn of<'a>(part: &Part, cells: &'a [Cell<'a>], wanted: Way) -> Option<&'a Cell<'a>> {
+fn of<'a>(part: &Part, cells: &'a [Cell<'a>], wanted: Treatment) -> Option<&'a Cell<'a>> {
     cells.iter().find(|cell| cell.part.name == part.name && cell.level("way") == wanted.name())
 }
 
 /// What came out at the first most window.
 fn headline(plan: &Plan, cells: &[Cell<'_>]) -> String {
     let first = plan.parts.iter().find(|part| cells.iter().any(|cell| cell.part.name == part.name));
-    let ratio = |wanted: Way| {
+    let ratio = |wanted: Treatment| {
         let ratio = of(first?, cells, wanted)?.mean("orders_ratio")?;
         let by = match wanted {
-            Way::Uncontrolled => "uncontrolled",
-            Way::Parda => "by the published law",
-            Way::Evenkeel => "by Evenkeel",
+            Treatment::Uncontrolled => "uncontrolled",
+            Treatment::Parda => "by the published law",
+            Treatment::Evenkeel => "by Evenkeel",
         };
         Some(format!("{ratio:.2} {by}"))
     };
-    let ratios: Vec<String> = Way::ALL.into_iter().filter_map(ratio).collect();
+    let ratios: Vec<String> = Treatment::ALL.into_iter().filter_map(ratio).collect();
     match ratios.is_empty() {
         true => "No orders on both hosts yet".to_owned(),
         false => format!(
@@ -104,13 +104,13 @@ fn what(plan: &Plan, setting: &Setting) -> String {
 
 /// One round has no spread, and nothing can be told from it.
 fn finding(part: &Part, cells: &[Cell<'_>]) -> Option<Finding> {
-    let law = of(part, cells, Way::Parda)?.estimate("orders_ratio")?;
+    let law = of(part, cells, Treatment::Parda)?.estimate("orders_ratio")?;
     let known = law.low().zip(law.high()).and_then(|(low, high)| match () {
         () if low > 1.0 => Some(true),
         () if high < 1.0 => Some(false),
         () => None,
     });
-    let numbers = Way::ALL.into_iter().filter_map(|wanted| {
+    let numbers = Treatment::ALL.into_iter().filter_map(|wanted| {
         let ratio = of(part, cells, wanted)?.estimate("orders_ratio")?;
         let interval = ratio.low().zip(ratio.high());
         Some(Number { name: format!("{}_orders_ratio", wanted.name()), value: ratio.mean, interval })
@@ -127,16 +127,16 @@ fn finding(part: &Part, cells: &[Cell<'_>]) -> Option<Finding> {
 
 /// What bounds each way, and what both hosts make beside what they make without control.
 fn sentences(part: &Part, cells: &[Cell<'_>]) -> Vec<(String, String)> {
-    let said = |wanted: Way| {
+    let said = |wanted: Treatment| {
         let cell = of(part, cells, wanted)?;
         let bound = bound(cell)?;
-        let kept = of(part, cells, Way::Uncontrolled).and_then(|free| kept(cell, free));
+        let kept = of(part, cells, Treatment::Uncontrolled).and_then(|free| kept(cell, free));
         let kept = kept.map_or_else(String::new, |kept| {
             format!(", and both hosts make {kept} of their orders without control")
         });
         Some((part.name.clone(), format!("By {} the ratio is bound by {bound}{kept}.", words(wanted))))
     };
-    [Way::Parda, Way::Evenkeel].into_iter().filter_map(said).collect()
+    [Treatment::Parda, Treatment::Evenkeel].into_iter().filter_map(said).collect()
 }
 
 /// Orders of both hosts over those without control, round by round.
@@ -153,7 +153,7 @@ fn kept(cell: &Cell<'_>, free: &Cell<'_>) -> Option<String> {
 
 /// What bounds the ratio by a law; nothing is bound without one.
 fn bound(cell: &Cell<'_>) -> Option<Bound> {
-    way(cell.level("way")).filter(|way| *way != Way::Uncontrolled)?;
+    way(cell.level("way")).filter(|way| *way != Treatment::Uncontrolled)?;
     let (window, wanted) = (cell.mean("window@b")?, cell.mean("wanted@b")?);
     Some(match () {
         () if window >= AT_MOST * f64::from(most(cell.part)?) => Bound::MostWindow,
@@ -163,12 +163,12 @@ fn bound(cell: &Cell<'_>) -> Option<Bound> {
 }
 
 fn references(part: &Part) -> Vec<Reference> {
-    [(Way::Uncontrolled, UNCONTROLLED), (Way::Parda, PARDA)]
+    [(Treatment::Uncontrolled, UNCONTROLLED), (Treatment::Parda, PARDA)]
         .map(|(way, published)| reference(part, way, &published))
         .to_vec()
 }
 
-fn reference(part: &Part, way: Way, published: &Published) -> Reference {
+fn reference(part: &Part, way: Treatment, published: &Published) -> Reference {
     let mut figures = vec![("orders_ratio".to_owned(), published.ratio())];
     for (host, (orders, ms)) in NAMES.iter().zip(published.orders) {
         figures.extend([(format!("orders_per_minute@{host}"), orders), (format!("order_ms@{host}"), ms)]);
@@ -217,9 +217,9 @@ mod tests {
             let (plan, runs) = (plan(), runs(&[run]));
             bound(&cells(&plan, &runs)[0])
         };
-        assert_eq!(bound_of(Way::Parda, 31.0, 20.0), Some(Bound::MostWindow));
-        assert_eq!(bound_of(Way::Parda, 20.0, 15.0), Some(Bound::Demand));
-        assert_eq!(bound_of(Way::Evenkeel, 10.0, 15.0), Some(Bound::Neither));
-        assert_eq!(bound_of(Way::Uncontrolled, 32.0, 15.0), None);
+        assert_eq!(bound_of(Treatment::Parda, 31.0, 20.0), Some(Bound::MostWindow));
+        assert_eq!(bound_of(Treatment::Parda, 20.0, 15.0), Some(Bound::Demand));
+        assert_eq!(bound_of(Treatment::Evenkeel, 10.0, 15.0), Some(Bound::Neither));
+        assert_eq!(bound_of(Treatment::Uncontrolled, 32.0, 15.0), None);
     }
 }

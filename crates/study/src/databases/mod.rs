@@ -27,7 +27,7 @@ pub use study::Databases;
 
 use crate::published::Shipped;
 
-/// Its name.
+/// The study's name in plans and on the command line.
 pub const NAME: &str = "databases";
 
 /// What it asks, and how it is made.
@@ -39,7 +39,7 @@ pub const SHIPPED: Shipped = Shipped {
 
 /// The hosts by place.
 pub const NAMES: [&str; 2] = ["a", "b"];
-/// Their shares.
+/// Shares of the hosts, in the order of [`NAMES`].
 pub const SHARES: [f64; 2] = [1.0, 4.0];
 /// Latency threshold in seconds.
 pub const THRESHOLD_S: f64 = 0.015;
@@ -56,7 +56,7 @@ pub struct Published {
     pub storage: Option<[(f64, f64); 2]>,
 }
 
-/// Without control.
+/// What was published of a run without control.
 pub const UNCONTROLLED: Published =
     Published { orders: [(8_799.0, 213.0), (8_484.0, 221.0)], storage: Some([(615.0, 20.4), (588.0, 20.5)]) };
 /// By the published law.

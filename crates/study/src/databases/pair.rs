@@ -5,7 +5,7 @@ use super::record::{Key, Setting};
 use super::{NAMES, SHARES, THRESHOLD_S};
 use crate::published::{DiskFile, Host, HostFile, Result, Scratch, While, WindowFile, Workplace};
 use evenkeel_core::share::ArrayPlan;
-use evenkeel_core::share::experiment::{ARRAY, Treatment as Way};
+use evenkeel_core::share::experiment::{ARRAY, Treatment};
 use evenkeel_lab::data::dvdstore;
 use evenkeel_share::backing::simulated;
 use evenkeel_site::sandbox::Sandbox;
@@ -31,7 +31,7 @@ const SETTINGS: [(&str, &str); 4] = [
 ];
 
 /// How a window is set, and the slot file of who does not keep it to itself.
-type Told = (WindowFile, Option<PathBuf>);
+type WindowSetup = (WindowFile, Option<PathBuf>);
 
 /// Both, in the order in which they come down: servers, then disks with their mounts, then the folder.
 pub struct Pair {
@@ -81,10 +81,10 @@ impl Pair {
     }
 
     /// How the window of the data is set, and where hosts speak with each other.
-    fn data_window(&self, setting: &Setting, key: Key) -> Told {
+    fn data_window(&self, setting: &Setting, key: Key) -> WindowSetup {
         let most = f64::from(key.most);
         match key.way {
-            Way::Uncontrolled => (window("fixed", most, most, setting.period_s), None),
+            Treatment::Uncontrolled => (window("fixed", most, most, setting.period_s), None),
             way => {
                 let initial = INITIAL.min(most);
                 (window(way.name(), initial, most, setting.period_s), Some(self.path("slots")))
@@ -99,7 +99,7 @@ impl Pair {
         images: &Images,
         (kind, host): (usize, usize),
         at: &Path,
-        told: Told,
+        told: WindowSetup,
     ) -> Result<Box<dyn Host>> {
         let name = NAMES[host];
         let config = self.path(&format!("{}-{name}.toml", KINDS[kind]));
@@ -110,7 +110,7 @@ impl Pair {
         workplace.program.mount(&config, at).doing(|| format!("mounting the {} of host {name}", KINDS[kind]))
     }
 
-    fn file(&self, kind: usize, host: usize, (window, slots): Told) -> HostFile {
+    fn file(&self, kind: usize, host: usize, (window, slots): WindowSetup) -> HostFile {
         let name = NAMES[host];
         let disk = DiskFile {
             name: KINDS[kind].to_owned(),
@@ -163,7 +163,7 @@ mod tests {
     use super::super::fixture::setting;
     use super::*;
 
-    fn file(way: Way, most: u32) -> HostFile {
+    fn file(way: Treatment, most: u32) -> HostFile {
         let scratch = Scratch::nowhere("/no/such folder");
         let pair = Pair { servers: vec![], data: vec![], logs: vec![], scratch };
         let told = pair.data_window(&setting(), Key { way, most, round: 1 });
@@ -172,7 +172,7 @@ mod tests {
 
     #[test]
     fn laws_begin_small_and_tell_each_other_what_they_measure() {
-        let file = file(Way::Parda, 64);
+        let file = file(Treatment::Parda, 64);
         assert_eq!((file.window.law, file.window.initial, file.window.most), ("parda", 16.0, 64.0));
         assert_eq!(file.slots.as_deref(), Some(Path::new("/no/such folder/slots")));
         assert_eq!((file.window.threshold_s, file.window.period_s), (0.015, 0.5));
@@ -180,7 +180,7 @@ mod tests {
 
     #[test]
     fn uncontrolled_is_the_most_window_all_the_time() {
-        let file = file(Way::Uncontrolled, 32);
+        let file = file(Treatment::Uncontrolled, 32);
         assert_eq!((file.window.law, file.window.initial, file.slots), ("fixed", 32.0, None));
     }
 }

@@ -3,13 +3,13 @@
 use super::record::Setting;
 use crate::harness::{Factor, Part};
 use crate::shares::words;
-use evenkeel_core::share::experiment::Treatment as Way;
+use evenkeel_core::share::experiment::Treatment;
 
 /// Before the most window in the name of a part.
 const MOST: &str = "most-";
 
 /// A part for each most window.
-pub fn parts(setting: &Setting, windows: &[u32], ways: &[Way], rounds: u32) -> Vec<Part> {
+pub fn parts(setting: &Setting, windows: &[u32], ways: &[Treatment], rounds: u32) -> Vec<Part> {
     let lull = setting.lull_s > 0.0;
     let marks = match lull {
         true => vec![

@@ -1,7 +1,7 @@
 //! What is to be run, and what a run brought.
 
 use evenkeel_core::caveat::Caveat;
-use evenkeel_core::share::experiment::Treatment as Way;
+use evenkeel_core::share::experiment::Treatment;
 use evenkeel_core::share::simulation::Stretch;
 use serde::{Deserialize, Serialize};
 
@@ -27,21 +27,21 @@ pub struct Setting {
     pub period_s: f64,
 }
 
-/// Which run.
+/// What tells a run from the others of the study.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Key {
     /// What sets the windows.
-    pub way: Way,
+    pub way: Treatment,
     /// Most window of a host.
     pub most: u32,
-    /// From 1.
+    /// Round, from 1.
     pub round: u32,
 }
 
-/// A run.
+/// A finished run, with what was measured of both hosts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Run {
-    /// Which.
+    /// Which run of the study it is.
     pub key: Key,
     /// Of the measured time.
     pub hosts: [Figures; 2],
@@ -129,11 +129,11 @@ impl Setting {
 /// A stretch of a run in which both hosts have so many clients.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Phase {
-    /// By host.
+    /// Clients of host a and of host b.
     pub clients: [u32; 2],
     /// Before measuring begins.
     pub warm_up_s: f64,
-    /// Measured.
+    /// How long the phase is measured, in seconds.
     pub duration_s: f64,
 }
 
@@ -192,7 +192,7 @@ mod tests {
     #[test]
     fn what_becomes_of_a_lull_is_told_by_its_last_quarter() {
         let setting = Setting { warm_up_s: 0.0, duration_s: 4.0, lull_s: 4.0, ..setting() };
-        let mut run = run(Way::Parda, 32, 1, [1.0, 1.0]);
+        let mut run = run(Treatment::Parda, 32, 1, [1.0, 1.0]);
         assert_eq!(run.eased(&setting), None, "without a lull");
         run.lull = Some((4.0, 8.0));
         for period in &mut run.periods {

@@ -5,7 +5,7 @@ use super::images::Images;
 use super::pair::Pair;
 use super::record::{Key, Setting};
 use super::{FIGURES, judge, kept, most};
-use crate::harness::{Figure, Judgement, Order, Part, Plan, Run, Study, Tell};
+use crate::harness::{Figure, Judgement, Notify, Order, Part, Plan, Run, Study};
 use crate::published::{PublishedError, Result, Scratch, While, Workplace};
 use crate::shares::way_of;
 use evenkeel_core::random::Seed;
@@ -45,7 +45,7 @@ impl Study for Databases<'_> {
         self.setting.whole_s() + AROUND_S
     }
 
-    fn prepare(&mut self, _: &Part, tell: Tell<'_>) -> Result<()> {
+    fn prepare(&mut self, _: &Part, tell: Notify<'_>) -> Result<()> {
         if self.made.is_none() {
             let scratch = Scratch::of_study(&self.workplace, &self.plan.id)?;
             let images = Images::make(&self.workplace, scratch.path(), &self.setting, tell)?;
@@ -54,7 +54,7 @@ impl Study for Databases<'_> {
         Ok(())
     }
 
-    fn run(&mut self, order: &Order<'_>, _: Tell<'_>) -> Result<Option<Run>> {
+    fn run(&mut self, order: &Order<'_>, _: Notify<'_>) -> Result<Option<Run>> {
         let (images, scratch) =
             self.made.as_ref().ok_or_else(|| PublishedError::wrong("no store was filled"))?;
         let way = way_of(order)?;

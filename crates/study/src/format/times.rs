@@ -9,7 +9,7 @@ pub enum TimeUnit {
     Microseconds,
     /// Thousandths of a second.
     Milliseconds,
-    /// Seconds.
+    /// Seconds, for what takes longer than a thousand milliseconds.
     Seconds,
 }
 

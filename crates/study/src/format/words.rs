@@ -2,7 +2,7 @@
 
 use super::{ABSENT, short};
 
-/// `62.5/s`.
+/// A rate per second, as `62.5/s`.
 pub fn rate(per_s: f64) -> String {
     if per_s.is_finite() { format!("{}/s", short(per_s)) } else { ABSENT.to_owned() }
 }
@@ -12,7 +12,7 @@ pub fn percent(value: f64) -> String {
     if value.is_finite() { format!("{} %", short(value)) } else { ABSENT.to_owned() }
 }
 
-/// `12,400`.
+/// A count with its thousands apart, as `12,400`.
 pub fn count(value: u64) -> String {
     let digits = value.to_string();
     let mut out = String::new();
@@ -25,7 +25,7 @@ pub fn count(value: u64) -> String {
     out
 }
 
-/// `64 MiB`.
+/// A size in the largest unit that keeps it above one, as `64 MiB`.
 pub fn bytes(value: u64) -> String {
     const UNITS: [&str; 5] = ["bytes", "KiB", "MiB", "GiB", "TiB"];
     let mut size = value as f64;

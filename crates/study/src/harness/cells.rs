@@ -72,7 +72,7 @@ pub fn cells<'a>(plan: &'a Plan, runs: &'a [Run]) -> Vec<Cell<'a>> {
 pub struct Moment {
     /// Seconds from the start.
     pub at_s: f64,
-    /// Mean.
+    /// Mean over the repeats.
     pub mean: f64,
     /// Least and largest of the repeats.
     pub range: (f64, f64),

@@ -9,7 +9,7 @@ use evenkeel_os::stop::Stop;
 pub trait Course {
     /// Why it cannot go on.
     type Error;
-    /// Which run.
+    /// What tells a run from the others of the course.
     type Key: Clone;
     /// A run that was made.
     type Run: Attempt;

@@ -1,6 +1,6 @@
 //! What figures a study has, and how each is shown: one list for the table, the page, CSV and JSON.
 
-/// A figure.
+/// A figure of runs: its name, its unit and how it is shown.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Figure {
     /// Its name in runs, with unit.
@@ -33,13 +33,13 @@ pub struct Chart {
 /// What the numbers of an axis are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
-    /// Per second.
+    /// A number of things per second.
     PerSecond,
-    /// Milliseconds.
+    /// A time in milliseconds.
     Milliseconds,
-    /// Percent.
+    /// A share in percent.
     Percent,
-    /// Numbers.
+    /// A number without a unit.
     Plain,
 }
 

@@ -60,7 +60,7 @@ pub struct Finding {
 /// Whether a published finding holds here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It does.
+    /// The finding holds here too.
     Holds,
     /// It does not.
     DoesNotHold,
@@ -69,7 +69,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// In words.
+    /// The outcome as tables and pages write it.
     pub fn words(self) -> &'static str {
         match self {
             Self::Holds => "holds",
@@ -93,7 +93,7 @@ impl Outcome {
 pub struct Number {
     /// Name, with unit.
     pub name: String,
-    /// Its value.
+    /// The number, in the unit that its name ends with.
     pub value: f64,
     /// Its 95 % interval, where there are runs enough.
     pub interval: Option<(f64, f64)>,

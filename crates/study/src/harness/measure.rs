@@ -3,7 +3,7 @@
 use super::course::{Block, Course, go_through};
 use super::plan::{Part, Plan};
 use super::run::{Run, keep, read};
-use super::study::{Event, Order, Study, Tell};
+use super::study::{Event, Notify, Order, Study};
 use crate::store::{Attempt, StudyFolder, add};
 use evenkeel_core::Nanos;
 use evenkeel_core::disturbance::{Disturbance, repeats_allowed};
@@ -18,7 +18,7 @@ pub fn measure<S: Study + ?Sized>(
     study: &mut S,
     folder: &StudyFolder,
     stop: &Stop,
-    tell: Tell<'_>,
+    tell: Notify<'_>,
 ) -> Result<bool, S::Error> {
     let plan: Plan = folder.read("plan.json")?;
     let runs = read(folder)?;
@@ -32,7 +32,7 @@ struct Parts<'a, S: ?Sized> {
     plan: &'a Plan,
     folder: &'a StudyFolder,
     runs: Vec<Run>,
-    tell: Tell<'a>,
+    tell: Notify<'a>,
     /// Place of the part under way.
     at: usize,
     /// How many of its blocks were begun, once it is known to be wanted.

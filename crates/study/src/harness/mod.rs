@@ -21,7 +21,7 @@ pub use judgement::{Finding, Judgement, Number, Outcome, Reference};
 pub use measure::measure;
 pub use plan::{FORMAT, Factor, Level, Part, Plan};
 pub use run::{Run, Series, keep, read};
-pub use study::{Event, Order, Study, Tell};
+pub use study::{Event, Notify, Order, Study};
 
 #[cfg(test)]
 mod tests;

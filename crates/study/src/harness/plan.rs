@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 /// Version of the plan and of the runs.
 pub const FORMAT: u32 = 1;
 
-/// `plan.json`.
+/// `plan.json` of a published study.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
-    /// [`FORMAT`].
+    /// Version of the file, [`FORMAT`].
     pub format: u32,
     /// Name of the folder.
     pub id: String,
@@ -49,10 +49,10 @@ pub struct Part {
     pub marks: Vec<(f64, String)>,
 }
 
-/// What changes.
+/// What changes between the runs of a part.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Factor {
-    /// Name.
+    /// Name, of letters, digits and `-`.
     pub name: String,
     /// Its levels, in the order in which they are shown.
     pub levels: Vec<Level>,
@@ -69,7 +69,7 @@ pub struct Level {
 }
 
 impl Level {
-    /// In words.
+    /// The title, or the name where there is none.
     pub fn words(&self) -> &str {
         if self.title.is_empty() { &self.name } else { &self.title }
     }

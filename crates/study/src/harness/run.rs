@@ -12,7 +12,7 @@ use std::path::Path;
 /// A run. What was not available is absent, and never zero.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Run {
-    /// [`FORMAT`].
+    /// Version of the file, [`FORMAT`].
     pub format: u32,
     /// Name of its part.
     pub part: String,
@@ -66,7 +66,7 @@ impl Run {
         }
     }
 
-    /// A figure.
+    /// A figure by its name; `None` where the run does not have it.
     pub fn figure(&self, name: &str) -> Option<f64> {
         self.figures.get(name).copied()
     }

@@ -35,25 +35,25 @@ pub trait Study {
     ///
     /// # Errors
     /// A server does not start, say.
-    fn prepare(&mut self, part: &Part, tell: Tell<'_>) -> Result<(), Self::Error>;
+    fn prepare(&mut self, part: &Part, tell: Notify<'_>) -> Result<(), Self::Error>;
 
     /// Makes a run; `None` where somebody asked to stop. The harness says which run it is.
     ///
     /// # Errors
     /// It cannot be measured.
-    fn run(&mut self, order: &Order<'_>, tell: Tell<'_>) -> Result<Option<Run>, Self::Error>;
+    fn run(&mut self, order: &Order<'_>, tell: Notify<'_>) -> Result<Option<Run>, Self::Error>;
 
     /// What the runs say, of the published finding too.
     fn judge(&self, plan: &Plan, runs: &[Run]) -> Judgement;
 }
 
 /// Who is told what goes on.
-pub type Tell<'a> = &'a mut dyn FnMut(Event);
+pub type Notify<'a> = &'a mut dyn FnMut(Event);
 
-/// Which run.
+/// Which run is to be made.
 #[derive(Clone, Copy, Debug)]
 pub struct Order<'a> {
-    /// Its part.
+    /// The part that it belongs to.
     pub part: &'a Part,
     /// Level of each factor of the part.
     pub levels: &'a [String],
@@ -84,7 +84,7 @@ pub enum Event {
     Data(DataProgress),
     /// A run begins.
     RunBegins {
-        /// Its name.
+        /// The run's name, as that of its folder.
         run: String,
         /// Place among the missing runs of its part, from 1.
         number: usize,

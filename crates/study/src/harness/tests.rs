@@ -47,12 +47,12 @@ impl Study for Workers {
         1.0
     }
 
-    fn prepare(&mut self, _: &Part, _: Tell<'_>) -> Result<(), StoreError> {
+    fn prepare(&mut self, _: &Part, _: Notify<'_>) -> Result<(), StoreError> {
         self.prepared += 1;
         Ok(())
     }
 
-    fn run(&mut self, order: &Order<'_>, _: Tell<'_>) -> Result<Option<Run>, StoreError> {
+    fn run(&mut self, order: &Order<'_>, _: Notify<'_>) -> Result<Option<Run>, StoreError> {
         if self.left == 0 {
             return Ok(None);
         }

@@ -8,7 +8,7 @@ use crate::store::format::{
     Severity, Verdict, WorkRecord,
 };
 use crate::store::run_name;
-use evenkeel_core::bounds::alone::Way;
+use evenkeel_core::bounds::alone::Method;
 use evenkeel_core::bounds::{Alone, Answer, Carried, Clear, Fate, Range, RunAt, Work};
 
 /// Share of the arrivals that may fail in a run that says something about the server.
@@ -199,9 +199,9 @@ fn range(range: Range) -> RangeRecord {
 
 fn way(alone: &Alone) -> &'static str {
     match alone.way {
-        Way::Undisturbed => "undisturbed",
-        Way::ClearStretches => "clear-stretches",
-        Way::TakenHandedBack => "taken-handed-back",
+        Method::Undisturbed => "undisturbed",
+        Method::ClearStretches => "clear-stretches",
+        Method::TakenHandedBack => "taken-handed-back",
     }
 }
 

@@ -9,7 +9,7 @@ use evenkeel_site::sandbox::SandboxEvent;
 use std::path::PathBuf;
 
 /// Who is told.
-pub(super) type Tell<'a> = &'a mut dyn FnMut(StudyEvent);
+pub(super) type Notify<'a> = &'a mut dyn FnMut(StudyEvent);
 
 /// One step of a study.
 #[derive(Clone, Debug)]
@@ -24,7 +24,7 @@ pub enum StudyEvent {
     Probed(ProbeRecord),
     /// The folder is there and the plan stands in it.
     Planned {
-        /// Where.
+        /// The study's folder.
         folder: PathBuf,
         /// Cells known so far.
         cells: usize,
@@ -37,7 +37,7 @@ pub enum StudyEvent {
     },
     /// A run begins.
     RunBegins {
-        /// Cell.
+        /// The cell that the run belongs to.
         cell: CellRecord,
         /// Label of its series.
         series: String,
@@ -61,7 +61,7 @@ pub enum StudyEvent {
     },
     /// A run was disturbed from outside and is measured once more.
     MeasuredAgain {
-        /// Cell.
+        /// The cell that the run belongs to.
         cell: CellRecord,
         /// Label of its series.
         series: String,
@@ -82,7 +82,7 @@ pub enum StudyEvent {
     SweepEnds {
         /// Labels of the series.
         series: String,
-        /// Why.
+        /// Why the sweep ends, in words.
         reason: String,
         /// Rates above, which are not measured.
         not_measured: Vec<f64>,
@@ -92,7 +92,7 @@ pub enum StudyEvent {
 }
 
 /// Tells what becomes of a private server.
-pub(super) fn tell_sandbox(event: SandboxEvent, tell: Tell<'_>) {
+pub(super) fn tell_sandbox(event: SandboxEvent, tell: Notify<'_>) {
     let text = match event {
         SandboxEvent::Bootstrapping { server } => format!("making a data directory for {server}"),
         SandboxEvent::Starting { pid } => format!("starting the server (process {pid})"),

@@ -55,7 +55,7 @@ pub use preflight::prepared_statements;
 pub use run::run;
 pub use server::{COUNTERS_PER_REQUEST, server_measures};
 pub use site::recover;
-pub use spec::{Budget, Place, PoolSize, Reset, SeriesSpec, SiteSpec, StudySpec, writes};
+pub use spec::{Budget, PoolSize, Reset, SeriesSpec, ServerSpec, SiteSpec, StudySpec, writes};
 pub use summary::summarise;
 pub use unanswered::Unanswered;
 

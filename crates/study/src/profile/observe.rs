@@ -28,9 +28,9 @@ pub(super) struct Observer {
 
 /// What they saw.
 pub(super) struct Observation {
-    /// The machine.
+    /// What the machine's sensors saw.
     pub sense: SenseRecord,
-    /// The server.
+    /// What the server said of itself.
     pub server: Watched,
     /// Neighbours, where they can be seen.
     pub neighbours: Option<NeighbourRecord>,

@@ -1,7 +1,7 @@
 //! From the first server to the last run.
 
 use super::climb::Climbs;
-use super::event::Tell;
+use super::event::Notify;
 use super::site::Site;
 use super::spec::StudySpec;
 use super::turns::Turns;
@@ -58,7 +58,7 @@ pub(super) struct Study<'a> {
     pub spec: &'a StudySpec,
     pub folder: &'a StudyFolder,
     pub stop: &'a Stop,
-    pub tell: Tell<'a>,
+    pub tell: Notify<'a>,
     pub sites: Vec<Site<'a>>,
     pub plan: PlanFile,
     /// Since the start, or the resume.

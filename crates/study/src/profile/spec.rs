@@ -26,7 +26,7 @@ pub struct StudySpec {
     pub seed: Seed,
     /// Process of the arrivals.
     pub process: Process,
-    /// Which rates.
+    /// The rates of a sweep, or how they are found.
     pub rates: RatePlan,
     /// The same as it was written, for the plan.
     pub rate_text: String,
@@ -40,11 +40,11 @@ pub struct StudySpec {
     pub warm_up: Nanos,
     /// Age at which a request is given up.
     pub timeout: Nanos,
-    /// Connections.
+    /// How connections are used, and how many there are at most.
     pub sessions: SessionPolicy,
     /// Whether fewer of them will do where the server or this process bears fewer: nobody asked for that many.
     pub sessions_fit: bool,
-    /// Statements.
+    /// How statements travel: prepared or as text.
     pub protocol: Protocol,
     /// What happens before each run.
     pub reset: Reset,
@@ -75,7 +75,8 @@ impl StudySpec {
     pub fn restores(&self) -> bool {
         let restores = |series: &SeriesSpec| {
             let place = self.sites.get(series.site).map(|site| &site.place);
-            let has_copy = matches!(place, Some(Place::Named { .. } | Place::Sandbox { data: Some(_), .. }));
+            let has_copy =
+                matches!(place, Some(ServerSpec::Named { .. } | ServerSpec::Sandbox { data: Some(_), .. }));
             has_copy && series.writes()
         };
         self.reset == Reset::Full && self.series.iter().any(restores)
@@ -98,7 +99,7 @@ pub enum Reset {
     Full,
     /// This shell command is run, and the server awaited.
     Command(String),
-    /// Nothing.
+    /// Nothing is done, and runs follow one another.
     Nothing,
 }
 
@@ -108,7 +109,7 @@ pub struct SiteSpec {
     /// Label of the target it belongs to.
     pub target_label: String,
     /// Where it is.
-    pub place: Place,
+    pub place: ServerSpec,
     /// Who sees it, where somebody on its own machine is to; otherwise this machine does, as far as it can.
     pub elsewhere: Option<Elsewhere>,
     /// Statements that make a private server's database what a level of a factor says, once, when its data is there.
@@ -117,21 +118,21 @@ pub struct SiteSpec {
 
 /// Where a site is.
 #[derive(Clone)]
-pub enum Place {
+pub enum ServerSpec {
     /// A server that somebody else runs.
     Remote(Target),
     /// A private one that somebody started and that stays: restarted for the runs, and left as it was found.
     Named {
         /// Root directory of all sandboxes.
         home: PathBuf,
-        /// Its name.
+        /// Name of the sandbox.
         name: String,
         /// Database that is asked.
         database: String,
     },
     /// A private one that lives as long as the study.
     Sandbox {
-        /// Server.
+        /// What the private server is like.
         sandbox: SandboxSpec,
         /// Data; `None` where the workload brings its own.
         data: Option<DataSpec>,
@@ -149,7 +150,7 @@ pub struct SeriesSpec {
     pub site: usize,
     /// What is asked.
     pub workload: Arc<dyn Workload>,
-    /// Buffer pool.
+    /// Size of the buffer pool; `None` where the server's own stays.
     pub pool: Option<PoolSize>,
     /// How the data came in.
     pub layout: LayoutRecord,
@@ -174,6 +175,6 @@ pub fn writes(workload: &dyn Workload) -> bool {
 pub enum PoolSize {
     /// Percent of the tables and indexes that the workload uses.
     Percent(f64),
-    /// Bytes.
+    /// A size in bytes.
     Bytes(u64),
 }

@@ -46,7 +46,7 @@ pub(super) struct Watched {
 pub(super) struct StatusStretch {
     /// From the start of the measured phase.
     pub from: Nanos,
-    /// Likewise.
+    /// End of it, from the start of the measured phase.
     pub to: Nanos,
     /// How much longer or shorter it may have been.
     pub slack: Nanos,

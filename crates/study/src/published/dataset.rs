@@ -2,7 +2,7 @@
 
 use super::workplace::Workplace;
 use super::{PublishedError, Result, While};
-use crate::harness::{Event, Tell};
+use crate::harness::{Event, Notify};
 use evenkeel_core::random::Seed;
 use evenkeel_lab::data::{DataSet, DataSpec, Stamp, Via, populate};
 use evenkeel_lab::workload::{self, Database, Workload, plan_think};
@@ -21,7 +21,7 @@ pub(crate) fn fill(
     target: &Target,
     set: impl Into<DataSet>,
     seed: u64,
-    tell: Tell<'_>,
+    tell: Notify<'_>,
 ) -> Result<Control> {
     let threads = std::thread::available_parallelism().map_or(1, |cpus| cpus.get().min(THREADS_MAX));
     let spec = DataSpec { set: set.into(), seed: Seed(seed), today: None, via: Via::Load, threads };

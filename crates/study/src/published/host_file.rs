@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 /// The configuration of a host.
 #[derive(Clone, Debug)]
 pub struct HostFile {
-    /// Its name.
+    /// Name of the host, which the others know it by.
     pub name: String,
     /// Where NBD is served; a host whose disk is mounted needs none.
     pub nbd: Option<&'static str>,
@@ -17,7 +17,7 @@ pub struct HostFile {
     pub window: WindowFile,
     /// The slot file that is its bus; `None` for a host that reports to nobody.
     pub slots: Option<PathBuf>,
-    /// Its disks.
+    /// The disks that it serves.
     pub disks: Vec<DiskFile>,
 }
 
@@ -39,13 +39,13 @@ pub struct WindowFile {
 /// A disk of it, in front of a simulated array.
 #[derive(Clone, Debug)]
 pub struct DiskFile {
-    /// Its name.
+    /// Name of the disk.
     pub name: String,
     /// File that it stands for.
     pub backing: PathBuf,
     /// Of a backing that does not exist yet, as `256M`.
     pub size: Option<&'static str>,
-    /// Its shares.
+    /// Weight of the disk among all of the array.
     pub share: f64,
     /// File of the simulated array, which all disks on it have in common.
     pub array: PathBuf,

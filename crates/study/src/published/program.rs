@@ -42,7 +42,7 @@ pub struct GuardPlan {
     pub controller: &'static str,
     /// The limit to begin with, which is also the largest; `None`: the guard's defaults.
     pub limit: Option<u32>,
-    /// Span of the means of the published rule, seconds; `None`: as published.
+    /// Span of the means of the published controller, seconds; `None`: as published.
     pub span_s: Option<f64>,
     /// File for its journal.
     pub journal: PathBuf,
@@ -126,7 +126,7 @@ pub struct HostStatus {
 /// What a host says of a disk.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct DiskStatus {
-    /// Its shares.
+    /// Weight of the disk among all of the array.
     pub shares: f64,
     /// I/Os under way or held back, mean over the period.
     pub wanted: f64,

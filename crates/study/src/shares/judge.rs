@@ -4,7 +4,7 @@ use super::{Setting, signed, words};
 use crate::format;
 use crate::harness::{Cell, Finding, Judgement, Number, Outcome, Part, Plan, Reference, Run, cells};
 use evenkeel_core::caveat::{Caveat, Severity};
-use evenkeel_core::share::experiment::{Experiment, Published, Treatment as Way, published};
+use evenkeel_core::share::experiment::{Experiment, Published, Treatment, published};
 
 /// Latency counts as at the threshold within this, percent.
 const NEAR_PERCENT: f64 = 10.0;
@@ -40,7 +40,7 @@ pub fn judge(plan: &Plan, setting: Setting, runs: &[Run]) -> Judgement {
     }
 }
 
-fn of_way<'a>(cells: &'a [Cell<'a>], way: Way) -> impl Iterator<Item = &'a Cell<'a>> + Clone {
+fn of_way<'a>(cells: &'a [Cell<'a>], way: Treatment) -> impl Iterator<Item = &'a Cell<'a>> + Clone {
     cells.iter().filter(move |cell| cell.level("way") == way.name())
 }
 
@@ -53,8 +53,9 @@ fn headline(cells: &[Cell<'_>]) -> String {
     if cells.is_empty() {
         return "Nothing has been measured yet.".to_owned();
     }
-    let [ours, theirs] = [Way::Evenkeel, Way::Parda].map(|way| reached(of_way(cells, way)));
-    let [our_latency, their_latency] = [Way::Evenkeel, Way::Parda].map(|way| most_off(of_way(cells, way)));
+    let [ours, theirs] = [Treatment::Evenkeel, Treatment::Parda].map(|way| reached(of_way(cells, way)));
+    let [our_latency, their_latency] =
+        [Treatment::Evenkeel, Treatment::Parda].map(|way| most_off(of_way(cells, way)));
     format!(
         "Shares within 10 % {ours}, by the published law {theirs}; latency {our_latency} off the threshold instead of {their_latency}"
     )
@@ -78,7 +79,7 @@ fn most_off<'a>(cells: impl Iterator<Item = &'a Cell<'a>> + Clone) -> String {
 }
 
 fn what(plan: &Plan, setting: Setting, cells: &[Cell<'_>]) -> String {
-    let judged = of_way(cells, Way::Evenkeel).filter(|cell| is_judged(cell)).count();
+    let judged = of_way(cells, Treatment::Evenkeel).filter(|cell| is_judged(cell)).count();
     format!(
         "{} {}, in {judged} of which shares are judged, one run each, seed {}, a window every {} s; simulated arrays that were \
          calibrated on table 3 and on table 7 without control",
@@ -91,10 +92,11 @@ fn what(plan: &Plan, setting: Setting, cells: &[Cell<'_>]) -> String {
 
 /// Of the published law; ours stands beside it in the numbers.
 fn findings(part: &Part, cells: &[Cell<'_>]) -> Vec<Finding> {
-    let of = |way: Way| of_way(cells, way).find(|cell| cell.part.name == part.name);
-    let Some(law) = of(Way::Parda) else { return Vec::new() };
+    let of = |way: Treatment| of_way(cells, way).find(|cell| cell.part.name == part.name);
+    let Some(law) = of(Treatment::Parda) else { return Vec::new() };
     let numbers = |figures: &[&'static str]| -> Vec<Number> {
-        let each = [Way::Parda, Way::Evenkeel].into_iter().filter_map(|way| Some((way, of(way)?)));
+        let each =
+            [Treatment::Parda, Treatment::Evenkeel].into_iter().filter_map(|way| Some((way, of(way)?)));
         each.flat_map(|(way, cell)| {
             figures.iter().filter_map(move |figure| {
                 Some(Number::plain(&format!("{}_{figure}", way.name()), cell.mean(figure)?))
@@ -113,7 +115,7 @@ fn findings(part: &Part, cells: &[Cell<'_>]) -> Vec<Finding> {
     let is_reached = is_judged(law).then(|| law.mean("periods_to_share").is_some());
     let off = law.mean("over_percent").unwrap_or(0.0).max(law.mean("under_percent").unwrap_or(0.0));
     let [theirs, ours] =
-        [Way::Parda, Way::Evenkeel].map(|way| of(way).map_or_else(|| "-".to_owned(), in_words));
+        [Treatment::Parda, Treatment::Evenkeel].map(|way| of(way).map_or_else(|| "-".to_owned(), in_words));
     vec![
         finding(
             "shares-are-reached",
@@ -144,14 +146,14 @@ fn in_words(cell: &Cell<'_>) -> String {
 }
 
 fn references(experiment: &Experiment) -> Vec<Reference> {
-    let of = |way: Way| {
+    let of = |way: Treatment| {
         let published = experiment.published(way);
         (published != Published::default()).then(|| reference(experiment, way, &published))
     };
-    [Way::Uncontrolled, Way::Parda].into_iter().filter_map(of).collect()
+    [Treatment::Uncontrolled, Treatment::Parda].into_iter().filter_map(of).collect()
 }
 
-fn reference(experiment: &Experiment, way: Way, published: &Published) -> Reference {
+fn reference(experiment: &Experiment, way: Treatment, published: &Published) -> Reference {
     let whole = [
         ("total_iops", published.iops),
         ("latency_ms", published.latency_s.map(|seconds| 1e3 * seconds)),

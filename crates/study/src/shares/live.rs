@@ -2,7 +2,7 @@
 
 use super::fio::Fio;
 use crate::published::{DiskFile, Host, HostFile, HostStatus, Result, While, WindowFile, Workplace};
-use evenkeel_core::share::experiment::{Experiment, Treatment as Way};
+use evenkeel_core::share::experiment::{Experiment, Treatment};
 use evenkeel_core::share::simulation::{DiskPlan, HostPlan, Row, Stretch, Trace};
 use evenkeel_core::share::{DiskUse, Period};
 use evenkeel_os::clock::Clock;
@@ -22,7 +22,7 @@ const PATIENCE_S: f64 = 10.0;
 /// A run under one way. Its files go to `folder`, which must be empty.
 pub struct Live<'a> {
     pub experiment: &'a Experiment,
-    pub way: Way,
+    pub way: Treatment,
     pub period_s: f64,
     pub seed: u64,
     pub folder: &'a Path,
@@ -64,7 +64,7 @@ impl Live<'_> {
     }
 
     fn config(&self, place: usize, plan: &HostPlan) -> HostFile {
-        let held = plan.reports && self.way != Way::Uncontrolled;
+        let held = plan.reports && self.way != Treatment::Uncontrolled;
         let (law, initial, most) = if held {
             (self.way.name(), self.experiment.law(self.way).initial(), self.experiment.most)
         } else {
@@ -205,14 +205,14 @@ mod tests {
     use crate::published::DiskStatus;
     use evenkeel_core::share::experiment::published;
 
-    fn live(experiment: &Experiment, way: Way) -> Live<'_> {
+    fn live(experiment: &Experiment, way: Treatment) -> Live<'_> {
         Live { experiment, way, period_s: 0.5, seed: 1, folder: Path::new("/a \"b\"") }
     }
 
     #[test]
     fn a_host_is_told_its_law_its_disks_and_the_common_array() {
         let experiment = published().swap_remove(4);
-        let file = live(&experiment, Way::Parda).config(0, &experiment.hosts[0]);
+        let file = live(&experiment, Treatment::Parda).config(0, &experiment.hosts[0]);
         assert_eq!((file.window.law, file.window.most, file.disks.len()), ("parda", 64.0, 2));
         assert!((file.disks[0].share - 4.0).abs() < 1e-9, "K = 0.2 of 20 shares");
         assert_eq!(file.disks[0].array, Path::new("/a \"b\"/array.sim"));
@@ -222,7 +222,7 @@ mod tests {
     #[test]
     fn who_keeps_to_no_law_is_not_held_back_and_tells_nobody() {
         let experiment = published().swap_remove(3);
-        let file = live(&experiment, Way::Evenkeel).config(5, &experiment.hosts[5]);
+        let file = live(&experiment, Treatment::Evenkeel).config(5, &experiment.hosts[5]);
         assert_eq!((file.window.law, file.slots), ("fixed", None));
         assert!(file.window.initial >= f64::from(experiment.hosts[5].disks[0].depth));
     }
@@ -230,7 +230,7 @@ mod tests {
     #[test]
     fn clients_come_in_the_order_of_their_times() {
         let experiment = published().swap_remove(4).scaled(0.25);
-        let visits = live(&experiment, Way::Evenkeel).visits();
+        let visits = live(&experiment, Treatment::Evenkeel).visits();
         assert_eq!(visits.len(), 7);
         assert_eq!((visits[0].host, visits[0].disk, visits[0].stretch), (0, 0, (77.5, 112.5)));
         assert!(visits.iter().rev().is_sorted_by_key(|visit| visit.stretch.0));
@@ -250,7 +250,7 @@ mod tests {
     #[test]
     fn a_client_that_asks_for_less_is_another_client() {
         let experiment = published().pop().unwrap();
-        let visits = live(&experiment, Way::Evenkeel).visits();
+        let visits = live(&experiment, Treatment::Evenkeel).visits();
         let of_two: Vec<_> = visits
             .iter()
             .rev()

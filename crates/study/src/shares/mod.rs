@@ -20,9 +20,9 @@ pub use study::Shares;
 
 use crate::harness::Order;
 use crate::published::{PublishedError, Result, Shipped};
-use evenkeel_core::share::experiment::{Division, Outcome, Treatment as Way};
+use evenkeel_core::share::experiment::{Division, Outcome, Treatment};
 
-/// Its name.
+/// The study's name in plans and on the command line.
 pub const NAME: &str = "shares";
 
 /// What it asks, and how it is made.
@@ -36,24 +36,24 @@ pub const SHIPPED: Shipped = Shipped {
 pub const PUBLISHED_S: f64 = 2.0;
 
 /// A way in words.
-pub fn words(way: Way) -> &'static str {
+pub fn words(way: Treatment) -> &'static str {
     match way {
-        Way::Uncontrolled => "uncontrolled",
-        Way::Parda => "the published law",
-        Way::Evenkeel => "Evenkeel",
+        Treatment::Uncontrolled => "uncontrolled",
+        Treatment::Parda => "the published law",
+        Treatment::Evenkeel => "Evenkeel",
     }
 }
 
 /// The way of this name.
-pub fn way(name: &str) -> Option<Way> {
-    Way::ALL.into_iter().find(|way| way.name() == name)
+pub fn way(name: &str) -> Option<Treatment> {
+    Treatment::ALL.into_iter().find(|way| way.name() == name)
 }
 
 /// The way of a run.
 ///
 /// # Errors
 /// The plan names none that is known.
-pub(crate) fn way_of(order: &Order<'_>) -> Result<Way> {
+pub(crate) fn way_of(order: &Order<'_>) -> Result<Treatment> {
     let unknown = || PublishedError::wrong("plan.json has a run whose way cannot be read");
     way(order.level("way")).ok_or_else(unknown)
 }

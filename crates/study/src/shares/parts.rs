@@ -2,7 +2,7 @@
 
 use super::{PUBLISHED_S, words};
 use crate::harness::{Factor, Part};
-use evenkeel_core::share::experiment::{Experiment, Treatment as Way};
+use evenkeel_core::share::experiment::{Experiment, Treatment};
 use serde::{Deserialize, Serialize};
 
 /// How it is made.
@@ -26,7 +26,7 @@ pub fn parts(experiments: &[Experiment], setting: Setting) -> Vec<Part> {
             name: experiment.name.to_owned(),
             title: format!("{}: {}", experiment.name, experiment.what),
             about: experiment.why_off.unwrap_or_default().to_owned(),
-            factors: vec![Factor::named("way", Way::ALL.map(|way| (way.name(), words(way))))],
+            factors: vec![Factor::named("way", Treatment::ALL.map(|way| (way.name(), words(way))))],
             repeats: 1,
             marks: marks.unwrap_or_default(),
         }

@@ -2,7 +2,7 @@
 
 use super::live::Live;
 use super::{FIGURES, Setting, fio, judge, record, scaled, way_of};
-use crate::harness::{Event, Figure, Judgement, Order, Part, Plan, Run, Study, Tell};
+use crate::harness::{Event, Figure, Judgement, Notify, Order, Part, Plan, Run, Study};
 use crate::published::{PublishedError, Result, Scratch, While, Workplace};
 use evenkeel_core::random::Seed;
 use evenkeel_core::share::experiment::{Experiment, published as experiments};
@@ -48,7 +48,7 @@ impl Study for Shares<'_> {
         if self.setting.live { lasts_s } else { 0.0 }
     }
 
-    fn prepare(&mut self, _: &Part, _: Tell<'_>) -> Result<()> {
+    fn prepare(&mut self, _: &Part, _: Notify<'_>) -> Result<()> {
         if self.setting.live {
             fio::check()?;
             self.scratch = Some(Scratch::of_study(&self.workplace, &self.plan.id)?);
@@ -56,7 +56,7 @@ impl Study for Shares<'_> {
         Ok(())
     }
 
-    fn run(&mut self, order: &Order<'_>, tell: Tell<'_>) -> Result<Option<Run>> {
+    fn run(&mut self, order: &Order<'_>, tell: Notify<'_>) -> Result<Option<Run>> {
         let experiment = self.experiment(order.part)?;
         let way = way_of(order)?;
         let period_s = self.setting.period_s;

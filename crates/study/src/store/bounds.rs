@@ -34,9 +34,9 @@ pub struct NeighboursRecord {
 /// An interval with its 95 %.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RangeRecord {
-    /// Lower end.
+    /// Lower end of the interval.
     pub low: f64,
-    /// Upper end.
+    /// Upper end of the interval.
     pub high: f64,
 }
 
@@ -45,7 +45,7 @@ pub struct RangeRecord {
 pub struct WorkRecord {
     /// `cpu_ms`, `disk_reads`, `read_bytes`, `write_bytes`, `disk_busy_ms`.
     pub resource: String,
-    /// Per request.
+    /// What one request takes, in the resource's unit.
     pub per_request: f64,
     /// Its 95 % interval; absent of fewer than three runs.
     pub range: Option<RangeRecord>,

@@ -6,14 +6,14 @@ use std::collections::BTreeMap;
 /// What became of the arrivals.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CountsRecord {
-    /// Scheduled.
+    /// Requests that were scheduled.
     pub arrivals: u64,
-    /// Answered.
+    /// Requests that were answered without error.
     pub completed: u64,
     /// Answered by an error, by code.
     pub failed: BTreeMap<u16, u64>,
-    /// Given up.
+    /// Requests given up at the age of the timeout.
     pub timed_out: u64,
-    /// Never sent.
+    /// Requests that were never sent.
     pub unsent: u64,
 }

@@ -15,15 +15,15 @@ pub enum StoreError {
     Io {
         /// What was tried.
         action: &'static str,
-        /// On what.
+        /// The file or folder that was refused.
         path: PathBuf,
-        /// Why not.
+        /// What the system said.
         source: io::Error,
     },
     /// A file is not what it should be.
     #[error("{path} is damaged or not of Evenkeel: {source}")]
     Damaged {
-        /// File.
+        /// The file that cannot be read.
         path: PathBuf,
         /// Where and why.
         source: serde_json::Error,
@@ -31,9 +31,9 @@ pub enum StoreError {
     /// Written by a later version.
     #[error("{path} has format {found}, this version reads up to {FORMAT}")]
     Newer {
-        /// File.
+        /// The file that is newer.
         path: PathBuf,
-        /// Its format.
+        /// The format that stands in it.
         found: u32,
     },
     /// No folder of that name.
@@ -49,37 +49,37 @@ pub enum StoreError {
     Ambiguous {
         /// What was asked for.
         name: String,
-        /// Which fit.
+        /// The names that it fits.
         fits: String,
     },
     /// A published study where a profile was asked for.
     #[error("{path} is a study of {kind} and no profile")]
     Published {
-        /// Its folder.
+        /// The study's folder.
         path: PathBuf,
-        /// Its name.
+        /// Name of the published study.
         kind: String,
     },
     /// Another process measures in it.
     #[error("{0} is being measured by another process")]
     Locked(PathBuf),
-    /// Already there.
+    /// A folder of this name is there already.
     #[error("{0} exists already")]
     Exists(PathBuf),
     /// What lies beside a run is not what it should be.
     #[error("cannot read {path}: {text}")]
     Unread {
-        /// File.
+        /// The file that cannot be read.
         path: PathBuf,
-        /// Why not.
+        /// What is wrong with it.
         text: String,
     },
     /// Histogram could not be written.
     #[error("cannot write histogram {path}: {text}")]
     Histogram {
-        /// File.
+        /// The file that was to be written.
         path: PathBuf,
-        /// Why not.
+        /// What the histogram's writer said.
         text: String,
     },
 }

@@ -15,7 +15,7 @@ pub struct EstimateRecord {
     /// Lower end of the 95 % interval. Alone, without an upper end, it is a lower bound, and nothing is known of how much
     /// higher the figure is.
     pub low: Option<f64>,
-    /// Upper end.
+    /// Upper end of the 95 % interval; absent where only a lower bound is known.
     pub high: Option<f64>,
     /// Degrees of freedom of the standard error; absent where there is none, and in older folders.
     pub degrees: Option<f64>,

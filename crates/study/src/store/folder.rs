@@ -96,7 +96,7 @@ impl StudyFolder {
         write_json(&self.path.join(name), value)
     }
 
-    /// Writes `plan.json`.
+    /// Writes `plan.json`, whole or not at all.
     pub fn write_plan(&self, plan: &PlanFile) -> Result<(), StoreError> {
         write_json(&self.path.join("plan.json"), plan)
     }
@@ -107,12 +107,12 @@ impl StudyFolder {
         if path.exists() { read_json(&path) } else { Ok(ManifestFile::default()) }
     }
 
-    /// Writes `manifest.json`.
+    /// Writes `manifest.json`, whole or not at all.
     pub fn write_manifest(&self, manifest: &ManifestFile) -> Result<(), StoreError> {
         write_json(&self.path.join("manifest.json"), manifest)
     }
 
-    /// Writes `summary.json`.
+    /// Writes `summary.json`, whole or not at all.
     pub fn write_summary(&self, summary: &SummaryFile) -> Result<(), StoreError> {
         write_json(&self.path.join("summary.json"), summary)
     }
@@ -212,7 +212,7 @@ fn is_finished(entry: &Path) -> bool {
 /// A folder in a list of studies.
 #[derive(Debug)]
 pub struct Listed {
-    /// Its name.
+    /// Name of the folder.
     pub name: String,
     /// The open folder, or why it cannot be read.
     pub folder: Result<StudyFolder, StoreError>,

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 /// `manifest.json`: where it was measured.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ManifestFile {
-    /// [`FORMAT`](super::format::FORMAT).
+    /// Version of the file, [`FORMAT`](super::format::FORMAT).
     pub format: u32,
     /// What the machine of the generator says of itself: `cpu`, `kernel`, `memory` and the like.
     pub machine: BTreeMap<String, String>,
@@ -23,7 +23,7 @@ pub struct ManifestFile {
 /// A server, as it was when the study began.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ServerRecord {
-    /// Version text.
+    /// Version as the server names it.
     pub version: String,
     /// All global variables.
     pub variables: BTreeMap<String, String>,
@@ -36,13 +36,13 @@ pub struct ServerRecord {
 /// The plan of one statement.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StatementPlanRecord {
-    /// Statement name.
+    /// Name of the statement.
     pub statement: String,
-    /// Its class.
+    /// Whether it is simple, complex or a write.
     pub class: ClassRecord,
-    /// Why.
+    /// Why it is of that class, in words.
     pub reason: String,
-    /// SQL text.
+    /// Text of the statement.
     pub sql: String,
     /// The server's EXPLAIN, as text.
     pub plan: String,

@@ -13,7 +13,7 @@ pub struct PerMinuteRecord {
     pub lowest: f64,
     /// In the fastest one.
     pub highest: f64,
-    /// Stretches.
+    /// Number of stretches.
     pub stretches: u32,
     /// Length of one, seconds.
     pub stretch_s: f64,

@@ -9,9 +9,9 @@ use std::collections::BTreeMap;
 /// way, again when they are known.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PlanFile {
-    /// [`FORMAT`](super::format::FORMAT).
+    /// Version of the file, [`FORMAT`](super::format::FORMAT).
     pub format: u32,
-    /// Folder name.
+    /// Name of the folder.
     pub id: String,
     /// `profile`, or the name of a study file.
     pub kind: String,
@@ -53,7 +53,7 @@ pub struct PlanFile {
 pub struct SweepRecord {
     /// Indices of the series.
     pub series: Vec<usize>,
-    /// Why.
+    /// Why it ended, in words.
     pub reason: String,
     /// Rates above the end, which are not measured.
     pub not_measured_per_s: Vec<f64>,
@@ -68,7 +68,7 @@ pub struct SettingsRecord {
     pub repeats: u32,
     /// Measured phase, seconds.
     pub duration_s: f64,
-    /// Warm-up, seconds.
+    /// Load before measuring begins, in seconds.
     pub warm_up_s: f64,
     /// Age at which a request is given up, seconds.
     pub timeout_s: f64,
@@ -139,7 +139,7 @@ pub struct SeriesRecord {
     pub label: String,
     /// Index into `targets`.
     pub target: usize,
-    /// Workload name.
+    /// Name of the workload.
     pub workload: String,
     /// Buffer pool, bytes, where it is a factor or set.
     pub pool_bytes: Option<u64>,

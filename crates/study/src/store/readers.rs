@@ -111,7 +111,7 @@ impl Distribution {
         Self(histogram)
     }
 
-    /// Values.
+    /// Number of values in it.
     pub fn count(&self) -> u64 {
         self.0.len()
     }
@@ -163,7 +163,7 @@ impl RunFolder {
         read.into_iter().filter_map(Result::err).collect()
     }
 
-    /// Reads `intervals.csv`.
+    /// Reads the rows of `intervals.csv`.
     pub fn intervals(&self) -> Result<Vec<IntervalRow>, StoreError> {
         let path = self.0.join("intervals.csv");
         let unread =
@@ -171,7 +171,7 @@ impl RunFolder {
         Table::parse(&text(&path)?).intervals().ok_or_else(unread)
     }
 
-    /// Reads `sense.csv`.
+    /// Reads `sense.csv` as it is, with its own columns.
     pub fn sense(&self) -> Result<Table, StoreError> {
         let path = self.0.join("sense.csv");
         let table = Table::parse(&text(&path)?);

@@ -12,25 +12,25 @@ pub struct CpuRecord {
     pub cpus: f64,
     /// Utilisation theta: all but idle, iowait and steal.
     pub total_percent: f64,
-    /// User.
+    /// Time in user code, percent.
     pub user_percent: f64,
-    /// System.
+    /// Time in the kernel, percent.
     pub system_percent: f64,
     /// Waiting for disks; absent where the domain does not tell.
     pub iowait_percent: Option<f64>,
     /// Stolen by the hypervisor; absent where the domain does not tell.
     pub steal_percent: Option<f64>,
-    /// Samples.
+    /// Number of samples behind the means.
     pub samples: u32,
 }
 
 /// A gauge of the server, looked at again and again.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct GaugeRecord {
-    /// Looks.
+    /// How often it was looked at.
     pub samples: u32,
-    /// Mean.
+    /// Mean over these looks, in the gauge's own unit.
     pub mean: f64,
-    /// Largest.
+    /// Largest value seen.
     pub max: f64,
 }

@@ -17,9 +17,9 @@ use std::collections::BTreeMap;
 /// `run.json`: one attempt at one repeat of one cell.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RunFile {
-    /// [`FORMAT`](super::format::FORMAT).
+    /// Version of the file, [`FORMAT`](super::format::FORMAT).
     pub format: u32,
-    /// Cell number.
+    /// Number of the cell in the plan.
     pub cell: u32,
     /// Repeat, from 1.
     pub repeat: u32,
@@ -89,7 +89,7 @@ pub struct RunFile {
     pub gauges: BTreeMap<String, GaugeRecord>,
     /// By kind of request.
     pub kinds: Vec<KindRecord>,
-    /// By statement.
+    /// The same by statement.
     pub statements: Vec<KindRecord>,
     /// By step of a request; empty where requests have no steps.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -154,12 +154,12 @@ pub struct AttemptRecord {
 /// One kind of request or statement.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct KindRecord {
-    /// Name.
+    /// Name of the kind.
     pub name: String,
-    /// Completed.
+    /// How many completed.
     pub completed: u64,
     /// Failed, timed out or unsent.
     pub lost: u64,
-    /// Times.
+    /// Response times of those that completed or were given up.
     pub times: TimesRecord,
 }

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 /// `summary.json`: what follows from the finished runs. Derived, and written anew after each run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SummaryFile {
-    /// [`super::format::FORMAT`].
+    /// Version of the file, [`FORMAT`](super::format::FORMAT).
     pub format: u32,
     /// The one sentence, one for each series group (series that differ only in the target).
     pub headlines: Vec<HeadlineRecord>,
@@ -20,7 +20,7 @@ pub struct SummaryFile {
     /// Doubts about the whole.
     #[serde(with = "super::caveats")]
     pub caveats: Vec<Caveat>,
-    /// Runs finished.
+    /// Runs that are finished.
     pub runs_done: u32,
     /// Runs planned, as far as known.
     pub runs_planned: u32,
@@ -74,13 +74,13 @@ pub struct UndisturbedRecord {
 /// One cell over its runs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CellSummary {
-    /// Cell number.
+    /// Number of the cell in the plan.
     pub cell: u32,
     /// Index into the plan's series.
     pub series: usize,
-    /// Arrival rate.
+    /// Arrivals per second that were asked for.
     pub rate_per_s: f64,
-    /// Runs finished.
+    /// Finished runs of the cell.
     pub runs: u32,
     /// Attempts at them that were set aside, because something from outside disturbed them more.
     #[serde(default)]
@@ -93,17 +93,17 @@ pub struct CellSummary {
     pub tau_ms: EstimateRecord,
     /// Percentiles over runs, ms.
     pub p50_ms: EstimateRecord,
-    /// 90th.
+    /// 90th percentile over runs, ms.
     pub p90_ms: EstimateRecord,
-    /// 95th.
+    /// 95th percentile over runs, ms.
     pub p95_ms: EstimateRecord,
-    /// 99th.
+    /// 99th percentile over runs, ms.
     pub p99_ms: EstimateRecord,
-    /// 99.9th.
+    /// 99.9th percentile over runs, ms.
     pub p999_ms: EstimateRecord,
     /// Completions per second.
     pub throughput_per_s: EstimateRecord,
-    /// Utilisation, percent.
+    /// CPU utilisation of the server, percent.
     pub theta_percent: EstimateRecord,
     /// 99th percentile of the dispatch lag, ms.
     pub lag_p99_ms: EstimateRecord,

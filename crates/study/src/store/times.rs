@@ -7,21 +7,21 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(from = "InFile", into = "InFile")]
 pub struct TimesRecord {
-    /// Values.
+    /// Number of values.
     pub count: u64,
-    /// Mean.
+    /// Mean, in milliseconds.
     pub mean_ms: f64,
-    /// Median.
+    /// Median, in milliseconds.
     pub p50_ms: f64,
-    /// 90th percentile.
+    /// 90th percentile, in milliseconds.
     pub p90_ms: f64,
-    /// 95th percentile.
+    /// 95th percentile, in milliseconds.
     pub p95_ms: f64,
-    /// 99th percentile.
+    /// 99th percentile, in milliseconds.
     pub p99_ms: f64,
-    /// 99.9th percentile.
+    /// 99.9th percentile, in milliseconds.
     pub p999_ms: f64,
-    /// Largest.
+    /// Largest value, in milliseconds.
     pub max_ms: f64,
 }
 

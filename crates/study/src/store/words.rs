@@ -6,7 +6,7 @@ words! {
     /// Whether the response of a run, or of the runs of a cell, came to rest.
     #[derive(Default)]
     Verdict {
-        /// It did.
+        /// The response came to rest.
         Settled = "settled",
         /// The queue grew to the end.
         Unstable = "unstable",
@@ -55,7 +55,7 @@ words! {
         Restore = "restore",
         /// A command of the user's was run.
         Command = "command",
-        /// Nothing.
+        /// Nothing was done.
         Nothing = "none",
     }
 }
@@ -63,7 +63,7 @@ words! {
 words! {
     /// Process of the arrivals of an open load.
     Process {
-        /// Independent arrivals.
+        /// Arrivals are independent of each other.
         Poisson = "poisson",
         /// Evenly spaced arrivals.
         Constant = "constant",
@@ -77,7 +77,7 @@ words! {
         Simple = "simple",
         /// Does more than that.
         Complex = "complex",
-        /// Changes rows.
+        /// The statement changes rows.
         Write = "write",
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::harness::{Chart, Figure, Scale, Unit};
 
-/// Whether the limit of the published rule had come to rest before the point; absent where it was not waited for.
+/// Whether the limit of the published controller had come to rest before the point; absent where it was not waited for.
 pub const SETTLED: &str = "limit_settled";
 /// How long that took, or was waited for, seconds.
 pub const WAITED: &str = "settle_waited_s";

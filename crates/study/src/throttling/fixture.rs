@@ -2,10 +2,10 @@
 
 use super::figures::{SETTLED, SETTLED_AT, WAITED};
 use super::parts::{self, Sweep};
-use super::record::{Load, Place, Second, Setting, Settle, StepPlan, Times, Way};
+use super::record::{Load, MachineRecord, Second, Setting, Settle, StepPlan, Times, Treatment};
 use crate::harness::{FORMAT, Plan, Run, Series};
 
-/// Its setting.
+/// The setting of the study that the fixtures are of.
 pub fn setting() -> Setting {
     let times = Times { warm_up_s: 1.0, duration_s: 4.0 };
     Setting {
@@ -16,13 +16,17 @@ pub fn setting() -> Setting {
         reread: times,
         second: Second::Auto,
         step: StepPlan { clients: (4, 64), before_s: 2.0, after_s: 3.0 },
-        place: Place { server_cpus: "0".to_owned(), generator_cpus: "1".to_owned(), ..Place::default() },
+        place: MachineRecord {
+            server_cpus: "0".to_owned(),
+            generator_cpus: "1".to_owned(),
+            ..MachineRecord::default()
+        },
     }
 }
 
 /// A plan of three counts, all ways and three repeats.
 pub fn plan() -> Plan {
-    let sweep = Sweep { clients: vec![1, 8, 64], ways: Way::ALL.to_vec(), repeats: 3 };
+    let sweep = Sweep { clients: vec![1, 8, 64], ways: Treatment::ALL.to_vec(), repeats: 3 };
     Plan {
         format: FORMAT,
         id: "throttling-1".to_owned(),
@@ -32,7 +36,7 @@ pub fn plan() -> Plan {
         seed: 1,
         parts: vec![
             parts::of_load(Load::Shopping, &sweep),
-            parts::of_step(&setting(), &Way::ALL, 2),
+            parts::of_step(&setting(), &Treatment::ALL, 2),
             parts::of_load(Load::Reread, &sweep),
         ],
         setting: serde_json::to_value(setting()).expect("it is JSON"),
@@ -41,12 +45,12 @@ pub fn plan() -> Plan {
 }
 
 /// Whether a run is of this way and number of clients.
-pub fn is(run: &Run, way: Way, clients: u32) -> bool {
+pub fn is(run: &Run, way: Treatment, clients: u32) -> bool {
     run.levels == [way.name().to_owned(), clients.to_string()]
 }
 
 /// A point whose three repeats spread by 1 % around `throughput`.
-fn runs(load: Load, way: Way, clients: u32, throughput: f64, figures: &[(&str, f64)]) -> Vec<Run> {
+fn runs(load: Load, way: Treatment, clients: u32, throughput: f64, figures: &[(&str, f64)]) -> Vec<Run> {
     let run = |repeat: u32| {
         let throughput_per_s = throughput * (1.0 + 0.01 * (f64::from(repeat) - 2.0));
         let mut run = Run {
@@ -62,8 +66,8 @@ fn runs(load: Load, way: Way, clients: u32, throughput: f64, figures: &[(&str, f
         run.set("response_mean_ms", 1e3 * f64::from(clients) / throughput_per_s);
         run.set("response_p95_ms", 2e3 * f64::from(clients) / throughput_per_s);
         run.notes.insert(super::COUNTERS_REFUSED.to_owned(), "the kernel has no such event".to_owned());
-        // With most clients the published rule moves until nobody waits any longer.
-        if way == Way::Reflection {
+        // With most clients the published controller moves until nobody waits any longer.
+        if way == Treatment::Reflection {
             let is_settled = clients < 64;
             run.set(SETTLED, f64::from(u8::from(is_settled)));
             run.set(WAITED, if is_settled { 60.0 + f64::from(repeat) } else { 600.0 });
@@ -74,8 +78,8 @@ fn runs(load: Load, way: Way, clients: u32, throughput: f64, figures: &[(&str, f
     (1..=3).map(run).collect()
 }
 
-fn shopping(curves: [(Way, [f64; 3]); 4]) -> Vec<Run> {
-    let curve = |(way, throughput): (Way, [f64; 3])| {
+fn shopping(curves: [(Treatment, [f64; 3]); 4]) -> Vec<Run> {
+    let curve = |(way, throughput): (Treatment, [f64; 3])| {
         let mut figures = vec![("cpu_ms_per_commit", 1.0), ("lock_wait_percent", 0.2)];
         figures.extend(way.controller().map(|_| ("limit_mean", 4.0)));
         let points = [1, 8, 64].into_iter().zip(throughput);
@@ -89,20 +93,20 @@ fn shopping(curves: [(Way, [f64; 3]); 4]) -> Vec<Run> {
 /// A mix that falls by half without control, and keeps 90 % with ours.
 pub fn falling() -> Vec<Run> {
     shopping([
-        (Way::Direct, [400.0, 1_000.0, 500.0]),
-        (Way::Unlimited, [350.0, 900.0, 450.0]),
-        (Way::Reflection, [350.0, 900.0, 700.0]),
-        (Way::Evenkeel, [350.0, 900.0, 900.0]),
+        (Treatment::Direct, [400.0, 1_000.0, 500.0]),
+        (Treatment::Unlimited, [350.0, 900.0, 450.0]),
+        (Treatment::Reflection, [350.0, 900.0, 700.0]),
+        (Treatment::Evenkeel, [350.0, 900.0, 900.0]),
     ])
 }
 
 /// A mix that does not fall.
 pub fn flat() -> Vec<Run> {
     shopping([
-        (Way::Direct, [400.0, 1_000.0, 980.0]),
-        (Way::Unlimited, [350.0, 900.0, 890.0]),
-        (Way::Reflection, [350.0, 900.0, 900.0]),
-        (Way::Evenkeel, [350.0, 900.0, 900.0]),
+        (Treatment::Direct, [400.0, 1_000.0, 980.0]),
+        (Treatment::Unlimited, [350.0, 900.0, 890.0]),
+        (Treatment::Reflection, [350.0, 900.0, 900.0]),
+        (Treatment::Evenkeel, [350.0, 900.0, 900.0]),
     ])
 }
 
@@ -111,14 +115,14 @@ pub fn reread() -> Vec<Run> {
     let counts = [(1, 100.0, 50.0), (8, 120.0, 80.0), (64, 40.0, 200.0)];
     let cell = |(clients, throughput, pages): (u32, f64, f64)| {
         let figures = [("pages_read_per_commit", pages), ("lock_wait_percent", 0.0)];
-        runs(Load::Reread, Way::Direct, clients, throughput, &figures)
+        runs(Load::Reread, Treatment::Direct, clients, throughput, &figures)
     };
     counts.into_iter().flat_map(cell).collect()
 }
 
 /// Two runs of a step with ours and one without control.
 pub fn steps() -> Vec<Run> {
-    let step = |way: Way, repeat: u32| Run {
+    let step = |way: Treatment, repeat: u32| Run {
         format: FORMAT,
         part: parts::STEP.to_owned(),
         levels: vec![way.name().to_owned()],
@@ -134,5 +138,5 @@ pub fn steps() -> Vec<Run> {
         },
         ..Run::default()
     };
-    vec![step(Way::Evenkeel, 1), step(Way::Evenkeel, 2), step(Way::Direct, 1)]
+    vec![step(Treatment::Evenkeel, 1), step(Treatment::Evenkeel, 2), step(Treatment::Direct, 1)]
 }

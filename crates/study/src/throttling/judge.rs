@@ -1,6 +1,6 @@
 //! What the study says of its runs.
 
-use super::record::{Load, Place, Setting, Way};
+use super::record::{Load, MachineRecord, Setting, Treatment};
 use super::verdict::{FALL_PERCENT, Verdict, verdicts};
 use super::words;
 use crate::format;
@@ -68,15 +68,15 @@ fn falls(verdict: &Verdict, part: &str) -> Option<Finding> {
 
 /// Where nothing falls, nothing has to be kept.
 fn kept(verdict: &Verdict, part: &str) -> Option<Finding> {
-    let of = |way: Way| verdict.held.iter().find(|held| held.way == way);
-    let held = of(Way::Reflection)?;
+    let of = |way: Treatment| verdict.held.iter().find(|held| held.way == way);
+    let held = of(Treatment::Reflection)?;
     let falls = verdict.fall.as_ref().is_some_and(super::verdict::Fall::is_shown);
     let known = held.ratio.interval.filter(|_| falls).and_then(|(low, high)| match () {
         () if low >= KEPT => Some(true),
         () if high < KEPT => Some(false),
         () => None,
     });
-    let ratio = |way: Way| {
+    let ratio = |way: Treatment| {
         let ratio = of(way)?.ratio;
         Some(Number { name: format!("kept_{}", way.name()), value: ratio.ratio, interval: ratio.interval })
     };
@@ -87,7 +87,7 @@ fn kept(verdict: &Verdict, part: &str) -> Option<Finding> {
         published: "with the published controller throughput stays at its peak through the overload"
             .to_owned(),
         here: format!("It keeps {} of the best without control.", format::ratio(&held.ratio)),
-        numbers: Way::ALL.into_iter().filter_map(ratio).collect(),
+        numbers: Treatment::ALL.into_iter().filter_map(ratio).collect(),
     })
 }
 
@@ -108,7 +108,7 @@ fn overhead(verdict: &Verdict, part: &str) -> Option<Finding> {
     })
 }
 
-fn place(place: &Place) -> Vec<(&'static str, String)> {
+fn place(place: &MachineRecord) -> Vec<(&'static str, String)> {
     let told = |value: &Option<String>| value.clone().unwrap_or_else(|| format::ABSENT.to_owned());
     let settings = if place.settings.is_empty() { "none".to_owned() } else { place.settings.join(" ") };
     vec![

@@ -1,7 +1,7 @@
 //! The throttling study: throughput against the number of clients, and who keeps it at its peak.
 //!
 //! `study` is what the harness makes: `server` is the private server, `point` and `step` are runs on it, `settle` waits for the limit of
-//! the published rule, `observe` looks at the machine meanwhile.
+//! the published controller, `observe` looks at the machine meanwhile.
 //!
 //! All else is pure but for `old`: `record` is the setting in its plan, `parts` which runs there are, `figures` which figures a point
 //! has, `settling` whether a limit came to rest, `verdict` what the points say of the published finding, `words` in which sentences,
@@ -30,7 +30,7 @@ pub use study::Throttling;
 
 use crate::published::Shipped;
 
-/// Its name.
+/// The study's name in plans and on the command line.
 pub const NAME: &str = "throttling";
 
 /// What it asks, and how it is made.

@@ -25,7 +25,7 @@ pub struct Observer {
 
 /// What they saw.
 pub struct Seen {
-    /// The machine.
+    /// What the machine's sensors saw.
     pub sense: SenseRecord,
     /// The server; `None` where it did not answer.
     pub status: Option<StatusUse>,

@@ -2,7 +2,7 @@
 
 use super::figures::{SETTLED, SETTLED_AT, WAITED};
 use super::parts::{self, Sweep};
-use super::record::{Load, Setting, StepPlan, Times, Way};
+use super::record::{Load, Setting, StepPlan, Times, Treatment};
 use crate::harness::{FORMAT, Part, Plan, Run, Series, keep};
 use crate::published::{PublishedError, Result, While};
 use crate::store::StudyFolder;
@@ -159,7 +159,7 @@ fn point(old: &Value) -> Result<Run> {
 
 /// Instants count from the start of the few clients, with the step where it was planned.
 fn step(old: &Value, before_s: f64) -> Result<Run> {
-    let way: Way = serde_json::from_value(old["way"].clone()).doing(|| "a step without a way")?;
+    let way: Treatment = serde_json::from_value(old["way"].clone()).doing(|| "a step without a way")?;
     let at_s = old["step_at_s"].as_f64().unwrap_or(before_s);
     let row = |second: &Value| {
         let values = ["throughput_per_s", "limit"].map(|name| second[name].as_f64());

@@ -1,6 +1,6 @@
 //! Which runs the study has: two workloads by way and clients, and a step by way.
 
-use super::record::{Load, Setting, Way};
+use super::record::{Load, Setting, Treatment};
 use crate::harness::{Factor, Part};
 
 /// Most clients: a private server has 2,000 connections.
@@ -16,7 +16,7 @@ pub struct Sweep {
     /// Numbers of clients, rising.
     pub clients: Vec<u32>,
     /// What stands between.
-    pub ways: Vec<Way>,
+    pub ways: Vec<Treatment>,
     /// Runs of each point.
     pub repeats: u32,
 }
@@ -34,7 +34,7 @@ pub fn of_load(load: Load, sweep: &Sweep) -> Part {
 }
 
 /// The step as a part.
-pub fn of_step(setting: &Setting, of: &[Way], repeats: u32) -> Part {
+pub fn of_step(setting: &Setting, of: &[Treatment], repeats: u32) -> Part {
     let step = &setting.step;
     Part {
         name: STEP.to_owned(),
@@ -49,7 +49,7 @@ pub fn of_step(setting: &Setting, of: &[Way], repeats: u32) -> Part {
     }
 }
 
-fn ways(of: &[Way]) -> Factor {
+fn ways(of: &[Treatment]) -> Factor {
     Factor::named("way", of.iter().map(|way| (way.name(), way.words())))
 }
 
@@ -72,7 +72,7 @@ pub fn takes_s(setting: &Setting, part: &Part, levels: &[String]) -> f64 {
     let Some(load) = Load::from_name(&part.name) else {
         return setting.step.before_s + setting.step.after_s + OVERHEAD_S;
     };
-    let way = levels.first().and_then(|name| Way::from_name(name));
+    let way = levels.first().and_then(|name| Treatment::from_name(name));
     let settle_s = way.and_then(|way| setting.settle_of(way)).map_or(0.0, |settle| settle.most_s);
     let times = setting.times(load);
     settle_s + times.warm_up_s + times.duration_s + OVERHEAD_S
@@ -86,9 +86,10 @@ mod tests {
     #[test]
     fn only_a_point_of_the_published_rule_may_take_ten_spans_more() {
         let (plan, setting) = (plan(), setting());
-        let point = |way: Way| takes_s(&setting, &plan.parts[0], &[way.name().to_owned(), "8".to_owned()]);
-        assert!((point(Way::Reflection) - point(Way::Evenkeel) - 600.0).abs() < 1e-9);
-        assert!((point(Way::Evenkeel) - point(Way::Direct)).abs() < 1e-9);
+        let point =
+            |way: Treatment| takes_s(&setting, &plan.parts[0], &[way.name().to_owned(), "8".to_owned()]);
+        assert!((point(Treatment::Reflection) - point(Treatment::Evenkeel) - 600.0).abs() < 1e-9);
+        assert!((point(Treatment::Evenkeel) - point(Treatment::Direct)).abs() < 1e-9);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::COUNTERS_REFUSED;
 use super::figures::{SETTLED, SETTLED_AT, WAITED};
 use super::observe::{Observer, Seen};
-use super::record::{Setting, Times, Way};
+use super::record::{Setting, Times, Treatment};
 use super::server::Server;
 use crate::harness::Run;
 use crate::profile::times;
@@ -33,7 +33,7 @@ pub struct Bench<'a> {
     pub setting: &'a Setting,
     /// Seed of the study.
     pub seed: Seed,
-    /// On what.
+    /// The server that is measured.
     pub server: &'a Server,
     /// CPUs of the server.
     pub server_cpus: CpuSet,
@@ -41,7 +41,7 @@ pub struct Bench<'a> {
     pub generator_cpus: CpuSet,
     /// For the journals of guards; removed by whoever made it.
     pub scratch: &'a Path,
-    /// Ctrl-C.
+    /// Set when somebody asks to stop.
     pub stop: &'a Stop,
     /// Who starts guards.
     pub program: &'a dyn Program,
@@ -59,7 +59,7 @@ impl Bench<'_> {
     ///
     /// # Errors
     /// The guard does not start.
-    pub fn front(&self, way: Way) -> Result<Front> {
+    pub fn front(&self, way: Treatment) -> Result<Front> {
         let server = self.server.tcp_target()?;
         let journal = self.scratch.join("guard.jsonl");
         let _ = std::fs::remove_file(&journal);
@@ -69,7 +69,7 @@ impl Bench<'_> {
         let plan = GuardPlan {
             backend: server.address.to_string(),
             controller,
-            limit: (way == Way::Unlimited).then_some(NO_LIMIT),
+            limit: (way == Treatment::Unlimited).then_some(NO_LIMIT),
             span_s: self.setting.settle_of(way).map(|settle| settle.span_s),
             journal,
             // They see whole CPUs, and this server has its own.
@@ -124,7 +124,7 @@ impl Bench<'_> {
     ///
     /// # Errors
     /// Guard, load or server fail.
-    pub fn point(&self, name: &str, way: Way, clients: u32, times: Times) -> Result<Option<Run>> {
+    pub fn point(&self, name: &str, way: Treatment, clients: u32, times: Times) -> Result<Option<Run>> {
         let mut front = self.front(way)?;
         let plan =
             self.load(&front.target, clients, self.seed.child(name), (times.warm_up_s, times.duration_s))?;

@@ -39,18 +39,18 @@ impl Load {
 /// What stands between clients and server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Way {
+pub enum Treatment {
     /// Nothing: clients at the server.
     Direct,
     /// A guard that holds nothing back: the price of the hop alone.
     Unlimited,
-    /// A guard with the published rule.
+    /// A guard with the published controller.
     Reflection,
     /// A guard with our controller.
     Evenkeel,
 }
 
-impl Way {
+impl Treatment {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::Direct, Self::Unlimited, Self::Reflection, Self::Evenkeel];
 
@@ -74,8 +74,8 @@ impl Way {
         match self {
             Self::Direct => "without control",
             Self::Unlimited => "guard that never limits",
-            Self::Reflection => "the study's rule",
-            Self::Evenkeel => "Evenkeel's rule",
+            Self::Reflection => "the published controller",
+            Self::Evenkeel => "Evenkeel's controller",
         }
     }
 
@@ -90,7 +90,7 @@ impl Way {
     }
 }
 
-impl fmt::Display for Way {
+impl fmt::Display for Treatment {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.pad(self.name())
     }
@@ -118,10 +118,10 @@ pub struct Times {
     pub duration_s: f64,
 }
 
-/// How long a point of the published rule waits for its limit.
+/// How long a point of the published controller waits for its limit.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Settle {
-    /// Span of the rule's means, seconds; a limit that has not moved for so long has settled.
+    /// Span of the controller's means, seconds; a limit that has not moved for so long has settled.
     pub span_s: f64,
     /// One that has not settled after this, in seconds, does not.
     pub most_s: f64,
@@ -151,11 +151,11 @@ pub struct StepPlan {
 /// All of it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Setting {
-    /// TPC-W NUM_EBS.
+    /// NUM_EBS of the TPC-W data: 2,880 customers each.
     pub ebs: u32,
-    /// TPC-W NUM_ITEMS.
+    /// NUM_ITEMS of the TPC-W data.
     pub items: u32,
-    /// How long points of the published rule wait for its limit; absent in studies before they did.
+    /// How long points of the published controller wait for its limit; absent in studies before they did.
     #[serde(default)]
     pub settle: Option<Settle>,
     /// The shopping mix.
@@ -164,16 +164,16 @@ pub struct Setting {
     pub reread: Times,
     /// When that is measured.
     pub second: Second,
-    /// The step.
+    /// When the number of clients changes, and how it is measured.
     pub step: StepPlan,
     /// Where all this ran.
-    pub place: Place,
+    pub place: MachineRecord,
 }
 
 impl Setting {
     /// How long points of this way wait for the limit.
-    pub fn settle_of(&self, way: Way) -> Option<Settle> {
-        self.settle.filter(|_| way == Way::Reflection)
+    pub fn settle_of(&self, way: Treatment) -> Option<Settle> {
+        self.settle.filter(|_| way == Treatment::Reflection)
     }
 
     /// How long a point of a workload is measured.
@@ -187,8 +187,8 @@ impl Setting {
 
 /// Server and machine.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Place {
-    /// Processor.
+pub struct MachineRecord {
+    /// Model of the processor.
     pub processor: Option<String>,
     /// CPUs of the machine.
     pub cpus: Option<String>,

@@ -1,7 +1,7 @@
 //! The private server of a study: filled, given other settings for the second workload, and removed in the end.
 
 use super::record::Setting;
-use crate::harness::{Event, Tell};
+use crate::harness::{Event, Notify};
 use crate::published::{PublishedError, Result, While, Workplace, fill, workload};
 use evenkeel_lab::data::DataSpec;
 use evenkeel_lab::data::tpcw::Scale;
@@ -43,7 +43,7 @@ impl Server {
         id: &str,
         seed: u64,
         setting: &Setting,
-        tell: Tell<'_>,
+        tell: Notify<'_>,
     ) -> Result<Self> {
         let place = &setting.place;
         // What a killed study left is not trusted.
@@ -72,7 +72,7 @@ impl Server {
     ///
     /// # Errors
     /// It does not start again, or refuses the table.
-    pub fn turn_to_second(&mut self, workplace: &Workplace<'_>, tell: Tell<'_>) -> Result<()> {
+    pub fn turn_to_second(&mut self, workplace: &Workplace<'_>, tell: Notify<'_>) -> Result<()> {
         if self.second.is_some() {
             return Ok(());
         }

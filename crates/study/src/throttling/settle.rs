@@ -1,6 +1,6 @@
-//! Points of the published rule: clients are there until its limit has come to rest, and only then is it measured.
+//! Points of the published controller: clients are there until its limit has come to rest, and only then is it measured.
 //!
-//! The measured clients come before those that waited go, so that the rule is never without load: for half a second at most
+//! The measured clients come before those that waited go, so that the controller is never without load: for half a second at most
 //! there are twice as many, of which the guard lets no more run than before. Where the server has no connections for twice as
 //! many, they come when the others have gone.
 

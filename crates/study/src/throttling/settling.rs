@@ -1,6 +1,6 @@
 //! Whether a limit has come to rest before a point is measured.
 //!
-//! The published rule moves by one a second and looks at means over a span of 60 s: what it makes of a number of clients
+//! The published controller moves by one a second and looks at means over a span of 60 s: what it makes of a number of clients
 //! shows only when it stands still. A limit has settled when it has not moved for one such span; after ten of them it has
 //! not settled, and the point says so.
 

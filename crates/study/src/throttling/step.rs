@@ -1,7 +1,7 @@
 //! A step: few clients, and from one instant on many. Two loads at a time, whose intervals are added second by second.
 
 use super::point::{Bench, during};
-use super::record::{StepPlan, Way};
+use super::record::{StepPlan, Treatment};
 use crate::harness::{Run, Series};
 use crate::published::{PublishedError, Result, Tick};
 use evenkeel_core::Nanos;
@@ -18,7 +18,7 @@ impl Bench<'_> {
     ///
     /// # Errors
     /// Guard, load or server fail.
-    pub fn step(&self, way: Way, repeat: u32, plan: &StepPlan) -> Result<Option<Run>> {
+    pub fn step(&self, way: Treatment, repeat: u32, plan: &StepPlan) -> Result<Option<Run>> {
         let front = self.front(way)?;
         let seed = self.seed.child("step load").numbered(u64::from(repeat));
         let whole = (0.0, plan.before_s + plan.after_s);

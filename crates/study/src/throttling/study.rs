@@ -3,10 +3,10 @@
 use super::figures::FIGURES;
 use super::parts::{STEP, takes_s};
 use super::point::Bench;
-use super::record::{Load, Setting, Way};
+use super::record::{Load, Setting, Treatment};
 use super::server::{Server, not_running};
 use super::{verdict, words};
-use crate::harness::{Event, Figure, Judgement, Order, Part, Plan, Run, Study, Tell, cells};
+use crate::harness::{Event, Figure, Judgement, Notify, Order, Part, Plan, Run, Study, cells};
 use crate::published::{PublishedError, Result, Scratch, While, Workplace};
 use evenkeel_core::random::Seed;
 
@@ -68,7 +68,7 @@ impl Study for Throttling<'_> {
         takes_s(&self.setting, part, levels)
     }
 
-    fn prepare(&mut self, part: &Part, tell: Tell<'_>) -> Result<()> {
+    fn prepare(&mut self, part: &Part, tell: Notify<'_>) -> Result<()> {
         if self.bed.is_none() {
             let server = Server::start(&self.workplace, &self.plan.id, self.plan.seed, &self.setting, tell)?;
             self.bed = Some((server, Scratch::of_study(&self.workplace, &self.plan.id)?));
@@ -84,8 +84,8 @@ impl Study for Throttling<'_> {
         self.bench()?.warm_up(fewest, self.setting.times(load).warm_up_s)
     }
 
-    fn run(&mut self, order: &Order<'_>, tell: Tell<'_>) -> Result<Option<Run>> {
-        let way = Way::from_name(order.level("way")).ok_or_else(|| unreadable("way"))?;
+    fn run(&mut self, order: &Order<'_>, tell: Notify<'_>) -> Result<Option<Run>> {
+        let way = Treatment::from_name(order.level("way")).ok_or_else(|| unreadable("way"))?;
         let bench = self.bench()?;
         if order.part.name == STEP {
             return bench.step(way, order.repeat, &self.setting.step);

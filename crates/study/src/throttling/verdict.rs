@@ -5,7 +5,7 @@
 //! pairs of one repeat). Picking the best point makes `b` a little too high, and the fall with it.
 
 use super::figures::SETTLED;
-use super::record::{Load, Second, Way};
+use super::record::{Load, Second, Treatment};
 use crate::harness::Cell;
 use evenkeel_core::statistics::{Ratio, paired_ratio, unpaired_ratio};
 
@@ -47,8 +47,8 @@ impl Fall {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Held {
     /// What stood between.
-    pub way: Way,
-    /// The ratio.
+    pub way: Treatment,
+    /// Throughput there over the best without control.
     pub ratio: Ratio,
     /// Mean limit while measured there.
     pub limit: Option<f64>,
@@ -59,9 +59,9 @@ pub struct Held {
 /// How a cost per commit grows from the fewest clients to the most, without control.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Growth {
-    /// Its name.
+    /// Name of the figure.
     pub key: &'static str,
-    /// In words.
+    /// The same as the page writes it.
     pub words: &'static str,
     /// At the fewest clients.
     pub from: f64,
@@ -84,7 +84,7 @@ impl Growth {
 /// What one workload says.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Verdict {
-    /// Which.
+    /// The workload that it is of.
     pub load: Load,
     /// How far the curve without control falls; `None` with fewer than two points.
     pub fall: Option<Fall>,
@@ -99,7 +99,7 @@ pub struct Verdict {
 impl Verdict {
     /// Of one workload; `None` without a point of it.
     pub fn of(cells: &[Cell<'_>], load: Load) -> Option<Self> {
-        let direct = curve(cells, load, Way::Direct);
+        let direct = curve(cells, load, Treatment::Direct);
         if !cells.iter().any(|cell| cell.part.name == load.name()) {
             return None;
         }
@@ -107,7 +107,10 @@ impl Verdict {
         Some(Self {
             load,
             fall: fall(&direct),
-            held: Way::ALL.iter().filter_map(|way| held(*way, &direct, &curve(cells, load, *way))).collect(),
+            held: Treatment::ALL
+                .iter()
+                .filter_map(|way| held(*way, &direct, &curve(cells, load, *way)))
+                .collect(),
             growth: COSTS.iter().filter_map(|(key, words)| growth(&direct, key, words)).collect(),
             lock_wait_percent: waits.reduce(f64::max),
         })
@@ -156,7 +159,7 @@ pub fn wants_second(second: Second, cells: &[Cell<'_>]) -> bool {
 }
 
 /// The cells of one curve, by clients.
-pub fn curve<'a, 'b>(cells: &'b [Cell<'a>], load: Load, way: Way) -> Vec<&'b Cell<'a>> {
+pub fn curve<'a, 'b>(cells: &'b [Cell<'a>], load: Load, way: Treatment) -> Vec<&'b Cell<'a>> {
     let is_it = |cell: &&Cell<'_>| cell.part.name == load.name() && cell.level("way") == way.name();
     cells.iter().filter(is_it).collect()
 }
@@ -205,7 +208,7 @@ fn fall(direct: &[&Cell<'_>]) -> Option<Fall> {
     })
 }
 
-fn held(way: Way, direct: &[&Cell<'_>], of: &[&Cell<'_>]) -> Option<Held> {
+fn held(way: Treatment, direct: &[&Cell<'_>], of: &[&Cell<'_>]) -> Option<Held> {
     let (best, last) = (best(direct)?, of.last()?);
     let ratio = unpaired_ratio(&last.values(THROUGHPUT), &best.values(THROUGHPUT))?;
     let unsettled = settled(last).map(|settled| last.runs.len() - settled);
@@ -241,7 +244,7 @@ mod tests {
     #[test]
     fn a_fall_that_runs_do_not_agree_on_is_not_shown() {
         let mut runs = falling();
-        let last = runs.iter_mut().filter(|run| is(run, Way::Direct, 64));
+        let last = runs.iter_mut().filter(|run| is(run, Treatment::Direct, 64));
         last.zip([1_200.0, 100.0, 400.0]).for_each(|(run, rate)| run.set("throughput_per_s", rate));
         let fall = of(&runs, Load::Shopping).unwrap().fall.unwrap();
         assert!(fall.percent > FALL_PERCENT && !fall.is_shown(), "{fall:?}");
@@ -267,10 +270,10 @@ mod tests {
     fn each_way_is_compared_with_the_best_without_control() {
         let verdict = of(&falling(), Load::Shopping).unwrap();
         let of = |way| verdict.held.iter().find(|held| held.way == way).unwrap();
-        assert!((of(Way::Direct).ratio.ratio - 0.5).abs() < 0.02);
-        assert!((of(Way::Evenkeel).ratio.ratio - 0.9).abs() < 0.02);
-        assert_eq!(of(Way::Evenkeel).limit, Some(4.0));
-        assert_eq!((of(Way::Evenkeel).unsettled, of(Way::Reflection).unsettled), (None, Some(3)));
+        assert!((of(Treatment::Direct).ratio.ratio - 0.5).abs() < 0.02);
+        assert!((of(Treatment::Evenkeel).ratio.ratio - 0.9).abs() < 0.02);
+        assert_eq!(of(Treatment::Evenkeel).limit, Some(4.0));
+        assert_eq!((of(Treatment::Evenkeel).unsettled, of(Treatment::Reflection).unsettled), (None, Some(3)));
     }
 
     #[test]

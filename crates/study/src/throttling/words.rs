@@ -3,7 +3,7 @@
 mod doubts;
 mod settling;
 
-use super::record::{Load, Setting, Way};
+use super::record::{Load, Setting, Treatment};
 use super::verdict::{FALL_PERCENT, Fall, GROWTH, Growth, Held, Verdict};
 use crate::format;
 use crate::harness::{Plan, Run};
@@ -45,7 +45,7 @@ pub fn headline(verdicts: &[Verdict], runs: &[Run]) -> String {
 
 /// Most that other programs used, percent of the machine. In older folders the CPU time of a guard is among that of others.
 fn other_percent(runs: &[Run]) -> f64 {
-    let is_direct = |run: &Run| run.levels.first().is_some_and(|way| way == Way::Direct.name());
+    let is_direct = |run: &Run| run.levels.first().is_some_and(|way| way == Treatment::Direct.name());
     let before = |run: &Run| run.figure("other_percent").filter(|_| is_direct(run));
     runs.iter().filter_map(|run| run.figure("other_load_percent").or_else(|| before(run))).fold(0.0, f64::max)
 }
@@ -150,7 +150,7 @@ fn kept(verdict: &Verdict) -> Option<String> {
             Some((low, high)) => format!(" ({} to {})", format::short(low), format::short(high)),
             None => " (one run)".to_owned(),
         };
-        let limit = held.limit.filter(|_| held.way != Way::Unlimited);
+        let limit = held.limit.filter(|_| held.way != Treatment::Unlimited);
         let limit =
             limit.map_or_else(String::new, |limit| format!(" at a mean limit of {}", format::short(limit)));
         let unsettled = match held.unsettled {
@@ -254,7 +254,13 @@ mod tests {
     #[test]
     fn each_way_is_named_with_what_it_keeps() {
         let said = said_of(&falling());
-        assert!(said.contains("Evenkeel's rule 0.9 (0.") && said.contains("at a mean limit of 4"), "{said}");
-        assert!(said.contains("at a mean limit of 4, not settled in 3 runs; Evenkeel's rule"), "{said}");
+        assert!(
+            said.contains("Evenkeel's controller 0.9 (0.") && said.contains("at a mean limit of 4"),
+            "{said}"
+        );
+        assert!(
+            said.contains("at a mean limit of 4, not settled in 3 runs; Evenkeel's controller"),
+            "{said}"
+        );
     }
 }

@@ -7,7 +7,7 @@ use evenkeel_core::rates::RatePlan;
 use evenkeel_os::stop::Stop;
 use evenkeel_site::sandbox::Sandbox;
 use evenkeel_site::server::{Address, Target};
-use evenkeel_study::profile::{Place, Reset, StudySpec};
+use evenkeel_study::profile::{Reset, ServerSpec, StudySpec};
 use evenkeel_study::store::format::SummaryFile;
 use std::io::{Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -40,13 +40,13 @@ fn the_probe_delay_is_what_the_way_adds_and_the_server_does_not() {
 }
 
 fn measured_by_a_slow_way(near: &StudySpec, home: &Path) -> SummaryFile {
-    let Place::Sandbox { sandbox, .. } = &near.sites[0].place else { panic!("it is a private server") };
+    let ServerSpec::Sandbox { sandbox, .. } = &near.sites[0].place else { panic!("it is a private server") };
     let server = Sandbox::up(sandbox, &Stop::default(), &mut |_| ()).unwrap();
     let way = home.join("slow.sock");
     relay(&way, server.socket());
     let target = Target { database: Some("tpcw".into()), address: Address::Unix(way), ..server.target() };
     let mut spec = near.clone();
-    spec.sites[0].place = Place::Remote(target);
+    spec.sites[0].place = ServerSpec::Remote(target);
     spec.series[0].pool = None;
     spec.reset = Reset::Nothing;
     let summary = measure(&spec, &folder(&home.join("far"), &spec), usize::MAX);

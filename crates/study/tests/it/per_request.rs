@@ -9,7 +9,7 @@ use evenkeel_lab::load::{Protocol, SessionPolicy};
 use evenkeel_os::stop::Stop;
 use evenkeel_site::sandbox::Sandbox;
 use evenkeel_site::server::{Control, Target};
-use evenkeel_study::profile::{Place, StudySpec, server_measures};
+use evenkeel_study::profile::{ServerSpec, StudySpec, server_measures};
 use evenkeel_study::store::format::RunFile;
 use std::path::Path;
 use std::sync::Arc;
@@ -31,7 +31,7 @@ fn at(home: &Path, rates: Vec<f64>, protocol: Protocol, statements: &[&'static s
 
 /// Pages that the server counts for one execution.
 fn pages(spec: &StudySpec) -> f64 {
-    let Place::Sandbox { sandbox, .. } = &spec.sites[0].place else { panic!("it is a private server") };
+    let ServerSpec::Sandbox { sandbox, .. } = &spec.sites[0].place else { panic!("it is a private server") };
     let server = Sandbox::up(sandbox, &Stop::default(), &mut |_| ()).unwrap();
     let target = Target { database: Some("tpcw".into()), ..server.target() };
     let mut control = Control::connect(&target).unwrap();

@@ -8,7 +8,7 @@ use evenkeel_lab::load::LoadPhase;
 use evenkeel_os::stop::Stop;
 use evenkeel_site::sandbox::{ProcessId, Sandbox};
 use evenkeel_site::server::{Control, Target, TargetError};
-use evenkeel_study::profile::{self, Place, Reset, StudyError, StudyEvent, StudySpec};
+use evenkeel_study::profile::{self, Reset, ServerSpec, StudyError, StudyEvent, StudySpec};
 use evenkeel_study::store::StudyFolder;
 use evenkeel_study::store::format::SummaryFile;
 use std::path::Path;
@@ -156,7 +156,7 @@ fn a_server_that_stands_still_between_two_statements_is_told() {
 fn server(home: &Path) -> Sandbox {
     let spec = short(home);
     measure(&spec, &folder(&home.join("first"), &spec), 1);
-    let Place::Sandbox { sandbox, .. } = &spec.sites[0].place else { panic!("it is a private server") };
+    let ServerSpec::Sandbox { sandbox, .. } = &spec.sites[0].place else { panic!("it is a private server") };
     Sandbox::up(sandbox, &Stop::default(), &mut |_| ()).unwrap()
 }
 
@@ -205,7 +205,7 @@ fn a_server_of_the_users_that_stands_still_is_told_and_left_as_it_is() {
     let server = Arc::new(server(home.path()));
     let target = Target { database: Some("tpcw".into()), ..server.target() };
     let mut spec = short(home.path());
-    (spec.sites[0].place, spec.series[0].pool) = (Place::Remote(target), None);
+    (spec.sites[0].place, spec.series[0].pool) = (ServerSpec::Remote(target), None);
     spec.reset = Reset::Nothing;
     let folder = folder(&home.path().join("far"), &spec);
     let pid = server.pid();

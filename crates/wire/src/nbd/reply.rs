@@ -71,7 +71,7 @@ impl Head {
     fn failed(cookie: u64, failure: Failure) -> Self {
         let mut head = Self::piece(ERROR, cookie, 6);
         head.put(&failure.code().to_be_bytes());
-        // No text.
+        // The error has no text.
         head.put(&0_u16.to_be_bytes());
         head
     }

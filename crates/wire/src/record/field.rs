@@ -52,7 +52,7 @@ pub enum Trim {
 /// What a field means that holds nothing but blanks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Blank {
-    /// NULL.
+    /// The database's NULL.
     Null,
     /// The empty text.
     Empty,
@@ -63,7 +63,7 @@ pub enum Blank {
 /// What a value has to keep to beside its kind; a blank field is judged by [`Blank`] alone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Check {
-    /// Nothing more.
+    /// Nothing beside its kind.
     None,
     /// A number from the first to the second, both included; the part behind the point is not looked at.
     Within(i64, i64),

@@ -38,7 +38,7 @@ pub enum What {
     Control(u8),
     /// Bytes that are not of the character set.
     Charset,
-    /// No integer.
+    /// Bytes that are no integer.
     Integer,
     /// No decimal number.
     Decimal,

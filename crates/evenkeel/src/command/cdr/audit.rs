@@ -3,9 +3,10 @@
 use super::convert::DuplicatesWord;
 use super::told::Shown;
 use crate::clock::Clock;
-use crate::command::{Session, mode, place};
+use crate::command::{Session, mode};
 use crate::failure::{FINDING, WithHint};
 use crate::progress::{Mode, View};
+use crate::server::place;
 use crate::{format, out};
 use anyhow::{Result, anyhow};
 use evenkeel_haul::audit::{Audit, Finding, Kind, Report};

@@ -98,7 +98,7 @@ impl From<DuplicatesWord> for Duplicates {
     }
 }
 
-/// Converts.
+/// Converts the files and prints what became of their records.
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let file = read_layout(args)?;
     let direction = direction(args, &file)?;

@@ -2,9 +2,10 @@
 
 use super::told::Shown;
 use crate::clock::Clock;
-use crate::command::{Session, mode, place};
+use crate::command::{Session, mode};
 use crate::failure::{FINDING, WithHint};
 use crate::progress::{Mode, ProgressEvent, View};
+use crate::server::place;
 use crate::{format, out};
 use anyhow::{Result, anyhow};
 use evenkeel_haul::export::{Export, Fault, Manifest, compare, manifests, verify};

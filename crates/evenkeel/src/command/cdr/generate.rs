@@ -68,7 +68,7 @@ pub enum DurationWord {
 /// Most records whose numbers fit into their field.
 const MOST: u64 = 9_999_999_999;
 
-/// Generates.
+/// Generates the files and prints what they hold.
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let Some(path) = args.file.as_ref().filter(|_| !args.print_layout) else {
         out::write(LAYOUT)?;

@@ -1,7 +1,8 @@
 //! The server that records go to.
 
-use crate::command::{Session, place};
+use crate::command::Session;
 use crate::failure::{Hint, WithHint};
+use crate::server::place;
 use anyhow::{Result, anyhow};
 use evenkeel_haul::HaulError;
 use evenkeel_site::server::{Control, Needs, Target, TargetError, preflight};

@@ -9,7 +9,7 @@ use evenkeel_haul::{audit, export};
 /// A view needs no more than this.
 const EVERY: Nanos = Nanos::from_millis(200);
 
-/// Shows progress.
+/// Shows the progress of a conversion.
 pub(super) struct Shown {
     view: View,
     clock: Clock,

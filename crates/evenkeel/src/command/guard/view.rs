@@ -1,13 +1,13 @@
 //! `evenkeel guard top` and `evenkeel guard replay`.
 
 use super::super::Session;
-use super::super::live::{self, LiveFlags};
 use crate::config::guard::OldFlags;
 use crate::config::simulate::named;
 use crate::guard::journal;
 use crate::guard::status::read;
 use crate::guard::top::History;
 use crate::out;
+use crate::view::live::{self, LiveFlags};
 use anyhow::{Result, bail};
 use evenkeel_core::control::{Bounds, algorithm};
 use evenkeel_guard::control;

@@ -30,7 +30,7 @@ pub struct Args {
     /// Think time of closed clients [default: the mix's own, none for a statement]
     #[arg(long, value_name = "TIME", requires = "clients")]
     pub think: Option<String>,
-    /// Measured time
+    /// How long the load is measured
     #[arg(long, short, value_name = "TIME", default_value = "30s")]
     pub duration: String,
     /// Load before measuring begins
@@ -63,7 +63,7 @@ pub struct Args {
     /// --json tells on CLOCK_MONOTONIC
     #[arg(long, value_name = "FILE")]
     pub request_log: Option<PathBuf>,
-    /// As JSON
+    /// Print it as JSON
     #[arg(long)]
     pub json: bool,
 }

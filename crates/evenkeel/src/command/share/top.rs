@@ -1,8 +1,9 @@
 //! `evenkeel share top`: a host and those that it hears, live.
 
-use super::super::{Session, live};
+use super::super::Session;
 use crate::share::status::read;
 use crate::share::top::History;
+use crate::view::live;
 use anyhow::Result;
 use std::process::ExitCode;
 

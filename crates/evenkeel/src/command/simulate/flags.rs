@@ -71,7 +71,7 @@ pub struct Args {
     /// With --sessions: tells what happens in them, step by step
     #[arg(long, requires = "sessions")]
     pub story: bool,
-    /// As JSON
+    /// Print it as JSON
     #[arg(long)]
     pub json: bool,
 }

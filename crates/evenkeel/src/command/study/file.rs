@@ -1,16 +1,17 @@
 //! A study of the user's: levels of factors, measured in the same blocks, and held against one another.
 
-use crate::command::profile::{self, Args as ProfileArgs};
-use crate::command::{Session, compare, resume, spec};
+use crate::command::{Session, compare};
 use crate::config::study::{self, Combination, StudyFile};
 use crate::failure::WithHint;
 use crate::out;
+use crate::profile::flags::Args as ProfileArgs;
+use crate::profile::{line, resume, run, spec};
 use anyhow::{Context, Result, anyhow};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use evenkeel_core::Nanos;
 use evenkeel_lab::workload::similar;
 use evenkeel_study::compare::{Side, compare as compared, level_pairs};
-use evenkeel_study::profile::{Place, SiteSpec, new_plan};
+use evenkeel_study::profile::{ServerSpec, SiteSpec, new_plan};
 use evenkeel_study::published::{self, SHIPPED};
 use evenkeel_study::store::{self, StudyFolder};
 use serde_json::{Value, json};
@@ -131,7 +132,7 @@ fn of_combination(
 /// A private server has data of its own for each combination and each set of statements, so that none meets what another left.
 fn level(site: &mut SiteSpec, name: &str, combination: &Combination) -> Result<()> {
     match &mut site.place {
-        Place::Sandbox { sandbox, .. } => {
+        ServerSpec::Sandbox { sandbox, .. } => {
             let sql = crc32fast::hash(combination.sql.join(";").as_bytes());
             sandbox.name = format!("{}-{name}-{sql:08x}", sandbox.name);
             site.sql.clone_from(&combination.sql);
@@ -148,7 +149,7 @@ fn level(site: &mut SiteSpec, name: &str, combination: &Combination) -> Result<(
 
 fn arguments(file: &str, combination: &Combination) -> Result<Box<ProfileArgs>> {
     let words = ["profile"].into_iter().chain(combination.arguments.iter().map(String::as_str));
-    let read = profile::line::read(words).map_err(|error| refused(file, combination, &error));
+    let read = line::read(words).map_err(|error| refused(file, combination, &error));
     read.hint("keys of [profile] and of levels are flags of `evenkeel profile`, without the dashes")
 }
 
@@ -180,7 +181,7 @@ fn key(error: &clap::Error) -> Option<String> {
 
 /// The nearest flags of a profile.
 fn meant(key: &str) -> String {
-    let command = profile::line::command();
+    let command = line::command();
     let arguments = command.find_subcommand("profile").into_iter().flat_map(clap::Command::get_arguments);
     let flags: Vec<&str> = arguments.filter_map(clap::Arg::get_long).collect();
     match similar(key, flags).first() {
@@ -215,7 +216,7 @@ fn finish(
     place: &Folder<'_>,
     is_new: bool,
 ) -> Result<ExitCode> {
-    let summary = profile::measure(session, made, folder, is_new, place.json)?;
+    let summary = run::measure(session, made, folder, is_new, place.json)?;
     let findings = findings(asked, folder)?;
     let json: Vec<Value> = findings.iter().map(|(_, value)| value.clone()).collect();
     let path = folder.path().join("findings.json");
@@ -224,9 +225,9 @@ fn finish(
         .with_context(|| format!("writing {}", path.display()))?;
     if place.json {
         out::line(text)?;
-        return Ok(profile::exit_code(&folder.plan()?, &folder.runs()?, &summary));
+        return Ok(run::exit_code(&folder.plan()?, &folder.runs()?, &summary));
     }
-    let code = profile::finish(session, folder, &summary)?;
+    let code = run::finish(session, folder, &summary)?;
     let question = if asked.question.is_empty() { String::new() } else { format!("{}\n", asked.question) };
     out::write(&format!(
         "\n{question}{}",

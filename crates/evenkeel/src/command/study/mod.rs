@@ -1,8 +1,6 @@
 //! `evenkeel study`: published studies, made again on this machine, with a page that puts both findings side by side.
 
 mod file;
-mod program;
-pub mod published;
 mod shares;
 mod throttling;
 
@@ -52,14 +50,14 @@ pub struct Args {
     /// Findings, or the list of studies, as JSON
     #[arg(long)]
     json: bool,
-    /// Which study
+    /// Which published study is made
     #[command(subcommand)]
     study: Option<Study>,
 }
 
 #[derive(Debug, clap::Subcommand)]
 enum Study {
-    /// Throughput against the number of clients without control, with the published rule and with ours
+    /// Throughput against the number of clients without control, with the published controller and with ours
     Throttling(Box<throttling::Args>),
     /// Hosts that share storage, by the published law and by ours: on the virtual clock, in real time, with databases
     Shares(Box<shares::Args>),

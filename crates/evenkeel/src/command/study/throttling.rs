@@ -1,27 +1,29 @@
 //! `evenkeel study throttling`: its flags, and the plan that they make.
 
-use super::published::{self, Show};
 use crate::command::Session;
-use crate::command::sandbox::ServerArgs;
 use crate::config::units;
 use crate::failure::WithHint;
+use crate::server::sandbox::ServerArgs;
+use crate::study::published::{self, Show};
 use anyhow::{Context, Result, anyhow};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use evenkeel_sense::{CpuSet, Domain, Machine};
 use evenkeel_study::harness::{Part, Plan};
 use evenkeel_study::throttling::parts::{self, CLIENTS_MAX, Sweep};
-use evenkeel_study::throttling::record::{Load, Place, Second, Setting, Settle, StepPlan, Times, Way};
+use evenkeel_study::throttling::record::{
+    Load, MachineRecord, Second, Setting, Settle, StepPlan, Times, Treatment,
+};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// A value of a flag: its name, what it means, and what it is.
 type Named<T> = (&'static str, &'static str, T);
 
-const WAYS: [Named<Way>; 4] = [
-    ("direct", "Nothing: clients at the server", Way::Direct),
-    ("unlimited", "A guard that holds nothing back: the price of the hop alone", Way::Unlimited),
-    ("reflection", "A guard with the published rule", Way::Reflection),
-    ("evenkeel", "A guard with our controller", Way::Evenkeel),
+const WAYS: [Named<Treatment>; 4] = [
+    ("direct", "Nothing: clients at the server", Treatment::Direct),
+    ("unlimited", "A guard that holds nothing back: the price of the hop alone", Treatment::Unlimited),
+    ("reflection", "A guard with the published controller", Treatment::Reflection),
+    ("evenkeel", "A guard with our controller", Treatment::Evenkeel),
 ];
 const SECONDS: [Named<Second>; 3] = [
     ("auto", "Where the shopping mix does not fall by 10 %", Second::Auto),
@@ -40,9 +42,9 @@ fn one_of<T: Copy + Send + Sync>(known: &'static [Named<T>]) -> impl TypedValueP
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 The shopping mix of TPC-W without think time on a private server, for each number of clients: without control, through
-a guard that never limits, with the published rule and with ours.")]
+a guard that never limits, with the published controller and with ours.")]
 pub struct Args {
-    /// A rough look in nine minutes, and up to a minute more for each of 18 points of the published rule
+    /// A rough look in nine minutes, and up to a minute more for each of 18 points of the published controller
     #[arg(long)]
     pub quick: bool,
     /// Numbers of clients [default: 1,2,4,8,16,32,64,128,256; --quick: 1,4,32,256]
@@ -50,7 +52,7 @@ pub struct Args {
     pub clients: Vec<u32>,
     /// What stands between clients and server [default: all]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = one_of(&WAYS))]
-    pub ways: Vec<Way>,
+    pub ways: Vec<Treatment>,
     /// TPC-W NUM_EBS: 2,880 customers each [default: 10; --quick: 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub ebs: Option<u32>,
@@ -63,8 +65,8 @@ pub struct Args {
     /// Load before measuring begins [default: 20s; --quick: 3s, and 8s for the second workload]
     #[arg(long, value_name = "TIME")]
     pub warm_up: Option<String>,
-    /// Span of the published rule's means. A point of it is measured when its limit has not moved for a span, or after
-    /// ten [default: 60s, as published; --quick: 6s, and the rule is as much faster]
+    /// Span of the published controller's means. A point of it is measured when its limit has not moved for a span, or after
+    /// ten [default: 60s, as published; --quick: 6s, and the controller is as much faster]
     #[arg(long, value_name = "TIME")]
     pub span: Option<String>,
     /// Runs of each point [default: 5; --quick: 3, and 2 of the second workload]
@@ -138,8 +140,8 @@ fn parts(args: &Args, setting: &Setting, clients: &[u32]) -> Vec<Part> {
     ]
 }
 
-fn ways(args: &Args) -> Vec<Way> {
-    if args.ways.is_empty() { Way::ALL.to_vec() } else { args.ways.clone() }
+fn ways(args: &Args) -> Vec<Treatment> {
+    if args.ways.is_empty() { Treatment::ALL.to_vec() } else { args.ways.clone() }
 }
 
 /// More transactions than this would need minutes of their own: each reads megabytes from the disk.
@@ -157,7 +159,7 @@ fn sweep(args: &Args, load: Load, clients: &[u32]) -> Sweep {
     let mut ways = ways(args);
     if load == Load::Reread && args.quick {
         // The price of the hop is known by then.
-        ways.retain(|way| *way != Way::Unlimited);
+        ways.retain(|way| *way != Treatment::Unlimited);
     }
     let mut clients = counts.to_vec();
     clients.dedup();
@@ -201,20 +203,20 @@ fn time(text: Option<&str>, flag: &str, default_s: f64) -> Result<f64> {
     Ok(seconds)
 }
 
-fn place(session: &Session, args: &Args) -> Result<Place> {
+fn place(session: &Session, args: &Args) -> Result<MachineRecord> {
     let own: Vec<u32> = Domain::Process(std::process::id()).cpus().iter().flat_map(CpuSet::iter).collect();
     let own = if own.is_empty() { vec![0] } else { own };
     let others: CpuSet = own[..(own.len() - 1).max(1)].iter().copied().collect();
     let last: CpuSet = own.last().copied().into_iter().collect();
     // Read once to refuse what is wrong before anything starts.
-    let spec = crate::command::sandbox::spec(session, &args.server, "unused".to_owned())?;
+    let spec = crate::server::sandbox::spec(session, &args.server, "unused".to_owned())?;
     let generator = args
         .generator_cpus
         .as_deref()
         .map(|text| units::machine_cpus(text, "--generator-cpus"))
         .transpose()?;
     let machine = Machine::read(None);
-    Ok(Place {
+    Ok(MachineRecord {
         processor: machine.processor.model,
         cpus: machine.cpus.as_ref().map(ToString::to_string),
         server_cpus: spec.cpus.unwrap_or(others).to_string(),

@@ -98,7 +98,8 @@ fn the_page_puts_the_published_finding_beside_ours() {
     }
     assert!(pages[0].contains("Shown here: without control") && pages[1].contains("Not shown here"));
     for page in &pages[..2] {
-        for part in ["Published", "rises with load to a peak", "the study&#39;s rule", "throughput-shopping"]
+        for part in
+            ["Published", "rises with load to a peak", "the published controller", "throughput-shopping"]
         {
             assert!(page.contains(part), "{part}");
         }

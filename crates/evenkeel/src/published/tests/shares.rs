@@ -4,7 +4,7 @@ use crate::published::{Published, results, table};
 use crate::report::published::html;
 use crate::table::Look;
 use evenkeel_core::random::Seed;
-use evenkeel_core::share::experiment::{Treatment as Way, published};
+use evenkeel_core::share::experiment::{Treatment, published};
 use evenkeel_core::share::simulation::run as simulate;
 use evenkeel_study::harness::{FORMAT, Plan, Run};
 use evenkeel_study::shares::{FIGURES, NAME, Setting, judge, parts, record};
@@ -23,7 +23,7 @@ fn made(numbers: &[usize]) -> (Plan, Vec<Run>) {
         parts: parts(&experiments, SETTING),
         ..Plan::default()
     };
-    let run = |experiment: &evenkeel_core::share::experiment::Experiment, way: Way| {
+    let run = |experiment: &evenkeel_core::share::experiment::Experiment, way: Treatment| {
         let trace = simulate(&experiment.scenario(way, SETTING.period_s, Seed(1)));
         Run {
             part: experiment.name.to_owned(),
@@ -32,7 +32,8 @@ fn made(numbers: &[usize]) -> (Plan, Vec<Run>) {
             ..record(experiment, &trace, SETTING.period_s)
         }
     };
-    let runs = experiments.iter().flat_map(|experiment| Way::ALL.map(|way| run(experiment, way))).collect();
+    let runs =
+        experiments.iter().flat_map(|experiment| Treatment::ALL.map(|way| run(experiment, way))).collect();
     (plan, runs)
 }
 

@@ -1,4 +1,4 @@
-//! `--sense-with`.
+//! `--sense-with`: a command reads the machine of the server.
 
 use super::{doubts, json, measured, pid, profile, runs, study};
 use crate::cli::refused;

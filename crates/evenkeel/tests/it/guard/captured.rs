@@ -10,7 +10,7 @@ use std::thread::JoinHandle;
 /// Packets in their order: whether it is the server's, and its bytes.
 fn packets(mut bytes: &[u8]) -> Vec<(bool, Vec<u8>)> {
     let mut found = Vec::new();
-    // Capabilities.
+    // The client's capabilities come first.
     bytes = &bytes[8..];
     while let [direction, a, b, c, d, rest @ ..] = bytes {
         let (packet, later) = rest.split_at(u32::from_le_bytes([*a, *b, *c, *d]) as usize);

@@ -200,7 +200,7 @@ fn bulk(client: &mut Client) {
     let row = |name: &str, stock: u64| {
         [&[0, name.len() as u8][..], name.as_bytes(), &[0], &stock.to_le_bytes()].concat()
     };
-    // Types follow.
+    // The types of the parameters follow.
     let rows = [&b"\x80\0\xfd\0\x08\0"[..], &row("bulk", 1), &row("of", 2), &row("rows", 3)].concat();
     let replies = statement(client, 0xfa, &rows);
     ends(client, "bulk", &replies, "ok");

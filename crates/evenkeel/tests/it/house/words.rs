@@ -1,5 +1,6 @@
 //! One word, one meaning: words that the glossary retired are in no name, flag or key.
 
+use super::source::{character, raw_string, string};
 use super::{all_sources, root};
 use std::collections::BTreeSet;
 use std::fs;
@@ -8,21 +9,32 @@ use std::path::Path;
 /// Files that name old flags and keys because these are still taken.
 const OLD_NAMES: [&str; 3] = ["old_flags.rs", "old_keys.rs", "old_names.rs"];
 
-/// A row of the table: words, and the folders in which nothing may have these names; everywhere where there are none.
-struct Retired {
-    words: Vec<String>,
-    folders: Vec<String>,
+/// A row of the table: words, and the folders in which nothing may have these names, or the commands whose help may not; everywhere
+/// where there are none.
+pub struct Retired {
+    pub words: Vec<String>,
+    pub folders: Vec<String>,
+    pub commands: Vec<String>,
+}
+
+impl Retired {
+    /// Whether it goes for everything.
+    pub fn is_general(&self) -> bool {
+        self.folders.is_empty() && self.commands.is_empty()
+    }
 }
 
 /// The table at the end of the glossary.
-fn retired() -> Vec<Retired> {
+pub fn retired() -> Vec<Retired> {
     let text = fs::read_to_string(root().join("docs/glossary.md")).expect("the glossary");
     let (_, table) = text.split_once("\nWords not used:\n").expect("a section of words not used");
     let rows = table.lines().filter(|line| line.starts_with("| `"));
     rows.map(|line| {
         let cells: Vec<&str> = line.trim_matches('|').split('|').collect();
         assert_eq!(cells.len(), 3, "{line}");
-        Retired { words: quoted(cells[0]), folders: quoted(cells[2]) }
+        let (commands, folders) =
+            quoted(cells[2]).into_iter().partition(|place| place.starts_with("evenkeel"));
+        Retired { words: quoted(cells[0]), folders, commands }
     })
     .collect()
 }
@@ -68,45 +80,10 @@ fn split(text: &str) -> (String, Vec<String>) {
     (code, strings)
 }
 
-/// A string at the start of a text, and the length of it with its quotes.
-fn string(text: &str) -> Option<(&str, usize)> {
-    let inner = text.strip_prefix('"')?;
-    let mut escaped = false;
-    let end = inner.find(|c| {
-        let ends = c == '"' && !escaped;
-        escaped = c == '\\' && !escaped;
-        ends
-    })?;
-    Some((&inner[..end], end + 2))
-}
-
-/// A raw string at the start of a text, behind this code, and the length of it with all that is around it.
-fn raw_string<'a>(text: &'a str, before: &str) -> Option<(&'a str, usize)> {
-    let inner =
-        text.strip_prefix('r').filter(|_| !before.ends_with(|c: char| c.is_alphanumeric() && c != 'b'))?;
-    let hashes = inner.len() - inner.trim_start_matches('#').len();
-    let inner = inner[hashes..].strip_prefix('"')?;
-    let close = format!("\"{}", "#".repeat(hashes));
-    let end = inner.find(&close)?;
-    Some((&inner[..end], 2 + hashes + end + close.len()))
-}
-
-/// The length of a character in quotes at the start of a text; a lifetime is none.
-fn character(text: &str) -> Option<usize> {
-    let inner = text.strip_prefix('\'')?;
-    match inner.strip_prefix('\\') {
-        Some(escaped) => escaped.get(1..)?.find('\'').map(|end| end + 4),
-        None => {
-            let one = inner.chars().next()?.len_utf8();
-            inner[one..].starts_with('\'').then_some(one + 2)
-        }
-    }
-}
-
 /// Words of the table that a source uses as names.
 fn used<'a>(path: &Path, names: &BTreeSet<String>, retired: &'a [Retired]) -> Vec<&'a String> {
     let is_here = |row: &&Retired| {
-        row.folders.is_empty() || row.folders.iter().any(|folder| path.starts_with(root().join(folder)))
+        row.is_general() || row.folders.iter().any(|folder| path.starts_with(root().join(folder)))
     };
     let words = retired.iter().filter(is_here).flat_map(|row| &row.words);
     words.filter(|word| names.contains(*word)).collect()
@@ -148,7 +125,11 @@ fn names_flags_and_keys_are_seen_and_words_of_sentences_are_not() {
 
 #[test]
 fn a_retired_word_is_found_in_its_folders_and_not_elsewhere() {
-    let row = Retired { words: vec!["Keeper".to_owned()], folders: vec!["crates/guard".to_owned()] };
+    let row = Retired {
+        words: vec!["Keeper".to_owned()],
+        folders: vec!["crates/guard".to_owned()],
+        commands: Vec::new(),
+    };
     let names = names("struct Keeper;");
     let at = |path: &str| used(&root().join(path), &names, std::slice::from_ref(&row)).len();
     assert_eq!((at("crates/guard/src/lib.rs"), at("crates/lab/src/lib.rs")), (1, 0));

@@ -65,9 +65,9 @@ pub enum Generator {
     },
     /// Letters and digits, `min` to `max` of them.
     Text {
-        /// Fewest characters.
+        /// Fewest characters of a text.
         min: u64,
-        /// Most characters.
+        /// Most characters of a text.
         max: u64,
     },
     /// Always this value.

@@ -35,11 +35,11 @@ impl Study for Noisy {
         1.0
     }
 
-    fn prepare(&mut self, _: &Part, _: Tell<'_>) -> Result<(), StoreError> {
+    fn prepare(&mut self, _: &Part, _: Notify<'_>) -> Result<(), StoreError> {
         Ok(())
     }
 
-    fn run(&mut self, order: &Order<'_>, _: Tell<'_>) -> Result<Option<Run>, StoreError> {
+    fn run(&mut self, order: &Order<'_>, _: Notify<'_>) -> Result<Option<Run>, StoreError> {
         if self.made.len() == self.left {
             return Ok(None);
         }

@@ -4,7 +4,7 @@
 //! write runs the copy is for: that study goes on with it, another one does not start.
 
 use crate::profile::error::StudyError;
-use crate::profile::event::{StudyEvent, Tell, tell_sandbox};
+use crate::profile::event::{Notify, StudyEvent, tell_sandbox};
 use crate::store::StoreError;
 use evenkeel_os::stop::Stop;
 use evenkeel_site::copy::Snapshot;
@@ -41,7 +41,7 @@ impl Keepsake {
     }
 
     /// Copies the data of the stopped server, unless this study did before.
-    pub(super) fn take(&self, study: &str, tell: Tell<'_>) -> Result<(), StudyError> {
+    pub(super) fn take(&self, study: &str, tell: Notify<'_>) -> Result<(), StudyError> {
         match self.owner()? {
             Some(owner) if owner == study => return Ok(()),
             Some(owner) => return Err(StudyError::WrittenBy { study: owner }),
@@ -58,13 +58,13 @@ impl Keepsake {
     }
 
     /// Brings the data of the stopped server back to the copy.
-    pub(super) fn restore(&self, tell: Tell<'_>) -> Result<(), StudyError> {
+    pub(super) fn restore(&self, tell: Notify<'_>) -> Result<(), StudyError> {
         tell(StudyEvent::Preparing("restoring the data directory".into()));
         Ok(Snapshot::open(&self.data, &self.copy)?.restore()?)
     }
 
     /// The same for the last time, and without the copy afterwards.
-    pub(super) fn give_back(&self, tell: Tell<'_>) -> Result<(), StudyError> {
+    pub(super) fn give_back(&self, tell: Notify<'_>) -> Result<(), StudyError> {
         self.restore(tell)?;
         fs::remove_file(&self.note).map_err(|error| io_error("remove", &self.note, error))?;
         fs::remove_dir_all(&self.copy).map_err(|error| io_error("remove", &self.copy, error))

@@ -5,8 +5,8 @@ mod keepsake;
 
 pub use keepsake::recover;
 
-use super::event::{Tell, tell_sandbox};
-use super::spec::{Place, Reset, SiteSpec};
+use super::event::{Notify, tell_sandbox};
+use super::spec::{Reset, ServerSpec, SiteSpec};
 use super::{StudyError, StudyEvent};
 use evenkeel_core::Nanos;
 use evenkeel_lab::data::{self, DataSpec, Stamp, Via};
@@ -69,9 +69,9 @@ impl<'a> Site<'a> {
         study: &str,
         writes: bool,
         stop: &Stop,
-        tell: Tell<'_>,
+        tell: Notify<'_>,
     ) -> Result<(), StudyError> {
-        if let Place::Named { home, name, .. } = &self.spec.place {
+        if let ServerSpec::Named { home, name, .. } = &self.spec.place {
             self.hold(home, name, stop, tell)?;
             if writes {
                 self.down(tell)?;
@@ -79,7 +79,7 @@ impl<'a> Site<'a> {
             }
             return Ok(());
         }
-        let Place::Sandbox { data: Some(wanted), sandbox } = &self.spec.place else { return Ok(()) };
+        let ServerSpec::Sandbox { data: Some(wanted), sandbox } = &self.spec.place else { return Ok(()) };
         let (data_dir, copy) = directories(sandbox);
         let has_copy = Snapshot::open(&data_dir, &copy).is_ok();
         if has_copy && Snapshot::is_interrupted(&data_dir) {
@@ -108,7 +108,7 @@ impl<'a> Site<'a> {
         sandbox: &SandboxSpec,
         target: &Target,
         stop: &Stop,
-        tell: Tell<'_>,
+        tell: Notify<'_>,
     ) -> Result<(), StudyError> {
         let done = sandbox.home.join("sandboxes").join(&sandbox.name).join(LEVEL_DONE);
         if self.spec.sql.is_empty() || done.exists() {
@@ -124,17 +124,22 @@ impl<'a> Site<'a> {
     }
 
     /// Brings the server up cold, with this buffer pool; one that was kept up with it is taken as it is.
-    pub(super) fn up(&mut self, pool: Option<u64>, stop: &Stop, tell: Tell<'_>) -> Result<Ready, StudyError> {
+    pub(super) fn up(
+        &mut self,
+        pool: Option<u64>,
+        stop: &Stop,
+        tell: Notify<'_>,
+    ) -> Result<Ready, StudyError> {
         match &self.spec.place {
-            Place::Remote(target) => self.remote(target, stop),
-            Place::Named { home, name, database } => {
+            ServerSpec::Remote(target) => self.remote(target, stop),
+            ServerSpec::Named { home, name, database } => {
                 let server = self.hold(home, name, stop, tell)?;
                 if !server.is_up() {
                     server.restart(&BTreeMap::new(), stop, &mut |event| tell_sandbox(event, tell))?;
                 }
                 Ok(private(server, database))
             }
-            Place::Sandbox { sandbox, data } => {
+            ServerSpec::Sandbox { sandbox, data } => {
                 let database = data.map_or(DataSpec::DATABASE, |data| data.set.name());
                 if let Some(server) = self.sandbox.as_ref().filter(|_| self.pool == pool) {
                     return Ok(private(server, database));
@@ -173,7 +178,7 @@ impl<'a> Site<'a> {
         home: &Path,
         name: &str,
         stop: &Stop,
-        tell: Tell<'_>,
+        tell: Notify<'_>,
     ) -> Result<&mut Sandbox, StudyError> {
         let held = match self.sandbox.take() {
             Some(held) => held,
@@ -183,8 +188,8 @@ impl<'a> Site<'a> {
     }
 
     /// After the last run: a private server goes down, a named one is up again with the data it had.
-    pub(super) fn leave(&mut self, study: &str, tell: Tell<'_>) -> Result<(), StudyError> {
-        let Place::Named { home, name, .. } = &self.spec.place else { return self.down(tell) };
+    pub(super) fn leave(&mut self, study: &str, tell: Notify<'_>) -> Result<(), StudyError> {
+        let ServerSpec::Named { home, name, .. } = &self.spec.place else { return self.down(tell) };
         let Some(mut server) = self.sandbox.take() else { return Ok(()) };
         let keepsake = Keepsake::of(home, name);
         if keepsake.is_of(study)? {
@@ -199,8 +204,8 @@ impl<'a> Site<'a> {
     }
 
     /// Takes a private server down; one of the user's stays.
-    pub(super) fn down(&mut self, tell: Tell<'_>) -> Result<(), StudyError> {
-        if let (Place::Named { .. }, Some(server)) = (&self.spec.place, &mut self.sandbox) {
+    pub(super) fn down(&mut self, tell: Notify<'_>) -> Result<(), StudyError> {
+        if let (ServerSpec::Named { .. }, Some(server)) = (&self.spec.place, &mut self.sandbox) {
             return Ok(server.pause(&mut |event| tell_sandbox(event, tell))?);
         }
         match self.sandbox.take() {
@@ -212,7 +217,7 @@ impl<'a> Site<'a> {
     /// Ends a private server that does not answer, without the patience that a clean shutdown deserves; its data recovers
     /// at the next start. One of the user's is left as it is.
     pub(super) fn give_up(&mut self) {
-        if let Place::Sandbox { .. } = &self.spec.place {
+        if let ServerSpec::Sandbox { .. } = &self.spec.place {
             self.sandbox = None;
         }
     }
@@ -223,14 +228,14 @@ impl<'a> Site<'a> {
         reset: &Reset,
         writes: bool,
         stop: &Stop,
-        tell: Tell<'_>,
+        tell: Notify<'_>,
     ) -> Result<(), StudyError> {
         match (&self.spec.place, reset) {
-            (Place::Sandbox { .. }, Reset::Full) if writes => self.restore(tell),
-            (Place::Named { home, name, .. }, Reset::Full) if writes => {
+            (ServerSpec::Sandbox { .. }, Reset::Full) if writes => self.restore(tell),
+            (ServerSpec::Named { home, name, .. }, Reset::Full) if writes => {
                 Keepsake::of(home, name).restore(tell)
             }
-            (Place::Remote(target), Reset::Command(command)) => {
+            (ServerSpec::Remote(target), Reset::Command(command)) => {
                 tell(StudyEvent::Preparing(format!("running {command:?}")));
                 command::run(command, &self.spec.target_label, target, stop)?;
                 await_answer(target, stop)
@@ -239,8 +244,8 @@ impl<'a> Site<'a> {
         }
     }
 
-    fn restore(&self, tell: Tell<'_>) -> Result<(), StudyError> {
-        let Place::Sandbox { data: Some(_), sandbox } = &self.spec.place else { return Ok(()) };
+    fn restore(&self, tell: Notify<'_>) -> Result<(), StudyError> {
+        let ServerSpec::Sandbox { data: Some(_), sandbox } = &self.spec.place else { return Ok(()) };
         tell(StudyEvent::Preparing("restoring the data directory".into()));
         let (data_dir, copy) = directories(sandbox);
         Ok(Snapshot::open(&data_dir, &copy)?.restore()?)
@@ -287,7 +292,7 @@ fn fill(
     wanted: &DataSpec,
     dumps: &Path,
     stop: &Stop,
-    tell: Tell<'_>,
+    tell: Notify<'_>,
 ) -> Result<Stamp, StudyError> {
     let mut progress = |progress| tell(StudyEvent::Data(progress));
     if wanted.via == Via::Dump {

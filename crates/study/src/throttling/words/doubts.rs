@@ -5,7 +5,7 @@ use crate::format;
 use crate::harness::{Plan, Run};
 use crate::throttling::COUNTERS_REFUSED;
 use crate::throttling::parts::STEP;
-use crate::throttling::record::{Load, Setting, Way};
+use crate::throttling::record::{Load, Setting, Treatment};
 use evenkeel_core::caveat::{Caveat, GENERATOR_CPU_MAX, OTHER_LOAD_MAX, RUNS_MIN, STEAL_MAX, Severity};
 use evenkeel_core::disturbance::Disturbance;
 
@@ -41,7 +41,7 @@ pub fn caveats(plan: &Plan, setting: &Setting, runs: &[Run]) -> Vec<Caveat> {
 fn counters(runs: &[Run]) -> Option<Caveat> {
     let reason = runs.iter().find_map(|run| run.notes.get(COUNTERS_REFUSED))?;
     let text = format!(
-        "DTLB misses, cache misses and cycles are not available: {}. The study's rule then goes by CPU time per commit, \
+        "DTLB misses, cache misses and cycles are not available: {}. The published controller then goes by CPU time per commit, \
          which the study does not call overhead.",
         format::plain(reason)
     );
@@ -132,7 +132,7 @@ fn few(plan: &Plan) -> Option<Caveat> {
 }
 
 fn one_step(runs: &[Run]) -> Option<Caveat> {
-    let is_ours = |run: &&Run| run.part == STEP && run.levels == [Way::Evenkeel.name()];
+    let is_ours = |run: &&Run| run.part == STEP && run.levels == [Treatment::Evenkeel.name()];
     (runs.iter().filter(is_ours).count() == 1)
         .then(|| Caveat::new("one-step", Severity::Note, "Each step was watched once.").with("runs", 1.0))
 }
@@ -168,8 +168,10 @@ mod tests {
     #[test]
     fn others_are_doubted_whoever_was_measured_and_the_guard_is_none_of_them() {
         let mut runs = falling();
-        let guarded =
-            runs.iter().position(|run| run.levels[0] == Way::Evenkeel.name()).expect("a run with a guard");
+        let guarded = runs
+            .iter()
+            .position(|run| run.levels[0] == Treatment::Evenkeel.name())
+            .expect("a run with a guard");
         let codes =
             |runs: &[Run]| caveats(&plan(), &setting_of(), runs).into_iter().map(|caveat| caveat.code);
         runs[guarded].set("other_percent", 40.0);

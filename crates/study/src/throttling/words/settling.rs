@@ -1,44 +1,44 @@
-//! Whether the published rule had come to rest where it was measured.
+//! Whether the published controller had come to rest where it was measured.
 
 use crate::format;
 use crate::harness::{Cell, Plan, Run, cells};
 use crate::throttling::figures::{SETTLED, SETTLED_AT, WAITED};
-use crate::throttling::record::{Setting, Settle, Way};
+use crate::throttling::record::{Setting, Settle, Treatment};
 use crate::throttling::verdict::settled;
 use evenkeel_core::caveat::{Caveat, Severity};
 
-/// Whether points of the published rule were measured where it came to rest.
+/// Whether points of the published controller were measured where it came to rest.
 pub fn caveats(plan: &Plan, setting: &Setting, runs: &[Run]) -> Vec<Caveat> {
     let has_rule = |part: &crate::harness::Part| {
         part.factors
             .iter()
             .flat_map(|factor| &factor.levels)
-            .any(|level| level.name == Way::Reflection.name())
+            .any(|level| level.name == Treatment::Reflection.name())
     };
     if !plan.parts.iter().any(has_rule) {
         return Vec::new();
     }
     let Some(settle) = setting.settle else {
-        let text = "The points of the study's rule did not wait until its limit had settled.";
+        let text = "The points of the published controller did not wait until its limit had settled.";
         return vec![Caveat::new("rule-not-waited-for", Severity::Doubt, text)];
     };
     let (span, most) = (format::seconds(settle.span_s), format::seconds(settle.most_s));
     let text = format!(
-        "A point of the study's rule begins when its limit has not moved for {span}, the span of its means, or after {most}: \
+        "A point of the published controller begins when its limit has not moved for {span}, the span of its means, or after {most}: \
          then it has not settled. {}.",
         came_to_rest(plan, runs)
     );
     let waits = Caveat::new("rule-waited-for", Severity::Note, text)
         .with("span_s", settle.span_s)
         .with("waited_at_most_s", settle.most_s);
-    let text = "After the step nothing waits for the study's rule: that is to show how it moves.";
+    let text = "After the step nothing waits for the published controller: that is to show how it moves.";
     let moves = Caveat::new("step-not-waited-for", Severity::Note, text);
     [Some(waits), short_span(settle.span_s), Some(moves)].into_iter().flatten().collect()
 }
 
 fn short_span(span_s: f64) -> Option<Caveat> {
     let text = format!(
-        "The span of the study's rule is {} instead of the published {}, and all of the rule with it: it decides \
+        "The span of the published controller is {} instead of the published {}, and all of the controller with it: it decides \
          sixty times in a span, and throughput of a shorter span scatters more.",
         format::seconds(span_s),
         format::seconds(Settle::PUBLISHED_S)
@@ -129,7 +129,7 @@ mod tests {
             "has not moved for 6 s",
             "or after 1 min",
             "at a limit of 4, not settled in 1 of 3 runs",
-            "is 6 s instead of the published 1 min, and all of the rule with it",
+            "is 6 s instead of the published 1 min, and all of the controller with it",
         ] {
             assert!(quick.contains(part), "{part} in {quick}");
         }

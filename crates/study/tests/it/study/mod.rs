@@ -15,7 +15,9 @@ use evenkeel_lab::load::{Protocol, SessionPolicy};
 use evenkeel_lab::workload;
 use evenkeel_os::stop::Stop;
 use evenkeel_site::sandbox::SandboxSpec;
-use evenkeel_study::profile::{self, Place, PoolSize, Reset, SeriesSpec, SiteSpec, StudyEvent, StudySpec};
+use evenkeel_study::profile::{
+    self, PoolSize, Reset, SeriesSpec, ServerSpec, SiteSpec, StudyEvent, StudySpec,
+};
 use evenkeel_study::store::StudyFolder;
 use evenkeel_study::store::format::{
     LayoutRecord, Process, ResetRecord, SettingsRecord, SummaryFile, TargetRecord,
@@ -53,7 +55,7 @@ pub fn spec(home: &Path, workload: &str, rates: RatePlan) -> StudySpec {
         sites: vec![SiteSpec {
             sql: Vec::new(),
             target_label: "a".into(),
-            place: Place::Sandbox { sandbox: SandboxSpec::new(home, "study"), data: Some(data) },
+            place: ServerSpec::Sandbox { sandbox: SandboxSpec::new(home, "study"), data: Some(data) },
             elsewhere: None,
         }],
         series: vec![SeriesSpec {

@@ -38,7 +38,7 @@ impl Drop for Kept {
 fn named(home: &Path, workload: &str) -> StudySpec {
     let mut spec = spec(home, workload, RatePlan::List(vec![20.0, 40.0]));
     spec.sites[0].place =
-        Place::Named { home: home.to_owned(), name: "kept".into(), database: DataSpec::DATABASE.into() };
+        ServerSpec::Named { home: home.to_owned(), name: "kept".into(), database: DataSpec::DATABASE.into() };
     spec.series[0].pool = None;
     spec
 }

@@ -1,10 +1,11 @@
 //! What the demo needs: a private server with the tables of the flash sale.
 
 use super::flags::DemoArgs;
-use crate::command::{Session, mode, sandbox as server};
+use crate::command::{Session, mode};
 use crate::config::workload as workload_file;
 use crate::failure::Stopped;
 use crate::progress::{ProgressEvent, View};
+use crate::server::sandbox as server;
 use anyhow::{Context, Result};
 use evenkeel_lab::workload::Workload;
 use evenkeel_lab::workload::user::{NoColumns, UserWorkload};

@@ -78,7 +78,7 @@ pub struct KneeArgs {
     /// Seed of the places that are read
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
-    /// As JSON
+    /// Print it as JSON
     #[arg(long)]
     pub json: bool,
 }

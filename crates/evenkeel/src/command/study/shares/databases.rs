@@ -3,7 +3,7 @@
 use crate::config::units;
 use crate::failure::WithHint;
 use anyhow::{Context, Result, anyhow, bail};
-use evenkeel_core::share::experiment::Treatment as Way;
+use evenkeel_core::share::experiment::Treatment;
 use evenkeel_lab::data::dvdstore::Size;
 use evenkeel_study::databases::parts;
 use evenkeel_study::databases::record::Setting;
@@ -99,14 +99,14 @@ impl Flags {
         most
     }
 
-    fn ways(&self) -> Result<Vec<Way>> {
-        let names = Way::ALL.map(Way::name);
+    fn ways(&self) -> Result<Vec<Treatment>> {
+        let names = Treatment::ALL.map(Treatment::name);
         if let Some(unknown) = self.ways.iter().find(|name| !names.contains(&name.as_str())) {
             return Err(anyhow!("there is no way {unknown:?} to set windows"))
                 .hint(format!("they are {}", names.join(", ")));
         }
-        let asked = |way: &Way| self.ways.is_empty() || self.ways.iter().any(|name| name == way.name());
-        Ok(Way::ALL.into_iter().filter(asked).collect())
+        let asked = |way: &Treatment| self.ways.is_empty() || self.ways.iter().any(|name| name == way.name());
+        Ok(Treatment::ALL.into_iter().filter(asked).collect())
     }
 }
 

@@ -3,10 +3,10 @@
 
 mod databases;
 
-use super::published::{self, Show};
 use crate::command::Session;
 use crate::config::units;
 use crate::failure::WithHint;
+use crate::study::published::{self, Show};
 use anyhow::{Context, Result, anyhow, bail};
 use evenkeel_core::share::experiment::{Experiment, published as experiments};
 use evenkeel_study::databases::needs;

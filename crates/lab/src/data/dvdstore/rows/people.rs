@@ -1,4 +1,4 @@
-//! Customers.
+//! The rows of customers.
 
 use super::Row;
 use crate::data::dvdstore::size::Size;

@@ -1,4 +1,4 @@
-//! Items.
+//! The rows of items and of their authors.
 
 use super::{Generator, Row, day_in};
 use crate::data::tpcw::values;

@@ -1,11 +1,12 @@
 //! From the flags of `evenkeel profile` to what the lab is to do.
 
 use super::cpus::generator_cpus;
-use super::profile::Args;
+use super::flags::Args;
 use super::servers::{self, Factors};
-use super::{Session, place};
 use crate::config::{rate, units};
 use crate::failure::WithHint;
+use crate::server::place;
+use crate::session::Session;
 use anyhow::{Context, Result};
 use evenkeel_core::Nanos;
 use evenkeel_core::random::Seed;
@@ -96,7 +97,7 @@ pub fn study(
 }
 
 /// The servers and what is asked of them.
-pub(super) fn servers(
+fn servers(
     session: &Session,
     args: &Args,
     workload_file: Option<PathBuf>,

@@ -12,7 +12,7 @@ use evenkeel_study::published::{
 };
 use std::path::{Path, PathBuf};
 
-/// This program.
+/// The program that runs now, started again as a child.
 pub struct ThisProgram;
 
 impl Program for ThisProgram {

@@ -1,7 +1,8 @@
 //! Where to: a URL, or a sandbox by name.
 
-use super::Session;
+use crate::config::workload as user_workload;
 use crate::failure::WithHint;
+use crate::session::Session;
 use anyhow::{Context, Result, anyhow};
 use evenkeel_lab::data::{DataError, DataSpec, Stamp, State, dvdstore};
 use evenkeel_lab::workload::{self, Database, Workload};
@@ -62,4 +63,15 @@ pub fn database(target: &Target, workload: &str, stop: &Stop) -> Result<Database
         return Err(DataError::HalfFinished { database: name }.into());
     }
     Ok(Database::read(stamp.set, &mut control)?)
+}
+
+/// A workload for a server of the user's.
+pub fn remote_workload(session: &Session, asked: &str, target: &Target) -> Result<Arc<dyn Workload>> {
+    if is_file(asked) {
+        let mut control = Control::connect_until(target, &session.stop)?;
+        return Ok(Arc::new(user_workload::load(asked.as_ref(), &mut control)?));
+    }
+    // An unknown name is told before the server is asked what it holds.
+    check_workload(asked)?;
+    workload(asked, database(target, asked, &session.stop)?)
 }

@@ -12,14 +12,14 @@ read -r word
 [ "$word" = done ] || kill -KILL "-$1"
 "#;
 
-/// The keeper of one group. Dropping it without [`Keeper::dismiss`] is a crash to it.
+/// The watchdog of one group. Dropping it without [`Watchdog::dismiss`] is a crash to it.
 #[derive(Debug)]
-pub(super) struct Keeper(Child);
+pub(super) struct Watchdog(Child);
 
-impl Keeper {
-    pub(super) fn hire(leader: u32) -> io::Result<Self> {
+impl Watchdog {
+    pub(super) fn start(leader: u32) -> io::Result<Self> {
         let mut command = Command::new("/bin/sh");
-        command.args(["-c", SCRIPT, "evenkeel-keeper", &leader.to_string()]);
+        command.args(["-c", SCRIPT, "evenkeel-watchdog", &leader.to_string()]);
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
         // A group of its own: Ctrl-C in the terminal is not for it.
         command.env_remove("EVENKEEL_PASSWORD").process_group(0).current_dir("/").spawn().map(Self)
@@ -37,6 +37,6 @@ impl Keeper {
     #[cfg(test)]
     pub(super) fn crash(mut self) {
         drop(self.0.stdin.take());
-        self.0.wait().expect("a keeper");
+        self.0.wait().expect("a watchdog");
     }
 }

@@ -1,9 +1,10 @@
 //! A study that goes on where it was stopped or killed, and what has to be kept for that.
 
-use super::profile::line;
+use super::line;
 use super::spec::{self, Study};
-use super::{Session, place};
 use crate::failure::WithHint;
+use crate::server::place;
+use crate::session::Session;
 use anyhow::{Context, Result, anyhow};
 use clap::ArgMatches;
 use clap::error::ErrorKind;
@@ -15,7 +16,7 @@ use evenkeel_study::store::{self, StudyFolder};
 use std::path::Path;
 
 /// Copy of the user's workload in the study's folder, so that a resumed study asks what it asked before.
-pub(super) const WORKLOAD_FILE: &str = "workload.toml";
+pub const WORKLOAD_FILE: &str = "workload.toml";
 
 /// A stopped study: its own command line again, with the seed, rates and cells of its plan.
 pub fn study(session: &Session, root: &Path, name: &str) -> Result<(Study, StudyFolder)> {
@@ -41,7 +42,7 @@ pub fn study(session: &Session, root: &Path, name: &str) -> Result<(Study, Study
 ///
 /// # Errors
 /// The folder cannot be made, or the file cannot be read.
-pub(super) fn create(root: &Path, mut plan: PlanFile, file: Option<(&Path, &str)>) -> Result<StudyFolder> {
+pub fn create(root: &Path, mut plan: PlanFile, file: Option<(&Path, &str)>) -> Result<StudyFolder> {
     let Some((file, name)) = file else { return Ok(StudyFolder::create(root, &plan)?) };
     let bytes = std::fs::read(file).with_context(|| format!("reading {}", file.display()))?;
     plan.file_crc32 = Some(crc32fast::hash(&bytes));
@@ -52,7 +53,7 @@ pub(super) fn create(root: &Path, mut plan: PlanFile, file: Option<(&Path, &str)
 }
 
 /// Refuses to go on with a file that was edited: runs of two different questions would be averaged under one name.
-pub(super) fn check_file(stored: &PlanFile, file: &Path) -> Result<()> {
+pub fn check_file(stored: &PlanFile, file: &Path) -> Result<()> {
     let Some(kept) = stored.file_crc32 else { return Ok(()) };
     let now = std::fs::read(file).with_context(|| format!("reading {}", file.display()))?;
     if crc32fast::hash(&now) == kept {
@@ -62,7 +63,7 @@ pub(super) fn check_file(stored: &PlanFile, file: &Path) -> Result<()> {
 }
 
 /// Refuses to go on with another study under the same name.
-pub(super) fn check(stored: &PlanFile, study: &Study) -> Result<()> {
+pub fn check(stored: &PlanFile, study: &Study) -> Result<()> {
     let (settings, targets) = (study.settings.clone(), study.targets.clone());
     let fresh = lab_study::new_plan(&study.spec, stored.id.clone(), 0, settings, targets);
     match difference(stored, &fresh, &study.spec.rates) {

@@ -1,17 +1,18 @@
 //! Which servers a profile measures, with which data and factors.
 
 use super::cpus::{numbers, server_cpus};
-use super::profile::Args;
-use super::{Session, data, elsewhere, place};
+use super::elsewhere;
+use super::flags::Args;
 use crate::config::factor::{self, Factor, Pool};
-use crate::config::workload as user_workload;
 use crate::failure::WithHint;
+use crate::server::{data, place};
+use crate::session::Session;
 use anyhow::Result;
 use evenkeel_lab::data::{DataSet, Via};
 use evenkeel_lab::workload::Workload;
 use evenkeel_site::sandbox::{CpuSet, SandboxSpec};
-use evenkeel_site::server::{Control, Target};
-use evenkeel_study::profile::{Place, PoolSize, Reset, SeriesSpec, SiteSpec};
+use evenkeel_site::server::Target;
+use evenkeel_study::profile::{PoolSize, Reset, SeriesSpec, ServerSpec, SiteSpec};
 use evenkeel_study::store::format::{LayoutRecord, TargetRecord};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -87,7 +88,7 @@ pub fn private(session: &Session, args: &Args, factors: &Factors, workload: &str
         for layout in &factors.layouts {
             let via = layout.unwrap_or(data::via(args.data.rows.via));
             let name = sandbox_name(set, args.data.rows.data_seed, via, &label);
-            let mut sandbox = super::sandbox::spec(session, &args.server, name)?;
+            let mut sandbox = crate::server::sandbox::spec(session, &args.server, name)?;
             sandbox.cpus = Some(cpus.clone());
             let data = data::spec(set, args.data.rows.data_seed, via, None);
             let site = servers.sites.len();
@@ -96,7 +97,7 @@ pub fn private(session: &Session, args: &Args, factors: &Factors, workload: &str
             }
             servers.sites.push(SiteSpec {
                 target_label: label.clone(),
-                place: Place::Sandbox { sandbox, data: (!place::is_file(workload)).then_some(data) },
+                place: ServerSpec::Sandbox { sandbox, data: (!place::is_file(workload)).then_some(data) },
                 elsewhere: None,
                 sql: Vec::new(),
             });
@@ -159,7 +160,7 @@ pub fn remote(
             label: factors.label(None, None, &label, args.targets.len()),
             target: index,
             site: index,
-            workload: remote_workload(session, workload, &target)?,
+            workload: place::remote_workload(session, workload, &target)?,
             pool: None,
             layout: LayoutRecord::AsIs,
             levels: BTreeMap::new(),
@@ -175,24 +176,15 @@ pub fn remote(
 }
 
 /// A named private server is the study's to restart where it is reset in full.
-fn place_of(session: &Session, text: &str, workload: &str, target: Target, reset: &Reset) -> Place {
+fn place_of(session: &Session, text: &str, workload: &str, target: Target, reset: &Reset) -> ServerSpec {
     match place::named(text, workload) {
-        Some((name, database)) if *reset == Reset::Full => {
-            Place::Named { home: session.home.clone(), name: name.to_owned(), database: database.to_owned() }
-        }
-        _ => Place::Remote(target),
+        Some((name, database)) if *reset == Reset::Full => ServerSpec::Named {
+            home: session.home.clone(),
+            name: name.to_owned(),
+            database: database.to_owned(),
+        },
+        _ => ServerSpec::Remote(target),
     }
-}
-
-/// A workload for a server of the user's.
-pub fn remote_workload(session: &Session, workload: &str, target: &Target) -> Result<Arc<dyn Workload>> {
-    if place::is_file(workload) {
-        let mut control = Control::connect_until(target, &session.stop)?;
-        return Ok(Arc::new(user_workload::load(workload.as_ref(), &mut control)?));
-    }
-    // An unknown name is told before the server is asked what it holds.
-    place::check_workload(workload)?;
-    place::workload(workload, place::database(target, workload, &session.stop)?)
 }
 
 fn layout_record(via: Via) -> LayoutRecord {

@@ -1,13 +1,14 @@
 //! A stored study, as the commands that read one name it.
 
-use super::Session;
+use crate::console::look_at_errors;
 use crate::out;
+use crate::session::Session;
 use crate::table::{self, Damage};
 use anyhow::Result;
 use evenkeel_study::store::{self, StoreError, StudyFolder};
 use std::path::PathBuf;
 
-/// Which study.
+/// Flags that name a stored study.
 #[derive(Debug, clap::Args)]
 pub struct StoredArgs {
     /// Study: its folder, its name or the start of it, or `last`
@@ -46,6 +47,6 @@ pub fn damage(errors: &[StoreError]) -> Option<Damage> {
 pub fn tell_damage(folder: &StudyFolder) -> Result<bool> {
     let Some(damage) = damage(&folder.damage()?) else { return Ok(false) };
     let name = folder.path().file_name().unwrap_or_default().to_string_lossy();
-    out::tell_painted(&table::damage(&name, &damage, super::look_at_errors()));
+    out::tell_painted(&table::damage(&name, &damage, look_at_errors()));
     Ok(true)
 }

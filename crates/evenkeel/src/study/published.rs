@@ -1,12 +1,12 @@
 //! Published studies: begun, gone on with and shown, whatever they are of.
 
 use super::program::ThisProgram;
-use crate::command::progress_events::ProgressEvents;
-use crate::command::{self, Session, look};
+use crate::console::{look, mode};
 use crate::failure::WithHint;
-use crate::progress::{Mode, ProgressEvent, View};
+use crate::progress::{Mode, ProgressEvent, ProgressEvents, View};
 use crate::published::{Published, results, table};
 use crate::report::published::html;
+use crate::session::Session;
 use crate::{format, out, signals};
 use anyhow::{Context, Result, anyhow};
 use evenkeel_study::harness::{Event, FORMAT, Part, Plan, Run, Study, measure, read};
@@ -20,7 +20,7 @@ use std::process::ExitCode;
 
 /// How a study is shown.
 pub struct Show<'a> {
-    /// As JSON.
+    /// Whether results are printed as JSON.
     pub json: bool,
     /// File for the page, where it is not the folder's `report.html`.
     pub out: Option<&'a PathBuf>,
@@ -116,7 +116,7 @@ fn measured(
     folder: &StudyFolder,
     show: &Show<'_>,
 ) -> Result<bool> {
-    let mode = if show.json { Mode::Quiet } else { command::mode(session, false) };
+    let mode = if show.json { Mode::Quiet } else { mode(session, false) };
     let (mut view, mut events) = (View::new(mode), ProgressEvents::for_data());
     let mut tell = |event: Event| {
         let shown = match event {

@@ -1,7 +1,7 @@
 //! Flags of `evenkeel profile`.
 
-use crate::command::data::DataArgs;
-use crate::command::sandbox::ServerArgs;
+use crate::server::data::DataArgs;
+use crate::server::sandbox::ServerArgs;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use evenkeel_core::trust::Tolerance;
 use evenkeel_lab::load::Protocol;

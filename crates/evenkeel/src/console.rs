@@ -1,7 +1,7 @@
 //! What standard output, the error stream and the terminal can show.
 
-use super::Session;
 use crate::progress::Mode;
+use crate::session::Session;
 use crate::table::Look;
 use evenkeel_os::terminal::size;
 use std::io::IsTerminal;

@@ -1,6 +1,6 @@
 //! `--sense-with` and `--sense-from`: who sees a server that runs on another machine.
 
-use super::profile::Args;
+use super::flags::Args;
 use crate::failure::WithHint;
 use anyhow::{Result, anyhow};
 use evenkeel_site::elsewhere::Elsewhere;

@@ -1,6 +1,6 @@
 //! Which CPUs the server of a profile gets, and which its generator.
 
-use super::profile::Args;
+use super::flags::Args;
 use crate::config::units;
 use anyhow::Result;
 use evenkeel_sense::cpu::Domain;

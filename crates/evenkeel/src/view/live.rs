@@ -1,9 +1,10 @@
 //! Pictures of something that runs, one after the other, until somebody has seen enough.
 
-use super::Session;
 use crate::clock::Clock;
 use crate::config::units;
+use crate::console::console_size;
 use crate::out;
+use crate::session::Session;
 use crate::view::picture::Frame;
 use crate::view::screen::Screen;
 use anyhow::{Result, anyhow};
@@ -51,7 +52,7 @@ pub fn show<T, S: Send + 'static>(
     let screen = Screen::enter()?;
     let read = Arc::new(read);
     loop {
-        let (width, height) = super::console_size();
+        let (width, height) = console_size();
         screen.draw(&draw(shown, Frame { width, height: height.saturating_sub(1) }))?;
         let Some(reading) = next(session, &screen, every, &read) else { return Ok(ExitCode::SUCCESS) };
         add(shown, reading?);

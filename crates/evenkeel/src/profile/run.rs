@@ -1,0 +1,84 @@
+//! A profile is measured, shown, and said of how it ended.
+
+use super::spec::Study;
+use crate::console::{look, mode};
+use crate::failed;
+use crate::failure::{FINDING, Hint, NOT_VALID};
+use crate::out;
+use crate::progress::{ProgressEvents, View};
+use crate::report;
+use crate::session::Session;
+use crate::signals;
+use crate::table;
+use anyhow::{Context, Result};
+use evenkeel_study::profile::{self as lab_study, StudyError};
+use evenkeel_study::store::StudyFolder;
+use evenkeel_study::store::format::{PlanFile, RunFile, SummaryFile};
+use std::process::ExitCode;
+
+/// Measures what the folder does not have yet, with its progress shown.
+pub fn measure(
+    session: &Session,
+    study: &Study,
+    folder: &StudyFolder,
+    is_new: bool,
+    json: bool,
+) -> Result<SummaryFile> {
+    let mut view = View::new(mode(session, json));
+    let mut events = ProgressEvents::new(&study.spec);
+    let outcome = lab_study::run(&study.spec, folder, &session.stop, &mut |event| {
+        if let Some(event) = events.of(event) {
+            view.show(&event);
+        }
+    });
+    drop(view);
+    if outcome.is_err() && is_new {
+        discard_if_empty(folder);
+    }
+    let summary = outcome.map_err(|error| named(error, folder));
+    summary.with_context(|| format!("measuring {}", folder.path().display()))
+}
+
+/// An error whose hint names this study, and not whichever is the last one when somebody reads it.
+fn named(error: StudyError, folder: &StudyFolder) -> anyhow::Error {
+    const LAST: &str = "--resume last";
+    let (hint, name) = (error.hint(), folder.path().file_name().unwrap_or_default().to_string_lossy());
+    match hint.filter(|hint| hint.contains(LAST)) {
+        Some(hint) => {
+            anyhow::Error::from(error).context(Hint(hint.replace(LAST, &format!("--resume {name}"))))
+        }
+        None => error.into(),
+    }
+}
+
+/// A study that failed before its first run has nothing to keep or to resume.
+fn discard_if_empty(folder: &StudyFolder) {
+    let has_no_cells = folder.plan().is_ok_and(|plan| plan.cells.is_empty());
+    if has_no_cells && folder.runs().is_ok_and(|runs| runs.is_empty()) {
+        // Where it cannot be removed it is listed without runs, which is true.
+        let _ = std::fs::remove_dir_all(folder.path());
+    }
+}
+
+/// Prints the table, writes the report, and says how it ended.
+pub fn finish(session: &Session, folder: &StudyFolder, summary: &SummaryFile) -> Result<ExitCode> {
+    let (plan, runs) = (folder.plan()?, folder.runs()?);
+    out::painted(&table::profile(&plan, summary, &runs, look()))?;
+    let report = report::write(folder)?;
+    if !session.quiet {
+        out::line(format!("\nreport: {}", report.display()))?;
+    }
+    Ok(exit_code(&plan, &runs, summary))
+}
+
+/// How a study ended.
+pub fn exit_code(plan: &PlanFile, runs: &[RunFile], summary: &SummaryFile) -> ExitCode {
+    let has_bounds = summary.headlines.iter().any(|headline| headline.bounds.is_something());
+    let finding = failed::of_study(plan, summary, runs);
+    match (summary.complete, finding, has_bounds) {
+        (false, ..) => signals::exit_code(),
+        (true, Some(_), _) => ExitCode::from(FINDING),
+        (true, None, true) => ExitCode::SUCCESS,
+        (true, None, false) => ExitCode::from(NOT_VALID),
+    }
+}

@@ -1,0 +1,111 @@
+//! Which crate uses which, as cargo itself reads the manifests.
+
+use super::root;
+use std::collections::BTreeMap;
+use std::process::Command;
+
+/// Whom a crate may use: edges point downwards only, and lab, guard and share do not know each other.
+fn allowed(from: &str) -> &'static [&'static str] {
+    match from {
+        "core" => &[],
+        "os" | "wire" => &["core"],
+        "sense" | "bus" => &["core", "os"],
+        "site" => &["core", "os", "sense", "wire"],
+        "lab" => &["core", "os", "sense", "wire", "site"],
+        "guard" => &["core", "os", "sense", "wire"],
+        "share" => &["core", "os", "sense", "wire", "bus"],
+        "haul" => &["core", "os", "sense", "wire", "site", "lab"],
+        "study" => &["core", "os", "sense", "wire", "bus", "site", "lab", "guard", "share"],
+        "evenkeel" => {
+            &["core", "os", "sense", "wire", "bus", "site", "lab", "haul", "guard", "share", "study"]
+        }
+        other => panic!("{other} is no crate of the design"),
+    }
+}
+
+/// Crates on the longest way down, the first and the last included; ARCHITECTURE.md says which and why.
+const DEPTH: usize = 7;
+
+/// A crate of ours and those that it uses, by the names of their folders: for programs, and for tests or builds alone.
+struct Edges {
+    built: Vec<String>,
+    others: Vec<String>,
+}
+
+/// All crates of the workspace. Cargo reads tables, renamed packages and inherited entries alike, and so do these.
+fn workspace() -> BTreeMap<String, Edges> {
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(["metadata", "--no-deps", "--offline", "--format-version", "1"]).current_dir(root());
+    let output = cargo.output().expect("cargo can be started");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    read(&serde_json::from_slice(&output.stdout).expect("JSON of cargo"))
+}
+
+fn read(metadata: &serde_json::Value) -> BTreeMap<String, Edges> {
+    let packages = metadata["packages"].as_array().expect("packages");
+    let edges = packages.iter().map(|package| {
+        let mut edges = Edges { built: Vec::new(), others: Vec::new() };
+        for dependency in package["dependencies"].as_array().expect("dependencies") {
+            let Some(used) = folder(&dependency["name"]) else { continue };
+            match dependency["kind"].is_null() {
+                true => edges.built.push(used),
+                false => edges.others.push(used),
+            }
+        }
+        (folder(&package["name"]).expect("a crate of ours"), edges)
+    });
+    edges.collect()
+}
+
+/// The folder of a package of ours; `None` of others.
+fn folder(name: &serde_json::Value) -> Option<String> {
+    match name.as_str()? {
+        "evenkeel" => Some("evenkeel".to_owned()),
+        name => name.strip_prefix("evenkeel-").map(str::to_owned),
+    }
+}
+
+/// Edges that no crate may have.
+fn forbidden(workspace: &BTreeMap<String, Edges>) -> Vec<String> {
+    let all = workspace.iter().flat_map(|(name, edges)| {
+        edges
+            .built
+            .iter()
+            .chain(&edges.others)
+            .filter(move |used| *used != name)
+            .map(move |used| (name, used))
+    });
+    let wrong = all.filter(|(name, used)| !allowed(name).contains(&used.as_str()));
+    wrong.map(|(name, used)| format!("{name} must not use {used}")).collect()
+}
+
+fn depth(workspace: &BTreeMap<String, Edges>, from: &str) -> usize {
+    let below = workspace[from].built.iter().map(|used| depth(workspace, used));
+    1 + below.max().unwrap_or(0)
+}
+
+#[test]
+fn crates_use_only_the_crates_below_them() {
+    let workspace = workspace();
+    assert!(workspace.len() >= 12, "only {} crates found", workspace.len());
+    assert_eq!(forbidden(&workspace), [""; 0]);
+}
+
+#[test]
+fn the_longest_way_down_is_the_one_that_architecture_names() {
+    let depth = depth(&workspace(), "evenkeel");
+    assert_eq!(
+        depth, DEPTH,
+        "the crates are {depth} deep: say so here and in ARCHITECTURE.md, with the reason"
+    );
+}
+
+#[test]
+fn an_edge_is_seen_under_another_name_and_for_tests_alone() {
+    let metadata = serde_json::json!({ "packages": [
+        { "name": "evenkeel-core", "dependencies": [] },
+        { "name": "evenkeel-share", "dependencies": [{ "name": "evenkeel-guard", "rename": "other", "kind": null }] },
+        { "name": "evenkeel-guard", "dependencies": [{ "name": "evenkeel-lab", "kind": "dev" }, { "name": "libc", "kind": null }] },
+    ]});
+    assert_eq!(forbidden(&read(&metadata)), ["guard must not use lab", "share must not use guard"]);
+}
