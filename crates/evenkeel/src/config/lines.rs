@@ -9,7 +9,7 @@ use toml::de::{DeTable, DeValue};
 pub struct AtKey {
     /// The name that errors call its table by.
     pub entry: String,
-    /// The key.
+    /// The key in that table, as it is written in the file.
     pub key: String,
     /// What is wrong with it, without the entry.
     pub text: String,

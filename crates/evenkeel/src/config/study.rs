@@ -59,7 +59,7 @@ pub struct Combination {
 pub struct Origin {
     /// The table, as errors call it.
     pub entry: String,
-    /// The line.
+    /// Line in the file, counted from 1; `None` where it is the file as a whole.
     pub line: Option<usize>,
 }
 

@@ -17,7 +17,7 @@ const NAP: Duration = Duration::from_millis(1);
 /// What a cut load cost.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct Crash {
-    /// The way.
+    /// The way of loading that was tried.
     pub way: Way,
     /// Bytes of the file in one transaction; none where there are none, or only one.
     pub transaction_bytes: Option<u64>,

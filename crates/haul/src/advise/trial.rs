@@ -52,7 +52,7 @@ pub struct Plan<'a> {
 /// One way, measured.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct Measured {
-    /// The way.
+    /// The way of loading that was tried.
     pub way: Way,
     /// Seconds of a load.
     pub seconds: Spread,

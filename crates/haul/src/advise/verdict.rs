@@ -5,9 +5,9 @@
 pub struct Spread {
     /// The one in the middle.
     pub median: f64,
-    /// The least.
+    /// The least of the rounds.
     pub least: f64,
-    /// The most.
+    /// The most of the rounds.
     pub most: f64,
 }
 
@@ -33,7 +33,7 @@ impl Spread {
 /// What it takes to keep the records of some months.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct Retention {
-    /// Months.
+    /// Months for which the records are kept.
     pub months: u32,
     /// Records that are kept.
     pub records: f64,

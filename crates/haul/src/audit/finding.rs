@@ -49,7 +49,7 @@ impl fmt::Display for Kind {
 /// A value that is another one in the table.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Changed {
-    /// The field.
+    /// Name of the field in the layout.
     pub field: String,
     /// What the file says; `None` for NULL. What is not UTF-8 is shown as far as it can be.
     pub file: Option<String>,

@@ -16,11 +16,11 @@ pub(super) enum Form {
     Clock,
     /// Text that has lost its blanks at the end.
     Char,
-    /// Text.
+    /// Text, compared byte by byte.
     Text,
     /// Bytes that have zeroes at their end.
     Padded,
-    /// Bytes.
+    /// Bytes in no character set.
     Bytes,
 }
 

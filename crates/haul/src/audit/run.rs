@@ -32,7 +32,7 @@ pub struct Audit<'a> {
     pub file: &'a LayoutFile,
     /// Index of the type of record that the tables hold.
     pub record_type: usize,
-    /// The files.
+    /// The files, in the order in which they are read.
     pub inputs: Vec<Input>,
     /// The server, with its database.
     pub target: &'a Target,

@@ -2,7 +2,7 @@
 
 use super::entry::{Entry, Of};
 
-/// Buckets.
+/// Buckets that records and rows are dealt into by the hash of their key.
 pub(super) const BUCKETS: usize = 1 << 16;
 
 /// How many, and the sum of their hashes, which wraps. It is a sum because what comes twice has to count twice.
@@ -40,7 +40,7 @@ impl Default for Sums {
 }
 
 impl Sums {
-    /// Adds one.
+    /// Adds an entry to the count and the sum of its bucket.
     pub fn add(&mut self, entry: &Entry) {
         self.counts[entry.of as usize] += 1;
         let bucket = bucket(entry.group);

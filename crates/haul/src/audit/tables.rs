@@ -19,15 +19,15 @@ pub enum AuditError {
     /// A field without a column.
     #[error("table {table} has no column `{field}` for the field of that name")]
     NoColumn {
-        /// The table.
+        /// Name of the table, unquoted.
         table: String,
-        /// The field.
+        /// Name of the field in the layout.
         field: String,
     },
     /// A column that is not the same in all tables.
     #[error("column {column} is {first} in {first_table} and {second} in {second_table}")]
     Unlike {
-        /// The column.
+        /// Name of the column, unquoted.
         column: String,
         /// Its type in the first table.
         first: String,

@@ -9,7 +9,7 @@ const DAY: &str = "{day}";
 const TABLE: &str = "{table}";
 /// Characters of a table's name at most.
 const LONGEST: usize = 64;
-/// `TO_DAYS('1970-01-01')`.
+/// `TO_DAYS('1970-01-01')`, by which the server counts days.
 const EPOCH: i64 = 719_528;
 
 /// A day that the calendar has, from the year 1000 on, as servers store them.
@@ -55,7 +55,7 @@ impl Day {
         Self { year: year + era * 400 + i64::from(month <= 2), month, day }
     }
 
-    /// As `yyyymmdd`.
+    /// Eight digits, `yyyymmdd`, as in names of tables.
     pub fn compact(self) -> String {
         format!("{:04}{:02}{:02}", self.year, self.month, self.day)
     }

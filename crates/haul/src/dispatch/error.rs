@@ -25,15 +25,15 @@ pub enum DispatchError {
     /// No such column.
     #[error("table {table} has no column {column}")]
     NoColumn {
-        /// The table.
+        /// Name of the table, unquoted.
         table: String,
-        /// The column.
+        /// Name of the column, unquoted.
         column: String,
     },
     /// A table of a kind that records cannot be moved from, or to, in safety.
     #[error("table {table} {what}")]
     Unfit {
-        /// The table.
+        /// Name of the table, unquoted.
         table: String,
         /// What about it.
         what: String,
@@ -43,7 +43,7 @@ pub enum DispatchError {
     /// Somebody else works on the same source.
     #[error("somebody else dispatches table {table}: connection {connection} of the server")]
     Busy {
-        /// The source.
+        /// Name of the source table, unquoted.
         table: String,
         /// The other's number.
         connection: String,
@@ -51,7 +51,7 @@ pub enum DispatchError {
     /// Dates that are hardly those of calls.
     #[error("table {table} has records of {days} days, and --max-days is {most}")]
     TooManyDays {
-        /// The source.
+        /// Name of the source table, unquoted.
         table: String,
         /// Days in it.
         days: usize,
@@ -61,9 +61,9 @@ pub enum DispatchError {
     /// A count or a checksum that is not what it has to be. Nothing was deleted.
     #[error("table {table}: {what}")]
     Disagree {
-        /// The table.
+        /// Name of the table, unquoted.
         table: String,
-        /// Both figures.
+        /// Both figures, as a part of a sentence.
         what: String,
     },
 }

@@ -46,7 +46,7 @@ impl State {
 /// A row of the journal.
 #[derive(Clone, Debug)]
 pub struct Entry {
-    /// Its number.
+    /// Its number in the journal.
     pub id: u64,
     /// The day; `None` of records without one.
     pub day: Option<Day>,

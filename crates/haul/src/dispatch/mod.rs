@@ -58,7 +58,7 @@ impl Way {
 /// What is to be dispatched, and how.
 #[derive(Clone, Debug)]
 pub struct Job {
-    /// The source.
+    /// Name of the source table, unquoted.
     pub table: String,
     /// Its column that has the day.
     pub by: String,

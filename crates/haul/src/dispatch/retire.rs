@@ -41,9 +41,9 @@ pub struct Retired {
 /// A day table that is too old.
 #[derive(Clone, Debug, Serialize)]
 pub struct RetiredTable {
-    /// Its name.
+    /// Its name, as the server has it.
     pub table: String,
-    /// Its day.
+    /// The day whose records it has.
     pub day: Day,
     /// Bytes of its data and indexes, as the server estimates them.
     pub bytes: u64,

@@ -10,9 +10,9 @@ const ENGINES: [&str; 3] = ["InnoDB", "MyISAM", "Aria"];
 /// A table as the server describes it.
 #[derive(Clone, Debug)]
 pub struct Shape {
-    /// Its name.
+    /// Its name, as the server has it.
     pub table: String,
-    /// Its engine.
+    /// Its engine, as the server names it.
     pub engine: String,
     /// Names and types of its columns, generated ones included.
     pub columns: Vec<(String, String)>,
@@ -27,7 +27,7 @@ pub struct Shape {
 /// The column that has a record's day.
 #[derive(Clone, Debug)]
 pub struct By {
-    /// Its name.
+    /// Its name, as the server has it.
     pub column: String,
     /// Whether it has a time of day too.
     pub is_instant: bool,

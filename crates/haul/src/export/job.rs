@@ -41,7 +41,7 @@ pub struct Export<'a> {
 pub struct Progress {
     /// Rows that were written.
     pub rows: u64,
-    /// Their bytes.
+    /// Bytes of the files together.
     pub bytes: u64,
 }
 
@@ -204,7 +204,7 @@ impl Export<'_> {
 }
 
 impl How {
-    /// In words.
+    /// As a part of a sentence.
     pub fn explain(self) -> &'static str {
         match self {
             Self::ReadLock => "opened under a read lock",

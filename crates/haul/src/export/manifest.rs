@@ -16,7 +16,7 @@ const VERSION: u32 = 1;
 pub struct Manifest {
     /// Form of this file.
     pub version: u32,
-    /// The table.
+    /// Name of the table, unquoted.
     pub table: String,
     /// Where its rows were stored.
     pub engine: String,
@@ -34,7 +34,7 @@ pub struct Manifest {
     pub rows: u64,
     /// Sum of the XXH3 (128 bits) of all lines, in hexadecimal digits.
     pub checksum: String,
-    /// The files.
+    /// The files, in the order in which they are read.
     pub files: Vec<Exported>,
 }
 
@@ -43,9 +43,9 @@ pub struct Manifest {
 pub struct Exported {
     /// Its name in the folder.
     pub name: String,
-    /// Its lines.
+    /// Lines of the file, one for each row.
     pub rows: u64,
-    /// Its bytes.
+    /// Bytes of the file.
     pub bytes: u64,
     /// Sum of the XXH3 (128 bits) of its lines.
     pub checksum: String,

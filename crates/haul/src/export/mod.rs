@@ -33,7 +33,7 @@ pub enum ExportError {
     /// A table that has nothing to be exported.
     #[error("{table} is no table with rows of its own, but: {kind}")]
     Kind {
-        /// Its name.
+        /// Name of the table, unquoted.
         table: String,
         /// As the server says.
         kind: String,
@@ -50,7 +50,7 @@ pub enum ExportError {
     /// A manifest that is none.
     #[error("{path}: {problem}")]
     Manifest {
-        /// The file.
+        /// Path of the file that this is about.
         path: String,
         /// What is wrong with it.
         problem: String,

@@ -40,7 +40,7 @@ impl Place {
         u64::from(self.input) * BYTES + self.offset
     }
 
-    /// From one.
+    /// From the number that `packed` makes.
     pub(crate) fn unpacked(packed: u64) -> Self {
         Self { input: (packed / BYTES) as u32, offset: packed % BYTES }
     }

@@ -14,7 +14,7 @@ pub enum LoadError {
         path.display()
     )]
     Replaced {
-        /// The file.
+        /// Path of the file that this is about.
         path: PathBuf,
         /// Tables of the load.
         tables: String,
@@ -30,7 +30,7 @@ pub enum LoadError {
     /// A layout that is not the one that a file was begun with.
     #[error("{} was begun with another layout, up to byte {end}", path.display())]
     Layout {
-        /// The file.
+        /// Path of the file that this is about.
         path: PathBuf,
         /// How many bytes of it are in, unpacked.
         end: u64,
@@ -38,15 +38,15 @@ pub enum LoadError {
     /// The same file twice.
     #[error("{} and {} are the same, byte by byte", first.display(), second.display())]
     Same {
-        /// The one.
+        /// Path of the first of the two.
         first: PathBuf,
-        /// The other.
+        /// Path of the second one.
         second: PathBuf,
     },
     /// Rows that the manifest tells of are not there.
     #[error("the manifest says that {rows} rows were loaded into {table}, which has none")]
     Gone {
-        /// The table.
+        /// Name of the table, unquoted.
         table: String,
         /// Rows by the manifest.
         rows: u64,
@@ -56,7 +56,7 @@ pub enum LoadError {
         "a load into {tables} was cut, its rows cannot be told from others, and the tables cannot be emptied: {why}"
     )]
     NotOurs {
-        /// The tables.
+        /// Names of the tables, parted by commas.
         tables: String,
         /// What stands in the way.
         why: String,
@@ -64,7 +64,7 @@ pub enum LoadError {
     /// The server changed or left out what was sent.
     #[error("{}{}: {what} ({count} in bytes {begin}..{end}, which are not stored)", path.display(), offset.map(|at| format!(":{at}")).unwrap_or_default())]
     Warned {
-        /// The file.
+        /// Path of the file that this is about.
         path: PathBuf,
         /// The record, where the server told it.
         offset: Option<u64>,
@@ -80,19 +80,19 @@ pub enum LoadError {
     /// The server changed or left out what was sent, where that cannot be taken back.
     #[error("{}{}: {what}; {tables} cannot take that back, so that the next load empties it and begins again", path.display(), offset.map(|at| format!(":{at}")).unwrap_or_default())]
     Stuck {
-        /// The file.
+        /// Path of the file that this is about.
         path: PathBuf,
         /// The record, where the server told it.
         offset: Option<u64>,
         /// Field and reason.
         what: String,
-        /// The tables.
+        /// Names of the tables, parted by commas.
         tables: String,
     },
     /// Rows that were sent are not those that the server counted.
     #[error("{}, bytes {begin}..{end}: {sent} rows were sent and {stored} stored, and the server does not say why", path.display())]
     Count {
-        /// The file.
+        /// Path of the file that this is about.
         path: PathBuf,
         /// Where the part begins.
         begin: u64,
@@ -108,7 +108,7 @@ pub enum LoadError {
     Manifest {
         /// Tables of the load.
         tables: String,
-        /// The file.
+        /// Path of the file that this is about.
         path: PathBuf,
         /// What it says.
         what: String,

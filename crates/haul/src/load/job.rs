@@ -59,7 +59,7 @@ pub struct Options {
 pub struct Job<'a> {
     /// Where the fields are.
     pub file: &'a LayoutFile,
-    /// Files.
+    /// The files, in the order in which they were named.
     pub inputs: Vec<Input>,
     /// The server, with the database of the tables.
     pub target: &'a Target,
@@ -69,7 +69,7 @@ pub struct Job<'a> {
     pub rejects: &'a Path,
     /// What becomes of records that come twice, where the layout names a key.
     pub duplicates: Duplicates,
-    /// How.
+    /// How rows are loaded.
     pub options: Options,
     /// Bytes of lines that were sent to the server, for who watches; those of a part that is sent again count again.
     pub sent: &'a AtomicU64,
@@ -93,7 +93,7 @@ pub struct Loaded {
 /// What became of a file.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct LoadedFile {
-    /// The file.
+    /// Path of the file that this is about.
     pub path: PathBuf,
     /// Bytes that were in before, unpacked.
     pub before: u64,

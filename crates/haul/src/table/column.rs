@@ -3,7 +3,7 @@
 use evenkeel_wire::record::{Blank, Field, Kind};
 use std::fmt;
 
-/// A column.
+/// A column of a table that a layout asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
     /// Its name, that of its field.
@@ -39,7 +39,7 @@ pub enum ColumnType {
     BigInt,
     /// Digits in all, and those of them behind the point.
     Decimal(usize, usize),
-    /// A day.
+    /// A day, without a time.
     Date,
     /// An instant, to the second.
     DateTime,

@@ -22,7 +22,7 @@ pub enum TableError {
     /// A view, or another thing that stores no rows itself.
     #[error("{name} is no table that rows could be loaded into, but: {kind}")]
     Kind {
-        /// Its name.
+        /// Its name, as the server has it.
         name: String,
         /// As the server says.
         kind: String,
@@ -30,23 +30,23 @@ pub enum TableError {
     /// An engine that we do not know to undo, or not to undo, what was cut.
     #[error("table {name} has engine {engine}; rows are loaded into InnoDB, MyISAM and Aria")]
     Engine {
-        /// Its name.
+        /// Its name, as the server has it.
         name: String,
-        /// Its engine.
+        /// Its engine, as the server names it.
         engine: String,
     },
     /// A field without a column.
     #[error("table {table} has no column `{field}` for the field of that name")]
     Missing {
-        /// The table.
+        /// Name of the table, unquoted.
         table: String,
-        /// The field.
+        /// Name of the field in the layout.
         field: String,
     },
     /// A column that some values of its field do not fit into.
     #[error("field {field} has {width} bytes, and column {table}.{field} is {column}: {problem}")]
     Narrow {
-        /// The table.
+        /// Name of the table, unquoted.
         table: String,
         /// The field, and the column.
         field: String,
@@ -60,9 +60,9 @@ pub enum TableError {
     /// A column that no field fills and that has no value of its own.
     #[error("column {table}.{column} has no default, and no field is called so")]
     Unfilled {
-        /// The table.
+        /// Name of the table, unquoted.
         table: String,
-        /// The column.
+        /// Name of the column, unquoted.
         column: String,
     },
 }

@@ -7,20 +7,20 @@ use evenkeel_wire::record::{Charset, Kind};
 /// A table as it is at the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
-    /// Its name.
+    /// Its name, as the server has it.
     pub name: String,
     /// `BASE TABLE`, `VIEW` and the like.
     pub kind: String,
     /// Its engine, as the server writes it.
     pub engine: String,
-    /// Its columns.
+    /// Its columns, in their order.
     pub columns: Vec<FoundColumn>,
 }
 
 /// A column as it is at the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoundColumn {
-    /// Its name.
+    /// Its name, as the server has it.
     pub name: String,
     /// Its type without sizes, as `varchar`.
     pub data_type: String,

@@ -21,7 +21,7 @@ use evenkeel_wire::record::{Blank, Charset, Field, Layout};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Engine {
-    /// With transactions.
+    /// InnoDB, which has transactions: a cut load goes on where it was.
     InnoDb,
     /// Without transactions; not safe in a crash.
     MyIsam,

@@ -111,7 +111,7 @@ impl Side {
         self.runs.iter().filter(move |run| run.cell == id && stands(run))
     }
 
-    /// Of those.
+    /// The figures of the runs that are compared.
     pub(super) fn figures(&self, cell: &CellSummary, figure: Figure) -> Vec<f64> {
         self.standing(cell).filter_map(|run| figure.of(run)).collect()
     }

@@ -61,7 +61,7 @@ pub use unanswered::Unanswered;
 
 use crate::published::Shipped;
 
-/// Its name.
+/// The study's name in plans and on the command line.
 pub const NAME: &str = "profile";
 
 /// What it asks, and how it is made.

@@ -32,7 +32,7 @@ pub fn of_plan<'a>(workplace: Workplace<'a>, plan: &Plan) -> Result<AnyStudy<'a>
 /// A study that is shipped: what it asks, and the command that makes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shipped {
-    /// Its name.
+    /// Name by which it is stored.
     pub name: &'static str,
     /// What it asks.
     pub question: &'static str,

@@ -51,7 +51,7 @@ pub struct Args {
     /// What a gigabyte of storage costs a month
     #[arg(long, value_name = "PRICE")]
     pub cost_gb_month: Option<f64>,
-    /// As JSON
+    /// Print the figures as JSON, for programs
     #[arg(long)]
     pub json: bool,
 }

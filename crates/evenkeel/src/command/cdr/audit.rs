@@ -75,7 +75,7 @@ pub struct Args {
     pub csv: bool,
 }
 
-/// Audits.
+/// Holds the files against the tables, and prints what is not stored or refused once.
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     if let Some(folder) = &args.export {
         return super::export::check(session, &args.target, folder, (&args.tables, args.json));

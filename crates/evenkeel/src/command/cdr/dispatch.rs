@@ -93,7 +93,7 @@ pub enum IndexesWord {
     After,
 }
 
-/// Dispatches.
+/// Moves the records to the tables of their days, and prints how many went where.
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     if args.print_procedures {
         out::write(PROCEDURES)?;

@@ -55,7 +55,7 @@ pub struct Args {
     pub json: bool,
 }
 
-/// Exports.
+/// Writes the files of the tables, and prints their rows and bytes.
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let target = place::target(session, &args.target, "")?;
     let export = Export {

@@ -105,7 +105,7 @@ pub enum WarningsWord {
     Reject,
 }
 
-/// Loads.
+/// Loads what is not in yet, and prints what became of the records.
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let file = read_layout(args)?;
     let tables = args.table.tables(&file)?;

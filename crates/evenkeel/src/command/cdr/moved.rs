@@ -4,7 +4,7 @@ use crate::clock::Clock;
 use crate::progress::{ProgressEvent, View};
 use evenkeel_haul::dispatch::Progress;
 
-/// Shows progress.
+/// Shows how far the move is, on standard error.
 pub(super) struct Shown {
     view: View,
     clock: Clock,

@@ -22,7 +22,7 @@ pub struct Flags {
 /// What `--engine` takes.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 pub enum EngineWord {
-    /// With transactions
+    /// With transactions: a cut load goes on where it was
     #[value(name = "innodb")]
     InnoDb,
     /// Without; not safe in a crash
