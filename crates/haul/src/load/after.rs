@@ -69,8 +69,11 @@ impl Check<'_> {
         let is_here = |name: &str| loaded.files.iter().any(|file| file.name == name);
         let others = known.iter().any(|file| file.origin == Origin::Filled || !is_here(&file.name));
         let mut moved = false;
-        let journal = format!("SHOW TABLES LIKE {}", literal(dispatch::JOURNAL.replace('_', "\\_").as_bytes()));
-        if control.query_value(&journal)?.is_some() {
+        let sql = format!(
+            "SELECT 1 FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = '{}'",
+            dispatch::JOURNAL
+        );
+        if control.query_value(&sql)?.is_some() {
             for table in self.tables {
                 let (journal, source) = (dispatch::JOURNAL, literal(table.as_bytes()));
                 let sql = format!("SELECT 1 FROM {journal} WHERE source = {source} LIMIT 1");
