@@ -14,15 +14,15 @@ COLUMNS = ("rectype, seq, calling, called, imsi, imei, start, answer, `end`, sec
            "amount, roaming")
 # The same trimming, checks and search for duplicates as the layout asks for, as one would write them by hand.
 GAWK = r"""BEGIN { FIELDWIDTHS = "2 10 15 15 15 15 14 14 14 6 10 12 7 7 3 2 10 1 27"; OFS = ";" }
-function refuse(why) { print FILENAME "\t" FNR "\t" why "\t" $0 > REJECTS; bad = 1 }
+function refuse(why) { print FILENAME "\t" FNR "\t" why "\t" $0 > REJECTS }
 { if (length($0) != 199) { refuse("length"); next }
   if ($0 ~ /[^ -~]/) { refuse("not ASCII"); next }
-  record = $0; bad = 0
+  record = $0
   for (i = 1; i <= 18; i++) gsub(/^ +| +$/, "", $i)
   if ($1 != "01") { refuse("type"); next }
   if ($2 !~ /^[0-9]+$/ || $3 == "") { refuse("key"); next }
   if ($7 !~ /^[0-9]{14}$/ || $8 !~ /^([0-9]{14})?$/ || $9 !~ /^([0-9]{14})?$/) { refuse("time"); next }
-  if ($10 !~ /^[0-9]*$/ || $10 > 14400 || $15 !~ /^[0-9]*$/ || $16 !~ /^[0-9]*$/) { refuse("integer"); next }
+  if ($10 !~ /^[0-9]*$/ || $10 + 0 > 14400 || $15 !~ /^[0-9]*$/ || $16 !~ /^[0-9]*$/) { refuse("integer"); next }
   if ($17 !~ /^([0-9]+(\.[0-9]+)?)?$/ || $18 !~ /^[01]$/) { refuse("amount"); next }
   if (($2, $7) in seen) { refuse("duplicate"); next }
   seen[$2, $7]
@@ -106,7 +106,7 @@ class Chain:
         flags = [] if audited else ["--no-audit"]
         self.desk.sql(f"{self.table} PARTITION BY RANGE (TO_DAYS(start)) ({parts})")
         self.desk.ours("cdr", "load", URL, self.file, "--layout", self.layout, "--table", "calls", "--rejects", self.desk.path("chain.rejects"),
-                       "--bulk", *flags)
+                       "--connections", "2", *flags)
         self.desk.ours("cdr", "dispatch", URL, "--table", "calls", "--by", "start", "--way", "exchange", *flags)
 
     def peer(self):
