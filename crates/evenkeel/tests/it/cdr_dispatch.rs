@@ -1,5 +1,6 @@
 //! Call records go to the tables of their days, as a user dispatches them.
 
+mod audited;
 mod kills;
 
 use crate::cli::{evenkeel, refused};

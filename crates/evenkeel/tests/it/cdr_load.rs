@@ -1,5 +1,6 @@
 //! Call records as rows of a real server, as a user loads them: each once, whatever ends the load in the middle.
 
+mod audited;
 mod broken;
 mod refusals;
 mod server;

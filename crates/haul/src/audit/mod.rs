@@ -6,6 +6,7 @@
 //! its records are written down on disk, sorted by key and judged one by one ([`judge`]), and what is found gets its name from a last reading ([`detail`]). Memory
 //! does not grow with the files: a clean audit reads them once, and once more for records that come twice.
 
+mod after;
 mod canon;
 mod detail;
 mod entry;
@@ -21,6 +22,7 @@ mod sums;
 mod sweep;
 mod tables;
 
+pub use after::AfterLoad;
 pub use finding::{Changed, Finding, Kind, Report};
 pub(crate) use rows::prepare;
 pub use run::{Audit, Progress, Step};

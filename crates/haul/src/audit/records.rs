@@ -25,6 +25,8 @@ pub(super) struct Records<'a> {
     pub identities: Vec<Option<Identity>>,
     pub canon: &'a Canon,
     pub repeated: Option<&'a Repeated>,
+    /// Whether a line of the rejects names its file by the whole path; otherwise the last part of it is enough.
+    pub names_exactly: bool,
     pub stop: &'a Stop,
 }
 

@@ -5,6 +5,7 @@ use super::records::{Noted, Records};
 use super::sums::Wanted;
 use crate::HaulError;
 use crate::blocks::{Blocks, Separator, records};
+use crate::convert::tidy;
 use crate::input::Input;
 use crate::keys::Place;
 use std::fs::File;
@@ -77,6 +78,10 @@ fn entry(of: &Records<'_>, line: &[u8], input: Option<u32>, at: u64, noted: &mut
         return Some(Entry { group, of: Of::Garbled, row: 0, record: xxh3_64(line), place });
     };
     let named = || {
+        if of.names_exactly {
+            let is_it = |input: &Input| tidy(&input.path().to_string_lossy()).as_bytes() == found.file;
+            return of.inputs.iter().position(is_it).and_then(|number| u32::try_from(number).ok());
+        }
         let name = Input::File(String::from_utf8_lossy(found.file).into_owned().into()).stem();
         of.inputs.iter().position(|input| input.stem() == name).and_then(|number| u32::try_from(number).ok())
     };

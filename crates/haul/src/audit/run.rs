@@ -1,5 +1,6 @@
 //! An audit from its beginning to its report.
 
+use super::after::AfterLoad;
 use super::detail;
 use super::entry::{BYTES, Entry, Of};
 use super::finding::{Found, Kind, Report};
@@ -42,6 +43,8 @@ pub struct Audit<'a> {
     pub rejects: Option<PathBuf>,
     /// What became of records that come twice, where the layout names a key.
     pub duplicates: Duplicates,
+    /// What is left out where this follows a load; `None` where files are held against tables by hand.
+    pub after: Option<AfterLoad>,
     /// Findings that get names.
     pub names: usize,
     /// A folder that exists, for what does not fit into memory; its files have no names.
@@ -80,14 +83,18 @@ pub enum Step {
 }
 
 /// What was found, of which the first by kind and place are kept.
-struct Kept {
+struct Kept<'a> {
     most: usize,
+    after: Option<&'a AfterLoad>,
     counts: BTreeMap<Kind, u64>,
     first: BTreeSet<Found>,
 }
 
-impl Kept {
+impl Kept<'_> {
     fn add(&mut self, found: Found) {
+        if self.after.is_some_and(|after| after.leaves_out(&found)) {
+            return;
+        }
         // Rows of no record are told together where they are alike.
         let count = if found.kind == Kind::Foreign { found.times } else { 1 };
         *self.counts.entry(found.kind).or_default() += count;
@@ -124,6 +131,7 @@ impl Audit<'_> {
             identities,
             canon: &canon,
             repeated: repeated.as_ref(),
+            names_exactly: self.after.is_some(),
             stop: self.stop,
         };
         let total = self.inputs.iter().map(|input| Identity::of(input.path()).map(|found| found.size)).sum();
@@ -147,7 +155,7 @@ impl Audit<'_> {
             if !input.path().is_file() {
                 return Err(AuditError::Pipe(name(input)));
             }
-            if let Some(first) = stems.insert(input.stem(), input).filter(|_| self.rejects.is_some()) {
+            if let Some(first) = stems.insert(input.stem(), input).filter(|_| self.rejects.is_some() && self.after.is_none()) {
                 return Err(AuditError::Alike(name(first), name(input), input.stem()));
             }
         }
@@ -218,8 +226,9 @@ impl Audit<'_> {
         sides: &Sides<'_>,
         control: &mut Control,
         readings: &[Wanted],
-    ) -> Result<Kept, HaulError> {
-        let mut kept = Kept { most: self.names, counts: BTreeMap::new(), first: BTreeSet::new() };
+    ) -> Result<Kept<'_>, HaulError> {
+        let after = self.after.as_ref();
+        let mut kept = Kept { most: self.names, after, counts: BTreeMap::new(), first: BTreeSet::new() };
         for wanted in readings {
             let spill = Mutex::new(Spill::<BYTES>::new(self.scratch, "audit", PARTS)?);
             let push = |entry: &Entry| {
@@ -242,7 +251,7 @@ impl Audit<'_> {
         Ok(kept)
     }
 
-    fn judge_part(&self, mut entries: Vec<[u8; BYTES]>, kept: &mut Kept) {
+    fn judge_part(&self, mut entries: Vec<[u8; BYTES]>, kept: &mut Kept<'_>) {
         entries.sort_unstable();
         let mut group = Vec::new();
         for alike in entries.chunk_by(|one, other| one[..16] == other[..16]) {

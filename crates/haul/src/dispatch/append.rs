@@ -14,8 +14,8 @@ use evenkeel_site::server::Control;
 /// How many rows, and a sum over them that does not depend on their order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Sum {
-    count: u64,
-    checksum: u128,
+    pub count: u64,
+    pub checksum: u128,
 }
 
 /// A number of 128 bits for a row: two rows have the same one only if all of their values are the same.
@@ -28,7 +28,7 @@ fn hash(shape: &Shape) -> String {
 }
 
 /// Adds the rows of a table up.
-fn sum(control: &mut Control, shape: &Shape, table: &str, which: &str) -> Result<Sum, DispatchError> {
+pub(super) fn sum(control: &mut Control, shape: &Shape, table: &str, which: &str) -> Result<Sum, DispatchError> {
     let hash = hash(shape);
     let rows = control.query(&format!(
         "SELECT COUNT(*), COALESCE(SUM(CAST(CONV(LEFT({hash}, 16), 16, 10) AS UNSIGNED)), 0), \

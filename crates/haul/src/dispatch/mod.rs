@@ -7,6 +7,7 @@
 //! the day's table ([`partitions`]), without a row being copied.
 
 mod append;
+mod audit;
 mod create;
 mod day;
 mod error;
@@ -21,6 +22,7 @@ mod transfer;
 mod which;
 mod work;
 
+pub use audit::Audit;
 pub use create::Create;
 pub use day::{Day, NamePattern};
 pub use error::DispatchError;
@@ -72,6 +74,8 @@ pub struct Job {
     pub null_day: Option<String>,
     /// Records that one transaction moves, about.
     pub batch: u64,
+    /// Whether the records are held against what was there before, once all are moved.
+    pub audit: bool,
     /// Days beyond which the dates are doubted.
     pub days_max: usize,
 }
@@ -85,6 +89,8 @@ pub struct Dispatched {
     pub records: u64,
     /// Records without a date that stay in the source.
     pub undated: u64,
+    /// What the audit found; `None` where nobody asked for one.
+    pub audit: Option<Audit>,
     /// Whether this went on with a dispatch that was cut.
     pub resumed: bool,
     /// Whether the source was partitioned by day for this, which copies all of its rows.

@@ -1,5 +1,6 @@
 //! One dispatch from its beginning to its end.
 
+use super::audit::Census;
 use super::journal::{self, State};
 use super::which::Which;
 use super::{By, Day, DayDone, DispatchError, Dispatched, Job, Progress, Shape, Way};
@@ -72,6 +73,13 @@ impl Work<'_> {
         take::go_on(self)?;
         transfer::go_on(self)?;
         let (days, undated) = self.days(&self.job.table.clone())?;
+        let census = if self.job.audit { Census::before(self, &days)? } else { Census::none() };
+        self.move_all(days, undated)?;
+        self.done.audit = census.after(self)?;
+        Ok(())
+    }
+
+    fn move_all(&mut self, days: Vec<(Day, u64)>, undated: u64) -> Result<(), DispatchError> {
         self.total = self.done.records + days.iter().map(|(_, records)| records).sum::<u64>();
         let left = match self.job.way {
             Way::Exchange => partitions::exchange(self, days)?,

@@ -95,6 +95,9 @@ pub struct Loaded {
 pub struct LoadedFile {
     /// Path of the file that this is about.
     pub path: PathBuf,
+    /// As the manifest names it: where it lay when it was loaded first.
+    #[serde(skip)]
+    pub name: String,
     /// Bytes that were in before, unpacked.
     pub before: u64,
     /// Records that were in before, stored or refused.
@@ -249,6 +252,7 @@ fn loaded(planned: &[Planned], tallies: Vec<Tally>, manifest_s: (f64, f64), note
     let tally = sum(&tallies);
     let of = |(file, tally): (&Planned, Tally)| LoadedFile {
         path: file.input.path().to_owned(),
+        name: file.name.clone(),
         before: file.begin,
         records_before: file.records,
         rows_before: file.rows,

@@ -7,6 +7,7 @@
 //! in the table. Tables without transactions have no such parts: a load of them that was cut is emptied and begun again
 //! ([`begun`]).
 
+mod after;
 mod begun;
 mod error;
 mod files;
@@ -22,6 +23,7 @@ mod tables;
 mod turn;
 mod warnings;
 
+pub use after::Check;
 pub use error::LoadError;
 pub use job::{Indexes, Job, Loaded, LoadedFile, Options, Warnings};
 pub use manifest::{FILES, PARTS};

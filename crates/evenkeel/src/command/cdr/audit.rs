@@ -96,6 +96,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         tables: args.tables.clone(),
         rejects: args.rejects.clone(),
         duplicates: args.duplicates.into(),
+        after: None,
         names: args.names.unwrap_or(if is_for_programs { 100_000 } else { 100 }),
         scratch: &scratch,
         stop: &session.stop,
@@ -136,7 +137,7 @@ fn json(report: &Report, took_s: f64) -> Result<String> {
     Ok(serde_json::to_string_pretty(&value)?)
 }
 
-fn text(report: &Report, took_s: f64) -> String {
+pub(super) fn text(report: &Report, took_s: f64) -> String {
     let mut text: String = report.findings.iter().map(line).collect();
     if (report.findings.len() as u64) < report.total() && !report.findings.is_empty() {
         text.push_str(&format!("and more: --names {} shows all\n", report.total()));

@@ -8,7 +8,7 @@ use crate::progress::View;
 use crate::{format, out};
 use anyhow::{Result, anyhow};
 use evenkeel_haul::dispatch::{
-    DayDone, Dispatched, Job, NamePattern, PROCEDURES, Way, dispatch, remove_procedures,
+    Audit, DayDone, Dispatched, Job, NamePattern, PROCEDURES, Way, dispatch, remove_procedures,
 };
 use evenkeel_site::server::Control;
 use std::process::ExitCode;
@@ -32,8 +32,11 @@ Ways:
   procedure  the same by stored procedures that write the statements (--print-procedures)
   exchange   a partition becomes the day's table; days whose table has records already go by insert
 
-Exit codes: 0 done; 1 records stay in the source because their key is in the day table already; 2 wrong use, or a table
-that cannot be dispatched in safety; 130, 143 stopped by Ctrl-C, SIGTERM.")]
+Once all is moved, the source and the tables of its days are held against what they had before, by counts and by sums over
+their rows. Who writes to them meanwhile is seen as a difference: --no-audit leaves it out.
+
+Exit codes: 0 done; 1 records stay in the source because their key is in the day table already, or the audit found other rows than
+before; 2 wrong use, or a table that cannot be dispatched in safety; 130, 143 stopped by Ctrl-C, SIGTERM.")]
 pub struct Args {
     /// Server, as mysql://user@host:port/database or sandbox:NAME/DATABASE (there: cdr, unless named)
     #[arg(value_name = "URL", required_unless_present = "print_procedures")]
@@ -62,6 +65,9 @@ pub struct Args {
     /// Refuse a source with records of more days: some dates may be wrong
     #[arg(long, value_name = "N", default_value_t = 62)]
     pub max_days: usize,
+    /// Do not hold the records against what was there before
+    #[arg(long)]
+    pub no_audit: bool,
     /// What became of the records as JSON
     #[arg(long)]
     pub json: bool,
@@ -115,7 +121,8 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         false => out::write(&text(&job, &done))?,
     }
     let refused = done.days.iter().any(|day| day.refused.is_some());
-    Ok(if refused { ExitCode::from(FINDING) } else { ExitCode::SUCCESS })
+    let lost = done.audit.as_ref().is_some_and(|audit| !audit.same);
+    Ok(if refused || lost { ExitCode::from(FINDING) } else { ExitCode::SUCCESS })
 }
 
 fn job(args: &Args) -> Result<Job> {
@@ -140,6 +147,7 @@ fn job(args: &Args) -> Result<Job> {
         indexes_after: args.indexes == IndexesWord::After,
         null_day: args.null_day.clone(),
         batch: args.batch,
+        audit: !args.no_audit,
         days_max: args.max_days,
     })
 }
@@ -169,7 +177,30 @@ fn text(job: &Job, done: &Dispatched) -> String {
             job.table
         ));
     }
+    text.push_str(&done.audit.as_ref().map_or_else(String::new, audited));
     text
+}
+
+/// What the audit found, a line.
+fn audited(audit: &Audit) -> String {
+    let (rows, tables) = (format::count(audit.rows), format::counted(audit.tables, "table"));
+    match (audit.same, audit.took_ms) {
+        (true, None) => {
+            format!("audited: {rows} rows, compared day by day with what was taken before that was dropped\n")
+        }
+        (true, Some(took)) => format!(
+            "audited: {rows} rows of {tables} are those of before, each as often; {}\n",
+            format::seconds(took as f64 / 1e3)
+        ),
+        (false, _) if audit.before != audit.rows => format!(
+            "audited: {rows} rows of {tables}, and {} before: rows were lost or doubled, or somebody else wrote to them meanwhile\n",
+            format::count(audit.before)
+        ),
+        (false, _) => format!(
+            "audited: {rows} rows of {tables}, as many as before, and some are others: somebody else changed them meanwhile, or the \
+             dispatch did\n"
+        ),
+    }
 }
 
 fn line(day: &DayDone) -> String {

@@ -1,7 +1,7 @@
 //! `evenkeel cdr load`.
 
 use super::told::Shown;
-use super::{server, tables};
+use super::{audited::Audited, server, tables};
 use crate::command::{Session, mode};
 use crate::config::units;
 use crate::failure::{FINDING, WithHint};
@@ -11,7 +11,7 @@ use anyhow::{Context, Result, anyhow};
 use evenkeel_haul::convert::Duplicates;
 use evenkeel_haul::input::{Input, list};
 use evenkeel_haul::layout::{self, LayoutFile};
-use evenkeel_haul::load::{Indexes, Job, Loaded, Options, Warnings};
+use evenkeel_haul::load::{Check, Indexes, Job, Loaded, Options, Warnings};
 use evenkeel_haul::table::Table;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -35,7 +35,10 @@ theirs was cut, the table is emptied and all files begin again, or nothing is do
 A table that is missing is made: its columns are as wide as the fields, the layout's key is the primary key. --print-table shows
 it. Several types of record go to tables of their own, each called after its type, with `--table NAME` NAME_type.
 
-Exit codes: 0 done; 1 more than --max-rejects records were refused; 2 wrong use, a server that refuses, or a file that cannot be
+Once all is loaded the files are held against the tables and the rejects, as `evenkeel cdr audit` does: each record is stored once or
+refused once, or it is named. That reads both once more; --no-audit leaves it out.
+
+Exit codes: 0 done; 1 more than --max-rejects records were refused, or the audit found something; 2 wrong use, a server that refuses, or a file that cannot be
 read; 130, 143 stopped by Ctrl-C, SIGTERM.")]
 pub struct Args {
     /// Server, as mysql://user@host:port/database, sandbox:NAME or sandbox:NAME/DATABASE (there: cdr, unless named)
@@ -73,6 +76,9 @@ pub struct Args {
     /// Take records that end within their last field
     #[arg(long)]
     pub ragged: bool,
+    /// Do not hold the files against the tables once they are loaded
+    #[arg(long)]
+    pub no_audit: bool,
     /// Load files again that were loaded into tables that are empty or gone by now
     #[arg(long)]
     pub again: bool,
@@ -122,6 +128,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let view = View::new(if args.json && !session.quiet { Mode::Lines } else { mode(session, false) });
     let mut shown = Shown::new(view);
     let duplicates = Duplicates::from(args.duplicates);
+    let names: Vec<String> = tables.iter().map(|table| table.name.clone()).collect();
     let sent = AtomicU64::new(0);
     let job = Job {
         file: &file,
@@ -135,13 +142,29 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         stop: &session.stop,
     };
     let loaded = job.run(&mut |progress| shown.tell(progress)).map_err(server::explained);
-    drop(shown);
     let loaded = loaded?;
-    match args.json {
-        true => out::line(serde_json::to_string_pretty(&loaded)?)?,
-        false => out::write(&text_of(&loaded, &rejects))?,
+    if !args.json {
+        out::write(&text_of(&loaded, &rejects))?;
     }
-    Ok(if loaded.tally.rejects > args.max_rejects { ExitCode::from(FINDING) } else { ExitCode::SUCCESS })
+    let check = Check {
+        file: &file,
+        target: &target,
+        tables: &names,
+        rejects: &rejects,
+        duplicates,
+        scratch: &std::env::temp_dir(),
+        names: if args.json { 100_000 } else { 100 },
+        stop: &session.stop,
+    };
+    let is_wanted = !args.no_audit && loaded.tally.records > 0;
+    let audited = is_wanted.then(|| Audited::of(&check, &loaded, shown)).transpose()?;
+    match args.json {
+        true => out::line(json(&loaded, audited.as_ref())?)?,
+        false => audited.as_ref().map_or(Ok(()), |audited| out::write(&audited.text()))?,
+    }
+    let found = audited.is_some_and(|audited| audited.total() > 0);
+    let refused = loaded.tally.rejects > args.max_rejects;
+    Ok(if found || refused { ExitCode::from(FINDING) } else { ExitCode::SUCCESS })
 }
 
 fn read_layout(args: &Args) -> Result<LayoutFile> {
@@ -193,6 +216,13 @@ fn files_alone(inputs: Vec<Input>) -> Result<Vec<Input>> {
         Some(pipe) => Err(anyhow!("{} is a pipe, which cannot be read again", pipe.path().display()))
             .hint("keep it in a file first"),
     }
+}
+
+/// What became of the records, and what the audit found.
+fn json(loaded: &Loaded, audited: Option<&Audited>) -> Result<String> {
+    let mut value = serde_json::to_value(loaded)?;
+    value["audit"] = audited.map_or(Ok(serde_json::Value::Null), Audited::json)?;
+    Ok(serde_json::to_string_pretty(&value)?)
 }
 
 /// What became of the records, in words.

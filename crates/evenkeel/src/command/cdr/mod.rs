@@ -2,6 +2,7 @@
 
 mod advise;
 mod audit;
+mod audited;
 mod convert;
 mod dispatch;
 mod export;

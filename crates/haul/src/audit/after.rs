@@ -1,0 +1,55 @@
+//! What an audit leaves out that follows a load: what others stored, and what was stored before and may be elsewhere by now.
+
+use super::finding::{Found, Kind};
+
+/// What the manifest says of a load's files and tables.
+#[derive(Clone, Debug)]
+pub struct AfterLoad {
+    /// Bytes at the beginning of each input that an earlier load stored.
+    pub before: Vec<u64>,
+    /// Whether rows of an earlier load may have been moved to other tables since.
+    pub moved: bool,
+    /// Whether the tables may hold rows of other files.
+    pub others: bool,
+    /// Whether a row tells by a key of which record it is; without one a row of another file may be like one of this load.
+    pub keyed: bool,
+}
+
+impl AfterLoad {
+    /// Whether what was found says nothing against this load.
+    pub(super) fn leaves_out(&self, found: &Found) -> bool {
+        let Some(place) = found.record else { return self.others };
+        let is_before = self.before.get(place.input as usize).is_some_and(|end| place.offset < *end);
+        match found.kind {
+            Kind::Doubled | Kind::StoredReject => self.others && !self.keyed,
+            Kind::Lost | Kind::Altered | Kind::Foreign => is_before && self.moved,
+            // The load before may have written its rejects to another file.
+            Kind::MissingReject | Kind::RejectedTwice | Kind::UnknownReject | Kind::GarbledReject => is_before,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::keys::Place;
+
+    fn found(kind: Kind, offset: Option<u64>) -> Found {
+        Found { kind, record: offset.map(|offset| Place { input: 0, offset }), row: None, times: 1 }
+    }
+
+    #[test]
+    fn what_others_stored_and_what_was_moved_since_is_left_out_and_nothing_else() {
+        let alone = AfterLoad { before: vec![100], moved: false, others: false, keyed: true };
+        for kind in [Kind::Lost, Kind::Altered, Kind::Doubled, Kind::StoredReject] {
+            assert!(!alone.leaves_out(&found(kind, Some(50))), "{kind}");
+        }
+        assert!(!alone.leaves_out(&found(Kind::Foreign, None)));
+        assert!(alone.leaves_out(&found(Kind::MissingReject, Some(99))));
+        assert!(!alone.leaves_out(&found(Kind::MissingReject, Some(100))));
+        let moved = AfterLoad { moved: true, others: true, ..alone };
+        assert!(moved.leaves_out(&found(Kind::Lost, Some(99))) && !moved.leaves_out(&found(Kind::Lost, Some(100))));
+        assert!(moved.leaves_out(&found(Kind::Foreign, None)) && !moved.leaves_out(&found(Kind::Doubled, Some(5))));
+        assert!(AfterLoad { keyed: false, ..moved }.leaves_out(&found(Kind::Doubled, Some(500))));
+    }
+}

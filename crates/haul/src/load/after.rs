@@ -1,0 +1,86 @@
+//! The audit that follows a load.
+
+use super::job::Loaded;
+use super::manifest::{self, Origin};
+use crate::HaulError;
+use crate::audit::{AfterLoad, Audit, Progress, Report};
+use crate::convert::Duplicates;
+use crate::dispatch;
+use crate::input::Input;
+use crate::layout::LayoutFile;
+use crate::table::literal;
+use evenkeel_os::stop::Stop;
+use evenkeel_site::server::{Control, Target};
+use std::path::Path;
+
+/// What is held against what once a load is done: as it was loaded.
+pub struct Check<'a> {
+    /// Where the fields are.
+    pub file: &'a LayoutFile,
+    /// The server, with the database of the tables.
+    pub target: &'a Target,
+    /// Names of the tables by record type.
+    pub tables: &'a [String],
+    /// The file of what was refused.
+    pub rejects: &'a Path,
+    /// What became of records that come twice.
+    pub duplicates: Duplicates,
+    /// A folder for what does not fit into memory.
+    pub scratch: &'a Path,
+    /// Findings that get names.
+    pub names: usize,
+    /// Ends it early.
+    pub stop: &'a Stop,
+}
+
+impl Check<'_> {
+    /// Holds the files of a load against its tables and its rejects, each type of record for itself. Rows that other loads stored
+    /// are no finding, and rows that no file has are one only where the manifest says that the tables hold these files alone.
+    ///
+    /// # Errors
+    /// A file or a table cannot be read, or a file changed since; the load itself is done.
+    pub fn run(&self, loaded: &Loaded, tell: &(dyn Fn(&Progress) + Sync)) -> Result<Vec<Report>, HaulError> {
+        let after = self.after(loaded)?;
+        let inputs: Vec<Input> = loaded.files.iter().map(|file| Input::File(file.path.clone())).collect();
+        let types = self.file.layout.types();
+        let mut reports = Vec::new();
+        for (record_type, (table, of)) in self.tables.iter().zip(types).enumerate() {
+            let audit = Audit {
+                file: self.file,
+                record_type,
+                inputs: inputs.clone(),
+                target: self.target,
+                tables: vec![table.clone()],
+                rejects: Some(self.rejects.to_owned()).filter(|path| path.is_file()),
+                duplicates: self.duplicates,
+                after: Some(AfterLoad { keyed: !of.key.is_empty(), ..after.clone() }),
+                names: self.names,
+                scratch: self.scratch,
+                stop: self.stop,
+            };
+            reports.push(audit.run(tell)?);
+        }
+        Ok(reports)
+    }
+
+    fn after(&self, loaded: &Loaded) -> Result<AfterLoad, HaulError> {
+        let mut control = Control::connect_until(self.target, self.stop)?;
+        let known = manifest::read(&mut control, &self.tables.join(","))?;
+        let is_here = |name: &str| loaded.files.iter().any(|file| file.name == name);
+        let others = known.iter().any(|file| file.origin == Origin::Filled || !is_here(&file.name));
+        let mut moved = false;
+        let sql = format!(
+            "SELECT 1 FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = '{}'",
+            dispatch::JOURNAL
+        );
+        if control.query_value(&sql)?.is_some() {
+            for table in self.tables {
+                let (journal, source) = (dispatch::JOURNAL, literal(table.as_bytes()));
+                let sql = format!("SELECT 1 FROM {journal} WHERE source = {source} LIMIT 1");
+                moved |= control.query_value(&sql)?.is_some();
+            }
+        }
+        let before = loaded.files.iter().map(|file| file.before).collect();
+        Ok(AfterLoad { before, moved, others, keyed: true })
+    }
+}
