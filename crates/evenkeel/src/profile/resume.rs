@@ -33,9 +33,20 @@ pub fn study(session: &Session, root: &Path, name: &str) -> Result<(Study, Study
     }
     let file = path.join(WORKLOAD_FILE);
     check_file(&plan, &file)?;
-    let study = spec::study(session, &args, plan.command.clone(), file.exists().then_some(file))?;
+    let mut study = spec::study(session, &args, plan.command.clone(), file.exists().then_some(file))?;
+    if args.max_sessions.is_none() {
+        keep_sessions(&mut study, &plan.settings);
+    }
     check(&plan, &study)?;
     Ok((study, folder))
+}
+
+/// Where nobody says how many sessions there may be, a study goes on with as many as it began with: the number was another one before.
+fn keep_sessions(study: &mut Study, stored: &SettingsRecord) {
+    if let Some(most) = stored.sessions.rsplit_once(':').and_then(|(_, most)| most.parse().ok()) {
+        study.spec.sessions = study.spec.sessions.with_max(most);
+        study.settings = spec::settings(&study.spec);
+    }
 }
 
 /// Makes the folder of a new study, with a copy of the user's file that it is made of, so that it goes on with what it began with.

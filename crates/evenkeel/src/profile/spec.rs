@@ -196,7 +196,8 @@ fn ceiling(percent: f64) -> Result<f64> {
     Ok(percent)
 }
 
-fn settings(spec: &StudySpec) -> SettingsRecord {
+/// What the plan says of how it is measured.
+pub fn settings(spec: &StudySpec) -> SettingsRecord {
     let (name, max) = match spec.sessions {
         SessionPolicy::Pooled { max } => ("pooled", max),
         SessionPolicy::PerRequest { max } => ("per-request", max),

@@ -6,6 +6,7 @@ mod contrib;
 mod elsewhere;
 mod explain;
 mod failed;
+mod folders;
 mod guard;
 mod guide;
 mod homes;

@@ -90,7 +90,7 @@ const PROMISES: [Promise; 6] = [
             "evenkeel_bus",
             "core::share",
             "nbd",
-            "fuse",
+            "fuser::",
         ],
         because: "guard knows neither shared storage nor the generator",
         any_case: true,
