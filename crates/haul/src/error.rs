@@ -1,6 +1,11 @@
 //! What goes wrong while data is carried.
 
+use crate::audit::AuditError;
+use crate::export::ExportError;
 use crate::layout::LayoutFileError;
+use crate::load::LoadError;
+use crate::table::TableError;
+use evenkeel_site::server::TargetError;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -20,6 +25,21 @@ pub enum HaulError {
     /// A layout file that cannot be.
     #[error(transparent)]
     Layout(#[from] LayoutFileError),
+    /// A table that cannot hold the records.
+    #[error(transparent)]
+    Table(#[from] TableError),
+    /// Files that cannot be held against tables.
+    #[error(transparent)]
+    Audit(#[from] AuditError),
+    /// Tables that cannot be exported, or files that are no export.
+    #[error(transparent)]
+    Export(#[from] ExportError),
+    /// What ends a load.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// What the server said.
+    #[error(transparent)]
+    Server(#[from] TargetError),
     /// Nothing to read where something was named.
     #[error("no file matches {0}")]
     Nothing(String),
@@ -70,8 +90,20 @@ impl HaulError {
         move |source| Self::Io { action, path: path.to_owned(), source }
     }
 
+    /// What to do about it, where that is known.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Table(error) => Some(error.hint()),
+            Self::Load(error) => Some(error.hint()),
+            Self::Audit(error) => Some(error.hint()),
+            Self::Export(error) => Some(error.hint()),
+            Self::Server(error) => error.hint(),
+            _ => None,
+        }
+    }
+
     /// Whether somebody asked to stop.
     pub fn is_stop(&self) -> bool {
-        matches!(self, Self::Stopped { .. })
+        matches!(self, Self::Stopped { .. } | Self::Server(TargetError::Stopped))
     }
 }

@@ -66,7 +66,7 @@ pub const CAUSES: [Cause; 12] = [
     Cause {
         name: "Repeats are few",
         codes: &[&["too-few-runs"]],
-        remedy: "Repeat each cell more often (--repeats).",
+        remedy: "Repeat each cell more often (--repeats), or give runs that are chosen one by one more time (--within).",
     },
     Cause {
         name: "Runs did not start alike",

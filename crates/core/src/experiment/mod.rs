@@ -3,5 +3,5 @@
 mod comparison;
 mod order;
 
-pub use comparison::{Better, Comparison, Margin, MarginError, Pair, Verdict};
+pub use comparison::{Better, Comparison, Margin, MarginError, Pair, Side, Verdict};
 pub use order::{combinations, shuffled};

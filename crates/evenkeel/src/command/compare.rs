@@ -2,15 +2,16 @@
 
 use super::Session;
 use crate::config::units;
-use crate::failure::{FINDING, WithHint};
+use crate::failure::{FINDING, WRONG_USE, WithHint};
 use crate::format;
 use crate::out;
-use crate::study::stored::tell_damage;
+use crate::study::stored;
 use anyhow::{Result, anyhow};
-use evenkeel_core::experiment::{Margin, Verdict};
+use evenkeel_core::experiment::{self, Margin, Verdict};
 use evenkeel_core::statistics::Estimate;
-use evenkeel_study::compare::{self, CellName, Compared, Condition, Figure, Side};
-use evenkeel_study::store::{self, StudyFolder};
+use evenkeel_study::compare::{self, CellName, Compared, Condition, Figure, Parted, Side};
+use evenkeel_study::published::kind as published_kind;
+use evenkeel_study::store::StudyFolder;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -26,12 +27,14 @@ Examples:
   evenkeel compare before after --margin 2% --json     for CI: exit code 1 where it is worse
 
 The second is held against the first: its figure as a multiple, with the 95 % interval. It is the same where the whole
-interval lies inside the margin, better or worse where it leaves out 1, and else not known yet, with how many more runs of
-each would most likely tell. Throughput is that of overload, where a server does all it can; response times are those at
-the rates that both studies have. Two studies are measured at two times: what drifts in between, as neighbours do, is a
+interval lies inside the margin, better or worse where even the 97.5 % interval leaves out 1 (so that whoever makes the runs
+that are asked for, and asks again, is misled in 5 % of cases at most), and else not known yet, with how many more runs of each
+would most likely tell. Throughput is that of overload, where a server does all it can; response times are those at the rates
+that both studies have. A rate that one side carried in all runs and the other in none decides by itself, and so does a rate
+that is worse whatever the others are. Two studies are measured at two times: what drifts in between, as neighbours do, is a
 part of their difference.
 
-Exit codes: 0 the same, better, or not known yet; 1 worse, or a study is damaged; 2 nothing can be compared.")]
+Exit codes: 0 the same, better, or not known yet; 1 worse; 2 nothing can be compared, or a study is damaged.")]
 pub struct Args {
     /// What it was: a study (its folder, its name or the start of it, or `last`), or a cell of one as STUDY:c03
     #[arg(value_name = "A")]
@@ -64,7 +67,7 @@ fn margin(text: &str) -> Result<Margin, String> {
 /// Compares and shows what came of it.
 ///
 /// # Errors
-/// A study cannot be read, or the two have nothing in common that could be compared.
+/// A study cannot be read or is no profile, or the two have nothing in common that could be compared.
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let (first, first_is_damaged) = side(session, args, &args.first)?;
     let (second, second_is_damaged) = side(session, args, &args.second)?;
@@ -81,20 +84,38 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         true => out::line(serde_json::to_string_pretty(&as_json(first.name(), second.name(), &compared))?)?,
         false => out::write(&text(&args.first, &args.second, &compared))?,
     }
-    let is_bad = compared.comparison.verdict == Verdict::Worse || first_is_damaged || second_is_damaged;
-    Ok(if is_bad { ExitCode::from(FINDING) } else { ExitCode::SUCCESS })
+    Ok(exit_code(compared.verdict, first_is_damaged || second_is_damaged))
+}
+
+/// A pipeline must not take a damaged study for a worse one.
+fn exit_code(verdict: Verdict, is_damaged: bool) -> ExitCode {
+    match verdict {
+        _ if is_damaged => ExitCode::from(WRONG_USE),
+        Verdict::Worse => ExitCode::from(FINDING),
+        _ => ExitCode::SUCCESS,
+    }
 }
 
 fn side(session: &Session, args: &Args, name: &str) -> Result<(Side, bool)> {
     let name = CellName::parse(name);
-    let folder = StudyFolder::open(&store::resolve(&session.runs_dir(args.output.as_ref()), &name.study)?)?;
-    let is_damaged = tell_damage(&folder)?;
+    let path = stored::path(session, args.output.as_ref(), &name.study)?;
+    if let Some(kind) = published_kind(&path)? {
+        return Err(anyhow!(
+            "{} is the published study of {kind}, and `compare` takes profiles and studies of files",
+            name.study
+        ))
+        .hint(format!(
+            "`evenkeel runs {}` shows what it found, beside the publication's figures",
+            name.study
+        ));
+    }
+    let folder = StudyFolder::open(&path)?;
     let side = Side::read(&folder, name.cell)?.checked();
     let side = side.map_err(|error| {
         let hint = error.hint().unwrap_or_default();
         anyhow::Error::from(error).context(crate::failure::Hint(hint))
     })?;
-    Ok((side, is_damaged))
+    Ok((side, stored::tell_damage(&folder)?))
 }
 
 /// The verdict first, then what it is made of.
@@ -103,37 +124,84 @@ pub(super) fn text(first: &str, second: &str, compared: &Compared) -> String {
         (Figure::Throughput, Some(Condition { rate_per_s: None, .. })) => "throughput in overload".to_owned(),
         (figure, _) => figure.name().to_owned(),
     };
-    let Compared { comparison, margin, .. } = compared;
+    let ratio = compared.comparison.as_ref().map(|found| format!("{} of it: ", format::ratio(&found.ratio)));
     let mut text = format!(
-        "{second} against {first}, {what}: {} of it: {}\n",
-        format::ratio(&comparison.ratio),
-        verdict(comparison.verdict, margin.share())
+        "{second} against {first}, {what}: {}{}{}\n",
+        ratio.unwrap_or_default(),
+        verdict(compared.verdict, compared.margin.share()),
+        at(&places(compared))
     );
-    for condition in &compared.conditions {
-        let _ = writeln!(text, "  {}", line(condition, compared.figure));
-    }
-    for unlike in &compared.unlike {
-        let _ = writeln!(text, "  not alike: {unlike}");
-    }
-    for left in &compared.left_out {
-        let _ = writeln!(text, "  left out: {left}");
+    let conditions = compared.conditions.iter().map(|condition| line(condition, compared.figure));
+    let parted = compared.parted.iter().map(parted_line);
+    let unlike = compared.unlike.iter().map(|unlike| format!("not alike: {unlike}"));
+    let left = compared.left_out.iter().map(|left| format!("left out: {left}"));
+    for line in conditions.chain(parted).chain(nearly(compared)).chain(unlike).chain(left) {
+        let _ = writeln!(text, "  {line}");
     }
     text
 }
 
+/// Why it is not known although the interval that is shown leaves out 1.
+fn nearly(compared: &Compared) -> Option<String> {
+    let comparison = compared.comparison.as_ref()?;
+    let is_open = matches!(compared.verdict, Verdict::NotKnown { .. }) && comparison.ratio.differs();
+    is_open.then(|| {
+        let confidence = format::percent(100.0 * comparison.confidence);
+        format!("the {confidence} interval decides, for whoever asks twice, and does not leave out 1")
+    })
+}
+
+/// Where it is worse, or better, whatever it is elsewhere.
+fn places(compared: &Compared) -> Vec<String> {
+    let wanted = match compared.verdict {
+        Verdict::Worse => Some(experiment::Side::Worse),
+        Verdict::Better => Some(experiment::Side::Better),
+        _ => return Vec::new(),
+    };
+    let conditions = compared.conditions.iter().filter(|condition| condition.by_itself == wanted);
+    let conditions = conditions.map(|condition| place(&condition.label, condition.rate_per_s));
+    let parted = compared.parted.iter().filter(|parted| Some(parted.side) == wanted);
+    let parted = parted.map(|parted| place(&parted.label, parted.rate_per_s));
+    conditions.chain(parted).filter(|place| !place.is_empty()).collect()
+}
+
+fn at(places: &[String]) -> String {
+    if places.is_empty() { String::new() } else { format!(" at {}", places.join(" and ")) }
+}
+
+/// Series and rate, as far as there are several.
+fn place(label: &str, rate_per_s: Option<f64>) -> String {
+    let rate = rate_per_s.map(|rate| format!("{} requests/s", format::short(rate)));
+    let label = Some(label.to_owned()).filter(|label| !label.is_empty());
+    [label, rate].into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+fn parted_line(parted: &Parted) -> String {
+    let place = Some(place(&parted.label, parted.rate_per_s)).filter(|place| !place.is_empty());
+    let (first, second) = parted.runs;
+    let runs = |count: usize| format::counted(count, "run");
+    let words = match parted.side {
+        experiment::Side::Worse => {
+            format!("carried in all of {}, then in none of {}", runs(first), runs(second))
+        }
+        experiment::Side::Better => {
+            format!("carried in none of {}, then in all of {}", runs(first), runs(second))
+        }
+    };
+    place.map_or_else(|| words.clone(), |place| format!("{place}: {words}"))
+}
+
 fn line(condition: &Condition, figure: Figure) -> String {
-    let rate = condition.rate_per_s.map(|rate| format!("{} requests/s", format::short(rate)));
-    let places: Vec<String> = [Some(condition.label.clone()).filter(|label| !label.is_empty()), rate]
-        .into_iter()
-        .flatten()
-        .collect();
     let side = |values: &[f64]| {
         let unit = if figure == Figure::Throughput { "/s" } else { " ms" };
         let mean = Estimate::of(values).map_or(f64::NAN, |estimate| estimate.mean);
         format!("{}{unit} over {}", format::significant(mean, 3), format::counted(values.len(), "run"))
     };
-    let place = if places.is_empty() { String::new() } else { places.join(", ") + ": " };
-    format!("{place}{}, then {}", side(&condition.pair.first), side(&condition.pair.second))
+    let place = place(&condition.label, condition.rate_per_s);
+    let place = if place.is_empty() { place } else { place + ": " };
+    let by_itself =
+        condition.by_itself.map_or_else(String::new, |side| format!(", {} by itself", word(side)));
+    format!("{place}{}, then {}{by_itself}", side(&condition.pair.first), side(&condition.pair.second))
 }
 
 fn verdict(verdict: Verdict, margin: f64) -> String {
@@ -154,27 +222,41 @@ fn verdict(verdict: Verdict, margin: f64) -> String {
     }
 }
 
+fn word(side: experiment::Side) -> &'static str {
+    match side {
+        experiment::Side::Better => "better",
+        experiment::Side::Worse => "worse",
+    }
+}
+
 pub(super) fn as_json(first: &str, second: &str, compared: &Compared) -> Value {
-    let Compared { comparison, conditions, .. } = compared;
-    let (word, runs_more) = match comparison.verdict {
+    let (verdict, runs_more) = match compared.verdict {
         Verdict::Same => ("same", None),
         Verdict::Better => ("better", None),
         Verdict::Worse => ("worse", None),
         Verdict::NotKnown { runs_more } => ("not known", runs_more),
     };
-    let conditions: Vec<Value> = conditions
-        .iter()
-        .map(|condition| {
-            json!({
-                "label": condition.label, "rate_per_s": condition.rate_per_s,
-                "first": condition.pair.first, "second": condition.pair.second,
-            })
+    let condition = |condition: &Condition| {
+        json!({
+            "label": condition.label, "rate_per_s": condition.rate_per_s, "by_itself": condition.by_itself.map(word),
+            "first": condition.pair.first, "second": condition.pair.second,
         })
-        .collect();
+    };
+    let parted = |parted: &Parted| {
+        json!({
+            "label": parted.label, "rate_per_s": parted.rate_per_s, "side": word(parted.side),
+            "runs_first": parted.runs.0, "runs_second": parted.runs.1,
+        })
+    };
+    let comparison = compared.comparison.as_ref();
+    let interval = comparison.and_then(|found| found.ratio.interval);
     json!({
         "first": first, "second": second, "of": compared.figure.name(), "margin": compared.margin.share(),
-        "ratio": comparison.ratio.ratio, "low": comparison.ratio.interval.map(|(low, _)| low),
-        "high": comparison.ratio.interval.map(|(_, high)| high), "verdict": word, "runs_more": runs_more,
-        "conditions": conditions, "left_out": compared.left_out, "unlike": compared.unlike,
+        "ratio": comparison.map(|found| found.ratio.ratio), "low": interval.map(|(low, _)| low),
+        "high": interval.map(|(_, high)| high), "confidence_to_differ": comparison.map(|found| found.confidence),
+        "verdict": verdict, "at": places(compared), "runs_more": runs_more,
+        "conditions": compared.conditions.iter().map(condition).collect::<Vec<_>>(),
+        "parted": compared.parted.iter().map(parted).collect::<Vec<_>>(),
+        "left_out": compared.left_out, "unlike": compared.unlike,
     })
 }

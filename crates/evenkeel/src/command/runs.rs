@@ -194,7 +194,7 @@ mod tests {
         assert!(!invalid.bounds.is_something(), "{invalid:?}");
         assert_eq!(
             invalid.text,
-            "No bound can be given for tpcw.complex: in all 18 runs the generator fell behind or the requests failed"
+            "No bound can be given for tpcw.complex: in all 18 runs the generator fell behind or most requests failed"
         );
         // What is too short to have settled carries nothing for certain, and a rate that loses requests is too much.
         assert_eq!((short.bounds.at_least_per_s, short.bounds.at_most_per_s), (None, Some(72.0)));

@@ -1,5 +1,6 @@
 //! The keys of a TOML table, taken one by one, so that what is left over is a mistake.
 
+use super::lines::{AtKey, located};
 use super::units;
 use crate::old_names::{self, Renamed};
 use anyhow::{Context, Result, anyhow, bail, ensure};
@@ -69,7 +70,7 @@ impl Fields {
             other => kind(other).to_owned(),
         };
         let read = T::from_toml(value);
-        read.map(Some).ok_or_else(|| anyhow!("{}: `{key}` must be {}, not {found}", self.entry, T::KIND))
+        read.map(Some).ok_or_else(|| self.at(key, format!("`{key}` must be {}, not {found}", T::KIND)))
     }
 
     /// The value of a key that must be there.
@@ -90,13 +91,13 @@ impl Fields {
     /// A duration with its unit.
     pub fn time(&mut self, key: &'static str) -> Result<Option<Nanos>> {
         let Some(text) = self.optional::<String>(key)? else { return Ok(None) };
-        units::duration(&text).map(Some).map_err(|error| anyhow!("{}: `{key}`: {error}", self.entry))
+        units::duration(&text).map(Some).map_err(|error| self.at(key, format!("`{key}`: {error}")))
     }
 
     /// A size in bytes, with its unit.
     pub fn bytes(&mut self, key: &'static str) -> Result<Option<u64>> {
         let Some(text) = self.optional::<String>(key)? else { return Ok(None) };
-        units::bytes(&text).map(Some).map_err(|error| anyhow!("{}: `{key}`: {error}", self.entry))
+        units::bytes(&text).map(Some).map_err(|error| self.at(key, format!("`{key}`: {error}")))
     }
 
     /// The word of a flag that takes one of a few.
@@ -104,7 +105,7 @@ impl Fields {
         let values = T::value_variants().iter().filter_map(T::to_possible_value);
         let names: Vec<String> = values.map(|value| format!("{:?}", value.get_name())).collect();
         let Some(text) = self.optional::<String>(key)? else { return Ok(None) };
-        let unknown = |_| anyhow!("{}: `{key}` is {text:?}, and must be {}", self.entry, names.join(" or "));
+        let unknown = |_| self.at(key, format!("`{key}` is {text:?}, and must be {}", names.join(" or ")));
         T::from_str(&text, false).map(Some).map_err(unknown)
     }
 
@@ -116,7 +117,7 @@ impl Fields {
             Some(value) => vec![value],
         };
         let texts = values.into_iter().map(String::from_toml).collect::<Option<_>>();
-        texts.ok_or_else(|| anyhow!("{}: `{key}` must be a text or a list of texts", self.entry))
+        texts.ok_or_else(|| self.at(key, format!("`{key}` must be a text or a list of texts")))
     }
 
     /// A table below this one; empty where it is missing.
@@ -132,7 +133,12 @@ impl Fields {
             Some(near) => format!("did you mean `{near}`?"),
             None => format!("known are {}", list(&self.known)),
         };
-        bail!("{}: unknown key `{unknown}`, {hint}", self.entry)
+        Err(self.at(unknown, format!("unknown key `{unknown}`, {hint}")))
+    }
+
+    /// An error of one of its keys.
+    fn at(&self, key: &str, text: String) -> anyhow::Error {
+        AtKey { entry: self.entry.clone(), key: key.to_owned(), text }.into()
     }
 }
 
@@ -140,7 +146,7 @@ impl Fields {
 pub fn word<T>(read: fn(&str) -> Result<T>) -> impl Fn(&mut Fields, &'static str) -> Result<Option<T>> {
     move |fields, key| {
         let word = fields.optional::<String>(key)?.as_deref().map(read).transpose();
-        word.map_err(|error| anyhow!("{}: `{key}` {error}", fields.entry))
+        word.map_err(|error| fields.at(key, format!("`{key}` {error}")))
     }
 }
 
@@ -174,7 +180,7 @@ fn kind(value: &Value) -> &'static str {
 pub fn load<T>(path: &Path, parse: impl Fn(&str) -> Result<T>) -> Result<T> {
     let file = path.display().to_string();
     let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {file}"))?;
-    parse(&text).map_err(|error| anyhow!("{file}: {error}"))
+    parse(&text).map_err(|error| located(&file, &text, &error))
 }
 
 /// Refuses what a running process would wait for: a pipe has said all that it had to say at the start.

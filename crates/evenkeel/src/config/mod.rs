@@ -5,6 +5,7 @@ pub mod factor;
 pub mod fields;
 mod generator;
 pub mod guard;
+pub mod lines;
 mod old_keys;
 pub mod rate;
 mod settings;

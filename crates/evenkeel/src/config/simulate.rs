@@ -1,6 +1,7 @@
 //! Scenarios of `evenkeel simulate`: `examples/scenarios/*.toml` show every key.
 
 use super::fields::{Fields, list};
+use super::lines::located;
 use super::{old_keys, units};
 use anyhow::{Context, Result, anyhow, bail};
 use evenkeel_core::Nanos;
@@ -45,7 +46,7 @@ pub fn load(path: &Path, instead: &Instead) -> Result<ScenarioFile> {
     let file = path.display().to_string();
     let text = std::fs::read_to_string(path).with_context(|| format!("cannot read scenario {file}"))?;
     let table: Table = text.parse().map_err(|error| anyhow!("{file}: {error}"))?;
-    read(table, instead).map_err(|error| anyhow!("{file}: {error}"))
+    read(table, instead).map_err(|error| located(&file, &text, &error))
 }
 
 fn read(table: Table, instead: &Instead) -> Result<ScenarioFile> {

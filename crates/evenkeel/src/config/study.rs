@@ -1,6 +1,7 @@
 //! Study files: what is changed, and how it is measured. `examples/studies/*.toml` show every key.
 
 use super::fields::Fields;
+use super::lines::{Lines, located};
 use super::units;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use evenkeel_core::experiment::Margin;
@@ -24,6 +25,8 @@ const ADDED: &str = "set";
 /// A study of the user's.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StudyFile {
+    /// The file, as it was named.
+    pub file: String,
     /// Its name, for folders and tables.
     pub name: String,
     /// What it asks, in words.
@@ -47,10 +50,22 @@ pub struct Combination {
     pub arguments: Vec<String>,
     /// Statements for a private server, once its data is there.
     pub sql: Vec<String>,
+    /// Where the value of each flag comes from, by its key.
+    pub origins: BTreeMap<String, Origin>,
+}
+
+/// Where a flag stands in the file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Origin {
+    /// The table, as errors call it.
+    pub entry: String,
+    /// Line in the file, counted from 1; `None` where it is the file as a whole.
+    pub line: Option<usize>,
 }
 
 struct Level {
     name: String,
+    origins: BTreeMap<String, Origin>,
     flags: Table,
     sql: Vec<String>,
 }
@@ -67,7 +82,8 @@ struct Factor {
 pub fn load(path: &Path) -> Result<StudyFile> {
     let file = path.display().to_string();
     let text = std::fs::read_to_string(path).with_context(|| format!("cannot read study {file}"))?;
-    parse(&text).map_err(|error| anyhow!("{file}: {error}"))
+    let study = parse(&text).map_err(|error| located(&file, &text, &error))?;
+    Ok(StudyFile { file, ..study })
 }
 
 fn parse(text: &str) -> Result<StudyFile> {
@@ -82,17 +98,38 @@ fn parse(text: &str) -> Result<StudyFile> {
     let compare: String = fields.optional("compare")?.unwrap_or_else(|| "tau".to_owned());
     let margin: String = fields.optional("margin")?.unwrap_or_else(|| "5%".to_owned());
     let profile = table_of("profile", fields.optional("profile")?)?;
-    let factors = factors(fields.optional("factor")?)?;
+    let mut factors = factors(fields.optional("factor")?)?;
     fields.finish()?;
     check_flags("profile", &profile)?;
+    let lines = Lines::of(text);
+    find_origins(&mut factors, lines.as_ref());
+    let all = origins("[profile]", &profile, lines.as_ref(), &["profile"]);
     Ok(StudyFile {
+        file: String::new(),
         name,
         question,
         compare: Figure::from_name(&compare)
             .ok_or_else(|| anyhow!("study: `compare` is throughput, tau or p95"))?,
         margin: units::margin(&margin).map_err(|error| anyhow!("study: `margin`: {error}"))?,
-        combinations: combinations(&profile, &factors)?,
+        combinations: combinations((&profile, &all), &factors)?,
     })
+}
+
+/// Where each flag of each level stands.
+fn find_origins(factors: &mut [Factor], lines: Option<&Lines<'_>>) {
+    for (place, factor) in factors.iter_mut().enumerate() {
+        for (own, level) in factor.levels.iter_mut().enumerate() {
+            let path = ["factor", &place.to_string(), "level", &own.to_string()];
+            let entry = format!("factor {:?}, level {:?}", factor.name, level.name);
+            level.origins = origins(&entry, &level.flags, lines, &path);
+        }
+    }
+}
+
+fn origins(entry: &str, flags: &Table, lines: Option<&Lines<'_>>, path: &[&str]) -> BTreeMap<String, Origin> {
+    let line = |key: &str| lines?.at(&[path, &[key]].concat());
+    let origin = |key: &String| (key.clone(), Origin { entry: entry.to_owned(), line: line(key) });
+    flags.keys().map(origin).collect()
 }
 
 fn is_name(name: &str) -> bool {
@@ -159,7 +196,7 @@ fn level(factor: &str, value: Value) -> Result<Level> {
         }
     };
     check_flags(&entry, &flags)?;
-    Ok(Level { name, flags, sql })
+    Ok(Level { name, flags, sql, origins: BTreeMap::new() })
 }
 
 fn check_flags(entry: &str, flags: &Table) -> Result<()> {
@@ -199,7 +236,10 @@ fn text(value: &Value) -> Option<String> {
     }
 }
 
-fn combinations(profile: &Table, factors: &[Factor]) -> Result<Vec<Combination>> {
+/// Flags that hold for all levels, and where they stand.
+type Profile<'a> = (&'a Table, &'a BTreeMap<String, Origin>);
+
+fn combinations(profile: Profile<'_>, factors: &[Factor]) -> Result<Vec<Combination>> {
     let levels = factors.iter().map(|factor| factor.levels.len());
     // Sixty-four factors of two levels are more than can be counted.
     let count = levels.fold(1_usize, usize::saturating_mul);
@@ -211,19 +251,20 @@ fn combinations(profile: &Table, factors: &[Factor]) -> Result<Vec<Combination>>
 }
 
 /// The combination of this number, the last factor's level changing first.
-fn combination(profile: &Table, factors: &[Factor], number: usize) -> Result<Combination> {
+fn combination(profile: Profile<'_>, factors: &[Factor], number: usize) -> Result<Combination> {
     let (mut rest, mut chosen) = (number, Vec::new());
     for factor in factors.iter().rev() {
         chosen.push((factor.name.as_str(), &factor.levels[rest % factor.levels.len()]));
         rest /= factor.levels.len();
     }
     chosen.reverse();
-    let mut flags = profile.clone();
-    let mut found = Combination::default();
+    let mut flags = profile.0.clone();
+    let mut found = Combination { origins: profile.1.clone(), ..Combination::default() };
     for (factor, level) in &chosen {
         for (key, value) in &level.flags {
             merge(&mut flags, key, value);
         }
+        found.origins.extend(level.origins.clone());
         found.levels.insert((*factor).to_owned(), level.name.clone());
         found.sql.extend(level.sql.iter().cloned());
     }
@@ -291,6 +332,9 @@ mod tests {
         assert_eq!(last.arguments, ["--no-reset", "--rate=70", "--set=a=1", "--set=b=2"]);
         assert_eq!(last.sql, ["CREATE INDEX i ON item (i_title)"]);
         assert_eq!(last.levels["flush"], "lazily");
+        let origin = |key: &str| (last.origins[key].entry.as_str(), last.origins[key].line);
+        assert_eq!(origin("rate"), ("factor \"flush\", level \"lazily\"", Some(13)));
+        assert_eq!(origin("no-reset"), ("factor \"index\", level \"title\"", Some(21)));
         assert_eq!((study.compare, study.margin.share()), (Figure::Tau, 0.05));
     }
 

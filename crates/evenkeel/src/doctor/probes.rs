@@ -27,6 +27,8 @@ const WATCHED: Duration = Duration::from_millis(1_500);
 const DESCRIPTORS_MIN: u64 = 2_048;
 /// The major number of miscellaneous devices and the minor number of FUSE among them (Linux, devices.txt).
 const FUSE_DEVICE: u64 = (10 << 8) | 229;
+/// And that of the control of loop devices.
+const LOOP_CONTROL: u64 = (10 << 8) | 237;
 
 fn server() -> Finding {
     match sandbox::check_server(None) {
@@ -202,9 +204,7 @@ fn uring() -> Finding {
 fn fuse() -> Finding {
     const LOST: &str = "`share mount` cannot mount a disk; clients of NBD still can use it";
     let device = Path::new("/dev/fuse");
-    let kind = std::fs::metadata(device);
-    let is_fuse =
-        kind.as_ref().is_ok_and(|found| found.file_type().is_char_device() && found.rdev() == FUSE_DEVICE);
+    let is_fuse = is_device(device, FUSE_DEVICE).unwrap_or(false);
     let opened = OpenOptions::new().read(true).write(true).open(device);
     match (is_fuse, opened) {
         (true, Ok(_)) if evenkeel_os::user().0 == 0 || in_path("fusermount3") => {
@@ -235,14 +235,49 @@ fn in_path(program: &str) -> bool {
 }
 
 fn loops() -> Finding {
-    match OpenOptions::new().read(true).write(true).open("/dev/loop-control") {
-        Ok(_) => Finding::ok("loop devices", "/dev/loop-control opens"),
-        Err(error) => Finding::less(
-            "loop devices",
-            State::Missing,
-            format!("/dev/loop-control: {error}"),
-            "`share mount` cannot put a file system on a disk",
-            "run it as root on a kernel with the module loop",
-        ),
+    loops_by(Path::new("/dev/loop-control"))
+}
+
+/// Whatever stands under that name may open, as a file that a container was given in its place does.
+fn loops_by(device: &Path) -> Finding {
+    let path = device.display();
+    let seen = match is_device(device, LOOP_CONTROL).and_then(|is_it| {
+        OpenOptions::new().read(true).write(true).open(device)?;
+        Ok(is_it)
+    }) {
+        Ok(true) => return Finding::ok("loop devices", format!("{path} opens")),
+        Ok(false) => format!("{path} is something else"),
+        Err(error) => format!("{path}: {error}"),
+    };
+    Finding::less(
+        "loop devices",
+        State::Missing,
+        seen,
+        "`share mount` cannot put a file system on a disk",
+        "run it as root on a kernel with the module loop",
+    )
+}
+
+/// Whether it is the character device of this number.
+fn is_device(path: &Path, number: u64) -> std::io::Result<bool> {
+    let found = std::fs::metadata(path)?;
+    Ok(found.file_type().is_char_device() && found.rdev() == number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_only_has_the_name_of_the_loop_control_is_not_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("loop-control");
+        assert_eq!(loops_by(&file).state, State::Missing);
+        std::fs::write(&file, "").unwrap();
+        let found = loops_by(&file);
+        assert_eq!(found.state, State::Missing, "a file opens as well");
+        assert!(found.seen.ends_with("is something else"), "{}", found.seen);
+        // A character device that opens, and of another number.
+        assert_eq!(loops_by(Path::new("/dev/null")).state, State::Missing);
     }
 }

@@ -53,7 +53,7 @@ pub fn study(
     let rates = rates(args)?;
     let most = args.max_sessions.unwrap_or(SESSIONS_DEFAULT);
     let spec = StudySpec {
-        kind: "profile".to_owned(),
+        kind: evenkeel_study::profile::NAME.to_owned(),
         command,
         seed: Seed(args.seed),
         process: args.arrivals,

@@ -111,7 +111,7 @@ fn a_throttling_study_of_before_has_the_figures_that_it_had_then() {
     let (now, mut seen) = (rows(&now), 0);
     for cell in then["cells"].as_array().expect("cells") {
         let is_cell = |row: &&BTreeMap<&str, &str>| {
-            cell["way"] == row["way"] && cell["clients"].to_string() == row["clients"]
+            cell["way"] == row["way"] && cell["clients"].as_u64() == row["clients"].parse().ok()
         };
         for (figure, value) in
             cell["figures"].as_object().expect("figures").iter().filter(|(_, value)| !value.is_null())

@@ -1,7 +1,14 @@
 //! Tests of the whole: the rules of the house, and the binary as a user runs it.
 
+mod benches;
 mod cdr;
+mod cdr_audit;
+mod cdr_dispatch;
+mod cdr_export;
+mod cdr_load;
+mod cdr_scene;
 mod cli;
+mod compare;
 mod contrib;
 mod elsewhere;
 mod explain;

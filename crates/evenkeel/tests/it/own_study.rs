@@ -58,8 +58,16 @@ fn a_study_file_that_is_none_is_refused_before_anything_starts() {
         refused(home.path(), &["study", file.to_str().expect("a path in UTF-8")])
     };
     assert!(refused("name = 'a'").contains("`factor` is missing"));
-    let said = refused(&STUDY.replace("rate = '40'", "rat = '40'"));
-    assert!(said.contains("--rat") && said.contains("flags of `evenkeel profile`"), "{said}");
+    let said = refused(&STUDY.replace("repeats = 3", "repeets = 3"));
+    let place = "study.toml:10: [profile]: unknown key `repeets`, did you mean `repeats`?";
+    assert!(said.contains(place) && said.contains("flags of `evenkeel profile`"), "{said}");
+    let said = refused(&STUDY.replace("name = 'slow'\n", "name = 'slow'\nitems = 'many'\n"));
+    assert!(
+        said.contains("study.toml:21: factor \"pace\", level \"slow\": `items`: invalid value 'many'"),
+        "{said}"
+    );
+    let said = refused(&STUDY.replace("compare = 'tau'", "compar = 'tau'"));
+    assert!(said.contains("study.toml:3: study: unknown key `compar`, did you mean `compare`?"), "{said}");
     let said = refused(&STUDY.replace("name = 'slow'\n", "name = 'slow'\nrepeats = 9\n"));
     assert!(said.contains("the same for all levels"), "{said}");
     assert!(!home.path().join("runs").exists(), "nothing was measured");

@@ -206,7 +206,7 @@ fn a_point_that_others_disturbed_is_measured_again_within_bounds_and_the_study_s
 #[test]
 fn studies_are_listed_and_wrong_use_is_refused_before_anything_starts() {
     let home = tempfile::tempdir().expect("a temporary directory");
-    assert!(done(home.path(), &["study", "--list"]).starts_with("throttling "));
+    assert!(done(home.path(), &["study", "--list"]).contains("\nthrottling "));
     for (arguments, expected) in [
         (&["study"][..], "evenkeel study --list"),
         (&["study", "throttling", "--duration", "10ms"], "too short"),

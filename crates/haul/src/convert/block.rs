@@ -8,6 +8,7 @@ use evenkeel_wire::record::Reject;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io::Write as _;
+use std::path::Path;
 
 /// Reasons that are counted each by itself; what is rarer than so many others is counted together.
 const REASONS: usize = 200;
@@ -41,7 +42,7 @@ impl Tally {
         other.reasons.iter().for_each(|(reason, count)| self.reason(reason, *count));
     }
 
-    fn reason(&mut self, reason: &str, count: u64) {
+    pub(crate) fn reason(&mut self, reason: &str, count: u64) {
         let is_new = !self.reasons.contains_key(reason);
         let reason = if is_new && self.reasons.len() >= REASONS { "other reasons" } else { reason };
         *self.reasons.entry(reason.to_owned()).or_default() += count;
@@ -50,13 +51,15 @@ impl Tally {
 
 /// What became of a block.
 #[derive(Default)]
-pub(super) struct Converted {
+pub(crate) struct Converted {
     /// Offset behind its last byte.
     pub end: u64,
     /// Lines by record type.
     pub lines: Vec<Vec<u8>>,
     /// Lines of the reject file.
     pub rejects: Vec<u8>,
+    /// Offset of the record of each line, by record type; empty unless the [`Context`] asks for them.
+    pub places: Vec<Vec<u64>>,
     pub tally: Tally,
 }
 
@@ -65,6 +68,8 @@ impl Converted {
     pub fn clear(&mut self, types: usize) {
         self.lines.resize(types, Vec::new());
         self.lines.iter_mut().for_each(Vec::clear);
+        self.places.resize(types, Vec::new());
+        self.places.iter_mut().for_each(Vec::clear);
         self.rejects.clear();
         self.tally = Tally { lines: vec![0; types], ..Tally::default() };
     }
@@ -80,13 +85,15 @@ pub enum Direction {
 }
 
 /// What all blocks of an input have in common.
-pub(super) struct Context<'a> {
+pub(crate) struct Context<'a> {
     pub file: &'a LayoutFile,
     pub direction: Direction,
     /// All inputs, to name the one where a record was before.
     pub inputs: &'a [Input],
     /// Number of this input among them.
     pub input: u32,
+    /// Whether somebody wants to know where the record of each line lies.
+    pub places: bool,
 }
 
 impl Context<'_> {
@@ -104,7 +111,12 @@ impl Context<'_> {
                 continue;
             }
             match self.line(record, &mut into.lines) {
-                Ok(index) => into.tally.lines[index] += 1,
+                Ok(index) => {
+                    into.tally.lines[index] += 1;
+                    if self.places {
+                        into.places[index].push(place);
+                    }
+                }
                 Err(reject) => self.reject(place, &reject.explain(layout), record, into),
             }
         }
@@ -159,19 +171,24 @@ impl Context<'_> {
     fn refuse(&self, place: u64, (reason, counted): (&str, &str), record: &[u8], into: &mut Converted) {
         into.tally.rejects += 1;
         into.tally.reason(counted, 1);
-        // A vector takes all that is written to it.
-        let _ = write!(into.rejects, "{}\t{place}\t{}\t", tidy(&self.path().to_string_lossy()), tidy(reason));
-        escape(record, &mut into.rejects);
-        into.rejects.push(b'\n');
+        write_reject((self.path(), place), reason, record, &mut into.rejects);
     }
 
-    fn path(&self) -> &std::path::Path {
+    fn path(&self) -> &Path {
         self.inputs[self.input as usize].path()
     }
 }
 
+/// Appends a line of the reject file.
+pub(crate) fn write_reject((path, place): (&Path, u64), reason: &str, record: &[u8], into: &mut Vec<u8>) {
+    // A vector takes all that is written to it.
+    let _ = write!(into, "{}\t{place}\t{}\t", tidy(&path.to_string_lossy()), tidy(reason));
+    escape(record, into);
+    into.push(b'\n');
+}
+
 /// Without what would end a field or a line of the reject file.
-fn tidy(text: &str) -> String {
+pub(crate) fn tidy(text: &str) -> String {
     text.replace(|letter: char| letter.is_control(), "?")
 }
 

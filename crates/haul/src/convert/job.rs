@@ -2,12 +2,13 @@
 
 use super::block::{Context, Converted, Direction};
 use super::output::{self, Output, Told};
-use super::pool::{self, Sink, Work};
+use super::pool::{self, Work};
+use super::repeated::{Stretch, find_repeated, has_keys};
 use super::{Done, Progress, Step};
 use crate::HaulError;
 use crate::blocks::Blocks;
 use crate::input::{self, Identity, Input, Opened};
-use crate::keys::{self, Keys, KeysOfBlock, Repeated};
+use crate::keys::Repeated;
 use crate::layout::LayoutFile;
 use evenkeel_os::stop::Stop;
 use std::collections::BTreeMap;
@@ -99,8 +100,7 @@ impl Job<'_> {
     }
 
     fn looks_for_duplicates(&self) -> bool {
-        let has_key = self.file.layout.types().iter().any(|each| !each.key.is_empty());
-        self.duplicates == Duplicates::Refuse && has_key && self.direction == Direction::Delimit
+        self.duplicates == Duplicates::Refuse && has_keys(self.file) && self.direction == Direction::Delimit
     }
 
     fn one(
@@ -134,7 +134,13 @@ impl Job<'_> {
     }
 
     fn context(&self, number: u32) -> Context<'_> {
-        Context { file: self.file, direction: self.direction, inputs: &self.inputs, input: number }
+        Context {
+            file: self.file,
+            direction: self.direction,
+            inputs: &self.inputs,
+            input: number,
+            places: false,
+        }
     }
 
     fn changed(&self, input: &Input, at: u64) -> HaulError {
@@ -143,34 +149,17 @@ impl Job<'_> {
     }
 
     /// Which records came before; `None` where nobody asks.
-    fn repeated(&self, tell: &mut (dyn FnMut(&Progress) + Send)) -> Result<Option<Repeated>, HaulError> {
+    pub(crate) fn repeated(
+        &self,
+        tell: &mut (dyn FnMut(&Progress) + Send),
+    ) -> Result<Option<Repeated>, HaulError> {
         if !self.looks_for_duplicates() {
             return Ok(None);
         }
-        if self.inputs.len() as u64 > keys::INPUTS {
-            return Err(HaulError::TooMany { what: "inputs", most: keys::INPUTS });
-        }
-        let mut keys = Keys::new(self.into)?;
-        let mut progress = Progress { step: Step::Keys, total: self.total(), ..Progress::default() };
-        let mut longest = 0;
-        for (number, input) in (0_u32..).zip(&self.inputs) {
-            let Opened { stream, read, .. } = input::open(input, 0)?;
-            let blocks = Blocks::new(stream, self.file.separator, 0);
-            let before = progress.read;
-            let mut sink = KeySink {
-                keys: &mut keys,
-                longest: &mut longest,
-                after: &mut || {
-                    progress.read = before + read.load(Ordering::Relaxed);
-                    tell(&progress);
-                },
-            };
-            pool::run(blocks, input.path(), &KeyWork(self.context(number)), &mut sink, self.stop)?;
-        }
-        if longest > keys::BYTES {
-            return Err(HaulError::TooMany { what: "bytes of one input", most: keys::BYTES });
-        }
-        keys.judge(longest).map(Some)
+        let whole = |(number, input)| Stretch { number, input, bytes: 0..u64::MAX };
+        let stretches: Vec<_> = (0_u32..).zip(&self.inputs).map(whole).collect();
+        let progress = Progress { step: Step::Keys, total: self.total(), ..Progress::default() };
+        find_repeated((self.file, self.into), &stretches, self.stop, progress, tell).map(Some)
     }
 
     fn total(&self) -> Option<u64> {
@@ -202,9 +191,10 @@ impl Job<'_> {
     }
 }
 
-struct Lines<'a> {
-    context: Context<'a>,
-    repeated: Option<&'a Repeated>,
+/// Records of an input as lines, but for those that came before.
+pub(crate) struct Lines<'a> {
+    pub context: Context<'a>,
+    pub repeated: Option<&'a Repeated>,
 }
 
 impl Work for Lines<'_> {
@@ -215,37 +205,6 @@ impl Work for Lines<'_> {
         let repeats = self.repeated.map(|repeated| repeated.within(self.context.input, bytes));
         let repeats = repeats.transpose()?.unwrap_or_default();
         self.context.convert(offset, block, &repeats, scratch);
-        Ok(())
-    }
-}
-
-struct KeyWork<'a>(Context<'a>);
-
-/// Keys, a line that nobody reads, and where the block ends.
-#[derive(Default)]
-struct KeyScratch(KeysOfBlock, Vec<u8>, u64);
-
-impl Work for KeyWork<'_> {
-    type Scratch = KeyScratch;
-
-    fn work(&self, offset: u64, block: &[u8], scratch: &mut KeyScratch) -> Result<(), HaulError> {
-        self.0.keys(offset, block, &mut scratch.1, &mut scratch.0);
-        scratch.2 = offset + block.len() as u64;
-        Ok(())
-    }
-}
-
-struct KeySink<'a> {
-    keys: &'a mut Keys,
-    longest: &'a mut u64,
-    after: &'a mut (dyn FnMut() + Send),
-}
-
-impl Sink<KeyScratch> for KeySink<'_> {
-    fn take(&mut self, scratch: &KeyScratch) -> Result<(), HaulError> {
-        *self.longest = (*self.longest).max(scratch.2);
-        self.keys.add(&scratch.0)?;
-        (self.after)();
         Ok(())
     }
 }

@@ -4,14 +4,19 @@ mod block;
 mod done;
 mod job;
 mod output;
-mod pool;
+pub(crate) mod pool;
 mod progress;
+mod repeated;
 mod stream;
 
+pub(crate) use block::{Context, Converted, tidy, write_reject};
 pub use block::{Direction, Tally};
 pub use done::Done;
+pub(crate) use job::Lines;
 pub use job::{Duplicates, Job};
+pub(crate) use pool::{Sink, run};
 pub use progress::{Progress, Step};
+pub(crate) use repeated::{Stretch, find_repeated, has_keys};
 pub use stream::to_stream;
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 const THREADS: usize = 16;
 
 /// Who works on blocks, and takes them in their order.
-pub(super) trait Work: Sync {
+pub(crate) trait Work: Sync {
     /// What a thread keeps from block to block.
     type Scratch: Default;
 
@@ -20,7 +20,7 @@ pub(super) trait Work: Sync {
 }
 
 /// Takes what became of the blocks, in their order.
-pub(super) trait Sink<S>: Send {
+pub(crate) trait Sink<S>: Send {
     /// Takes what became of the next block.
     fn take(&mut self, scratch: &S) -> Result<(), HaulError>;
 }
@@ -51,7 +51,7 @@ struct Shared<'a, R, K> {
 ///
 /// # Errors
 /// That of the first block, in the order of the stream, that could not be read, worked on or taken; or that somebody asked to stop.
-pub(super) fn run<W, K>(
+pub(crate) fn run<W, K>(
     blocks: Blocks<impl Read + Send>,
     path: &Path,
     work: &W,

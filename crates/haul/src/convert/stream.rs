@@ -26,7 +26,7 @@ pub fn to_stream(
 ) -> Result<Tally, HaulError> {
     let Opened { stream, size, read, .. } = input::open(input, 0)?;
     let inputs = [input.clone()];
-    let work = Plain(Context { file, direction, inputs: &inputs, input: 0 });
+    let work = Plain(Context { file, direction, inputs: &inputs, input: 0, places: false });
     let mut progress = Progress { step: Step::Lines, total: size, ..Progress::default() };
     let mut told = |tally: &Tally| {
         progress.read = read.load(Ordering::Relaxed);

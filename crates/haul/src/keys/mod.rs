@@ -5,7 +5,7 @@
 //! files parted by the place of the record ([`Repeated`]), since that is the order in which records are converted.
 
 mod repeated;
-mod spill;
+pub(crate) mod spill;
 
 pub use repeated::{Repeat, Repeated};
 
@@ -35,11 +35,13 @@ pub const INPUTS: u64 = 1 << 20;
 pub const BYTES: u64 = 1 << 44;
 
 impl Place {
-    fn packed(self) -> u64 {
+    /// As one number, in the order of inputs and offsets.
+    pub(crate) fn packed(self) -> u64 {
         u64::from(self.input) * BYTES + self.offset
     }
 
-    fn unpacked(packed: u64) -> Self {
+    /// From the number that `packed` makes.
+    pub(crate) fn unpacked(packed: u64) -> Self {
         Self { input: (packed / BYTES) as u32, offset: packed % BYTES }
     }
 }

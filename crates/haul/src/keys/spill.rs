@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 const KEPT: usize = 16 << 10;
 
 /// Entries of `N` bytes each, in one file for each part; a part without entries has none. The files go with it.
-pub(super) struct Spill<const N: usize> {
+pub(crate) struct Spill<const N: usize> {
     home: PathBuf,
     name: &'static str,
     parts: Vec<Part>,

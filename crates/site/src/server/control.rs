@@ -189,6 +189,24 @@ impl Control {
         Ok(count)
     }
 
+    /// The same, each row as it was sent: nothing is kept of it, however many there are.
+    pub fn for_each_row_sent(
+        &mut self,
+        sql: &str,
+        each: &mut dyn FnMut(&Row<'_>) -> io::Result<()>,
+    ) -> Result<u64, TargetError> {
+        let mut count = 0;
+        self.ask(sql, |session, heard| {
+            let mut take = |row: &Row<'_>| {
+                heard();
+                count += 1;
+                each(row).map_err(SessionError::Enough)
+            };
+            session.query(sql, Some(&mut take))
+        })?;
+        Ok(count)
+    }
+
     /// Makes a statement in text. The rows of its first result go to `each`, which may keep them.
     pub fn run(&mut self, sql: &str, each: Option<RowTaker<'_>>) -> Result<Outcome, TargetError> {
         self.ask(sql, |session, heard| kept(each, heard, |each| session.query(sql, each)))

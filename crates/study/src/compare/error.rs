@@ -40,6 +40,17 @@ pub enum CompareError {
         /// Rates that both have, with the reason why they do not count.
         left_out: Vec<String>,
     },
+    /// Neither cell has a figure that tells anything.
+    #[error("these two cells cannot be compared: {why}")]
+    Doubtful {
+        /// Of one of them or both.
+        why: &'static str,
+    },
+    /// Throughput of cells that were not overloaded.
+    #[error(
+        "a cell that was not overloaded has the throughput of its arrivals, which tells nothing of what the server can do"
+    )]
+    NotBusy,
     /// Runs without an answer, or of a generator that failed.
     #[error(
         "there is no {figure} to compare: on one side the generator failed in all runs, or nothing was answered"
@@ -76,6 +87,13 @@ impl CompareError {
             }
             Self::NoCommonRate { .. } => {
                 "measure both at the same rates: --rate 100,200 --repeats 5".to_owned()
+            }
+            Self::Doubtful { .. } => {
+                "name cells whose queues settled, or compare two overloaded ones by --of throughput".to_owned()
+            }
+            Self::NotBusy => {
+                "compare response times (--of tau or --of p95), or name two cells whose queues did not settle"
+                    .to_owned()
             }
             Self::NoFigure { .. } => {
                 "`evenkeel report` says why; give the generator CPUs of its own (--generator-cpus), or ask for more".to_owned()

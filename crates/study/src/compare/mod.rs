@@ -1,23 +1,27 @@
 //! One study against another, or one cell against another: is the second better, worse, or the same?
 //!
 //! What is compared is runs with runs under the same conditions: throughput in overload, where a server does all that it can, or
-//! response times at the rates that both were asked for. What else differs between the two is not judged here; that they were
-//! asked different things is told.
+//! response times at the rates that both were asked for. A rate that one side carried and the other did not has no response time to
+//! compare, and says more than any: it is a finding of its own. What else differs between the two is not judged here; that they
+//! were asked different things is told.
 
+mod cells;
 mod error;
 mod figure;
+mod judged;
 mod levels;
 mod matched;
+mod settling;
 mod side;
+mod studies;
 
 pub use error::CompareError;
 pub use figure::Figure;
 pub use levels::{LevelPair, level_pairs};
+pub use settling::Parted;
 pub use side::{CellName, Side};
 
-use crate::profile::is_same_rate;
-use crate::store::format::{CellSummary, Verdict};
-use evenkeel_core::experiment::{Comparison, Margin, Pair};
+use evenkeel_core::experiment::{self, Comparison, Margin, Pair, Verdict};
 
 /// Runs of both sides under one condition.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,6 +32,8 @@ pub struct Condition {
     pub rate_per_s: Option<f64>,
     /// Figure of each run: per second, or ms.
     pub pair: Pair,
+    /// Of several conditions, whether the second is better or worse under this one whatever it is under the others.
+    pub by_itself: Option<experiment::Side>,
 }
 
 /// What came of it.
@@ -39,12 +45,26 @@ pub struct Compared {
     pub margin: Margin,
     /// Runs of both sides.
     pub conditions: Vec<Condition>,
-    /// Over all conditions, each with the same weight.
-    pub comparison: Comparison,
+    /// Rates that one side carried in all of its runs, and the other in none.
+    pub parted: Vec<Parted>,
+    /// Over all conditions, each with the same weight; `None` without any.
+    pub comparison: Option<Comparison>,
+    /// What follows from all of it.
+    pub verdict: Verdict,
     /// What of both does not take part, rates and series, with the reason.
     pub left_out: Vec<String>,
     /// What was asked of the two, where it is not the same.
     pub unlike: Vec<String>,
+}
+
+/// What of two sides can be held against one another.
+#[derive(Default)]
+struct Found {
+    conditions: Vec<Condition>,
+    parted: Vec<Parted>,
+    /// Rates that one side carried in all runs and the other not in all, so that they forbid a verdict that passes over them.
+    leaning: Vec<experiment::Side>,
+    left_out: Vec<String>,
 }
 
 /// Compares the second side to the first.
@@ -57,107 +77,14 @@ pub fn compare(
     figure: Figure,
     margin: Margin,
 ) -> Result<Compared, CompareError> {
-    let mut left_out = Vec::new();
-    let conditions = match (first.cell(), second.cell()) {
-        (Some(one), Some(other)) => vec![of_cells(first, one, second, other, figure)],
-        (None, None) if figure == Figure::Throughput => in_overload(first, second, &mut left_out)?,
-        (None, None) => at_common_rates(first, second, figure, &mut left_out)?,
+    let found = match (first.cell(), second.cell()) {
+        (Some(one), Some(other)) => cells::found((first, one), (second, other), figure)?,
+        (None, None) if figure == Figure::Throughput => studies::in_overload(first, second)?,
+        (None, None) => studies::at_common_rates(first, second, figure)?,
         _ => return Err(CompareError::CellAndStudy),
     };
-    let pairs: Vec<Pair> = conditions.iter().map(|condition| condition.pair.clone()).collect();
-    let comparison = Comparison::of(&pairs, margin, figure.better())
-        .ok_or(CompareError::NoFigure { figure: figure.name() })?;
-    Ok(Compared { figure, margin, conditions, comparison, left_out, unlike: matched::unlike(first, second) })
-}
-
-fn of_cells(
-    first: &Side,
-    one: &CellSummary,
-    second: &Side,
-    other: &CellSummary,
-    figure: Figure,
-) -> Condition {
-    Condition {
-        label: String::new(),
-        rate_per_s: is_same_rate(one.rate_per_s, other.rate_per_s).then_some(one.rate_per_s),
-        pair: Pair { first: first.figures(one, figure), second: second.figures(other, figure) },
-    }
-}
-
-/// Overload of each series that both have.
-fn in_overload(
-    first: &Side,
-    second: &Side,
-    left_out: &mut Vec<String>,
-) -> Result<Vec<Condition>, CompareError> {
-    let mut found = Vec::new();
-    for (label, one, other) in matched::series(first, second, left_out)? {
-        let pair = Pair { first: first.overload(one), second: second.overload(other) };
-        for (side, runs) in [(first, &pair.first), (second, &pair.second)] {
-            if runs.is_empty() {
-                return Err(CompareError::NoOverload { study: side.name().to_owned() });
-            }
-        }
-        found.push(Condition { label, rate_per_s: None, pair });
-    }
-    Ok(found)
-}
-
-fn at_common_rates(
-    first: &Side,
-    second: &Side,
-    figure: Figure,
-    left_out: &mut Vec<String>,
-) -> Result<Vec<Condition>, CompareError> {
-    let mut found = Vec::new();
-    for (label, one, other) in matched::series(first, second, left_out)? {
-        for own in first.cells_of(one) {
-            let Some(its) = second.cells_of(other).find(|cell| is_same_rate(cell.rate_per_s, own.rate_per_s))
-            else {
-                continue;
-            };
-            if let Some(why) = [own, its].into_iter().find_map(doubtful) {
-                left_out.push(format!("{} requests/s: {why}", own.rate_per_s));
-                continue;
-            }
-            let pair = Pair { first: first.figures(own, figure), second: second.figures(its, figure) };
-            found.push(Condition { label: label.clone(), rate_per_s: Some(own.rate_per_s), pair });
-        }
-    }
-    leave_out_single_runs(&mut found, left_out);
-    if found.is_empty() {
-        return Err(CompareError::NoCommonRate { rates: first.settled_rates(), left_out: left_out.clone() });
-    }
-    Ok(found)
-}
-
-/// A rate of which one side has a single run does not tell how much runs differ, and would take the interval from all; where others do,
-/// it takes no part.
-fn leave_out_single_runs(found: &mut Vec<Condition>, left_out: &mut Vec<String>) {
-    let tells = |condition: &Condition| condition.pair.first.len().min(condition.pair.second.len()) > 1;
-    if !found.iter().any(tells) {
-        return;
-    }
-    found.retain(|condition| {
-        if !tells(condition) {
-            let rate = condition.rate_per_s.unwrap_or_default();
-            left_out.push(format!("{rate} requests/s: one side has fewer than two runs that count"));
-        }
-        tells(condition)
-    });
-}
-
-/// Why response times of a cell cannot be compared.
-fn doubtful(cell: &CellSummary) -> Option<&'static str> {
-    match () {
-        () if !cell.valid => Some("the generator failed"),
-        () if cell.lower_bound => Some("requests were given up, so that response times are lower bounds"),
-        () if matches!(cell.stability, Verdict::Unstable | Verdict::Mixed) => {
-            Some("the queue did not settle, so that response times grow with the run")
-        }
-        () => None,
-    }
+    judged::of(found, figure, margin, matched::unlike(first, second))
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

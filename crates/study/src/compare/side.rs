@@ -105,10 +105,15 @@ impl Side {
         self.summary.cells.iter().filter(move |cell| cell.series == series)
     }
 
-    /// Of the runs of a cell in which the generator did not fail.
+    /// The runs of a cell in which the generator did not fail.
+    pub(super) fn standing(&self, cell: &CellSummary) -> impl Iterator<Item = &RunFile> {
+        let id = cell.cell;
+        self.runs.iter().filter(move |run| run.cell == id && stands(run))
+    }
+
+    /// The figures of the runs that are compared.
     pub(super) fn figures(&self, cell: &CellSummary, figure: Figure) -> Vec<f64> {
-        let runs = self.runs.iter().filter(|run| run.cell == cell.cell && stands(run));
-        runs.filter_map(|run| figure.of(run)).collect()
+        self.standing(cell).filter_map(|run| figure.of(run)).collect()
     }
 
     /// Completions per second of each run that kept the server busy throughout.

@@ -58,3 +58,15 @@ pub use site::recover;
 pub use spec::{Budget, PoolSize, Reset, SeriesSpec, ServerSpec, SiteSpec, StudySpec, writes};
 pub use summary::summarise;
 pub use unanswered::Unanswered;
+
+use crate::published::Shipped;
+
+/// The study's name in plans and on the command line.
+pub const NAME: &str = "profile";
+
+/// What it asks, and how it is made.
+pub const SHIPPED: Shipped = Shipped {
+    name: NAME,
+    question: "how many requests a second does a server carry, and how far can its response times be trusted?",
+    command: "profile",
+};

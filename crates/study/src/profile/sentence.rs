@@ -92,12 +92,13 @@ impl Findings<'_> {
                 self.plan.settings.timeout_s
             ),
             (0, left_out) => {
-                format!("in all {left_out} runs the generator fell behind or the requests failed")
+                format!("in all {left_out} runs the generator fell behind or most requests failed")
             }
             (runs, 0) => format!("{} too few, since a rate needs three that agree", counted(runs)),
             (runs, left_out) => format!(
-                "{} too few, since a rate needs three that agree, and {left_out} more are left out, in which the generator fell behind or the requests failed",
-                counted(runs)
+                "{} too few, since a rate needs three that agree, and {left_out} more, in which the generator fell behind or most requests failed, {} left out",
+                counted(runs),
+                if left_out == 1 { "is" } else { "are" }
             ),
         };
         format!("No bound can be given for {what}: {why}")

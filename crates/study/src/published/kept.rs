@@ -4,6 +4,7 @@ use super::workplace::Workplace;
 use super::{PublishedError, Result};
 use crate::databases::{self, Databases};
 use crate::harness::{Plan, Run, Study, read};
+use crate::profile;
 use crate::shares::{self, Shares};
 use crate::store::StudyFolder;
 use crate::throttling::{self, Throttling, old};
@@ -26,6 +27,33 @@ pub fn of_plan<'a>(workplace: Workplace<'a>, plan: &Plan) -> Result<AnyStudy<'a>
             "`evenkeel study --list` names those of this version; another one may know it",
         )),
     }
+}
+
+/// A study that is shipped: what it asks, and the command that makes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shipped {
+    /// Name by which it is stored.
+    pub name: &'static str,
+    /// What it asks.
+    pub question: &'static str,
+    /// The command after `evenkeel`, to which `--resume` may be added.
+    pub command: &'static str,
+}
+
+/// All of them; the profile is that of a server of the user's.
+pub const SHIPPED: [Shipped; 4] =
+    [profile::SHIPPED, throttling::SHIPPED, shares::SHIPPED, databases::SHIPPED];
+
+/// The name of the published study in a folder, also of one of before; `None` of a profile.
+///
+/// # Errors
+/// Its plan cannot be read.
+pub fn kind(path: &Path) -> Result<Option<String>> {
+    if old::is_one(path) {
+        return Ok(Some(throttling::NAME.to_owned()));
+    }
+    let head = StudyFolder::open(path)?.head()?;
+    Ok(head.is_published().then_some(head.kind))
 }
 
 /// A study that was made, also one of before, with its runs; `None` of a profile.

@@ -16,7 +16,7 @@ pub(crate) use dataset::{fill, workload};
 pub(crate) use error::While;
 pub use error::{AnyError, PublishedError, Result};
 pub use host_file::{DiskFile, HostFile, WindowFile};
-pub use kept::{AnyStudy, of_plan, stored};
+pub use kept::{AnyStudy, SHIPPED, Shipped, kind, of_plan, stored};
 pub use program::{DiskStatus, Guard, GuardPlan, Host, HostStatus, Program, Tick};
 pub(crate) use scratch::Scratch;
 pub use workplace::Workplace;

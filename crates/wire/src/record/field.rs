@@ -1,5 +1,7 @@
 //! One field of a record.
 
+use super::trim::trimmed;
+
 /// A field: where it lies, what may stand in it, and what becomes of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Field {
@@ -82,6 +84,12 @@ impl Field {
             check: Check::None,
             kept: true,
         }
+    }
+
+    /// What a record has in it, without its padding; of a record that ends within it, what there is.
+    pub fn value<'a>(&self, record: &'a [u8]) -> &'a [u8] {
+        let end = self.end().min(record.len());
+        trimmed(record.get(self.start..end).unwrap_or_default(), self.trim)
     }
 
     /// Bytes of the record up to its end.

@@ -17,3 +17,4 @@ pub use check::is_time;
 pub use field::{Blank, Check, Field, Kind, Trim};
 pub use layout::{Charset, Layout, LayoutError, RecordType};
 pub use reject::{Reject, What};
+pub use widen::Values;

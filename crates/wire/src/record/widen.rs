@@ -17,7 +17,7 @@ impl Layout {
 
     fn widened(&self, index: usize, line: &[u8], out: &mut Vec<u8>) -> Result<(), (Option<usize>, What)> {
         let of = &self.types()[index];
-        let values = Values { rest: Some(line), delimiter: self.delimiter };
+        let values = Values::new(line, self.delimiter);
         let (begin, expected) = (out.len(), of.fields.iter().filter(|field| field.kept).count());
         out.resize(begin + of.length(), b' ');
         let mut found = 0;
@@ -65,11 +65,18 @@ fn put(field: &Field, value: &[u8], into: &mut [u8]) -> Result<(), What> {
     Ok(())
 }
 
-/// The values of a delimited line, `None` for NULL.
-struct Values<'a> {
+/// The values of a delimited line, `None` for NULL, as `LOAD DATA` reads them.
+pub struct Values<'a> {
     /// What is left of the line; `None` behind the last field.
     rest: Option<&'a [u8]>,
     delimiter: u8,
+}
+
+impl<'a> Values<'a> {
+    /// Of a line that comes without its line end.
+    pub fn new(line: &'a [u8], delimiter: u8) -> Self {
+        Self { rest: Some(line), delimiter }
+    }
 }
 
 impl Iterator for Values<'_> {

@@ -89,6 +89,15 @@ pub enum DuplicatesWord {
     Keep,
 }
 
+impl From<DuplicatesWord> for Duplicates {
+    fn from(word: DuplicatesWord) -> Self {
+        match word {
+            DuplicatesWord::Refuse => Self::Refuse,
+            DuplicatesWord::Keep => Self::Keep,
+        }
+    }
+}
+
 /// Converts the files and prints what became of their records.
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let file = read_layout(args)?;
@@ -99,12 +108,15 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let mut shown = Shown::new(view);
     let (tally, done) = match (&args.into, &args.output) {
         (Some(into), _) => {
-            let duplicates = match args.duplicates {
-                DuplicatesWord::Refuse => Duplicates::Refuse,
-                DuplicatesWord::Keep => Duplicates::Keep,
-            };
             let inputs = files_alone(inputs)?;
-            let job = Job { file: &file, direction, inputs, into, duplicates, stop: &session.stop };
+            let job = Job {
+                file: &file,
+                direction,
+                inputs,
+                into,
+                duplicates: args.duplicates.into(),
+                stop: &session.stop,
+            };
             let done = job.run(&mut |progress| shown.tell(progress))?;
             (sum(&done), done)
         }

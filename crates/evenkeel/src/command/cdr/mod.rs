@@ -1,7 +1,16 @@
 //! `evenkeel cdr`: call records.
 
+mod advise;
+mod audit;
 mod convert;
+mod dispatch;
+mod export;
 mod generate;
+mod load;
+mod moved;
+mod retire;
+mod server;
+mod tables;
 mod told;
 mod whole;
 
@@ -22,6 +31,18 @@ enum What {
     Generate(generate::Args),
     /// Records of fixed width become delimited lines, or go back; what does not fit goes to a reject file
     Convert(convert::Args),
+    /// Loaded records move to a table for each day; a rerun after a kill neither loses nor doubles one
+    Dispatch(dispatch::Args),
+    /// Day tables that are too old are dropped
+    Retire(retire::Args),
+    /// Files held against tables: each record is stored once or refused once, or it is named
+    Audit(audit::Args),
+    /// Tables as delimited files, as of one instant, with checksums beside them
+    Export(export::Args),
+    /// Records become rows of a database, each once: straight from the files, with a manifest of what is in
+    Load(Box<load::Args>),
+    /// Which way of loading is the fastest here, what months of records take, and what a crash costs: measured on a sample
+    Advise(advise::Args),
 }
 
 /// Does what was asked.
@@ -29,5 +50,11 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     match &args.what {
         What::Generate(args) => generate::run(session, args),
         What::Convert(args) => convert::run(session, args),
+        What::Dispatch(args) => dispatch::run(session, args),
+        What::Retire(args) => retire::run(session, args),
+        What::Audit(args) => audit::run(session, args),
+        What::Export(args) => export::run(session, args),
+        What::Load(args) => load::run(session, args),
+        What::Advise(args) => advise::run(session, args),
     }
 }

@@ -4,6 +4,7 @@ use crate::clock::Clock;
 use crate::progress::{ProgressEvent, View};
 use evenkeel_core::Nanos;
 use evenkeel_haul::convert::{Progress, Step};
+use evenkeel_haul::{audit, export};
 
 /// A view needs no more than this.
 const EVERY: Nanos = Nanos::from_millis(200);
@@ -12,7 +13,7 @@ const EVERY: Nanos = Nanos::from_millis(200);
 pub(super) struct Shown {
     view: View,
     clock: Clock,
-    step: Option<Step>,
+    step: &'static str,
     /// When the step began, and what had been read by then.
     since: (Nanos, u64),
     last: Nanos,
@@ -20,30 +21,58 @@ pub(super) struct Shown {
 
 impl Shown {
     pub fn new(view: View) -> Self {
-        Self { view, clock: Clock::start(), step: None, since: (Nanos::ZERO, 0), last: Nanos::ZERO }
+        Self { view, clock: Clock::start(), step: "", since: (Nanos::ZERO, 0), last: Nanos::ZERO }
     }
 
-    /// Shows how far it is, if the last time is a while ago.
+    /// Shows how far a conversion is, if the last time is a while ago.
     pub fn tell(&mut self, progress: &Progress) {
+        let step = match progress.step {
+            Step::Keys => "looking for duplicates",
+            Step::Lines => "converting",
+            Step::Load => "loading",
+            Step::Indexes => "making indexes",
+        };
+        self.show(step, (progress.read, progress.total), (progress.tally.records, progress.tally.rejects));
+    }
+
+    /// The same of an audit.
+    pub fn audit(&mut self, progress: &audit::Progress) {
+        let step = match progress.step {
+            audit::Step::Keys => "looking for duplicates",
+            audit::Step::Sums => "auditing",
+            audit::Step::Differences => "going through what differs",
+            audit::Step::Naming => "naming what was found",
+        };
+        self.show(step, (progress.read, progress.total), (progress.records, 0));
+    }
+
+    /// The same of an export.
+    pub fn export(&mut self, progress: &export::Progress) {
+        self.show("exporting", (progress.bytes, None), (progress.rows, 0));
+    }
+
+    fn show(
+        &mut self,
+        step: &'static str,
+        (read, total): (u64, Option<u64>),
+        (records, rejects): (u64, u64),
+    ) {
         let now = self.clock.now();
-        if self.step != Some(progress.step) {
-            (self.step, self.since) = (Some(progress.step), (now, progress.read));
+        if self.step != step {
+            (self.step, self.since) = (step, (now, read));
         } else if now < self.last + EVERY {
             return;
         }
         self.last = now;
         let (since, before) = self.since;
-        let bytes_per_s = progress.read.saturating_sub(before) as f64 / (now - since).as_secs_f64().max(1e-3);
-        let left = progress.total.map(|total| total.saturating_sub(progress.read) as f64 / bytes_per_s);
+        let bytes_per_s = read.saturating_sub(before) as f64 / (now - since).as_secs_f64().max(1e-3);
+        let left = total.map(|total| total.saturating_sub(read) as f64 / bytes_per_s);
         self.view.show(&ProgressEvent::Converting {
-            step: match progress.step {
-                Step::Keys => "looking for duplicates".to_owned(),
-                Step::Lines => "converting".to_owned(),
-            },
-            bytes: progress.read,
-            bytes_total: progress.total,
-            records: progress.tally.records,
-            rejects: progress.tally.rejects,
+            step: step.to_owned(),
+            bytes: read,
+            bytes_total: total,
+            records,
+            rejects,
             bytes_per_s,
             left_s: left.filter(|left| left.is_finite()),
         });

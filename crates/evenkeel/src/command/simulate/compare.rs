@@ -27,17 +27,21 @@ const RUNS: (u64, u64) = (3, 8);
 const DRIFTS: [f64; 3] = [0.0, 0.02, 0.05];
 /// More runs than these are not made, however many are asked for.
 const RUNS_MOST: u64 = 1_500;
+/// More often than this nobody asks.
+const LOOKS_MOST: usize = 5;
 /// Length of a run and of its warm-up, seconds.
 const RUN: (f64, f64) = (2.0, 8.0);
 
 /// Flags of `evenkeel simulate compare`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Pairs of M/M/1 servers of 4 ms at loads of 0.3, 0.5 and 0.7, 3 to 8 runs of 8 s each, on machines whose speed differs from run to
-run by 0, 2 or 5 %: the mean response times of two that are alike, and of one that is 10 % slower, with a margin of 5 %. Where
-it is not known which is better, as many more runs are made as are asked for.
+    after_help = "Pairs of M/M/1 servers of 4 ms at loads of 0.3, 0.5 and 0.7, 3 to 8 runs of 8 s each, on machines whose speed differs from run to \
+run by 0, 2 or 5 %: the mean response times of two that are alike, and of one that is 10 % slower, with a margin of 5 %. Where \
+it is not known which is better, as many more runs are made as are asked for, and it is asked again, as a user does, up to five \
+times. Verdicts are those of all looks; runs were enough where the second look finds what is true.
 
-Example:
+Examples:
+  evenkeel simulate compare --pairs 100            a quick look, in a second
   evenkeel simulate compare --pairs 1000 --json    a line of JSON for each pair"
 )]
 pub struct Args {
@@ -53,15 +57,32 @@ pub struct Args {
 }
 
 /// What came of a pair.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 struct Judged {
     /// True response time of the second as a multiple of the first's.
     ratio: f64,
-    verdict: Verdict,
-    /// Runs on each side.
+    /// One after the other, each with as many runs as the one before asked for.
+    looks: Vec<Look>,
+}
+
+/// What was said of so many runs on each side.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Look {
     runs: u64,
-    /// Whether it was known after the runs that were asked for; `None` where none were asked for.
-    was_enough: Option<bool>,
+    verdict: Verdict,
+}
+
+impl Judged {
+    /// What is said in the end.
+    fn verdict(&self) -> Verdict {
+        self.looks.last().map_or(Verdict::NotKnown { runs_more: None }, |look| look.verdict)
+    }
+
+    /// Whether the second look found what is true; `None` where there was none.
+    fn was_enough(&self) -> Option<bool> {
+        let right = if self.ratio == 1.0 { Verdict::Same } else { Verdict::Worse };
+        self.looks.get(1).map(|look| look.verdict == right)
+    }
 }
 
 /// Makes every pair, on all processors.
@@ -86,23 +107,26 @@ fn judge(ratio: f64, number: u64, seed: Seed) -> Result<Judged, RateError> {
     let load = LOADS[random.uniform(0, LOADS.len() as u64 - 1) as usize];
     let drift = DRIFTS[random.uniform(0, DRIFTS.len() as u64 - 1) as usize];
     let runs = random.uniform(RUNS.0, RUNS.1);
-    let side = |service: f64, count: u64, name: &str| -> Result<Vec<f64>, RateError> {
-        (0..count).map(|run| tau(load, service, drift, seed.child(name).numbered(run))).collect()
-    };
-    let compared = |count: u64| -> Result<Verdict, RateError> {
-        let pair = Pair { first: side(1.0, count, "first")?, second: side(ratio, count, "second")? };
-        let margin = Margin::new(MARGIN).unwrap_or_else(|_| unreachable!("a constant above zero"));
-        let found = Comparison::of(&[pair], margin, Better::Lower);
-        Ok(found.map_or(Verdict::NotKnown { runs_more: None }, |found| found.verdict))
-    };
-    let verdict = compared(runs)?;
-    let was_enough = match verdict {
-        Verdict::NotKnown { runs_more: Some(more) } if runs + more <= RUNS_MOST => {
-            Some(!matches!(compared(runs + more)?, Verdict::NotKnown { .. }))
+    let mut pair = Pair::default();
+    let mut judged = Judged { ratio, looks: Vec::new() };
+    let mut wanted = Some(runs);
+    while let Some(runs) = wanted.filter(|runs| *runs <= RUNS_MOST && judged.looks.len() < LOOKS_MOST) {
+        // The runs of before are among them.
+        for run in pair.first.len() as u64..runs {
+            pair.first.push(tau(load, 1.0, drift, seed.child("first").numbered(run))?);
+            pair.second.push(tau(load, ratio, drift, seed.child("second").numbered(run))?);
         }
-        _ => None,
-    };
-    Ok(Judged { ratio, verdict, runs, was_enough })
+        let found = Comparison::of(std::slice::from_ref(&pair), margin(), Better::Lower);
+        let verdict = found.map_or(Verdict::NotKnown { runs_more: None }, |found| found.verdict);
+        judged.looks.push(Look { runs, verdict });
+        wanted =
+            if let Verdict::NotKnown { runs_more: Some(more) } = verdict { Some(runs + more) } else { None };
+    }
+    Ok(judged)
+}
+
+fn margin() -> Margin {
+    Margin::new(MARGIN).unwrap_or_else(|_| unreachable!("a constant above zero"))
 }
 
 /// Mean response time of a run, in units of the first server's service time. A server whose every time is longer by a factor answers
@@ -127,11 +151,16 @@ fn word(verdict: Verdict) -> &'static str {
 }
 
 fn line(judged: &Judged) -> String {
-    let Judged { ratio, verdict, runs, was_enough } = *judged;
-    let runs_more = if let Verdict::NotKnown { runs_more } = verdict { runs_more } else { None };
+    let look = |look: &Look| {
+        let runs_more = if let Verdict::NotKnown { runs_more } = look.verdict { runs_more } else { None };
+        json!({ "runs": look.runs, "verdict": word(look.verdict), "runs_more": runs_more })
+    };
+    let looks: Vec<_> = judged.looks.iter().map(look).collect();
     format!(
         "{}\n",
-        json!({ "true_ratio": ratio, "verdict": word(verdict), "runs": runs, "runs_more": runs_more, "was_enough": was_enough })
+        json!({
+            "true_ratio": judged.ratio, "verdict": word(judged.verdict()), "was_enough": judged.was_enough(), "looks": looks
+        })
     )
 }
 
@@ -141,10 +170,10 @@ fn table(found: &[Judged]) -> String {
     for (ratio, name) in [(1.0, "alike"), (APART, "10 % slower")] {
         let here: Vec<&Judged> = found.iter().filter(|judged| judged.ratio == ratio).collect();
         let part = |what: &str| {
-            let count = here.iter().filter(|judged| word(judged.verdict) == what).count();
+            let count = here.iter().filter(|judged| word(judged.verdict()) == what).count();
             format!("{:.3}", count as f64 / here.len().max(1) as f64)
         };
-        let asked: Vec<bool> = here.iter().filter_map(|judged| judged.was_enough).collect();
+        let asked: Vec<bool> = here.iter().filter_map(|judged| judged.was_enough()).collect();
         let enough = asked.iter().filter(|enough| **enough).count();
         text.push_str(&format!(
             "{name:<12} {:>7}  {:>5}  {:>6}  {:>5}  {:>9}  {enough} of {}\n",
@@ -170,6 +199,28 @@ mod tests {
         let told: serde_json::Value = serde_json::from_str(&line(&judged)).unwrap();
         assert_eq!(told["true_ratio"], json!(1.1));
         assert_eq!(table(&[judged]).lines().count(), 3);
+    }
+
+    #[test]
+    fn each_look_has_the_runs_that_the_one_before_asked_for_and_the_second_must_be_right() {
+        let judged = (0..20).map(|number| judge(APART, number, Seed(1)).unwrap());
+        let mut followed = 0;
+        for pair in judged {
+            for looks in pair.looks.windows(2) {
+                let Verdict::NotKnown { runs_more: Some(more) } = looks[0].verdict else {
+                    panic!("{pair:?}")
+                };
+                assert_eq!(looks[1].runs, looks[0].runs + more);
+                followed += 1;
+            }
+        }
+        assert!(followed > 0);
+        let unknown = Look { runs: 3, verdict: Verdict::NotKnown { runs_more: Some(4) } };
+        let after = |ratio, verdict| Judged { ratio, looks: vec![unknown, Look { runs: 7, verdict }] };
+        assert_eq!(after(1.0, Verdict::Same).was_enough(), Some(true));
+        assert_eq!(after(1.0, Verdict::Worse).was_enough(), Some(false));
+        assert_eq!(after(APART, Verdict::Same).was_enough(), Some(false));
+        assert_eq!(Judged { ratio: 1.0, looks: vec![unknown] }.was_enough(), None);
     }
 
     #[test]

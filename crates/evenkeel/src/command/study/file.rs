@@ -7,9 +7,12 @@ use crate::out;
 use crate::profile::flags::Args as ProfileArgs;
 use crate::profile::{line, resume, run, spec};
 use anyhow::{Context, Result, anyhow};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use evenkeel_core::Nanos;
+use evenkeel_lab::workload::similar;
 use evenkeel_study::compare::{Side, compare as compared, level_pairs};
 use evenkeel_study::profile::{ServerSpec, SiteSpec, new_plan};
+use evenkeel_study::published::{self, SHIPPED};
 use evenkeel_study::store::{self, StudyFolder};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -49,8 +52,7 @@ pub fn resume(session: &Session, name: &str, place: &Folder<'_>) -> Result<ExitC
     let path = store::resolve(&session.runs_dir(place.output), name)?;
     let file = path.join(FILE);
     if !file.exists() {
-        return Err(anyhow!("{} is no study of a file", path.display()))
-            .hint("a profile goes on by `evenkeel profile --resume`, the throttling study by `evenkeel study throttling --resume`");
+        return Err(anyhow!("{} is no study of a file", path.display())).hint(goes_on_by(&path, name)?);
     }
     let asked = study::load(&file)?;
     let folder = StudyFolder::resume(&path)?;
@@ -59,6 +61,22 @@ pub fn resume(session: &Session, name: &str, place: &Folder<'_>) -> Result<ExitC
     let made = made(session, &asked)?;
     resume::check(&plan, &made)?;
     finish(session, &asked, &made, &folder, place, false)
+}
+
+/// The command that goes on with what is no study of a file.
+fn goes_on_by(path: &Path, name: &str) -> Result<String> {
+    let kind = published::kind(path)?;
+    let shipped = SHIPPED.iter().find(|shipped| Some(shipped.name) == kind.as_deref());
+    Ok(match (shipped, kind) {
+        (Some(shipped), _) => format!(
+            "it is the published study of {}, which goes on by `evenkeel {} --resume {name}`",
+            shipped.name, shipped.command
+        ),
+        (None, Some(kind)) => {
+            format!("it is a published study, {kind}, that this version does not know; another one may")
+        }
+        (None, None) => format!("it is a profile, which goes on by `evenkeel profile --resume {name}`"),
+    })
 }
 
 /// All combinations as one study: the flags of the first say how it is measured, and each says where.
@@ -88,7 +106,7 @@ fn of_combination(
     combination: &Combination,
     number: usize,
 ) -> Result<spec::Study> {
-    let args = arguments(combination)?;
+    let args = arguments(&asked.file, combination)?;
     let mut own = spec::study(session, &args, Vec::new(), None)
         .with_context(|| format!("reading the level {}", combination.label))?;
     let name = format!("{}-{}", asked.name, number + 1);
@@ -129,14 +147,47 @@ fn level(site: &mut SiteSpec, name: &str, combination: &Combination) -> Result<(
     Ok(())
 }
 
-fn arguments(combination: &Combination) -> Result<Box<ProfileArgs>> {
+fn arguments(file: &str, combination: &Combination) -> Result<Box<ProfileArgs>> {
     let words = ["profile"].into_iter().chain(combination.arguments.iter().map(String::as_str));
-    let read = line::read(words).map_err(|error| {
-        let text = error.to_string();
-        let first = text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
-        anyhow!("{}: {first}", combination.label)
-    });
+    let read = line::read(words).map_err(|error| refused(file, combination, &error));
     read.hint("keys of [profile] and of levels are flags of `evenkeel profile`, without the dashes")
+}
+
+/// What the command line says of a flag, as an error of the key that it came from.
+fn refused(file: &str, combination: &Combination, error: &clap::Error) -> anyhow::Error {
+    let text = error.to_string();
+    let first = text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
+    let Some((key, origin)) = key(error).and_then(|key| combination.origins.get_key_value(&key)) else {
+        return anyhow!("{file}: {}: {first}", combination.label);
+    };
+    let line = origin.line.map_or_else(String::new, |line| format!(":{line}"));
+    let what = match error.kind() {
+        ErrorKind::UnknownArgument => format!("unknown key `{key}`{}", meant(key)),
+        _ => format!("`{key}`: {first}"),
+    };
+    anyhow!("{file}{line}: {}: {what}", origin.entry)
+}
+
+/// The key behind the flag that an error is about.
+fn key(error: &clap::Error) -> Option<String> {
+    let flag = match error.get(ContextKind::InvalidArg)? {
+        ContextValue::String(flag) => flag,
+        ContextValue::Strings(flags) => flags.first()?,
+        _ => return None,
+    };
+    let name = flag.strip_prefix("--")?.split([' ', '=']).next()?;
+    Some(name.trim_end_matches("...").to_owned())
+}
+
+/// The nearest flags of a profile.
+fn meant(key: &str) -> String {
+    let command = line::command();
+    let arguments = command.find_subcommand("profile").into_iter().flat_map(clap::Command::get_arguments);
+    let flags: Vec<&str> = arguments.filter_map(clap::Arg::get_long).collect();
+    match similar(key, flags).first() {
+        Some(near) => format!(", did you mean `{near}`?"),
+        None => String::new(),
+    }
 }
 
 /// Adds the servers and series of a further combination, which is measured as the first one is.

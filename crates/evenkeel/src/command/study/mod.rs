@@ -8,7 +8,10 @@ use super::Session;
 use crate::failure::WithHint;
 use crate::out;
 use anyhow::{Result, anyhow};
-use std::path::PathBuf;
+use evenkeel_lab::workload::similar;
+use evenkeel_study::published::{SHIPPED, Shipped};
+use serde_json::json;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Flags of `evenkeel study`.
@@ -17,15 +20,23 @@ use std::process::ExitCode;
 #[command(after_help = "\
 Examples:
   evenkeel study --list
-  evenkeel study examples/studies/setting.toml    does a setting matter? the file says what is changed, and how often
-  evenkeel study --resume last                    go on with the study of a file that was stopped
+      the studies that are shipped; with --json for programs
+  evenkeel study examples/studies/setting.toml
+      a study of yours: does a setting matter? the file says what is changed, and how often
+  evenkeel study --resume last
+      go on with the study of a file that was stopped
   evenkeel study throttling --quick
+      a published one, roughly
   evenkeel study throttling --clients 1,4,16,64,256 --repeats 5 --duration 30s
   evenkeel study throttling --resume last
-  evenkeel study shares")]
+  evenkeel study shares
+
+Exit codes: 0 done; 2 wrong use, no server, or one that refuses a statement; 130, 143 stopped by Ctrl-C, SIGTERM, and \
+what is finished is kept (go on by --resume). Of the study of a file also, as of a profile, 1 most requests of a rate \
+failed, 3 not one bound can be given.")]
 pub struct Args {
     /// Name the studies that there are
-    #[arg(long, exclusive = true)]
+    #[arg(long, conflicts_with_all = ["file", "resume", "output"])]
     list: bool,
     /// A study of yours: which factors have which levels, what is asked, and what is compared; examples/studies shows every key
     #[arg(value_name = "FILE")]
@@ -36,7 +47,7 @@ pub struct Args {
     /// Folder for studies of files [default: HOME/runs]
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
-    /// Findings as JSON
+    /// Findings, or the list of studies, as JSON
     #[arg(long)]
     json: bool,
     /// Which published study is made
@@ -52,15 +63,6 @@ enum Study {
     Shares(Box<shares::Args>),
 }
 
-/// Name and content of each.
-const STUDIES: [(&str, &str); 2] = [
-    (
-        "throttling",
-        "does throughput fall beyond a peak as clients are added, and does a controller keep it there?",
-    ),
-    ("shares", "do hosts that share storage get their shares, and does its latency stay at a threshold?"),
-];
-
 /// Makes a study, or lists them.
 ///
 /// # Errors
@@ -68,6 +70,7 @@ const STUDIES: [(&str, &str); 2] = [
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let folder = file::Folder { output: args.output.as_ref(), json: args.json };
     if let Some(file) = &args.file {
+        check_name(file)?;
         return file::start(session, file, &folder);
     }
     if let Some(name) = &args.resume {
@@ -77,9 +80,40 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         Some(Study::Throttling(args)) => throttling::run(session, args),
         Some(Study::Shares(args)) => shares::run(session, args),
         None if args.list => {
-            STUDIES.iter().try_for_each(|(name, words)| out::line(format!("{name:<12}{words}")))?;
+            out::write(&if args.json { listed_json()? } else { listed() })?;
             Ok(ExitCode::SUCCESS)
         }
         None => Err(anyhow!("nobody said which study")).hint("name a file of yours (examples/studies has three), or a published one: `evenkeel study --list` names them"),
+    }
+}
+
+/// Each with what it asks and how it is made.
+fn listed() -> String {
+    SHIPPED
+        .iter()
+        .map(|study| format!("{:<12}{}\n{:12}evenkeel {}\n", study.name, study.question, "", study.command))
+        .collect()
+}
+
+fn listed_json() -> Result<String> {
+    let study = |study: &Shipped| json!({ "name": study.name, "question": study.question, "command": format!("evenkeel {}", study.command) });
+    Ok(format!("{}\n", serde_json::to_string_pretty(&SHIPPED.iter().map(study).collect::<Vec<_>>())?))
+}
+
+/// Whoever mistypes the name of a shipped study has named a file that is not there.
+fn check_name(file: &Path) -> Result<()> {
+    if file.exists() {
+        return Ok(());
+    }
+    let missing = || anyhow!("there is neither a study nor a file {}", file.display());
+    let names = SHIPPED.iter().map(|study| study.name);
+    let word = file.to_str().unwrap_or_default();
+    match similar(word, names).first().and_then(|near| SHIPPED.iter().find(|study| study.name == *near)) {
+        Some(near) => Err(missing()).hint(format!(
+            "did you mean {}? It is `evenkeel {}`; `evenkeel study --list` names all",
+            near.name, near.command
+        )),
+        None => Err(missing())
+            .hint("name a file of yours, or a shipped study: `evenkeel study --list` names them"),
     }
 }

@@ -19,6 +19,19 @@ fn two_addresses_are_enough() {
 }
 
 #[test]
+fn a_mistyped_key_of_a_file_is_told_with_its_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("guard.toml");
+    std::fs::write(&file, format!("{SHORT}[control]\n# as many as that\ninitial_limt = 9\n")).unwrap();
+    let error = GuardConfig::load(&file).unwrap_err().to_string();
+    let place = format!("{}:5: ", file.display());
+    assert!(error.starts_with(&place) && error.contains("did you mean `initial_limit`?"), "{error}");
+    std::fs::write(&file, format!("{SHORT}[control]\ninitial_limit = 'nine'\n")).unwrap();
+    let error = GuardConfig::load(&file).unwrap_err().to_string();
+    assert!(error.starts_with(&format!("{}:4: ", file.display())), "{error}");
+}
+
+#[test]
 fn keys_are_taken_under_their_old_names() {
     let read = |control: &str| {
         let config = GuardConfig::parse(&format!("{SHORT}[control]\n{control}")).unwrap();

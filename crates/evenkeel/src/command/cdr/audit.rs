@@ -1,0 +1,251 @@
+//! `evenkeel cdr audit`.
+
+use super::convert::DuplicatesWord;
+use super::told::Shown;
+use crate::clock::Clock;
+use crate::command::{Session, mode};
+use crate::failure::{FINDING, WithHint};
+use crate::progress::{Mode, View};
+use crate::server::place;
+use crate::{format, out};
+use anyhow::{Result, anyhow};
+use evenkeel_haul::audit::{Audit, Finding, Kind, Report};
+use evenkeel_haul::input::list;
+use evenkeel_haul::layout::{self, LayoutFile};
+use evenkeel_lab::csv::field;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::{Mutex, PoisonError};
+
+/// Flags of `evenkeel cdr audit`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Each record of the files has to be stored once in the tables together, or refused once. What is not is named by file and byte
+offset (of what is packed, unpacked): lost, doubled, altered with the fields, stored although a reject; and rows that are in no
+file. Columns that no field is called like are not looked at. Text is compared byte by byte; numbers and times by what
+they are, so that 1.50 is 1.5. The tables are read as they are at one instant where they are InnoDB's.
+
+Examples:
+  evenkeel cdr audit mysql://app@db1/calls calls-0801.cdr --layout calls.toml --table calls --rejects csv/
+  evenkeel cdr audit sandbox:a/calls 'incoming/*.cdr.gz' --layout calls.toml --table 'T_*' --json
+  evenkeel cdr audit mysql://app@db1/calls incoming/ --layout calls.toml --table calls --csv > findings.csv
+  evenkeel cdr audit mysql://app@db1/calls --export /backup/calls
+
+Exit codes: 0 each record is stored or refused once; 1 something was found; 2 wrong use, or a file or a table that
+cannot be read; 130, 143 stopped by Ctrl-C, SIGTERM.")]
+pub struct Args {
+    /// Server, as mysql://user@host:port/database or sandbox:NAME/DATABASE
+    #[arg(value_name = "URL")]
+    pub target: String,
+    /// Files, folders, patterns; .gz and .zst are unpacked
+    #[arg(value_name = "FILE", required_unless_present = "export")]
+    pub inputs: Vec<String>,
+    /// Where the fields are: a TOML file, or one with delimiter= and widths=
+    #[arg(long, short, value_name = "FILE", required_unless_present = "export")]
+    pub layout: Option<PathBuf>,
+    /// Table, or a pattern of tables in quotes, as 'T_*'; may come several times
+    #[arg(long = "table", visible_alias = "tables", value_name = "NAME", required_unless_present = "export")]
+    pub tables: Vec<String>,
+    /// Where the layout has several types: which of them the tables hold
+    #[arg(long = "type", value_name = "NAME")]
+    pub record_type: Option<String>,
+    /// Folder of FILE.rejects, or one file: each record that is refused has to be there once
+    #[arg(long, value_name = "PATH")]
+    pub rejects: Option<PathBuf>,
+    /// What became of a record whose key and bytes came before
+    #[arg(long, value_name = "WHAT", default_value = "refuse")]
+    pub duplicates: DuplicatesWord,
+    /// Take records that end within their last field
+    #[arg(long)]
+    pub ragged: bool,
+    /// Findings that are named: 100, or 100,000 with --json or --csv
+    #[arg(long, value_name = "N")]
+    pub names: Option<usize>,
+    /// Folder for what does not fit into memory
+    #[arg(long, value_name = "DIR")]
+    pub scratch: Option<PathBuf>,
+    /// Folder of `evenkeel cdr export`: its files have to be as they were written, and its tables as they were then
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["inputs", "layout", "rejects", "csv"])]
+    pub export: Option<PathBuf>,
+    /// What was found as JSON
+    #[arg(long, conflicts_with = "csv")]
+    pub json: bool,
+    /// What was found as CSV, a line for each field that differs
+    #[arg(long)]
+    pub csv: bool,
+}
+
+/// Holds the files against the tables, and prints what is not stored or refused once.
+pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
+    if let Some(folder) = &args.export {
+        return super::export::check(session, &args.target, folder, (&args.tables, args.json));
+    }
+    let path = args.layout.as_deref().unwrap_or(Path::new(""));
+    let mut file = layout::read(path).hint("evenkeel cdr convert --help shows a layout")?;
+    if args.ragged {
+        file.layout = file.layout.ragged(true);
+    }
+    let target = place::target(session, &args.target, "")?;
+    let scratch = args.scratch.clone().unwrap_or_else(std::env::temp_dir);
+    let is_for_programs = args.json || args.csv;
+    let audit = Audit {
+        file: &file,
+        record_type: record_type(args, &file)?,
+        inputs: list(&args.inputs).hint("name files, folders, or patterns in quotes")?,
+        target: &target,
+        tables: args.tables.clone(),
+        rejects: args.rejects.clone(),
+        duplicates: args.duplicates.into(),
+        names: args.names.unwrap_or(if is_for_programs { 100_000 } else { 100 }),
+        scratch: &scratch,
+        stop: &session.stop,
+    };
+    let view = View::new(if is_for_programs && !session.quiet { Mode::Lines } else { mode(session, false) });
+    let (shown, clock) = (Mutex::new(Shown::new(view)), Clock::start());
+    let report =
+        audit.run(&|progress| shown.lock().unwrap_or_else(PoisonError::into_inner).audit(progress))?;
+    drop(shown);
+    let took_s = clock.now().as_secs_f64();
+    match (args.json, args.csv) {
+        (true, _) => out::line(json(&report, took_s)?)?,
+        (_, true) => out::write(&csv(&report))?,
+        _ => out::write(&text(&report, took_s))?,
+    }
+    if args.csv {
+        out::tell(&sentence(&report));
+    }
+    Ok(if report.total() > 0 { ExitCode::from(FINDING) } else { ExitCode::SUCCESS })
+}
+
+fn record_type(args: &Args, file: &LayoutFile) -> Result<usize> {
+    let types = file.layout.types();
+    let names: Vec<&str> = types.iter().map(|each| each.name.as_str()).collect();
+    let place = match (&args.record_type, types) {
+        (None, [_]) => Some(0),
+        (named, _) => named.as_ref().and_then(|name| types.iter().position(|each| &each.name == name)),
+    };
+    let missing = || anyhow!("--type has to name one of the layout's types");
+    place.ok_or_else(missing).hint(format!("there are {}", names.join(", ")))
+}
+
+fn json(report: &Report, took_s: f64) -> Result<String> {
+    let mut value = serde_json::to_value(report)?;
+    value["took_s"] = took_s.into();
+    value["records_per_s"] = (report.records as f64 / took_s.max(1e-3)).into();
+    value["rows_per_s"] = (report.rows as f64 / took_s.max(1e-3)).into();
+    Ok(serde_json::to_string_pretty(&value)?)
+}
+
+fn text(report: &Report, took_s: f64) -> String {
+    let mut text: String = report.findings.iter().map(line).collect();
+    if (report.findings.len() as u64) < report.total() && !report.findings.is_empty() {
+        text.push_str(&format!("and more: --names {} shows all\n", report.total()));
+    }
+    text.push_str(&sentence(report));
+    let names: Vec<&str> = report.tables.iter().map(|(name, _)| name.as_str()).collect();
+    let named = match names.as_slice() {
+        [first, .., last] if names.len() > 4 => format!("{first} .. {last} ({} tables)", names.len()),
+        _ => names.join(", "),
+    };
+    match &report.snapshot {
+        Some(at) => text.push_str(&format!("{named} as of {at}")),
+        None => text.push_str(&format!(
+            "{named} without a snapshot, which not all of their engines have: what changed meanwhile may be among the findings"
+        )),
+    }
+    let per_s = format::count(((report.records + report.rows) as f64 / took_s.max(1e-3)) as u64);
+    text.push_str(&format!("; {}, {per_s} records and rows/s\n", format::seconds(took_s)));
+    text
+}
+
+/// What is right, or how much of what is wrong.
+fn sentence(report: &Report) -> String {
+    let count = format::count;
+    let others = match report.other_types {
+        0 => String::new(),
+        others => format!(" + {} of other types", count(others)),
+    };
+    if report.total() == 0 {
+        let rejected = report.records - report.rows.min(report.records) - report.other_types;
+        let checked =
+            if report.rejects_checked { "" } else { ", whose files were not looked at (--rejects)" };
+        let checked = if rejected == 0 { "" } else { checked };
+        return format!(
+            "{} records = {} stored + {} rejected{others}: each once{checked}\n",
+            count(report.records),
+            count(report.rows),
+            count(rejected)
+        );
+    }
+    let found: Vec<String> =
+        report.found.iter().map(|(kind, times)| format!("{} {kind}", count(*times))).collect();
+    format!(
+        "{}; of {} records ({} to be stored, {} to be rejected{others}) and {} rows\n",
+        found.join(", "),
+        count(report.records),
+        count(report.lines),
+        count(report.rejected),
+        count(report.rows)
+    )
+}
+
+/// `lost calls.cdr:151400 seq=758`.
+fn line(finding: &Finding) -> String {
+    let mut text = finding.kind.to_string();
+    if let Some((file, offset)) = place_of(finding) {
+        text.push_str(&format!(" {file}:{offset}"));
+    }
+    if let Some(table) = finding.table.as_ref().filter(|_| finding.kind != Kind::Altered) {
+        text.push_str(&format!(" {table}"));
+    }
+    text.push_str(&format!(" {}", finding.key));
+    match finding.kind {
+        Kind::Doubled => text.push_str(&format!(" (stored {} times)", finding.times)),
+        Kind::RejectedTwice => text.push_str(&format!(" ({} times)", finding.times)),
+        Kind::Foreign if finding.times > 1 => text.push_str(&format!(" ({} rows)", finding.times)),
+        _ => {}
+    }
+    for changed in &finding.changed {
+        let value =
+            |value: &Option<String>| value.as_ref().map_or("NULL".to_owned(), |text| format!("'{text}'"));
+        text.push_str(&format!(
+            "; {}: file {} table {}",
+            changed.field,
+            value(&changed.file),
+            value(&changed.table)
+        ));
+    }
+    // A value may have ends of lines, and a finding is one line.
+    text.replace(['\n', '\t'], " ") + "\n"
+}
+
+fn place_of(finding: &Finding) -> Option<(String, u64)> {
+    finding.file.as_ref().map(|file| file.display().to_string()).zip(finding.offset)
+}
+
+fn csv(report: &Report) -> String {
+    let mut text = "kind,file,offset,table,key,times,field,file_value,table_value\n".to_owned();
+    for finding in &report.findings {
+        let (file, offset) =
+            place_of(finding).map_or_else(Default::default, |(file, offset)| (file, offset.to_string()));
+        let kind = serde_json::to_value(finding.kind).unwrap_or_default();
+        let head = [
+            kind.as_str().unwrap_or_default().to_owned(),
+            field(&file),
+            offset,
+            field(finding.table.as_deref().unwrap_or_default()),
+            field(&finding.key),
+            finding.times.to_string(),
+        ]
+        .join(",");
+        if finding.changed.is_empty() {
+            text.push_str(&format!("{head},,,\n"));
+        }
+        for changed in &finding.changed {
+            let value = |value: &Option<String>| field(value.as_deref().unwrap_or("\\N"));
+            let (name, file, table) = (field(&changed.field), value(&changed.file), value(&changed.table));
+            text.push_str(&format!("{head},{name},{file},{table}\n"));
+        }
+    }
+    text
+}

@@ -1,0 +1,270 @@
+//! Tables as files, as a user exports them: of one instant, loaded again as they were, and found out where they are not.
+
+use crate::cdr_scene::Scene;
+use crate::cli::{command, evenkeel, refused};
+use crate::sandbox::done;
+use evenkeel_core::random::{Random, Seed};
+use evenkeel_site::server::{Address, Control, Target};
+use serde_json::Value;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// With two tables of 300,000 rows: enough for several ranges.
+fn scene() -> (Scene, PathBuf) {
+    let mut scene = Scene::of_calls();
+    scene.exec("CREATE TABLE a (id INT PRIMARY KEY, amount BIGINT NOT NULL) AS SELECT seq AS id, 100 AS amount FROM seq_1_to_300000");
+    scene.exec("CREATE TABLE b LIKE a");
+    scene.exec("INSERT INTO b SELECT * FROM a");
+    let into = scene.home().join("out");
+    (scene, into)
+}
+
+fn export(scene: &Scene, into: &Path, words: &[&str]) -> Value {
+    let head = ["cdr", "export", "sandbox:a/calls", "--into", into.to_str().expect("UTF-8"), "--json"];
+    serde_json::from_str(&done(scene.home(), &[&head[..], words].concat())).expect("JSON")
+}
+
+/// Exit code and words of `cdr audit --export`.
+fn check(scene: &Scene, into: &Path) -> (Option<i32>, String) {
+    let words = ["cdr", "audit", "sandbox:a/calls", "--export", into.to_str().expect("UTF-8")];
+    let output = evenkeel(scene.home(), &words);
+    (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+fn names(into: &Path) -> Vec<String> {
+    let entries = fs::read_dir(into).expect("a folder");
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+fn files(table: &Value, into: &Path) -> Vec<PathBuf> {
+    let files = table["manifest"]["files"].as_array().expect("files").iter();
+    files.map(|file| into.join(file["name"].as_str().expect("a name"))).collect()
+}
+
+/// Tables among which amounts move, each read by a connection of its own.
+const TABLES: usize = 24;
+/// Rows of each.
+const FEW: u64 = 500;
+
+fn moving_scene(flags: &[&str]) -> Scene {
+    let flags = [flags, &["--set", "innodb_flush_log_at_trx_commit=0"]].concat();
+    let mut scene = Scene::with(evenkeel_haul::generate::LAYOUT, &flags);
+    scene.exec("CREATE USER reader");
+    scene.exec("GRANT SELECT ON calls.* TO reader");
+    for table in 0..TABLES {
+        scene.exec(&format!(
+            "CREATE TABLE t{table:02} (id INT PRIMARY KEY, amount BIGINT NOT NULL) AS SELECT seq AS id, 100 AS amount FROM seq_1_to_{FEW}"
+        ));
+    }
+    scene
+}
+
+/// Moves amounts from table to table until it is over.
+fn move_amounts(target: &Target, over: &AtomicBool, seed: u64) {
+    let mut control = Control::connect(target).expect("a connection");
+    let mut random = Random::new(Seed(seed));
+    while !over.load(Ordering::Relaxed) {
+        let (from, to) = (random.uniform(0, TABLES as u64 - 1), random.uniform(0, TABLES as u64 - 1));
+        let (one, other) = (random.uniform(1, FEW), random.uniform(1, FEW));
+        if from < to {
+            let sql = format!(
+                "UPDATE t{from:02} x, t{to:02} y SET x.amount = x.amount - 1, y.amount = y.amount + 1 WHERE x.id = {one} AND y.id = {other}"
+            );
+            control.exec(&sql).expect("moved");
+        }
+    }
+}
+
+/// Exports all tables while amounts move among them, and adds up what the files say: only one instant has the right sum.
+fn exported_while_amounts_move(scene: &Scene, url: &str) -> Value {
+    let (over, into) = (AtomicBool::new(false), scene.home().join("moved"));
+    let exported = std::thread::scope(|scope| {
+        let (target, over) = (scene.control.target(), &over);
+        (1..=3).for_each(|seed| drop(scope.spawn(move || move_amounts(target, over, seed))));
+        let (folder, connections) = (into.to_str().expect("UTF-8"), TABLES.to_string());
+        let words = [
+            "cdr",
+            "export",
+            url,
+            "--table",
+            "t*",
+            "--into",
+            folder,
+            "--connections",
+            &connections,
+            "--json",
+        ];
+        let output = evenkeel(scene.home(), &words);
+        over.store(true, Ordering::Relaxed);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        serde_json::from_slice::<Value>(&output.stdout).expect("JSON")
+    });
+    let (mut sum, mut moved) = (0, false);
+    for table in exported["tables"].as_array().expect("tables") {
+        for line in fs::read_to_string(&files(table, &into)[0]).expect("lines").lines() {
+            let amount: i64 = line.split(';').nth(1).expect("two fields").parse().expect("a number");
+            (sum, moved) = (sum + amount, moved || amount != 100);
+        }
+    }
+    assert!(moved, "nothing was moved before the export");
+    assert_eq!(sum, 100 * (TABLES as u64 * FEW) as i64);
+    fs::remove_dir_all(into).expect("a folder");
+    exported
+}
+
+#[test]
+fn all_connections_see_one_instant_while_amounts_go_from_table_to_table() {
+    let scene = moving_scene(&[]);
+    for _ in 0..5 {
+        let exported = exported_while_amounts_move(&scene, "sandbox:a/calls");
+        let instant = &exported["tables"][0]["manifest"]["instant"];
+        assert_eq!((&instant["how"], &instant["binlog"]), (&"read-lock".into(), &Value::Null));
+    }
+}
+
+#[test]
+fn without_the_privilege_to_lock_connections_come_to_one_position_of_the_binary_log() {
+    let scene = moving_scene(&["--set", "log_bin=binlog"]);
+    let locked = exported_while_amounts_move(&scene, "sandbox:a/calls");
+    let instant = &locked["tables"][0]["manifest"]["instant"];
+    assert!(instant["binlog"][1].as_u64() > Some(4) && instant["gtid"].is_string(), "{instant}");
+    // While so much is committed there is no moment for so many connections, which is refused; two find theirs.
+    let (into, reader) = (scene.home().join("two"), url(scene.control.target(), "reader"));
+    let words = ["cdr", "export", &reader, "--table", "t0*", "--connections", "2", "--into"];
+    let output = done(scene.home(), &[&words[..], &[into.to_str().expect("UTF-8"), "--json"]].concat());
+    let exported: Value = serde_json::from_str(&output).expect("JSON");
+    let instant = &exported["tables"][1]["manifest"]["instant"];
+    assert_eq!(instant["how"], "binlog-position");
+    assert!(instant["binlog"][1].as_u64() > Some(4), "{instant}");
+}
+
+#[test]
+fn all_values_come_back_by_load_data_and_a_change_on_either_side_is_found() {
+    let (mut scene, into) = scene();
+    scene.exec(
+        "CREATE TABLE odd (word VARCHAR(40) CHARACTER SET latin1, raw VARBINARY(20), single FLOAT, twice DOUBLE, flag BIT(12), \
+         at TIMESTAMP(3) NULL, plus INT AS (1 + 1))",
+    );
+    scene.exec("INSERT INTO odd (word, raw, single, twice, flag, at) VALUES \
+        ('a;b\\\\c\\nd\\re\\0', 0x00ff0a0d3b5c4e, 0.1, 0.1, b'101', '2026-08-01 12:00:00.125'), (NULL, NULL, NULL, NULL, NULL, NULL), \
+        ('\\\\N', '', 16777216, 1e300, b'0', '2026-01-01 00:00:00'), ('caf\u{e9}', 'N', -1.5, -0.0, b'111', NULL), ('', '\\\\', 3e-5, 3, b'1', NULL)");
+    let words = ["--table", "odd", "--table", "a", "--rows-per-file", "100000", "--connections", "1"];
+    let exported = export(&scene, &into, &words);
+    let odd = &exported["tables"][1];
+    assert_eq!(odd["manifest"]["instant"]["how"], "one-connection");
+    assert_eq!(files(&exported["tables"][0], &into).len(), 3, "100,000 rows each");
+    scene.exec("CREATE TABLE again LIKE odd");
+    scene.exec("SET time_zone = '+00:00'");
+    let columns = odd["manifest"]["columns"].as_array().expect("columns").iter();
+    let columns: Vec<&str> = columns.map(|column| column.as_str().expect("a name")).collect();
+    let sql = format!(
+        "LOAD DATA LOCAL INFILE 'x' INTO TABLE again CHARACTER SET utf8mb4 FIELDS TERMINATED BY ';' ESCAPED BY '\\\\' ({})",
+        columns.join(",")
+    );
+    let file = File::open(&files(odd, &into)[0]).expect("lines");
+    assert_eq!(scene.control.load_data_local(&sql, file).expect("loaded"), 5);
+    let differ = "SELECT COUNT(*) FROM ((SELECT *, BINARY word FROM odd EXCEPT SELECT *, BINARY word FROM again) UNION ALL \
+        (SELECT *, BINARY word FROM again EXCEPT SELECT *, BINARY word FROM odd)) d";
+    assert_eq!(scene.control.query_value(differ).expect("an answer").as_deref(), Some("0"));
+
+    let (code, text) = check(&scene, &into);
+    assert_eq!(code, Some(0), "{text}");
+    scene.exec("UPDATE a SET amount = amount + 1 WHERE id = 77");
+    let (code, text) = check(&scene, &into);
+    assert!(code == Some(1) && text.contains("a: as many rows, and some have other values"), "{text}");
+    scene.exec("UPDATE a SET amount = amount - 1 WHERE id = 77");
+    scene.exec("DELETE FROM a WHERE id = 5");
+    assert!(check(&scene, &into).1.contains("a: 299999 rows, and 300000 were exported"));
+    scene.exec("INSERT INTO a VALUES (5, 100)");
+    assert_eq!(check(&scene, &into).0, Some(0));
+
+    let first = &files(&exported["tables"][0], &into)[0];
+    let bytes = fs::read(first).expect("lines");
+    let mut other = bytes.clone();
+    other[2] = b'9';
+    for (changed, expected) in [
+        (other, "the checksum is another one"),
+        ([&bytes[..], b"1;100\n"].concat(), "100001 lines, and 100000"),
+        (bytes[..bytes.len() - 1].to_vec(), "bytes, and"),
+    ] {
+        fs::write(first, changed).expect("written");
+        let (code, text) = check(&scene, &into);
+        assert!(code == Some(1) && text.contains("a.0001.csv: ") && text.contains(expected), "{text}");
+    }
+    fs::remove_file(first).expect("removed");
+    assert!(check(&scene, &into).1.contains("a.0001.csv: it is missing"));
+}
+
+#[test]
+fn a_rerun_leaves_whole_tables_alone_and_a_kill_leaves_no_file_under_its_name() {
+    let (mut scene, into) = scene();
+    let folder = into.to_str().expect("UTF-8");
+    let words = ["cdr", "export", "sandbox:a/calls", "--table", "?", "--into", folder, "--connections", "2"];
+    let mut child = command(scene.home(), &words).stderr(Stdio::null()).spawn().expect("it starts");
+    let begun = || into.is_dir() && names(&into).iter().any(|name| name.ends_with(".part"));
+    while !begun() && child.try_wait().expect("a child").is_none() {
+        std::thread::yield_now();
+    }
+    child.kill().expect("a signal");
+    child.wait().expect("an end");
+    let whole = |table: &str| names(&into).contains(&format!("{table}.export.json"));
+    for name in names(&into).iter().filter(|name| name.ends_with(".csv")) {
+        assert!(whole(&name[..1]) || !whole("b"), "{name} without its manifest");
+    }
+    let first = export(&scene, &into, &["--table", "?"]);
+    assert!(names(&into).iter().all(|name| !name.starts_with('.')), "{:?}", names(&into));
+    assert_eq!(check(&scene, &into).0, Some(0));
+    assert!(files(&first["tables"][0], &into).len() > 1, "several ranges");
+    fs::remove_file(&files(&first["tables"][1], &into)[0]).expect("removed");
+    scene.exec("UPDATE b SET amount = 7 WHERE id = 1");
+    let again = export(&scene, &into, &["--table", "?"]);
+    assert_eq!((&again["tables"][0]["known"], &again["tables"][1]["known"]), (&true.into(), &false.into()));
+    assert_eq!(again["tables"][0]["manifest"], first["tables"][0]["manifest"]);
+    assert_ne!(
+        again["tables"][1]["manifest"]["instant"]["at"],
+        first["tables"][1]["manifest"]["instant"]["at"]
+    );
+    assert_eq!(check(&scene, &into).0, Some(0));
+}
+
+fn url(target: &Target, user: &str) -> String {
+    match &target.address {
+        Address::Unix(path) => format!("mysql://{user}@/calls?socket={}", path.display()),
+        address => format!("mysql://{user}@{address}/calls"),
+    }
+}
+
+#[test]
+fn without_the_privilege_to_lock_one_connection_is_one_instant_and_a_table_without_snapshots_is_told() {
+    let (mut scene, into) = scene();
+    scene.exec("CREATE USER reader");
+    scene.exec("GRANT SELECT ON calls.* TO reader");
+    scene.exec("CREATE TABLE m ENGINE=MyISAM AS SELECT * FROM a LIMIT 100");
+    let reader = url(scene.control.target(), "reader");
+    let folder = into.to_str().expect("UTF-8");
+    let head = ["cdr", "export", &reader, "--table", "a", "--into", folder];
+    let text = refused(scene.home(), &[&head[..], &["--connections", "3"]].concat());
+    assert!(
+        text.contains("3 connections cannot be brought to one instant")
+            && text.contains("hint: grant RELOAD"),
+        "{text}"
+    );
+    assert!(names(&into).is_empty(), "{:?}", names(&into));
+    let text = done(scene.home(), &[&head[..], &["--connections", "1"]].concat());
+    assert!(text.contains("a: 300,000 rows") && text.contains("(one connection)"), "{text}");
+    let text = done(scene.home(), &["cdr", "export", "sandbox:a/calls", "--table", "m", "--into", folder]);
+    assert!(text.contains("m: 100 rows") && text.contains("MyISAM has no snapshots"), "{text}");
+    let text =
+        refused(scene.home(), &["cdr", "export", "sandbox:a/calls", "--table", "none*", "--into", folder]);
+    assert!(text.contains("no table none*") && text.contains("hint:"), "{text}");
+    let text = refused(
+        scene.home(),
+        &["cdr", "audit", "sandbox:a/calls", "--export", scene.home().to_str().expect("UTF-8")],
+    );
+    assert!(text.contains("no manifest") && text.contains("hint:"), "{text}");
+}

@@ -1,0 +1,109 @@
+//! A private server for records that are loaded, audited and exported.
+
+use crate::cli::evenkeel;
+use crate::sandbox::done;
+use evenkeel_haul::layout;
+use evenkeel_haul::table::{Engine, Table};
+use evenkeel_site::sandbox;
+use evenkeel_site::server::{Control, Target};
+use serde_json::Value;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+/// A private server with the database `calls`, and a layout.
+pub struct Scene {
+    home: tempfile::TempDir,
+    pub control: Control,
+    pub layout: PathBuf,
+}
+
+impl Scene {
+    pub fn up(layout: &str) -> Self {
+        Self::with(layout, &[])
+    }
+
+    /// The same with flags of `evenkeel sandbox up`.
+    pub fn with(layout: &str, flags: &[&str]) -> Self {
+        let home = tempfile::tempdir().expect("a temporary directory");
+        done(home.path(), &[&["sandbox", "up", "a"], flags].concat());
+        let server = sandbox::find(home.path(), "a").expect("a sandbox").target();
+        Control::connect(&server).expect("a connection").exec("CREATE DATABASE calls").expect("a database");
+        let target = Target { database: Some("calls".to_owned()), ..server };
+        let control = Control::connect(&target).expect("a connection");
+        let path = home.path().join("calls.toml");
+        fs::write(&path, layout).expect("a layout");
+        Self { home, control, layout: path }
+    }
+
+    /// With the records of `evenkeel cdr generate`.
+    pub fn of_calls() -> Self {
+        Self::up(evenkeel_haul::generate::LAYOUT)
+    }
+
+    pub fn home(&self) -> &Path {
+        self.home.path()
+    }
+
+    pub fn exec(&mut self, sql: &str) -> u64 {
+        self.control.exec(sql).unwrap_or_else(|error| panic!("{sql}: {error}"))
+    }
+
+    pub fn generate(&self, name: &str, words: &[&str]) -> PathBuf {
+        let path = self.home().join(name);
+        done(self.home(), &[&["cdr", "generate", path.to_str().expect("UTF-8")], words].concat());
+        path
+    }
+
+    /// Converts into the folder `csv`, where the rejects are afterwards.
+    pub fn convert(&self, inputs: &[&Path], words: &[&str]) -> PathBuf {
+        let into = self.home().join("csv");
+        let inputs: Vec<&str> = inputs.iter().map(|path| path.to_str().expect("UTF-8")).collect();
+        let (layout, folder) = (self.layout.to_str().expect("UTF-8"), into.to_str().expect("UTF-8"));
+        let head = ["cdr", "convert", "--layout", layout, "--into", folder];
+        done(self.home(), &[&head[..], words, &inputs].concat());
+        into
+    }
+
+    pub fn table(&self, name: &str) -> Table {
+        let file = layout::read(&self.layout).expect("a layout");
+        Table::of(&file.layout, 0, name, Engine::InnoDb, &[]).expect("a table")
+    }
+
+    pub fn load(&mut self, table: &str, csv: &Path) {
+        let sql = self.table(table).load_sql();
+        let file = File::open(csv).expect("lines");
+        self.control.load_data_local(&sql, file).unwrap_or_else(|error| panic!("{sql}: {error}"));
+    }
+
+    pub fn audit(&self, inputs: &[&Path], words: &[&str]) -> Output {
+        let inputs: Vec<&str> = inputs.iter().map(|path| path.to_str().expect("UTF-8")).collect();
+        let head = ["cdr", "audit", "sandbox:a/calls", "--layout", self.layout.to_str().expect("UTF-8")];
+        evenkeel(self.home(), &[&head[..], words, &inputs].concat())
+    }
+
+    /// What an audit found, as JSON.
+    pub fn found(&self, inputs: &[&Path], words: &[&str]) -> Value {
+        let output = self.audit(inputs, &[words, &["--json"]].concat());
+        assert!(matches!(output.status.code(), Some(0 | 1)), "{}", String::from_utf8_lossy(&output.stderr));
+        let found: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        let any = !found["findings"].as_array().expect("findings").is_empty();
+        assert_eq!(output.status.code(), Some(if any { 1 } else { 0 }));
+        found
+    }
+
+    /// What is said where nothing was found.
+    pub fn clean(&self, inputs: &[&Path], words: &[&str]) -> String {
+        let output = self.audit(inputs, words);
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert_eq!(output.status.code(), Some(0), "{text}{}", String::from_utf8_lossy(&output.stderr));
+        assert!(text.contains(": each once"), "{text}");
+        text
+    }
+}
+
+impl Drop for Scene {
+    fn drop(&mut self) {
+        evenkeel(self.home.path(), &["sandbox", "down", "a"]);
+    }
+}

@@ -1,0 +1,140 @@
+//! `evenkeel compare` as a pipeline asks it: what its exit codes say, and what it takes.
+
+use crate::cli::{evenkeel, refused};
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A profile of one rate with two runs, on a private server.
+const PROFILE: [&str; 18] = [
+    "-q",
+    "profile",
+    "--workload",
+    "tpcw.simple",
+    "--items",
+    "100",
+    "--ebs",
+    "1",
+    "--rate",
+    "40",
+    "--whole-sweep",
+    "--repeats",
+    "2",
+    "--duration",
+    "2s",
+    "--warm-up",
+    "500ms",
+    "--no-reset",
+];
+
+fn run_folders(study: &Path) -> Vec<PathBuf> {
+    let runs = fs::read_dir(study.join("runs")).expect("runs");
+    runs.map(|entry| entry.expect("a run").path()).filter(|path| path.join("run.json").exists()).collect()
+}
+
+fn edit(path: &Path, change: impl FnOnce(&mut Value)) {
+    let mut value = serde_json::from_str(&fs::read_to_string(path).expect("a file")).expect("JSON");
+    change(&mut value);
+    fs::write(path, value.to_string()).expect("it can be written");
+}
+
+/// A copy of a study, of which every run says of its queue what is said here. What the machine of this test did to the generator is taken
+/// away.
+fn copy(from: &Path, name: &str, stability: &str) {
+    let to = from.with_file_name(name);
+    for run in run_folders(from) {
+        let own = to.join("runs").join(run.file_name().expect("a name"));
+        fs::create_dir_all(&own).expect("a folder");
+        for entry in fs::read_dir(&run).expect("files") {
+            let file = entry.expect("a file");
+            fs::copy(file.path(), own.join(file.file_name())).expect("a copy");
+        }
+        edit(&own.join("run.json"), |run| {
+            run["stability"] = stability.into();
+            run["caveats"] = Value::Array(Vec::new());
+            run["response"]["mean_ms"] = 3.0.into();
+            run["lag"]["mean_ms"] = 0.0.into();
+        });
+    }
+    for file in ["plan.json", "manifest.json"] {
+        fs::copy(from.join(file), to.join(file)).expect("a copy");
+    }
+    edit(&to.join("plan.json"), |plan| plan["id"] = name.into());
+}
+
+fn asked(home: &Path, arguments: &[&str]) -> (Option<i32>, String) {
+    let output = evenkeel(home, arguments);
+    let said = [output.stdout, output.stderr].concat();
+    (output.status.code(), String::from_utf8_lossy(&said).into_owned())
+}
+
+#[test]
+fn a_pipeline_is_told_of_a_rate_that_is_carried_no_more_and_of_a_damaged_study_by_codes_of_their_own() {
+    let home = tempfile::tempdir().expect("a temporary directory");
+    let output = evenkeel(home.path(), &PROFILE);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let runs = home.path().join("runs");
+    let study = fs::read_dir(&runs).expect("a study").next().expect(&said).expect("a folder").path();
+    for (name, stability) in [("before", "settled"), ("again", "settled"), ("after", "unstable")] {
+        copy(&study, name, stability);
+    }
+    let home = home.path();
+
+    for of in ["tau", "p95", "throughput"] {
+        let (code, said) = asked(home, &["compare", "before", "after", "--of", of]);
+        assert!(code == Some(1) && said.contains("worse at 40 requests/s"), "{code:?}: {said}");
+        assert!(said.contains("carried in all of 2 runs, then in none of 2 runs"), "{said}");
+    }
+    let (code, said) = asked(home, &["compare", "after", "before", "--of", "tau"]);
+    assert!(code == Some(0) && said.contains("better at 40 requests/s"), "{code:?}: {said}");
+    let (_, said) = asked(home, &["compare", "before", "after", "--of", "tau", "--json"]);
+    let json: Value = serde_json::from_str(&said).expect("JSON");
+    assert_eq!((&json["verdict"], &json["at"][0]), (&"worse".into(), &"40 requests/s".into()), "{json}");
+    let (code, said) = asked(home, &["compare", "before", "again", "--of", "tau"]);
+    assert!(code == Some(0) && said.contains("the same, within 5 %"), "{code:?}: {said}");
+
+    let cells = ["compare", "before:1", "again:1", "--of", "throughput"];
+    assert!(refused(home, &cells).contains("the throughput of its arrivals"));
+    assert!(refused(home, &["compare", "after:1", "after:1", "--of", "tau"]).contains("did not settle"));
+
+    let run = run_folders(&runs.join("again")).remove(0);
+    fs::remove_file(run.join("intervals.csv")).expect("it can be removed");
+    let said = refused(home, &["compare", "before", "again", "--of", "tau"]);
+    assert!(said.contains("intervals.csv") && said.contains("hint:"), "{said}");
+}
+
+#[test]
+fn a_published_study_is_no_damaged_profile_and_goes_on_by_its_own_command() {
+    let home = tempfile::tempdir().expect("a temporary directory");
+    let home = home.path();
+    let (code, said) = asked(home, &["-q", "study", "shares", "--experiments", "table-3"]);
+    assert!(matches!(code, Some(0 | 1)), "{code:?}: {said}");
+    let said = refused(home, &["compare", "last", "last"]);
+    assert!(said.contains("the published study of shares, and `compare` takes profiles"), "{said}");
+    assert!(!said.contains("damaged") && said.contains("hint: `evenkeel runs last`"), "{said}");
+    let said = refused(home, &["study", "--resume", "last"]);
+    assert!(said.contains("`evenkeel study shares --resume last`"), "{said}");
+}
+
+#[test]
+fn the_list_of_studies_has_all_that_are_shipped_and_a_mistyped_name_is_told_from_a_file() {
+    let home = tempfile::tempdir().expect("a temporary directory");
+    let home = home.path();
+    let (code, text) = asked(home, &["study", "--list"]);
+    assert_eq!(code, Some(0), "{text}");
+    let (_, json) = asked(home, &["study", "--list", "--json"]);
+    let listed: Value = serde_json::from_str(&json).expect("JSON");
+    let names: Vec<&str> =
+        listed.as_array().expect("a list").iter().filter_map(|one| one["name"].as_str()).collect();
+    assert_eq!(names, ["profile", "throttling", "shares", "databases"]);
+    for study in listed.as_array().expect("a list") {
+        let command = study["command"].as_str().expect("a command");
+        assert!(text.contains(command), "{command}: {text}");
+        let words: Vec<&str> = command.split(' ').skip(1).collect();
+        let (code, said) = asked(home, &[&words[..], &["--help"]].concat());
+        assert_eq!(code, Some(0), "{command}: {said}");
+    }
+    let said = refused(home, &["study", "throtling"]);
+    assert!(said.contains("did you mean throttling?") && said.contains("evenkeel study --list"), "{said}");
+    assert!(refused(home, &["study", "nothing-like.toml"]).contains("`evenkeel study --list` names them"));
+}

@@ -1,0 +1,184 @@
+//! What was found gets its values from one more reading: keys, and what is another value in the table.
+
+use super::canon::{Canon, Scratch, values_of};
+use super::finding::{Changed, Finding, Found, Kind};
+use super::records::changed;
+use super::refused;
+use super::run::Step;
+use super::sweep::{Far, Sides, beside};
+use crate::HaulError;
+use crate::blocks::{Blocks, records};
+use crate::input::{self, Identity, Input};
+use crate::keys::Place;
+use evenkeel_site::server::Control;
+use evenkeel_wire::record::RecordType;
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::atomic::Ordering;
+
+/// Values of a row or of a line; `None` for NULL.
+type Values = Vec<Option<Vec<u8>>>;
+
+/// Letters of a value that are shown at most.
+const SHOWN: usize = 80;
+
+/// Values by where they were found.
+#[derive(Default)]
+struct Known {
+    records: BTreeMap<Place, Option<Values>>,
+    /// By group and row.
+    rows: BTreeMap<(u128, u128), Option<Values>>,
+}
+
+/// Names what was found.
+pub(super) fn name(
+    sides: &Sides<'_>,
+    control: &mut Control,
+    found: &[Found],
+) -> Result<Vec<Finding>, HaulError> {
+    let (mut records, mut rows) = (BTreeMap::new(), BTreeMap::new());
+    for found in found {
+        records.extend(found.record.filter(|_| found.kind != Kind::GarbledReject).map(|place| (place, None)));
+        rows.extend(found.row.map(|(group, row, _)| ((group, row), None)));
+    }
+    let far = Far::default();
+    let files = || read_records(sides, &far, &mut records);
+    let tables = || read_rows(sides, control, &far, &mut rows);
+    beside(&far.failed, files, tables)?;
+    let known = Known { records, rows };
+    Ok(found.iter().map(|found| finding(sides, found, &known)).collect())
+}
+
+/// Reads the inputs that have a record to be named, up to the last one.
+fn read_records(
+    sides: &Sides<'_>,
+    far: &Far,
+    wanted: &mut BTreeMap<Place, Option<Values>>,
+) -> Result<(), HaulError> {
+    let of = sides.records;
+    for (number, (input, identity)) in (0_u32..).zip(of.inputs.iter().zip(&of.identities)) {
+        let range = Place { input: number, offset: 0 }..Place { input: number + 1, offset: 0 };
+        let (mut left, mut block) = (wanted.range(range).count(), Vec::new());
+        if left == 0 {
+            continue;
+        }
+        let opened = input::open(input, 0)?;
+        let mut blocks = Blocks::new(opened.stream, of.file.separator, 0);
+        while let Some(offset) = blocks.next(&mut block).map_err(HaulError::io("read", input.path()))? {
+            if of.stop.is_set() || far.failed.load(Ordering::Relaxed) {
+                return Err(HaulError::Stopped { path: input.path().to_owned(), at: offset });
+            }
+            for (at, record) in records(&block, of.file.separator) {
+                let place = Place { input: number, offset: offset + at as u64 };
+                if let Some(values) = wanted.get_mut(&place) {
+                    *values = values_of(&of.file.layout, record).or_else(|| key_alone(sides, record));
+                    left -= 1;
+                }
+            }
+            (sides.tell)(&sides.progress(Step::Naming, far));
+            if left == 0 {
+                break;
+            }
+        }
+        if Identity::of(input.path()) != *identity {
+            return Err(changed(input));
+        }
+    }
+    Ok(())
+}
+
+/// Of a record that does not fit: its fields as they stand in it, which is what there is to know it by.
+fn key_alone(sides: &Sides<'_>, record: &[u8]) -> Option<Values> {
+    let of = record_type(sides);
+    let kept = of.fields.iter().filter(|field| field.kept);
+    Some(kept.map(|field| Some(field.value(record).to_vec())).collect())
+}
+
+fn read_rows(
+    sides: &Sides<'_>,
+    control: &mut Control,
+    far: &Far,
+    wanted: &mut BTreeMap<(u128, u128), Option<Values>>,
+) -> Result<(), HaulError> {
+    if wanted.is_empty() {
+        return Ok(());
+    }
+    let mut scratch = Scratch::default();
+    for number in 0..sides.tables.found.len() {
+        control.for_each_row_sent(sides.tables.select_of(number), &mut |row| {
+            if far.failed.load(Ordering::Relaxed) {
+                return Err(io::Error::other("the other side failed"));
+            }
+            far.rows.fetch_add(1, Ordering::Relaxed);
+            let hashes = sides.canon.row(row.texts(), &mut scratch).map_err(io::Error::other)?;
+            if let Some(values @ None) = wanted.get_mut(&(hashes.group, hashes.row)) {
+                let found = row.texts().map(|value| value.map(|value| value.map(Vec::from)));
+                *values = Some(found.collect::<Result<_, _>>().map_err(io::Error::other)?);
+            }
+            Ok(())
+        })?;
+    }
+    Ok(())
+}
+
+fn record_type<'a>(sides: &'a Sides<'_>) -> &'a RecordType {
+    &sides.records.file.layout.types()[sides.records.record_type]
+}
+
+fn finding(sides: &Sides<'_>, found: &Found, known: &Known) -> Finding {
+    let record = found.record.and_then(|place| known.records.get(&place)?.as_ref());
+    let row = found.row.and_then(|(group, row, _)| known.rows.get(&(group, row))?.as_ref());
+    let input = found.record.and_then(|place| sides.records.inputs.get(place.input as usize));
+    let file = input.map(|input| match (found.kind, sides.rejects) {
+        (Kind::GarbledReject, Some(rejects)) => refused::path(rejects, input),
+        _ => Input::path(input).to_owned(),
+    });
+    let table = found.row.and_then(|(_, _, number)| sides.tables.found.get(usize::try_from(number).ok()?));
+    let changed = match (found.kind, record, row) {
+        (Kind::Altered, Some(record), Some(row)) => changes(sides.canon, &sides.tables.columns, record, row),
+        _ => Vec::new(),
+    };
+    Finding {
+        kind: found.kind,
+        file,
+        offset: found.record.map(|place| place.offset),
+        table: table.map(|table| table.name.clone()),
+        key: record.or(row).map(|values| key(sides, values)).unwrap_or_default(),
+        times: found.times,
+        changed,
+    }
+}
+
+fn changes(canon: &Canon, columns: &[String], record: &Values, row: &Values) -> Vec<Changed> {
+    let both = columns.iter().zip(record.iter().zip(row)).enumerate();
+    let other =
+        both.filter(|(index, (_, (file, table)))| !canon.same(*index, file.as_deref(), table.as_deref()));
+    other
+        .map(|(_, (field, (file, table)))| Changed {
+            field: field.clone(),
+            file: file.as_deref().map(shown),
+            table: table.as_deref().map(shown),
+        })
+        .collect()
+}
+
+/// `seq=17`, or all fields where no key names a record.
+fn key(sides: &Sides<'_>, values: &Values) -> String {
+    let columns = &sides.tables.columns;
+    let all: Vec<usize> = (0..columns.len()).collect();
+    let places = if sides.canon.key.is_empty() { &all } else { &sides.canon.key };
+    let part = |place: &usize| {
+        let value = values.get(*place)?.as_deref().map_or("NULL".to_owned(), shown);
+        Some(format!("{}={value}", columns[*place]))
+    };
+    places.iter().filter_map(part).collect::<Vec<_>>().join(" ")
+}
+
+/// A value as text that is not too long.
+fn shown(value: &[u8]) -> String {
+    let text = String::from_utf8_lossy(value);
+    match text.char_indices().nth(SHOWN) {
+        None => text.into_owned(),
+        Some((end, _)) => format!("{}...", &text[..end]),
+    }
+}

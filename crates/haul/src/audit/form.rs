@@ -1,0 +1,277 @@
+//! The values of a column in one form, from wherever they come.
+
+use super::number;
+use crate::table::FoundColumn;
+
+/// What a column stores, as far as values that are the same can be written in several ways.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// An exact number, or one of double precision, which the server writes with all its digits.
+    Number,
+    /// A number of single precision, which the server hands out as one of double precision.
+    Single,
+    /// A day or an instant.
+    Instant,
+    /// A time of the day, or a span.
+    Clock,
+    /// Text that has lost its blanks at the end.
+    Char,
+    /// Text, compared byte by byte.
+    Text,
+    /// Bytes that have zeroes at their end.
+    Padded,
+    /// Bytes in no character set.
+    Bytes,
+}
+
+/// Who says a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Says {
+    /// A file whose text is UTF-8 or ASCII.
+    File,
+    /// A file whose text is what the servers call latin1.
+    Latin1File,
+    /// The server, in UTF-8.
+    Server,
+}
+
+/// Before a value in its form, before one that is left as it is, and in place of NULL.
+const MARKS: (u8, u8, u8) = (1, 2, 0);
+
+impl Form {
+    /// Of a column.
+    pub fn of(column: &FoundColumn) -> Self {
+        match (column.data_type.as_str(), column.charset.is_some()) {
+            (
+                "tinyint" | "smallint" | "mediumint" | "int" | "bigint" | "decimal" | "double" | "year"
+                | "bit",
+                _,
+            ) => Self::Number,
+            ("float", _) => Self::Single,
+            ("date" | "datetime" | "timestamp", _) => Self::Instant,
+            ("time", _) => Self::Clock,
+            ("char", true) => Self::Char,
+            ("binary", _) => Self::Padded,
+            (_, true) => Self::Text,
+            (_, false) => Self::Bytes,
+        }
+    }
+
+    /// Appends a value, marked so that nothing else begins as it does, with its length.
+    pub fn put(self, value: Option<&[u8]>, says: Says, out: &mut Vec<u8>) {
+        let (mark, as_is, null) = MARKS;
+        let Some(value) = value else { return out.push(null) };
+        let begin = out.len();
+        out.extend_from_slice(&[mark, 0, 0, 0, 0]);
+        if !self.put_bare(value, says, out) {
+            out.truncate(begin + 5);
+            out[begin] = as_is;
+            out.extend_from_slice(value);
+        }
+        let length = (out.len() - begin - 5) as u32;
+        out[begin + 1..begin + 5].copy_from_slice(&length.to_le_bytes());
+    }
+
+    /// Appends its form; `false` where it is nothing that such a column stores.
+    fn put_bare(self, value: &[u8], says: Says, out: &mut Vec<u8>) -> bool {
+        match self {
+            Self::Number => number::put(value, out),
+            Self::Single if says == Says::Server => put_single(value, out),
+            Self::Single => number::put(value, out),
+            Self::Instant => put_instant(value, out),
+            Self::Clock => put_clock(value, out),
+            Self::Char => put_text(without_last(value, b' '), says, out),
+            Self::Text => put_text(value, says, out),
+            Self::Padded => put_bytes(without_last(value, 0), out),
+            Self::Bytes => put_bytes(value, out),
+        }
+    }
+}
+
+fn put_bytes(value: &[u8], out: &mut Vec<u8>) -> bool {
+    out.extend_from_slice(value);
+    true
+}
+
+fn without_last(value: &[u8], padding: u8) -> &[u8] {
+    let end = value.iter().rposition(|byte| *byte != padding).map_or(0, |last| last + 1);
+    &value[..end]
+}
+
+fn put_text(value: &[u8], says: Says, out: &mut Vec<u8>) -> bool {
+    if says != Says::Latin1File || value.is_ascii() {
+        return put_bytes(value, out);
+    }
+    let mut letter = [0; 4];
+    for byte in value {
+        let found = match byte {
+            0x80..=0x9f => WINDOWS[usize::from(byte - 0x80)],
+            byte => char::from(*byte),
+        };
+        out.extend_from_slice(found.encode_utf8(&mut letter).as_bytes());
+    }
+    true
+}
+
+/// What the servers' latin1 has from 0x80 on: Windows' code page 1252, with its five holes as control characters.
+const WINDOWS: [char; 32] = [
+    '\u{20ac}', '\u{81}', '\u{201a}', '\u{192}', '\u{201e}', '\u{2026}', '\u{2020}', '\u{2021}', '\u{2c6}',
+    '\u{2030}', '\u{160}', '\u{2039}', '\u{152}', '\u{8d}', '\u{17d}', '\u{8f}', '\u{90}', '\u{2018}',
+    '\u{2019}', '\u{201c}', '\u{201d}', '\u{2022}', '\u{2013}', '\u{2014}', '\u{2dc}', '\u{2122}', '\u{161}',
+    '\u{203a}', '\u{153}', '\u{9d}', '\u{17e}', '\u{178}',
+];
+
+/// The shortest number that is stored as this one: `0.1` where the server says 0.10000000149011612.
+fn put_single(value: &[u8], out: &mut Vec<u8>) -> bool {
+    let number = std::str::from_utf8(value).ok().and_then(|text| text.parse::<f64>().ok());
+    number.is_some_and(|number| number::put(format!("{:e}", number as f32).as_bytes(), out))
+}
+
+/// Fourteen digits, and those of a fraction that are not zero.
+fn put_instant(value: &[u8], out: &mut Vec<u8>) -> bool {
+    let Some((digits, fraction)) = instant(value) else { return false };
+    out.extend_from_slice(&digits);
+    out.extend_from_slice(without_last(fraction, b'0'));
+    true
+}
+
+fn instant(value: &[u8]) -> Option<([u8; 14], &[u8])> {
+    let mut digits = [b'0'; 14];
+    let (whole, fraction) = split_fraction(value)?;
+    if whole.iter().all(u8::is_ascii_digit) {
+        let known = matches!(whole.len(), 8 | 14).then_some(whole)?;
+        digits[..known.len()].copy_from_slice(known);
+        return Some((digits, fraction));
+    }
+    let mut at = 0;
+    let mut parts = 0;
+    for (part, width) in whole.split(|byte| !byte.is_ascii_digit()).zip([4, 2, 2, 2, 2, 2]) {
+        let free = width - part.len().min(width);
+        if part.is_empty() || part.len() > width || (parts == 0 && free > 0) {
+            return None;
+        }
+        digits[at + free..at + width].copy_from_slice(part);
+        (at, parts) = (at + width, parts + 1);
+    }
+    let separators = whole.iter().filter(|byte| !byte.is_ascii_digit()).count();
+    (matches!(parts, 3 | 6) && separators + 1 == parts).then_some((digits, fraction))
+}
+
+/// Seconds, and those digits of a fraction that are not zero.
+fn put_clock(value: &[u8], out: &mut Vec<u8>) -> bool {
+    let (negative, text) = value.strip_prefix(b"-").map_or((false, value), |rest| (true, rest));
+    let Some(((hours, minutes, seconds), fraction)) =
+        split_fraction(text).and_then(|(whole, fraction)| Some((clock(whole)?, fraction)))
+    else {
+        return false;
+    };
+    let (all, fraction) = (3600 * hours + 60 * minutes + seconds, without_last(fraction, b'0'));
+    if negative && (all > 0 || !fraction.is_empty()) {
+        out.push(b'-');
+    }
+    out.extend_from_slice(all.to_string().as_bytes());
+    out.push(b'.');
+    out.extend_from_slice(fraction);
+    true
+}
+
+/// Hours, minutes and seconds of `hh:mm:ss` or `hhmmss`.
+fn clock(whole: &[u8]) -> Option<(u64, u64, u64)> {
+    let number = |digits: &[u8]| std::str::from_utf8(digits).ok()?.parse::<u64>().ok();
+    let parts: Vec<&[u8]> = whole.split(|byte| *byte == b':').collect();
+    match parts.as_slice() {
+        [hours, minutes, seconds] if hours.len() <= 4 => {
+            Some((number(hours)?, number(minutes)?, number(seconds)?))
+        }
+        [digits] if digits.len() <= 7 => {
+            let all = number(digits)?;
+            Some((all / 10_000, all / 100 % 100, all % 100))
+        }
+        _ => None,
+    }
+}
+
+/// What stands before a point, and the digits behind it.
+fn split_fraction(value: &[u8]) -> Option<(&[u8], &[u8])> {
+    let Some(at) = memchr::memchr(b'.', value) else { return Some((value, &[])) };
+    let fraction = &value[at + 1..];
+    fraction.iter().all(u8::is_ascii_digit).then_some((&value[..at], fraction))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(form: Form, says: Says, value: &[u8]) -> Vec<u8> {
+        let mut out = Vec::new();
+        form.put(Some(value), says, &mut out);
+        out
+    }
+
+    fn same(form: Form, file: &[u8], server: &[u8]) -> bool {
+        of(form, Says::File, file) == of(form, Says::Server, server)
+    }
+
+    #[test]
+    fn what_the_server_returns_of_a_value_is_that_value() {
+        for (form, file, server) in [
+            (Form::Number, &b"+007"[..], &b"7"[..]),
+            (Form::Number, b"7", b"0007"),
+            (Form::Number, b"-0", b"0"),
+            (Form::Number, b"1.5", b"1.50"),
+            (Form::Number, b".5", b"0.500"),
+            (Form::Single, b"0.1", b"0.10000000149011612"),
+            (Form::Single, b"1234567", b"1234567"),
+            (Form::Instant, b"20260801000005", b"2026-08-01 00:00:05"),
+            (Form::Instant, b"20260801000005", b"2026-08-01 00:00:05.000000"),
+            (Form::Instant, b"20260801", b"2026-08-01"),
+            (Form::Instant, b"20260801", b"2026-08-01 00:00:00"),
+            (Form::Clock, b"235959", b"23:59:59"),
+            (Form::Char, b"ada  ", b"ada"),
+            (Form::Padded, b"ada", b"ada\0\0"),
+            (Form::Text, b"a;\\b", b"a;\\b"),
+        ] {
+            assert!(same(form, file, server), "{form:?} {file:?} {server:?}");
+        }
+        assert_eq!(
+            of(Form::Text, Says::Latin1File, b"caf\xe9 \x80"),
+            of(Form::Text, Says::Server, "caf\u{e9} \u{20ac}".as_bytes())
+        );
+    }
+
+    #[test]
+    fn what_the_server_has_changed_is_another_value() {
+        for (form, file, server) in [
+            (Form::Number, &b"1.55"[..], &b"1.6"[..]),
+            (Form::Number, b"300", b"127"),
+            (Form::Number, b"", b"0"),
+            (Form::Number, b"x", b"0"),
+            (Form::Single, b"16777217", b"16777216"),
+            (Form::Single, b"1.23456789", b"1.2345678806304932"),
+            (Form::Instant, b"20260801120000", b"2026-08-01"),
+            (Form::Instant, b"20260801", b"0000-00-00"),
+            (Form::Instant, b"", b"0000-00-00 00:00:00"),
+            (Form::Text, b"ada ", b"ada"),
+            (Form::Text, b"Ada", b"ada"),
+            (Form::Text, b"a\0", b"a"),
+            (Form::Text, "\u{e9}".as_bytes(), b"e"),
+            (Form::Bytes, b"a", b"a\0"),
+        ] {
+            assert!(!same(form, file, server), "{form:?} {file:?} {server:?}");
+        }
+        let mut null = Vec::new();
+        Form::Text.put(None, Says::Server, &mut null);
+        assert_ne!(null, of(Form::Text, Says::File, b""));
+    }
+
+    #[test]
+    fn values_of_two_columns_do_not_run_into_each_other() {
+        let two = |first: &[u8], second: &[u8]| {
+            let mut out = Vec::new();
+            Form::Text.put(Some(first), Says::File, &mut out);
+            Form::Text.put(Some(second), Says::File, &mut out);
+            out
+        };
+        assert_ne!(two(b"ab", b"c"), two(b"a", b"bc"));
+    }
+}

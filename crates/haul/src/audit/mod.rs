@@ -1,0 +1,28 @@
+//! Holds files of records against tables: each record is stored once or refused once, or it is named.
+//!
+//! Both sides are read in the same form ([`canon`]): what a server returns differs from what a file says by zeroes and blanks that
+//! mean nothing. Records go into [`sums::BUCKETS`] buckets by their keys, and of each bucket there is a count and a sum of hashes, on
+//! either side. Sums do not look at the order, and see what comes twice, which an exclusive or would not. Where a bucket differs,
+//! its records are written down on disk, sorted by key and judged one by one ([`judge`]), and what is found gets its name from a last reading ([`detail`]). Memory
+//! does not grow with the files: a clean audit reads them once, and once more for records that come twice.
+
+mod canon;
+mod detail;
+mod entry;
+mod finding;
+mod form;
+mod judge;
+mod number;
+mod records;
+mod refused;
+mod rows;
+mod run;
+mod sums;
+mod sweep;
+mod tables;
+
+pub use finding::{Changed, Finding, Kind, Report};
+pub(crate) use rows::prepare;
+pub use run::{Audit, Progress, Step};
+pub use tables::AuditError;
+pub(crate) use tables::named;

@@ -1,0 +1,75 @@
+//! The side of the tables: one connection, one instant.
+
+use super::canon::{Canon, Scratch};
+use super::entry::{Entry, Of};
+use super::sums::Wanted;
+use super::tables::Tables;
+use crate::HaulError;
+use evenkeel_site::server::{Control, TargetError};
+use std::io;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// Makes a connection one whose text is the same everywhere, and that waits as long as the files take.
+pub(crate) fn prepare(control: &mut Control) -> Result<(), TargetError> {
+    for sql in
+        ["SET NAMES utf8mb4", "SET SESSION sql_mode = '', wait_timeout = 2147483, net_write_timeout = 86400"]
+    {
+        control.exec(sql)?;
+    }
+    // Each is known to one of the two lines of servers, or to some of its versions.
+    for sql in [
+        "SET SESSION max_statement_time = 0",
+        "SET SESSION max_execution_time = 0",
+        "SET SESSION idle_transaction_timeout = 0",
+    ] {
+        match control.exec(sql) {
+            Err(TargetError::Statement { .. }) | Ok(_) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// From now on the connection sees its tables as they are at this instant, which it says by the server's clock.
+pub(super) fn freeze(control: &mut Control) -> Result<Option<String>, TargetError> {
+    control.exec("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ")?;
+    control.exec("START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY")?;
+    control.query_value("SELECT CONCAT(UTC_TIMESTAMP(), ' UTC')")
+}
+
+/// Hands out what is noted of all rows; `count` counts them. Ends early where the other side `failed`.
+pub(super) fn read(
+    control: &mut Control,
+    (tables, canon): (&Tables, &Canon),
+    wanted: Option<&Wanted>,
+    failed: &AtomicBool,
+    count: &AtomicU64,
+    take: &mut dyn FnMut(&Entry) -> Result<(), HaulError>,
+) -> Result<(), HaulError> {
+    let mut scratch = Scratch::default();
+    for number in 0..tables.found.len() {
+        // What the taker says is kept here, since the connection hands on nothing but errors of reading.
+        let mut refused = None;
+        let read = control.for_each_row_sent(tables.select_of(number), &mut |row| {
+            if failed.load(Ordering::Relaxed) {
+                return Err(io::Error::other("the other side failed"));
+            }
+            let hashes = canon.row(row.texts(), &mut scratch).map_err(io::Error::other)?;
+            count.fetch_add(1, Ordering::Relaxed);
+            if wanted.is_some_and(|wanted| !wanted.has(hashes.group)) {
+                return Ok(());
+            }
+            let place = number as u64;
+            let entry = Entry { group: hashes.group, of: Of::Row, row: hashes.row, record: 0, place };
+            take(&entry).map_err(|error| {
+                refused = Some(error);
+                io::Error::other("not taken")
+            })
+        });
+        match refused {
+            Some(error) => return Err(error),
+            None => read.map(drop)?,
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,254 @@
+//! An audit from its beginning to its report.
+
+use super::detail;
+use super::entry::{BYTES, Entry, Of};
+use super::finding::{Found, Kind, Report};
+use super::judge::judge;
+use super::records::{Noted, Records};
+use super::rows;
+use super::sums::{Sums, Wanted, different};
+use super::sweep::Sides;
+use super::tables::{AuditError, Tables};
+use crate::HaulError;
+use crate::convert::{self, Direction, Duplicates, Job};
+use crate::input::{Identity, Input};
+use crate::keys::Repeated;
+use crate::keys::spill::Spill;
+use crate::layout::LayoutFile;
+use evenkeel_os::stop::Stop;
+use evenkeel_site::server::{Control, Target};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+/// Parts into which entries are sorted; each fits into memory.
+const PARTS: usize = 256;
+/// Entries on disk at once; a part of so many takes 12 MB.
+const AT_ONCE: u64 = if cfg!(test) { 1000 } else { 32 << 20 };
+
+/// What is held against what.
+pub struct Audit<'a> {
+    /// Where the fields are.
+    pub file: &'a LayoutFile,
+    /// Index of the type of record that the tables hold.
+    pub record_type: usize,
+    /// The files, in the order in which they are read.
+    pub inputs: Vec<Input>,
+    /// The server, with its database.
+    pub target: &'a Target,
+    /// Names of tables, and patterns of them; all together hold the records.
+    pub tables: Vec<String>,
+    /// The folder of the rejects files, or one file for all; `None` where nobody looks at them.
+    pub rejects: Option<PathBuf>,
+    /// What became of records that come twice, where the layout names a key.
+    pub duplicates: Duplicates,
+    /// Findings that get names.
+    pub names: usize,
+    /// A folder that exists, for what does not fit into memory; its files have no names.
+    pub scratch: &'a Path,
+    /// Ends it early.
+    pub stop: &'a Stop,
+}
+
+/// How far an audit is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// What is done now.
+    pub step: Step,
+    /// Bytes of the inputs that this step has read, packed as they are.
+    pub read: u64,
+    /// Bytes of all inputs.
+    pub total: Option<u64>,
+    /// Records that this step has seen.
+    pub records: u64,
+    /// Rows that it has seen.
+    pub rows: u64,
+}
+
+/// A step of an audit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Step {
+    /// Records that come twice are looked for.
+    Keys,
+    /// Both sides are summed up.
+    #[default]
+    Sums,
+    /// What differs is gone through.
+    Differences,
+    /// What was found gets its names.
+    Naming,
+}
+
+/// What was found, of which the first by kind and place are kept.
+struct Kept {
+    most: usize,
+    counts: BTreeMap<Kind, u64>,
+    first: BTreeSet<Found>,
+}
+
+impl Kept {
+    fn add(&mut self, found: Found) {
+        // Rows of no record are told together where they are alike.
+        let count = if found.kind == Kind::Foreign { found.times } else { 1 };
+        *self.counts.entry(found.kind).or_default() += count;
+        self.first.insert(found);
+        if self.first.len() > self.most {
+            self.first.pop_last();
+        }
+    }
+}
+
+impl Audit<'_> {
+    /// Holds the files against the tables.
+    ///
+    /// # Errors
+    /// A file or a table cannot be read, or is none that the layout is of; a file changed meanwhile; or somebody asked to stop.
+    pub fn run(self, tell: &(dyn Fn(&Progress) + Sync)) -> Result<Report, HaulError> {
+        self.check_inputs()?;
+        if self.target.database.is_none() {
+            return Err(AuditError::NoDatabase.into());
+        }
+        let of = &self.file.layout.types()[self.record_type];
+        let mut control = Control::connect_until(self.target, self.stop)?;
+        rows::prepare(&mut control)?;
+        let tables = Tables::find(&mut control, &self.tables, of)?;
+        let canon = tables.canon(&self.file.layout, of)?;
+        // Of one moment: what changes later is an error, and no finding.
+        let identities = self.inputs.iter().map(|input| Identity::of(input.path())).collect();
+        let repeated = self.repeated(tell)?;
+        let frozen = rows::freeze(&mut control)?;
+        let records = Records {
+            file: self.file,
+            record_type: self.record_type,
+            inputs: &self.inputs,
+            identities,
+            canon: &canon,
+            repeated: repeated.as_ref(),
+            stop: self.stop,
+        };
+        let total = self.inputs.iter().map(|input| Identity::of(input.path()).map(|found| found.size)).sum();
+        let rejects = self.rejects.as_deref();
+        let sides = Sides { records: &records, tables: &tables, canon: &canon, rejects, total, tell };
+        let (mut report, readings) = self.summed(&sides, &mut control)?;
+        report.snapshot = frozen.filter(|_| tables.have_snapshot());
+        let kept = self.gone_through(&sides, &mut control, &readings)?;
+        if !kept.first.is_empty() {
+            let found: Vec<Found> = kept.first.into_iter().collect();
+            report.findings = detail::name(&sides, &mut control, &found)?;
+        }
+        report.found = kept.counts;
+        Ok(report)
+    }
+
+    fn check_inputs(&self) -> Result<(), AuditError> {
+        let mut stems: BTreeMap<String, &Input> = BTreeMap::new();
+        for input in &self.inputs {
+            let name = |input: &Input| input.path().display().to_string();
+            if !input.path().is_file() {
+                return Err(AuditError::Pipe(name(input)));
+            }
+            if let Some(first) = stems.insert(input.stem(), input).filter(|_| self.rejects.is_some()) {
+                return Err(AuditError::Alike(name(first), name(input), input.stem()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Which records came before, by the same search as the converter's.
+    fn repeated(&self, tell: &(dyn Fn(&Progress) + Sync)) -> Result<Option<Repeated>, HaulError> {
+        let job = Job {
+            file: self.file,
+            direction: Direction::Delimit,
+            inputs: self.inputs.clone(),
+            into: self.scratch,
+            duplicates: self.duplicates,
+            stop: self.stop,
+        };
+        job.repeated(&mut |now: &convert::Progress| {
+            tell(&Progress { step: Step::Keys, read: now.read, total: now.total, ..Progress::default() });
+        })
+    }
+
+    /// Sums up both sides; the buckets that differ, in as many readings as they take.
+    fn summed(&self, sides: &Sides<'_>, control: &mut Control) -> Result<(Report, Vec<Wanted>), HaulError> {
+        let (mut files, mut rows, mut listed) = (Sums::default(), Sums::default(), Sums::default());
+        let mut other_types = 0;
+        sides.sweep(
+            (control, Step::Sums),
+            None,
+            &mut |noted: &Noted| {
+                other_types += noted.other_types;
+                noted.entries.iter().for_each(|entry| files.add(entry));
+                Ok(())
+            },
+            &mut |entry: &Entry| {
+                listed.add(entry);
+                Ok(())
+            },
+            &mut |entry: &Entry| {
+                rows.add(entry);
+                Ok(())
+            },
+        )?;
+        rows.join(&listed);
+        let (lines, rejected) = (files.count(Of::Line), files.count(Of::Repeat) + files.count(Of::Unfit));
+        let report = Report {
+            records: lines + rejected + other_types,
+            other_types,
+            lines,
+            rejected,
+            rows: rows.count(Of::Row),
+            tables: sides
+                .tables
+                .found
+                .iter()
+                .map(|table| (table.name.clone(), table.engine.clone()))
+                .collect(),
+            snapshot: None,
+            rejects_checked: self.rejects.is_some(),
+            found: BTreeMap::new(),
+            findings: Vec::new(),
+        };
+        Ok((report, different(&files, &rows, self.rejects.is_some(), AT_ONCE)))
+    }
+
+    /// Judges the records of all buckets that differ.
+    fn gone_through(
+        &self,
+        sides: &Sides<'_>,
+        control: &mut Control,
+        readings: &[Wanted],
+    ) -> Result<Kept, HaulError> {
+        let mut kept = Kept { most: self.names, counts: BTreeMap::new(), first: BTreeSet::new() };
+        for wanted in readings {
+            let spill = Mutex::new(Spill::<BYTES>::new(self.scratch, "audit", PARTS)?);
+            let push = |entry: &Entry| {
+                // Not a part of what tells the bucket, so that the parts are alike in size.
+                let part = (entry.group >> 104) as usize % PARTS;
+                spill.lock().unwrap_or_else(PoisonError::into_inner).push(part, &entry.to_bytes())
+            };
+            sides.sweep(
+                (control, Step::Differences),
+                Some(wanted),
+                &mut |noted: &Noted| noted.entries.iter().try_for_each(push),
+                &mut |entry: &Entry| push(entry),
+                &mut |entry: &Entry| push(entry),
+            )?;
+            let mut spill = spill.into_inner().unwrap_or_else(PoisonError::into_inner);
+            for part in 0..PARTS {
+                self.judge_part(spill.take(part)?, &mut kept);
+            }
+        }
+        Ok(kept)
+    }
+
+    fn judge_part(&self, mut entries: Vec<[u8; BYTES]>, kept: &mut Kept) {
+        entries.sort_unstable();
+        let mut group = Vec::new();
+        for alike in entries.chunk_by(|one, other| one[..16] == other[..16]) {
+            group.clear();
+            group.extend(alike.iter().filter_map(Entry::from_bytes));
+            judge(&group, self.rejects.is_some(), &mut |found| kept.add(found));
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! Counts and sums by bucket, which tell whether two sides hold the same, in whatever order.
+
+use super::entry::{Entry, Of};
+
+/// Buckets that records and rows are dealt into by the hash of their key.
+pub(super) const BUCKETS: usize = 1 << 16;
+
+/// How many, and the sum of their hashes, which wraps. It is a sum because what comes twice has to count twice.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Sum {
+    count: u64,
+    sum: u128,
+}
+
+impl Sum {
+    fn add(&mut self, hash: u128) {
+        self.count += 1;
+        self.sum = self.sum.wrapping_add(hash);
+    }
+}
+
+/// The sums of one side.
+pub(super) struct Sums {
+    stored: Vec<Sum>,
+    refused: Vec<Sum>,
+    /// Entries by what they are.
+    counts: [u64; 7],
+}
+
+/// The bucket of a group.
+pub(super) fn bucket(group: u128) -> usize {
+    (group >> 112) as usize
+}
+
+impl Default for Sums {
+    fn default() -> Self {
+        let empty = vec![Sum::default(); BUCKETS];
+        Self { stored: empty.clone(), refused: empty, counts: [0; 7] }
+    }
+}
+
+impl Sums {
+    /// Adds an entry to the count and the sum of its bucket.
+    pub fn add(&mut self, entry: &Entry) {
+        self.counts[entry.of as usize] += 1;
+        let bucket = bucket(entry.group);
+        match entry.of {
+            Of::Line | Of::Row => self.stored[bucket].add(entry.row),
+            _ => self.refused[bucket].add(entry.refused()),
+        }
+    }
+
+    /// Adds what another one has.
+    pub fn join(&mut self, other: &Self) {
+        let sums =
+            self.stored.iter_mut().zip(&other.stored).chain(self.refused.iter_mut().zip(&other.refused));
+        for (sum, more) in sums {
+            sum.count += more.count;
+            sum.sum = sum.sum.wrapping_add(more.sum);
+        }
+        self.counts.iter_mut().zip(other.counts).for_each(|(count, more)| *count += more);
+    }
+
+    /// How many there are of a kind.
+    pub fn count(&self, of: Of) -> u64 {
+        self.counts[of as usize]
+    }
+
+    /// Entries of a bucket.
+    fn entries(&self, bucket: usize) -> u64 {
+        self.stored[bucket].count + self.refused[bucket].count
+    }
+}
+
+/// Buckets that are gone through in one more reading.
+pub(super) struct Wanted(Vec<bool>);
+
+impl Wanted {
+    /// Whether a group is among them.
+    pub fn has(&self, group: u128) -> bool {
+        self.0[bucket(group)]
+    }
+}
+
+/// The buckets that differ, in as many readings as it takes to have at most so many entries at once. Lines of rejects files are
+/// compared where they are known.
+pub(super) fn different(files: &Sums, others: &Sums, rejects_known: bool, at_most: u64) -> Vec<Wanted> {
+    let mut readings: Vec<(Wanted, u64)> = Vec::new();
+    for bucket in 0..BUCKETS {
+        let stored = files.stored[bucket] == others.stored[bucket];
+        let refused = !rejects_known || files.refused[bucket] == others.refused[bucket];
+        if stored && refused {
+            continue;
+        }
+        let entries = files.entries(bucket) + others.entries(bucket);
+        match readings.last_mut() {
+            Some((wanted, sum)) if *sum + entries <= at_most => {
+                wanted.0[bucket] = true;
+                *sum += entries;
+            }
+            _ => {
+                let mut wanted = Wanted(vec![false; BUCKETS]);
+                wanted.0[bucket] = true;
+                readings.push((wanted, entries));
+            }
+        }
+    }
+    readings.into_iter().map(|(wanted, _)| wanted).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(of: Of, group: u128, row: u128) -> Entry {
+        Entry { group, of, row, record: 0, place: 0 }
+    }
+
+    fn sums(of: Of, rows: &[u128]) -> Sums {
+        let mut sums = Sums::default();
+        rows.iter().for_each(|row| sums.add(&entry(of, 1 << 112, *row)));
+        sums
+    }
+
+    fn differ(lines: &[u128], rows: &[u128]) -> usize {
+        different(&sums(Of::Line, lines), &sums(Of::Row, rows), false, 100).len()
+    }
+
+    #[test]
+    fn the_order_is_not_looked_at_and_what_comes_twice_counts_twice() {
+        assert_eq!(differ(&[7, 8, 9], &[9, 7, 8]), 0);
+        assert_eq!(differ(&[7, 8], &[7]), 1);
+        assert_eq!(differ(&[7], &[7, 7]), 1);
+        // As many on both sides, and an exclusive or would be the same on both.
+        assert_eq!(differ(&[7, 7, 9], &[9, 9, 9]), 1);
+        assert_eq!(differ(&[1, 2, 4, 7], &[0, 3, 5, 6]), 0, "equal sums: why hashes have 128 bits");
+    }
+
+    #[test]
+    fn buckets_that_differ_come_in_readings_that_are_not_too_large() {
+        let mut files = Sums::default();
+        (0..10_u128).for_each(|bucket| files.add(&entry(Of::Line, bucket << 112, 5)));
+        let none = Sums::default();
+        assert_eq!(different(&files, &none, false, 4).len(), 3);
+        let readings = different(&files, &none, false, 100);
+        assert!(readings.len() == 1 && readings[0].has(9 << 112 | 1) && !readings[0].has(10 << 112));
+    }
+
+    #[test]
+    fn a_bucket_larger_than_a_reading_is_one_by_itself() {
+        assert_eq!(different(&sums(Of::Line, &[1, 2, 3]), &Sums::default(), false, 1).len(), 1);
+    }
+
+    #[test]
+    fn refused_records_are_compared_where_the_rejects_are_known() {
+        let mut files = Sums::default();
+        files.add(&entry(Of::Unfit, 3, 0));
+        assert_eq!(different(&files, &Sums::default(), false, 9).len(), 0);
+        assert_eq!(different(&files, &Sums::default(), true, 9).len(), 1);
+        let mut listed = Sums::default();
+        listed.add(&entry(Of::Listed, 3, 0));
+        assert_eq!(different(&files, &listed, true, 9).len(), 0);
+    }
+}

@@ -1,0 +1,107 @@
+//! One reading of both sides, beside each other.
+
+use super::canon::Canon;
+use super::entry::Entry;
+use super::records::{Noted, Records};
+use super::run::{Progress, Step};
+use super::sums::Wanted;
+use super::tables::Tables;
+use super::{refused, rows};
+use crate::HaulError;
+use evenkeel_site::server::Control;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// Rows from one word of progress to the next.
+const TELL: u64 = 4096;
+
+/// Both sides, and who is told how far they are read.
+pub(super) struct Sides<'a> {
+    pub records: &'a Records<'a>,
+    pub tables: &'a Tables,
+    pub canon: &'a Canon,
+    pub rejects: Option<&'a Path>,
+    /// Bytes of all inputs.
+    pub total: Option<u64>,
+    pub tell: &'a (dyn Fn(&Progress) + Sync),
+}
+
+/// Takes what was noted of rows or of rejects.
+pub(super) type TakeEntry<'a> = &'a mut (dyn FnMut(&Entry) -> Result<(), HaulError> + Send);
+
+/// How far both sides are.
+#[derive(Default)]
+pub(super) struct Far {
+    pub failed: AtomicBool,
+    pub read: AtomicU64,
+    pub records: AtomicU64,
+    pub rows: AtomicU64,
+}
+
+impl Sides<'_> {
+    /// Reads both, as far as their groups are wanted.
+    pub fn sweep(
+        &self,
+        (control, step): (&mut Control, Step),
+        wanted: Option<&Wanted>,
+        take_records: &mut (dyn FnMut(&Noted) -> Result<(), HaulError> + Send),
+        take_rejects: TakeEntry<'_>,
+        take_rows: TakeEntry<'_>,
+    ) -> Result<(), HaulError> {
+        let far = Far::default();
+        let mut take_records = |noted: &Noted| {
+            far.records.fetch_add(noted.entries.len() as u64 + noted.other_types, Ordering::Relaxed);
+            (self.tell)(&self.progress(step, &far));
+            take_records(noted)
+        };
+        let files = || {
+            self.records.read(wanted, &far.failed, &far.read, &mut take_records)?;
+            self.rejects.map_or(Ok(()), |path| refused::read(self.records, path, wanted, take_rejects))
+        };
+        let mut seen = 0_u64;
+        let mut take_rows = |entry: &Entry| {
+            seen += 1;
+            if seen.is_multiple_of(TELL) {
+                (self.tell)(&self.progress(step, &far));
+            }
+            take_rows(entry)
+        };
+        let tables = || {
+            let both = (self.tables, self.canon);
+            rows::read(control, both, wanted, &far.failed, &far.rows, &mut take_rows)
+        };
+        beside(&far.failed, files, tables)
+    }
+
+    pub(super) fn progress(&self, step: Step, far: &Far) -> Progress {
+        Progress {
+            step,
+            read: far.read.load(Ordering::Relaxed),
+            total: self.total,
+            records: far.records.load(Ordering::Relaxed),
+            rows: far.rows.load(Ordering::Relaxed),
+        }
+    }
+}
+
+/// Does two things at once. Where one fails, `failed` tells the other, and the error is that of the one that failed first.
+pub(super) fn beside(
+    failed: &AtomicBool,
+    one: impl FnOnce() -> Result<(), HaulError> + Send,
+    other: impl FnOnce() -> Result<(), HaulError> + Send,
+) -> Result<(), HaulError> {
+    let first = Mutex::new(None);
+    let note = |outcome: Result<(), HaulError>| {
+        if let Err(error) = outcome
+            && !failed.swap(true, Ordering::Relaxed)
+        {
+            *first.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+        }
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(|| note(other()));
+        note(one());
+    });
+    first.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
+}

@@ -1,0 +1,184 @@
+//! The tables that hold the records, and how their rows are asked for.
+
+use super::canon::Canon;
+use super::form::{Form, Says};
+use crate::HaulError;
+use crate::table::{Found, FoundColumn, literal, quoted};
+use evenkeel_site::server::Control;
+use evenkeel_wire::record::{Charset, Layout, RecordType};
+
+/// Why files cannot be held against tables.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AuditError {
+    /// The URL names no database.
+    #[error("the URL names no database")]
+    NoDatabase,
+    /// No table is called so.
+    #[error("there is no table {0} in the database, or none that this account may read")]
+    NoTable(String),
+    /// A field without a column.
+    #[error("table {table} has no column `{field}` for the field of that name")]
+    NoColumn {
+        /// Name of the table, unquoted.
+        table: String,
+        /// Name of the field in the layout.
+        field: String,
+    },
+    /// A column that is not the same in all tables.
+    #[error("column {column} is {first} in {first_table} and {second} in {second_table}")]
+    Unlike {
+        /// Name of the column, unquoted.
+        column: String,
+        /// Its type in the first table.
+        first: String,
+        /// The first table.
+        first_table: String,
+        /// Its type in the other one.
+        second: String,
+        /// The other one.
+        second_table: String,
+    },
+    /// A pipe, which is read once.
+    #[error("{0} is a pipe, and an audit reads its files more than once")]
+    Pipe(String),
+    /// Inputs whose rejects have one file.
+    #[error("{0} and {1} would both have their rejects in {2}.rejects")]
+    Alike(String, String, String),
+}
+
+impl AuditError {
+    /// What to do about it.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::NoDatabase => "name it behind the host, as mysql://user@host/calls",
+            Self::NoTable(_) => "SHOW TABLES lists them; a pattern stands in quotes, as --table 'calls_*'",
+            Self::NoColumn { .. } => "name the table of these records, or take `skip` for what is not stored",
+            Self::Unlike { .. } => "audit tables of one kind at a time, each with the files that went there",
+            Self::Pipe(_) => "keep it in a file first",
+            Self::Alike(..) => "audit them one by one",
+        }
+    }
+}
+
+/// The tables, and the select of each.
+pub(super) struct Tables {
+    pub found: Vec<Found>,
+    /// Names of the columns, those of the fields that are kept.
+    pub columns: Vec<String>,
+    selects: Vec<String>,
+}
+
+impl Tables {
+    /// Finds the tables that names and patterns mean.
+    pub fn find(control: &mut Control, words: &[String], of: &RecordType) -> Result<Self, HaulError> {
+        let mut names: Vec<String> = Vec::new();
+        for word in words {
+            for name in named(control, word)? {
+                if !names.contains(&name) {
+                    names.push(name);
+                }
+            }
+        }
+        let mut found = Vec::new();
+        for name in names {
+            let missing = || AuditError::NoTable(name.clone());
+            found.push(Found::read(control, &name)?.ok_or_else(missing)?);
+        }
+        let columns = of.fields.iter().filter(|field| field.kept).map(|field| field.name.clone()).collect();
+        let mut tables = Self { found, columns, selects: Vec::new() };
+        tables.selects = tables.found.iter().map(|table| tables.select(table)).collect::<Result<_, _>>()?;
+        tables.check_alike()?;
+        Ok(tables)
+    }
+
+    /// The select of the table with this number.
+    pub fn select_of(&self, number: usize) -> &str {
+        &self.selects[number]
+    }
+
+    /// Whether all can be read at one instant.
+    pub fn have_snapshot(&self) -> bool {
+        self.found.iter().all(|table| table.engine.eq_ignore_ascii_case("InnoDB"))
+    }
+
+    /// What is made of the values.
+    pub fn canon(&self, layout: &Layout, of: &RecordType) -> Result<Canon, AuditError> {
+        let table = self.found.first().ok_or_else(|| AuditError::NoTable(String::new()))?;
+        let forms = self.columns.iter().map(|name| column(table, name).map(Form::of));
+        let place = |index: &usize| {
+            let name = &of.fields.get(*index).filter(|field| field.kept)?.name;
+            self.columns.iter().position(|column| column == name)
+        };
+        let key: Option<Vec<usize>> = of.key.iter().map(place).collect();
+        let says = if layout.charset() == Charset::Latin1 { Says::Latin1File } else { Says::File };
+        Ok(Canon {
+            forms: forms.collect::<Result<_, _>>()?,
+            key: key.unwrap_or_default(),
+            says,
+            delimiter: layout.delimiter(),
+        })
+    }
+
+    fn select(&self, table: &Found) -> Result<String, AuditError> {
+        let mut parts = Vec::new();
+        for name in &self.columns {
+            let found = column(table, name)?;
+            parts.push(match found.data_type.as_str() {
+                // As text it has six digits, which are not all.
+                "float" => format!("{}+0e0", quoted(&found.name)),
+                "bit" => format!("{}+0", quoted(&found.name)),
+                _ => quoted(&found.name),
+            });
+        }
+        Ok(format!("SELECT {} FROM {}", parts.join(", "), quoted(&table.name)))
+    }
+
+    fn check_alike(&self) -> Result<(), AuditError> {
+        let Some((first, more)) = self.found.split_first() else { return Ok(()) };
+        for (table, name) in more.iter().flat_map(|table| self.columns.iter().map(move |name| (table, name)))
+        {
+            let (one, other) = (column(first, name)?, column(table, name)?);
+            if Form::of(one) != Form::of(other) {
+                return Err(AuditError::Unlike {
+                    column: name.clone(),
+                    first: one.full_type.clone(),
+                    first_table: first.name.clone(),
+                    second: other.full_type.clone(),
+                    second_table: table.name.clone(),
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+fn column<'t>(table: &'t Found, field: &str) -> Result<&'t FoundColumn, AuditError> {
+    let found = table.columns.iter().find(|column| column.name.eq_ignore_ascii_case(field));
+    found.ok_or_else(|| AuditError::NoColumn { table: table.name.clone(), field: field.to_owned() })
+}
+
+/// Names of the tables that a name or a pattern with `*` and `?` means.
+pub(crate) fn named(control: &mut Control, word: &str) -> Result<Vec<String>, HaulError> {
+    if !word.contains(['*', '?']) {
+        return Ok(vec![word.to_owned()]);
+    }
+    let like: String = word.chars().fold(String::new(), |mut like, letter| {
+        match letter {
+            '*' => like.push('%'),
+            '?' => like.push('_'),
+            '%' | '_' | '|' => like.extend(['|', letter]),
+            letter => like.push(letter),
+        }
+        like
+    });
+    let sql = format!(
+        "SELECT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_TYPE = 'BASE TABLE' \
+         AND TABLE_NAME LIKE CONVERT({} USING utf8) ESCAPE '|' ORDER BY TABLE_NAME",
+        literal(like.as_bytes())
+    );
+    let names: Vec<String> = control.query(&sql)?.rows.into_iter().flatten().flatten().collect();
+    match names.is_empty() {
+        true => Err(AuditError::NoTable(word.to_owned()).into()),
+        false => Ok(names),
+    }
+}

@@ -1,0 +1,129 @@
+//! What is noted of a table that was exported.
+
+use super::line::Checksum;
+use super::{ExportError, Instant};
+use crate::HaulError;
+use serde::{Deserialize, Serialize};
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// The form of the file.
+const VERSION: u32 = 1;
+
+/// A table that was exported: `TABLE.export.json`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// Form of this file.
+    pub version: u32,
+    /// Name of the table, unquoted.
+    pub table: String,
+    /// Where its rows were stored.
+    pub engine: String,
+    /// The statement that makes it.
+    pub create: String,
+    /// Fields of a line, in their order.
+    pub columns: Vec<String>,
+    /// What parts the fields of a line; a backslash escapes, `\N` is NULL, and text is utf8mb4.
+    pub delimiter: String,
+    /// Time zone of all timestamps.
+    pub time_zone: String,
+    /// As of when.
+    pub instant: Instant,
+    /// Lines of all files.
+    pub rows: u64,
+    /// Sum of the XXH3 (128 bits) of all lines, in hexadecimal digits.
+    pub checksum: String,
+    /// The files, in the order in which they are read.
+    pub files: Vec<Exported>,
+}
+
+/// A file of an export.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Exported {
+    /// Its name in the folder.
+    pub name: String,
+    /// Lines of the file, one for each row.
+    pub rows: u64,
+    /// Bytes of the file.
+    pub bytes: u64,
+    /// Sum of the XXH3 (128 bits) of its lines.
+    pub checksum: String,
+}
+
+/// As a manifest has it.
+pub(super) fn digits(checksum: Checksum) -> String {
+    format!("{:032x}", checksum.sum)
+}
+
+impl Manifest {
+    /// Form of the files that are written now.
+    pub(super) fn version() -> u32 {
+        VERSION
+    }
+
+    /// The name of a table's manifest.
+    pub(super) fn path(into: &Path, table: &str) -> PathBuf {
+        into.join(format!("{table}.export.json"))
+    }
+
+    /// Reads one.
+    ///
+    /// # Errors
+    /// It cannot be read, or is none of ours.
+    pub fn read(path: &Path) -> Result<Self, HaulError> {
+        let bytes = fs::read(path).map_err(HaulError::io("read", path))?;
+        let wrong = |problem: String| ExportError::Manifest { path: path.display().to_string(), problem };
+        let found: Self = serde_json::from_slice(&bytes).map_err(|error| wrong(error.to_string()))?;
+        // Names of files are of this folder, whoever wrote the manifest.
+        let is_plain = |file: &Exported| Path::new(&file.name).file_name() == Some(file.name.as_ref());
+        match found {
+            found if found.version != VERSION => Err(wrong(format!("version {}", found.version)).into()),
+            found if !found.files.iter().all(is_plain) => {
+                Err(wrong("a file of another folder".to_owned()).into())
+            }
+            found => Ok(found),
+        }
+    }
+
+    /// Whether its files are there, each as long as it was.
+    pub fn is_whole(&self, folder: &Path) -> bool {
+        self.files
+            .iter()
+            .all(|file| folder.join(&file.name).metadata().is_ok_and(|found| found.len() == file.bytes))
+    }
+
+    /// Writes it, as a whole or not at all.
+    pub(super) fn write(&self, into: &Path) -> Result<(), HaulError> {
+        let path = Self::path(into, &self.table);
+        let hidden = into.join(format!(".{}.export.json.part", self.table));
+        let written = || -> std::io::Result<()> {
+            let mut file = File::create(&hidden)?;
+            file.write_all(&serde_json::to_vec_pretty(self)?)?;
+            file.sync_all()?;
+            fs::rename(&hidden, &path)?;
+            File::open(into)?.sync_all()
+        };
+        written().map_err(HaulError::io("write", &path))
+    }
+}
+
+/// All manifests of a folder, by the names of their tables.
+///
+/// # Errors
+/// The folder cannot be read or holds none, or one of them is broken.
+pub fn manifests(folder: &Path) -> Result<Vec<Manifest>, HaulError> {
+    let mut found = Vec::new();
+    for entry in folder.read_dir().map_err(HaulError::io("read", folder))? {
+        let path = entry.map_err(HaulError::io("read", folder))?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if name.ends_with(".export.json") && !name.starts_with('.') {
+            found.push(Manifest::read(&path)?);
+        }
+    }
+    found.sort_by(|one, other| one.table.cmp(&other.table));
+    match found.is_empty() {
+        true => Err(ExportError::NoManifest(folder.display().to_string()).into()),
+        false => Ok(found),
+    }
+}

@@ -1,0 +1,54 @@
+//! The verdict over all that was found.
+
+use super::{CompareError, Compared, Figure, Found};
+use evenkeel_core::experiment::{Comparison, Margin, Pair, Side, Verdict};
+
+pub(super) fn of(
+    mut found: Found,
+    figure: Figure,
+    margin: Margin,
+    unlike: Vec<String>,
+) -> Result<Compared, CompareError> {
+    let comparison = comparison(&mut found, figure, margin)?;
+    Ok(Compared {
+        verdict: verdict(&found, comparison.as_ref()),
+        figure,
+        margin,
+        conditions: found.conditions,
+        parted: found.parted,
+        comparison,
+        left_out: found.left_out,
+        unlike,
+    })
+}
+
+/// `None` where there is no condition with figures of both.
+fn comparison(found: &mut Found, figure: Figure, margin: Margin) -> Result<Option<Comparison>, CompareError> {
+    if found.conditions.is_empty() {
+        return Ok(None);
+    }
+    let pairs: Vec<Pair> = found.conditions.iter().map(|condition| condition.pair.clone()).collect();
+    let comparison = Comparison::of(&pairs, margin, figure.better())
+        .ok_or(CompareError::NoFigure { figure: figure.name() })?;
+    for (condition, side) in found.conditions.iter_mut().zip(&comparison.each) {
+        condition.by_itself = *side;
+    }
+    Ok(Some(comparison))
+}
+
+/// Worse where anything is. A rate that the first side carried in all runs and the second in some only forbids *the same* and
+/// *better*, and the other way round *the same*: more runs tell on which side it is.
+fn verdict(found: &Found, comparison: Option<&Comparison>) -> Verdict {
+    let measured = comparison.map(|comparison| comparison.verdict);
+    let parted = |side: Side| found.parted.iter().any(|parted| parted.side == side);
+    let is_open = found.leaning.contains(&Side::Worse);
+    match measured {
+        _ if parted(Side::Worse) => Verdict::Worse,
+        Some(Verdict::Worse) => Verdict::Worse,
+        Some(Verdict::Better) if !is_open => Verdict::Better,
+        _ if parted(Side::Better) && !is_open => Verdict::Better,
+        Some(Verdict::Same) if found.leaning.is_empty() => Verdict::Same,
+        Some(Verdict::NotKnown { runs_more }) => Verdict::NotKnown { runs_more },
+        _ => Verdict::NotKnown { runs_more: None },
+    }
+}
