@@ -35,7 +35,7 @@ pub enum Command {
     Study(study::Args),
     /// List what was measured
     Runs(runs::Args),
-    /// Two studies or cells: is the second better, worse or the same, and how many more runs would tell
+    /// Two studies or cells: is the second better, worse or the same, and how many more runs would decide
     Compare(compare::Args),
     /// Write a study as one self-contained HTML file
     Report(report::Args),

@@ -166,7 +166,7 @@ fn waits() -> Finding {
             "scheduler's waits",
             State::Missing,
             "no schedstat",
-            "waking up cannot be told from the network in the probe delay",
+            "waking up cannot be separated from the network in the probe delay",
             "a kernel with CONFIG_SCHED_INFO is needed, and sysctl kernel.sched_schedstats=1",
         ),
     }

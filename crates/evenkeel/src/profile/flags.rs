@@ -45,7 +45,7 @@ Examples:
   evenkeel profile --within 10m --until 5%
       runs where they tighten the bounds most, until these lie 5 % apart or ten minutes are over
   evenkeel profile --within 2m --duration 8s --ebs 1
-      a first look: little data and short runs; below 8 s a run cannot tell what is carried
+      a first look: little data and short runs; below 8 s a run cannot show what is carried
   evenkeel profile mysql://app@db1/shop --workload orders.toml --sense-with 'ssh db1 evenkeel sense'
       the server's CPU use as the machine db1 sees it; --sense-from http://db1:9100/metrics where
       it has node_exporter
@@ -150,7 +150,7 @@ pub struct Args {
     /// password) in its environment say which. Kept with the study, so name no password in it
     #[arg(long, value_name = "COMMAND", conflicts_with = "no_reset")]
     pub reset_command: Option<String>,
-    /// Command that tells of the machine of a server elsewhere, run without a shell and ended with the study: theta, CPU per
+    /// Command that reports on the machine of a server elsewhere, run without a shell and ended with the study: theta, CPU per
     /// request and stolen time come from its lines. Once for each URL; kept with the study, so name no password in it
     #[arg(long, value_name = "COMMAND", conflicts_with = "sense_from")]
     pub sense_with: Vec<String>,

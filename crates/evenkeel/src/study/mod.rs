@@ -1,6 +1,7 @@
 //! Studies as several commands need them: `stored` finds one by its name, `published` begins, goes on with and shows a published one,
-//! and `program` does for it what only a program can do.
+//! `program` does for it what only a program can do, and `comparison` says how two compare.
 
+pub mod comparison;
 mod program;
 pub mod published;
 pub mod stored;

@@ -80,7 +80,7 @@ fn probe_delay(summary: &SummaryFile, look: Look) -> String {
     if summary.cells.is_empty() || summary.cells.iter().any(|cell| cell.mu_ms.n > 0) {
         return String::new();
     }
-    let text = "probe delay: not available, the server does not tell how long a statement took it";
+    let text = "probe delay: not available, the server does not report how long a statement took it";
     format!("{}\n", paint(&wrap(text, look.width.min(PROSE), 0), Ink::Soft, look.colour))
 }
 

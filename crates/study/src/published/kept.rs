@@ -1,5 +1,6 @@
 //! Published studies that are kept in folders.
 
+use super::shipped::Shipped;
 use super::workplace::Workplace;
 use super::{PublishedError, Result};
 use crate::databases::{self, Databases};
@@ -27,17 +28,6 @@ pub fn of_plan<'a>(workplace: Workplace<'a>, plan: &Plan) -> Result<AnyStudy<'a>
             "`evenkeel study --list` names those of this version; another one may know it",
         )),
     }
-}
-
-/// A study that is shipped: what it asks, and the command that makes it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shipped {
-    /// Name by which it is stored.
-    pub name: &'static str,
-    /// What it asks.
-    pub question: &'static str,
-    /// The command after `evenkeel`, to which `--resume` may be added.
-    pub command: &'static str,
 }
 
 /// All of them; the profile is that of a server of the user's.

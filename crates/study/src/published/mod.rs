@@ -10,13 +10,15 @@ mod host_file;
 mod kept;
 mod program;
 mod scratch;
+mod shipped;
 mod workplace;
 
 pub(crate) use dataset::{fill, workload};
 pub(crate) use error::While;
 pub use error::{AnyError, PublishedError, Result};
 pub use host_file::{DiskFile, HostFile, WindowFile};
-pub use kept::{AnyStudy, SHIPPED, Shipped, kind, of_plan, stored};
+pub use kept::{AnyStudy, SHIPPED, kind, of_plan, stored};
 pub use program::{DiskStatus, Guard, GuardPlan, Host, HostStatus, Program, Tick};
 pub(crate) use scratch::Scratch;
+pub use shipped::Shipped;
 pub use workplace::Workplace;

@@ -67,7 +67,7 @@ pub struct Args {
     /// What becomes of a record that the server does not store as it was sent
     #[arg(long, value_name = "WHAT", default_value = "end")]
     pub warnings: WarningsWord,
-    /// File for what is refused; the name of the table with .rejects, unless told otherwise
+    /// File for what is refused; the name of the table with .rejects, unless another is given
     #[arg(long, value_name = "FILE")]
     pub rejects: Option<PathBuf>,
     /// What becomes of a record whose key and bytes came before

@@ -8,7 +8,7 @@ use evenkeel_haul::table::{Engine, Table};
 /// Flags that say what tables records go to.
 #[derive(Debug, clap::Args)]
 pub struct Flags {
-    /// Table; that of the record type's name, unless told otherwise
+    /// Table; that of the record type's name, unless another is given
     #[arg(long, value_name = "NAME")]
     pub table: Option<String>,
     /// Engine of a table that is made

@@ -60,7 +60,7 @@ pub struct Args {
     #[arg(long)]
     pub busy_poll: bool,
     /// File for one line per request (CSV, compressed with zstd); its instants count from where measuring began, which
-    /// --json tells on CLOCK_MONOTONIC
+    /// --json gives on CLOCK_MONOTONIC
     #[arg(long, value_name = "FILE")]
     pub request_log: Option<PathBuf>,
     /// Print it as JSON

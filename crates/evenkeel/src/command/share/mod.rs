@@ -35,7 +35,7 @@ Examples:
   evenkeel share disk --backing disk.img --size 1G --simulated test.sim --nbd ./disk.sock
 
 Each host runs `share disk` in front of the storage that it has in common with others. There is no
-scheduler above them: each tells the others what it measures and bounds its own outstanding I/Os, so
+scheduler above them: each reports to the others what it measures and bounds its own outstanding I/Os, so
 that throughput follows the shares and the latency of the storage stays at a threshold.")]
 pub struct Args {
     /// What to do

@@ -68,7 +68,7 @@ pub struct Args {
     /// Plays this many histories of guarded sessions, from --seed on, up to the first that breaks a rule
     #[arg(long, value_name = "COUNT", conflicts_with = "files")]
     pub sessions: Option<u64>,
-    /// With --sessions: tells what happens in them, step by step
+    /// With --sessions: prints what happens in them, step by step
     #[arg(long, requires = "sessions")]
     pub story: bool,
     /// Print it as JSON

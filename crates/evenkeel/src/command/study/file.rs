@@ -1,11 +1,12 @@
 //! A study of the user's: levels of factors, measured in the same blocks, and held against one another.
 
-use crate::command::{Session, compare};
+use crate::command::Session;
 use crate::config::study::{self, Combination, StudyFile};
 use crate::failure::WithHint;
 use crate::out;
 use crate::profile::flags::Args as ProfileArgs;
 use crate::profile::{line, resume, run, spec};
+use crate::study::comparison;
 use anyhow::{Context, Result, anyhow};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use evenkeel_core::Nanos;
@@ -245,8 +246,8 @@ fn findings(asked: &StudyFile, folder: &StudyFolder) -> Result<Vec<(String, Valu
         let name = |level: &str| format!("{} {level}", pair.factor);
         match compared(&first, &second, asked.compare, asked.margin) {
             Ok(found) => {
-                let text = compare::text(&name(&pair.first), &name(&pair.second), &found);
-                let value = compare::as_json(&name(&pair.first), &name(&pair.second), &found);
+                let text = comparison::text(&name(&pair.first), &name(&pair.second), &found);
+                let value = comparison::as_json(&name(&pair.first), &name(&pair.second), &found);
                 (text, value)
             }
             Err(error) => {

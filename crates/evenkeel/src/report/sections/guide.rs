@@ -26,7 +26,7 @@ const WORDS: [(&str, &str); 8] = [
     (
         "95 % interval",
         "each cell was run several times; the mean of all such runs lies in the interval with a confidence of 95 % \
-         (Student's t). It tells of runs on this machine, not of other machines.",
+         (Student's t). It holds for runs on this machine, not of other machines.",
     ),
     (
         "trust limit",

@@ -54,7 +54,7 @@ fn nothing_yet(study: &Study<'_>) -> String {
         0 => "Nothing has been measured yet.".to_owned(),
         runs => {
             format!(
-                "{} finished; they do not tell yet what this server carries.",
+                "{} finished; they do not show yet what this server carries.",
                 format::counted(runs, "run")
             )
         }

@@ -61,11 +61,11 @@ fn has_delay(cells: &[&CellSummary]) -> bool {
 
 fn words(cells: &[&CellSummary]) -> String {
     let delay = match has_delay(cells) {
-        false => "The probe delay is not available: the server does not tell how long a statement took it.",
+        false => "The probe delay is not available: the server does not report how long a statement took it.",
         true => {
             "The probe delay is what a small probe took on the way, its execution at the server not counted: \
-             the socket, and waking up on both sides, with what their threads waited for a CPU, which is told apart \
-             where the kernel tells it: of our side always, of the server's where it runs on this machine."
+             the socket, and waking up on both sides, with what their threads waited for a CPU, which is shown apart \
+             where the kernel reports it: of our side always, of the server's where it runs on this machine."
         }
     };
     format!(

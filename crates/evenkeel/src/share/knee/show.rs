@@ -124,7 +124,7 @@ fn sentence(measured: &Measurement<'_>) -> String {
         ),
         Verdict::Flat => format!(
             "no threshold: a read takes {} at {PART_OF_PEAK} of {peak} I/Os per second and {} with {} outstanding, so that \
-             latency does not tell full storage from idle one; a limit on I/Os per second does this, storage that does one \
+             latency does not distinguish full storage from idle one; a limit on I/Os per second does this, storage that does one \
              I/O at a time, or a cache",
             time(1e3 * knee.latency_s),
             time(1e3 * first.latency_s),

@@ -53,10 +53,6 @@ fn first_names(path: &str) -> Vec<String> {
     names
 }
 
-/// A use that still stands: `command/study/file.rs` writes what `compare` writes. It goes when the text of a comparison has moved out of
-/// `command/compare.rs`, and this list with it.
-const STANDS: [(&str, &str); 1] = [("study", "compare")];
-
 #[test]
 fn no_command_uses_another_one() {
     let sources: Vec<(Source, Vec<String>)> = of_crate("evenkeel")
@@ -65,19 +61,14 @@ fn no_command_uses_another_one() {
         .collect();
     let commands: BTreeSet<String> = sources.iter().map(|(_, own)| own[0].clone()).collect();
     assert!(commands.len() > 10, "only {commands:?} found");
-    let mut stands = 0;
     for (source, own) in &sources {
-        let mut used = used(source, own, &commands);
-        let before = used.len();
-        used.retain(|name| !STANDS.contains(&(own[0].as_str(), name.as_str())));
-        stands += before - used.len();
+        let used = used(source, own, &commands);
         assert!(
             used.is_empty(),
             "{} uses {used:?}: what several commands need stands beside command/",
             source.path.display()
         );
     }
-    assert!(stands > 0, "nothing of {STANDS:?} stands any longer: take it out of the list");
 }
 
 #[test]

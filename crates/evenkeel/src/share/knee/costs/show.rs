@@ -27,7 +27,7 @@ pub fn text(found: &Found, plan: &CostsPlan, caveats: &[Caveat], look: Look) -> 
     text.push_str(&format!("next: evenkeel share disk {}\n", flags(&reads, &writes)));
     text.push_str(&format!("or in a file: [costs] read = \"{reads}\""));
     text.push_str(&if writes.is_empty() { "\n".to_owned() } else { format!("  write = \"{writes}\"\n") });
-    text.push_str("note: all hosts of the storage have to take the same; a host that does not is told of\n");
+    text.push_str("note: all hosts of the storage have to take the same; a host that does not is reported\n");
     for caveat in doubts(found, plan, error).iter().chain(caveats) {
         text.push_str(&format!("{}: {caveat}\n", label(caveat)));
     }
