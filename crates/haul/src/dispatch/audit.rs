@@ -20,7 +20,7 @@ pub struct Audit {
     pub rows: u64,
     /// Whether they are the same rows, each as often.
     pub same: bool,
-    /// The tables.
+    /// How many tables were counted and summed up.
     pub tables: usize,
     /// What the sums took, in milliseconds; none of its own without transactions, where the dispatch compares by itself.
     pub took_ms: Option<u64>,
