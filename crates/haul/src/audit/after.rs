@@ -24,7 +24,9 @@ impl AfterLoad {
             Kind::Doubled | Kind::StoredReject => self.others && !self.keyed,
             Kind::Lost | Kind::Altered | Kind::Foreign => is_before && self.moved,
             // The load before may have written its rejects to another file.
-            Kind::MissingReject | Kind::RejectedTwice | Kind::UnknownReject | Kind::GarbledReject => is_before,
+            Kind::MissingReject | Kind::RejectedTwice | Kind::UnknownReject | Kind::GarbledReject => {
+                is_before
+            }
         }
     }
 }
@@ -48,8 +50,14 @@ mod tests {
         assert!(alone.leaves_out(&found(Kind::MissingReject, Some(99))));
         assert!(!alone.leaves_out(&found(Kind::MissingReject, Some(100))));
         let moved = AfterLoad { moved: true, others: true, ..alone };
-        assert!(moved.leaves_out(&found(Kind::Lost, Some(99))) && !moved.leaves_out(&found(Kind::Lost, Some(100))));
-        assert!(moved.leaves_out(&found(Kind::Foreign, None)) && !moved.leaves_out(&found(Kind::Doubled, Some(5))));
+        assert!(
+            moved.leaves_out(&found(Kind::Lost, Some(99)))
+                && !moved.leaves_out(&found(Kind::Lost, Some(100)))
+        );
+        assert!(
+            moved.leaves_out(&found(Kind::Foreign, None))
+                && !moved.leaves_out(&found(Kind::Doubled, Some(5)))
+        );
         assert!(AfterLoad { keyed: false, ..moved }.leaves_out(&found(Kind::Doubled, Some(500))));
     }
 }

@@ -155,7 +155,9 @@ impl Audit<'_> {
             if !input.path().is_file() {
                 return Err(AuditError::Pipe(name(input)));
             }
-            if let Some(first) = stems.insert(input.stem(), input).filter(|_| self.rejects.is_some() && self.after.is_none()) {
+            if let Some(first) =
+                stems.insert(input.stem(), input).filter(|_| self.rejects.is_some() && self.after.is_none())
+            {
                 return Err(AuditError::Alike(name(first), name(input), input.stem()));
             }
         }

@@ -28,7 +28,12 @@ fn hash(shape: &Shape) -> String {
 }
 
 /// Adds the rows of a table up.
-pub(super) fn sum(control: &mut Control, shape: &Shape, table: &str, which: &str) -> Result<Sum, DispatchError> {
+pub(super) fn sum(
+    control: &mut Control,
+    shape: &Shape,
+    table: &str,
+    which: &str,
+) -> Result<Sum, DispatchError> {
     let hash = hash(shape);
     let rows = control.query(&format!(
         "SELECT COUNT(*), COALESCE(SUM(CAST(CONV(LEFT({hash}, 16), 16, 10) AS UNSIGNED)), 0), \

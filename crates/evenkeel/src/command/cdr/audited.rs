@@ -25,7 +25,8 @@ impl Audited {
         let (shown, clock) = (Mutex::new(shown), Clock::start());
         let found = check
             .run(loaded, &|progress| shown.lock().unwrap_or_else(PoisonError::into_inner).audit(progress));
-        let reports = found.hint("the load is done, and was not audited: evenkeel cdr audit does that by hand")?;
+        let reports =
+            found.hint("the load is done, and was not audited: evenkeel cdr audit does that by hand")?;
         Ok(Self { reports, took_s: clock.now().as_secs_f64() })
     }
 
@@ -42,6 +43,8 @@ impl Audited {
 
     /// The same for programs.
     pub fn json(&self) -> Result<Value> {
-        Ok(json!({ "took_s": self.took_s, "found": self.total(), "tables": serde_json::to_value(&self.reports)? }))
+        Ok(
+            json!({ "took_s": self.took_s, "found": self.total(), "tables": serde_json::to_value(&self.reports)? }),
+        )
     }
 }

@@ -82,7 +82,11 @@ fn what_an_earlier_load_stored_is_looked_for_unless_it_was_dispatched_since() {
     let told = ok(&evenkeel(server.home(), &words));
     assert!(told.contains("audited: 1,999 rows of 2 tables are those of before, each as often"), "{told}");
     server.control().exec("INSERT INTO calls SELECT * FROM calls_20260801 WHERE seq = 8").expect("a row");
-    assert_eq!(found(&server, &["one", "two", "three"], &[])["found"], 0, "rows of one and two are elsewhere");
+    assert_eq!(
+        found(&server, &["one", "two", "three"], &[])["found"],
+        0,
+        "rows of one and two are elsewhere"
+    );
 }
 
 #[test]
@@ -93,9 +97,25 @@ fn files_of_one_name_in_two_folders_do_not_take_each_others_rejects_for_their_ow
     }
     for (name, first) in [("a/calls", "1"), ("b/calls", "50001")] {
         let path = server.path(name);
-        let words = ["cdr", "generate", &path, "--records", "3000", "--first", first, "--seed", first, "--dirt", "all"];
+        let words = [
+            "cdr",
+            "generate",
+            &path,
+            "--records",
+            "3000",
+            "--first",
+            first,
+            "--seed",
+            first,
+            "--dirt",
+            "all",
+        ];
         ok(&evenkeel(server.home(), &words));
         let audit = found(&server, &[name], &[]);
-        assert_eq!((&audit["found"], &audit["tables"][0]["rejects_checked"]), (&0.into(), &true.into()), "{audit}");
+        assert_eq!(
+            (&audit["found"], &audit["tables"][0]["rejects_checked"]),
+            (&0.into(), &true.into()),
+            "{audit}"
+        );
     }
 }
