@@ -48,6 +48,14 @@ pub enum DispatchError {
         /// The other's number.
         connection: String,
     },
+    /// A load into a source without transactions was cut: its rows are to be taken back before others move.
+    #[error("a load of {file} into {table} was cut, and without transactions its rows cannot be told from others")]
+    CutLoad {
+        /// The source.
+        table: String,
+        /// The file.
+        file: String,
+    },
     /// Dates that are hardly those of calls.
     #[error("table {table} has records of {days} days, and --max-days is {most}")]
     TooManyDays {
@@ -84,6 +92,7 @@ impl DispatchError {
             Self::NoColumn { .. } => Some("correct --by"),
             Self::Unfit { hint, .. } => Some(hint),
             Self::Busy { .. } => Some("wait for it; a statement of a client that was killed ends by itself"),
+            Self::CutLoad { .. } => Some("load the file again first, which takes back what it brought"),
             Self::TooManyDays { .. } => Some(
                 "look at the dates of the records: some may be wrong; raise --max-days where they are right",
             ),

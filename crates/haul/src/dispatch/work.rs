@@ -72,6 +72,9 @@ impl Work<'_> {
         take::go_on(self)?;
         transfer::go_on(self)?;
         let (days, undated) = self.days(&self.job.table.clone())?;
+        if !self.source.has_transactions() && (!days.is_empty() || undated > 0) {
+            take::refuse_cut_load(self)?;
+        }
         self.total = self.done.records + days.iter().map(|(_, records)| records).sum::<u64>();
         let left = match self.job.way {
             Way::Exchange => partitions::exchange(self, days)?,
@@ -84,7 +87,8 @@ impl Work<'_> {
             None => self.done.undated = undated,
         }
         match (left.is_empty(), self.source.has_transactions()) {
-            (true, _) => Ok(()),
+            (true, true) => Ok(()),
+            (true, false) => take::all_gone(self),
             (_, true) => transfer::days(self, left),
             (_, false) => take::days(self, left),
         }
