@@ -105,6 +105,15 @@ pub enum WarningsWord {
     Reject,
 }
 
+impl From<WarningsWord> for Warnings {
+    fn from(word: WarningsWord) -> Self {
+        match word {
+            WarningsWord::End => Self::End,
+            WarningsWord::Reject => Self::Reject,
+        }
+    }
+}
+
 /// Loads.
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let file = read_layout(args)?;
@@ -178,10 +187,7 @@ fn options(args: &Args) -> Result<Options> {
             IndexesWord::After => Indexes::After,
         },
         part_bytes,
-        warnings: match args.warnings {
-            WarningsWord::End => Warnings::End,
-            WarningsWord::Reject => Warnings::Reject,
-        },
+        warnings: args.warnings.into(),
         again: args.again,
     })
 }
