@@ -2,7 +2,7 @@
 
 mod broken;
 mod refusals;
-mod server;
+pub mod server;
 
 use crate::cli::{command, evenkeel};
 use server::{Server, borrowed, ok};

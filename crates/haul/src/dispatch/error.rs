@@ -49,7 +49,9 @@ pub enum DispatchError {
         connection: String,
     },
     /// A load into a source without transactions was cut: its rows are to be taken back before others move.
-    #[error("a load of {file} into {table} was cut, and without transactions its rows cannot be told from others")]
+    #[error(
+        "a load of {file} into {table} was cut, and without transactions its rows cannot be told from others"
+    )]
     CutLoad {
         /// The source.
         table: String,

@@ -44,7 +44,9 @@ pub(super) fn settle(
     }
     let refuse = |why| Err(LoadError::NotOurs { tables: named.to_owned(), why }.into());
     if known.iter().any(|file| file.origin == Origin::Filled) {
-        return refuse("rows of others, or some that a dispatch had left, were in them before the load".to_owned());
+        return refuse(
+            "rows of others, or some that a dispatch had left, were in them before the load".to_owned(),
+        );
     }
     let is_there = |file: &KnownFile| looked.iter().any(|now| is_same(file, now));
     if let Some(missing) = known.iter().find(|file| !is_there(file)) {

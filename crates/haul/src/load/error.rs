@@ -57,7 +57,9 @@ pub enum LoadError {
         moved: u64,
     },
     /// Files that would be loaded again while their rows are in day tables.
-    #[error("{rows} rows that were loaded into {table} are in day tables, and --again would load them once more")]
+    #[error(
+        "{rows} rows that were loaded into {table} are in day tables, and --again would load them once more"
+    )]
     Moved {
         /// The table.
         table: String,
@@ -65,7 +67,9 @@ pub enum LoadError {
         rows: u64,
     },
     /// A dispatch from a table without transactions did not come to its end.
-    #[error("{table} has {rows} rows of the {waiting} that were loaded since its last dispatch: another one was cut")]
+    #[error(
+        "{table} has {rows} rows of the {waiting} that were loaded since its last dispatch: another one was cut"
+    )]
     HalfMoved {
         /// The table.
         table: String,
@@ -146,7 +150,9 @@ impl LoadError {
     pub fn hint(&self) -> &'static str {
         match self {
             Self::Dispatching(_) => "wait until it is done; SHOW PROCESSLIST names the connections",
-            Self::Moved { .. } => "leave --again out; drop the day tables first where all is to be loaded anew",
+            Self::Moved { .. } => {
+                "leave --again out; drop the day tables first where all is to be loaded anew"
+            }
             Self::HalfMoved { .. } => "run evenkeel cdr dispatch first, which goes on with it",
             Self::Busy(_) => "wait until it is done; SHOW PROCESSLIST names the connections",
             Self::Replaced { .. } => {

@@ -51,7 +51,8 @@ impl Chain<'_> {
     pub fn turn(&self) -> Result<Turn, WatchError> {
         let mut control = Control::connect_until(self.target, self.stop).map_err(HaulError::from)?;
         let database = self.target.database.as_deref().unwrap_or_default();
-        let name = format!("evenkeel_watch_{:016x}", xxh3_64(format!("{database}\0{}", self.table.name).as_bytes()));
+        let name =
+            format!("evenkeel_watch_{:016x}", xxh3_64(format!("{database}\0{}", self.table.name).as_bytes()));
         control.exec("SET SESSION wait_timeout = 2147483").map_err(HaulError::from)?;
         let sql = format!("SELECT GET_LOCK({}, {TURN_S})", literal(name.as_bytes()));
         let got = control.query_value(&sql).map_err(HaulError::from)?;
@@ -65,11 +66,7 @@ impl Chain<'_> {
     ///
     /// # Errors
     /// Those of [`Job::run`].
-    pub fn load(
-        &self,
-        path: &Path,
-        tell: &mut (dyn FnMut(&Progress) + Send),
-    ) -> Result<Loaded, WatchError> {
+    pub fn load(&self, path: &Path, tell: &mut (dyn FnMut(&Progress) + Send)) -> Result<Loaded, WatchError> {
         let rejects = self.rejects_of(path);
         let sent = AtomicU64::new(0);
         let loaded = self.job(path, &rejects, &sent).run(tell);

@@ -61,9 +61,9 @@ impl WatchError {
                 DispatchError::Server(error) => of_server(error),
                 DispatchError::Busy { .. } => Trouble::Busy,
                 DispatchError::CutLoad { .. } => Trouble::Cut,
-                DispatchError::NoColumn { .. } | DispatchError::Pattern { .. } | DispatchError::NoDatabase => {
-                    Trouble::Fatal
-                }
+                DispatchError::NoColumn { .. }
+                | DispatchError::Pattern { .. }
+                | DispatchError::NoDatabase => Trouble::Fatal,
                 // The records stay where they are until somebody has put that right.
                 _ => Trouble::Bad,
             },
@@ -96,9 +96,10 @@ fn of_load(error: &HaulError, path: &Path) -> Trouble {
         HaulError::Load(error) => match error {
             LoadError::Busy(_) | LoadError::Dispatching(_) => Trouble::Busy,
             LoadError::HalfMoved { .. } => Trouble::HalfMoved,
-            LoadError::Gone { .. } | LoadError::Moved { .. } | LoadError::NotOurs { .. } | LoadError::Cannot(_) => {
-                Trouble::Fatal
-            }
+            LoadError::Gone { .. }
+            | LoadError::Moved { .. }
+            | LoadError::NotOurs { .. }
+            | LoadError::Cannot(_) => Trouble::Fatal,
             _ => Trouble::Bad,
         },
         _ => Trouble::Fatal,

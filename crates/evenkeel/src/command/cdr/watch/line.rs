@@ -146,7 +146,8 @@ fn of_days(passage: &Passage, days: &[DayDone]) -> String {
     if undated > 0 {
         text.push_str(&format!("; {} without a date stay", format::count(undated)));
     }
-    if let Some(dropped) = passage.retired.as_ref().map(|done| done.dropped.len()).filter(|count| *count > 0) {
+    if let Some(dropped) = passage.retired.as_ref().map(|done| done.dropped.len()).filter(|count| *count > 0)
+    {
         text.push_str(&format!("; {} dropped", format::counted(dropped, "old table")));
     }
     if let Some(why) = &passage.not_retired {
@@ -157,8 +158,7 @@ fn of_days(passage: &Passage, days: &[DayDone]) -> String {
 
 fn to_days(moved: u64, days: &[DayDone]) -> String {
     let with_records = days.iter().filter(|day| day.records > 0).count();
-    let mut text =
-        format!("{} to {}", format::count(moved), format::counted(with_records, "day table"));
+    let mut text = format!("{} to {}", format::count(moved), format::counted(with_records, "day table"));
     for day in days {
         if let Some(why) = &day.refused {
             text.push_str(&format!("; records for {} stay in the source: {why}", day.table));

@@ -17,7 +17,8 @@ use std::process::ExitCode;
 #[command(after_help = "\
 Examples:
   evenkeel cdr watch incoming mysql://app@db1/calls --layout calls.toml --table calls --by start
-  evenkeel cdr watch incoming mysql://app@db1/calls --layout calls.toml --table calls --by start --keep 90d --metrics :9305
+  evenkeel cdr watch incoming mysql://app@db1/calls --layout calls.toml --table calls --by start --keep 90d \\
+      --metrics 127.0.0.1:9305
   evenkeel cdr watch incoming mysql://app@db1/calls --layout calls.toml --table calls --by start --pattern '*.cdr*' \\
       --done archive --set-aside bad --json
   evenkeel cdr watch incoming sandbox:demo --layout calls.toml --table calls --by start --once --settle 0s

@@ -379,9 +379,8 @@ impl<'a> Watch<'a> {
 }
 
 fn serve(address: &str, latest: &Latest<Counts>, clock: &Clock) -> Result<Server> {
-    let address = if address.starts_with(':') { format!("0.0.0.0{address}") } else { address.to_owned() };
-    let (latest, clock) = (latest.clone(), clock.clone());
-    let server = Server::start(&address, move |path| match (path, latest.get()) {
+    let (latest, clock) = (latest.clone(), *clock);
+    let server = Server::start(address, move |path| match (path, latest.get()) {
         ("/metrics", Some(counts)) => Page {
             code: 200,
             content_type: prometheus::CONTENT_TYPE,
