@@ -50,8 +50,9 @@ impl Site {
         let folder = self.server.path("in");
         let (url, layout, rejects) = (self.server.url(), self.server.layout(), self.server.path("rejects"));
         let words = ["cdr", "watch", &folder, &url, "--layout", &layout, "--table", "calls", "--by", "start"];
-        let more = ["--rejects", &rejects, "--settle", "100ms"];
-        [&words[..], &more, flags].concat().into_iter().map(str::to_owned).collect()
+        let more = ["--rejects", &rejects];
+        let settle: &[&str] = if flags.contains(&"--settle") { &[] } else { &["--settle", "100ms"] };
+        [&words[..], &more, settle, flags].concat().into_iter().map(str::to_owned).collect()
     }
 
     /// Watches once.

@@ -110,8 +110,8 @@ fn trial(engine: &str, way: &str) -> u64 {
         );
         if number % 2 == 0 {
             // The load of the next one comes in between.
-            site.make("small", "20260809", (500_001 + number * 10, 10), "none");
-            let more = server.json("calls", &["made/small"], &["--engine", engine]);
+            site.make(&format!("small{number}"), "20260809", (500_001 + number * 10, 10), "none");
+            let more = server.json("calls", &[&format!("made/small{number}")], &["--engine", engine]);
             assert_eq!(more["tally"]["records"], 10);
         }
         let done = site.dispatch(way);

@@ -17,7 +17,7 @@ use std::path::PathBuf;
 
 /// Flags that say what is done with a file.
 #[derive(Debug, clap::Args)]
-pub struct Flags {
+pub struct JobFlags {
     /// Where the fields are, as of `cdr convert`
     #[arg(long, short, value_name = "FILE")]
     pub layout: PathBuf,
@@ -59,7 +59,7 @@ pub struct Flags {
 }
 
 /// Reads the layout, which has to be of one type of record.
-pub fn read_layout(flags: &Flags) -> Result<LayoutFile> {
+pub fn read_layout(flags: &JobFlags) -> Result<LayoutFile> {
     let mut file = layout::read(&flags.layout).hint("evenkeel cdr convert --help shows a layout")?;
     if flags.ragged {
         file.layout = file.layout.ragged(true);

@@ -41,7 +41,7 @@ pub struct Args {
     #[arg(value_name = "URL")]
     pub target: String,
     #[command(flatten)]
-    pub job: job::Flags,
+    pub job: job::JobFlags,
     /// Names of the files that are meant
     #[arg(long, value_name = "PATTERN", default_value = "*")]
     pub pattern: String,
