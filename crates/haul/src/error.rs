@@ -43,6 +43,14 @@ pub enum HaulError {
     /// Nothing to read where something was named.
     #[error("no file matches {0}")]
     Nothing(String),
+    /// A pattern of names that is none.
+    #[error("pattern {pattern:?}: {reason}")]
+    Pattern {
+        /// As it was given.
+        pattern: String,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
     /// An input that is not what it was when the work on it began.
     #[error("{} changed while it was read, at byte {at}: {what}", path.display())]
     Changed {
@@ -98,6 +106,7 @@ impl HaulError {
             Self::Audit(error) => Some(error.hint()),
             Self::Export(error) => Some(error.hint()),
             Self::Server(error) => error.hint(),
+            Self::Pattern { .. } => Some("as '*.cdr*', in quotes"),
             _ => None,
         }
     }

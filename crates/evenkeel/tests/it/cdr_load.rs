@@ -3,7 +3,7 @@
 mod audited;
 mod broken;
 mod refusals;
-mod server;
+pub mod server;
 
 use crate::cli::{command, evenkeel};
 use server::{Server, borrowed, ok};

@@ -7,6 +7,7 @@ mod cdr_dispatch;
 mod cdr_export;
 mod cdr_load;
 mod cdr_scene;
+mod cdr_watch;
 mod cli;
 mod compare;
 mod contrib;

@@ -48,6 +48,16 @@ pub enum DispatchError {
         /// The other's number.
         connection: String,
     },
+    /// A load into a source without transactions was cut: its rows are to be taken back before others move.
+    #[error(
+        "a load of {file} into {table} was cut, and without transactions its rows cannot be told from others"
+    )]
+    CutLoad {
+        /// The source.
+        table: String,
+        /// The file.
+        file: String,
+    },
     /// Dates that are hardly those of calls.
     #[error("table {table} has records of {days} days, and --max-days is {most}")]
     TooManyDays {
@@ -57,6 +67,18 @@ pub enum DispatchError {
         days: usize,
         /// How many there may be.
         most: usize,
+    },
+    /// The rows after a dispatch with transactions are not those of before.
+    #[error(
+        "audited: {rows} rows of {table} and the tables of its days, and {before} before, or some are others: rows were lost or doubled, or somebody else wrote to them meanwhile"
+    )]
+    Audit {
+        /// Name of the source table, unquoted.
+        table: String,
+        /// Rows of all before.
+        before: u64,
+        /// Rows of all after it.
+        rows: u64,
     },
     /// A count or a checksum that is not what it has to be. Nothing was deleted.
     #[error("table {table}: {what}")]
@@ -84,6 +106,7 @@ impl DispatchError {
             Self::NoColumn { .. } => Some("correct --by"),
             Self::Unfit { hint, .. } => Some(hint),
             Self::Busy { .. } => Some("wait for it; a statement of a client that was killed ends by itself"),
+            Self::CutLoad { .. } => Some("load the file again first, which takes back what it brought"),
             Self::TooManyDays { .. } => Some(
                 "look at the dates of the records: some may be wrong; raise --max-days where they are right",
             ),

@@ -12,8 +12,9 @@ use super::transfer::Left;
 use super::which::Which;
 use super::work::Work;
 use super::{Day, DayDone, DispatchError, Progress, source};
+use crate::load::dispatched;
 use crate::table::{literal, quoted};
-use evenkeel_site::server::Control;
+use evenkeel_site::server::{Control, TargetError};
 
 /// Characters of a source's name at most, so that the names below are some.
 const LONGEST: usize = 49;
@@ -35,7 +36,7 @@ impl Names {
     }
 }
 
-fn exists(control: &mut Control, table: &str) -> Result<bool, DispatchError> {
+pub(super) fn exists(control: &mut Control, table: &str) -> Result<bool, TargetError> {
     let sql = format!(
         "SELECT 1 FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = {}",
         literal(table.as_bytes())
@@ -162,6 +163,45 @@ fn take(work: &mut Work<'_>) -> Result<(), DispatchError> {
     Ok(())
 }
 
+/// Marks in the manifest of loads what was taken, once: whoever comes first after the renaming, a dispatch or a load. No load
+/// puts rows into the new source before.
+pub(super) fn tell_manifest(control: &mut Control, source: &str) -> Result<(), DispatchError> {
+    if !exists(control, &Names::of(source).taken)? || !dispatched::is_there(control)? {
+        return Ok(());
+    }
+    let journal = journal::JOURNAL;
+    let take = control.query_value(&format!(
+        "SELECT id FROM {journal} WHERE source = {} AND way = 'take' AND state = 'begun' ORDER BY id DESC LIMIT 1",
+        literal(source.as_bytes())
+    ))?;
+    let Some(take) = take else { return Ok(()) };
+    control.exec("START TRANSACTION")?;
+    control.exec(&dispatched::mark_sql(source))?;
+    control.exec(&format!("UPDATE {journal} SET state = 'copying' WHERE id = {take}"))?;
+    control.exec("COMMIT")?;
+    Ok(())
+}
+
+/// Refuses to take rows of a load that was cut: they are taken out of the source when that file is loaded again.
+pub(super) fn refuse_cut_load(work: &mut Work<'_>) -> Result<(), DispatchError> {
+    let table = work.job.table.clone();
+    if !dispatched::is_there(work.control)? {
+        return Ok(());
+    }
+    match dispatched::cut_file(work.control, &table)? {
+        Some(file) => Err(DispatchError::CutLoad { table, file }),
+        None => Ok(()),
+    }
+}
+
+/// Marks in the manifest of loads that all rows with a date have gone, however they went.
+pub(super) fn all_gone(work: &mut Work<'_>) -> Result<(), DispatchError> {
+    if dispatched::is_there(work.control)? {
+        work.control.exec(&dispatched::mark_sql(&work.job.table))?;
+    }
+    Ok(())
+}
+
 /// The journal's row of what was taken.
 struct Take {
     id: u64,
@@ -173,7 +213,8 @@ struct Take {
 
 fn open_take(work: &mut Work<'_>) -> Result<Option<Take>, DispatchError> {
     let rows = work.control.query(&format!(
-        "SELECT id, records, by_column FROM {} WHERE source = {} AND way = 'take' AND state = 'begun' ORDER BY id DESC LIMIT 1",
+        "SELECT id, records, by_column FROM {} WHERE source = {} AND way = 'take' AND state IN ('begun', 'copying') \
+         ORDER BY id DESC LIMIT 1",
         journal::JOURNAL,
         literal(work.job.table.as_bytes())
     ))?;
@@ -190,6 +231,7 @@ fn open_take(work: &mut Work<'_>) -> Result<Option<Take>, DispatchError> {
 fn finish(work: &mut Work<'_>) -> Result<(), DispatchError> {
     let Names { taken, both, .. } = Names::of(&work.job.table);
     let disagree = |what| DispatchError::Disagree { table: taken.clone(), what };
+    tell_manifest(work.control, &work.job.table)?;
     let found = open_take(work)?.ok_or_else(|| disagree("the journal does not know of it".to_owned()))?;
     let Take { id: take, stayed, by } = found;
     if by != work.by.column {

@@ -22,7 +22,12 @@ pub(super) fn go_on(work: &mut Work<'_>) -> Result<(), DispatchError> {
     for entry in journal::entries(work.control, &work.job.table, None)? {
         work.done.resumed = true;
         if source::shape(work.control, &entry.table)?.is_none() {
-            work.control.exec(&format!("DELETE FROM {} WHERE id = {}", journal::JOURNAL, entry.id))?;
+            // What it moved before the table was dropped stays counted.
+            let sql = match entry.records {
+                0 => format!("DELETE FROM {} WHERE id = {}", journal::JOURNAL, entry.id),
+                _ => journal::change(entry.id, State::Retired, ""),
+            };
+            work.control.exec(&sql)?;
             continue;
         }
         let mut records = entry.records;

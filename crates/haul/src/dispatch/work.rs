@@ -73,6 +73,9 @@ impl Work<'_> {
         take::go_on(self)?;
         transfer::go_on(self)?;
         let (days, undated) = self.days(&self.job.table.clone())?;
+        if !self.source.has_transactions() && (!days.is_empty() || undated > 0) {
+            take::refuse_cut_load(self)?;
+        }
         let census = if self.job.audit { Census::before(self, &days)? } else { Census::none() };
         self.move_all(days, undated)?;
         self.done.audit = census.after(self)?;
@@ -92,7 +95,8 @@ impl Work<'_> {
             None => self.done.undated = undated,
         }
         match (left.is_empty(), self.source.has_transactions()) {
-            (true, _) => Ok(()),
+            (true, true) => Ok(()),
+            (true, false) => take::all_gone(self),
             (_, true) => transfer::days(self, left),
             (_, false) => take::days(self, left),
         }

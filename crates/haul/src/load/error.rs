@@ -43,13 +43,40 @@ pub enum LoadError {
         /// Path of the second one.
         second: PathBuf,
     },
+    /// Somebody dispatches from a table.
+    #[error("a dispatch from {0} is under way")]
+    Dispatching(String),
     /// Rows that the manifest tells of are not there.
-    #[error("the manifest says that {rows} rows were loaded into {table}, which has none")]
+    #[error("the manifest says that {rows} rows were loaded into {table}, which has none{}", of_them(*moved))]
     Gone {
         /// Name of the table, unquoted.
         table: String,
         /// Rows by the manifest.
         rows: u64,
+        /// How many of them a dispatch has moved.
+        moved: u64,
+    },
+    /// Files that would be loaded again while their rows are in day tables.
+    #[error(
+        "{rows} rows that were loaded into {table} are in day tables, and --again would load them once more"
+    )]
+    Moved {
+        /// The table.
+        table: String,
+        /// Rows by the journal.
+        rows: u64,
+    },
+    /// A dispatch from a table without transactions did not come to its end.
+    #[error(
+        "{table} has {rows} rows of the {waiting} that were loaded since its last dispatch: another one was cut"
+    )]
+    HalfMoved {
+        /// The table.
+        table: String,
+        /// Rows in it.
+        rows: u64,
+        /// Rows by the manifest.
+        waiting: u64,
     },
     /// A load into tables without transactions was cut, and what would have to be emptied is not all ours.
     #[error(
@@ -122,6 +149,11 @@ impl LoadError {
     /// What to do next.
     pub fn hint(&self) -> &'static str {
         match self {
+            Self::Dispatching(_) => "wait until it is done; SHOW PROCESSLIST names the connections",
+            Self::Moved { .. } => {
+                "leave --again out; drop the day tables first where all is to be loaded anew"
+            }
+            Self::HalfMoved { .. } => "run evenkeel cdr dispatch first, which goes on with it",
             Self::Busy(_) => "wait until it is done; SHOW PROCESSLIST names the connections",
             Self::Replaced { .. } => {
                 "put the former file back to go on; where these are other records, give their file another name"
@@ -149,4 +181,8 @@ impl LoadError {
             Self::Cannot(_) => "leave one of them out",
         }
     }
+}
+
+fn of_them(moved: u64) -> String {
+    if moved == 0 { String::new() } else { format!(", and {moved} of them are in day tables") }
 }

@@ -69,7 +69,7 @@ pub(super) fn look(inputs: &[Input]) -> Result<Vec<Looked>, HaulError> {
 }
 
 /// XXH3 of so many bytes of a file.
-fn hash(path: &Path, bytes: u64) -> io::Result<u64> {
+pub(super) fn hash(path: &Path, bytes: u64) -> io::Result<u64> {
     let (mut file, mut hash, mut piece) = (File::open(path)?.take(bytes), Xxh3::new(), vec![0; 1 << 20]);
     loop {
         match file.read(&mut piece)? {

@@ -3,15 +3,15 @@
 use super::files::{self, Ground, Planned};
 use super::manifest::{self, Origin};
 use super::rejects::Rejects;
+use super::settled::Settled;
 use super::store::{self, Shared, locked};
 use super::turn::Turn;
-use super::{LoadError, begun, indexes};
+use super::{LoadError, indexes};
 use crate::HaulError;
 use crate::convert::{Duplicates, Progress, Step, Tally};
 use crate::input::Input;
 use crate::layout::LayoutFile;
 use crate::table::{Engine, Table, literal};
-use evenkeel_os::clock::monotonic;
 use evenkeel_os::stop::Stop;
 use evenkeel_site::server::{Control, Target};
 use std::path::{Path, PathBuf};
@@ -120,27 +120,7 @@ impl Job<'_> {
     /// Anything that cannot be read or stored; what is in stays in, and a rerun goes on.
     pub fn run(mut self, tell: &mut (dyn FnMut(&Progress) + Send)) -> Result<Loaded, HaulError> {
         let mut control = Control::connect_until(self.target, self.stop)?;
-        let named = self.tables.iter().map(|table| table.name.as_str()).collect::<Vec<_>>().join(",");
-        self.lock(&mut control, &named)?;
-        manifest::create(&mut control)?;
-        let (engine, origin) = self.look_at_tables(&mut control)?;
-        self.check_options(engine, origin)?;
-        let known = self.known(&mut control, &named, origin)?;
-        let before = monotonic();
-        let looked = files::look(&self.inputs)?;
-        let hash_s = (monotonic() - before).as_secs_f64();
-        let mut notes = Vec::new();
-        let known = match engine.has_transactions() || origin == Origin::Created {
-            true => known,
-            false => {
-                let shortest = self.file.layout.types().iter().map(|each| each.length()).min().unwrap_or(1);
-                let told =
-                    begun::settle(&mut control, (&self.tables, &named), &known, &looked, shortest as u64)?;
-                notes.extend(told);
-                manifest::read(&mut control, &named)?
-            }
-        };
-        let origin = self.origin_of_all(&mut control, origin, &known, engine)?;
+        let Settled { named, engine, origin, looked, known, hash_s, notes } = self.settle(&mut control)?;
         let ground = Ground { tables: &named, separator: self.file.separator, layout: self.rules(), origin };
         let planned = files::plan(&mut control, &ground, looked, &known)?;
         self.create_tables(&mut control)?;
@@ -170,7 +150,7 @@ impl Job<'_> {
         Ok(loaded(&planned, tallies, manifest_s, notes))
     }
 
-    fn lock(&self, control: &mut Control, named: &str) -> Result<(), HaulError> {
+    pub(super) fn lock(&self, control: &mut Control, named: &str) -> Result<(), HaulError> {
         let database = self.target.database.clone().unwrap_or_default();
         let name = format!("evenkeel-load-{:016x}", xxh3_64(format!("{database}.{named}").as_bytes()));
         let got = control.query_value(&format!("SELECT GET_LOCK({}, {BUSY_S})", literal(name.as_bytes())))?;

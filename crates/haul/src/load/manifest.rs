@@ -3,10 +3,11 @@
 //! A row of `evenkeel_loads` is a file that was begun, with its name, length and XXH3, and the state `begun` or `done`. A row of
 //! `evenkeel_load_parts` is a stretch `[begin_byte, end_byte)` of it that is in, unpacked, with what became of its records and a
 //! checksum of its rows that does not depend on their order. A part's row goes in the transaction of the part's rows; it is the
-//! first thing in it, so that two loads that would store the same bytes meet there and one of them ends.
+//! first thing in it, so that two loads that would store the same bytes meet there and one of them ends. `dispatched` is 1 once a
+//! dispatch has taken the part's rows out of a table without transactions.
 
-use crate::HaulError;
-use crate::table::literal;
+use crate::table::{Table, literal};
+use crate::{HaulError, dispatch};
 use evenkeel_site::server::{Control, TargetError};
 
 /// Table of the files.
@@ -33,6 +34,17 @@ pub(super) struct KnownFile {
     pub checksum: u64,
     /// Whether its parts lie otherwise.
     pub has_holes: bool,
+    /// Rows of parts that no dispatch has taken.
+    pub waiting: u64,
+    /// Whether there are such parts.
+    pub has_waiting: bool,
+}
+
+impl KnownFile {
+    /// Whether rows of it may be in the tables, where dispatches mark what they take.
+    pub fn is_there(&self) -> bool {
+        !self.done || self.has_waiting
+    }
 }
 
 /// What the tables of a load were when the first one into them began.
@@ -75,7 +87,11 @@ pub(super) struct Brought {
 
 /// Makes the tables where they are missing.
 pub(super) fn create(control: &mut Control) -> Result<(), TargetError> {
-    if control.query("SHOW TABLES LIKE 'evenkeel\\_load%'")?.rows.len() == 2 {
+    let column = format!(
+        "SELECT 1 FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = '{PARTS}' \
+         AND COLUMN_NAME = 'dispatched'"
+    );
+    if control.query_value(&column)?.is_some() {
         return Ok(());
     }
     control.exec(&format!(
@@ -88,8 +104,13 @@ pub(super) fn create(control: &mut Control) -> Result<(), TargetError> {
     control.exec(&format!(
         "CREATE TABLE IF NOT EXISTS {PARTS} (file_id BIGINT UNSIGNED NOT NULL, begin_byte BIGINT UNSIGNED NOT NULL, \
          end_byte BIGINT UNSIGNED NOT NULL, records BIGINT UNSIGNED NOT NULL, rows_stored BIGINT UNSIGNED NOT NULL, \
-         rejects BIGINT UNSIGNED NOT NULL, checksum BIGINT UNSIGNED NOT NULL, PRIMARY KEY (file_id, begin_byte)) ENGINE=InnoDB"
+         rejects BIGINT UNSIGNED NOT NULL, checksum BIGINT UNSIGNED NOT NULL, dispatched TINYINT NOT NULL DEFAULT 0, \
+         PRIMARY KEY (file_id, begin_byte)) ENGINE=InnoDB"
     ))?;
+    if control.query_value(&column)?.is_none() {
+        // Made by a version that did not know of dispatches.
+        control.exec(&format!("ALTER TABLE {PARTS} ADD COLUMN dispatched TINYINT NOT NULL DEFAULT 0"))?;
+    }
     Ok(())
 }
 
@@ -99,7 +120,8 @@ pub(super) fn read(control: &mut Control, tables: &str) -> Result<Vec<KnownFile>
         "SELECT f.id, HEX(f.name), f.bytes, f.xxh3, f.layout, f.state, f.origin, COALESCE(MAX(p.end_byte), 0), \
          COALESCE(SUM(p.records), 0), COALESCE(SUM(p.rows_stored), 0), COALESCE(SUM(p.rejects), 0), \
          COALESCE(SUM(p.checksum) MOD 18446744073709551616, 0), \
-         COALESCE(SUM(p.end_byte - p.begin_byte), 0) <> COALESCE(MAX(p.end_byte), 0) \
+         COALESCE(SUM(p.end_byte - p.begin_byte), 0) <> COALESCE(MAX(p.end_byte), 0), \
+         COALESCE(SUM((p.dispatched = 0) * p.rows_stored), 0), COALESCE(SUM(p.dispatched = 0), 0) > 0 \
          FROM {FILES} f LEFT JOIN {PARTS} p ON p.file_id = f.id WHERE f.tables_loaded = {} \
          GROUP BY f.id, f.name, f.bytes, f.xxh3, f.layout, f.state, f.origin ORDER BY f.id",
         literal(tables.as_bytes())
@@ -123,10 +145,12 @@ fn known(row: &[Option<String>]) -> KnownFile {
         rejects: number(10),
         checksum: number(11),
         has_holes: text(12) != "0",
+        waiting: number(13),
+        has_waiting: text(14) != "0",
     }
 }
 
-fn unhex(digits: &str) -> String {
+pub(super) fn unhex(digits: &str) -> String {
     let byte = |at: usize| digits.get(at..at + 2).and_then(|pair| u8::from_str_radix(pair, 16).ok());
     let bytes: Vec<u8> = (0..digits.len()).step_by(2).filter_map(byte).collect();
     String::from_utf8_lossy(&bytes).into_owned()
@@ -156,7 +180,7 @@ pub(super) fn grow(control: &mut Control, id: u64, (bytes, hash): (u64, u64)) ->
 
 /// Says in the transaction of a part that these bytes are its own. What it brought is told at the end.
 pub(super) fn claim(control: &mut Control, id: u64, (begin, end): (u64, u64)) -> Result<(), TargetError> {
-    control.exec(&format!("INSERT INTO {PARTS} VALUES ({id}, {begin}, {end}, 0, 0, 0, 0)")).map(drop)
+    control.exec(&format!("INSERT INTO {PARTS} VALUES ({id}, {begin}, {end}, 0, 0, 0, 0, 0)")).map(drop)
 }
 
 /// Says in the same transaction what the part brought, and whether the file ends with it.
@@ -177,22 +201,42 @@ pub(super) fn tell(
     Ok(())
 }
 
-/// Forgets these files, all at once; `also_files` or only that any of their bytes are in.
+/// Forgets what is known of these files, all at once, as far as no dispatch has taken it; `also_files` or only that any of their
+/// bytes are in.
 pub(super) fn forget(
     control: &mut Control,
     files: &[KnownFile],
     also_files: bool,
 ) -> Result<(), TargetError> {
-    let ids: Vec<String> = files.iter().map(|file| file.id.to_string()).collect();
-    if ids.is_empty() {
-        return Ok(());
-    }
-    let ids = ids.join(", ");
+    let Some(ids) = ids(files) else { return Ok(()) };
     control.exec("BEGIN")?;
-    control.exec(&format!("DELETE FROM {PARTS} WHERE file_id IN ({ids})"))?;
-    match also_files {
-        true => control.exec(&format!("DELETE FROM {FILES} WHERE id IN ({ids})"))?,
-        false => control.exec(&format!("UPDATE {FILES} SET state = 'begun' WHERE id IN ({ids})"))?,
-    };
+    control.exec(&format!("DELETE FROM {PARTS} WHERE file_id IN ({ids}) AND dispatched = 0"))?;
+    if also_files {
+        let taken = format!("SELECT file_id FROM {PARTS} WHERE file_id IN ({ids})");
+        control.exec(&format!("DELETE FROM {FILES} WHERE id IN ({ids}) AND id NOT IN ({taken})"))?;
+    }
+    control.exec(&format!("UPDATE {FILES} SET state = 'begun' WHERE id IN ({ids})"))?;
     control.exec("COMMIT").map(drop)
+}
+
+/// Forgets these files, and what was moved out of these tables.
+pub(super) fn forget_all(
+    control: &mut Control,
+    files: &[KnownFile],
+    tables: &[Table],
+) -> Result<(), TargetError> {
+    control.exec("BEGIN")?;
+    if let Some(ids) = ids(files) {
+        control.exec(&format!("DELETE FROM {PARTS} WHERE file_id IN ({ids})"))?;
+        control.exec(&format!("DELETE FROM {FILES} WHERE id IN ({ids})"))?;
+    }
+    for table in tables {
+        dispatch::forget(control, &table.name)?;
+    }
+    control.exec("COMMIT").map(drop)
+}
+
+fn ids(files: &[KnownFile]) -> Option<String> {
+    let ids: Vec<String> = files.iter().map(|file| file.id.to_string()).collect();
+    (!ids.is_empty()).then(|| ids.join(", "))
 }

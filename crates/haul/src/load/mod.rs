@@ -5,10 +5,11 @@
 //! which bytes of which file are in. Parts are committed in the order of the records, also where several connections send them,
 //! so that what is in is always the beginning of a file, and a record that was refused as a duplicate has the first of its kind
 //! in the table. Tables without transactions have no such parts: a load of them that was cut is emptied and begun again
-//! ([`begun`]).
+//! ([`begun`]), as far as its rows have not gone to day tables since ([`dispatched`]).
 
 mod after;
 mod begun;
+pub(crate) mod dispatched;
 mod error;
 mod files;
 mod indexes;
@@ -17,6 +18,7 @@ mod manifest;
 mod part;
 mod reading;
 mod rejects;
+mod settled;
 mod sink;
 mod store;
 mod tables;

@@ -53,23 +53,32 @@ impl Job<'_> {
         }
     }
 
-    /// What the manifest says, which is held against what is there.
+    /// What the manifest says, which is held against what is there and what a dispatch has moved.
     pub(super) fn known(
         &self,
         control: &mut Control,
         named: &str,
-        origin: Origin,
+        (engine, origin): (Engine, Origin),
     ) -> Result<Vec<KnownFile>, HaulError> {
         let known = manifest::read(control, named)?;
+        if origin == Origin::Filled {
+            return Ok(known);
+        }
+        // Asked for after the tables were seen to be empty, so that a dispatch in between is in it.
+        let (moved, table) = (self.moved(control)?, named.to_owned());
         let rows: u64 = known.iter().map(|file| file.rows).sum();
-        match origin {
-            Origin::Filled => Ok(known),
-            _ if self.options.again => {
-                manifest::forget(control, &known, true)?;
+        match self.options.again {
+            true if moved.there > 0 => Err(LoadError::Moved { table, rows: moved.there }.into()),
+            true => {
+                manifest::forget_all(control, &known, &self.tables)?;
                 Ok(Vec::new())
             }
-            _ if rows > 0 => Err(LoadError::Gone { table: named.to_owned(), rows }.into()),
-            _ => Ok(known),
+            false if rows > moved.all => Err(LoadError::Gone { table, rows, moved: moved.all }.into()),
+            false if engine.has_transactions() || rows == 0 => Ok(known),
+            false => {
+                self.mark_all(control)?;
+                Ok(manifest::read(control, named)?)
+            }
         }
     }
 
@@ -82,14 +91,14 @@ impl Job<'_> {
         known: &[KnownFile],
         engine: Engine,
     ) -> Result<Origin, HaulError> {
-        let Some(first) = known.iter().map(|file| file.origin).max() else { return Ok(now) };
         if !engine.has_transactions() && now == Origin::Filled {
-            let ours: u64 = known.iter().map(|file| file.rows).sum();
+            let ours: u64 = known.iter().map(|file| file.waiting).sum();
             if begun::count(control, &self.tables)? != ours {
                 return Ok(Origin::Filled);
             }
         }
-        Ok(first)
+        let counts = |file: &&KnownFile| engine.has_transactions() || file.is_there();
+        Ok(known.iter().filter(counts).map(|file| file.origin).max().unwrap_or(now))
     }
 
     pub(super) fn create_tables(&self, control: &mut Control) -> Result<(), HaulError> {

@@ -128,17 +128,8 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
 fn job(args: &Args) -> Result<Job> {
     let (table, by) = (args.table.clone().unwrap_or_default(), args.by.clone().unwrap_or_default());
     let names = NamePattern::parse(&args.name, &table)?;
-    if let Some(null_day) = &args.null_day
-        && (*null_day == table || names.day(null_day).is_some())
-    {
-        return Err(anyhow!("--null-day {null_day} is the source or the table of a day"))
-            .hint(format!("as --null-day {table}_undated"));
-    }
-    let way = match args.way {
-        WayWord::Insert => Way::Insert,
-        WayWord::Procedure => Way::Procedure,
-        WayWord::Exchange => Way::Exchange,
-    };
+    check_null_day(args.null_day.as_deref(), &table, &names)?;
+    let way = args.way.into();
     Ok(Job {
         table,
         by,
@@ -150,6 +141,26 @@ fn job(args: &Args) -> Result<Job> {
         audit: !args.no_audit,
         days_max: args.max_days,
     })
+}
+
+/// Whether a table for records without a date is one of its own.
+pub(super) fn check_null_day(null_day: Option<&str>, table: &str, names: &NamePattern) -> Result<()> {
+    let is_taken = |name: &&str| *name == table || names.day(name).is_some();
+    match null_day.filter(is_taken) {
+        Some(name) => Err(anyhow!("--null-day {name} is the source or the table of a day"))
+            .hint(format!("as --null-day {table}_undated")),
+        None => Ok(()),
+    }
+}
+
+impl From<WayWord> for Way {
+    fn from(word: WayWord) -> Self {
+        match word {
+            WayWord::Insert => Self::Insert,
+            WayWord::Procedure => Self::Procedure,
+            WayWord::Exchange => Self::Exchange,
+        }
+    }
 }
 
 /// What became of the records, a line for each day.

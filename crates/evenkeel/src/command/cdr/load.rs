@@ -111,6 +111,15 @@ pub enum WarningsWord {
     Reject,
 }
 
+impl From<WarningsWord> for Warnings {
+    fn from(word: WarningsWord) -> Self {
+        match word {
+            WarningsWord::End => Self::End,
+            WarningsWord::Reject => Self::Reject,
+        }
+    }
+}
+
 /// Loads what is not in yet, and prints what became of the records.
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let file = read_layout(args)?;
@@ -201,10 +210,7 @@ fn options(args: &Args) -> Result<Options> {
             IndexesWord::After => Indexes::After,
         },
         part_bytes,
-        warnings: match args.warnings {
-            WarningsWord::End => Warnings::End,
-            WarningsWord::Reject => Warnings::Reject,
-        },
+        warnings: args.warnings.into(),
         again: args.again,
     })
 }

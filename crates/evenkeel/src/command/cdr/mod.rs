@@ -13,6 +13,7 @@ mod retire;
 mod server;
 mod tables;
 mod told;
+mod watch;
 mod whole;
 
 use super::Session;
@@ -42,6 +43,8 @@ enum What {
     Export(export::Args),
     /// Records become rows of a database, each once: straight from the files, with a manifest of what is in
     Load(Box<load::Args>),
+    /// Each file that appears in a folder is loaded and dispatched, and old day tables are dropped: the daily job
+    Watch(Box<watch::Args>),
     /// Which way of loading is the fastest here, what months of records take, and what a crash costs: measured on a sample
     Advise(advise::Args),
 }
@@ -56,6 +59,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         What::Audit(args) => audit::run(session, args),
         What::Export(args) => export::run(session, args),
         What::Load(args) => load::run(session, args),
+        What::Watch(args) => watch::run(session, args),
         What::Advise(args) => advise::run(session, args),
     }
 }

@@ -82,7 +82,7 @@ fn job(args: &Args) -> Result<Retire> {
 }
 
 /// Days of a flag as `90d` or `26w`: at least one, and no more than a century.
-fn days(text: &str) -> Result<u32> {
+pub(super) fn days(text: &str) -> Result<u32> {
     const MOST: u32 = 36_525;
     let number = match text.strip_suffix('d') {
         Some(days) => days.parse().ok(),

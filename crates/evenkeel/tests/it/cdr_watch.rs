@@ -1,0 +1,235 @@
+//! Files that appear in a folder go through load and dispatch, as a user has that done every day.
+
+mod by_hand;
+mod troubles;
+
+use crate::cdr_load::server::{Server, ok};
+use crate::cli::{command, evenkeel};
+use crate::patience::{eventually, found};
+use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::path::PathBuf;
+use std::process::{Child, Command, Output, Stdio};
+
+/// A server, and a folder in which files appear.
+pub struct Site {
+    pub server: Server,
+}
+
+impl Site {
+    pub fn up() -> Self {
+        let server = Server::up(&[]);
+        for folder in ["in", "made"] {
+            fs::create_dir(server.path(folder)).expect("a folder");
+        }
+        Self { server }
+    }
+
+    /// Makes records of a day beside the folder; some are of the day before.
+    pub fn make(&self, name: &str, day: &str, (first, records): (u64, u64), dirt: &str) -> PathBuf {
+        let path = self.server.path(&format!("made/{name}"));
+        let (records, first) = (records.to_string(), first.to_string());
+        let words = ["--records", &records, "--first", &first, "--day", day, "--dirt", dirt];
+        ok(&evenkeel(self.server.home(), &[&["cdr", "generate", &path][..], &words].concat()));
+        PathBuf::from(path)
+    }
+
+    /// The same in the folder, all at once.
+    pub fn arrive(&self, name: &str, day: &str, records: (u64, u64), dirt: &str) {
+        let made = self.make(name, day, records, dirt);
+        fs::rename(made, self.path(name)).expect("the same file system");
+    }
+
+    /// A file of the folder.
+    pub fn path(&self, name: &str) -> PathBuf {
+        PathBuf::from(self.server.path("in")).join(name)
+    }
+
+    pub fn words(&self, flags: &[&str]) -> Vec<String> {
+        let folder = self.server.path("in");
+        let (url, layout, rejects) = (self.server.url(), self.server.layout(), self.server.path("rejects"));
+        let words = ["cdr", "watch", &folder, &url, "--layout", &layout, "--table", "calls", "--by", "start"];
+        let more = ["--rejects", &rejects];
+        let settle: &[&str] = if flags.contains(&"--settle") { &[] } else { &["--settle", "100ms"] };
+        [&words[..], &more, settle, flags].concat().into_iter().map(str::to_owned).collect()
+    }
+
+    /// Watches once.
+    pub fn once(&self, flags: &[&str]) -> Output {
+        let words = self.words(&[flags, &["--once"]].concat());
+        evenkeel(self.server.home(), &words.iter().map(String::as_str).collect::<Vec<_>>())
+    }
+
+    /// Watches until it is ended.
+    pub fn watch(&self, flags: &[&str]) -> Child {
+        let words = self.words(flags);
+        let mut command = command(self.server.home(), &words.iter().map(String::as_str).collect::<Vec<_>>());
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts")
+    }
+
+    /// Day tables with their records, and the source.
+    pub fn tables(&self) -> Vec<(String, u64)> {
+        let names = "SELECT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA = 'cdr' AND TABLE_NAME LIKE 'calls%' ORDER BY 1";
+        let rows = self.server.control().query(names).expect("names").rows;
+        let names = rows.into_iter().filter_map(|row| row.into_iter().next()?);
+        names.map(|name| (name.clone(), self.server.count(&name))).collect()
+    }
+
+    /// Whether records with these numbers are there, each once, and in the table of its day.
+    pub fn expect(&self, when: &str, first: u64, last: u64) {
+        let tables = self.tables();
+        let union: Vec<String> = tables.iter().map(|(name, _)| format!("SELECT seq FROM {name}")).collect();
+        let sums = format!(
+            "SELECT CONCAT(COUNT(*), ' ', COUNT(DISTINCT seq), ' ', COALESCE(MIN(seq), 0), ' ', COALESCE(MAX(seq), 0)) FROM ({}) AS u",
+            union.join(" UNION ALL ")
+        );
+        let count = last + 1 - first;
+        assert_eq!(self.server.value(&sums), format!("{count} {count} {first} {last}"), "{when}: {tables:?}");
+        for (name, _) in &tables {
+            if let Some(day) = name.strip_prefix("calls_") {
+                let strangers = format!("SELECT COUNT(*) FROM {name} WHERE DATE(start) <> '{day}'");
+                assert_eq!(self.server.value(&strangers), "0", "{when}: {name}");
+            }
+        }
+    }
+
+    /// Waits until so many files are done.
+    pub fn await_done(&self, files: u64) {
+        let sql =
+            format!("SELECT COUNT(*) FROM evenkeel_loads WHERE state = 'done' HAVING COUNT(*) >= {files}");
+        found("files that are done", || self.server.control().query_value(&sql).ok().flatten());
+    }
+
+    /// Waits until nothing is left to dispatch.
+    pub fn await_empty(&self) {
+        eventually("an empty source", || self.server.count("calls") == 0);
+    }
+}
+
+pub fn text(output: &Output) -> (String, String) {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (text(&output.stdout), text(&output.stderr))
+}
+
+pub fn signalled(child: Child, signal: &str) -> Output {
+    let sent = Command::new("kill").args([signal, &child.id().to_string()]).status();
+    assert!(sent.expect("kill is there").success());
+    child.wait_with_output().expect("an end")
+}
+
+#[test]
+fn files_of_three_days_arrive_one_by_one_and_each_is_done_once() {
+    let site = Site::up();
+    let child = site.watch(&["--keep", "30d", "--json", "--pattern", "*.cdr*"]);
+    fs::write(site.path("notes.txt"), "no records").expect("a file");
+    fs::write(site.path(".hidden.cdr"), "no records").expect("a file");
+    fs::write(site.path("next.cdr.part"), "no records").expect("a file");
+    for (number, day) in [(0, "20260801"), (1, "20260802"), (2, "20260803")] {
+        site.arrive(&format!("{day}.cdr"), day, (1 + number * 1_000, 1_000), "late=0.1");
+        site.await_done(number + 1);
+    }
+    site.await_empty();
+    // The last line comes once retire is done, too.
+    let entry = "SELECT COUNT(*) FROM evenkeel_dispatches WHERE state <> 'done'";
+    eventually("an end of the dispatches", || site.server.value(entry) == "0");
+    let output = signalled(child, "-TERM");
+    let (lines, told) = text(&output);
+    assert_eq!(output.status.code(), Some(143), "{told}");
+    assert!(told.contains("stopped after"), "{told}");
+    site.expect("three days", 1, 3_000);
+    let days: Vec<String> = site.tables().into_iter().map(|(name, _)| name).collect();
+    assert!(
+        days.contains(&"calls_20260801".to_owned()) && days.contains(&"calls_20260802".to_owned()),
+        "{days:?}"
+    );
+    let first: serde_json::Value = serde_json::from_str(lines.lines().next().expect("a line")).expect("JSON");
+    assert_eq!(
+        (&first["event"], &first["records"], &first["moved"]),
+        (&"done".into(), &1_000.into(), &1_000.into())
+    );
+    assert!(first["file"].as_str().is_some_and(|file| file.ends_with("20260801.cdr")), "{first}");
+    // A restart knows them, and a file that comes again under another name.
+    fs::copy(site.path("20260802.cdr"), site.path("again.cdr")).expect("a copy");
+    let (lines, told) = text(&site.once(&["--pattern", "*.cdr*", "--done", &site.server.path("done")]));
+    assert_eq!(lines, "", "{told}");
+    site.expect("a restart", 1, 3_000);
+    let mut done: Vec<_> = fs::read_dir(site.server.path("done"))
+        .expect("a folder")
+        .flatten()
+        .map(|entry| entry.file_name())
+        .collect();
+    done.sort();
+    assert_eq!(done, ["20260801.cdr", "20260802.cdr", "20260803.cdr", "again.cdr"]);
+    assert!(site.path("next.cdr.part").exists() && site.path("notes.txt").exists());
+}
+
+#[test]
+fn two_watches_of_one_folder_do_each_file_once() {
+    for engine in ["innodb", "myisam"] {
+        let site = Site::up();
+        let flags = ["--engine", engine, "--transaction", "1M"];
+        let watches = [site.watch(&flags), site.watch(&flags)];
+        for number in 0..6 {
+            site.arrive(&format!("{number}.cdr"), "20260801", (1 + number * 3_000, 3_000), "late=0.2");
+        }
+        site.await_done(6);
+        site.await_empty();
+        let mut lines = 0;
+        for child in watches {
+            let output = signalled(child, "-INT");
+            let (said, told) = text(&output);
+            assert_eq!(output.status.code(), Some(130), "{told}");
+            assert!(!told.contains("error"), "{told}");
+            lines += said.lines().filter(|line| line.contains("3,000 records, 3,000 rows")).count();
+        }
+        // The one that was interrupted before it could say so has done it all the same.
+        assert!((5..=6).contains(&lines), "{lines}");
+        let output = site.once(&flags);
+        assert_eq!(output.status.code(), Some(0), "{:?}", text(&output));
+        site.expect(engine, 1, 18_000);
+    }
+}
+
+#[test]
+fn what_it_does_is_read_by_http() {
+    let site = Site::up();
+    let mut child = site.watch(&["--metrics", "127.0.0.1:0"]);
+    let mut stderr = child.stderr.take().expect("a pipe");
+    let mut said = String::new();
+    let address = loop {
+        let mut byte = [0];
+        assert!(stderr.read(&mut byte).expect("text") == 1, "{said}");
+        said.push(char::from(byte[0]));
+        if let Some(address) = said.strip_suffix("/metrics\n") {
+            break address.rsplit_once("//").expect("an address").1.to_owned();
+        }
+    };
+    let metrics = || {
+        let mut stream = TcpStream::connect(&address).expect("a connection");
+        write!(stream, "GET /metrics HTTP/1.1\r\nConnection: close\r\n\r\n").expect("sent");
+        let mut text = String::new();
+        stream.read_to_string(&mut text).expect("an answer");
+        text
+    };
+    let figure = |text: &str, name: &str| {
+        text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse::<f64>().ok())
+    };
+    assert!(metrics().starts_with("HTTP/1.1 200"));
+    site.arrive("a.cdr", "20260801", (1, 1_000), "nul=0.01");
+    fs::write(site.path("z.cdr.gz"), [0x1f, 0x8b, 8, 0, 0, 0]).expect("a file");
+    eventually("both files in the figures", || {
+        let text = metrics();
+        figure(&text, "evenkeel_watch_files_done_total") == Some(1.0)
+            && figure(&text, "evenkeel_watch_files_failed_total") == Some(1.0)
+    });
+    let text = metrics();
+    let of = |name: &str| {
+        figure(&text, &format!("evenkeel_watch_{name}")).unwrap_or_else(|| panic!("{name}: {text}"))
+    };
+    assert_eq!(of("records_total"), 1_000.0);
+    assert!(of("rejects_total") > 0.0 && of("rows_total") + of("rejects_total") == 1_000.0, "{text}");
+    assert_eq!((of("moved_records_total"), of("files_waiting")), (of("rows_total"), 0.0));
+    assert!(of("step_seconds_total{step=\"load\"}") > 0.0 && of("last_success_timestamp_seconds") > 1e9);
+    signalled(child, "-TERM");
+}

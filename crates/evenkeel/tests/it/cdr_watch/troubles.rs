@@ -1,0 +1,137 @@
+//! What goes wrong: kills, half files, bad files, a server that is away.
+
+use super::{Site, signalled, text};
+use crate::patience::{eventually, found};
+use std::fs::{self, File};
+use std::io::Write;
+use std::time::Duration;
+
+#[test]
+fn a_watch_that_is_killed_in_the_middle_goes_on_where_it_was() {
+    for engine in ["innodb", "myisam"] {
+        let site = Site::up();
+        let flags = ["--engine", engine, "--transaction", "1M"];
+        for number in 0..4 {
+            site.arrive(&format!("{number}.cdr"), "20260801", (1 + number * 20_000, 20_000), "late=0.2");
+        }
+        for round in 0..6u64 {
+            let mut child = site.watch(&flags);
+            std::thread::sleep(Duration::from_millis(300 + 170 * round));
+            child.kill().expect("a signal");
+            child.wait().expect("an end");
+        }
+        let output = site.once(&flags);
+        assert_eq!(output.status.code(), Some(0), "{:?}", text(&output));
+        site.expect(engine, 1, 80_000);
+        assert_eq!(site.server.count("calls"), 0, "{engine}");
+    }
+}
+
+#[test]
+fn a_file_that_is_still_written_is_left_alone_until_it_is_whole() {
+    let site = Site::up();
+    let made = fs::read(site.make("a.cdr", "20260801", (1, 4_000), "none")).expect("records");
+    let child = site.watch(&["--settle", "1s"]);
+    let mut file = File::create(site.path("a.cdr")).expect("a file");
+    for piece in made.chunks(made.len() / 8) {
+        file.write_all(piece).expect("written");
+        std::thread::sleep(Duration::from_millis(200));
+        assert_eq!(
+            site.server.value("SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_NAME = 'calls'"),
+            "0"
+        );
+    }
+    site.await_done(1);
+    site.await_empty();
+    let (_, told) = text(&signalled(child, "-TERM"));
+    assert!(!told.contains("error"), "{told}");
+    site.expect("whole", 1, 4_000);
+}
+
+#[test]
+fn a_bad_file_is_named_once_and_set_aside_and_the_others_are_done() {
+    for engine in ["innodb", "myisam"] {
+        let site = Site::up();
+        site.arrive("a.cdr", "20260801", (1, 1_000), "none");
+        // It breaks in its middle, so that some of it is sent before that is known.
+        let made = fs::read(site.make("b.cdr", "20260801", (500_001, 20_000), "none")).expect("records");
+        let mut packed = zstd_of(&made);
+        packed.truncate(packed.len() / 2);
+        fs::write(site.path("b.cdr.zst"), packed).expect("a file");
+        site.arrive("c.cdr", "20260802", (1_001, 1_000), "late=0.1");
+        let bad = site.server.path("bad");
+        let flags = ["--engine", engine, "--set-aside", &bad, "--transaction", "1M", "--duplicates", "keep"];
+        let output = site.once(&flags);
+        let (lines, told) = text(&output);
+        assert_eq!(output.status.code(), Some(1), "{lines}{told}");
+        assert_eq!(lines.matches("b.cdr.zst: refused, set aside as ").count(), 1, "{lines}{told}");
+        assert!(lines.contains("a.cdr: 1,000 records") && lines.contains("c.cdr: 1,000 records"), "{lines}");
+        assert!(fs::metadata(format!("{bad}/b.cdr.zst")).is_ok() && !site.path("b.cdr.zst").exists());
+        if engine == "myisam" {
+            site.expect(engine, 1, 2_000);
+        }
+        let output = site.once(&flags);
+        assert_eq!((output.status.code(), text(&output).0), (Some(0), String::new()));
+        // The same name with other records is named, and stays where it is.
+        site.arrive("a.cdr", "20260801", (700_001, 1_000), "none");
+        let (lines, _) = text(&site.once(&["--engine", engine]));
+        assert!(lines.starts_with("a.cdr: refused, left where it is") && lines.contains("hint:"), "{lines}");
+        assert!(site.path("a.cdr").exists());
+    }
+}
+
+/// A frame of zstd whose blocks are raw.
+fn zstd_of(bytes: &[u8]) -> Vec<u8> {
+    // Magic; a descriptor without checksum and size; a window of a megabyte.
+    let mut frame = vec![0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x50];
+    let mut blocks = bytes.chunks(100_000).peekable();
+    while let Some(block) = blocks.next() {
+        let head = (block.len() << 3 | usize::from(blocks.peek().is_none())) as u32;
+        frame.extend_from_slice(&head.to_le_bytes()[..3]);
+        frame.extend_from_slice(block);
+    }
+    frame
+}
+
+#[test]
+fn a_key_that_is_in_its_day_already_stays_in_the_source_and_is_a_finding() {
+    let site = Site::up();
+    site.arrive("a.cdr", "20260801", (1, 1_000), "none");
+    assert_eq!(site.once(&[]).status.code(), Some(0));
+    // Ten numbers of the first file come again, with other records.
+    site.arrive("b.cdr", "20260801", (991, 1_000), "none");
+    let output = site.once(&[]);
+    let (lines, told) = text(&output);
+    assert_eq!(output.status.code(), Some(1), "{lines}{told}");
+    assert!(
+        lines.contains("stay in the source: ") && lines.contains("b.cdr: 1,000 records, 1,000 rows"),
+        "{lines}"
+    );
+    assert_eq!(site.server.count("calls") + site.server.count("calls_20260801"), 2_000);
+}
+
+#[test]
+fn a_server_that_is_killed_is_waited_for_and_what_was_cut_goes_on() {
+    let site = Site::up();
+    let child = site.watch(&["--transaction", "1M"]);
+    site.arrive("0.cdr", "20260801", (1, 20_000), "late=0.2");
+    site.await_done(1);
+    site.arrive("1.cdr", "20260801", (20_001, 20_000), "late=0.2");
+    found("a file that is begun", || {
+        site.server.control().query_value("SELECT 1 FROM evenkeel_loads HAVING COUNT(*) > 1").ok().flatten()
+    });
+    site.server.kill();
+    std::thread::sleep(Duration::from_secs(1));
+    site.server.start(&[]);
+    site.await_done(2);
+    site.await_empty();
+    eventually("an end of the dispatches", || {
+        site.server.value("SELECT COUNT(*) FROM evenkeel_dispatches WHERE state <> 'done'") == "0"
+    });
+    let output = signalled(child, "-TERM");
+    let (_, told) = text(&output);
+    assert_eq!(output.status.code(), Some(143), "{told}");
+    assert!(told.matches("waiting until it is there again").count() == 1, "{told}");
+    assert!(told.contains("the server is there again"), "{told}");
+    site.expect("a restart of the server", 1, 40_000);
+}

@@ -1,0 +1,88 @@
+//! How many records of a source have gone to day tables, so that a load does not take them for lost.
+
+use super::journal::{self, JOURNAL};
+use super::take::{self, Names};
+use super::{DispatchError, work};
+use crate::table::{literal, quoted};
+use evenkeel_site::server::{Control, TargetError};
+
+/// Records that have left a source.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Moved {
+    /// All of them, also those whose day table was dropped since.
+    pub all: u64,
+    /// Those in tables that are still there.
+    pub there: u64,
+}
+
+/// Records that have left the source, by the journal; what a dispatch that was cut has not counted is counted here.
+pub(crate) fn moved(control: &mut Control, source: &str) -> Result<Moved, TargetError> {
+    if !take::exists(control, JOURNAL)? {
+        return Ok(Moved::default());
+    }
+    let name = literal(source.as_bytes());
+    let sums = control.query(&format!(
+        "SELECT COALESCE(SUM(j.records), 0), COALESCE(SUM(IF(t.TABLE_NAME IS NULL OR j.state = 'retired', 0, j.records)), 0) \
+         FROM {JOURNAL} AS j LEFT JOIN information_schema.TABLES AS t ON t.TABLE_SCHEMA = DATABASE() \
+         AND t.TABLE_NAME = j.table_name COLLATE utf8mb4_bin WHERE j.source = {name} AND j.way <> 'take'"
+    ))?;
+    let sum = |place: usize| journal::number(sums.rows.first().and_then(|row| row[place].clone()));
+    let more = uncounted(control, &name)? + taken(control, source, &name)?;
+    Ok(Moved { all: sum(0) + more, there: sum(1) + more })
+}
+
+/// Records of partitions that became tables, where a kill came before that was counted: such a table was empty before.
+fn uncounted(control: &mut Control, name: &str) -> Result<u64, TargetError> {
+    let open = control.query(&format!(
+        "SELECT table_name FROM {JOURNAL} WHERE source = {name} AND way = 'exchange' AND state = 'begun' AND records = 0"
+    ))?;
+    let mut sum = 0;
+    for table in open.rows.into_iter().filter_map(|row| row.into_iter().next()?) {
+        if take::exists(control, &table)? {
+            sum += count(control, &table)?;
+        }
+    }
+    Ok(sum)
+}
+
+/// Records that were taken out of a source without transactions and are in no day table yet.
+fn taken(control: &mut Control, source: &str, name: &str) -> Result<u64, TargetError> {
+    let taken = Names::of(source).taken;
+    if !take::exists(control, &taken)? {
+        return Ok(0);
+    }
+    let all = count(control, &taken)?;
+    let known = control.query_value(&format!(
+        "SELECT t.records + COALESCE((SELECT SUM(d.records) FROM {JOURNAL} AS d WHERE d.take = t.id), 0) FROM {JOURNAL} AS t \
+         WHERE t.source = {name} AND t.way = 'take' AND t.state IN ('begun', 'copying') ORDER BY t.id DESC LIMIT 1"
+    ))?;
+    Ok(all.saturating_sub(journal::number(known)))
+}
+
+fn count(control: &mut Control, table: &str) -> Result<u64, TargetError> {
+    control.query_value(&format!("SELECT COUNT(*) FROM {}", quoted(table))).map(journal::number)
+}
+
+/// Forgets what was moved, for a user who loads all of it again.
+pub(crate) fn forget(control: &mut Control, source: &str) -> Result<(), TargetError> {
+    if take::exists(control, JOURNAL)? {
+        let name = literal(source.as_bytes());
+        control.exec(&format!("DELETE FROM {JOURNAL} WHERE source = {name} AND way <> 'take'"))?;
+    }
+    Ok(())
+}
+
+/// Keeps dispatches from a source as long as this connection lasts, and finishes what one that was killed left of its renaming.
+pub(crate) fn keep_out(control: &mut Control, source: &str) -> Result<(), DispatchError> {
+    work::lock(control, source)?;
+    take::put_source_back(control, source)?;
+    if take::exists(control, JOURNAL)? {
+        take::tell_manifest(control, source)?;
+    }
+    Ok(())
+}
+
+/// Whether a dispatch that was killed left a source without its name.
+pub(crate) fn is_nameless(control: &mut Control, source: &str) -> Result<bool, TargetError> {
+    Ok(!take::exists(control, source)? && take::exists(control, &Names::of(source).taken)?)
+}

@@ -1,0 +1,134 @@
+//! The steps that a file goes through.
+
+use super::WatchError;
+use crate::HaulError;
+use crate::convert::{Duplicates, Progress};
+use crate::dispatch::{self, DispatchError, Dispatched, Retire, Retired};
+use crate::input::Input;
+use crate::layout::LayoutFile;
+use crate::load::{Job, Loaded, Options};
+use crate::table::{Table, literal};
+use evenkeel_os::stop::Stop;
+use evenkeel_site::server::{Control, Target};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicU64;
+use xxhash_rust::xxh3::xxh3_64;
+
+/// How long another one's turn is waited for, in seconds, before that is said.
+const TURN_S: u32 = 2;
+
+/// What is done with each file.
+pub struct Chain<'a> {
+    /// Where the fields are.
+    pub file: &'a LayoutFile,
+    /// The server, with the database of the tables.
+    pub target: &'a Target,
+    /// The table that files are loaded into; made where it is missing.
+    pub table: Table,
+    /// The folder of what is refused, with a file for each file.
+    pub rejects: PathBuf,
+    /// What becomes of records that come twice in a file.
+    pub duplicates: Duplicates,
+    /// How rows are loaded.
+    pub options: Options,
+    /// How they go to day tables.
+    pub dispatch: dispatch::Job,
+    /// Which day tables are dropped, if any.
+    pub retire: Option<Retire>,
+    /// Ends it early.
+    pub stop: &'a Stop,
+}
+
+/// The right to work on the table, until this is dropped: between the steps of one file nobody else takes another one.
+pub struct Turn(#[expect(dead_code, reason = "the lock lasts as long as the connection")] Control);
+
+impl Chain<'_> {
+    /// Waits a moment for the turn.
+    ///
+    /// # Errors
+    /// Another one has it, or the server's error.
+    pub fn turn(&self) -> Result<Turn, WatchError> {
+        let mut control = Control::connect_until(self.target, self.stop).map_err(HaulError::from)?;
+        let database = self.target.database.as_deref().unwrap_or_default();
+        let name =
+            format!("evenkeel_watch_{:016x}", xxh3_64(format!("{database}\0{}", self.table.name).as_bytes()));
+        control.exec("SET SESSION wait_timeout = 2147483").map_err(HaulError::from)?;
+        let sql = format!("SELECT GET_LOCK({}, {TURN_S})", literal(name.as_bytes()));
+        let got = control.query_value(&sql).map_err(HaulError::from)?;
+        match got.as_deref() {
+            Some("1") => Ok(Turn(control)),
+            _ => Err(WatchError::Turn(self.table.name.clone())),
+        }
+    }
+
+    /// Loads what is not in yet of a file.
+    ///
+    /// # Errors
+    /// Those of [`Job::run`].
+    pub fn load(&self, path: &Path, tell: &mut (dyn FnMut(&Progress) + Send)) -> Result<Loaded, WatchError> {
+        let rejects = self.rejects_of(path);
+        let sent = AtomicU64::new(0);
+        let loaded = self.job(path, &rejects, &sent).run(tell);
+        // Most files have no rejects, and an empty one says nothing. One that cannot be removed does no harm.
+        if rejects.metadata().is_ok_and(|found| found.len() == 0) {
+            let _ = fs::remove_file(&rejects);
+        }
+        Ok(loaded?)
+    }
+
+    /// Takes the rows of a file that was cut out of a table without transactions; says what was done.
+    ///
+    /// # Errors
+    /// Those of [`Job::give_up`].
+    pub fn give_up(&self, path: &Path) -> Result<Vec<String>, WatchError> {
+        let sent = AtomicU64::new(0);
+        Ok(self.job(path, &self.rejects_of(path), &sent).give_up()?)
+    }
+
+    fn job<'a>(&'a self, path: &Path, rejects: &'a Path, sent: &'a AtomicU64) -> Job<'a> {
+        Job {
+            file: self.file,
+            inputs: vec![Input::File(path.to_owned())],
+            target: self.target,
+            tables: vec![self.table.clone()],
+            rejects,
+            duplicates: self.duplicates,
+            options: self.options,
+            sent,
+            stop: self.stop,
+        }
+    }
+
+    /// Where the rejects of a file are.
+    pub fn rejects_of(&self, path: &Path) -> PathBuf {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        self.rejects.join(format!("{name}.rejects"))
+    }
+
+    /// Moves what is in the source to day tables.
+    ///
+    /// # Errors
+    /// Those of [`dispatch::dispatch`], and an audit that found other rows than before.
+    pub fn dispatch(&self, report: &mut dyn FnMut(&dispatch::Progress)) -> Result<Dispatched, WatchError> {
+        let mut control = Control::connect_until(self.target, self.stop).map_err(HaulError::from)?;
+        let done = dispatch::dispatch(&mut control, &self.dispatch, report)?;
+        match &done.audit {
+            Some(audit) if !audit.same => {
+                let (before, rows) = (audit.before, audit.rows);
+                Err(DispatchError::Audit { table: self.table.name.clone(), before, rows }.into())
+            }
+            _ => Ok(done),
+        }
+    }
+
+    /// Drops day tables that are too old, if that was asked for.
+    ///
+    /// # Errors
+    /// Those of [`dispatch::retire`].
+    pub fn retire(&self, report: &mut dyn FnMut(&dispatch::Progress)) -> Result<Option<Retired>, WatchError> {
+        let Some(job) = &self.retire else { return Ok(None) };
+        let mut control = Control::connect_until(self.target, self.stop).map_err(HaulError::from)?;
+        Ok(Some(dispatch::retire(&mut control, job, report)?))
+    }
+}

@@ -1,0 +1,192 @@
+//! Which files of a folder are whole.
+
+use crate::HaulError;
+use crate::input::Identity;
+use evenkeel_core::Nanos;
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Endings of names that writers give to what is not finished.
+const UNFINISHED: [&str; 2] = [".part", ".tmp"];
+
+/// A folder in which files appear.
+pub struct Folder {
+    path: PathBuf,
+    pattern: glob::Pattern,
+    settle: Nanos,
+    seen: BTreeMap<PathBuf, Seen>,
+}
+
+/// A file as it was when it was looked at last.
+struct Seen {
+    identity: Identity,
+    /// When it was seen first.
+    first: Nanos,
+    /// Since when it is as it is.
+    since: Nanos,
+    /// Whether it is done, or was refused, as it is.
+    is_over: bool,
+}
+
+impl Folder {
+    /// Files whose names fit `pattern`, and that have not changed for `settle`.
+    ///
+    /// # Errors
+    /// There is no such folder, or the pattern is none.
+    pub fn new(path: &Path, pattern: &str, settle: Nanos) -> Result<Self, HaulError> {
+        let wrong =
+            |error: glob::PatternError| HaulError::Pattern { pattern: pattern.to_owned(), reason: error.msg };
+        let pattern = glob::Pattern::new(pattern).map_err(wrong)?;
+        let full = path.canonicalize().map_err(HaulError::io("read", path))?;
+        full.read_dir().map_err(HaulError::io("read", path))?;
+        Ok(Self { path: full, pattern, settle, seen: BTreeMap::new() })
+    }
+
+    /// The folder, without symbolic links on the way.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Files that are whole and not over, in the order of their names.
+    ///
+    /// # Errors
+    /// The folder cannot be read.
+    pub fn look(&mut self, now: Nanos) -> Result<Vec<PathBuf>, HaulError> {
+        let mut found = BTreeMap::new();
+        for entry in self.path.read_dir().map_err(HaulError::io("read", &self.path))? {
+            let entry = entry.map_err(HaulError::io("read", &self.path))?;
+            let path = entry.path();
+            if self.is_meant(&entry.file_name())
+                && path.is_file()
+                && let Some(identity) = Identity::of(&path)
+            {
+                let seen = self.seen.remove(&path);
+                found.insert(path, again(seen, identity, now));
+            }
+        }
+        self.seen = found;
+        let is_whole = |seen: &Seen| !seen.is_over && now - seen.since >= self.settle;
+        Ok(self.seen.iter().filter(|(_, seen)| is_whole(seen)).map(|(path, _)| path.clone()).collect())
+    }
+
+    fn is_meant(&self, name: &OsStr) -> bool {
+        let Some(name) = name.to_str() else { return false };
+        let is_finished = !name.starts_with('.') && !UNFINISHED.iter().any(|ending| name.ends_with(ending));
+        is_finished && self.pattern.matches(name)
+    }
+
+    /// Whether a file is still as it was when it was looked at.
+    pub fn is_unchanged(&self, path: &Path) -> bool {
+        self.seen.get(path).is_some_and(|seen| Identity::of(path) == Some(seen.identity))
+    }
+
+    /// A file is done, or refused: it is left alone until it is another one.
+    pub fn over(&mut self, path: &Path) {
+        if let Some(seen) = self.seen.get_mut(path) {
+            seen.is_over = true;
+        }
+    }
+
+    /// A file that was not whole after all has to settle again.
+    pub fn settle_again(&mut self, path: &Path, now: Nanos) {
+        if let Some(seen) = self.seen.get_mut(path) {
+            seen.since = now;
+        }
+    }
+
+    /// How many files wait, whole or not, and since when the one that was seen first.
+    pub fn waiting(&self) -> (usize, Option<Nanos>) {
+        let waiting = || self.seen.values().filter(|seen| !seen.is_over);
+        (waiting().count(), waiting().map(|seen| seen.first).min())
+    }
+}
+
+fn again(before: Option<Seen>, identity: Identity, now: Nanos) -> Seen {
+    match before {
+        Some(seen) if seen.identity == identity => seen,
+        Some(seen) if !seen.is_over => Seen { identity, since: now, ..seen },
+        _ => Seen { identity, first: now, since: now, is_over: false },
+    }
+}
+
+/// Moves a file into a folder of the same file system, by a name that nobody has there; that name.
+///
+/// # Errors
+/// What the system said.
+pub fn move_to(path: &Path, folder: &Path) -> io::Result<PathBuf> {
+    fs::create_dir_all(folder)?;
+    let name = path.file_name().unwrap_or_default();
+    for number in 0..10_000 {
+        let mut other = name.to_owned();
+        if number > 0 {
+            other.push(format!(".{number}"));
+        }
+        let to = folder.join(other);
+        // A link never replaces what is there, which a renaming does.
+        match fs::hard_link(path, &to) {
+            Ok(()) => return fs::remove_file(path).map(|()| to),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) if error.kind() == io::ErrorKind::CrossesDevices => return Err(error),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(error),
+            // File systems without links.
+            Err(_) if to.exists() => {}
+            Err(_) => return fs::rename(path, &to).map(|()| to),
+        }
+    }
+    Err(io::ErrorKind::AlreadyExists.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(found: &[PathBuf]) -> Vec<String> {
+        found.iter().map(|path| path.file_name().unwrap().to_string_lossy().into_owned()).collect()
+    }
+
+    #[test]
+    fn a_file_is_whole_once_it_has_not_changed_for_a_while_and_again_once_it_is_another_one() {
+        let home = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| fs::write(home.path().join(name), text).unwrap();
+        for name in ["b.cdr", "a.cdr", ".c.cdr", "d.cdr.part", "e.cdr.tmp", "f.txt"] {
+            write(name, "1");
+        }
+        fs::create_dir(home.path().join("g.cdr")).unwrap();
+        let at = Nanos::from_secs;
+        assert!(matches!(Folder::new(home.path(), "a[", at(5)), Err(HaulError::Pattern { .. })));
+        let mut folder = Folder::new(home.path(), "*.cdr*", at(5)).unwrap();
+        assert!(folder.look(at(0)).unwrap().is_empty());
+        assert!(folder.look(at(4)).unwrap().is_empty());
+        write("b.cdr", "12");
+        assert_eq!(names(&folder.look(at(5)).unwrap()), ["a.cdr"]);
+        assert_eq!(folder.waiting(), (2, Some(at(0))));
+        let found = folder.look(at(10)).unwrap();
+        assert_eq!(names(&found), ["a.cdr", "b.cdr"]);
+        folder.over(&found[0]);
+        folder.settle_again(&found[1], at(10));
+        assert!(folder.look(at(11)).unwrap().is_empty());
+        assert_eq!(names(&folder.look(at(15)).unwrap()), ["b.cdr"]);
+        write("a.cdr", "123");
+        assert!(!folder.is_unchanged(&found[0]) && folder.is_unchanged(&found[1]));
+        folder.over(&found[1]);
+        folder.look(at(16)).unwrap();
+        assert_eq!(names(&folder.look(at(21)).unwrap()), ["a.cdr"]);
+        assert_eq!(folder.waiting(), (1, Some(at(16))));
+    }
+
+    #[test]
+    fn a_file_that_is_moved_replaces_none() {
+        let home = tempfile::tempdir().unwrap();
+        let (path, to) = (home.path().join("a"), home.path().join("there"));
+        for text in ["1", "2", "3"] {
+            fs::write(&path, text).unwrap();
+            move_to(&path, &to).unwrap();
+        }
+        let text = |name: &str| fs::read_to_string(to.join(name)).unwrap();
+        assert_eq!((text("a"), text("a.1"), text("a.2")), ("1".into(), "2".into(), "3".into()));
+        assert!(!path.exists());
+    }
+}
