@@ -6,6 +6,7 @@ use crate::databases::{self, Databases};
 use crate::harness::{Plan, Run, Study, read};
 use crate::shares::{self, Shares};
 use crate::store::StudyFolder;
+use crate::telecom::{self, Telecom};
 use crate::throttling::{self, Throttling, old};
 use std::path::Path;
 
@@ -21,6 +22,7 @@ pub fn of_plan<'a>(workplace: Workplace<'a>, plan: &Plan) -> Result<AnyStudy<'a>
         throttling::NAME => Ok(Box::new(Throttling::of(workplace, plan)?)),
         databases::NAME => Ok(Box::new(Databases::of(workplace, plan)?)),
         shares::NAME => Ok(Box::new(Shares::of(workplace, plan)?)),
+        telecom::NAME => Ok(Box::new(Telecom::of(workplace, plan)?)),
         kind => Err(PublishedError::with_hint(
             format!("there is no study named {kind:?}"),
             "`evenkeel study --list` names those of this version; another one may know it",

@@ -4,6 +4,7 @@ mod file;
 mod program;
 pub mod published;
 mod shares;
+mod telecom;
 mod throttling;
 
 use super::Session;
@@ -29,6 +30,7 @@ Examples:
   evenkeel study throttling --clients 1,4,16,64,256 --repeats 5 --duration 30s
   evenkeel study throttling --resume last
   evenkeel study shares
+  evenkeel study telecom --quick
 
 Exit codes: 0 done; 2 wrong use, no server, or one that refuses a statement; 130, 143 stopped by Ctrl-C, SIGTERM, and \
 what is finished is kept (go on by --resume). Of the study of a file also, as of a profile, 1 most requests of a rate \
@@ -60,15 +62,21 @@ enum Study {
     Throttling(Box<throttling::Args>),
     /// Hosts that share storage, by the published law and by ours: on the virtual clock, in real time, with databases
     Shares(Box<shares::Args>),
+    /// Call records exported, loaded, dispatched and audited, with a server that is killed, each figure beside the published one
+    Telecom(Box<telecom::Args>),
 }
 
 /// Name and content of each.
-const STUDIES: [(&str, &str); 2] = [
+const STUDIES: [(&str, &str); 3] = [
     (
         "throttling",
         "does throughput fall beyond a peak as clients are added, and does a controller keep it there?",
     ),
     ("shares", "do hosts that share storage get their shares, and does its latency stay at a threshold?"),
+    (
+        "telecom",
+        "how long do call records take from files to day tables, and is one lost when the server is killed?",
+    ),
 ];
 
 /// Makes a study, or lists them.
@@ -86,6 +94,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     match &args.study {
         Some(Study::Throttling(args)) => throttling::run(session, args),
         Some(Study::Shares(args)) => shares::run(session, args),
+        Some(Study::Telecom(args)) => telecom::run(session, args),
         None if args.list => {
             STUDIES.iter().try_for_each(|(name, words)| out::line(format!("{name:<12}{words}")))?;
             Ok(ExitCode::SUCCESS)
