@@ -162,3 +162,41 @@ pub(super) fn check(run: &str, report: &Report) -> Result<()> {
         "this is a defect of Evenkeel or of the server: keep the study's folder, and report it",
     ))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    fn report(rows: u64, found: &[(Kind, u64)]) -> Report {
+        Report {
+            records: 100,
+            other_types: 0,
+            lines: 100,
+            rejected: 0,
+            rows,
+            tables: Vec::new(),
+            snapshot: None,
+            rejects_checked: false,
+            found: found.iter().copied().collect::<BTreeMap<_, _>>(),
+            findings: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_load_that_lost_a_record_ends_the_study_in_words_and_one_that_is_whole_does_not() {
+        assert!(check("load-tuned-after-r1", &report(100, &[])).is_ok());
+        let error = check("load-tuned-after-r1", &report(99, &[(Kind::Lost, 1)])).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "the audit of load-tuned-after-r1 found 1 lost of 100 records and 99 rows"
+        );
+        assert!(error.hint().is_some_and(|hint| hint.contains("report it")));
+        let doubled = check("r", &report(101, &[(Kind::Doubled, 1)])).unwrap_err();
+        assert!(doubled.to_string().contains("1 doubled"), "{doubled}");
+        assert!(
+            check("r", &report(99, &[])).is_err(),
+            "a record without a row is one even where nothing was named"
+        );
+    }
+}

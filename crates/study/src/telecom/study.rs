@@ -84,6 +84,8 @@ impl Study for Telecom<'_> {
             return Ok(());
         }
         let (setting, id) = (&self.setting, &self.plan.id);
+        // What a killed study left there would pass for work that is done.
+        drop(Scratch::of_study(&self.workplace, id)?);
         let scratch = Scratch::of_study(&self.workplace, id)?;
         let size = (setting.records, setting.days);
         let files = Files::make(&self.workplace, scratch, size, Seed(self.plan.seed), tell)?;
