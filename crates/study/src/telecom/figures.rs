@@ -1,21 +1,11 @@
 //! The figures of a run.
 
-use crate::harness::{Chart, Figure, Scale, Unit};
+use crate::harness::Figure;
 
 /// All that are shown, in the order of columns.
 pub const FIGURES: [Figure; 22] = [
     Figure::plain("seconds", ["time", "s"]),
-    Figure::drawn(
-        "rows_per_s",
-        ["rows", "1/s"],
-        Chart::new(
-            "Rows per second",
-            "rows per second",
-            "Over the whole time.",
-            Unit::PerSecond,
-            Scale::Linear,
-        ),
-    ),
+    Figure::plain("rows_per_s", ["rows", "1/s"]),
     Figure::plain("load_s", ["load", "s"]),
     Figure::plain("index_s", ["indexes", "s"]),
     Figure::plain("convert_s", ["convert", "s"]),

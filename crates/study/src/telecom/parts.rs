@@ -52,7 +52,7 @@ fn order() -> Factor {
 }
 
 fn connections() -> Factor {
-    Factor::numeric("connections", [1, 2])
+    Factor::named("connections", [("one", "one connection"), ("two", "two connections")])
 }
 
 fn dispatch_ways() -> Factor {

