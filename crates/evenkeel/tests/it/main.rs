@@ -35,4 +35,5 @@ mod share;
 mod signals;
 mod stalled;
 mod study;
+mod study_telecom;
 mod units;

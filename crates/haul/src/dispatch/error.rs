@@ -110,6 +110,7 @@ impl DispatchError {
             Self::TooManyDays { .. } => Some(
                 "look at the dates of the records: some may be wrong; raise --max-days where they are right",
             ),
+            Self::Audit { .. } => Some("hold the files against the tables by cdr audit, which names each record"),
             Self::Disagree { .. } => Some("nothing was deleted: compare both tables, then run it again"),
         }
     }

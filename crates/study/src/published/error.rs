@@ -1,6 +1,8 @@
 //! Why a published study cannot go on: what went wrong, while doing what, and what can be done about it.
 
 use crate::store::StoreError;
+use evenkeel_haul::HaulError;
+use evenkeel_haul::dispatch::DispatchError;
 use evenkeel_lab::data::DataError;
 use evenkeel_lab::load::LoadError;
 use evenkeel_os::tools::ToolError;
@@ -29,6 +31,10 @@ pub enum PublishedError {
     Data(#[from] DataError),
     #[error("{0}")]
     Load(#[from] LoadError),
+    #[error("{0}")]
+    Haul(#[from] HaulError),
+    #[error("{0}")]
+    Dispatch(#[from] DispatchError),
     #[error("{0}")]
     Tool(#[from] ToolError),
     #[error("{0}")]

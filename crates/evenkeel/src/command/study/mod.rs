@@ -2,6 +2,7 @@
 
 mod file;
 mod shares;
+mod telecom;
 mod throttling;
 
 use super::Session;
@@ -30,6 +31,7 @@ Examples:
   evenkeel study throttling --clients 1,4,16,64,256 --repeats 5 --duration 30s
   evenkeel study throttling --resume last
   evenkeel study shares
+  evenkeel study telecom --quick
 
 Exit codes: 0 done; 2 wrong use, no server, or one that refuses a statement; 130, 143 stopped by Ctrl-C, SIGTERM, and \
 what is finished is kept (go on by --resume). Of the study of a file also, as of a profile, 1 most requests of a rate \
@@ -61,6 +63,8 @@ enum Study {
     Throttling(Box<throttling::Args>),
     /// Hosts that share storage, by the published law and by ours: on the virtual clock, in real time, with databases
     Shares(Box<shares::Args>),
+    /// Call records exported, loaded, dispatched and audited, with a server that is killed, each figure beside the published one
+    Telecom(Box<telecom::Args>),
 }
 
 /// Makes a study, or lists them.
@@ -79,6 +83,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     match &args.study {
         Some(Study::Throttling(args)) => throttling::run(session, args),
         Some(Study::Shares(args)) => shares::run(session, args),
+        Some(Study::Telecom(args)) => telecom::run(session, args),
         None if args.list => {
             out::write(&if args.json { listed_json()? } else { listed() })?;
             Ok(ExitCode::SUCCESS)

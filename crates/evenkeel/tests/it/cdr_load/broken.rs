@@ -127,3 +127,26 @@ fn without_transactions_a_cut_load_is_emptied_and_begun_again_and_rows_of_others
     assert!(told.contains("rows of others were in them before") && told.contains("hint:"), "{told}");
     assert_eq!(server.count("others"), rows);
 }
+
+#[test]
+fn rows_that_a_killed_server_left_uncounted_are_found_and_the_load_begins_again() {
+    let (server, sums, rejects) = whole();
+    let flags = ["--engine", "myisam", "--index", "calling"];
+    let mut child = started(&server, "uncounted", &flags);
+    // One statement loads the whole file; the head of the table counts its rows at its end.
+    crate::patience::eventually("rows on disk", || {
+        fs::metadata(server.path("sandboxes/a/data/cdr/uncounted.MYD"))
+            .is_ok_and(|found| found.len() > 1_000_000)
+    });
+    server.kill();
+    assert_eq!(
+        child.wait().expect("an end").code(),
+        Some(2),
+        "the load was over before the server was killed"
+    );
+    server.start(&[]);
+    assert_eq!(server.count("uncounted"), 0, "the table looks empty");
+    let told = server.load("uncounted", &["calls"], &flags);
+    assert!(told.contains("cannot be told apart: emptied of"), "{told}");
+    expect_each_record_once(&server, "uncounted", &sums, &rejects);
+}

@@ -15,7 +15,7 @@ fn allowed(from: &str) -> &'static [&'static str] {
         "guard" => &["core", "os", "sense", "wire"],
         "share" => &["core", "os", "sense", "wire", "bus"],
         "haul" => &["core", "os", "sense", "wire", "site", "lab"],
-        "study" => &["core", "os", "sense", "wire", "bus", "site", "lab", "guard", "share"],
+        "study" => &["core", "os", "sense", "wire", "bus", "site", "lab", "haul", "guard", "share"],
         "evenkeel" => {
             &["core", "os", "sense", "wire", "bus", "site", "lab", "haul", "guard", "share", "study"]
         }

@@ -1,0 +1,166 @@
+//! What the runs come to, beside the published findings.
+
+use super::parts::{DAYS, LOAD, TMPDIR, WATCHING};
+use super::record::Setting;
+use super::references::references;
+use super::words;
+use crate::format;
+use crate::harness::{Cell, Finding, Judgement, Number, Outcome, Plan, Run, cells};
+use evenkeel_core::statistics::{Ratio, unpaired_ratio};
+
+/// Times that differ by less than this share differ little.
+pub(super) const LITTLE: f64 = 0.2;
+
+/// All of it.
+pub fn judge(plan: &Plan, setting: &Setting, runs: &[Run]) -> Judgement {
+    let cells = cells(plan, runs);
+    let findings = vec![
+        untuned(&cells),
+        my_isam(&cells),
+        order(&cells, "tuned", "InnoDB"),
+        order(&cells, "myisam", "MyISAM"),
+        separators(&cells),
+        nmon(&cells),
+        tmpdir(),
+    ];
+    Judgement {
+        headline: words::headline(&cells, &findings),
+        published: words::PUBLISHED,
+        source: words::SOURCE,
+        rule: words::rule(),
+        setting: words::setting(plan, setting),
+        sentences: words::sentences(plan, setting, &cells, runs),
+        caveats: words::caveats(plan, setting, runs),
+        place: words::place(setting),
+        references: references(),
+        guides: Vec::new(),
+        findings,
+    }
+}
+
+/// The cell with these levels, in the order of the part's factors.
+pub(super) fn cell<'a, 'b>(cells: &'b [Cell<'a>], part: &str, levels: &[&str]) -> Option<&'b Cell<'a>> {
+    cells.iter().find(|cell| {
+        cell.part.name == part && cell.levels.iter().map(String::as_str).eq(levels.iter().copied())
+    })
+}
+
+/// Seconds of one cell over those of another.
+fn ratio(cells: &[Cell<'_>], part: &str, of: &[&str], over: &[&str]) -> Option<Ratio> {
+    let seconds = |levels| Some(cell(cells, part, levels)?.values("seconds"));
+    unpaired_ratio(&seconds(of)?, &seconds(over)?)
+}
+
+/// Whether a ratio is above 1 in all that its interval has; not known where it has 1 in it, or there is none.
+fn above_one(ratio: Option<&Ratio>) -> Option<bool> {
+    match ratio?.interval? {
+        (low, _) if low > 1.0 => Some(true),
+        (_, high) if high <= 1.0 => Some(false),
+        _ => None,
+    }
+}
+
+fn number(name: &str, ratio: Option<&Ratio>) -> Vec<Number> {
+    let number =
+        |ratio: &Ratio| Number { name: name.to_owned(), value: ratio.ratio, interval: ratio.interval };
+    ratio.map(number).into_iter().collect()
+}
+
+fn in_words(ratio: Option<&Ratio>, words: &str) -> String {
+    ratio.map_or_else(
+        || "It was not measured.".to_owned(),
+        |ratio| format!("Here {words} {} times as long.", format::ratio(ratio)),
+    )
+}
+
+fn untuned(cells: &[Cell<'_>]) -> Finding {
+    let ratio = ratio(cells, LOAD, &["untuned", "before"], &["tuned", "before"]);
+    Finding {
+        name: "tuning-shortens-the-load",
+        part: LOAD.to_owned(),
+        outcome: Outcome::of(above_one(ratio.as_ref())),
+        published: "InnoDB untuned takes more than 24 h for a day, tuned 12 h 32 min".to_owned(),
+        here: in_words(ratio.as_ref(), "untuned takes"),
+        numbers: number("untuned_over_tuned", ratio.as_ref()),
+    }
+}
+
+fn my_isam(cells: &[Cell<'_>]) -> Finding {
+    let ratio = ratio(cells, LOAD, &["tuned", "after"], &["myisam", "after"]);
+    Finding {
+        name: "myisam-is-faster",
+        part: LOAD.to_owned(),
+        outcome: Outcome::of(above_one(ratio.as_ref())),
+        published: "MyISAM takes 79 min for a day with its indexes, InnoDB 149 min".to_owned(),
+        here: in_words(ratio.as_ref(), "InnoDB takes"),
+        numbers: number("innodb_over_myisam", ratio.as_ref()),
+    }
+}
+
+/// Little difference is a claim of sameness: it holds where all of the interval is near 1, and does not where none of it is.
+fn order(cells: &[Cell<'_>], way: &str, engine: &str) -> Finding {
+    let ratio = ratio(cells, LOAD, &[way, "before"], &[way, "after"]);
+    let (low, high) = (1.0 / (1.0 + LITTLE), 1.0 + LITTLE);
+    let known = ratio.as_ref().and_then(|ratio| ratio.interval).and_then(|interval| match interval {
+        (from, to) if from >= low && to <= high => Some(true),
+        (from, to) if from > high || to < low => Some(false),
+        _ => None,
+    });
+    Finding {
+        name: if way == "tuned" { "order-matters-little-innodb" } else { "order-matters-little-myisam" },
+        part: LOAD.to_owned(),
+        outcome: Outcome::of(known),
+        published: format!("{engine}: indexes before or after the load make little difference"),
+        here: in_words(ratio.as_ref(), "with the indexes before it takes"),
+        numbers: number(&format!("{way}_before_over_after"), ratio.as_ref()),
+    }
+}
+
+fn separators(cells: &[Cell<'_>]) -> Finding {
+    let ratio = ratio(cells, DAYS, &["widths"], &["delimited"]);
+    Finding {
+        name: "separators-from-the-source-save-time",
+        part: DAYS.to_owned(),
+        outcome: Outcome::of(above_one(ratio.as_ref())),
+        published: "separators from the source save 3 h 20 min of 15 h 20 min (1.28 times as long without)"
+            .to_owned(),
+        here: in_words(ratio.as_ref(), "adding them by a file between takes"),
+        numbers: number("added_over_from_source", ratio.as_ref()),
+    }
+}
+
+/// Only against sar: which of the two costs more is what was published.
+fn nmon(cells: &[Cell<'_>]) -> Finding {
+    let ratio = ratio(cells, WATCHING, &["nmon"], &["sar"]);
+    let over = |watcher: &str| self::ratio(cells, WATCHING, &[watcher], &["none"]);
+    let mut numbers = number("nmon_over_sar", ratio.as_ref());
+    for watcher in ["ours", "sar", "nmon"] {
+        numbers.extend(number(&format!("{watcher}_over_nobody"), over(watcher).as_ref()));
+    }
+    let here = match &ratio {
+        Some(ratio) => {
+            format!("Here a load beside nmon takes {} times as long as beside sar.", format::ratio(ratio))
+        }
+        None => "sar and nmon were not both there: packages sysstat and nmon (apt-get install sysstat nmon)."
+            .to_owned(),
+    };
+    Finding {
+        name: "nmon-costs-too-much",
+        part: WATCHING.to_owned(),
+        outcome: Outcome::of(above_one(ratio.as_ref())),
+        published: "collection by nmon costs too much, sar takes its place".to_owned(),
+        here,
+        numbers,
+    }
+}
+
+fn tmpdir() -> Finding {
+    Finding {
+        name: "tmpdir-of-its-own-removes-the-bottleneck",
+        part: TMPDIR.to_owned(),
+        outcome: Outcome::NotTestable,
+        published: "above 20 threads a tmpdir on a channel of its own removes the bottleneck".to_owned(),
+        here: words::TMPDIR.to_owned(),
+        numbers: Vec::new(),
+    }
+}

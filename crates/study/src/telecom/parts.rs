@@ -1,0 +1,82 @@
+//! Which runs the study has.
+
+use super::record::{Setting, Way};
+use crate::harness::{Factor, Part};
+
+/// Names of the parts, in their order.
+pub const LOAD: &str = "load";
+/// A server that is killed in the middle of a load.
+pub const CRASH: &str = "crash";
+/// From one table to a table for each day.
+pub const DISPATCH: &str = "dispatch";
+/// The whole chain, day by day.
+pub const DAYS: &str = "days";
+/// A table as files.
+pub const EXPORT: &str = "export";
+/// What it costs to watch.
+pub const WATCHING: &str = "watching";
+/// A folder for temporary tables on a device of its own.
+pub const TMPDIR: &str = "tmpdir";
+
+/// All of them; each of its combinations is measured so often.
+pub fn parts(setting: &Setting, repeats: u32) -> Vec<Part> {
+    let records = crate::format::count(setting.records);
+    let all = crate::format::count(setting.records * u64::from(setting.days));
+    let days = setting.days;
+    let part = |name: &str, title: &str, about: String, factors| Part {
+        name: name.to_owned(),
+        title: title.to_owned(),
+        about,
+        factors,
+        repeats,
+        marks: Vec::new(),
+    };
+    vec![
+        part(EXPORT, "export of one day", format!("{records} rows of InnoDB as delimited files, by one connection and by two that see the same instant."), vec![connections()]),
+        part(LOAD, "load of one day", format!("{records} records of fixed width become rows with three indexes beside the primary key; the index was there before or came after the rows."), vec![ways(&Way::ALL), order()]),
+        part(CRASH, "a server that is killed in the middle of a load", "Half of a day is in when the server is killed (SIGKILL) and started again; the load is run again and goes on.".to_owned(), vec![ways(&[Way::Tuned, Way::Bulk, Way::MyIsam])]),
+        part(DISPATCH, "from one table to a table for each day", format!("{all} rows of {days} days, InnoDB tuned."), vec![dispatch_ways()]),
+        part(DAYS, "the chain, day by day", format!("{days} days of {records} records, one after the other, InnoDB tuned: convert, load into one table, dispatch to the day's table, audit."), vec![sources()]),
+        part(WATCHING, "what watching costs", format!("{all} records are loaded (InnoDB tuned, indexes before) while somebody watches the machine each second, or our sampler ten times a second."), vec![watchers()]),
+        // Nothing is run of it: what it takes is not there yet, and the finding says so.
+        Part { repeats: 0, ..part(TMPDIR, "a folder for temporary tables on a device of its own", String::new(), vec![Factor::named("tmpdir", [("data", "beside the data"), ("own", "on a device of its own")]), Factor::numeric("channels", [1, 2])]) },
+    ]
+}
+
+fn ways(of: &[Way]) -> Factor {
+    Factor::named("way", of.iter().map(|way| (way.name(), way.words())))
+}
+
+fn order() -> Factor {
+    Factor::named("indexes", [("before", "indexes before"), ("after", "indexes after")])
+}
+
+fn connections() -> Factor {
+    Factor::named("connections", [("one", "one connection"), ("two", "two connections")])
+}
+
+fn dispatch_ways() -> Factor {
+    Factor::named(
+        "way",
+        [
+            ("procedure", "stored procedures"),
+            ("insert", "INSERT ... SELECT"),
+            ("exchange", "partitions become tables"),
+        ],
+    )
+}
+
+fn sources() -> Factor {
+    Factor::named(
+        "source",
+        [
+            ("widths", "separators added, by a file between"),
+            ("direct", "separators added on the way into the table"),
+            ("delimited", "separators from the source"),
+        ],
+    )
+}
+
+fn watchers() -> Factor {
+    Factor::named("watcher", [("none", "nobody"), ("ours", "our sampler"), ("sar", "sar"), ("nmon", "nmon")])
+}

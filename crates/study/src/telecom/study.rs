@@ -1,0 +1,112 @@
+//! The study as the harness makes it: runs of all parts on a private server.
+
+use super::bed::Bed;
+use super::bench::Bench;
+use super::days::Source;
+use super::figures::FIGURES;
+use super::files::Files;
+use super::parts::{CRASH, DAYS, DISPATCH, EXPORT, LOAD, WATCHING};
+use super::record::{Setting, Way};
+use super::{dispatch, time};
+use crate::harness::{Event, Figure, Judgement, Order, Part, Plan, Run, Study, Notify};
+use crate::published::{PublishedError, Result, Scratch, While, Workplace};
+use evenkeel_core::random::Seed;
+use evenkeel_haul::load::Indexes;
+use evenkeel_os::clock::unix_time;
+
+/// A run that others on the machine disturbed is measured so often again, of a third of all runs at most.
+const RETRIES: u32 = 1;
+
+/// The study, whose server starts when the first run needs it.
+pub struct Telecom<'a> {
+    workplace: Workplace<'a>,
+    plan: Plan,
+    setting: Setting,
+    made: Option<(Bed, Files)>,
+}
+
+impl<'a> Telecom<'a> {
+    /// By its plan.
+    ///
+    /// # Errors
+    /// Its setting is not that of this study.
+    pub fn of(workplace: Workplace<'a>, plan: &Plan) -> Result<Self> {
+        let setting =
+            serde_json::from_value(plan.setting.clone()).doing(|| "reading the setting in plan.json")?;
+        Ok(Self { workplace, plan: plan.clone(), setting, made: None })
+    }
+
+    fn measured(&mut self, order: &Order<'_>) -> Result<Run> {
+        let missing = || PublishedError::wrong("the private server is not running");
+        let (bed, files) = self.made.as_mut().ok_or_else(missing)?;
+        let mut bench = Bench { workplace: self.workplace, files, bed, name: order.name() };
+        let way = || Way::from_name(order.level("way")).ok_or_else(|| unreadable("way"));
+        match order.part.name.as_str() {
+            LOAD => {
+                let after = order.level("indexes") == "after";
+                bench.load_run(way()?, if after { Indexes::After } else { Indexes::Before })
+            }
+            CRASH => bench.crash_run(way()?),
+            DISPATCH => {
+                bench.dispatch_run(dispatch::way(order.level("way")).ok_or_else(|| unreadable("way"))?)
+            }
+            DAYS => {
+                let source = Source::from_name(order.level("source"));
+                bench.days_run(source.ok_or_else(|| unreadable("source"))?)
+            }
+            EXPORT => bench.export_run(if order.level("connections") == "two" { 2 } else { 1 }),
+            WATCHING => bench.watching_run(order.level("watcher")),
+            _ => Err(unreadable("part")),
+        }
+    }
+}
+
+impl Study for Telecom<'_> {
+    type Error = PublishedError;
+
+    fn figures(&self) -> &'static [Figure] {
+        &FIGURES
+    }
+
+    fn retries(&self) -> u32 {
+        RETRIES
+    }
+
+    fn takes_s(&self, part: &Part, levels: &[String]) -> f64 {
+        time::takes_s(&self.setting, part, levels)
+    }
+
+    fn prepare(&mut self, _: &Part, tell: Notify<'_>) -> Result<()> {
+        if self.made.is_some() {
+            return Ok(());
+        }
+        let (setting, id) = (&self.setting, &self.plan.id);
+        // What a killed study left there would pass for work that is done.
+        drop(Scratch::of_study(&self.workplace, id)?);
+        let scratch = Scratch::of_study(&self.workplace, id)?;
+        let size = (setting.records, setting.days);
+        let files = Files::make(&self.workplace, scratch, size, Seed(self.plan.seed), tell)?;
+        tell(Event::Step("starting a private server".to_owned()));
+        let bed = Bed::start(&self.workplace, id, setting.pool_mib, setting.place.server_binary.as_deref())?;
+        self.made = Some((bed, files));
+        Ok(())
+    }
+
+    fn run(&mut self, order: &Order<'_>, _: Notify<'_>) -> Result<Option<Run>> {
+        let started_unix_s = unix_time().as_secs();
+        match self.measured(order) {
+            Ok(run) => Ok(Some(Run { started_unix_s, ..run })),
+            // Whatever was under way then ended because somebody asked to stop.
+            Err(_) if self.workplace.stop.is_set() => Ok(None),
+            Err(error) => Err(error).doing(|| format!("measuring {}", order.name())),
+        }
+    }
+
+    fn judge(&self, plan: &Plan, runs: &[Run]) -> Judgement {
+        super::judge(plan, &self.setting, runs)
+    }
+}
+
+fn unreadable(what: &str) -> PublishedError {
+    PublishedError::wrong(format!("plan.json has a run whose {what} cannot be read"))
+}

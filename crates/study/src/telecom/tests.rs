@@ -1,0 +1,151 @@
+//! Judgements of planted runs.
+
+use super::judge::judge;
+use super::parts::{CRASH, DAYS, LOAD, TMPDIR, WATCHING, parts};
+use super::record::{Setting, Tuning};
+use super::{NAME, NOT_TESTABLE};
+use crate::harness::{FORMAT, Finding, Judgement, Outcome, Plan, Run};
+
+fn setting() -> Setting {
+    Setting { records: 100_000, days: 3, pool_mib: 64, ..Setting::default() }
+}
+
+fn plan() -> Plan {
+    let parts = parts(&setting(), 3);
+    Plan {
+        format: FORMAT,
+        id: "telecom-1".to_owned(),
+        kind: NAME.to_owned(),
+        seed: 1,
+        parts,
+        ..Plan::default()
+    }
+}
+
+/// Three runs of about so many seconds.
+fn runs(part: &str, levels: &[&str], seconds: f64) -> Vec<Run> {
+    let run = |repeat: u32| {
+        let mut run = Run {
+            part: part.to_owned(),
+            levels: levels.iter().map(|level| (*level).to_owned()).collect(),
+            repeat,
+            ..Run::default()
+        };
+        run.set("seconds", seconds * (1.0 + 0.01 * f64::from(repeat)));
+        run.set("rows_per_s", 1e5 / seconds);
+        run.set("records", 1e5);
+        run
+    };
+    (1..=3).map(run).collect()
+}
+
+fn said(of: &[(&str, &[&str], f64)]) -> Judgement {
+    let all: Vec<Run> = of.iter().flat_map(|(part, levels, seconds)| runs(part, levels, *seconds)).collect();
+    judge(&plan(), &setting(), &all)
+}
+
+fn finding(said: &Judgement, name: &str) -> Finding {
+    said.findings.iter().find(|finding| finding.name == name).cloned().expect("a finding")
+}
+
+const AS_PUBLISHED: [(&str, &[&str], f64); 6] = [
+    (LOAD, &["untuned", "before"], 48.0),
+    (LOAD, &["tuned", "before"], 12.5),
+    (LOAD, &["tuned", "after"], 12.0),
+    (LOAD, &["myisam", "after"], 6.0),
+    (DAYS, &["widths"], 15.3),
+    (DAYS, &["delimited"], 12.0),
+];
+
+#[test]
+fn what_was_published_holds_where_the_same_is_measured() {
+    let said = said(&AS_PUBLISHED);
+    for name in [
+        "tuning-shortens-the-load",
+        "myisam-is-faster",
+        "order-matters-little-innodb",
+        "separators-from-the-source-save-time",
+    ] {
+        assert_eq!(finding(&said, name).outcome, Outcome::Holds, "{name}");
+    }
+    let ratio = &finding(&said, "tuning-shortens-the-load").numbers[0];
+    assert!((ratio.value - 3.84).abs() < 0.01 && ratio.interval.is_some(), "{ratio:?}");
+    assert!(
+        said.headline.contains("4 hold here") && said.headline.contains("1,800,000 records"),
+        "{}",
+        said.headline
+    );
+}
+
+#[test]
+fn what_is_the_other_way_round_does_not_hold_and_what_was_not_measured_cannot_be_told() {
+    let said = said(&[
+        (LOAD, &["untuned", "before"], 10.0),
+        (LOAD, &["tuned", "before"], 12.5),
+        (LOAD, &["tuned", "after"], 5.0),
+        (LOAD, &["myisam", "after"], 6.0),
+    ]);
+    for name in ["tuning-shortens-the-load", "myisam-is-faster", "order-matters-little-innodb"] {
+        assert_eq!(finding(&said, name).outcome, Outcome::DoesNotHold, "{name}");
+    }
+    for name in ["order-matters-little-myisam", "separators-from-the-source-save-time", "nmon-costs-too-much"]
+    {
+        assert_eq!(finding(&said, name).outcome, Outcome::NotTestable, "{name}");
+    }
+}
+
+#[test]
+fn one_run_of_each_shows_nothing() {
+    let once: Vec<Run> =
+        AS_PUBLISHED.iter().map(|(part, levels, seconds)| runs(part, levels, *seconds).remove(0)).collect();
+    let said = judge(&plan(), &setting(), &once);
+    assert!(
+        said.findings.iter().all(|finding| finding.outcome == Outcome::NotTestable),
+        "{:?}",
+        said.findings
+    );
+}
+
+#[test]
+fn a_program_that_is_not_installed_and_a_part_that_is_not_run_are_said_with_the_reason() {
+    let mut all = runs(WATCHING, &["none"], 5.0);
+    let mut without =
+        Run { part: WATCHING.to_owned(), levels: vec!["sar".to_owned()], repeat: 1, ..Run::default() };
+    without.notes.insert(NOT_TESTABLE.to_owned(), "sar is not installed".to_owned());
+    all.push(without);
+    let said = judge(&plan(), &setting(), &all);
+    let sentences = |part: &str| said.sentences.iter().filter(|(name, _)| name == part).count();
+    assert_eq!((sentences(WATCHING), sentences(TMPDIR), sentences(LOAD)), (1, 1, 2));
+    let tmpdir = finding(&said, "tmpdir-of-its-own-removes-the-bottleneck");
+    assert!(tmpdir.outcome == Outcome::NotTestable && tmpdir.here.contains("replay"), "{tmpdir:?}");
+}
+
+#[test]
+fn every_published_figure_is_of_a_part_and_of_figures_that_there_are() {
+    let said = said(&[]);
+    let known: Vec<&str> = super::figures::FIGURES.iter().map(|figure| figure.key).collect();
+    for reference in &said.references {
+        assert!(plan().part(&reference.part).is_some(), "{reference:?}");
+        assert!(reference.figures.iter().all(|(name, value)| known.contains(&name.as_str()) && *value > 0.0));
+    }
+    let rate = |words: &str| {
+        let found = said.references.iter().find(|reference| reference.words == words).expect("a reference");
+        found.figures.iter().find(|(name, _)| name == "rows_per_s").expect("a rate").1
+    };
+    assert!((rate("MyISAM, indexes after") - 14_768.0).abs() < 1.0);
+    assert!((rate("InnoDB tuned") - 1_551.0).abs() < 1.0);
+}
+
+#[test]
+fn the_part_that_cannot_be_run_has_no_runs_and_all_others_have_three_of_each() {
+    let plan = plan();
+    assert_eq!(plan.part(TMPDIR).map(crate::harness::Part::runs), Some(0));
+    assert_eq!(plan.part(LOAD).map(crate::harness::Part::runs), Some(30));
+    assert_eq!(plan.part(CRASH).map(crate::harness::Part::runs), Some(9));
+}
+
+#[test]
+fn each_setting_of_a_tuned_server_is_another_one_than_that_of_an_untuned_one() {
+    let (untuned, tuned) = (Tuning::Untuned.settings(64), Tuning::Tuned.settings(64));
+    assert!(untuned.iter().zip(&tuned).all(|(one, other)| one.0 == other.0 && one.1 != other.1));
+}

@@ -1,0 +1,199 @@
+//! The sentences of the study.
+
+use super::NOT_TESTABLE;
+use super::judge::{LITTLE, cell};
+use super::parts::{self, CRASH, DAYS, LOAD, WATCHING};
+use super::record::{PUBLISHED_RECORDS, Setting, Tuning};
+use crate::format;
+use crate::harness::{Cell, Finding, Outcome, Plan, Run};
+use evenkeel_core::caveat::{Caveat, OTHER_LOAD_MAX, RUNS_MIN, STEAL_MAX, Severity};
+
+/// The published finding.
+pub(super) const PUBLISHED: &str = "Call records of a day (22 GB) are loaded into MySQL in 2.5 h instead of 12.5 h with the InnoDB plugin, in 79 min with \
+                                    MyISAM, and three days go through the whole chain in less time than one did before.";
+/// Where it was published.
+pub(super) const SOURCE: &str = "telecom study: MySQL 5.1.41 with the InnoDB plugin 1.0.6, a master of 32 cores and 32 GB, storage by channels of 1 Gb/s";
+/// Why nothing is run of it.
+pub(super) const TMPDIR: &str = "Its load is the replay of a log of large SELECTs by 12 to 28 threads, which Evenkeel does not have yet; loads of records \
+                                 write no temporary table, so that a second channel under them would say nothing of it.";
+
+/// By which rule it is judged.
+pub(super) fn rule() -> String {
+    format!(
+        "One way takes longer than another where the whole 95 % interval of the ratio of their times (over runs, Student's t) is above 1; times \
+         differ little where the whole interval is within {:.0} %. Every load is audited, record by record; one that lost or doubled a record \
+         ends the study.",
+        100.0 * LITTLE
+    )
+}
+
+/// What was done, in a line.
+pub(super) fn setting(plan: &Plan, setting: &Setting) -> String {
+    let (records, part) = (setting.records, setting.records as f64 / PUBLISHED_RECORDS as f64);
+    let repeats = plan.parts.first().map_or(0, |part| part.repeats);
+    format!(
+        "{} days of {} synthetic records (200 bytes of fixed width; {} of a published day), {} of each, seed {}",
+        setting.days,
+        format::count(records),
+        if part < 0.01 { format!("1/{:.0}", 1.0 / part) } else { format::percent(100.0 * part) },
+        format::counted(repeats as usize, "run"),
+        plan.seed
+    )
+}
+
+/// The first sentence.
+pub(super) fn headline(cells: &[Cell<'_>], findings: &[Finding]) -> String {
+    let audited: f64 = cells.iter().flat_map(|cell| cell.values("records")).sum();
+    if audited == 0.0 {
+        return "Nothing has been measured yet.".to_owned();
+    }
+    let count = |outcome| findings.iter().filter(|finding| finding.outcome == outcome).count();
+    format!(
+        "Of {} published findings {} hold here, {} do not, and {} cannot be told. {} records were audited: none was lost, none doubled.",
+        findings.len(),
+        count(Outcome::Holds),
+        count(Outcome::DoesNotHold),
+        count(Outcome::NotTestable),
+        format::count(audited as u64)
+    )
+}
+
+/// Further sentences, by part; the last one of a part stands on the first screen too.
+pub(super) fn sentences(
+    plan: &Plan,
+    setting: &Setting,
+    cells: &[Cell<'_>],
+    runs: &[Run],
+) -> Vec<(String, String)> {
+    let mut said = vec![(parts::TMPDIR.to_owned(), format!("Not testable here. {TMPDIR}"))];
+    for (tuning, name) in [(Tuning::Untuned, "Untuned"), (Tuning::Tuned, "Tuned")] {
+        said.push((LOAD.to_owned(), format!("{name} is {}.", tuning.words(setting.pool_mib))));
+    }
+    said.extend(loads(cells).map(|text| (LOAD.to_owned(), text)));
+    let ways = plan.part(CRASH).into_iter().flat_map(|part| &part.factors[0].levels);
+    let crashes: Vec<String> = ways.filter_map(|way| crash(cells, &way.name, way.words())).collect();
+    if !crashes.is_empty() {
+        let text =
+            format!("What a server costs that is killed in the middle of a load: {}.", crashes.join("; "));
+        said.push((CRASH.to_owned(), text));
+    }
+    said.extend(direct(cells).map(|text| (DAYS.to_owned(), text)));
+    let mut missing: Vec<&str> =
+        runs.iter().filter_map(|run| run.notes.get(NOT_TESTABLE)).map(String::as_str).collect();
+    missing.sort_unstable();
+    missing.dedup();
+    if !missing.is_empty() {
+        said.push((WATCHING.to_owned(), format!("Not testable here: {}.", missing.join("; "))));
+    }
+    said
+}
+
+/// The fastest and the slowest way.
+fn loads(cells: &[Cell<'_>]) -> Option<String> {
+    let known = cells.iter().filter(|cell| cell.part.name == LOAD);
+    let mut known: Vec<(f64, &Cell<'_>)> =
+        known.filter_map(|cell| Some((cell.mean("rows_per_s")?, cell))).collect();
+    known.sort_by(|one, other| other.0.total_cmp(&one.0));
+    let words = |(rate, cell): &(f64, &Cell<'_>)| {
+        format!("{}, {} ({} rows/s)", cell.words("way"), cell.words("indexes"), format::count(*rate as u64))
+    };
+    let (fastest, slowest) = (known.first()?, known.last()?);
+    Some(format!("The fastest way is {}, the slowest {}.", words(fastest), words(slowest)))
+}
+
+fn crash(cells: &[Cell<'_>], way: &str, words: &str) -> Option<String> {
+    let cell = cell(cells, CRASH, &[way])?;
+    Some(format!(
+        "{words}, killed when {} of the bytes were sent, {} s, {} s of them until the server is back, and {} of the bytes sent twice",
+        format::percent(cell.mean("killed_at_percent")?),
+        format::short(cell.mean("seconds_lost")?),
+        format::short(cell.mean("recovery_s")?),
+        format::percent(cell.mean("sent_twice_percent")?),
+    ))
+}
+
+/// What the published study did not have.
+fn direct(cells: &[Cell<'_>]) -> Option<String> {
+    let steps = |source: &str| {
+        let cell = cell(cells, DAYS, &[source])?;
+        Some(cell.mean("convert_s").unwrap_or(0.0) + cell.mean("load_s")?)
+    };
+    Some(format!(
+        "To convert and load takes {} s by a file between, {} s without one, and {} s where the source has the separators; dispatch and audit are the \
+         same for all three.",
+        format::short(steps("widths")?),
+        format::short(steps("direct")?),
+        format::short(steps("delimited")?)
+    ))
+}
+
+/// All that there is to doubt.
+pub(super) fn caveats(plan: &Plan, setting: &Setting, runs: &[Run]) -> Vec<Caveat> {
+    let mut found = Vec::new();
+    let planned: usize = plan.parts.iter().map(crate::harness::Part::runs).sum();
+    if runs.len() < planned {
+        let text = format!("Unfinished: {} of {planned} runs.", runs.len());
+        found.push(Caveat::new("unfinished", Severity::Doubt, text));
+    }
+    let disturbed = [
+        ("steal_percent", STEAL_MAX, "the hypervisor took"),
+        ("other_load_percent", OTHER_LOAD_MAX, "others on the machine used"),
+    ];
+    for (figure, most, who) in disturbed {
+        let worst = runs.iter().filter_map(|run| run.figure(figure)).fold(0.0, f64::max);
+        if worst > most {
+            let text = format!(
+                "In at least one run {who} {} of its CPUs: times may be longer than they would be.",
+                format::percent(worst)
+            );
+            let code = if figure == "steal_percent" { "steal" } else { "other-load" };
+            found.push(Caveat::new(code, Severity::Doubt, text).with(figure, worst));
+        }
+    }
+    if plan.parts.iter().any(|part| part.repeats > 0 && u64::from(part.repeats) < RUNS_MIN) {
+        let text = "Fewer than three runs of each: intervals are missing or wide, and little can be told.";
+        found.push(Caveat::new("few-runs", Severity::Doubt, text));
+    }
+    found.extend(standing(setting));
+    found
+}
+
+/// Doubts that do not depend on what was measured.
+fn standing(setting: &Setting) -> Vec<Caveat> {
+    let mut found = Vec::new();
+    if setting.records < PUBLISHED_RECORDS {
+        let text = "Data are smaller than the published ones and fit into memory, so that indexes cost less here: beside the published rates these say \
+                    which way is faster, not how fast it would be at that size (`--records 70000000`).";
+        found.push(Caveat::new("smaller-data", Severity::Note, text));
+    }
+    for (code, text) in [
+        (
+            "settings-not-published",
+            "Which settings the published study tuned is not told in it. Ours are the usual ones of its time that still exist; \
+             innodb_additional_mem_pool_size and innodb_thread_concurrency are gone.",
+        ),
+        (
+            "published-figures-contradict",
+            "The published figures contradict each other: dispatch took 57 min or 3 h 20 min, the chain without separators \u{201c}1 h 20 min\u{201d} or 12 h; \
+             both stand here. That it is \u{201c}6 times faster\u{201d} is not judged.",
+        ),
+        (
+            "plugin-is-todays-innodb",
+            "The InnoDB plugin of the study made indexes after the load without copying the table; all of today's InnoDB does.",
+        ),
+    ] {
+        found.push(Caveat::new(code, Severity::Note, text));
+    }
+    found
+}
+
+/// Where it was measured.
+pub(super) fn place(setting: &Setting) -> Vec<(&'static str, String)> {
+    let told = |value: &Option<String>| value.clone().unwrap_or_else(|| format::ABSENT.to_owned());
+    vec![
+        ("processor", told(&setting.place.processor)),
+        ("CPUs", told(&setting.place.cpus)),
+        ("hypervisor", told(&setting.place.hypervisor)),
+        ("pool of the tuned server", format!("{} MiB", setting.pool_mib)),
+    ]
+}
