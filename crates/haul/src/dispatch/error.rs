@@ -53,9 +53,9 @@ pub enum DispatchError {
         "a load of {file} into {table} was cut, and without transactions its rows cannot be told from others"
     )]
     CutLoad {
-        /// The source.
+        /// Name of the source table, unquoted.
         table: String,
-        /// The file.
+        /// The file whose load was cut, as the manifest names it.
         file: String,
     },
     /// Dates that are hardly those of calls.
@@ -110,7 +110,9 @@ impl DispatchError {
             Self::TooManyDays { .. } => Some(
                 "look at the dates of the records: some may be wrong; raise --max-days where they are right",
             ),
-            Self::Audit { .. } => Some("hold the files against the tables by cdr audit, which names each record"),
+            Self::Audit { .. } => {
+                Some("hold the files against the tables by cdr audit, which names each record")
+            }
             Self::Disagree { .. } => Some("nothing was deleted: compare both tables, then run it again"),
         }
     }

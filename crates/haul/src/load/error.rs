@@ -61,7 +61,7 @@ pub enum LoadError {
         "{rows} rows that were loaded into {table} are in day tables, and --again would load them once more"
     )]
     Moved {
-        /// The table.
+        /// Name of the table, unquoted.
         table: String,
         /// Rows by the journal.
         rows: u64,
@@ -71,7 +71,7 @@ pub enum LoadError {
         "{table} has {rows} rows of the {waiting} that were loaded since its last dispatch: another one was cut"
     )]
     HalfMoved {
-        /// The table.
+        /// Name of the table, unquoted.
         table: String,
         /// Rows in it.
         rows: u64,

@@ -30,7 +30,7 @@ pub(super) struct Bench<'a> {
     pub name: String,
 }
 
-/// A load.
+/// How a day is loaded.
 #[derive(Clone, Copy)]
 pub(super) struct Plan {
     pub way: Way,

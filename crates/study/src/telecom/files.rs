@@ -30,7 +30,7 @@ pub(super) struct DayFile {
     pub day: String,
     /// Where they are.
     pub path: PathBuf,
-    /// How many.
+    /// Records in the file, repeats among them.
     pub records: u64,
 }
 

@@ -11,7 +11,7 @@ pub const PUBLISHED_RECORDS: u64 = 70_000_000;
 pub struct Setting {
     /// Records of a day.
     pub records: u64,
-    /// Days.
+    /// Days of records, one file each.
     pub days: u32,
     /// Buffer pool and key buffer of a server that is tuned, MiB.
     pub pool_mib: u64,
@@ -19,10 +19,10 @@ pub struct Setting {
     pub place: Place,
 }
 
-/// The machine.
+/// The machine that the study was made on, as far as it tells.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Place {
-    /// Processor.
+    /// Name of its processor.
     pub processor: Option<String>,
     /// CPUs of the machine.
     pub cpus: Option<String>,
@@ -55,7 +55,7 @@ impl Setting {
 pub enum Tuning {
     /// As MySQL 5.1 was without a configuration, as far as those settings still exist.
     Untuned,
-    /// For loads.
+    /// InnoDB with settings for loads.
     Tuned,
 }
 
@@ -97,7 +97,7 @@ pub enum Way {
     Tuned,
     /// The same in one transaction without checks, into an empty table.
     Bulk,
-    /// MyISAM.
+    /// MyISAM, which has no transactions.
     MyIsam,
     /// Aria without transactions.
     Aria,

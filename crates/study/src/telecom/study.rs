@@ -8,7 +8,7 @@ use super::files::Files;
 use super::parts::{CRASH, DAYS, DISPATCH, EXPORT, LOAD, WATCHING};
 use super::record::{Setting, Way};
 use super::{dispatch, time};
-use crate::harness::{Event, Figure, Judgement, Order, Part, Plan, Run, Study, Notify};
+use crate::harness::{Event, Figure, Judgement, Notify, Order, Part, Plan, Run, Study};
 use crate::published::{PublishedError, Result, Scratch, While, Workplace};
 use evenkeel_core::random::Seed;
 use evenkeel_haul::load::Indexes;

@@ -15,7 +15,7 @@ const MOST_S: u32 = 3_600;
 /// Longest load that our sampler has places for.
 const SAMPLED: Nanos = Nanos::from_secs(3_600);
 
-/// Who watches.
+/// Who watches the machine while a load is made.
 pub(super) enum Watcher {
     Nobody,
     Ours(Sampler),

@@ -1,8 +1,8 @@
 //! `evenkeel study telecom`: its flags, and the plan that they make.
 
-use crate::study::published::{self, Show};
 use crate::command::Session;
 use crate::failure::WithHint;
+use crate::study::published::{self, Show};
 use crate::{format, out};
 use anyhow::{Context, Result, anyhow};
 use evenkeel_os::free_bytes;
@@ -44,7 +44,7 @@ pub struct Args {
     /// Records of a day [default: 100000; --quick: 10000; published: 70000000]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1_000..=RECORDS_MAX))]
     records: Option<u64>,
-    /// Days
+    /// Days of records, one file each
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=31))]
     days: u32,
     /// Runs of each combination [default: 3; --quick: 1]
