@@ -55,7 +55,7 @@ impl Site {
         [&words[..], &more, settle, flags].concat().into_iter().map(str::to_owned).collect()
     }
 
-    /// Watches once.
+    /// Does all files that are in the folder now, and ends.
     pub fn once(&self, flags: &[&str]) -> Output {
         let words = self.words(&[flags, &["--once"]].concat());
         evenkeel(self.server.home(), &words.iter().map(String::as_str).collect::<Vec<_>>())

@@ -16,12 +16,12 @@ pub struct Setting {
     /// Buffer pool and key buffer of a server that is tuned, MiB.
     pub pool_mib: u64,
     /// Where all this ran.
-    pub place: Place,
+    pub place: MachineRecord,
 }
 
 /// The machine that the study was made on, as far as it tells.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Place {
+pub struct MachineRecord {
     /// Name of its processor.
     pub processor: Option<String>,
     /// CPUs of the machine.

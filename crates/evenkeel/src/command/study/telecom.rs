@@ -9,7 +9,7 @@ use evenkeel_os::free_bytes;
 use evenkeel_sense::Machine;
 use evenkeel_study::harness::{Part, Plan};
 use evenkeel_study::telecom::parts;
-use evenkeel_study::telecom::record::{DEFAULT_RECORDS, Place, QUICK_RECORDS, Setting};
+use evenkeel_study::telecom::record::{DEFAULT_RECORDS, MachineRecord, QUICK_RECORDS, Setting};
 use evenkeel_study::telecom::{NAME, time};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -92,7 +92,7 @@ fn setting(args: &Args) -> Setting {
         records,
         days: args.days,
         pool_mib: Setting::pool_for(records, machine.memory_bytes),
-        place: Place {
+        place: MachineRecord {
             processor: machine.processor.model,
             cpus: machine.cpus.as_ref().map(ToString::to_string),
             hypervisor: machine.hypervisor.name,

@@ -204,7 +204,7 @@ impl<'a> Watch<'a> {
         if passage.loaded.is_none() {
             let begin = self.clock.now();
             let loaded = self.load(path);
-            passage.load += (self.clock.now() - begin);
+            passage.load += self.clock.now() - begin;
             passage.is_retried |= loaded.is_err();
             let loaded = loaded?;
             loaded.notes.iter().for_each(|note| out::tell(&format!("{note}\n")));
@@ -234,7 +234,7 @@ impl<'a> Watch<'a> {
         }
         let begin = self.clock.now();
         let outcome = self.chain.dispatch(&mut |_| {});
-        passage.dispatch += (self.clock.now() - begin);
+        passage.dispatch += self.clock.now() - begin;
         match outcome {
             Err(error) if error.trouble(Path::new("")) == Trouble::Bad => {
                 passage.not_dispatched = Some(failure::line(&error.into()));
@@ -250,7 +250,7 @@ impl<'a> Watch<'a> {
         }
         let begin = self.clock.now();
         let outcome = self.chain.retire(&mut |_| {});
-        passage.retire += (self.clock.now() - begin);
+        passage.retire += self.clock.now() - begin;
         match outcome {
             Err(error) if error.trouble(Path::new("")) == Trouble::Bad => {
                 passage.not_retired = Some(failure::line(&error.into()));
