@@ -64,7 +64,7 @@ impl Bench<'_> {
     }
 
     /// Loads, and kills the server once so many bytes were sent; `None` where the load was over before.
-    fn cut(&self, plan: Plan, enough: u64) -> Result<Option<Cut>> {
+    fn cut(&mut self, plan: Plan, enough: u64) -> Result<Option<Cut>> {
         let (sent, over) = (AtomicU64::new(0), AtomicBool::new(false));
         let (target, input) = (self.bed.target()?, self.files.days[0].input());
         // The program around the studies belongs to this thread.
@@ -86,8 +86,8 @@ impl Bench<'_> {
                 Ok(Some(Cut { seconds, sent: sent.into_inner() }))
             }
             (Ok(Err(error)), _) => Err(error),
-            // Killed when the last row was in: there is nothing left to be sent again, and the server has to come back.
-            (Ok(Ok(_)), true) => Ok(Some(Cut { seconds, sent: sent.into_inner() })),
+            // All was in before the kill met the server, which has to come back.
+            (Ok(Ok(_)), true) => self.bed.start_again(&self.workplace).map(|()| None),
             (Ok(Ok(_)), false) => Ok(None),
             (Err(panic), _) => std::panic::resume_unwind(panic),
         }
