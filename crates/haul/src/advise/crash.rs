@@ -1,7 +1,7 @@
 //! What a load costs that is cut in the middle: its connection is killed, and it is run again.
 
 use super::scratch::{Scratch, kill_load};
-use super::trial::{Ground, Measured, TABLE, Way};
+use super::trial::{Ground, Measured, Method, TABLE};
 use crate::HaulError;
 use crate::load::LoadError;
 use evenkeel_os::clock::monotonic;
@@ -18,7 +18,7 @@ const NAP: Duration = Duration::from_millis(1);
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct Crash {
     /// The way of loading that was tried.
-    pub way: Way,
+    pub way: Method,
     /// Bytes of the file in one transaction; none where there are none, or only one.
     pub transaction_bytes: Option<u64>,
     /// Share of the lines that had been sent when the connection was killed.
@@ -48,7 +48,7 @@ pub(super) fn try_all(
     Ok(found)
 }
 
-fn one(ground: &Ground<'_>, scratch: &mut Scratch, way: Way) -> Result<Crash, HaulError> {
+fn one(ground: &Ground<'_>, scratch: &mut Scratch, way: Method) -> Result<Crash, HaulError> {
     let part_bytes = ground.bytes / PARTS + 1;
     scratch.clear(TABLE)?;
     let total = AtomicU64::new(0);
@@ -70,7 +70,7 @@ fn one(ground: &Ground<'_>, scratch: &mut Scratch, way: Way) -> Result<Crash, Ha
 }
 
 /// Loads, and kills the connection when half of the lines have been sent; bytes that were sent, and seconds.
-fn cut(ground: &Ground<'_>, way: Way, part_bytes: u64, total: u64) -> Result<(u64, f64), HaulError> {
+fn cut(ground: &Ground<'_>, way: Method, part_bytes: u64, total: u64) -> Result<(u64, f64), HaulError> {
     let (sent, over) = (AtomicU64::new(0), AtomicBool::new(false));
     let mut killer = Control::connect_until(&ground.target, ground.plan.stop)?;
     let before = monotonic();

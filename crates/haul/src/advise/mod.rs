@@ -11,5 +11,5 @@ mod trial;
 mod verdict;
 
 pub use crash::Crash;
-pub use trial::{Advice, Measured, Plan, Way, advise};
+pub use trial::{Advice, Measured, Method, Plan, advise};
 pub use verdict::{Retention, Spread, retention};

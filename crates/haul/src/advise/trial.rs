@@ -18,7 +18,7 @@ use std::sync::atomic::AtomicU64;
 
 /// A way of loading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
-pub struct Way {
+pub struct Method {
     /// Where rows are stored.
     pub engine: Engine,
     /// In one transaction without checks.
@@ -53,7 +53,7 @@ pub struct Plan<'a> {
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct Measured {
     /// The way of loading that was tried.
-    pub way: Way,
+    pub way: Method,
     /// Seconds of a load.
     pub seconds: Spread,
     /// Bytes of the table with its indexes, per row.
@@ -136,7 +136,7 @@ pub fn advise(plan: &Plan<'_>, tell: &mut dyn FnMut(String)) -> Result<Advice, H
 }
 
 /// All ways that there are at this server.
-fn ways(scratch: &mut Scratch, notes: &mut Vec<String>) -> Result<Vec<Way>, HaulError> {
+fn ways(scratch: &mut Scratch, notes: &mut Vec<String>) -> Result<Vec<Method>, HaulError> {
     let there = scratch.control.query("SHOW ENGINES")?;
     let mut ways = Vec::new();
     for engine in [Engine::InnoDb, Engine::MyIsam, Engine::Aria] {
@@ -153,7 +153,7 @@ fn ways(scratch: &mut Scratch, notes: &mut Vec<String>) -> Result<Vec<Way>, Haul
         };
         for (bulk, connections) in modes {
             for indexes_after in [false, true] {
-                ways.push(Way { engine, bulk: *bulk, indexes_after, connections: *connections });
+                ways.push(Method { engine, bulk: *bulk, indexes_after, connections: *connections });
             }
         }
     }
@@ -163,14 +163,19 @@ fn ways(scratch: &mut Scratch, notes: &mut Vec<String>) -> Result<Vec<Way>, Haul
 
 impl Ground<'_> {
     /// Loads what is not in yet: seconds and rows.
-    pub fn load(&self, way: Way, part_bytes: u64, sent: &AtomicU64) -> Result<(f64, u64), HaulError> {
+    pub fn load(&self, way: Method, part_bytes: u64, sent: &AtomicU64) -> Result<(f64, u64), HaulError> {
         let before = monotonic();
         let loaded = self.job(way, part_bytes, sent)?.run(&mut |_| {})?;
         let took = (monotonic() - before).as_secs_f64();
         Ok((took, loaded.tally.lines.iter().sum()))
     }
 
-    fn job<'a>(&'a self, way: Way, part_bytes: u64, sent: &'a AtomicU64) -> Result<OwnedJob<'a>, HaulError> {
+    fn job<'a>(
+        &'a self,
+        way: Method,
+        part_bytes: u64,
+        sent: &'a AtomicU64,
+    ) -> Result<OwnedJob<'a>, HaulError> {
         let Plan { file, indexes, duplicates, stop, .. } = self.plan;
         let table = Table::of(&file.layout, 0, TABLE, way.engine, indexes)?;
         let options = Options {
@@ -220,7 +225,7 @@ impl OwnedJob<'_> {
     }
 }
 
-impl std::fmt::Display for Way {
+impl std::fmt::Display for Method {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { engine, bulk, indexes_after, connections } = self;
         let mode = if *bulk { " in bulk" } else { "" };

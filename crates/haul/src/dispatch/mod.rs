@@ -39,7 +39,7 @@ use serde::Serialize;
 /// By which way records are moved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Way {
+pub enum Method {
     /// INSERT ... SELECT.
     Insert,
     /// The same by stored procedures that write the statements.
@@ -48,7 +48,7 @@ pub enum Way {
     Exchange,
 }
 
-impl Way {
+impl Method {
     /// As the journal has it.
     pub fn name(self) -> &'static str {
         match self {
@@ -67,7 +67,7 @@ pub struct Job {
     /// Its column that has the day.
     pub by: String,
     /// By which way.
-    pub way: Way,
+    pub way: Method,
     /// How day tables are called.
     pub names: NamePattern,
     /// Whether day tables get the indexes that refuse nothing after they were filled.
@@ -109,7 +109,7 @@ pub struct DayDone {
     /// How many were moved.
     pub records: u64,
     /// By which way.
-    pub way: Way,
+    pub way: Method,
     /// Whether the table was made for them.
     pub created: bool,
     /// Why the way is another one than was asked for.

@@ -9,7 +9,7 @@
 use super::journal;
 use super::which::Which;
 use super::work::Work;
-use super::{Day, DayDone, DispatchError, Way, source};
+use super::{Day, DayDone, DispatchError, Method, source};
 use crate::table::{literal, quoted};
 use evenkeel_site::server::{Control, Flavor};
 
@@ -157,7 +157,7 @@ fn become_table(work: &mut Work<'_>, day: Day, part: &str) -> Result<Option<Stri
     if !created {
         work.ready(&table)?;
     }
-    let way = Way::Exchange;
+    let way = Method::Exchange;
     let entry = journal::begin(work.control, (0, &source), (Some(day), &table), (way.name(), created))?;
     let (from, part, to) = (quoted(&source), quoted(part), quoted(&table));
     if created && can_convert(work.control) {

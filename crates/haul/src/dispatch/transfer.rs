@@ -3,7 +3,7 @@
 use super::journal::{self, Entry, State};
 use super::which::Which;
 use super::work::Work;
-use super::{Day, DayDone, DispatchError, Way, procedures, source};
+use super::{Day, DayDone, DispatchError, Method, procedures, source};
 use crate::table::quoted;
 use evenkeel_site::server::TargetError;
 
@@ -31,7 +31,7 @@ pub(super) fn go_on(work: &mut Work<'_>) -> Result<(), DispatchError> {
             continue;
         }
         let mut records = entry.records;
-        if entry.way == Way::Exchange.name() {
+        if entry.way == Method::Exchange.name() {
             // The table was empty before, so that all in it came with the partition.
             records = journal::count(work.control, &entry.table, "TRUE")?;
         }
@@ -40,7 +40,7 @@ pub(super) fn go_on(work: &mut Work<'_>) -> Result<(), DispatchError> {
         }
         work.close(entry.id, &format!(", records = {records}"))?;
         let note = (records > 0).then(|| "moved by a dispatch that was cut".to_owned());
-        let way = if entry.way == Way::Exchange.name() { Way::Exchange } else { work.copying_way() };
+        let way = if entry.way == Method::Exchange.name() { Method::Exchange } else { work.copying_way() };
         let (day, table, created) = (entry.day, entry.table, entry.created);
         work.finished(DayDone { day, table, records, way, created, note, refused: None });
     }
@@ -108,7 +108,7 @@ fn part(work: &mut Work<'_>, entry: &Entry, which: &Which) -> Result<u64, Dispat
 
 fn once(work: &mut Work<'_>, entry: &Entry, which: &Which) -> Result<u64, DispatchError> {
     let source = work.job.table.clone();
-    if work.copying_way() == Way::Procedure {
+    if work.copying_way() == Method::Procedure {
         let arguments = procedures::arguments(&source, &work.by.column, which, &entry.table);
         work.control.exec(&format!("CALL evenkeel_move({arguments}, {}, @moved)", entry.id))?;
         return Ok(journal::number(work.control.query_value("SELECT @moved")?));

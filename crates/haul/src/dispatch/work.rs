@@ -3,7 +3,7 @@
 use super::audit::Census;
 use super::journal::{self, State};
 use super::which::Which;
-use super::{By, Day, DayDone, DispatchError, Dispatched, Job, Progress, Shape, Way};
+use super::{By, Day, DayDone, DispatchError, Dispatched, Job, Method, Progress, Shape};
 use super::{partitions, procedures, source, take, transfer};
 use crate::table::quoted;
 use evenkeel_site::server::Control;
@@ -47,7 +47,7 @@ pub fn dispatch(
     source::refuse_hangers_on(control, &source)?;
     let by = source.by(control, &job.by)?;
     journal::open(control)?;
-    if job.way == Way::Procedure {
+    if job.way == Method::Procedure {
         procedures::install(control)?;
     }
     let mut work = Work { control, job, source, by, done: Dispatched::default(), total: 0, report };
@@ -85,8 +85,10 @@ impl Work<'_> {
     fn move_all(&mut self, days: Vec<(Day, u64)>, undated: u64) -> Result<(), DispatchError> {
         self.total = self.done.records + days.iter().map(|(_, records)| records).sum::<u64>();
         let left = match self.job.way {
-            Way::Exchange => partitions::exchange(self, days)?,
-            Way::Insert | Way::Procedure => days.into_iter().map(|(day, count)| (day, count, None)).collect(),
+            Method::Exchange => partitions::exchange(self, days)?,
+            Method::Insert | Method::Procedure => {
+                days.into_iter().map(|(day, count)| (day, count, None)).collect()
+            }
         };
         let mut left: Vec<_> = left.into_iter().map(|(day, count, note)| (Some(day), count, note)).collect();
         match &self.job.null_day {
@@ -165,7 +167,7 @@ impl Work<'_> {
 
     /// Copies records to a table, by the way that was asked for; how many.
     pub fn copy(&mut self, from: &str, which: &Which, to: &str) -> Result<u64, DispatchError> {
-        if self.job.way == Way::Procedure {
+        if self.job.way == Method::Procedure {
             let arguments = procedures::arguments(from, &self.by.column, which, to);
             self.control.exec(&format!("CALL evenkeel_append({arguments}, @moved)"))?;
             return Ok(journal::number(self.control.query_value("SELECT @moved")?));
@@ -179,8 +181,8 @@ impl Work<'_> {
     }
 
     /// The way by which records are copied that no partition brings.
-    pub fn copying_way(&self) -> Way {
-        if self.job.way == Way::Procedure { Way::Procedure } else { Way::Insert }
+    pub fn copying_way(&self) -> Method {
+        if self.job.way == Method::Procedure { Method::Procedure } else { Method::Insert }
     }
 
     /// Notes that a day is done.

@@ -2,7 +2,7 @@
 
 use super::bed::Bed;
 use super::files::{DayFile, Files};
-use super::record::Way;
+use super::record::Method;
 use crate::harness::Run;
 use crate::published::{PublishedError, Result, Workplace};
 use evenkeel_haul::HaulError;
@@ -33,7 +33,7 @@ pub(super) struct Bench<'a> {
 /// How a day is loaded.
 #[derive(Clone, Copy)]
 pub(super) struct Plan {
-    pub way: Way,
+    pub way: Method,
     pub indexes: Indexes,
     pub part_bytes: u64,
     /// Whether the table may have lost its rows to day tables meanwhile.
@@ -50,14 +50,14 @@ pub(super) struct Took {
 
 impl Plan {
     /// One as `evenkeel cdr load` makes it.
-    pub fn of(way: Way, indexes: Indexes) -> Self {
+    pub fn of(way: Method, indexes: Indexes) -> Self {
         Self { way, indexes, part_bytes: PART_BYTES, again: false }
     }
 }
 
 impl Files {
     /// The table of the records: the published one had indexes; ours are of who called, who was called, and when.
-    pub fn table(&self, way: Way) -> Result<Table> {
+    pub fn table(&self, way: Method) -> Result<Table> {
         let indexes = ["calling", "called", "start"].map(|name| vec![name.to_owned()]);
         let made = Table::of(&self.layout.layout, 0, TABLE, way.engine(), &indexes);
         Ok(made.map_err(HaulError::from)?)
@@ -81,7 +81,7 @@ impl Files {
             duplicates: Duplicates::Keep,
             options: Options {
                 connections: 1,
-                bulk: plan.way == Way::Bulk,
+                bulk: plan.way == Method::Bulk,
                 indexes: plan.indexes,
                 part_bytes: plan.part_bytes,
                 warnings: Warnings::End,
@@ -111,7 +111,7 @@ impl Bench<'_> {
     /// Loads all days in bulk, for runs that are about what comes after.
     pub fn fill(&self, days: &[DayFile]) -> Result<u64> {
         let inputs = days.iter().map(DayFile::input).collect();
-        Ok(self.load(Plan::of(Way::Bulk, Indexes::Before), inputs, &AtomicU64::new(0))?.rows)
+        Ok(self.load(Plan::of(Method::Bulk, Indexes::Before), inputs, &AtomicU64::new(0))?.rows)
     }
 
     /// Holds the files of these days against tables, and notes what was found; seconds.

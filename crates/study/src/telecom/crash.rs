@@ -1,7 +1,7 @@
 //! A server that is killed in the middle of a load, and what that costs.
 
 use super::bench::{Bench, Plan, TABLE, Took};
-use super::record::Way;
+use super::record::Method;
 use crate::harness::Run;
 use crate::published::{PublishedError, Result};
 use evenkeel_haul::load::Indexes;
@@ -24,7 +24,7 @@ struct Cut {
 
 impl Bench<'_> {
     /// Loads a day without a kill and then with one, and audits what the second load leaves.
-    pub fn crash_run(&mut self, way: Way) -> Result<Run> {
+    pub fn crash_run(&mut self, way: Method) -> Result<Run> {
         self.bed.make_ready(way.tuning(), &self.workplace)?;
         let (mut run, days) = (Run::default(), &self.files.days[..1]);
         let bytes = days[0].path.metadata().map_or(0, |found| found.len());

@@ -3,7 +3,7 @@
 use super::bench::{Bench, Plan, TABLE};
 use super::files::DayFile;
 use super::machine::Watch;
-use super::record::{Tuning, Way};
+use super::record::{Method, Tuning};
 use crate::harness::Run;
 use crate::published::{PublishedError, Result, While};
 use evenkeel_haul::convert::{Direction, Duplicates, Job};
@@ -95,13 +95,13 @@ impl Bench<'_> {
         }
         match source {
             Source::Direct => {
-                let plan = Plan { again: true, ..Plan::of(Way::Tuned, Indexes::Before) };
+                let plan = Plan { again: true, ..Plan::of(Method::Tuned, Indexes::Before) };
                 self.load(plan, vec![day.input()], &AtomicU64::new(0))?;
             }
             Source::Widths | Source::Delimited => self.load_lines(day)?,
         }
         steps.load = lap.end();
-        let done = self.dispatch(dispatch::Way::Insert)?;
+        let done = self.dispatch(dispatch::Method::Insert)?;
         steps.dispatch = lap.end();
         if done.records != day.records {
             let text = format!("{} of {} records of a day were dispatched", done.records, day.records);
@@ -138,7 +138,7 @@ impl Bench<'_> {
 
     /// A delimited file by the statement that anybody would write, into a table that is made where it is missing.
     fn load_lines(&self, day: &DayFile) -> Result<()> {
-        let table = self.files.table(Way::Tuned)?;
+        let table = self.files.table(Method::Tuned)?;
         let name = day.path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let path = self.delimited().join(format!("{name}.csv"));
         let mut control = Control::connect_until(&self.bed.target()?, self.workplace.stop)?;

@@ -5,7 +5,7 @@ use super::machine::Watch;
 use super::record::Tuning;
 use crate::harness::Run;
 use crate::published::{PublishedError, Result};
-use evenkeel_haul::dispatch::{Dispatched, Job, NamePattern, Way, dispatch};
+use evenkeel_haul::dispatch::{Dispatched, Job, Method, NamePattern, dispatch};
 use evenkeel_os::clock::monotonic;
 use evenkeel_site::server::Control;
 
@@ -15,13 +15,13 @@ const BATCH: u64 = 100_000;
 const DAYS_MAX: usize = 400;
 
 /// The way of this name.
-pub(super) fn way(name: &str) -> Option<Way> {
-    [Way::Insert, Way::Procedure, Way::Exchange].into_iter().find(|way| way.name() == name)
+pub(super) fn way(name: &str) -> Option<Method> {
+    [Method::Insert, Method::Procedure, Method::Exchange].into_iter().find(|way| way.name() == name)
 }
 
 impl Bench<'_> {
     /// Fills the table with all days, and dispatches them.
-    pub fn dispatch_run(&mut self, way: Way) -> Result<Run> {
+    pub fn dispatch_run(&mut self, way: Method) -> Result<Run> {
         self.bed.make_ready(Tuning::Tuned, &self.workplace)?;
         let mut run = Run::default();
         self.fill(&self.files.days)?;
@@ -42,7 +42,7 @@ impl Bench<'_> {
     }
 
     /// Moves what is in the table to the tables of its days.
-    pub fn dispatch(&self, way: Way) -> Result<Dispatched> {
+    pub fn dispatch(&self, way: Method) -> Result<Dispatched> {
         let job = Job {
             table: TABLE.to_owned(),
             by: "start".to_owned(),

@@ -2,7 +2,7 @@
 
 use super::bench::{Bench, Plan, TABLE};
 use super::machine::Watch;
-use super::record::Way;
+use super::record::Method;
 use crate::harness::Run;
 use crate::published::Result;
 use evenkeel_haul::load::Indexes;
@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicU64;
 
 impl Bench<'_> {
     /// Loads a day and audits it.
-    pub fn load_run(&mut self, way: Way, indexes: Indexes) -> Result<Run> {
+    pub fn load_run(&mut self, way: Method, indexes: Indexes) -> Result<Run> {
         self.bed.make_ready(way.tuning(), &self.workplace)?;
         let (mut run, days) = (Run::default(), &self.files.days[..1]);
         let watch = Watch::begin(self.bed);

@@ -90,7 +90,7 @@ impl Tuning {
 
 /// A way of loading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum Method {
     /// InnoDB on a server without a configuration.
     Untuned,
     /// InnoDB on one that is tuned.
@@ -103,7 +103,7 @@ pub enum Way {
     Aria,
 }
 
-impl Way {
+impl Method {
     /// All of them.
     pub const ALL: [Self; 5] = [Self::Untuned, Self::Tuned, Self::Bulk, Self::MyIsam, Self::Aria];
 

@@ -6,7 +6,7 @@ use super::days::Source;
 use super::figures::FIGURES;
 use super::files::Files;
 use super::parts::{CRASH, DAYS, DISPATCH, EXPORT, LOAD, WATCHING};
-use super::record::{Setting, Way};
+use super::record::{Method, Setting};
 use super::{dispatch, time};
 use crate::harness::{Event, Figure, Judgement, Notify, Order, Part, Plan, Run, Study};
 use crate::published::{PublishedError, Result, Scratch, While, Workplace};
@@ -40,7 +40,7 @@ impl<'a> Telecom<'a> {
         let missing = || PublishedError::wrong("the private server is not running");
         let (bed, files) = self.made.as_mut().ok_or_else(missing)?;
         let mut bench = Bench { workplace: self.workplace, files, bed, name: order.name() };
-        let way = || Way::from_name(order.level("way")).ok_or_else(|| unreadable("way"));
+        let way = || Method::from_name(order.level("way")).ok_or_else(|| unreadable("way"));
         match order.part.name.as_str() {
             LOAD => {
                 let after = order.level("indexes") == "after";

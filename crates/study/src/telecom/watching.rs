@@ -3,7 +3,7 @@
 use super::NOT_TESTABLE;
 use super::bench::{Bench, Plan, TABLE};
 use super::machine::Watch;
-use super::record::{Tuning, Way};
+use super::record::{Method, Tuning};
 use super::watcher::{Watcher, missing};
 use crate::harness::Run;
 use crate::published::Result;
@@ -25,7 +25,7 @@ impl Bench<'_> {
         let scratch = self.files.scratch.inside("watching")?;
         let watcher = Watcher::start(name, scratch.path())?;
         let watch = Watch::begin(self.bed);
-        let plan = Plan::of(Way::Tuned, Indexes::Before);
+        let plan = Plan::of(Method::Tuned, Indexes::Before);
         let took = self.load(plan, self.files.inputs(), &AtomicU64::new(0))?;
         let over_s = watch.end(self.bed, took.rows, &mut run);
         run.set("watcher_cpu_percent", watcher.end()?.map(|cpu| 100.0 * cpu.as_secs_f64() / over_s));

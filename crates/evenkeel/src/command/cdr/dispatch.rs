@@ -8,7 +8,7 @@ use crate::progress::View;
 use crate::{format, out};
 use anyhow::{Result, anyhow};
 use evenkeel_haul::dispatch::{
-    Audit, DayDone, Dispatched, Job, NamePattern, PROCEDURES, Way, dispatch, remove_procedures,
+    Audit, DayDone, Dispatched, Job, Method, NamePattern, PROCEDURES, dispatch, remove_procedures,
 };
 use evenkeel_site::server::Control;
 use std::process::ExitCode;
@@ -153,7 +153,7 @@ pub(super) fn check_null_day(null_day: Option<&str>, table: &str, names: &NamePa
     }
 }
 
-impl From<WayWord> for Way {
+impl From<WayWord> for Method {
     fn from(word: WayWord) -> Self {
         match word {
             WayWord::Insert => Self::Insert,
