@@ -2,11 +2,13 @@
 
 mod describe;
 mod file;
+mod guess;
 mod properties;
 mod toml_form;
 
 pub use describe::to_toml;
 pub use file::{LayoutFile, LayoutFileError};
+pub use guess::{Doubt, Guess, NoLayout, Sample, guess};
 
 use file::Problem;
 use std::fs;

@@ -7,6 +7,7 @@ mod convert;
 mod dispatch;
 mod export;
 mod generate;
+mod layout;
 mod load;
 mod moved;
 mod retire;
@@ -33,6 +34,8 @@ enum What {
     Generate(generate::Args),
     /// Records of fixed width become delimited lines, or go back; what does not fit goes to a reject file
     Convert(convert::Args),
+    /// Guesses a layout from the records themselves, to be mended by hand
+    Layout(layout::Args),
     /// Loaded records move to a table for each day; a rerun after a kill neither loses nor doubles one
     Dispatch(dispatch::Args),
     /// Day tables that are too old are dropped
@@ -54,6 +57,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     match &args.what {
         What::Generate(args) => generate::run(session, args),
         What::Convert(args) => convert::run(session, args),
+        What::Layout(args) => layout::run(session, args),
         What::Dispatch(args) => dispatch::run(session, args),
         What::Retire(args) => retire::run(session, args),
         What::Audit(args) => audit::run(session, args),
