@@ -44,7 +44,7 @@ fn sample(stop: &Stop) -> Result<Nanos> {
         while !sampler.is_over() && !stop.is_set() {
             std::thread::sleep(NAP);
         }
-        price = price + sampler.finish().price.unwrap_or_default();
+        price += sampler.finish().price.unwrap_or_default();
     }
     Ok(price)
 }
