@@ -3,24 +3,50 @@
 use crate::published::{PublishedError, Result, While};
 use evenkeel_core::Nanos;
 use evenkeel_os::process::{signal, signal_group};
+use evenkeel_os::stop::Stop;
 use evenkeel_sense::Domain;
 use evenkeel_sense::sampler::{Sampler, SensePlan};
 use std::fs;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::thread::JoinHandle;
+use std::time::Duration;
 
 /// A watcher that outlives us ends by itself after so many seconds.
 const MOST_S: u32 = 3_600;
-/// Longest load that our sampler has places for.
-const SAMPLED: Nanos = Nanos::from_secs(3_600);
+/// Our sampler spaces its looks by the length of a run, three seconds in a long one. One run after the other of this length has it look
+/// about seven times a second, more often than the others do.
+const SAMPLED: Nanos = Nanos::from_millis(1_200);
+/// From one look at our sampler to the next.
+const NAP: Duration = Duration::from_millis(10);
 
 /// Who watches the machine while a load is made.
 pub(super) enum Watcher {
     Nobody,
-    Ours(Sampler),
+    Ours(Ours),
     Sar(Group),
     Nmon(Background),
+}
+
+/// Our sampler in a thread of its own.
+pub(super) struct Ours {
+    stop: Stop,
+    thread: JoinHandle<Result<Nanos>>,
+}
+
+/// Samples the machine until it is asked to stop; CPU time that it took.
+fn sample(stop: &Stop) -> Result<Nanos> {
+    let mut price = Nanos::default();
+    while !stop.is_set() {
+        let plan = SensePlan { domain: Some(Domain::Host), duration: SAMPLED, ..SensePlan::default() };
+        let sampler = Sampler::start(plan).doing(|| "starting a sampler")?;
+        while !sampler.is_over() && !stop.is_set() {
+            std::thread::sleep(NAP);
+        }
+        price += sampler.finish().price.unwrap_or_default();
+    }
+    Ok(price)
 }
 
 /// A child with its children, which end with this.
@@ -63,9 +89,10 @@ impl Watcher {
         let record = scratch.join(name).display().to_string();
         match name {
             "ours" => {
-                let plan =
-                    SensePlan { domain: Some(Domain::Host), duration: SAMPLED, ..SensePlan::default() };
-                Ok(Self::Ours(Sampler::start(plan).doing(|| "starting a sampler")?))
+                let stop = Stop::default();
+                let stopped = stop.clone();
+                let thread = std::thread::spawn(move || sample(&stopped));
+                Ok(Self::Ours(Ours { stop, thread }))
             }
             "sar" => sar(&record).map(Self::Sar),
             "nmon" => nmon(&record).map(Self::Nmon),
@@ -81,7 +108,11 @@ impl Watcher {
         let cpu = |pid| Domain::Process(pid).read().map(|reading| reading.busy);
         match self {
             Self::Nobody => Ok(None),
-            Self::Ours(sampler) => Ok(sampler.finish().price),
+            Self::Ours(Ours { stop, thread }) => {
+                stop.set();
+                let sampled = thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+                sampled.map(Some)
+            }
             Self::Sar(mut group) => {
                 let leader = group.0.id();
                 let used = cpu(leader)
