@@ -21,7 +21,9 @@ impl AfterLoad {
         let Some(place) = found.record else { return self.others };
         let is_before = self.before.get(place.input as usize).is_some_and(|end| place.offset < *end);
         match found.kind {
-            Kind::Doubled | Kind::StoredReject => self.others && !self.keyed,
+            Kind::Doubled => self.others && !self.keyed,
+            // The server may have refused it just because somebody else's row has its key.
+            Kind::StoredReject => self.others,
             Kind::Lost | Kind::Altered | Kind::Foreign => is_before && self.moved,
             // The load before may have written its rejects to another file.
             Kind::MissingReject | Kind::RejectedTwice | Kind::UnknownReject | Kind::GarbledReject => {
@@ -56,6 +58,7 @@ mod tests {
         );
         assert!(
             moved.leaves_out(&found(Kind::Foreign, None))
+                && moved.leaves_out(&found(Kind::StoredReject, Some(5)))
                 && !moved.leaves_out(&found(Kind::Doubled, Some(5)))
         );
         assert!(AfterLoad { keyed: false, ..moved }.leaves_out(&found(Kind::Doubled, Some(500))));

@@ -189,6 +189,6 @@ mod tests {
         let names: Vec<&str> = made.parts.iter().map(|part| part.name.as_str()).collect();
         assert_eq!(names, ["load", "crash"]);
         let error = chosen(&["loads".to_owned()], parts::parts(&Setting::default(), 1)).unwrap_err();
-        assert_eq!(error.to_string(), "there is no part \"loads\"");
+        assert_eq!(error.root_cause().to_string(), "there is no part \"loads\"");
     }
 }
