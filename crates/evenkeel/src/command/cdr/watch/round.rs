@@ -311,6 +311,10 @@ impl<'a> Watch<'a> {
         self.is_finding = true;
         // Where the server refuses a statement, the file may be as good as any.
         let aside = self.args.set_aside.as_deref().filter(|_| trouble == Trouble::Bad);
+        if aside.is_some() {
+            // What it brought is taken out again while it is still there to be read.
+            self.catch_up()?;
+        }
         let (hint, why) = (error.hint(), failure::line(&error.into()));
         let moved = aside.map(|folder| move_to(path, folder)).transpose();
         if let Err(error) = &moved {
