@@ -6,7 +6,7 @@ use super::pair::Pair;
 use super::record::{Key, Setting};
 use super::{FIGURES, judge, kept, most};
 use crate::harness::{Figure, Judgement, Notify, Order, Part, Plan, Run, Study};
-use crate::published::{PublishedError, Result, Scratch, While, Workplace};
+use crate::published::{self, PublishedError, Result, Scratch, Workplace};
 use crate::shares::way_of;
 use evenkeel_core::random::Seed;
 use evenkeel_os::clock::unix_time;
@@ -28,8 +28,7 @@ impl<'a> Databases<'a> {
     /// # Errors
     /// Its setting is not that of this study.
     pub fn of(workplace: Workplace<'a>, plan: &Plan) -> Result<Self> {
-        let setting =
-            serde_json::from_value(plan.setting.clone()).doing(|| "reading the setting in plan.json")?;
+        let setting = published::setting(plan)?;
         Ok(Self { workplace, plan: plan.clone(), setting, made: None })
     }
 }

@@ -10,6 +10,7 @@ mod host_file;
 mod kept;
 mod program;
 mod scratch;
+mod server;
 mod shipped;
 mod workplace;
 
@@ -17,8 +18,10 @@ pub(crate) use dataset::{fill, workload};
 pub(crate) use error::While;
 pub use error::{AnyError, PublishedError, Result};
 pub use host_file::{DiskFile, HostFile, WindowFile};
+pub(crate) use kept::setting;
 pub use kept::{AnyStudy, SHIPPED, kind, of_plan, stored};
 pub use program::{DiskStatus, Guard, GuardPlan, Host, HostStatus, Program, Tick};
 pub(crate) use scratch::Scratch;
+pub(crate) use server::{PrivateServer, not_running};
 pub use shipped::Shipped;
 pub use workplace::Workplace;

@@ -3,7 +3,7 @@
 use super::live::Live;
 use super::{FIGURES, Setting, fio, judge, record, scaled, way_of};
 use crate::harness::{Event, Figure, Judgement, Notify, Order, Part, Plan, Run, Study};
-use crate::published::{PublishedError, Result, Scratch, While, Workplace};
+use crate::published::{self, PublishedError, Result, Scratch, Workplace};
 use evenkeel_core::random::Seed;
 use evenkeel_core::share::experiment::{Experiment, published as experiments};
 use evenkeel_core::share::simulation::run as simulate;
@@ -24,8 +24,7 @@ impl<'a> Shares<'a> {
     /// # Errors
     /// Its setting is not that of this study.
     pub fn of(workplace: Workplace<'a>, plan: &Plan) -> Result<Self> {
-        let setting =
-            serde_json::from_value(plan.setting.clone()).doing(|| "reading the setting in plan.json")?;
+        let setting = published::setting(plan)?;
         Ok(Self { workplace, plan: plan.clone(), setting, scratch: None })
     }
 

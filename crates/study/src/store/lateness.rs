@@ -6,13 +6,20 @@
 use super::run::RunFile;
 use evenkeel_core::Nanos;
 use evenkeel_core::caveat::Caveat;
+use std::collections::BTreeMap;
 
 /// Judges the lag of every run anew, by the median of the mean response times of all runs of its cell. What a run says of its lag
 /// otherwise stays, as where it was not measured.
 pub(crate) fn judge(runs: &mut [RunFile]) {
-    let medians: Vec<Option<f64>> = runs.iter().map(|run| median_of_cell(runs, run.cell)).collect();
-    for (run, tau_ms) in runs.iter_mut().zip(medians) {
-        let (Some(lag), Some(tau_ms)) = (run.lag.measured().map(|lag| lag.mean_ms), tau_ms) else { continue };
+    let mut taus: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+    for run in runs.iter() {
+        taus.entry(run.cell).or_default().extend(run.response.measured().map(|response| response.mean_ms));
+    }
+    let medians: BTreeMap<u32, f64> =
+        taus.into_iter().filter_map(|(cell, taus)| Some((cell, median(taus)?))).collect();
+    for run in runs {
+        let lag = run.lag.measured().map(|lag| lag.mean_ms);
+        let (Some(lag), Some(&tau_ms)) = (lag, medians.get(&run.cell)) else { continue };
         let nanos = |millis: f64| Nanos::from_secs_f64(millis / 1e3);
         let found = Caveat::lag(nanos(lag), nanos(tau_ms));
         let place = run.caveats.iter().position(|caveat| caveat.code == "lag-too-large");
@@ -25,12 +32,10 @@ pub(crate) fn judge(runs: &mut [RunFile]) {
     }
 }
 
-/// In milliseconds; `None` where no run of the cell has an answer.
-fn median_of_cell(runs: &[RunFile], cell: u32) -> Option<f64> {
-    let of_cell = runs.iter().filter(|run| run.cell == cell);
-    let mut taus: Vec<f64> = of_cell.filter_map(|run| Some(run.response.measured()?.mean_ms)).collect();
-    taus.sort_by(f64::total_cmp);
-    taus.get(taus.len() / 2).copied()
+/// The upper one of the two in the middle; `None` of none.
+fn median(mut values: Vec<f64>) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied()
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use super::parts::{CRASH, DAYS, DISPATCH, EXPORT, LOAD, WATCHING};
 use super::record::{Method, Setting};
 use super::{dispatch, time};
 use crate::harness::{Event, Figure, Judgement, Notify, Order, Part, Plan, Run, Study};
-use crate::published::{PublishedError, Result, Scratch, While, Workplace};
+use crate::published::{self, PublishedError, Result, Scratch, While, Workplace};
 use evenkeel_core::random::Seed;
 use evenkeel_haul::load::Indexes;
 use evenkeel_os::clock::unix_time;
@@ -31,8 +31,7 @@ impl<'a> Telecom<'a> {
     /// # Errors
     /// Its setting is not that of this study.
     pub fn of(workplace: Workplace<'a>, plan: &Plan) -> Result<Self> {
-        let setting =
-            serde_json::from_value(plan.setting.clone()).doing(|| "reading the setting in plan.json")?;
+        let setting = published::setting(plan)?;
         Ok(Self { workplace, plan: plan.clone(), setting, made: None })
     }
 

@@ -2,15 +2,15 @@
 
 use super::record::Setting;
 use crate::harness::{Event, Notify};
-use crate::published::{PublishedError, Result, While, Workplace, fill, workload};
+use crate::published::{PrivateServer, Result, While, Workplace, fill, workload};
 use evenkeel_lab::data::DataSpec;
 use evenkeel_lab::data::tpcw::Scale;
 use evenkeel_lab::workload::Workload;
 use evenkeel_lab::workload::user::{Definition, UserWorkload};
-use evenkeel_site::sandbox::{self, Sandbox, SandboxError, SandboxSpec};
+use evenkeel_site::sandbox::SandboxSpec;
 use evenkeel_site::server::{Control, Target};
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Where the second workload's table is.
@@ -25,9 +25,7 @@ const POOL: &str = "innodb_buffer_pool_size";
 
 /// A running server; its data are removed with it.
 pub struct Server {
-    sandbox: Option<Sandbox>,
-    home: PathBuf,
-    name: String,
+    server: PrivateServer,
     /// The second workload, where it has been turned to that.
     second: Option<Definition>,
     own_pool: bool,
@@ -46,8 +44,6 @@ impl Server {
         tell: Notify<'_>,
     ) -> Result<Self> {
         let place = &setting.place;
-        // What a killed study left is not trusted.
-        clean(workplace.home, id)?;
         let mut sandbox = SandboxSpec::new(workplace.home, id);
         sandbox.server_binary = place.server_binary.clone().map(PathBuf::from);
         sandbox.settings = settings(&place.settings);
@@ -56,16 +52,10 @@ impl Server {
         let own_pool = sandbox.settings.contains_key(POOL);
         sandbox.settings.entry(POOL.to_owned()).or_insert(SHOPPING_POOL.to_owned());
         tell(Event::Step("starting a private server".to_owned()));
-        let home = workplace.home.to_owned();
-        let mut server = Self { sandbox: None, home, name: id.to_owned(), second: None, own_pool };
-        server.sandbox = Some(Sandbox::up(&sandbox, workplace.stop, &mut |_| {})?);
+        let server = Self { server: PrivateServer::up(workplace, &sandbox)?, second: None, own_pool };
         let scale = Scale::new(setting.ebs, setting.items).doing(|| "reading the scale of the plan")?;
         fill(workplace, &server.target()?, scale, seed, tell)?;
         Ok(server)
-    }
-
-    fn sandbox(&self) -> Result<&Sandbox> {
-        self.sandbox.as_ref().ok_or_else(not_running)
     }
 
     /// Starts it anew with a small buffer pool, and makes the second workload's table.
@@ -80,7 +70,7 @@ impl Server {
         tell(Event::Step("restarting it with a small buffer pool".to_owned()));
         let pool = if self.own_pool { None } else { Some((POOL.to_owned(), REREAD_POOL.to_owned())) };
         let changes: BTreeMap<String, String> = pool.into_iter().collect();
-        let sandbox = self.sandbox.as_mut().ok_or_else(not_running)?;
+        let sandbox = self.server.sandbox_mut()?;
         sandbox.restart(&changes, workplace.stop, &mut |_| {})?;
         let mut control = Control::connect(&Target { database: None, ..sandbox.target() })?;
         control.exec(&format!("CREATE DATABASE IF NOT EXISTS {SECOND_DATABASE}"))?;
@@ -102,7 +92,7 @@ impl Server {
     /// # Errors
     /// It does not run.
     pub fn target(&self) -> Result<Target> {
-        Ok(Target { database: Some(self.database()), ..self.sandbox()?.target() })
+        Ok(Target { database: Some(self.database()), ..self.server.sandbox()?.target() })
     }
 
     /// By TCP, as clients and guards reach it.
@@ -110,7 +100,7 @@ impl Server {
     /// # Errors
     /// It does not run.
     pub fn tcp_target(&self) -> Result<Target> {
-        Ok(Target { database: Some(self.database()), ..self.sandbox()?.tcp_target() })
+        Ok(Target { database: Some(self.database()), ..self.server.sandbox()?.tcp_target() })
     }
 
     /// Its process.
@@ -118,7 +108,7 @@ impl Server {
     /// # Errors
     /// It does not run, or has ended; then with the reason.
     pub fn pid(&self) -> Result<u32> {
-        let sandbox = self.sandbox()?;
+        let sandbox = self.server.sandbox()?;
         sandbox.check()?;
         u32::try_from(sandbox.pid()).doing(|| "looking for the process of the private server")
     }
@@ -132,26 +122,6 @@ impl Server {
         let Some(definition) = &self.second else { return workload("tpcw.shopping", &target) };
         let made = UserWorkload::new(definition, &mut Control::connect(&target)?);
         Ok(Arc::new(made.doing(|| "reading reread.toml")?))
-    }
-}
-
-/// There is no server to ask.
-pub fn not_running() -> PublishedError {
-    PublishedError::wrong("the private server is not running")
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        drop(self.sandbox.take());
-        // Where it cannot be removed, `evenkeel sandbox list` shows it and `clean` removes it.
-        let _ = clean(&self.home, &self.name);
-    }
-}
-
-fn clean(home: &Path, name: &str) -> Result<()> {
-    match sandbox::clean(home, &[name.to_owned()]) {
-        Ok(_) | Err(SandboxError::Unknown { .. }) => Ok(()),
-        Err(error) => Err(error.into()),
     }
 }
 

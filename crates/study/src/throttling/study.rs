@@ -4,10 +4,10 @@ use super::figures::FIGURES;
 use super::parts::{STEP, takes_s};
 use super::point::Bench;
 use super::record::{Load, Setting, Treatment};
-use super::server::{Server, not_running};
+use super::server::Server;
 use super::{verdict, words};
 use crate::harness::{Event, Figure, Judgement, Notify, Order, Part, Plan, Run, Study, cells};
-use crate::published::{PublishedError, Result, Scratch, While, Workplace};
+use crate::published::{self, PublishedError, Result, Scratch, While, Workplace, not_running};
 use evenkeel_core::random::Seed;
 
 /// How often a point is measured again that the hypervisor or others on the machine disturbed: as often as those of a profile.
@@ -27,8 +27,7 @@ impl<'a> Throttling<'a> {
     /// # Errors
     /// Its setting is not that of this study.
     pub fn of(workplace: Workplace<'a>, plan: &Plan) -> Result<Self> {
-        let setting =
-            serde_json::from_value(plan.setting.clone()).doing(|| "reading the setting in plan.json")?;
+        let setting = published::setting(plan)?;
         Ok(Self { workplace, plan: plan.clone(), setting, bed: None })
     }
 
