@@ -1,7 +1,8 @@
 //! What a load costs that is cut in the middle: its connection is killed, and it is run again.
 
+use super::ground::{Ground, TABLE};
+use super::method::{Measured, Method};
 use super::scratch::{Scratch, kill_load};
-use super::trial::{Ground, Measured, Method, TABLE};
 use crate::HaulError;
 use crate::load::LoadError;
 use evenkeel_os::clock::monotonic;

@@ -5,11 +5,16 @@
 //! cuts a load in the middle and looks at what that costs, [`verdict`] compares.
 
 mod crash;
+mod ground;
+mod method;
+mod plan;
 mod sample;
 mod scratch;
 mod trial;
 mod verdict;
 
 pub use crash::Crash;
-pub use trial::{Advice, Measured, Method, Plan, advise};
+pub use method::{Measured, Method};
+pub use plan::Plan;
+pub use trial::{Advice, advise};
 pub use verdict::{Retention, Spread, retention};

@@ -1,66 +1,16 @@
 //! Loads a sample by every way in turn.
 
 use super::crash::{self, Crash};
+use super::ground::{Ground, TABLE};
+use super::method::{Measured, Method};
+use super::plan::Plan;
 use super::sample;
 use super::scratch::Scratch;
 use super::verdict::Spread;
 use crate::HaulError;
-use crate::convert::Duplicates;
-use crate::input::Input;
-use crate::layout::LayoutFile;
-use crate::load::{Indexes, Job, LoadError, Options, Warnings};
-use crate::table::{Engine, Table};
-use evenkeel_os::clock::monotonic;
-use evenkeel_os::stop::Stop;
-use evenkeel_site::server::Target;
-use std::path::PathBuf;
+use crate::load::LoadError;
+use crate::table::Engine;
 use std::sync::atomic::AtomicU64;
-
-/// A way of loading.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
-pub struct Method {
-    /// Where rows are stored.
-    pub engine: Engine,
-    /// In one transaction without checks.
-    pub bulk: bool,
-    /// Whether further indexes are made once the rows are in.
-    pub indexes_after: bool,
-    /// Connections that send rows.
-    pub connections: usize,
-}
-
-/// What is measured.
-pub struct Plan<'a> {
-    /// Where the fields are.
-    pub file: &'a LayoutFile,
-    /// Files that the sample is taken from.
-    pub inputs: &'a [Input],
-    /// The server; the database is not used.
-    pub target: &'a Target,
-    /// Columns of each further index.
-    pub indexes: Vec<Vec<String>>,
-    /// Records of the sample at most.
-    pub sample: u64,
-    /// Rounds, each with every way.
-    pub rounds: u32,
-    /// What becomes of records that come twice.
-    pub duplicates: Duplicates,
-    /// Ends it early.
-    pub stop: &'a Stop,
-}
-
-/// One way, measured.
-#[derive(Clone, Debug, serde::Serialize)]
-pub struct Measured {
-    /// The way of loading that was tried.
-    pub way: Method,
-    /// Seconds of a load.
-    pub seconds: Spread,
-    /// Bytes of the table with its indexes, per row.
-    pub bytes_per_row: f64,
-    /// Whether it cannot be told from the fastest: their spreads overlap.
-    pub like_fastest: bool,
-}
 
 /// What was measured.
 #[derive(Clone, Debug, serde::Serialize)]
@@ -76,18 +26,6 @@ pub struct Advice {
     /// What was left out.
     pub notes: Vec<String>,
 }
-
-/// A sample and where it is loaded to.
-pub(super) struct Ground<'a> {
-    pub plan: &'a Plan<'a>,
-    /// The server with the database of the trials.
-    pub target: Target,
-    pub home: PathBuf,
-    pub bytes: u64,
-}
-
-/// Table of the trials.
-pub(super) const TABLE: &str = "sample";
 
 /// Measures; `tell` gets what is done now.
 ///
@@ -159,82 +97,4 @@ fn ways(scratch: &mut Scratch, notes: &mut Vec<String>) -> Result<Vec<Method>, H
     }
     notes.push("bulk mode is one transaction of one connection; MyISAM and Aria take rows of one connection at a time".to_owned());
     Ok(ways)
-}
-
-impl Ground<'_> {
-    /// Loads what is not in yet: seconds and rows.
-    pub fn load(&self, way: Method, part_bytes: u64, sent: &AtomicU64) -> Result<(f64, u64), HaulError> {
-        let before = monotonic();
-        let loaded = self.job(way, part_bytes, sent)?.run(&mut |_| {})?;
-        let took = (monotonic() - before).as_secs_f64();
-        Ok((took, loaded.tally.lines.iter().sum()))
-    }
-
-    fn job<'a>(
-        &'a self,
-        way: Method,
-        part_bytes: u64,
-        sent: &'a AtomicU64,
-    ) -> Result<OwnedJob<'a>, HaulError> {
-        let Plan { file, indexes, duplicates, stop, .. } = self.plan;
-        let table = Table::of(&file.layout, 0, TABLE, way.engine, indexes)?;
-        let options = Options {
-            connections: way.connections,
-            bulk: way.bulk,
-            indexes: if way.indexes_after { Indexes::After } else { Indexes::Before },
-            // Two connections have to have something to do at a time.
-            part_bytes: part_bytes.min(self.bytes / (2 * way.connections as u64) + 1),
-            warnings: Warnings::End,
-            again: false,
-        };
-        let rejects = self.home.join("rejects");
-        let inputs = vec![Input::File(self.home.join("sample"))];
-        Ok(OwnedJob { rejects, inputs, table, options, duplicates: *duplicates, ground: self, sent, stop })
-    }
-}
-
-/// A job with what it borrows.
-struct OwnedJob<'a> {
-    rejects: PathBuf,
-    inputs: Vec<Input>,
-    table: Table,
-    options: Options,
-    duplicates: Duplicates,
-    ground: &'a Ground<'a>,
-    sent: &'a AtomicU64,
-    stop: &'a Stop,
-}
-
-impl OwnedJob<'_> {
-    fn run(
-        self,
-        tell: &mut (dyn FnMut(&crate::convert::Progress) + Send),
-    ) -> Result<crate::load::Loaded, HaulError> {
-        let job = Job {
-            file: self.ground.plan.file,
-            inputs: self.inputs,
-            target: &self.ground.target,
-            tables: vec![self.table],
-            rejects: &self.rejects,
-            duplicates: self.duplicates,
-            options: self.options,
-            sent: self.sent,
-            stop: self.stop,
-        };
-        job.run(tell)
-    }
-}
-
-impl std::fmt::Display for Method {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { engine, bulk, indexes_after, connections } = self;
-        let mode = if *bulk { " in bulk" } else { "" };
-        let order = if *indexes_after { "after" } else { "before" };
-        write!(
-            f,
-            "{}{mode}, indexes {order}, {connections} connection{}",
-            engine.name(),
-            if *connections == 1 { "" } else { "s" }
-        )
-    }
 }

@@ -1,64 +1,12 @@
 //! The tables that hold the records, and how their rows are asked for.
 
 use super::canon::Canon;
+use super::error::AuditError;
 use super::form::{Form, Says};
 use crate::HaulError;
 use crate::table::{Found, FoundColumn, literal, quoted};
 use evenkeel_site::server::Control;
 use evenkeel_wire::record::{Charset, Layout, RecordType};
-
-/// Why files cannot be held against tables.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum AuditError {
-    /// The URL names no database.
-    #[error("the URL names no database")]
-    NoDatabase,
-    /// No table is called so.
-    #[error("there is no table {0} in the database, or none that this account may read")]
-    NoTable(String),
-    /// A field without a column.
-    #[error("table {table} has no column `{field}` for the field of that name")]
-    NoColumn {
-        /// Name of the table, unquoted.
-        table: String,
-        /// Name of the field in the layout.
-        field: String,
-    },
-    /// A column that is not the same in all tables.
-    #[error("column {column} is {first} in {first_table} and {second} in {second_table}")]
-    Unlike {
-        /// Name of the column, unquoted.
-        column: String,
-        /// Its type in the first table.
-        first: String,
-        /// The first table.
-        first_table: String,
-        /// Its type in the other one.
-        second: String,
-        /// The other one.
-        second_table: String,
-    },
-    /// A pipe, which is read once.
-    #[error("{0} is a pipe, and an audit reads its files more than once")]
-    Pipe(String),
-    /// Inputs whose rejects have one file.
-    #[error("{0} and {1} would both have their rejects in {2}.rejects")]
-    Alike(String, String, String),
-}
-
-impl AuditError {
-    /// What to do about it.
-    pub fn hint(&self) -> &'static str {
-        match self {
-            Self::NoDatabase => "name it behind the host, as mysql://user@host/calls",
-            Self::NoTable(_) => "SHOW TABLES lists them; a pattern stands in quotes, as --table 'calls_*'",
-            Self::NoColumn { .. } => "name the table of these records, or take `skip` for what is not stored",
-            Self::Unlike { .. } => "audit tables of one kind at a time, each with the files that went there",
-            Self::Pipe(_) => "keep it in a file first",
-            Self::Alike(..) => "audit them one by one",
-        }
-    }
-}
 
 /// The tables, and the select of each.
 pub(super) struct Tables {

@@ -4,7 +4,7 @@
 //! are like one that comes in, and puts back those of them that were there before: they are kept aside in a table of their own.
 
 use super::journal::{self, Entry, State};
-use super::take::Names;
+use super::names::Names;
 use super::which::Which;
 use super::work::Work;
 use super::{DispatchError, Progress, Shape};

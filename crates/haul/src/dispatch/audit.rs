@@ -6,25 +6,9 @@
 
 use super::append::{Sum, sum};
 use super::work::Work;
-use super::{Day, DispatchError, Progress, source};
+use super::{Audit, Day, DispatchError, Progress, source};
 use evenkeel_os::clock::monotonic;
-use serde::Serialize;
 use std::time::Duration;
-
-/// What an audit of a dispatch found.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Audit {
-    /// Rows of the source and of the tables of its days before.
-    pub before: u64,
-    /// The same after it.
-    pub rows: u64,
-    /// Whether they are the same rows, each as often.
-    pub same: bool,
-    /// How many tables were counted and summed up.
-    pub tables: usize,
-    /// What the sums took, in milliseconds; none of its own without transactions, where the dispatch compares by itself.
-    pub took_ms: Option<u64>,
-}
 
 /// The rows before.
 pub(super) struct Census {

@@ -1,8 +1,7 @@
 //! How many records of a source have gone to day tables, so that a load does not take them for lost.
 
 use super::journal::{self, JOURNAL};
-use super::take::{self, Names};
-use super::{DispatchError, work};
+use super::names::{Names, exists};
 use crate::table::{literal, quoted};
 use evenkeel_site::server::{Control, TargetError};
 
@@ -17,7 +16,7 @@ pub(crate) struct Moved {
 
 /// Records that have left the source, by the journal; what a dispatch that was cut has not counted is counted here.
 pub(crate) fn moved(control: &mut Control, source: &str) -> Result<Moved, TargetError> {
-    if !take::exists(control, JOURNAL)? {
+    if !exists(control, JOURNAL)? {
         return Ok(Moved::default());
     }
     let name = literal(source.as_bytes());
@@ -38,7 +37,7 @@ fn uncounted(control: &mut Control, name: &str) -> Result<u64, TargetError> {
     ))?;
     let mut sum = 0;
     for table in open.rows.into_iter().filter_map(|row| row.into_iter().next()?) {
-        if take::exists(control, &table)? {
+        if exists(control, &table)? {
             sum += count(control, &table)?;
         }
     }
@@ -48,7 +47,7 @@ fn uncounted(control: &mut Control, name: &str) -> Result<u64, TargetError> {
 /// Records that were taken out of a source without transactions and are in no day table yet.
 fn taken(control: &mut Control, source: &str, name: &str) -> Result<u64, TargetError> {
     let taken = Names::of(source).taken;
-    if !take::exists(control, &taken)? {
+    if !exists(control, &taken)? {
         return Ok(0);
     }
     let all = count(control, &taken)?;
@@ -65,24 +64,9 @@ fn count(control: &mut Control, table: &str) -> Result<u64, TargetError> {
 
 /// Forgets what was moved, for a user who loads all of it again.
 pub(crate) fn forget(control: &mut Control, source: &str) -> Result<(), TargetError> {
-    if take::exists(control, JOURNAL)? {
+    if exists(control, JOURNAL)? {
         let name = literal(source.as_bytes());
         control.exec(&format!("DELETE FROM {JOURNAL} WHERE source = {name} AND way <> 'take'"))?;
     }
     Ok(())
-}
-
-/// Keeps dispatches from a source as long as this connection lasts, and finishes what one that was killed left of its renaming.
-pub(crate) fn keep_out(control: &mut Control, source: &str) -> Result<(), DispatchError> {
-    work::lock(control, source)?;
-    take::put_source_back(control, source)?;
-    if take::exists(control, JOURNAL)? {
-        take::tell_manifest(control, source)?;
-    }
-    Ok(())
-}
-
-/// Whether a dispatch that was killed left a source without its name.
-pub(crate) fn is_nameless(control: &mut Control, source: &str) -> Result<bool, TargetError> {
-    Ok(!take::exists(control, source)? && take::exists(control, &Names::of(source).taken)?)
 }

@@ -1,7 +1,8 @@
 //! Day tables that are too old are dropped.
 
 use super::journal::{self, JOURNAL};
-use super::{Day, DispatchError, NamePattern, Progress, source, work};
+use super::lock::lock;
+use super::{Day, DispatchError, NamePattern, Progress, source};
 use crate::table::{literal, quoted};
 use evenkeel_site::server::Control;
 use serde::Serialize;
@@ -71,7 +72,7 @@ pub fn retire(
         });
     }
     source::settle(control)?;
-    work::lock(control, &job.table)?;
+    lock(control, &job.table)?;
     forget_missing(control, &job.table)?;
     let today = match job.today {
         Some(today) => today,

@@ -8,41 +8,17 @@
 
 use super::append::{append, mend};
 use super::journal::{self, State};
+use super::names::{Names, exists};
 use super::transfer::Left;
 use super::which::Which;
 use super::work::Work;
 use super::{Day, DayDone, DispatchError, Progress, source};
 use crate::load::dispatched;
 use crate::table::{literal, quoted};
-use evenkeel_site::server::{Control, TargetError};
+use evenkeel_site::server::Control;
 
-/// Characters of a source's name at most, so that the names below are some.
+/// Characters of a source's name at most, so that the names made of it are some.
 const LONGEST: usize = 49;
-
-/// The names of what is worked with.
-pub(super) struct Names {
-    /// The source, once it is taken.
-    pub taken: String,
-    /// What becomes the source.
-    pub next: String,
-    /// Rows of a day table that are like some that come in.
-    pub both: String,
-}
-
-impl Names {
-    pub fn of(source: &str) -> Self {
-        let name = |what| format!("evenkeel_{what}_{source}");
-        Self { taken: name("taken"), next: name("next"), both: name("both") }
-    }
-}
-
-pub(super) fn exists(control: &mut Control, table: &str) -> Result<bool, TargetError> {
-    let sql = format!(
-        "SELECT 1 FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = {}",
-        literal(table.as_bytes())
-    );
-    Ok(control.query_value(&sql)?.is_some())
-}
 
 /// Servers that rename one table after the other may be killed in between: the source has no name then.
 pub(super) fn put_source_back(control: &mut Control, table: &str) -> Result<(), DispatchError> {

@@ -1,17 +1,11 @@
-//! One dispatch from its beginning to its end.
+//! What the steps of a dispatch work with, and what all of them do.
 
-use super::audit::Census;
 use super::journal::{self, State};
 use super::which::Which;
 use super::{By, Day, DayDone, DispatchError, Dispatched, Job, Method, Progress, Shape};
-use super::{partitions, procedures, source, take, transfer};
+use super::{procedures, source};
 use crate::table::quoted;
 use evenkeel_site::server::Control;
-use xxhash_rust::xxh3::xxh3_64;
-
-/// How long somebody else's dispatch of the same source is waited for, in seconds: as long as a statement may take to end whose
-/// client was killed.
-const LOCK_WAIT_S: u32 = 10;
 
 /// All that a dispatch works with.
 pub(super) struct Work<'a> {
@@ -25,85 +19,7 @@ pub(super) struct Work<'a> {
     pub report: &'a mut dyn FnMut(&Progress),
 }
 
-/// Moves the records of a source to the tables of their days.
-///
-/// A rerun goes on with what was cut, and then takes what has come since.
-///
-/// # Errors
-/// The server's, or what keeps the records from being moved in safety. What was moved is in the journal.
-pub fn dispatch(
-    control: &mut Control,
-    job: &Job,
-    report: &mut dyn FnMut(&Progress),
-) -> Result<Dispatched, DispatchError> {
-    if control.query_value("SELECT DATABASE()")?.is_none() {
-        return Err(DispatchError::NoDatabase);
-    }
-    source::settle(control)?;
-    lock(control, &job.table)?;
-    take::put_source_back(control, &job.table)?;
-    let shape = source::shape(control, &job.table)?;
-    let source = shape.ok_or_else(|| DispatchError::NoTable(job.table.clone()))?;
-    source::refuse_hangers_on(control, &source)?;
-    let by = source.by(control, &job.by)?;
-    journal::open(control)?;
-    if job.way == Method::Procedure {
-        procedures::install(control)?;
-    }
-    let mut work = Work { control, job, source, by, done: Dispatched::default(), total: 0, report };
-    work.run()?;
-    Ok(work.done)
-}
-
-/// Keeps others from the same source as long as this connection lasts.
-pub(super) fn lock(control: &mut Control, table: &str) -> Result<(), DispatchError> {
-    let database = control.query_value("SELECT DATABASE()")?.unwrap_or_default();
-    // Names of locks are as short as those of tables, and belong to the whole server.
-    let name = format!("evenkeel_dispatch_{:016x}", xxh3_64(format!("{database}\0{table}").as_bytes()));
-    let got = control.query_value(&format!("SELECT GET_LOCK('{name}', {LOCK_WAIT_S})"))?;
-    if got.as_deref() == Some("1") {
-        return Ok(());
-    }
-    let connection = control.query_value(&format!("SELECT IS_USED_LOCK('{name}')"))?.unwrap_or_default();
-    Err(DispatchError::Busy { table: table.to_owned(), connection })
-}
-
 impl Work<'_> {
-    fn run(&mut self) -> Result<(), DispatchError> {
-        take::go_on(self)?;
-        transfer::go_on(self)?;
-        let (days, undated) = self.days(&self.job.table.clone())?;
-        if !self.source.has_transactions() && (!days.is_empty() || undated > 0) {
-            take::refuse_cut_load(self)?;
-        }
-        let census = if self.job.audit { Census::before(self, &days)? } else { Census::none() };
-        self.move_all(days, undated)?;
-        self.done.audit = census.after(self)?;
-        Ok(())
-    }
-
-    fn move_all(&mut self, days: Vec<(Day, u64)>, undated: u64) -> Result<(), DispatchError> {
-        self.total = self.done.records + days.iter().map(|(_, records)| records).sum::<u64>();
-        let left = match self.job.way {
-            Method::Exchange => partitions::exchange(self, days)?,
-            Method::Insert | Method::Procedure => {
-                days.into_iter().map(|(day, count)| (day, count, None)).collect()
-            }
-        };
-        let mut left: Vec<_> = left.into_iter().map(|(day, count, note)| (Some(day), count, note)).collect();
-        match &self.job.null_day {
-            Some(_) if undated > 0 => left.push((None, undated, None)),
-            Some(_) => {}
-            None => self.done.undated = undated,
-        }
-        match (left.is_empty(), self.source.has_transactions()) {
-            (true, true) => Ok(()),
-            (true, false) => take::all_gone(self),
-            (_, true) => transfer::days(self, left),
-            (_, false) => take::days(self, left),
-        }
-    }
-
     /// The days of a table's records with how many there are of each, and how many have none.
     pub fn days(&mut self, table: &str) -> Result<(Vec<(Day, u64)>, u64), DispatchError> {
         (self.report)(&Progress::Step(format!("counting the days of {table}")));

@@ -1,6 +1,7 @@
 //! An export from its beginning to its manifests.
 
 use super::manifest::Manifest;
+use super::progress::Progress;
 use super::worker::{Pending, Range, Shared};
 use super::{ExportError, How, Instant, instant, line, ranges};
 use crate::HaulError;
@@ -34,15 +35,6 @@ pub struct Export<'a> {
     pub rows_per_file: u64,
     /// Ends it early; a rerun leaves alone what is whole.
     pub stop: &'a Stop,
-}
-
-/// How far an export is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Progress {
-    /// Rows that were written.
-    pub rows: u64,
-    /// Bytes of the files together.
-    pub bytes: u64,
 }
 
 impl Export<'_> {

@@ -1,7 +1,7 @@
 //! Who has a connection takes the next range of whatever table.
 
-use super::job::Progress;
 use super::manifest::{Exported, Manifest};
+use super::progress::Progress;
 use super::writer::{Writer, hidden};
 use super::{ExportError, line};
 use crate::HaulError;

@@ -1,6 +1,6 @@
 //! One connection: stores parts, each as a whole or not at all.
 
-use super::job::{Options, Warnings};
+use super::options::{Options, Warnings};
 use super::part::Part;
 use super::rejects::Rejects;
 use super::turn::{Turn, Waited};

@@ -1,7 +1,8 @@
 //! The tables of a load: what they are before it, and what the manifest says of them.
 
-use super::job::{Indexes, Job, Options, Warnings};
+use super::job::Job;
 use super::manifest::{self, KnownFile, Origin};
+use super::options::{Indexes, Options, Warnings};
 use super::{LoadError, begun};
 use crate::HaulError;
 use crate::table::{Engine, Found, quoted};

@@ -2,9 +2,9 @@
 
 use super::error::CompareError;
 use super::figure::Figure;
+use super::found::{Condition, Found};
 use super::settling::{Parted, Relation, Settling, relation};
 use super::side::Side;
-use super::{Condition, Found};
 use crate::profile::is_same_rate;
 use crate::store::format::CellSummary;
 use evenkeel_core::experiment::{self, Pair};

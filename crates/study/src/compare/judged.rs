@@ -1,7 +1,30 @@
 //! The verdict over all that was found.
 
-use super::{CompareError, Compared, Figure, Found};
+use super::found::{Condition, Found};
+use super::settling::Parted;
+use super::{CompareError, Figure};
 use evenkeel_core::experiment::{Comparison, Margin, Pair, Side, Verdict};
+
+/// What came of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Compared {
+    /// What was compared.
+    pub figure: Figure,
+    /// Within it, two figures count as the same.
+    pub margin: Margin,
+    /// Runs of both sides.
+    pub conditions: Vec<Condition>,
+    /// Rates that one side carried in all of its runs, and the other in none.
+    pub parted: Vec<Parted>,
+    /// Over all conditions, each with the same weight; `None` without any.
+    pub comparison: Option<Comparison>,
+    /// What follows from all of it.
+    pub verdict: Verdict,
+    /// What of both does not take part, rates and series, with the reason.
+    pub left_out: Vec<String>,
+    /// What was asked of the two, where it is not the same.
+    pub unlike: Vec<String>,
+}
 
 pub(super) fn of(
     mut found: Found,

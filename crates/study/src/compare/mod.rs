@@ -8,6 +8,7 @@
 mod cells;
 mod error;
 mod figure;
+mod found;
 mod judged;
 mod levels;
 mod matched;
@@ -17,55 +18,13 @@ mod studies;
 
 pub use error::CompareError;
 pub use figure::Figure;
+pub use found::Condition;
+pub use judged::Compared;
 pub use levels::{LevelPair, level_pairs};
 pub use settling::Parted;
 pub use side::{CellName, Side};
 
-use evenkeel_core::experiment::{self, Comparison, Margin, Pair, Verdict};
-
-/// Runs of both sides under one condition.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Condition {
-    /// Series, where a study has several.
-    pub label: String,
-    /// Arrival rate; `None` where it is overload, at whatever rates.
-    pub rate_per_s: Option<f64>,
-    /// Figure of each run: per second, or ms.
-    pub pair: Pair,
-    /// Of several conditions, whether the second is better or worse under this one whatever it is under the others.
-    pub by_itself: Option<experiment::Side>,
-}
-
-/// What came of it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Compared {
-    /// What was compared.
-    pub figure: Figure,
-    /// Within it, two figures count as the same.
-    pub margin: Margin,
-    /// Runs of both sides.
-    pub conditions: Vec<Condition>,
-    /// Rates that one side carried in all of its runs, and the other in none.
-    pub parted: Vec<Parted>,
-    /// Over all conditions, each with the same weight; `None` without any.
-    pub comparison: Option<Comparison>,
-    /// What follows from all of it.
-    pub verdict: Verdict,
-    /// What of both does not take part, rates and series, with the reason.
-    pub left_out: Vec<String>,
-    /// What was asked of the two, where it is not the same.
-    pub unlike: Vec<String>,
-}
-
-/// What of two sides can be held against one another.
-#[derive(Default)]
-struct Found {
-    conditions: Vec<Condition>,
-    parted: Vec<Parted>,
-    /// Rates that one side carried in all runs and the other not in all, so that they forbid a verdict that passes over them.
-    leaning: Vec<experiment::Side>,
-    left_out: Vec<String>,
-}
+use evenkeel_core::experiment::Margin;
 
 /// Compares the second side to the first.
 ///

@@ -2,9 +2,10 @@
 
 use super::error::CompareError;
 use super::figure::Figure;
+use super::found::{Condition, Found};
+use super::matched;
 use super::settling::{Parted, Relation, Settling, relation};
 use super::side::Side;
-use super::{Condition, Found, matched};
 use crate::profile::is_same_rate;
 use crate::store::format::CellSummary;
 use evenkeel_core::experiment::Pair;
@@ -67,38 +68,4 @@ fn common_cells<'a>(
         let its = second.cells_of(other).find(|cell| is_same_rate(cell.rate_per_s, own.rate_per_s))?;
         Some((own, its))
     })
-}
-
-impl Found {
-    fn add(&mut self, label: &str, rate: f64, relation: Relation, pair: impl FnOnce() -> Pair) {
-        let (label, rate_per_s) = (label.to_owned(), Some(rate));
-        match relation {
-            Relation::Alike => {
-                self.conditions.push(Condition { label, rate_per_s, pair: pair(), by_itself: None });
-            }
-            Relation::Parted(side, runs) => self.parted.push(Parted { label, rate_per_s, side, runs }),
-            Relation::Leaning(side, why) => {
-                self.leaning.push(side);
-                self.left_out.push(format!("{rate} requests/s: {why}"));
-            }
-            Relation::Doubtful(why) => self.left_out.push(format!("{rate} requests/s: {why}")),
-        }
-    }
-
-    /// A rate of which one side has a single run does not tell how much runs differ, and would take the interval from all; where others
-    /// do, it takes no part.
-    fn leave_out_single_runs(&mut self) {
-        let tells = |condition: &Condition| condition.pair.first.len().min(condition.pair.second.len()) > 1;
-        if !self.conditions.iter().any(tells) {
-            return;
-        }
-        let left_out = &mut self.left_out;
-        self.conditions.retain(|condition| {
-            if !tells(condition) {
-                let rate = condition.rate_per_s.unwrap_or_default();
-                left_out.push(format!("{rate} requests/s: one side has fewer than two runs that count"));
-            }
-            tells(condition)
-        });
-    }
 }

@@ -1,7 +1,7 @@
 //! What all runs of a group say about what is carried, as bounds.
 
 use super::judge::REFUSALS;
-use super::length;
+use super::saturation::saturation;
 use super::unanswered::Unanswered;
 use crate::store::format::{
     BoundsRecord, CellRecord, CellSummary, DomainRecord, NeighboursRecord, PlanFile, RangeRecord, RunFile,
@@ -64,7 +64,7 @@ pub(super) fn saturation_elsewhere(plan: &PlanFile, runs: &[RunFile], cell: &Cel
     let above =
         carried.rates.iter().filter(|known| known.fate == Fate::Carried && known.rate > cell.rate_per_s);
     let highest = above.map(|known| known.rate).reduce(f64::max);
-    carried.in_overload.or_else(|| length::saturation(&plan.probes, cell.series)).or(highest)
+    carried.in_overload.or_else(|| saturation(&plan.probes, cell.series)).or(highest)
 }
 
 fn of_series(plan: &PlanFile, cells: &[CellSummary], runs: &[RunFile], series: usize) -> BoundsRecord {

@@ -2,6 +2,7 @@
 //! longer, since a run of few arrivals tells nothing.
 
 use super::run::Study;
+use super::saturation::saturation;
 use super::spec::Budget;
 use crate::store::format::{CellRecord, ProbeRecord};
 use evenkeel_core::Nanos;
@@ -51,12 +52,6 @@ fn waits(duration: Nanos, budget: Budget) -> Nanos {
     }
     let part = budget.within.map_or(WAITS_MOST, |within| Nanos(within.0 / WAITS_PART));
     part.min(WAITS_MOST).max(duration)
-}
-
-/// The saturation that the search found, per second; `None` where there was none.
-pub(super) fn saturation(probes: &[ProbeRecord], series: usize) -> Option<f64> {
-    let own = probes.iter().filter(|probe| probe.series == series);
-    own.map(|probe| probe.throughput_per_s).filter(|found| *found > 0.0).reduce(f64::max)
 }
 
 /// `asked`, or longer where the queue of an M/M/1 server at that share of the saturation remembers for longer; at most

@@ -29,6 +29,7 @@ mod prepare;
 mod rates;
 mod run;
 mod run_order;
+mod saturation;
 mod search;
 mod sentence;
 mod sequence;

@@ -2,7 +2,7 @@
 
 use super::shipped::Shipped;
 use super::workplace::Workplace;
-use super::{PublishedError, Result, While};
+use super::{PublishedError, Result};
 use crate::databases::{self, Databases};
 use crate::harness::{Plan, Run, Study, read};
 use crate::profile;
@@ -10,7 +10,6 @@ use crate::shares::{self, Shares};
 use crate::store::StudyFolder;
 use crate::telecom::{self, Telecom};
 use crate::throttling::{self, Throttling, old};
-use serde::de::DeserializeOwned;
 use std::path::Path;
 
 /// A study by its plan.
@@ -31,14 +30,6 @@ pub fn of_plan<'a>(workplace: Workplace<'a>, plan: &Plan) -> Result<AnyStudy<'a>
             "`evenkeel study --list` names those of this version; another one may know it",
         )),
     }
-}
-
-/// What a plan says of a study's own setting.
-///
-/// # Errors
-/// It is that of another study, or of another version.
-pub(crate) fn setting<T: DeserializeOwned>(plan: &Plan) -> Result<T> {
-    serde_json::from_value(plan.setting.clone()).doing(|| "reading the setting in plan.json")
 }
 
 /// All of them; the profile is that of a server of the user's.

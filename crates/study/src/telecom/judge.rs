@@ -1,15 +1,13 @@
 //! What the runs come to, beside the published findings.
 
-use super::parts::{DAYS, LOAD, TMPDIR, WATCHING};
+use super::parts::{DAYS, LOAD, TMPDIR, WATCHING, cell};
 use super::record::Setting;
 use super::references::references;
+use super::rule::{LITTLE, rule};
 use super::words;
 use crate::format;
 use crate::harness::{Cell, Finding, Judgement, Number, Outcome, Plan, Run, cells};
 use evenkeel_core::statistics::{Ratio, unpaired_ratio};
-
-/// Times that differ by less than this share differ little.
-pub(super) const LITTLE: f64 = 0.2;
 
 /// All of it.
 pub fn judge(plan: &Plan, setting: &Setting, runs: &[Run]) -> Judgement {
@@ -27,7 +25,7 @@ pub fn judge(plan: &Plan, setting: &Setting, runs: &[Run]) -> Judgement {
         headline: words::headline(&cells, &findings),
         published: words::PUBLISHED,
         source: words::SOURCE,
-        rule: words::rule(),
+        rule: rule(),
         setting: words::setting(plan, setting),
         sentences: words::sentences(plan, setting, &cells, runs),
         caveats: words::caveats(plan, setting, runs),
@@ -36,13 +34,6 @@ pub fn judge(plan: &Plan, setting: &Setting, runs: &[Run]) -> Judgement {
         guides: Vec::new(),
         findings,
     }
-}
-
-/// The cell with these levels, in the order of the part's factors.
-pub(super) fn cell<'a, 'b>(cells: &'b [Cell<'a>], part: &str, levels: &[&str]) -> Option<&'b Cell<'a>> {
-    cells.iter().find(|cell| {
-        cell.part.name == part && cell.levels.iter().map(String::as_str).eq(levels.iter().copied())
-    })
 }
 
 /// Seconds of one cell over those of another.

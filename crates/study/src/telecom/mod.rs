@@ -4,7 +4,8 @@
 //! `dispatch`, `days`, `export` and `watching` (by a `watcher`) are runs, `machine` looks at the machine meanwhile.
 //!
 //! All else is pure: `record` is the setting in its plan, `parts` which runs there are, `time` how long they take, `figures` which
-//! figures a run has, `judge` what the runs say of the published findings, `references` the published figures themselves.
+//! figures a run has, `judge` what the runs say of the published findings by the
+//! `rule`, `references` the published figures themselves.
 
 mod bed;
 mod bench;
@@ -20,6 +21,7 @@ mod machine;
 pub mod parts;
 pub mod record;
 mod references;
+mod rule;
 mod study;
 #[cfg(test)]
 mod tests;

@@ -1,7 +1,7 @@
 //! Which runs the study has.
 
 use super::record::{Method, Setting};
-use crate::harness::{Factor, Part};
+use crate::harness::{Cell, Factor, Part};
 
 /// Names of the parts, in their order.
 pub const LOAD: &str = "load";
@@ -41,6 +41,13 @@ pub fn parts(setting: &Setting, repeats: u32) -> Vec<Part> {
         // Nothing is run of it: what it takes is not there yet, and the finding says so.
         Part { repeats: 0, ..part(TMPDIR, "a folder for temporary tables on a device of its own", String::new(), vec![Factor::named("tmpdir", [("data", "beside the data"), ("own", "on a device of its own")]), Factor::numeric("channels", [1, 2])]) },
     ]
+}
+
+/// The cell with these levels, in the order of the part's factors.
+pub(super) fn cell<'a, 'b>(cells: &'b [Cell<'a>], part: &str, levels: &[&str]) -> Option<&'b Cell<'a>> {
+    cells.iter().find(|cell| {
+        cell.part.name == part && cell.levels.iter().map(String::as_str).eq(levels.iter().copied())
+    })
 }
 
 fn ways(of: &[Method]) -> Factor {

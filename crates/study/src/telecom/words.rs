@@ -1,8 +1,7 @@
 //! The sentences of the study.
 
 use super::NOT_TESTABLE;
-use super::judge::{LITTLE, cell};
-use super::parts::{self, CRASH, DAYS, LOAD, WATCHING};
+use super::parts::{self, CRASH, DAYS, LOAD, WATCHING, cell};
 use super::record::{PUBLISHED_RECORDS, Setting, Tuning};
 use crate::format;
 use crate::harness::{Cell, Finding, Outcome, Plan, Run};
@@ -16,16 +15,6 @@ pub(super) const SOURCE: &str = "telecom study: MySQL 5.1.41 with the InnoDB plu
 /// Why nothing is run of it.
 pub(super) const TMPDIR: &str = "Its load is the replay of a log of large SELECTs by 12 to 28 threads, which Evenkeel does not have yet; loads of records \
                                  write no temporary table, so that a second channel under them would say nothing of it.";
-
-/// By which rule it is judged.
-pub(super) fn rule() -> String {
-    format!(
-        "One way takes longer than another where the whole 95 % interval of the ratio of their times (over runs, Student's t) is above 1; times \
-         differ little where the whole interval is within {:.0} %. Every load is audited, record by record; one that lost or doubled a record \
-         ends the study.",
-        100.0 * LITTLE
-    )
-}
 
 /// What was done, in a line.
 pub(super) fn setting(plan: &Plan, setting: &Setting) -> String {

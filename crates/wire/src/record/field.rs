@@ -1,6 +1,6 @@
 //! One field of a record.
 
-use super::trim::trimmed;
+use super::trim::{Trim, trimmed};
 
 /// A field: where it lies, what may stand in it, and what becomes of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,19 +34,6 @@ pub enum Kind {
     Decimal,
     /// `yyyymmddhhmmss`, or `yyyymmdd` for a day; an instant that the calendar has.
     Time,
-}
-
-/// Blanks that pad a value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Trim {
-    /// On both sides.
-    Both,
-    /// Before the value: it is aligned to the right.
-    Left,
-    /// Behind the value: it is aligned to the left.
-    Right,
-    /// None: every blank belongs to the value.
-    None,
 }
 
 /// What a field means that holds nothing but blanks.

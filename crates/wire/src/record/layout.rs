@@ -1,8 +1,7 @@
 //! Where the fields of a record lie.
 
-use super::Field;
 use super::plan::Plan;
-use super::trim::trimmed;
+use super::record_type::RecordType;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
@@ -18,19 +17,6 @@ pub struct Layout {
     pub(super) charset: Charset,
     /// Whether a record may end within its last field.
     pub(super) ragged: bool,
-}
-
-/// One type of record.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RecordType {
-    /// Its name; that of the table or file that it goes to.
-    pub name: String,
-    /// The bytes that tell it, each as many as the layout looks at; empty where it is the only type.
-    pub is: Vec<Vec<u8>>,
-    /// Its fields in the order of their places; what lies between them is filler.
-    pub fields: Vec<Field>,
-    /// Indexes of the fields that name a record; empty where nothing does.
-    pub key: Vec<usize>,
 }
 
 /// Bytes that text may have; control characters are in none, but for a tabulator.
@@ -141,24 +127,6 @@ impl Layout {
     }
 }
 
-impl RecordType {
-    /// Bytes of a record, without its line end.
-    pub fn length(&self) -> usize {
-        self.fields.last().map_or(0, Field::end)
-    }
-
-    /// Appends the key of a record: each value without its padding, and its length, so that no two keys run into one. Of a field within
-    /// which the record ends, what there is.
-    pub fn key_of(&self, record: &[u8], out: &mut Vec<u8>) {
-        for field in self.key.iter().filter_map(|index| self.fields.get(*index)) {
-            let end = field.end().min(record.len());
-            let value = trimmed(record.get(field.start..end).unwrap_or_default(), field.trim);
-            out.extend_from_slice(&(value.len() as u32).to_be_bytes());
-            out.extend_from_slice(value);
-        }
-    }
-}
-
 fn check_type(found: &RecordType) -> Result<(), LayoutError> {
     let (mut names, mut end) = (BTreeSet::new(), 0);
     for field in &found.fields {
@@ -205,6 +173,7 @@ fn check_tell(types: &[RecordType], tell: Option<&Range<usize>>) -> Result<(), L
 
 #[cfg(test)]
 mod tests {
+    use super::super::Field;
     use super::*;
 
     fn of(fields: Vec<Field>) -> RecordType {

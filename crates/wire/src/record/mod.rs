@@ -10,13 +10,16 @@ mod delimit;
 mod field;
 mod layout;
 mod plan;
+mod record_type;
 mod reject;
 mod trim;
 mod widen;
 mod word;
 
 pub use check::is_time;
-pub use field::{Blank, Check, Field, Kind, Trim};
-pub use layout::{Charset, Layout, LayoutError, RecordType};
+pub use field::{Blank, Check, Field, Kind};
+pub use layout::{Charset, Layout, LayoutError};
+pub use record_type::RecordType;
 pub use reject::{Reject, What};
+pub use trim::Trim;
 pub use widen::Values;

@@ -1,6 +1,17 @@
-//! Takes padding away, eight bytes at a time.
+//! Which blanks pad a value; they are taken away eight bytes at a time.
 
-use super::Trim;
+/// Blanks that pad a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trim {
+    /// On both sides.
+    Both,
+    /// Before the value: it is aligned to the right.
+    Left,
+    /// Behind the value: it is aligned to the left.
+    Right,
+    /// None: every blank belongs to the value.
+    None,
+}
 
 const BLANKS: [u8; 8] = [b' '; 8];
 

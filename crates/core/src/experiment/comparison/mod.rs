@@ -19,81 +19,21 @@
 //! theirs as Holm has it (Scand. J. Statist. 6 (1979) 65).
 
 mod difference;
+mod direction;
 mod each;
+mod margin;
+mod pair;
 mod request;
+
+pub use direction::{Better, Side};
+pub use margin::{Margin, MarginError};
+pub use pair::Pair;
 
 use crate::statistics::{CONFIDENCE, Ratio};
 use difference::Difference;
-use std::fmt;
 
 /// How often the question is asked: at first, and once more with the runs that were asked for.
 const LOOKS: f64 = 2.0;
-
-/// Up to which ratio two figures count as the same, 0.05 for 5 %.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Margin(f64);
-
-/// A margin that is none.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct MarginError(pub f64);
-
-impl fmt::Display for MarginError {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "a margin of {} is none: above 0 and at most 1 is needed", self.0)
-    }
-}
-
-impl std::error::Error for MarginError {}
-
-impl Margin {
-    /// # Errors
-    /// Not above zero and at most 1.
-    pub fn new(share: f64) -> Result<Self, MarginError> {
-        if share > 0.0 && share <= 1.0 { Ok(Self(share)) } else { Err(MarginError(share)) }
-    }
-
-    /// As a share.
-    pub fn share(self) -> f64 {
-        self.0
-    }
-
-    fn log(self) -> f64 {
-        self.0.ln_1p()
-    }
-}
-
-/// Which way is better.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Better {
-    /// More, as of throughput.
-    Higher,
-    /// Less, as of a response time.
-    Lower,
-}
-
-impl Better {
-    fn side(self, difference: f64) -> Side {
-        if (difference > 0.0) == (self == Self::Higher) { Side::Better } else { Side::Worse }
-    }
-}
-
-/// On which side of the first the second certainly lies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Side {
-    /// It is better.
-    Better,
-    /// It is worse.
-    Worse,
-}
-
-/// The figure of each run on both sides, under the same conditions (one arrival rate, say).
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Pair {
-    /// Of the first thing, to which the other is compared.
-    pub first: Vec<f64>,
-    /// Of the second.
-    pub second: Vec<f64>,
-}
 
 /// What is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

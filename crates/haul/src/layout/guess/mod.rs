@@ -5,10 +5,12 @@
 
 mod cells;
 mod columns;
+mod doubt;
 mod field;
 mod sample;
 mod types;
 
+pub use doubt::Doubt;
 pub use sample::{NoLayout, Sample};
 
 use super::to_toml;
@@ -25,17 +27,6 @@ pub struct Guess {
     pub separator: Separator,
     /// Where it may be wrong.
     pub doubts: Vec<Doubt>,
-}
-
-/// Something that the sample does not tell.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Doubt {
-    /// The record type.
-    pub record_type: String,
-    /// Bytes before it in the record.
-    pub at: usize,
-    /// What may be otherwise, as a sentence without the record's own bytes.
-    pub what: String,
 }
 
 /// Guesses where the fields of the records of a sample are.

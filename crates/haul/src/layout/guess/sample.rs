@@ -118,9 +118,16 @@ impl<'a> Sample<'a> {
     }
 }
 
+/// How many records have which length.
+pub(super) fn lengths(records: &[&[u8]]) -> BTreeMap<usize, usize> {
+    let mut lengths = BTreeMap::new();
+    records.iter().for_each(|record| *lengths.entry(record.len()).or_default() += 1);
+    lengths
+}
+
 /// The mark that stands equally often in nearly all lines, which are not equally long, and the fields that it makes.
 fn delimited(records: &[&[u8]]) -> Option<(u8, usize)> {
-    if super::types::lengths(records).values().max()? * 10 > records.len() * 9 {
+    if lengths(records).values().max()? * 10 > records.len() * 9 {
         return None;
     }
     let most = |mark: u8| {

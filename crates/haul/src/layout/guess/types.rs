@@ -1,6 +1,6 @@
 //! Types of records, told apart by bytes that go with their lengths.
 
-use super::sample::{LEAST, NoLayout, Sample};
+use super::sample::{LEAST, NoLayout, Sample, lengths};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -21,13 +21,6 @@ pub(super) struct Group<'a> {
 pub(super) struct Groups<'a> {
     pub tell: Option<Range<usize>>,
     pub all: Vec<Group<'a>>,
-}
-
-/// How many records have which length.
-pub(super) fn lengths(records: &[&[u8]]) -> BTreeMap<usize, usize> {
-    let mut lengths = BTreeMap::new();
-    records.iter().for_each(|record| *lengths.entry(record.len()).or_default() += 1);
-    lengths
 }
 
 /// Parts a sample; records of rare lengths are dirt.

@@ -1,9 +1,8 @@
 //! Flags become what is done with each file.
 
-use super::super::convert::DuplicatesWord;
-use super::super::dispatch::{WayWord, check_null_day};
-use super::super::load::WarningsWord;
-use super::super::{retire, tables};
+use super::super::dispatch::check_null_day;
+use super::super::retire;
+use super::flags::{Args, JobFlags};
 use crate::command::Session;
 use crate::config::units;
 use crate::failure::WithHint;
@@ -14,49 +13,6 @@ use evenkeel_haul::load::{Indexes, Options, Warnings};
 use evenkeel_haul::watch::Chain;
 use evenkeel_site::server::Target;
 use std::path::PathBuf;
-
-/// Flags that say what is done with a file.
-#[derive(Debug, clap::Args)]
-pub struct JobFlags {
-    /// Where the fields are, as of `cdr convert`
-    #[arg(long, short, value_name = "FILE")]
-    pub layout: PathBuf,
-    #[command(flatten)]
-    pub table: tables::Flags,
-    /// The table's column that has the day: a DATE or DATETIME
-    #[arg(long, value_name = "COLUMN")]
-    pub by: String,
-    /// How records are moved to day tables
-    #[arg(long, value_name = "WAY", default_value = "insert")]
-    pub way: WayWord,
-    /// How day tables are called
-    #[arg(long, value_name = "PATTERN", default_value = "{table}_{day}")]
-    pub name: String,
-    /// Table for records without a date; without it they stay
-    #[arg(long, value_name = "TABLE")]
-    pub null_day: Option<String>,
-    /// Records that one transaction moves, about
-    #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(1..))]
-    pub batch: u64,
-    /// Dispatch nothing of a table with records of more days: some dates may be wrong
-    #[arg(long, value_name = "N", default_value_t = 62)]
-    pub max_days: usize,
-    /// Days or weeks whose tables stay, as 90d or 26w; without it all stay
-    #[arg(long, value_name = "TIME")]
-    pub keep: Option<String>,
-    /// Bytes of a file in one transaction, at least a block of 1M; memory holds a few times as many
-    #[arg(long, value_name = "SIZE", default_value = "32M")]
-    pub transaction: String,
-    /// What becomes of a record that the server does not store as it was sent
-    #[arg(long, value_name = "WHAT", default_value = "end")]
-    pub warnings: WarningsWord,
-    /// What becomes of a record whose key and bytes came before in its file
-    #[arg(long, value_name = "WHAT", default_value = "refuse")]
-    pub duplicates: DuplicatesWord,
-    /// Take records that end within their last field
-    #[arg(long)]
-    pub ragged: bool,
-}
 
 /// Reads the layout, which has to be of one type of record.
 pub fn read_layout(flags: &JobFlags) -> Result<LayoutFile> {
@@ -74,7 +30,7 @@ pub fn read_layout(flags: &JobFlags) -> Result<LayoutFile> {
 /// What is done with each file.
 pub fn chain<'a>(
     session: &'a Session,
-    args: &super::Args,
+    args: &Args,
     file: &'a LayoutFile,
     target: &'a Target,
 ) -> Result<Chain<'a>> {

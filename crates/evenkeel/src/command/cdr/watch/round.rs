@@ -1,7 +1,7 @@
 //! The loop: what is whole goes through the chain, one file after the other.
 
-use super::Args;
 use super::counts::{self, Counts};
+use super::flags::Args;
 use super::line::{self, Passage};
 use crate::clock::{Clock, unix_time};
 use crate::command::Session;

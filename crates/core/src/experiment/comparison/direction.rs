@@ -1,0 +1,26 @@
+//! Which way is better, and on which side the second lies.
+
+/// Which way is better.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Better {
+    /// More, as of throughput.
+    Higher,
+    /// Less, as of a response time.
+    Lower,
+}
+
+impl Better {
+    /// On which side a difference of logarithms lies.
+    pub(super) fn side(self, difference: f64) -> Side {
+        if (difference > 0.0) == (self == Self::Higher) { Side::Better } else { Side::Worse }
+    }
+}
+
+/// On which side of the first the second certainly lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// It is better.
+    Better,
+    /// It is worse.
+    Worse,
+}

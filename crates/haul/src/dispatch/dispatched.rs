@@ -1,0 +1,55 @@
+//! What a dispatch came to: its days, and whether all records are still there.
+
+use super::{Day, Method};
+use serde::Serialize;
+
+/// What became of a source's records.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Dispatched {
+    /// Each day, the earliest first; what a dispatch that was cut had left comes before.
+    pub days: Vec<DayDone>,
+    /// Records that are in day tables now and were not before.
+    pub records: u64,
+    /// Records without a date that stay in the source.
+    pub undated: u64,
+    /// What the audit found; `None` where nobody asked for one.
+    pub audit: Option<Audit>,
+    /// Whether this went on with a dispatch that was cut.
+    pub resumed: bool,
+    /// Whether the source was partitioned by day for this, which copies all of its rows.
+    pub partitioned: bool,
+}
+
+/// What became of the records of a day.
+#[derive(Clone, Debug, Serialize)]
+pub struct DayDone {
+    /// The day; none of records without one.
+    pub day: Option<Day>,
+    /// Where they are.
+    pub table: String,
+    /// How many were moved.
+    pub records: u64,
+    /// By which way.
+    pub way: Method,
+    /// Whether the table was made for them.
+    pub created: bool,
+    /// Why the way is another one than was asked for.
+    pub note: Option<String>,
+    /// Why they were not moved, in the server's words; they are in the source.
+    pub refused: Option<String>,
+}
+
+/// What an audit of a dispatch found.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Audit {
+    /// Rows of the source and of the tables of its days before.
+    pub before: u64,
+    /// The same after it.
+    pub rows: u64,
+    /// Whether they are the same rows, each as often.
+    pub same: bool,
+    /// How many tables were counted and summed up.
+    pub tables: usize,
+    /// What the sums took, in milliseconds; none of its own without transactions, where the dispatch compares by itself.
+    pub took_ms: Option<u64>,
+}

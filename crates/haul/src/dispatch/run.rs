@@ -1,0 +1,75 @@
+//! One dispatch from its beginning to its end.
+
+use super::audit::Census;
+use super::lock::lock;
+use super::work::Work;
+use super::{Day, DispatchError, Dispatched, Job, Method, Progress};
+use super::{journal, partitions, procedures, source, take, transfer};
+use evenkeel_site::server::Control;
+
+/// Moves the records of a source to the tables of their days.
+///
+/// A rerun goes on with what was cut, and then takes what has come since.
+///
+/// # Errors
+/// The server's, or what keeps the records from being moved in safety. What was moved is in the journal.
+pub fn dispatch(
+    control: &mut Control,
+    job: &Job,
+    report: &mut dyn FnMut(&Progress),
+) -> Result<Dispatched, DispatchError> {
+    if control.query_value("SELECT DATABASE()")?.is_none() {
+        return Err(DispatchError::NoDatabase);
+    }
+    source::settle(control)?;
+    lock(control, &job.table)?;
+    take::put_source_back(control, &job.table)?;
+    let shape = source::shape(control, &job.table)?;
+    let source = shape.ok_or_else(|| DispatchError::NoTable(job.table.clone()))?;
+    source::refuse_hangers_on(control, &source)?;
+    let by = source.by(control, &job.by)?;
+    journal::open(control)?;
+    if job.way == Method::Procedure {
+        procedures::install(control)?;
+    }
+    let mut work = Work { control, job, source, by, done: Dispatched::default(), total: 0, report };
+    work.run()?;
+    Ok(work.done)
+}
+
+impl Work<'_> {
+    fn run(&mut self) -> Result<(), DispatchError> {
+        take::go_on(self)?;
+        transfer::go_on(self)?;
+        let (days, undated) = self.days(&self.job.table.clone())?;
+        if !self.source.has_transactions() && (!days.is_empty() || undated > 0) {
+            take::refuse_cut_load(self)?;
+        }
+        let census = if self.job.audit { Census::before(self, &days)? } else { Census::none() };
+        self.move_all(days, undated)?;
+        self.done.audit = census.after(self)?;
+        Ok(())
+    }
+
+    fn move_all(&mut self, days: Vec<(Day, u64)>, undated: u64) -> Result<(), DispatchError> {
+        self.total = self.done.records + days.iter().map(|(_, records)| records).sum::<u64>();
+        let left = match self.job.way {
+            Method::Exchange => partitions::exchange(self, days)?,
+            Method::Insert | Method::Procedure => {
+                days.into_iter().map(|(day, count)| (day, count, None)).collect()
+            }
+        };
+        let mut left: Vec<_> = left.into_iter().map(|(day, count, note)| (Some(day), count, note)).collect();
+        match &self.job.null_day {
+            Some(_) if undated > 0 => left.push((None, undated, None)),
+            Some(_) => {}
+            None => self.done.undated = undated,
+        }
+        match (left.is_empty(), self.source.has_transactions()) {
+            (true, true) => Ok(()),
+            (true, false) => take::all_gone(self),
+            (_, true) => transfer::days(self, left),
+            (_, false) => take::days(self, left),
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! What a load finds before it begins, and what it puts right.
+
+use super::job::Job;
+use super::manifest::{self, KnownFile, Origin};
+use super::settled::Settled;
+use super::{LoadError, begun, dispatched, files};
+use crate::HaulError;
+use crate::dispatch::{self, DispatchError};
+use evenkeel_os::clock::monotonic;
+use evenkeel_site::server::Control;
+
+impl Job<'_> {
+    /// Takes the rows of these files out of tables without transactions, where a load of them was cut; says what was done.
+    ///
+    /// # Errors
+    /// Rows would be lost that are not all of these files.
+    pub fn give_up(mut self) -> Result<Vec<String>, HaulError> {
+        let mut control = Control::connect_until(self.target, self.stop)?;
+        Ok(self.settle(&mut control)?.notes)
+    }
+
+    /// Keeps others out, and holds tables, files and manifest against each other.
+    pub(super) fn settle(&mut self, control: &mut Control) -> Result<Settled, HaulError> {
+        let named = self.tables.iter().map(|table| table.name.as_str()).collect::<Vec<_>>().join(",");
+        self.lock(control, &named)?;
+        manifest::create(control)?;
+        self.name_sources_again(control)?;
+        let (mut engine, mut origin) = self.look_at_tables(control)?;
+        if !engine.has_transactions() && origin != Origin::Created {
+            self.keep_dispatches_out(control)?;
+            (engine, origin) = self.look_at_tables(control)?;
+        }
+        self.check_options(engine, origin)?;
+        let mut known = self.known(control, &named, (engine, origin))?;
+        let before = monotonic();
+        let looked = files::look(&self.inputs)?;
+        let hash_s = (monotonic() - before).as_secs_f64();
+        let mut notes = Vec::new();
+        if !engine.has_transactions() && origin != Origin::Created {
+            self.refuse_half_moved(control, &known)?;
+            let shortest = self.file.layout.types().iter().map(|each| each.length()).min().unwrap_or(1);
+            let told = begun::settle(control, (&self.tables, &named), &known, &looked, shortest as u64)?;
+            notes.extend(told);
+            known = manifest::read(control, &named)?;
+        }
+        let origin = self.origin_of_all(control, origin, &known, engine)?;
+        Ok(Settled { named, engine, origin, looked, known, hash_s, notes })
+    }
+
+    /// A dispatch that was killed may have left a table without its name; another one in its place would lose what is in it.
+    fn name_sources_again(&self, control: &mut Control) -> Result<(), HaulError> {
+        for table in &self.tables {
+            if dispatch::is_nameless(control, &table.name)? {
+                dispatch::keep_out(control, &table.name).map_err(|error| refused(error, &table.name))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Without transactions a dispatch in the middle of a load would take rows that a cut load has to take back.
+    fn keep_dispatches_out(&self, control: &mut Control) -> Result<(), HaulError> {
+        for table in &self.tables {
+            dispatch::keep_out(control, &table.name).map_err(|error| refused(error, &table.name))?;
+        }
+        Ok(())
+    }
+
+    /// Rows that the manifest takes to be there have gone to day tables, by a dispatch that did not come to its end.
+    fn refuse_half_moved(&self, control: &mut Control, known: &[KnownFile]) -> Result<(), HaulError> {
+        let waiting: u64 = known.iter().map(|file| file.waiting).sum();
+        let rows = begun::count(control, &self.tables)?;
+        if rows >= waiting || known.iter().any(|file| !file.done) {
+            return Ok(());
+        }
+        for table in &self.tables {
+            if dispatch::moved(control, &table.name)?.all > 0 {
+                return Err(LoadError::HalfMoved { table: table.name.clone(), rows, waiting }.into());
+            }
+        }
+        Ok(())
+    }
+
+    /// What was moved to day tables, of all tables together.
+    pub(super) fn moved(&self, control: &mut Control) -> Result<dispatch::Moved, HaulError> {
+        let mut sum = dispatch::Moved::default();
+        for table in &self.tables {
+            let moved = dispatch::moved(control, &table.name)?;
+            sum.all += moved.all;
+            sum.there += moved.there;
+        }
+        Ok(sum)
+    }
+
+    /// Marks what a dispatch has taken, where it was killed before it could.
+    pub(super) fn mark_all(&self, control: &mut Control) -> Result<(), HaulError> {
+        for table in &self.tables {
+            control.exec(&dispatched::mark_sql(&table.name))?;
+        }
+        Ok(())
+    }
+}
+
+fn refused(error: DispatchError, table: &str) -> HaulError {
+    match error {
+        DispatchError::Server(error) => error.into(),
+        _ => LoadError::Dispatching(table.to_owned()).into(),
+    }
+}

@@ -1,0 +1,62 @@
+//! What of two sides can be held against one another: conditions with runs of both, and rates that tell by themselves.
+
+use super::settling::{Parted, Relation};
+use evenkeel_core::experiment::{self, Pair};
+
+/// Runs of both sides under one condition.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Condition {
+    /// Series, where a study has several.
+    pub label: String,
+    /// Arrival rate; `None` where it is overload, at whatever rates.
+    pub rate_per_s: Option<f64>,
+    /// Figure of each run: per second, or ms.
+    pub pair: Pair,
+    /// Of several conditions, whether the second is better or worse under this one whatever it is under the others.
+    pub by_itself: Option<experiment::Side>,
+}
+
+/// What of two sides can be held against one another.
+#[derive(Default)]
+pub(super) struct Found {
+    pub conditions: Vec<Condition>,
+    pub parted: Vec<Parted>,
+    /// Rates that one side carried in all runs and the other not in all, so that they forbid a verdict that passes over them.
+    pub leaning: Vec<experiment::Side>,
+    pub left_out: Vec<String>,
+}
+
+impl Found {
+    /// What a rate comes to that both were asked for.
+    pub fn add(&mut self, label: &str, rate: f64, relation: Relation, pair: impl FnOnce() -> Pair) {
+        let (label, rate_per_s) = (label.to_owned(), Some(rate));
+        match relation {
+            Relation::Alike => {
+                self.conditions.push(Condition { label, rate_per_s, pair: pair(), by_itself: None });
+            }
+            Relation::Parted(side, runs) => self.parted.push(Parted { label, rate_per_s, side, runs }),
+            Relation::Leaning(side, why) => {
+                self.leaning.push(side);
+                self.left_out.push(format!("{rate} requests/s: {why}"));
+            }
+            Relation::Doubtful(why) => self.left_out.push(format!("{rate} requests/s: {why}")),
+        }
+    }
+
+    /// A rate of which one side has a single run does not tell how much runs differ, and would take the interval from all; where others
+    /// do, it takes no part.
+    pub fn leave_out_single_runs(&mut self) {
+        let tells = |condition: &Condition| condition.pair.first.len().min(condition.pair.second.len()) > 1;
+        if !self.conditions.iter().any(tells) {
+            return;
+        }
+        let left_out = &mut self.left_out;
+        self.conditions.retain(|condition| {
+            if !tells(condition) {
+                let rate = condition.rate_per_s.unwrap_or_default();
+                left_out.push(format!("{rate} requests/s: one side has fewer than two runs that count"));
+            }
+            tells(condition)
+        });
+    }
+}

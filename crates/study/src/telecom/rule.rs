@@ -1,0 +1,14 @@
+//! By which rule the runs are judged.
+
+/// Times that differ by less than this share differ little.
+pub(super) const LITTLE: f64 = 0.2;
+
+/// By which rule it is judged.
+pub(super) fn rule() -> String {
+    format!(
+        "One way takes longer than another where the whole 95 % interval of the ratio of their times (over runs, Student's t) is above 1; times \
+         differ little where the whole interval is within {:.0} %. Every load is audited, record by record; one that lost or doubled a record \
+         ends the study.",
+        100.0 * LITTLE
+    )
+}
