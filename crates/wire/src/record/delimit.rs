@@ -1,7 +1,7 @@
 //! A record of fixed width as a delimited line.
 
 use super::trim::trimmed;
-use super::{Blank, Charset, Field, Layout, RecordType, Reject, Trim, What};
+use super::{Blank, Charset, Field, Layout, RecordType, Reject, Trim, What, word};
 
 /// What stands for NULL.
 const NULL: &[u8] = b"\\N";
@@ -17,6 +17,14 @@ impl Layout {
 
     /// The same of a record whose type is known by its index.
     pub fn delimit_as(&self, index: usize, record: &[u8], out: &mut Vec<u8>) -> Result<(), Reject> {
+        if self.plans[index].line(record, self.delimiter, out) {
+            return Ok(());
+        }
+        self.delimit_closely(index, record, out)
+    }
+
+    /// The same byte by byte, for a record that has something odd.
+    fn delimit_closely(&self, index: usize, record: &[u8], out: &mut Vec<u8>) -> Result<(), Reject> {
         let before = out.len();
         let refused = |(field, what)| Reject { record_type: Some(index), field, what };
         let done = self.fields(&self.types()[index], record, out).map_err(refused);
@@ -28,7 +36,7 @@ impl Layout {
 
     fn fields(&self, of: &RecordType, record: &[u8], out: &mut Vec<u8>) -> Result<(), (Option<usize>, What)> {
         self.fits(of, record).map_err(|what| (None, what))?;
-        let plain = is_plain(record, self.delimiter);
+        let plain = word::is_plain(record, self.delimiter);
         for (index, field) in of.fields.iter().enumerate() {
             if !field.kept {
                 continue;
@@ -81,13 +89,6 @@ impl Layout {
     }
 }
 
-/// Whether no byte of a record needs a second look: all are printable ASCII, and none is the delimiter or a backslash. Without a
-/// branch for each byte, so that the compiler takes many at once.
-fn is_plain(record: &[u8], delimiter: u8) -> bool {
-    let odd = |byte: u8| (byte == delimiter) | (byte == b'\\') | (byte.wrapping_sub(b' ') > b'~' - b' ');
-    !record.iter().fold(false, |found, byte| found | odd(*byte))
-}
-
 /// A backslash before what would part fields or escape what follows.
 fn escape(value: &[u8], delimiter: u8, out: &mut Vec<u8>) {
     for byte in value {
@@ -121,6 +122,7 @@ impl Charset {
 mod tests {
     use super::*;
     use crate::record::{Check, Kind};
+    use proptest::prelude::*;
 
     fn call(charset: Charset) -> Layout {
         let fields = vec![
@@ -225,5 +227,58 @@ mod tests {
         let reject = layout.delimit(b"01abc", &mut out).unwrap_err();
         assert_eq!(reject.explain(&layout), "too long: 5 of 3");
         assert_eq!(out, b"01|a\n02|abc\n");
+    }
+
+    /// A field with what its width, its kind and a number say.
+    fn any_field((width, kind, odd): (usize, Kind, usize)) -> Field {
+        let check = match (kind, odd % 3) {
+            (Kind::Integer | Kind::Decimal, 0) => Check::Within(-5, 70),
+            (_, 1) => Check::OneOf(vec![b"1".to_vec(), b"20".to_vec(), b"20260229".to_vec(), b"a\0".to_vec()]),
+            _ => Check::None,
+        };
+        Field {
+            kind,
+            check,
+            trim: [Trim::Both, Trim::Left, Trim::Right, Trim::None][odd / 3 % 4],
+            blank: [Blank::Null, Blank::Empty, Blank::Refuse][odd / 12 % 3],
+            kept: odd / 36 != 0,
+            ..Field::text("", 0, width)
+        }
+    }
+
+    /// What may stand in a field: often what it wants, and now and then anything.
+    fn any_value() -> impl Strategy<Value = Vec<u8>> {
+        let word = prop_oneof![
+            4 => " {0,3}[0-9]{0,9} {0,3}", 4 => "(20|19|09)[0-9]{2}(02|1[0-3])([0-2][0-9]|3[0-2])([0-2][0-9][0-6][0-9][0-6][0-9])?",
+            2 => "[-+]?[0-9]{0,4}\\.[0-9]{0,3}", 2 => "[ -~]{0,18}", 1 => " {0,20}", 1 => "(1|20|20260229| a)",
+        ];
+        prop_oneof![40 => word.prop_map(String::into_bytes), 1 => proptest::collection::vec(any::<u8>(), 0..20)]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2_000))]
+        #[test]
+        fn a_record_becomes_the_same_whether_it_is_looked_at_closely_or_not(
+            fields in proptest::collection::vec(
+                ((1_usize..20), prop_oneof![Just(Kind::Text), Just(Kind::Integer), Just(Kind::Decimal), Just(Kind::Time)], 0_usize..360),
+                1..6,
+            ),
+            values in proptest::collection::vec(any_value(), 6),
+        ) {
+            let mut fields: Vec<Field> = fields.into_iter().map(any_field).collect();
+            let (mut at, mut record) = (0, Vec::new());
+            for (number, (field, value)) in fields.iter_mut().zip(values).enumerate() {
+                (field.name, field.start) = (format!("f{number}"), at);
+                at += field.width;
+                record.extend(value.into_iter().take(field.width));
+                record.resize(at, b' ');
+            }
+            fields[0].kept = true;
+            let of = RecordType { name: "a".to_owned(), is: Vec::new(), fields, key: Vec::new() };
+            let layout = Layout::new(vec![of], None, b';', Charset::Latin1).unwrap();
+            let (mut quick, mut closely) = (b"x".to_vec(), b"x".to_vec());
+            prop_assert_eq!(layout.delimit_as(0, &record, &mut quick), layout.delimit_closely(0, &record, &mut closely));
+            prop_assert_eq!(quick, closely);
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! Where the fields of a record lie.
 
 use super::Field;
+use super::plan::Plan;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
@@ -8,6 +9,8 @@ use std::ops::Range;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
     types: Vec<RecordType>,
+    /// Of each type.
+    pub(super) plans: Vec<Plan>,
     tell: Option<Range<usize>>,
     /// Parts the fields of a delimited line.
     pub(super) delimiter: u8,
@@ -90,7 +93,8 @@ impl Layout {
         }
         types.iter().try_for_each(check_type)?;
         check_tell(&types, tell.as_ref())?;
-        Ok(Self { types, tell, delimiter, charset, ragged: false })
+        let plans = types.iter().map(Plan::new).collect();
+        Ok(Self { types, plans, tell, delimiter, charset, ragged: false })
     }
 
     /// The same, where a record may end within its last field.

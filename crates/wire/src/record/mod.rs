@@ -9,9 +9,11 @@ mod check;
 mod delimit;
 mod field;
 mod layout;
+mod plan;
 mod reject;
 mod trim;
 mod widen;
+mod word;
 
 pub use check::is_time;
 pub use field::{Blank, Check, Field, Kind, Trim};
