@@ -78,7 +78,7 @@ impl Plan {
         let mut at = 0;
         for step in &self.steps {
             at += match &step.long {
-                None => step.put(record, line.get_mut(at..at + WORD)?)?,
+                None => step.put(record, line.get_mut(at..)?.first_chunk_mut()?)?,
                 Some(field) => put_long(field, record, &mut line[at..])?,
             };
             *line.get_mut(at)? = delimiter;
@@ -106,16 +106,43 @@ impl Step {
     }
 
     /// Lays the value into the first bytes of a word and says how many it has; `None` where it does not fit or is not known here.
-    fn put(&self, record: &[u8], into: &mut [u8]) -> Option<usize> {
-        let bytes = word::load(record, self.start);
-        let letters = (bytes ^ BLANKS) & self.mask;
+    #[inline]
+    fn put(&self, record: &[u8], into: &mut [u8; WORD]) -> Option<usize> {
+        match self.width {
+            ..=8 => self.put_narrow(word::load_half(record, self.start), into),
+            _ => self.put_wide(word::load(record, self.start), into),
+        }
+    }
+
+    /// Of at most eight bytes, which one register holds.
+    #[inline]
+    fn put_narrow(&self, bytes: u64, into: &mut [u8; WORD]) -> Option<usize> {
+        let letters = (bytes ^ BLANKS as u64) & self.mask as u64;
         if letters == 0 {
             return put_blank(self.blank, into);
         }
         let before = if self.trims_left { letters.trailing_zeros() / 8 } else { 0 };
-        let end = if self.trims_right { 16 - letters.leading_zeros() / 8 } else { self.width as u32 };
+        let end = if self.trims_right { 8 - letters.leading_zeros() / 8 } else { self.width as u32 };
         let length = (end - before) as usize;
-        let value = (bytes >> (8 * before)) & word::first(length);
+        let value = (bytes >> (8 * before)) & word::first(length) as u64;
+        into[..8].copy_from_slice(&value.to_le_bytes());
+        self.judge.takes_narrow(value, length).then_some(length)
+    }
+
+    #[inline]
+    fn put_wide(&self, bytes: u128, into: &mut [u8; WORD]) -> Option<usize> {
+        let letters = (bytes ^ BLANKS) & self.mask;
+        if letters == 0 {
+            return put_blank(self.blank, into);
+        }
+        let end = if self.trims_right { 16 - letters.leading_zeros() / 8 } else { self.width as u32 };
+        let (mut value, mut length) = (bytes, end as usize);
+        // Most wide fields stand to the left, and a shift of two registers costs more than to see that there is none.
+        if self.trims_left && letters & 0xff == 0 {
+            let before = letters.trailing_zeros() / 8;
+            (value, length) = (value >> (8 * before), length - before as usize);
+        }
+        value &= word::first(length);
         into.copy_from_slice(&value.to_le_bytes());
         self.judge.takes(value, length).then_some(length)
     }
@@ -132,6 +159,7 @@ fn put_long(field: &Field, record: &[u8], into: &mut [u8]) -> Option<usize> {
     Some(value.len())
 }
 
+#[inline]
 fn put_blank(blank: Blank, into: &mut [u8]) -> Option<usize> {
     match blank {
         Blank::Null => {
@@ -160,13 +188,28 @@ impl Judge {
         }
     }
 
+    /// Whether a value of at most eight bytes, zeros behind them, is certainly what it should be.
+    #[inline]
+    fn takes_narrow(&self, value: u64, length: usize) -> bool {
+        match self {
+            Self::Nothing => true,
+            Self::Integer => word::is_digits_half(value, length),
+            Self::Within(least, most) => {
+                let number = word::number(value, length);
+                number.is_some_and(|number| (*least..=*most).contains(&number))
+            }
+            other => other.takes(u128::from(value), length),
+        }
+    }
+
     /// Whether a value of so many bytes, zeros behind them, is certainly what it should be.
+    #[inline]
     fn takes(&self, value: u128, length: usize) -> bool {
         match self {
             Self::Nothing => true,
             Self::Integer => word::is_digits(value, length),
             Self::Within(least, most) => {
-                let number = word::number(value, length);
+                let number = if length > 8 { None } else { word::number(value as u64, length) };
                 number.is_some_and(|number| (*least..=*most).contains(&number))
             }
             Self::Decimal => word::is_decimal(value, length),

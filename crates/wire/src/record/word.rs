@@ -11,10 +11,20 @@ const fn every(byte: u8) -> u128 {
     u128::from_le_bytes([byte; 16])
 }
 
-/// All bits of the first so many bytes, at least one and at most sixteen.
-pub(super) const fn first(bytes: usize) -> u128 {
-    u128::MAX >> (128 - 8 * bytes)
+/// All bits of the first so many bytes, at most sixteen: looked up, since shifts of two registers cost more.
+#[inline]
+pub(super) fn first(bytes: usize) -> u128 {
+    FIRST[bytes & 31]
 }
+
+const FIRST: [u128; 32] = {
+    let (mut masks, mut bytes) = ([u128::MAX; 32], 0);
+    while bytes < 16 {
+        masks[bytes] = (1 << (8 * bytes)) - 1;
+        bytes += 1;
+    }
+    masks
+};
 
 /// Sixteen bytes from a place on; zeros behind the last one.
 #[inline]
@@ -25,6 +35,15 @@ pub(super) fn load(bytes: &[u8], at: usize) -> u128 {
     }
 }
 
+/// Eight bytes from a place on; zeros behind the last one.
+#[inline]
+pub(super) fn load_half(bytes: &[u8], at: usize) -> u64 {
+    match bytes.get(at..).and_then(|rest| rest.first_chunk()) {
+        Some(word) => u64::from_le_bytes(*word),
+        None => load_last(bytes.get(at..).unwrap_or_default()) as u64,
+    }
+}
+
 #[cold]
 fn load_last(bytes: &[u8]) -> u128 {
     let mut word = [0; 16];
@@ -32,13 +51,20 @@ fn load_last(bytes: &[u8]) -> u128 {
     u128::from_le_bytes(word)
 }
 
-/// Whether all bytes are printable ASCII, and none is the delimiter or a backslash. Without a branch for each byte, so that the
-/// compiler takes many at once; the last ones are looked at twice rather than one by one.
+/// Whether all bytes are printable ASCII, and none is the delimiter or a backslash. Sixteen lanes without a branch, which the compiler
+/// has a register for; the last bytes are looked at twice rather than one by one.
 pub(super) fn is_plain(record: &[u8], delimiter: u8) -> bool {
-    let odd = |byte: u8| (byte == delimiter) | (byte == b'\\') | (byte.wrapping_sub(b' ') > b'~' - b' ');
-    let word = |bytes: &[u8; 16]| bytes.iter().fold(false, |found, byte| found | odd(*byte));
-    let Some(last) = record.last_chunk() else { return !record.iter().any(|byte| odd(*byte)) };
-    !record.as_chunks().0.iter().fold(word(last), |found, bytes| found | word(bytes))
+    let odd = |byte: u8| {
+        u8::from(byte == delimiter) | u8::from(byte == b'\\') | u8::from(byte.wrapping_sub(b' ') > b'~' - b' ')
+    };
+    let Some(last) = record.last_chunk::<16>() else { return record.iter().all(|byte| odd(*byte) == 0) };
+    let mut lanes = [0; 16];
+    for bytes in record.as_chunks::<16>().0.iter().chain([last]) {
+        for (lane, byte) in lanes.iter_mut().zip(bytes) {
+            *lane |= odd(*byte);
+        }
+    }
+    u128::from_le_bytes(lanes) == 0
 }
 
 /// The highest bit of each byte that is no digit: above 9 once the digit zero is taken off, which no printable letter escapes.
@@ -50,13 +76,19 @@ fn no_digits(value: u128, length: usize) -> u128 {
 
 #[inline]
 pub(super) fn is_digits(value: u128, length: usize) -> bool {
-    no_digits(value & !HIGH, length) == 0
+    no_digits(value, length) == 0
+}
+
+/// The same of at most eight letters.
+#[inline]
+pub(super) fn is_digits_half(value: u64, length: usize) -> bool {
+    ((value ^ every(b'0') as u64) + every(0x80 - 10) as u64) & HIGH as u64 & first(length) as u64 == 0
 }
 
 /// Digits, with a point among them or without.
 #[inline]
 pub(super) fn is_decimal(value: u128, length: usize) -> bool {
-    let odd = no_digits(value & !HIGH, length);
+    let odd = no_digits(value, length);
     // At most one byte: what is left of it after the lowest bit is taken away is nothing.
     let point = value >> (odd.trailing_zeros() & 0x78) & 0xff;
     odd == 0 || (odd & (odd - 1) == 0 && point == u128::from(b'.') && length > 1)
@@ -64,12 +96,12 @@ pub(super) fn is_decimal(value: u128, length: usize) -> bool {
 
 /// The number that at most eight digits are.
 #[inline]
-pub(super) fn number(value: u128, length: usize) -> Option<i64> {
-    if length > 8 || !is_digits(value, length) {
+pub(super) fn number(value: u64, length: usize) -> Option<i64> {
+    if length == 0 || !is_digits_half(value, length) {
         return None;
     }
     // Digits to the end of the word, zeros before them; then pairs, fours and all eight become one number.
-    let digits = (value ^ every(b'0')) as u64;
+    let digits = value ^ every(b'0') as u64;
     let digits = digits << (8 * (8 - length));
     let pairs = pairs(digits);
     let fours = (pairs.wrapping_mul(100) + (pairs >> 16)) & 0x0000_ffff_0000_ffff;
@@ -123,8 +155,10 @@ mod tests {
             prop_assert_eq!(is_digits(word, length), digits);
             let expected = judged(Kind::Decimal, value) && !value.starts_with(['-', '+']);
             prop_assert_eq!(is_decimal(word, length), expected, "{}", value);
-            let expected = if digits && length <= 8 { value.parse().ok() } else { None };
-            prop_assert_eq!(number(word, length), expected);
+            if length <= 8 {
+                prop_assert_eq!(is_digits_half(word as u64, length), digits);
+                prop_assert_eq!(number(word as u64, length), value.parse().ok().filter(|_| digits));
+            }
         }
 
         #[test]
