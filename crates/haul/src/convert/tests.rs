@@ -46,6 +46,7 @@ impl Bench {
             inputs,
             into,
             duplicates: Duplicates::Refuse,
+            keys: None,
             stop,
         }
     }
@@ -213,14 +214,10 @@ fn a_pipe_is_converted_into_streams() {
     let input = Input::File(bench.home.path().join("in/a"));
     let (mut lines, mut rejects) = (Vec::new(), Vec::new());
     let nowhere = Path::new("nowhere");
-    let tally = to_stream(
-        (&bench.file, Direction::Delimit),
-        &input,
-        (&mut lines, nowhere),
-        (&mut rejects, nowhere),
-        &Stop::default(),
-        &mut |_| {},
-    );
+    let (inputs, stop) = ([input], Stop::default());
+    let stream =
+        Stream { file: &bench.file, direction: Direction::Delimit, inputs: &inputs, stop: &stop };
+    let tally = stream.run(None, (&mut lines, nowhere), (&mut rejects, nowhere), &mut |_| {});
     assert_eq!(tally.unwrap().lines, [100_000]);
     assert!(rejects.is_empty() && lines.ends_with(b"\n99999;999\n"));
 }

@@ -1,10 +1,12 @@
 //! How records lie, from a file: TOML with names, types and checks, or the short properties form with a delimiter and widths.
 
 mod describe;
+mod guess;
 mod properties;
 mod toml_form;
 
 pub use describe::to_toml;
+pub use guess::{Doubt, Guess, NoLayout, Sample, guess};
 
 use crate::blocks::Separator;
 use evenkeel_wire::record::{Layout, LayoutError};

@@ -2,6 +2,7 @@
 
 use super::Field;
 use super::plan::Plan;
+use super::trim::trimmed;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
@@ -146,11 +147,14 @@ impl RecordType {
         self.fields.last().map_or(0, Field::end)
     }
 
-    /// Appends the key of a record as it stands in it, padding and all; of a field within which the record ends, what there is.
+    /// Appends the key of a record: each value without its padding, and its length, so that no two keys run into one. Of a field within
+    /// which the record ends, what there is.
     pub fn key_of(&self, record: &[u8], out: &mut Vec<u8>) {
         for field in self.key.iter().filter_map(|index| self.fields.get(*index)) {
             let end = field.end().min(record.len());
-            out.extend_from_slice(record.get(field.start..end).unwrap_or_default());
+            let value = trimmed(record.get(field.start..end).unwrap_or_default(), field.trim);
+            out.extend_from_slice(&(value.len() as u32).to_be_bytes());
+            out.extend_from_slice(value);
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod convert;
 mod generate;
+mod streams;
 mod told;
 mod whole;
 
