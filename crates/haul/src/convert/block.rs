@@ -111,7 +111,13 @@ impl Context<'_> {
 
     /// Looks for the keys of a block among all that were seen, notes them, and converts it again where one came before: few blocks
     /// have such records, and those that have need their rejects in their order.
-    pub fn settle(&self, seen: &mut Seen, offset: u64, block: &[u8], into: &mut Converted) -> Result<(), HaulError> {
+    pub fn settle(
+        &self,
+        seen: &mut Seen,
+        offset: u64,
+        block: &[u8],
+        into: &mut Converted,
+    ) -> Result<(), HaulError> {
         if into.end > keys::BYTES {
             return Err(HaulError::TooMany { what: "bytes of one input", most: keys::BYTES });
         }

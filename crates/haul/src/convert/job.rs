@@ -161,7 +161,13 @@ impl Job<'_> {
                     tell(&progress);
                 },
             };
-            pool::run(Blocks::new(stream, self.file.separator, 0), input.path(), &Lines(&context), &mut sink, self.stop)?;
+            pool::run(
+                Blocks::new(stream, self.file.separator, 0),
+                input.path(),
+                &Lines(&context),
+                &mut sink,
+                self.stop,
+            )?;
         }
         Ok(())
     }
@@ -233,10 +239,22 @@ impl Job<'_> {
     }
 
     /// Notes the keys of the beginning of an input, which an earlier run converted.
-    fn see_again(&self, input: &Input, until: u64, context: &Context<'_>, seen: &mut Seen) -> Result<(), HaulError> {
+    fn see_again(
+        &self,
+        input: &Input,
+        until: u64,
+        context: &Context<'_>,
+        seen: &mut Seen,
+    ) -> Result<(), HaulError> {
         let stream = input::open(input, 0)?.stream.take(until);
         let mut sink = KeySink { seen, context, after: &mut || () };
-        pool::run(Blocks::new(stream, self.file.separator, 0), input.path(), &Lines(context), &mut sink, self.stop)
+        pool::run(
+            Blocks::new(stream, self.file.separator, 0),
+            input.path(),
+            &Lines(context),
+            &mut sink,
+            self.stop,
+        )
     }
 
     fn context<'b>(&'b self, names: &'b [PathBuf], input: u32) -> Context<'b> {

@@ -58,7 +58,12 @@ impl Entry {
     pub fn new(key: &[u8], record: &[u8], place: Place) -> Self {
         let hash = xxh3_128(key);
         let (high, low) = ((hash >> 64) as u64, (hash >> 32) as u32);
-        Self { high, low, record: xxh3_64(record) as u32, place: NonZeroU64::MIN.saturating_add(place.packed()) }
+        Self {
+            high,
+            low,
+            record: xxh3_64(record) as u32,
+            place: NonZeroU64::MIN.saturating_add(place.packed()),
+        }
     }
 
     /// Where the record lies.

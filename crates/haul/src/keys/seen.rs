@@ -37,7 +37,13 @@ pub struct Seen {
 impl Seen {
     /// None yet; what memory does not hold goes into unnamed files of a folder that exists.
     pub fn new(home: &Path) -> Self {
-        Self { table: Table::new(TABLE), runs: Vec::new(), filter: None, expired: Vec::new(), home: home.to_owned() }
+        Self {
+            table: Table::new(TABLE),
+            runs: Vec::new(),
+            filter: None,
+            expired: Vec::new(),
+            home: home.to_owned(),
+        }
     }
 
     /// Those of earlier calls.

@@ -80,7 +80,8 @@ impl Store {
             return Err(damaged("it is no file of keys"));
         }
         head.read_until(b'\n', &mut inputs)?;
-        self.sources = serde_json::from_slice(&inputs).map_err(|_| damaged("its list of inputs is damaged"))?;
+        self.sources =
+            serde_json::from_slice(&inputs).map_err(|_| damaged("its list of inputs is damaged"))?;
         self.earlier = self.sources.len();
         let begin = (first.len() + inputs.len()) as u64;
         let bytes = length.checked_sub(begin + 8).filter(|bytes| bytes.is_multiple_of(ENTRY as u64));
@@ -100,7 +101,8 @@ impl Store {
         let mut numbers = Vec::new();
         for input in inputs {
             let identity = Identity::of(input.path());
-            let known = self.sources.iter().position(|source| identity.is_some() && source.identity == identity);
+            let known =
+                self.sources.iter().position(|source| identity.is_some() && source.identity == identity);
             let number = known.unwrap_or(self.sources.len());
             let path = input.path().canonicalize().unwrap_or_else(|_| input.path().to_owned());
             let source = Source { path, identity, read_s: self.now_s };
@@ -146,7 +148,8 @@ impl Store {
     pub fn write(&self, seen: &Seen, is_done: &dyn Fn(u32) -> bool) -> Result<(), HaulError> {
         let (mut kept, mut numbers) = (Vec::new(), Vec::new());
         for (number, source) in (0_u32..).zip(&self.sources) {
-            let keeps = source.read_s >= self.oldest_s && ((number as usize) < self.earlier || is_done(number));
+            let keeps =
+                source.read_s >= self.oldest_s && ((number as usize) < self.earlier || is_done(number));
             numbers.push(keeps.then_some(kept.len() as u32));
             if keeps {
                 kept.push(source.clone());
@@ -192,4 +195,3 @@ fn lock(path: &Path) -> Result<File, HaulError> {
         false => Err(HaulError::InUse(path.to_owned())),
     }
 }
-

@@ -233,7 +233,9 @@ mod tests {
     fn any_field((width, kind, odd): (usize, Kind, usize)) -> Field {
         let check = match (kind, odd % 3) {
             (Kind::Integer | Kind::Decimal, 0) => Check::Within(-5, 70),
-            (_, 1) => Check::OneOf(vec![b"1".to_vec(), b"20".to_vec(), b"20260229".to_vec(), b"a\0".to_vec()]),
+            (_, 1) => {
+                Check::OneOf(vec![b"1".to_vec(), b"20".to_vec(), b"20260229".to_vec(), b"a\0".to_vec()])
+            }
             _ => Check::None,
         };
         Field {

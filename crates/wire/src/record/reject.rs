@@ -52,6 +52,8 @@ pub enum What {
     Blank,
     /// A value that is wider than its field.
     Wide,
+    /// A value that is narrower than its field, where blanks behind it would be part of it.
+    Narrow,
     /// A backslash with nothing behind it.
     Escape,
 }
@@ -86,6 +88,7 @@ impl What {
             Self::NotListed => "not one of the values listed".to_owned(),
             Self::Blank => "blank, and a value is required".to_owned(),
             Self::Wide => "wider than its field".to_owned(),
+            Self::Narrow => "narrower than its field, where every blank counts".to_owned(),
             Self::Escape => "a backslash at the end".to_owned(),
         }
     }

@@ -31,6 +31,17 @@ impl Layout {
             if let Some(value) = value {
                 self.charset.judge(&value).map_err(fit)?;
                 put(field, &value, &mut out[begin + field.start..begin + field.end()]).map_err(fit)?;
+                let missing = field.width - value.len();
+                match field.trim {
+                    // Blanks behind it would be part of the value.
+                    Trim::None if missing > 0 && !value.is_empty() => {
+                        let may_end = self.ragged && place + 1 == of.fields.len();
+                        may_end
+                            .then(|| out.truncate(out.len() - missing))
+                            .ok_or_else(|| fit(What::Narrow))?;
+                    }
+                    _ => {}
+                }
             }
         }
         match found {
@@ -150,6 +161,18 @@ mod tests {
         assert_eq!(record(b"1;a\\"), Err(What::Escape));
         assert_eq!(record(b"1;a\\0"), Err(What::Nul));
         assert_eq!(record(b"1;a\\n"), Err(What::Control(b'\n')));
+    }
+
+    #[test]
+    fn a_value_whose_blanks_count_is_as_wide_as_its_field_or_ends_the_record() {
+        let field = Field { kind: Kind::Integer, trim: Trim::None, ..Field::text("a", 0, 3) };
+        let of = RecordType { name: "a".to_owned(), is: Vec::new(), fields: vec![field], key: Vec::new() };
+        let layout = Layout::new(vec![of], None, b';', Charset::Ascii).unwrap();
+        let mut out = Vec::new();
+        let refused = layout.widen(0, b"17", &mut out).map_err(|reject| reject.what);
+        assert_eq!((refused, out.len()), (Err(What::Narrow), 0));
+        layout.ragged(true).widen(0, b"17", &mut out).unwrap();
+        assert_eq!(out, b"17\n");
     }
 
     #[test]

@@ -55,7 +55,9 @@ fn load_last(bytes: &[u8]) -> u128 {
 /// has a register for; the last bytes are looked at twice rather than one by one.
 pub(super) fn is_plain(record: &[u8], delimiter: u8) -> bool {
     let odd = |byte: u8| {
-        u8::from(byte == delimiter) | u8::from(byte == b'\\') | u8::from(byte.wrapping_sub(b' ') > b'~' - b' ')
+        u8::from(byte == delimiter)
+            | u8::from(byte == b'\\')
+            | u8::from(byte.wrapping_sub(b' ') > b'~' - b' ')
     };
     let Some(last) = record.last_chunk::<16>() else { return record.iter().all(|byte| odd(*byte) == 0) };
     let mut lanes = [0; 16];

@@ -1,7 +1,7 @@
 //! `evenkeel cdr convert`.
 
-use super::told::Shown;
 use super::streams::streams;
+use super::told::Shown;
 use crate::command::{Session, mode};
 use crate::failure::{FINDING, WithHint};
 use crate::progress::{Mode, View};

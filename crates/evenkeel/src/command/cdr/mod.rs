@@ -2,6 +2,7 @@
 
 mod convert;
 mod generate;
+mod layout;
 mod streams;
 mod told;
 mod whole;
@@ -23,6 +24,8 @@ enum What {
     Generate(generate::Args),
     /// Records of fixed width become delimited lines, or go back; what does not fit goes to a reject file
     Convert(convert::Args),
+    /// Guesses a layout from the records themselves, to be mended by hand
+    Layout(layout::Args),
 }
 
 /// Does what was asked.
@@ -30,5 +33,6 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     match &args.what {
         What::Generate(args) => generate::run(session, args),
         What::Convert(args) => convert::run(session, args),
+        What::Layout(args) => layout::run(session, args),
     }
 }

@@ -29,7 +29,8 @@ pub(super) fn streams(
     let open = |path| Whole::create(path).hint("name a file in a folder where you may write");
     let (mut lines, mut rejects) = (open(output)?, open(rejects_path)?);
     let has_key = file.layout.types().iter().any(|each| !each.key.is_empty());
-    let looks = has_key && direction == Direction::Delimit && matches!(args.duplicates, DuplicatesWord::Refuse);
+    let looks =
+        has_key && direction == Direction::Delimit && matches!(args.duplicates, DuplicatesWord::Refuse);
     let mut twice = looks.then(|| Twice::new(inputs, &folder(rejects_path), keys)).transpose()?;
     let stream = Stream { file, direction, inputs, stop: &session.stop };
     let tally = stream.run(

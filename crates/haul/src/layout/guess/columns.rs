@@ -90,7 +90,9 @@ fn stretch(cells: &[Cell], from: usize, to: usize, found: &mut Vec<Column>) {
             // A number has ended, and what follows begins with a blank.
             Side::Right if ends => Some(at),
             // Behind the padding something begins: a number whose own padding is part of it, or a text.
-            Side::Left if starts && rises(cells, at) => Some(if is_right(cells, at, to) { last_end } else { at }),
+            Side::Left if starts && rises(cells, at) => {
+                Some(if is_right(cells, at, to) { last_end } else { at })
+            }
             _ if changes_kind(&cells[at - 1], &cells[at]) => Some(at),
             _ if digits_calm(&cells[at - 1], &cells[at]) => Some(at),
             _ => None,

@@ -51,7 +51,8 @@ struct Values<'a> {
 impl<'a> Values<'a> {
     fn of(group: &Group<'a>, column: &Column) -> Self {
         let raw = group.records.iter().map(|record| &record[column.start..column.end()]);
-        let there: Vec<&[u8]> = raw.clone().map(|value| value.trim_ascii()).filter(|value| !value.is_empty()).collect();
+        let there: Vec<&[u8]> =
+            raw.clone().map(|value| value.trim_ascii()).filter(|value| !value.is_empty()).collect();
         let is_right = raw.clone().any(|value| value.starts_with(b" ") && !value.ends_with(b" "));
         Self { there, all: group.records.len(), is_right }
     }
@@ -70,7 +71,9 @@ impl<'a> Values<'a> {
             () if column.is_time => Kind::Time,
             // A number that begins with a zero is a code, and one that stands to the left is one, as a rule.
             () if self.is_right && self.are(is_integer) => Kind::Integer,
-            () if self.are(is_decimal) && self.there.iter().any(|value| value.contains(&b'.')) => Kind::Decimal,
+            () if self.are(is_decimal) && self.there.iter().any(|value| value.contains(&b'.')) => {
+                Kind::Decimal
+            }
             () => Kind::Text,
         }
     }
@@ -92,14 +95,19 @@ impl<'a> Values<'a> {
             return found;
         }
         if column.by_spread {
-            found.push(format!("{name} begins where digits change less: nothing else parts it from the digits before"));
+            found.push(format!(
+                "{name} begins where digits change less: nothing else parts it from the digits before"
+            ));
         }
         if column.by_blanks {
             found.push(format!("blanks before {name} may belong to the field before it"));
         }
         let is_full = self.there.iter().all(|value| value.len() == column.width && is_digits(value));
         if !column.is_time && is_full && column.width >= MANY {
-            found.push(format!("{name} has {} digits and never a blank: two fields side by side cannot be told apart", column.width));
+            found.push(format!(
+                "{name} has {} digits and never a blank: two fields side by side cannot be told apart",
+                column.width
+            ));
         }
         let odd = match self.kind(column) {
             Kind::Integer => self.others(is_integer),
@@ -108,7 +116,10 @@ impl<'a> Values<'a> {
             Kind::Text => 0,
         };
         if odd > 0 {
-            found.push(format!("{odd} of {} values of {name} are something else, and their records will be refused", self.there.len()));
+            found.push(format!(
+                "{odd} of {} values of {name} are something else, and their records will be refused",
+                self.there.len()
+            ));
         }
         if self.is_distinct() {
             found.push(format!("{name} is another one in each record: key = [\"{name}\"] would have records refused that come twice"));
@@ -119,7 +130,10 @@ impl<'a> Values<'a> {
     /// Whether each record has a number of its own.
     fn is_distinct(&self) -> bool {
         let mut seen = HashSet::new();
-        self.all >= DISTINCT && self.there.len() == self.all && self.is_right && self.there.iter().all(|value| seen.insert(*value))
+        self.all >= DISTINCT
+            && self.there.len() == self.all
+            && self.is_right
+            && self.there.iter().all(|value| seen.insert(*value))
     }
 }
 

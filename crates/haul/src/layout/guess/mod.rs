@@ -42,7 +42,7 @@ pub struct Doubt {
 ///
 /// # Errors
 /// It is none of fixed width, or too small to tell.
-pub fn guess(sample: &Sample) -> Result<Guess, NoLayout> {
+pub fn guess(sample: &Sample<'_>) -> Result<Guess, NoLayout> {
     let groups = types::groups(sample)?;
     let tell = groups.tell.clone();
     let (mut found, mut doubts) = (Vec::new(), Vec::new());
@@ -56,9 +56,16 @@ pub fn guess(sample: &Sample) -> Result<Guess, NoLayout> {
 }
 
 /// The character set of all records; one byte that is no UTF-8 makes it Latin-1.
-fn charset(sample: &Sample) -> Charset {
+fn charset(sample: &Sample<'_>) -> Charset {
     let letters = |record: &&[u8]| !record.is_ascii();
-    match sample.records.iter().copied().filter(letters).map(std::str::from_utf8).collect::<Result<Vec<_>, _>>() {
+    match sample
+        .records
+        .iter()
+        .copied()
+        .filter(letters)
+        .map(std::str::from_utf8)
+        .collect::<Result<Vec<_>, _>>()
+    {
         Ok(none) if none.is_empty() => Charset::Ascii,
         Ok(_) => Charset::Utf8,
         Err(_) => Charset::Latin1,
@@ -66,7 +73,7 @@ fn charset(sample: &Sample) -> Charset {
 }
 
 /// A mark that stands in no record, so that nothing needs a backslash.
-fn delimiter(sample: &Sample) -> u8 {
+fn delimiter(sample: &Sample<'_>) -> u8 {
     let is_free = |mark: &u8| !sample.records.iter().any(|record| record.contains(mark));
     *b";|,\t~^".iter().find(|mark| is_free(mark)).unwrap_or(&b';')
 }
@@ -74,7 +81,8 @@ fn delimiter(sample: &Sample) -> u8 {
 impl Guess {
     /// The layout as a file that `cdr convert` takes, with its doubts as comments.
     pub fn to_toml(&self) -> String {
-        let mut text = String::from("# Guessed from a sample: mend the names, and what is said to be in doubt.\n");
+        let mut text =
+            String::from("# Guessed from a sample: mend the names, and what is said to be in doubt.\n");
         for Doubt { record_type, at, what } in &self.doubts {
             let of = if self.layout.types().len() > 1 { format!("{record_type}, ") } else { String::new() };
             text.push_str(&format!("# {of}byte {at}: {what}\n"));

@@ -58,7 +58,8 @@ impl<'a> Sample<'a> {
         if bytes.is_empty() {
             return Err(NoLayout::Empty);
         }
-        let odd = bytes.iter().filter(|byte| matches!(byte, 0..=8 | 0x0b | 0x0c | 0x0e..=0x1f | 0x7f)).count();
+        let odd =
+            bytes.iter().filter(|byte| matches!(byte, 0..=8 | 0x0b | 0x0c | 0x0e..=0x1f | 0x7f)).count();
         // A few in a file of records are dirt, which conversion refuses.
         if odd * 100 > bytes.len() {
             return Err(NoLayout::Binary((odd * 1000).div_ceil(bytes.len())));
@@ -100,9 +101,10 @@ impl<'a> Sample<'a> {
         let mut sorted: Vec<usize> = scores.iter().map(|(_, score)| *score).collect();
         sorted.sort_unstable();
         let usual = sorted[sorted.len() / 2];
-        // Twice the length repeats as well: the shortest one that is as good stands.
-        let found = scores.iter().find(|(_, score)| *score + 5 >= best).filter(|_| best > 850 && best > usual + 50);
-        let (length, _) = *found.ok_or(NoLayout::NoRecords)?;
+        // Twice the length repeats as well, and now and then better: the shortest one that is nearly as good stands.
+        let is_good = |score: usize| (score - usual) * 4 >= (best - usual) * 3;
+        let found = scores.iter().find(|(_, score)| *score >= usual && is_good(*score));
+        let (length, _) = *found.filter(|_| best > 850 && best > usual + 50).ok_or(NoLayout::NoRecords)?;
         if is_whole && bytes.len() % length != 0 {
             return Err(NoLayout::NoRecords);
         }

@@ -12,7 +12,8 @@ fn of(bytes: &[u8]) -> Result<Guess, NoLayout> {
 
 fn calls(records: u64) -> Vec<u8> {
     let dirt = Dirt::parse("none").unwrap();
-    let spec = Spec { records, day: 20_260_801, first: 1, duration: Duration::LogLogistic, dirt, seed: Seed(1) };
+    let spec =
+        Spec { records, day: 20_260_801, first: 1, duration: Duration::LogLogistic, dirt, seed: Seed(1) };
     let mut bytes = Vec::new();
     generate(&spec, &mut bytes, &mut |_| true).unwrap();
     bytes
@@ -58,7 +59,9 @@ fn what_is_printed_is_read_as_the_same_layout() {
 
 #[test]
 fn records_without_line_ends_are_told_by_the_length_that_repeats() {
-    let bytes: Vec<u8> = (0..500).flat_map(|number| format!("{number:>6}ab{:<8}", "x".repeat(number % 7)).into_bytes()).collect();
+    let bytes: Vec<u8> = (0..500)
+        .flat_map(|number| format!("{number:>6}ab{:<8}", "x".repeat(number % 7)).into_bytes())
+        .collect();
     let guess = of(&bytes).unwrap();
     assert_eq!((guess.separator, guess.layout.longest()), (Separator::Length(16), 16));
     assert!(guess.to_toml().contains("separator = \"none\""));
@@ -81,7 +84,8 @@ fn types_of_other_lengths_are_told_by_the_bytes_that_go_with_them() {
 fn what_has_no_fixed_width_is_refused_with_its_reason() {
     assert_eq!(of(b"").unwrap_err(), NoLayout::Empty);
     assert_eq!(of(b"one line\n").unwrap_err(), NoLayout::Few(1));
-    let binary: Vec<u8> = (0..20_000_u32).map(|number| (number.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+    let binary: Vec<u8> =
+        (0..20_000_u32).map(|number| (number.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
     assert!(matches!(of(&binary), Err(NoLayout::Binary(_))));
     let delimited: String = (0..100).map(|number| format!("{number};{};x\n", number * number)).collect();
     assert_eq!(of(delimited.as_bytes()).unwrap_err(), NoLayout::Delimited { delimiter: ';', fields: 3 });
@@ -90,6 +94,7 @@ fn what_has_no_fixed_width_is_refused_with_its_reason() {
     assert_eq!(of(&b"\n".repeat(50)).unwrap_err(), NoLayout::NoColumns);
     let huge = vec![b'x'; 1 << 20];
     let _ = of(&huge);
-    let words: String = (0..60_000_u64).map(|number| char::from(b' ' + (number * number % 89) as u8)).collect();
+    let words: String =
+        (0..60_000_u64).map(|number| char::from(b' ' + (number * number % 89) as u8)).collect();
     let _ = of(words.as_bytes());
 }

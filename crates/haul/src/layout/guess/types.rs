@@ -34,7 +34,8 @@ pub(super) fn lengths(records: &[&[u8]]) -> BTreeMap<usize, usize> {
 pub(super) fn groups<'a>(sample: &Sample<'a>) -> Result<Groups<'a>, NoLayout> {
     let lengths = lengths(&sample.records);
     let all = sample.records.len();
-    let common: Vec<usize> = lengths.iter().filter(|(_, count)| **count * 50 > all).map(|(length, _)| *length).collect();
+    let common: Vec<usize> =
+        lengths.iter().filter(|(_, count)| **count * 50 > all).map(|(length, _)| *length).collect();
     let of = |length: usize| sample.records.iter().copied().filter(move |record| record.len() == length);
     let covered: usize = common.iter().map(|length| lengths[length]).sum();
     match &common[..] {
@@ -74,7 +75,11 @@ fn told<'a>(records: &[&'a [u8]], lengths: &[usize]) -> Option<Groups<'a>> {
         }
         let group = |length: &usize| Group {
             name: format!("type_{length}"),
-            is: values.iter().filter(|(_, of)| of.contains_key(length)).map(|(value, _)| value.to_vec()).collect(),
+            is: values
+                .iter()
+                .filter(|(_, of)| of.contains_key(length))
+                .map(|(value, _)| value.to_vec())
+                .collect(),
             records: records.iter().copied().filter(|record| record.len() == *length).collect(),
         };
         return Some(Groups { tell: Some(tell), all: lengths.iter().map(group).collect() });

@@ -1,0 +1,104 @@
+//! What holds of every layout and every record. Shared by the fuzz target and by a test that needs no fuzzer.
+//!
+//! Each record is a line or a reject; a reject leaves nothing behind; a line has as many fields as its type; a record of the line says the
+//! same line again; and a record whose values stand where their fields put them comes back byte by byte.
+
+use evenkeel_wire::record::{Blank, Charset, Check, Field, Kind, Layout, RecordType, Trim};
+
+fn field(bytes: [u8; 3], number: usize, start: usize) -> Field {
+    let [width, what, more] = bytes;
+    Field {
+        name: format!("f{number}"),
+        start: start + usize::from(more >> 7),
+        width: 1 + usize::from(width % 20),
+        kind: [Kind::Text, Kind::Integer, Kind::Decimal, Kind::Time][usize::from(what & 3)],
+        trim: [Trim::Both, Trim::Left, Trim::Right, Trim::None][usize::from(what >> 2 & 3)],
+        blank: [Blank::Null, Blank::Empty, Blank::Refuse][usize::from(what >> 4) % 3],
+        check: match more & 0x21 {
+            0 => Check::None,
+            1 => Check::Within(-5, i64::from(more)),
+            _ => Check::OneOf(vec![b"1".to_vec(), b"20".to_vec(), b"a\0".to_vec(), vec![more]]),
+        },
+        kept: more & 2 == 0,
+    }
+}
+
+/// The layout that the first bytes say, and what is left for records.
+fn layout(data: &[u8]) -> Option<(Layout, u8, &[u8])> {
+    let [count, delimiter, charset, rest @ ..] = data else { return None };
+    let count = usize::from(count % 8);
+    let (heads, text) = (rest.get(..3 * count)?, rest.get(3 * count..)?);
+    let (mut fields, mut end) = (Vec::new(), 0);
+    for (number, bytes) in heads.as_chunks::<3>().0.iter().enumerate() {
+        let found = field(*bytes, number, end);
+        end = found.end();
+        fields.push(found);
+    }
+    let key = (0..fields.len()).step_by(2).collect();
+    let of = RecordType { name: "r".to_owned(), is: Vec::new(), fields, key };
+    let charsets = [Charset::Ascii, Charset::Latin1, Charset::Utf8];
+    let layout = Layout::new(vec![of], None, *delimiter, charsets[usize::from(charset % 3)]).ok()?;
+    Some((layout.ragged(charset & 0x80 != 0), *delimiter, text))
+}
+
+/// Asserts all of it for the layout and the records that bytes say.
+pub fn check(data: &[u8]) {
+    let Some((layout, delimiter, text)) = layout(data) else { return };
+    let of = &layout.types()[0];
+    let kept = of.fields.iter().filter(|field| field.kept).count();
+    for record in text.split(|byte| *byte == b'\n') {
+        let (mut line, mut again) = (Vec::new(), Vec::new());
+        of.key_of(record, &mut again);
+        again.clear();
+        let _ = layout.widen(0, record, &mut again);
+        again.clear();
+        if layout.delimit(record, &mut line).is_err() {
+            assert!(line.is_empty());
+            continue;
+        }
+        assert_eq!(line.pop(), Some(b'\n'));
+        assert!(!line.contains(&b'\n'));
+        assert_eq!(parts(&line, delimiter), Some(kept));
+        let widened = layout.widen(0, &line, &mut again);
+        if widened.is_ok() {
+            assert_eq!(again.pop(), Some(b'\n'));
+            let mut second = Vec::new();
+            layout.delimit(&again, &mut second).expect("what was written is read");
+            assert_eq!(second.pop(), Some(b'\n'));
+            assert_eq!(second, line, "a record of a line says the same line");
+        }
+        if is_aligned(of, record) {
+            widened.expect("what stands where it belongs goes back");
+            assert_eq!(again, record, "and is the same");
+        }
+    }
+}
+
+/// Fields of a line; `None` where it ends within an escape.
+fn parts(line: &[u8], delimiter: u8) -> Option<usize> {
+    let (mut parts, mut escaped) = (1, false);
+    for byte in line {
+        parts += usize::from(!escaped && *byte == delimiter);
+        escaped = !escaped && *byte == b'\\';
+    }
+    (!escaped).then_some(parts)
+}
+
+/// Whether each value stands on the side on which its field puts it, and nothing else stands anywhere.
+fn is_aligned(of: &RecordType, record: &[u8]) -> bool {
+    let blank = |bytes: &[u8]| bytes.iter().all(|byte| *byte == b' ');
+    let mut end = 0;
+    let fields = record.len() == of.length()
+        && of.fields.iter().all(|field| {
+            let (gap, bytes) = (&record[end..field.start], &record[field.start..field.end()]);
+            end = field.end();
+            let stands = match field.trim {
+                _ if !field.kept => blank(bytes),
+                Trim::Left => bytes.last() != Some(&b' ') || blank(bytes),
+                Trim::Both => bytes.first() != Some(&b' ') || blank(bytes),
+                Trim::Right | Trim::None => true,
+            };
+            blank(gap) && stands
+        });
+    fields
+}
