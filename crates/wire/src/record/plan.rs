@@ -33,7 +33,7 @@ struct Step {
     blank: Blank,
     judge: Judge,
     /// The field itself, where it is longer than a word.
-    long: Option<Field>,
+    long: Option<Box<Field>>,
 }
 
 /// How a value is judged.
@@ -101,7 +101,7 @@ impl Step {
             trims_right: matches!(field.trim, Trim::Both | Trim::Right),
             blank: field.blank,
             judge: Judge::of(field),
-            long: is_long.then(|| field.clone()),
+            long: is_long.then(|| Box::new(field.clone())),
         }
     }
 
@@ -203,7 +203,7 @@ impl Judge {
     }
 
     /// Whether a value of so many bytes, zeros behind them, is certainly what it should be.
-    #[inline]
+    #[inline(always)]
     fn takes(&self, value: u128, length: usize) -> bool {
         match self {
             Self::Nothing => true,

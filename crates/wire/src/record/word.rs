@@ -66,7 +66,7 @@ pub(super) fn is_plain(record: &[u8], delimiter: u8) -> bool {
             *lane |= odd(*byte);
         }
     }
-    u128::from_le_bytes(lanes) == 0
+    lanes == [0; 16]
 }
 
 /// The highest bit of each byte that is no digit: above 9 once the digit zero is taken off, which no printable letter escapes.
