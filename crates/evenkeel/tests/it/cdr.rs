@@ -150,6 +150,7 @@ fn a_guessed_layout_converts_every_record_that_it_was_guessed_from() {
     let words = ["cdr", "convert", &calls, "--layout", &layout, "--into", &into, "--json"];
     let done: serde_json::Value = serde_json::from_str(&ok(&evenkeel(home.path(), &words))).expect("JSON");
     assert_eq!((done["all"]["records"].as_u64(), done["all"]["rejects"].as_u64()), (Some(20_000), Some(0)));
+    let text: String = (0..200).map(|number| "word ".repeat(number * 7 % 23 + 1) + "\n").collect();
     for (name, bytes, why) in [
         ("empty", &b""[..], "it is empty"),
         ("binary", &[0, 1, 2, 255].repeat(1000), "control characters"),

@@ -155,7 +155,7 @@ impl Store {
                 kept.push(source.clone());
             }
         }
-        let beside = self.path.with_extension("new");
+        let beside = beside(&self.path, "new");
         let entries = || -> io::Result<_> {
             let renumbered = move |entry: Entry| {
                 let Place { input, offset } = entry.place();
@@ -185,10 +185,15 @@ impl Store {
     }
 }
 
+/// A hidden name beside a file's own.
+fn beside(path: &Path, ending: &str) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    path.with_file_name(format!(".{name}.{ending}"))
+}
+
 /// Two calls that add to one file would each forget what the other one saw.
 fn lock(path: &Path) -> Result<File, HaulError> {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let beside = path.with_file_name(format!(".{name}.lock"));
+    let beside = beside(path, "lock");
     let lock = File::create(&beside).map_err(HaulError::io("write", &beside))?;
     match evenkeel_os::try_lock(lock.as_fd()).map_err(HaulError::io("lock", &beside))? {
         true => Ok(lock),
