@@ -156,11 +156,7 @@ fn a_guessed_layout_converts_every_record_that_it_was_guessed_from() {
         ("binary", &[0, 1, 2, 255].repeat(1000), "control characters"),
         ("line", b"one line\n", "too few"),
         ("huge", &b"x".repeat(300_000), "no layout"),
-        (
-            "text",
-            &b"some words\nand more of them, as\nis\nusual in a letter\n".repeat(40),
-            "different lengths",
-        ),
+        ("text", text.as_bytes(), "different lengths"),
     ] {
         fs::write(home.path().join(name), bytes).expect("a file");
         let told = evenkeel(home.path(), &["cdr", "layout", &home.path().join(name).display().to_string()]);

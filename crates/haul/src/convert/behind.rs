@@ -13,7 +13,13 @@ const STRETCH: u64 = 8 << 20;
 pub(super) struct Behind {
     /// Where the stretch begins that the disk was not told of.
     from: u64,
-    disk: Option<(Sender<(u64, u64)>, JoinHandle<()>)>,
+    disk: Option<Disk>,
+}
+
+/// Who hands stretches to the disk: where each begins, and its bytes.
+struct Disk {
+    asked: Sender<(u64, u64)>,
+    thread: JoinHandle<()>,
 }
 
 impl Behind {
@@ -27,34 +33,34 @@ impl Behind {
         if length < self.from + STRETCH {
             return Ok(());
         }
-        let (disk, _) = match &mut self.disk {
+        let disk = match &mut self.disk {
             Some(disk) => disk,
             none => none.insert(begin(file.try_clone()?)?),
         };
         // Gone only if it panicked, and what is not written early is written at the end.
-        let _ = disk.send((self.from, length - self.from));
+        let _ = disk.asked.send((self.from, length - self.from));
         self.from = length;
         Ok(())
     }
 }
 
 /// A thread of its own, since a busy disk has who hands it something wait.
-fn begin(file: File) -> io::Result<(Sender<(u64, u64)>, JoinHandle<()>)> {
-    let (sender, asked) = channel();
+fn begin(file: File) -> io::Result<Disk> {
+    let (asked, stretches) = channel();
     let write_out = move || {
-        for (from, bytes) in asked {
+        for (from, bytes) in stretches {
             // What fails here fails again, and is told, when the file is synced.
             let _ = evenkeel_os::file::begin_write_out(&file, from, bytes);
         }
     };
     let thread = std::thread::Builder::new().name("write-out".to_owned()).spawn(write_out)?;
-    Ok((sender, thread))
+    Ok(Disk { asked, thread })
 }
 
 impl Drop for Behind {
     fn drop(&mut self) {
-        if let Some((sender, thread)) = self.disk.take() {
-            drop(sender);
+        if let Some(Disk { asked, thread }) = self.disk.take() {
+            drop(asked);
             let _ = thread.join();
         }
     }

@@ -105,7 +105,7 @@ impl<'a> Sample<'a> {
         let is_good = |score: usize| (score - usual) * 4 >= (best - usual) * 3;
         let found = scores.iter().find(|(_, score)| *score >= usual && is_good(*score));
         let (length, _) = *found.filter(|_| best > 850 && best > usual + 50).ok_or(NoLayout::NoRecords)?;
-        if is_whole && bytes.len() % length != 0 {
+        if is_whole && !bytes.len().is_multiple_of(length) {
             return Err(NoLayout::NoRecords);
         }
         let records = bytes.chunks_exact(length).take(RECORDS).collect();
