@@ -5,6 +5,8 @@ A bench runs for minutes or hours, so a misspelt option must not start it with a
 import re
 import sys
 
+from .ending import refuse
+
 
 def keep_to(doc):
     """Prints the help where it is asked for, and refuses options that the usage line of the help does not name."""
@@ -18,15 +20,23 @@ def keep_to(doc):
     while place < len(words):
         name = words[place]
         if name not in takes_value:
-            raise SystemExit(f"error: {name} is no option of this bench\n{usage}")
+            refuse(f"{name} is no option of this bench\n{usage}")
         if takes_value[name] and place + 1 == len(words):
-            raise SystemExit(f"error: {name} needs a value\n{usage}")
+            refuse(f"{name} needs a value\n{usage}")
         place += 2 if takes_value[name] else 1
 
 
 def option(name, default):
     """The value behind an option, as text; `default` where the option is not given."""
     return sys.argv[sys.argv.index(name) + 1] if name in sys.argv else default
+
+
+def whole_number(name, default, least):
+    """The value behind an option as a whole number that is no less than `least`."""
+    text = option(name, default)
+    if not text.isdecimal() or int(text) < least:
+        refuse(f"{name} {text}: a whole number of {least} or more is wanted")
+    return int(text)
 
 
 def given(name):

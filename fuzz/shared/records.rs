@@ -88,7 +88,7 @@ fn parts(line: &[u8], delimiter: u8) -> Option<usize> {
 fn is_aligned(of: &RecordType, record: &[u8]) -> bool {
     let blank = |bytes: &[u8]| bytes.iter().all(|byte| *byte == b' ');
     let mut end = 0;
-    let fields = record.len() == of.length()
+    record.len() == of.length()
         && of.fields.iter().all(|field| {
             let (gap, bytes) = (&record[end..field.start], &record[field.start..field.end()]);
             end = field.end();
@@ -99,6 +99,5 @@ fn is_aligned(of: &RecordType, record: &[u8]) -> bool {
                 Trim::Right | Trim::None => true,
             };
             blank(gap) && stands
-        });
-    fields
+        })
 }

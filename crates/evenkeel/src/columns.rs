@@ -22,12 +22,12 @@ pub fn columns(cells: &[CellSummary]) -> Vec<Column> {
     let mut columns = vec![
         column(("rate", "λ", "1/s", 0), |cell| format::short(cell.rate_per_s)),
         column(("throughput", "throughput", "1/s", 2), |cell| format::estimate(&cell.throughput_per_s, 1.0)),
-        response(cells, ("tau", "τ", 0), |cell| &cell.tau_ms, format::estimate),
-        response(cells, ("p50", "p50", 4), |cell| &cell.p50_ms, alone),
-        response(cells, ("p90", "p90", 6), |cell| &cell.p90_ms, alone),
-        response(cells, ("p95", "p95", 1), |cell| &cell.p95_ms, format::estimate_beside),
-        response(cells, ("p99", "p99", 3), |cell| &cell.p99_ms, alone),
-        response(cells, ("p99.9", "p99.9", 5), |cell| &cell.p999_ms, alone),
+        response(cells, ("tau", "τ", 0), |cell| &cell.tau_ms, |_, tau, scale| format::estimate(tau, scale)),
+        response(cells, ("p50", "p50", 4), |cell| &cell.p50_ms, percentile),
+        response(cells, ("p90", "p90", 6), |cell| &cell.p90_ms, percentile),
+        response(cells, ("p95", "p95", 1), |cell| &cell.p95_ms, with_interval),
+        response(cells, ("p99", "p99", 3), |cell| &cell.p99_ms, percentile),
+        response(cells, ("p99.9", "p99.9", 5), |cell| &cell.p999_ms, percentile),
         column(("theta", "θ", "%", 1), |cell| format::estimate(&cell.theta_percent, 1.0)),
         lag(cells),
     ];
@@ -125,7 +125,7 @@ fn response(
     cells: &[CellSummary],
     (word, symbol, rank): (&'static str, &'static str, u8),
     of: fn(&CellSummary) -> &EstimateRecord,
-    words: fn(&EstimateRecord, f64) -> String,
+    words: fn(&CellSummary, &EstimateRecord, f64) -> String,
 ) -> Column {
     let unit = unit(cells, of);
     let scale = unit.per_ms();
@@ -133,17 +133,25 @@ fn response(
         match cell.lower_bound && format::mean(of(cell)).is_some() {
             // The interval of a lower bound bounds nothing.
             true => format!("≥ {}", mean(Some(of(cell)), scale)),
-            false => words(of(cell), scale),
+            false => words(cell, of(cell), scale),
         }
     })
 }
 
-/// Without its interval; a lower bound stays one.
-fn alone(estimate: &EstimateRecord, scale: f64) -> String {
-    match estimate.at_least() {
-        Some(_) => format::estimate(estimate, scale),
-        None => mean(Some(estimate), scale),
+/// Without its interval; a lower bound stays one. Where a higher percentile has nothing but a lower bound that lies below this one, its
+/// interval stands beside it: otherwise the two would contradict each other.
+fn percentile(cell: &CellSummary, own: &EstimateRecord, scale: f64) -> String {
+    let all = [&cell.p50_ms, &cell.p90_ms, &cell.p95_ms, &cell.p99_ms, &cell.p999_ms];
+    let higher = all.into_iter().skip_while(|other| !std::ptr::eq(*other, own)).skip(1);
+    let is_passed = higher.filter_map(EstimateRecord::at_least).any(|bound| bound < own.mean);
+    match own.at_least().is_some() || is_passed {
+        true => format::estimate_beside(own, scale),
+        false => mean(Some(own), scale),
     }
+}
+
+fn with_interval(_: &CellSummary, own: &EstimateRecord, scale: f64) -> String {
+    format::estimate_beside(own, scale)
 }
 
 fn mean(estimate: Option<&EstimateRecord>, scale: f64) -> String {
@@ -193,6 +201,27 @@ mod tests {
         assert_eq!(text(&cells[..2], "p99", 1), "≥ 21.5 ms");
         cells[1].p99_ms.n = 0;
         assert_eq!(text(&cells[..2], "p99", 1), "not available ms");
+    }
+
+    #[test]
+    fn a_percentile_above_the_lower_bound_of_a_higher_one_is_shown_with_its_interval() {
+        let mut cells = vec![fixture::demo().summary.cells[0].clone()];
+        let figure = |mean: f64, low: f64, high| EstimateRecord {
+            n: 3,
+            mean,
+            low: Some(low),
+            high,
+            ..EstimateRecord::default()
+        };
+        cells[0].p50_ms = figure(5.0, 4.6, Some(5.4));
+        cells[0].p90_ms = figure(10.2, 9.7, Some(10.7));
+        cells[0].p95_ms = figure(12.9, 9.73, None);
+        assert_eq!(
+            ["p50", "p90", "p95"].map(|word| text(&cells, word, 0)),
+            ["5.00 ms", "10.2 ± 0.5 ms", "≥ 9.73 ms"]
+        );
+        cells[0].p95_ms = figure(12.9, 10.3, None);
+        assert_eq!(text(&cells, "p90", 0), "10.2 ms");
     }
 
     #[test]

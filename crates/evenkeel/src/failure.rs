@@ -3,6 +3,7 @@
 use crate::{out, signals};
 use evenkeel_bus::BusError;
 use evenkeel_haul::HaulError;
+use evenkeel_haul::dispatch::DispatchError;
 use evenkeel_lab::data::DataError;
 use evenkeel_lab::load::LoadError;
 use evenkeel_os::tools::ToolError;
@@ -79,6 +80,7 @@ fn stopped(error: &anyhow::Error) -> Option<String> {
             || cause.downcast_ref().is_some_and(DataError::is_stop)
             || cause.downcast_ref().is_some_and(StudyError::is_stop)
             || cause.downcast_ref().is_some_and(HaulError::is_stop)
+            || cause.downcast_ref().is_some_and(DispatchError::is_stop)
             || matches!(cause.downcast_ref(), Some(SandboxError::Stopped { .. }))
     };
     error.chain().find(|cause| is_stop(*cause)).map(ToString::to_string)
@@ -134,6 +136,7 @@ fn known_hint(error: &anyhow::Error) -> Option<String> {
             cause.downcast_ref::<TargetError>().and_then(TargetError::hint),
             cause.downcast_ref::<DataError>().and_then(DataError::hint),
             cause.downcast_ref::<CopyError>().and_then(CopyError::hint),
+            cause.downcast_ref::<DispatchError>().and_then(DispatchError::hint),
             cause.downcast_ref::<LoadError>().and_then(LoadError::hint),
             cause.downcast_ref::<StoreError>().and_then(StoreError::hint),
             cause.downcast_ref::<PublishedError>().and_then(PublishedError::hint),

@@ -1,6 +1,9 @@
 //! What goes wrong while data is carried.
 
 use crate::layout::LayoutFileError;
+use crate::load::LoadError;
+use crate::table::TableError;
+use evenkeel_site::server::TargetError;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -20,6 +23,15 @@ pub enum HaulError {
     /// A layout file that cannot be.
     #[error(transparent)]
     Layout(#[from] LayoutFileError),
+    /// A table that cannot hold the records.
+    #[error(transparent)]
+    Table(#[from] TableError),
+    /// What ends a load.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// What the server said.
+    #[error(transparent)]
+    Server(#[from] TargetError),
     /// Nothing to read where something was named.
     #[error("no file matches {0}")]
     Nothing(String),
@@ -72,6 +84,6 @@ impl HaulError {
 
     /// Whether somebody asked to stop.
     pub fn is_stop(&self) -> bool {
-        matches!(self, Self::Stopped { .. })
+        matches!(self, Self::Stopped { .. } | Self::Server(TargetError::Stopped))
     }
 }

@@ -2,16 +2,22 @@
 //!
 //! [`layout`] reads how records lie from a file, [`input`] finds files and opens them, [`blocks`] cuts them where records end,
 //! [`keys`] finds records that come twice, [`convert`] makes delimited files of them on all CPUs, in order and with a bounded
-//! memory. [`generate`] makes records to try it on. A record is a line of the output or a line of the rejects, never both and never neither; a run that was ended goes on
+//! memory, [`load`] makes rows of them in a database. [`table`] has the tables that records go to, [`dispatch`] moves loaded
+//! records to a table for each day. [`generate`] makes records to try it on. A record is a line of the output or a line of the
+//! rejects, never both and never neither; a run that was ended goes on
 //! where it was.
 #![forbid(unsafe_code)]
 
+pub mod advise;
 pub mod blocks;
 pub mod convert;
+pub mod dispatch;
 mod error;
 pub mod generate;
 pub mod input;
 pub mod keys;
 pub mod layout;
+pub mod load;
+pub mod table;
 
 pub use error::HaulError;

@@ -2,8 +2,8 @@
 //! compare what the generator says with what the stub saw. Who asks for its version or its variables off the hot path, as
 //! `evenkeel load` does before it begins, gets a version or a number, and is not in the stamps.
 //!
-//! `stub --socket PATH | --port N --log FILE --cpu N --spin 1 --delay-us N`. It ends when the last of its
-//! connections closes, and then writes the log: for each execution two little-endian 64-bit instants on
+//! `stub --socket PATH | --port N --log FILE --spin 1 --delay-us N --stay 1`. It ends when the last of its
+//! connections closes, unless it is to stay, and then writes the log: for each execution two little-endian 64-bit instants on
 //! CLOCK_MONOTONIC, when the command was received and when its answer was handed to the kernel.
 
 use evenkeel_os::clock::monotonic;
@@ -108,13 +108,16 @@ struct Stub {
     answer: Vec<u8>,
     version: Vec<u8>,
     number: Vec<u8>,
+    grants: Vec<u8>,
     prepared: Vec<u8>,
     stamps: Vec<[u64; 2]>,
     delay_ns: u64,
+    /// Whether it goes on without a connection, and keeps no stamps, which would grow for ever.
+    stays: bool,
 }
 
 impl Stub {
-    fn new(listener: Listener, delay_ns: u64) -> io::Result<Self> {
+    fn new(listener: Listener, delay_ns: u64, stays: bool) -> io::Result<Self> {
         let row = [&[0, 0, 119][..], &[b'x'; 119]].concat();
         let definition = definition();
         // SAFETY: a system call without pointers.
@@ -123,12 +126,14 @@ impl Stub {
             answer: packets(1, &[&[1], &definition, &row, END]),
             version: packets(1, &[&[1], &definition, &text(VERSION), END]),
             number: packets(1, &[&[1], &definition, &text(NUMBER), END]),
+            grants: packets(1, &[&[1], &definition, &text("GRANT ALL PRIVILEGES ON *.* TO `a`@`%`"), END]),
             prepared: packets(1, &[&[0, 1, 0, 0, 0, 1, 0, 1, 0, 0, 0, 0], &definition, &definition]),
             listener,
             epoll,
             connections: HashMap::new(),
             stamps: Vec::with_capacity(8 << 20),
             delay_ns,
+            stays,
         };
         stub.watch(stub.listener.fd())?;
         Ok(stub)
@@ -147,7 +152,7 @@ impl Stub {
     fn serve(&mut self, timeout: i32) -> io::Result<()> {
         let mut events = [libc::epoll_event { events: 0, u64: 0 }; 64];
         let mut served = false;
-        while !served || !self.connections.is_empty() {
+        while self.stays || !served || !self.connections.is_empty() {
             // SAFETY: the events have room for 64.
             let ready = unsafe { libc::epoll_wait(self.epoll, events.as_mut_ptr(), 64, timeout) };
             for event in events.iter().take(usize::try_from(ready).unwrap_or(0)) {
@@ -193,7 +198,11 @@ impl Stub {
         let command = connection.input.get(4).copied();
         let query = connection.input.get(5..).filter(|_| command == Some(COM_QUERY)).unwrap_or_default();
         let asks = query.starts_with(b"SELECT") || query.starts_with(b"SHOW");
-        let told = if query.contains(&b'@') { &self.number } else { &self.version };
+        let told = match query {
+            query if query.starts_with(b"SHOW GRANTS") => &self.grants,
+            query if query.contains(&b'@') => &self.number,
+            _ => &self.version,
+        };
         connection.input.clear();
         if !connection.logged_in {
             connection.logged_in = true;
@@ -205,7 +214,9 @@ impl Stub {
             Some(COM_STMT_EXECUTE) => {
                 while monotonic().0 < received + self.delay_ns {}
                 let sent = monotonic().0;
-                self.stamps.push([received, sent]);
+                if !self.stays {
+                    self.stamps.push([received, sent]);
+                }
                 connection.stream.write_all(&self.answer).is_ok()
             }
             Some(_) if asks => connection.stream.write_all(told).is_ok(),
@@ -226,7 +237,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         (None, None) => return Err("--socket or --port is needed".into()),
     };
     let delay_us: u64 = flag("delay-us").map_or(Ok(0), |delay| delay.parse())?;
-    let mut stub = Stub::new(listener, delay_us * 1_000)?;
+    let mut stub = Stub::new(listener, delay_us * 1_000, flag("stay").is_some())?;
     println!("ready");
     // A stub that spins stamps without the delay of being woken; it has a core of its own then.
     stub.serve(if flag("spin").is_some() { 0 } else { -1 })?;

@@ -4,7 +4,7 @@
 //! So the share of a single stretch of 100 ms errs by some 15 % of one CPU, by which a burst differs from rest and no more; the
 //! errors of neighbouring stretches cancel, so that their mean is as fine as wanted.
 
-use crate::cpu::{CpuSet, StatFile};
+use crate::cpu::{CpuReading, CpuSet, StatFile};
 use crate::error::SenseError;
 use crate::throttle::{ThrottleReading, Throttling};
 use evenkeel_core::Nanos;
@@ -64,7 +64,7 @@ pub struct Neighbours {
 #[derive(Clone, Copy)]
 struct Reading {
     at: Nanos,
-    /// Time that the CPUs were busy or stolen, whoever used them.
+    /// Time that the CPUs were busy or stolen, whoever used them, but for interrupts.
     used: Nanos,
     /// The part of it that is the server's, or the generator's.
     known: Nanos,
@@ -134,11 +134,7 @@ impl NeighbourPlan {
         let beside =
             self.generator_cpus.is_empty() || !self.generator_cpus.intersection(&self.cpus).is_empty();
         let own = if beside { usage::own_cpu(Whose::Process)? } else { Nanos::ZERO };
-        Some(Reading {
-            at: clock.now(),
-            used: cpus.busy + cpus.steal.unwrap_or_default(),
-            known: server + own,
-        })
+        Some(Reading { at: clock.now(), used: used(&cpus), known: server + own })
     }
 
     fn record(&self, readings: &[Option<Reading>]) -> NeighbourRecord {
@@ -163,6 +159,11 @@ impl NeighbourPlan {
             throttling: Throttling::default(),
         }
     }
+}
+
+/// Interrupts are nobody's: most come of what the server itself sends, receives and writes, and no counter says whose they are.
+fn used(cpus: &CpuReading) -> Nanos {
+    cpus.busy - cpus.irq.unwrap_or_default() + cpus.steal.unwrap_or_default()
 }
 
 /// Waits for an instant of the clock; false where the watch was told to stop.
@@ -194,6 +195,18 @@ mod tests {
     fn reading(at: u64, used: u64, known: u64) -> Option<Reading> {
         let [at, used, known] = [at, used, known].map(Nanos::from_millis);
         Some(Reading { at, used, known })
+    }
+
+    #[test]
+    fn interrupts_are_taken_by_nobody() {
+        let reading = CpuReading {
+            busy: Nanos::from_millis(60),
+            irq: Some(Nanos::from_millis(15)),
+            steal: Some(Nanos::from_millis(5)),
+            ..CpuReading::default()
+        };
+        assert_eq!(used(&reading), Nanos::from_millis(50));
+        assert_eq!(used(&CpuReading { irq: None, steal: None, ..reading }), Nanos::from_millis(60));
     }
 
     #[test]

@@ -165,10 +165,10 @@ fn throughput_low(runs: &[&RunAt]) -> Option<f64> {
 }
 
 /// Whether completions stayed behind arrivals by more than chance brings, at a confidence of 97.5 %: as above, with the
-/// share of arrivals that found no end. Arrivals and completions are counts, so that their difference in a run has a
+/// share of arrivals that found no end, be it an error. Arrivals and completions are counts, so that their difference in a run has a
 /// variance of some `arrivals + completions`.
 fn stays_behind(runs: &[&RunAt]) -> bool {
-    let share = |run: &&RunAt| 1.0 - run.completed as f64 / run.arrivals.max(1) as f64;
+    let share = |run: &&RunAt| 1.0 - run.failed - run.completed as f64 / run.arrivals.max(1) as f64;
     let sample: Sample = runs.iter().map(share).collect();
     let (Some(mean), Some(variance)) = (sample.mean(), sample.variance()) else { return false };
     let arrivals: f64 = runs.iter().map(|run| run.arrivals as f64).sum();

@@ -19,6 +19,9 @@ pub struct RunAt {
     pub completed: u64,
     /// Share of the arrivals that failed, timed out or were never sent.
     pub lost: f64,
+    /// Share of the arrivals that failed by errors that no load brings about, as far as is known. It is part of `lost`: such a rate is
+    /// not carried, and it was not refused either.
+    pub failed: f64,
     /// Whether the response came to rest; `None` of a run too short to tell.
     pub settled: Option<bool>,
     /// Whether the measurement itself stands.
@@ -61,6 +64,11 @@ impl RunAt {
         matches!((self.cpu, self.taken, self.cpus), (Some(cpu), Some(taken), Some(cpus)) if full(cpu, taken, cpus))
     }
 
+    /// Whether more requests failed than a rate that is carried may lose.
+    pub fn is_failing(&self) -> bool {
+        100.0 * self.failed > LOST_MAX
+    }
+
     /// Whether the server kept up for all that was seen.
     pub(super) fn kept_up(&self) -> bool {
         self.settled == Some(true) && 100.0 * self.lost <= LOST_MAX
@@ -68,7 +76,7 @@ impl RunAt {
 
     /// Whether it was seen not to keep up.
     pub(super) fn fell_behind(&self) -> bool {
-        self.settled == Some(false) || 100.0 * self.lost > LOST_MAX
+        self.settled == Some(false) || 100.0 * (self.lost - self.failed) > LOST_MAX
     }
 }
 

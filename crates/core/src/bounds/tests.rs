@@ -265,3 +265,23 @@ fn runs_that_wander_by_more_than_counts_do_are_no_surer_than_their_number() {
         assert!((1_870..=1_930).contains(&held), "{runs} runs: {held} of 2,000");
     }
 }
+
+#[test]
+fn errors_that_no_load_brings_about_make_a_rate_neither_carried_nor_refused() {
+    let failing = |rate: f64, share: f64| {
+        let run = kept(rate, 10.0);
+        let completed = (run.arrivals as f64 * (1.0 - share)).round() as u64;
+        RunAt { completed, lost: share, failed: share, ..run }
+    };
+    let fate = |runs: &[RunAt]| {
+        let carried = Carried::of(&runs.iter().collect::<Vec<_>>());
+        (carried.rates[0].fate, carried.at_least, carried.at_most)
+    };
+    // Half of the runs at 500/s happened to have fewer failures; these alone do not carry the rate.
+    let half = [vec![failing(500.0, 0.03); 3], vec![failing(500.0, 0.005); 3]].concat();
+    assert_eq!(fate(&half), (Fate::Undecided, None, None));
+    assert_eq!(fate(&vec![failing(500.0, 0.3); 6]), (Fate::Undecided, None, None));
+    assert_eq!(fate(&vec![failing(500.0, 0.005); 6]).0, Fate::Carried);
+    let late = RunAt { settled: Some(false), lost: 0.3, failed: 0.0, ..failing(500.0, 0.3) };
+    assert_eq!(fate(&vec![late; 6]), (Fate::NotCarried, None, Some(500.0)));
+}

@@ -197,6 +197,7 @@ impl Record {
             arrivals: self.seconds.iter().map(|second| second.arrivals).sum(),
             completed,
             lost: 0.0,
+            failed: 0.0,
             settled: settled(&Stability::of(&self.seconds, 0)),
             valid: true,
             cpu: Some(completed as f64 * service.as_secs_f64() / seconds),

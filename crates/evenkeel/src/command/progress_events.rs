@@ -91,9 +91,11 @@ impl ProgressEvents {
             StudyEvent::SweepEnds { series, reason, not_measured } => {
                 ProgressEvent::SweepEnded { series, reason, not_measured_per_s: not_measured }
             }
-            StudyEvent::Ends(summary) => {
-                ProgressEvent::Finished { runs: summary.runs_done, complete: summary.complete }
-            }
+            StudyEvent::Ends(summary) => ProgressEvent::Finished {
+                runs: summary.runs_done,
+                complete: summary.complete,
+                ended: summary.ended,
+            },
         })
     }
 

@@ -145,6 +145,8 @@ pub enum ProgressEvent {
         runs: u32,
         /// Whether that is all of them.
         complete: bool,
+        /// Why a study whose runs are chosen one by one has ended.
+        ended: Option<String>,
     },
 }
 

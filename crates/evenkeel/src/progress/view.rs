@@ -158,7 +158,7 @@ mod tests {
             caveats: Vec::new(),
         };
         let warning = ProgressEvent::Warning { text: "the disk is nearly full".to_owned() };
-        let end = ProgressEvent::Finished { runs: 1, complete: false };
+        let end = ProgressEvent::Finished { runs: 1, complete: false, ended: None };
         vec![step.clone(), step, running.clone(), running, finished, warning, end]
     }
 

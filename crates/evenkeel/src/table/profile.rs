@@ -31,7 +31,10 @@ fn finding(text: &str, look: Look) -> String {
 
 fn headlines(summary: &SummaryFile, look: Look) -> String {
     let mut out: String = summary.headlines.iter().map(|headline| one_headline(headline, look)).collect();
-    if !summary.complete {
+    if let Some(why) = &summary.ended {
+        let text = format!("Ended after {} as {why}.", format::counted(summary.runs_done as usize, "run"));
+        out.push_str(&format!("{}\n", paint(&wrap(&text, look.width.min(PROSE), 0), Ink::Soft, look.colour)));
+    } else if !summary.complete {
         let text = format!("Unfinished: {} of {} runs.", summary.runs_done, summary.runs_planned);
         out.push_str(&format!("{}\n", paint(&text, Ink::Doubt, look.colour)));
     }
@@ -204,6 +207,19 @@ mod tests {
     fn an_unfinished_study_says_how_far_it_is() {
         let text = text(&fixture::empty(), 80);
         assert_eq!(text, "Unfinished: 0 of 18 runs.\n\nNo cell has a finished run yet.\n");
+    }
+
+    #[test]
+    fn a_study_whose_runs_are_chosen_one_by_one_says_why_it_ended() {
+        let mut fixture = fixture::demo();
+        fixture.plan.settings.within_s = Some(60.0);
+        fixture.plan.ended = Some("the time is up".to_owned());
+        fixture.summary = evenkeel_study::profile::summarise(&fixture.plan, &fixture.runs);
+        let said = text(&fixture, 120);
+        assert!(said.contains("\nEnded after 18 runs as the time is up.\n"), "{said}");
+        fixture.plan.ended = None;
+        fixture.summary = evenkeel_study::profile::summarise(&fixture.plan, &fixture.runs);
+        assert!(!text(&fixture, 120).contains("Ended"), "it goes on");
     }
 
     #[test]

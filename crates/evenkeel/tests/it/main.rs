@@ -1,6 +1,9 @@
 //! Tests of the whole: the rules of the house, and the binary as a user runs it.
 
+mod benches;
 mod cdr;
+mod cdr_dispatch;
+mod cdr_load;
 mod cli;
 mod contrib;
 mod elsewhere;

@@ -42,7 +42,7 @@ impl Tally {
         other.reasons.iter().for_each(|(reason, count)| self.reason(reason, *count));
     }
 
-    fn reason(&mut self, reason: &str, count: u64) {
+    pub(crate) fn reason(&mut self, reason: &str, count: u64) {
         let is_new = !self.reasons.contains_key(reason);
         let reason = if is_new && self.reasons.len() >= REASONS { "other reasons" } else { reason };
         *self.reasons.entry(reason.to_owned()).or_default() += count;
@@ -51,18 +51,20 @@ impl Tally {
 
 /// What became of a block.
 #[derive(Default)]
-pub(super) struct Converted {
+pub(crate) struct Converted {
     /// Offset behind its last byte.
     pub end: u64,
     /// Lines by record type.
     pub lines: Vec<Vec<u8>>,
     /// Lines of the reject file.
     pub rejects: Vec<u8>,
+    /// Offset of the record of each line, by record type; empty unless the [`Context`] asks for them.
+    pub places: Vec<Vec<u64>>,
     pub tally: Tally,
     /// Keys of the records that became lines, in their order, where somebody asks for them.
     pub keys: Vec<Entry>,
     /// A key while it is put together.
-    key: Vec<u8>,
+    pub key: Vec<u8>,
 }
 
 impl Converted {
@@ -70,6 +72,8 @@ impl Converted {
     pub fn clear(&mut self, types: usize) {
         self.lines.resize(types, Vec::new());
         self.lines.iter_mut().for_each(Vec::clear);
+        self.places.resize(types, Vec::new());
+        self.places.iter_mut().for_each(Vec::clear);
         self.rejects.clear();
         self.keys.clear();
         self.tally = Tally { lines: vec![0; types], ..Tally::default() };
@@ -86,7 +90,7 @@ pub enum Direction {
 }
 
 /// What all blocks of an input have in common.
-pub(super) struct Context<'a> {
+pub(crate) struct Context<'a> {
     pub file: &'a LayoutFile,
     pub direction: Direction,
     /// Names of all inputs by their numbers, to name the one where a record was before.
@@ -95,6 +99,8 @@ pub(super) struct Context<'a> {
     pub input: u32,
     /// Whether records that come twice are looked for.
     pub has_keys: bool,
+    /// Whether somebody wants to know where the record of each line lies.
+    pub places: bool,
 }
 
 /// A record of a block that came before.
@@ -149,6 +155,9 @@ impl Context<'_> {
             match self.line(record, &mut into.lines) {
                 Ok(index) => {
                     into.tally.lines[index] += 1;
+                    if self.places {
+                        into.places[index].push(place);
+                    }
                     self.note(index, place, record, into);
                 }
                 Err(reject) => self.reject(place, &reject.explain(layout), record, into),
@@ -200,19 +209,25 @@ impl Context<'_> {
     fn refuse(&self, place: u64, (reason, counted): (&str, &str), record: &[u8], into: &mut Converted) {
         into.tally.rejects += 1;
         into.tally.reason(counted, 1);
-        // A vector takes all that is written to it.
-        let _ = write!(into.rejects, "{}\t{place}\t{}\t", tidy(&self.path().to_string_lossy()), tidy(reason));
-        escape(record, &mut into.rejects);
-        into.rejects.push(b'\n');
+        write_reject((self.path(), place), reason, record, &mut into.rejects);
     }
 
-    fn path(&self) -> &Path {
+    /// The input, as it was named.
+    pub fn path(&self) -> &Path {
         &self.names[self.input as usize]
     }
 }
 
+/// Appends a line of the reject file.
+pub(crate) fn write_reject((path, place): (&Path, u64), reason: &str, record: &[u8], into: &mut Vec<u8>) {
+    // A vector takes all that is written to it.
+    let _ = write!(into, "{}\t{place}\t{}\t", tidy(&path.to_string_lossy()), tidy(reason));
+    escape(record, into);
+    into.push(b'\n');
+}
+
 /// Without what would end a field or a line of the reject file.
-fn tidy(text: &str) -> String {
+pub(crate) fn tidy(text: &str) -> String {
     text.replace(|letter: char| letter.is_control(), "?")
 }
 

@@ -1,8 +1,9 @@
 //! A conversion of many inputs into a folder.
 
-use super::block::{Context, Converted, Direction};
+use super::again::{Lines, has_keys, see_again};
+use super::block::{Context, Direction};
 use super::output::{self, Output, Told};
-use super::pool::{self, Sink, Work};
+use super::pool;
 use super::{Done, Progress, Step};
 use crate::HaulError;
 use crate::blocks::Blocks;
@@ -153,21 +154,10 @@ impl Job<'_> {
             let Before { names, numbers, seen: Some(seen), .. } = before else { return Ok(()) };
             let context = self.context(names, numbers[number]);
             let read_before = progress.read;
-            let mut sink = KeySink {
-                seen,
-                context: &context,
-                after: &mut || {
-                    progress.read = read_before + read.load(Ordering::Relaxed);
-                    tell(&progress);
-                },
-            };
-            pool::run(
-                Blocks::new(stream, self.file.separator, 0),
-                input.path(),
-                &Lines(&context),
-                &mut sink,
-                self.stop,
-            )?;
+            see_again(&context, stream, seen, self.stop, &mut || {
+                progress.read = read_before + read.load(Ordering::Relaxed);
+                tell(&progress);
+            })?;
         }
         Ok(())
     }
@@ -198,8 +188,7 @@ impl Job<'_> {
     }
 
     fn looks_for_duplicates(&self) -> bool {
-        let has_key = self.file.layout.types().iter().any(|each| !each.key.is_empty());
-        self.duplicates == Duplicates::Refuse && has_key && self.direction == Direction::Delimit
+        self.duplicates == Duplicates::Refuse && has_keys(self.file) && self.direction == Direction::Delimit
     }
 
     fn one(
@@ -216,7 +205,9 @@ impl Job<'_> {
         let mut output = Output::open(self.into, input, &names, (identity, rules, keys))?;
         let context = self.context(&before.names, before.numbers[number]);
         if let Some(seen) = before.seen.as_mut().filter(|_| output.offset() > 0) {
-            self.see_again(input, output.offset(), &context, seen)?;
+            // What an earlier run converted of it.
+            let stream = input::open(input, 0)?.stream.take(output.offset());
+            see_again(&context, stream, seen, self.stop, &mut || ())?;
         }
         let Opened { stream, read, identity: opened, .. } = input::open(input, output.offset())?;
         if opened != identity {
@@ -238,28 +229,9 @@ impl Job<'_> {
         }
     }
 
-    /// Notes the keys of the beginning of an input, which an earlier run converted.
-    fn see_again(
-        &self,
-        input: &Input,
-        until: u64,
-        context: &Context<'_>,
-        seen: &mut Seen,
-    ) -> Result<(), HaulError> {
-        let stream = input::open(input, 0)?.stream.take(until);
-        let mut sink = KeySink { seen, context, after: &mut || () };
-        pool::run(
-            Blocks::new(stream, self.file.separator, 0),
-            input.path(),
-            &Lines(context),
-            &mut sink,
-            self.stop,
-        )
-    }
-
     fn context<'b>(&'b self, names: &'b [PathBuf], input: u32) -> Context<'b> {
         let has_keys = self.looks_for_duplicates();
-        Context { file: self.file, direction: self.direction, names, input, has_keys }
+        Context { file: self.file, direction: self.direction, names, input, has_keys, places: false }
     }
 
     fn changed(&self, input: &Input, at: u64) -> HaulError {
@@ -303,35 +275,5 @@ impl Before {
         let (Some(store), Some(seen)) = (&self.store, &self.seen) else { return Ok(()) };
         let done = &self.numbers[..done];
         store.write(seen, &|number| done.contains(&number))
-    }
-}
-
-/// Makes lines of records.
-pub(super) struct Lines<'a>(pub &'a Context<'a>);
-
-impl Work for Lines<'_> {
-    type Scratch = Converted;
-
-    fn work(&self, offset: u64, block: &[u8], scratch: &mut Converted) -> Result<(), HaulError> {
-        self.0.convert(offset, block, scratch);
-        Ok(())
-    }
-}
-
-/// Takes the keys and leaves the lines.
-struct KeySink<'a> {
-    seen: &'a mut Seen,
-    context: &'a Context<'a>,
-    after: &'a mut (dyn FnMut() + Send),
-}
-
-impl Sink<Converted> for KeySink<'_> {
-    fn settle(&mut self, offset: u64, block: &[u8], scratch: &mut Converted) -> Result<(), HaulError> {
-        self.context.settle(self.seen, offset, block, scratch)
-    }
-
-    fn take(&mut self, _: &Converted) -> Result<(), HaulError> {
-        (self.after)();
-        Ok(())
     }
 }

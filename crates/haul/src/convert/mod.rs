@@ -1,5 +1,6 @@
 //! Records of many files as delimited files, on all CPUs, in order, and with a bounded memory.
 
+mod again;
 mod behind;
 mod block;
 mod done;
@@ -9,9 +10,12 @@ mod pool;
 mod progress;
 mod stream;
 
+pub(crate) use again::{Lines, has_keys, see_again};
+pub(crate) use block::{Context, Converted, tidy, write_reject};
 pub use block::{Direction, Tally};
 pub use done::Done;
 pub use job::{Duplicates, Job, KeysFile};
+pub(crate) use pool::{Sink, run};
 pub use progress::{Progress, Step};
 pub use stream::{Stream, Twice};
 

@@ -11,7 +11,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 const THREADS: usize = 16;
 
 /// Who works on blocks, and takes them in their order.
-pub(super) trait Work: Sync {
+pub(crate) trait Work: Sync {
     /// What a thread keeps from block to block.
     type Scratch: Default;
 
@@ -20,7 +20,7 @@ pub(super) trait Work: Sync {
 }
 
 /// Takes what became of the blocks, in their order.
-pub(super) trait Sink<S>: Send {
+pub(crate) trait Sink<S>: Send {
     /// Decides what only the order of the blocks can decide, before a block is taken. `block` is what was worked on.
     fn settle(&mut self, _offset: u64, _block: &[u8], _scratch: &mut S) -> Result<(), HaulError> {
         Ok(())
@@ -56,7 +56,7 @@ struct Shared<'a, R, K> {
 ///
 /// # Errors
 /// That of the first block, in the order of the stream, that could not be read, worked on or taken; or that somebody asked to stop.
-pub(super) fn run<W, K>(
+pub(crate) fn run<W, K>(
     blocks: Blocks<impl Read + Send>,
     path: &Path,
     work: &W,

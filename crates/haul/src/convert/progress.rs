@@ -23,4 +23,8 @@ pub enum Step {
     /// Records become lines.
     #[default]
     Lines,
+    /// Records become rows.
+    Load,
+    /// Indexes are made.
+    Indexes,
 }

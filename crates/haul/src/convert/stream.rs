@@ -1,7 +1,8 @@
 //! A conversion of inputs into streams: for pipes. Each is read once and nothing goes on, and records that come twice are found.
 
+use super::again::Lines;
 use super::block::{Context, Converted, Direction};
-use super::job::{KeysFile, Lines};
+use super::job::KeysFile;
 use super::pool::{self, Sink};
 use super::{Progress, Step, Tally};
 use crate::HaulError;
@@ -87,7 +88,8 @@ impl Stream<'_> {
                 None => (&names, number as u32, None),
             };
             let (file, direction) = (self.file, self.direction);
-            let context = Context { file, direction, names, input: input_number, has_keys: seen.is_some() };
+            let has_keys = seen.is_some();
+            let context = Context { file, direction, names, input: input_number, has_keys, places: false };
             let Opened { stream, size, read, .. } = input::open(input, 0)?;
             let mut progress = Progress { step: Step::Lines, total: size, ..Progress::default() };
             let mut told = |tally: &Tally| {

@@ -4,6 +4,7 @@ mod list;
 mod open;
 
 pub use list::list;
+pub(crate) use open::is_packed;
 pub use open::{Identity, Opened, open};
 
 use std::path::{Path, PathBuf};

@@ -64,7 +64,7 @@ pub fn open(input: &Input, offset: u64) -> Result<Opened, HaulError> {
     let found = file.metadata().map_err(failed())?;
     let known = found.is_file().then(|| (found.len(), Identity::from(&found)));
     let (size, identity) = (known.map(|(size, _)| size), known.map(|(_, identity)| identity));
-    if size.is_some() && !is_packed(&mut file).map_err(failed())? {
+    if size.is_some() && !starts_packed(&mut file).map_err(failed())? {
         file.seek(SeekFrom::Start(offset)).map_err(failed())?;
         read.store(offset, Ordering::Relaxed);
         let stream = Box::new(Counted { stream: file, read: Arc::clone(&read) });
@@ -74,8 +74,13 @@ pub fn open(input: &Input, offset: u64) -> Result<Opened, HaulError> {
     skipped(Opened { stream, size, read, identity }, offset).map_err(failed())
 }
 
+/// Whether a file is packed; one that cannot be read is not.
+pub(crate) fn is_packed(path: &Path) -> bool {
+    File::open(path).is_ok_and(|mut file| starts_packed(&mut file).unwrap_or(false))
+}
+
 /// Whether a file that can seek is packed; it stands at its beginning afterwards.
-fn is_packed(file: &mut File) -> io::Result<bool> {
+fn starts_packed(file: &mut File) -> io::Result<bool> {
     let mut head = Vec::new();
     file.by_ref().take(ZSTD.len() as u64).read_to_end(&mut head)?;
     file.seek(SeekFrom::Start(0))?;

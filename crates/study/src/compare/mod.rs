@@ -160,4 +160,4 @@ fn doubtful(cell: &CellSummary) -> Option<&'static str> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -12,7 +12,7 @@ const PLAN: &str = r#"{"format":1,"id":"one","kind":"profile","created_unix_s":1
 "series":[{"label":"a","target":0,"workload":"w","pool_bytes":null,"pool_percent":null,"layout":"as-is"}],
 "rate":"100,200","cells":[{"id":1,"series":0,"rate_per_s":100.0},{"id":2,"series":0,"rate_per_s":200.0}],"rates_known":true,"probes":[]}"#;
 
-fn plan(id: &str) -> PlanFile {
+pub(crate) fn plan(id: &str) -> PlanFile {
     let plan: PlanFile = serde_json::from_str(PLAN).unwrap();
     PlanFile { id: id.to_owned(), ..plan }
 }

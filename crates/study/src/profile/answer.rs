@@ -1,15 +1,18 @@
 //! What all runs of a group say about what is carried, as bounds.
 
 use super::judge::REFUSALS;
+use super::length;
 use super::unanswered::Unanswered;
 use crate::store::format::{
-    BoundsRecord, CellSummary, DomainRecord, NeighboursRecord, PlanFile, RangeRecord, RunFile, Severity,
-    Verdict, WorkRecord,
+    BoundsRecord, CellRecord, CellSummary, DomainRecord, NeighboursRecord, PlanFile, RangeRecord, RunFile,
+    Severity, Verdict, WorkRecord,
 };
 use crate::store::run_name;
 use evenkeel_core::bounds::alone::Way;
 use evenkeel_core::bounds::{Alone, Answer, Carried, Clear, Fate, Range, RunAt, Work};
-use evenkeel_core::caveat::threshold::LOST_MAX;
+
+/// Share of the arrivals that may fail in a run that says something about the server.
+const FAILED_MAX: f64 = 0.5;
 
 /// The bounds of series that differ in the target alone: what each of them carries at least, and at most.
 pub(super) fn of_group(
@@ -23,14 +26,18 @@ pub(super) fn of_group(
 }
 
 /// The runs of a series in numbers, in the order in which they were made.
-pub(super) fn runs_of(plan: &PlanFile, runs: &[RunFile], series: usize) -> Vec<RunAt> {
+pub(super) fn runs_of<'a>(
+    plan: &PlanFile,
+    runs: impl IntoIterator<Item = &'a RunFile>,
+    series: usize,
+) -> Vec<RunAt> {
     let rate = |run: &RunFile| {
         plan.cells
             .iter()
             .find(|cell| cell.id == run.cell && cell.series == series)
             .map(|cell| cell.rate_per_s)
     };
-    runs.iter().filter_map(|run| Some(run_at(rate(run)?, run))).collect()
+    runs.into_iter().filter_map(|run| Some(run_at(rate(run)?, run))).collect()
 }
 
 /// Names of the runs of a group that take no part in its bounds.
@@ -47,6 +54,17 @@ pub fn overload_throughputs(plan: &PlanFile, runs: &[RunFile], series: usize) ->
     let at = runs_of(plan, runs, series);
     let valid: Vec<&RunAt> = at.iter().filter(|run| run.valid).collect();
     Answer::of(&at).carried.saturated(&valid).iter().map(|run| run.throughput()).collect()
+}
+
+/// What the server does per second when it does all it can, as the runs of all cells of the series but this one tell it: its completions
+/// in overload; where no rate was refused the saturation that the search found, or at least the highest rate that was carried.
+pub(super) fn saturation_elsewhere(plan: &PlanFile, runs: &[RunFile], cell: &CellRecord) -> Option<f64> {
+    let others = runs.iter().filter(|run| run.cell != cell.id);
+    let carried = Answer::of(&runs_of(plan, others, cell.series)).carried;
+    let above =
+        carried.rates.iter().filter(|known| known.fate == Fate::Carried && known.rate > cell.rate_per_s);
+    let highest = above.map(|known| known.rate).reduce(f64::max);
+    carried.in_overload.or_else(|| length::saturation(&plan.probes, cell.series)).or(highest)
 }
 
 fn of_series(plan: &PlanFile, cells: &[CellSummary], runs: &[RunFile], series: usize) -> BoundsRecord {
@@ -99,6 +117,7 @@ fn run_at(rate: f64, run: &RunFile) -> RunAt {
         arrivals: run.counts.arrivals,
         completed: (run.throughput_per_s * run.measured_s).round() as u64,
         lost: lost as f64 / run.counts.arrivals.max(1) as f64,
+        failed: failed(run),
         settled: match run.stability {
             Verdict::Settled => Some(true),
             Verdict::Unstable => Some(false),
@@ -124,12 +143,17 @@ fn clear(around: &NeighboursRecord) -> Clear {
     Clear { seconds: clear_s, completed: clear_completed, taken: clear_taken_percent / 100.0 }
 }
 
-/// Whether a run speaks about the server: its generator kept its instants, and its requests were what they should be.
+/// Whether a run speaks about the server: its generator kept its instants, and most of its requests were what they should be. A run
+/// with some failures stays: where those that happened to have fewer were taken alone, a rate would count as carried that is not.
 pub(super) fn is_valid(run: &RunFile) -> bool {
+    run.caveats.iter().all(|caveat| caveat.severity != Severity::Invalid) && failed(run) <= FAILED_MAX
+}
+
+/// Share of the arrivals that failed, but for those that the server refused because it carries no more.
+fn failed(run: &RunFile) -> f64 {
     let failed = run.counts.failed.iter().filter(|(code, _)| !REFUSALS.contains(code));
     let failed: u64 = failed.map(|(_, count)| count).sum();
-    run.caveats.iter().all(|caveat| caveat.severity != Severity::Invalid)
-        && 100.0 * failed as f64 <= LOST_MAX * run.counts.arrivals as f64
+    failed as f64 / run.counts.arrivals.max(1) as f64
 }
 
 /// What a request takes of each resource. Only the CPU's capacity is known: a device that is always busy may do more at once.

@@ -103,6 +103,7 @@ impl Study<'_> {
         let tables = RunTables { load: &load, sense_columns: SENSE_COLUMNS.to_vec(), sense: rows };
         self.folder.finish_run(name, &run, |dir| tables.write(dir))?;
         store::add(&mut self.runs, run.clone());
+        store::lateness::judge(&mut self.runs);
         self.folder.write_summary(&summary::summarise(&self.plan, &self.runs))?;
         (self.tell)(StudyEvent::RunEnds(Box::new(run)));
         Ok(())

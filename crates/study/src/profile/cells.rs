@@ -2,13 +2,14 @@
 
 use super::figures::{add_counts, estimate};
 use super::pooled::CellRuns;
-use super::server;
+use super::{answer, server};
 use crate::store::format::{
     AttemptRecord, Caveat, CellRecord, CellSummary, CountsRecord, EstimateRecord, PlanFile, RunFile,
     Severity, UndisturbedRecord, Verdict,
 };
 use crate::store::run_name;
 use evenkeel_core::disturbance::Disturbance;
+use evenkeel_core::statistics::pooled::relaxation_by;
 
 /// Every cell that has a run, in the order of series and rate.
 pub fn summarise(plan: &PlanFile, runs: &[RunFile]) -> Vec<CellSummary> {
@@ -16,12 +17,19 @@ pub fn summarise(plan: &PlanFile, runs: &[RunFile]) -> Vec<CellSummary> {
     cells.sort_by(|a, b| {
         (a.series, a.rate_per_s).partial_cmp(&(b.series, b.rate_per_s)).unwrap_or(a.id.cmp(&b.id))
     });
-    let mut summaries: Vec<CellSummary> = cells.into_iter().filter_map(|cell| of_cell(cell, runs)).collect();
+    let mut summaries: Vec<CellSummary> =
+        cells.into_iter().filter_map(|cell| of_cell(cell, runs, memory(plan, runs, cell))).collect();
     add_spreads(plan, &mut summaries);
     summaries
 }
 
-fn of_cell(cell: &CellRecord, runs: &[RunFile]) -> Option<CellSummary> {
+/// Relaxation time in seconds at the rate of a cell, by what other runs tell of the saturation; `None` where they tell nothing.
+fn memory(plan: &PlanFile, runs: &[RunFile], cell: &CellRecord) -> Option<f64> {
+    let saturation = answer::saturation_elsewhere(plan, runs, cell)?;
+    Some(relaxation_by(saturation, cell.rate_per_s))
+}
+
+fn of_cell(cell: &CellRecord, runs: &[RunFile], memory: Option<f64>) -> Option<CellSummary> {
     let all: Vec<&RunFile> = runs.iter().filter(|run| run.cell == cell.id).collect();
     if all.is_empty() {
         return None;
@@ -36,7 +44,7 @@ fn of_cell(cell: &CellRecord, runs: &[RunFile]) -> Option<CellSummary> {
     let some = |value: fn(&RunFile) -> Option<f64>| {
         estimate(&runs.iter().filter_map(|run| value(run)).collect::<Vec<_>>())
     };
-    let pooled = CellRuns::of(&runs);
+    let pooled = CellRuns::of(&runs, memory);
     let percentile = |quantile: f64, of_run: fn(&RunFile) -> f64| {
         let pooled = pooled.as_ref().and_then(|all| all.time_ms(|runs| runs.percentile(quantile)));
         pooled.unwrap_or_else(|| answered(of_run))
@@ -48,7 +56,7 @@ fn of_cell(cell: &CellRecord, runs: &[RunFile]) -> Option<CellSummary> {
     let pool_reads = some(pool_reads_per_request);
     let mut caveats = caveats(&runs);
     caveats.extend(left_out(&all, &runs));
-    Some(CellSummary {
+    let mut summary = CellSummary {
         cell: cell.id,
         series: cell.series,
         rate_per_s: cell.rate_per_s,
@@ -75,7 +83,21 @@ fn of_cell(cell: &CellRecord, runs: &[RunFile]) -> Option<CellSummary> {
         caveats,
         probe_wait_ms: some(|run| run.probe_wait_ms.as_ref().map(|wait| wait.mean)),
         undisturbed: undisturbed(&runs),
-    })
+    };
+    raise_bounds(&mut summary);
+    Some(summary)
+}
+
+/// Raises a lower bound of a percentile that lies below the lower end of a lower percentile: no percentile is below that one.
+fn raise_bounds(cell: &mut CellSummary) {
+    let mut least = f64::NEG_INFINITY;
+    for figure in [&mut cell.p50_ms, &mut cell.p90_ms, &mut cell.p95_ms, &mut cell.p99_ms, &mut cell.p999_ms]
+    {
+        if let Some(low) = figure.at_least() {
+            figure.low = Some(low.max(least));
+        }
+        least = figure.low.filter(|low| low.is_finite()).map_or(least, |low| low.max(least));
+    }
 }
 
 /// The runs that speak about the server: those in which the generator did not fail. Where it failed in all of them, all, and the
@@ -196,7 +218,7 @@ mod tests {
     use crate::store::format::{NeighboursRecord, TimesRecord};
 
     fn summary(runs: &[RunFile]) -> CellSummary {
-        of_cell(&CellRecord { id: 0, series: 0, rate_per_s: 125.0 }, runs).unwrap()
+        of_cell(&CellRecord { id: 0, series: 0, rate_per_s: 125.0 }, runs, None).unwrap()
     }
 
     fn lower_ends(cell: &CellSummary) -> Vec<f64> {
@@ -223,6 +245,66 @@ mod tests {
         }
         // These are runs of which the plain interval over runs makes negative times.
         assert!(without_batches.iter().any(|low| *low < 0.0), "{without_batches:?}");
+    }
+
+    #[test]
+    fn runs_that_were_lucky_with_their_queue_do_not_say_themselves_that_they_were_long_enough() {
+        // At a load of 0.8 a run of 8 s lasts 22 relaxation times, and three in ten that see fewer requests under way say 30.
+        let lucky = |seeds: u64| {
+            let all = runs(0.8, 8.0, seeds);
+            all.chunks(3).map(<[RunFile]>::to_vec).find(|three| summary(three).tau_ms.high.is_some()).unwrap()
+        };
+        let three = lucky(300);
+        let cell = CellRecord { id: 0, series: 0, rate_per_s: 200.0 };
+        let known = |saturation: f64| of_cell(&cell, &three, Some(relaxation_by(saturation, 200.0))).unwrap();
+        assert!(known(250.0).tau_ms.high.is_none() && known(250.0).p95_ms.high.is_none());
+        assert!(known(300.0).tau_ms.high.is_some(), "a server that carries more forgets sooner");
+        assert!(known(199.0).tau_ms.high.is_none(), "a queue that only grows has no mean");
+    }
+
+    #[test]
+    fn other_rates_tell_the_saturation_and_the_own_one_does_not() {
+        let cells: Vec<CellRecord> = [(0, 100.0), (1, 200.0), (2, 400.0)]
+            .map(|(id, rate_per_s)| CellRecord { id, series: 0, rate_per_s })
+            .into();
+        let mut plan = crate::compare::tests::plan("plan");
+        (plan.cells, plan.probes) = (cells.clone(), Vec::new());
+        let run = |cell: u32, rate: f64, completed: f64| RunFile {
+            cell,
+            measured_s: 10.0,
+            throughput_per_s: completed,
+            stability: if completed < rate { Verdict::Unstable } else { Verdict::Settled },
+            counts: CountsRecord {
+                arrivals: (10.0 * rate) as u64,
+                completed: (10.0 * completed) as u64,
+                ..CountsRecord::default()
+            },
+            ..RunFile::default()
+        };
+        let three = |cell: u32, rate: f64, completed: f64| vec![run(cell, rate, completed); 3];
+        let known = |runs: &[RunFile], place: usize| answer::saturation_elsewhere(&plan, runs, &cells[place]);
+        let carried = [three(0, 100.0, 100.0), three(1, 200.0, 200.0)].concat();
+        assert_eq!((known(&carried, 0), known(&carried, 1)), (Some(200.0), None));
+        let refused = [carried, three(2, 400.0, 300.0)].concat();
+        assert_eq!((known(&refused, 1), known(&refused, 2)), (Some(300.0), None));
+    }
+
+    #[test]
+    fn no_percentile_is_bounded_below_the_lower_end_of_a_lower_one() {
+        let mut bounds = 0;
+        for seconds in [2.0, 4.0, 8.0, 20.0, 60.0] {
+            for load in [0.5, 0.8, 0.9, 0.95] {
+                // Two runs alone, of which a neighbour slowed one down: nothing else leaves bounds as wide.
+                let cell = summary(&[runs(load, seconds, 1), runs(load + 0.04, seconds, 1)].concat());
+                let figures = [&cell.p50_ms, &cell.p90_ms, &cell.p95_ms, &cell.p99_ms, &cell.p999_ms];
+                for (lower, higher) in figures.iter().zip(&figures[1..]) {
+                    let (Some(low), Some(bound)) = (lower.low, higher.at_least()) else { continue };
+                    bounds += 1;
+                    assert!(bound >= low, "{load}, {seconds} s: {lower:?} {higher:?}");
+                }
+            }
+        }
+        assert!(bounds > 20, "{bounds}");
     }
 
     #[test]
@@ -286,11 +368,11 @@ mod tests {
         let times = |count, ms| TimesRecord { count, mean_ms: ms, p99_ms: ms, ..TimesRecord::default() };
         let run = |lag: TimesRecord| RunFile { cell: 1, lag, response: times(9, 5.0), ..RunFile::default() };
         let cell = CellRecord { id: 1, series: 0, rate_per_s: 10.0 };
-        let summary = of_cell(&cell, &[run(times(9, 3.0)), run(TimesRecord::default())]).unwrap();
+        let summary = of_cell(&cell, &[run(times(9, 3.0)), run(TimesRecord::default())], None).unwrap();
         assert_eq!((summary.lag_p99_ms.n, summary.lag_p99_ms.mean), (1, 3.0));
         assert_eq!(summary.session_wait_ms.n, 0, "no request was due");
         let silent = RunFile { cell: 1, ..RunFile::default() };
-        let summary = of_cell(&cell, &[silent]).unwrap();
+        let summary = of_cell(&cell, &[silent], None).unwrap();
         assert_eq!((summary.tau_ms.n, summary.lag_p99_ms.n), (0, 0));
     }
 }

@@ -8,9 +8,6 @@ use evenkeel_core::Nanos;
 use evenkeel_core::caveat::threshold::{ARRIVALS_MIN, SECONDS_MIN};
 use evenkeel_core::statistics::pooled::length;
 
-/// Beyond this share of the saturation a queue has no length to plan with, only an end.
-const UTILISATION_MAX: f64 = 0.98;
-
 /// As many arrivals in the mean as make it certain that Poisson arrivals are enough to tell by: of 130, all but 4 in 1,000 runs have
 /// 100.
 const ARRIVALS: f64 = 1.3 * ARRIVALS_MIN as f64;
@@ -56,16 +53,18 @@ fn waits(duration: Nanos, budget: Budget) -> Nanos {
     part.min(WAITS_MOST).max(duration)
 }
 
+/// The saturation that the search found, per second; `None` where there was none.
+pub(super) fn saturation(probes: &[ProbeRecord], series: usize) -> Option<f64> {
+    let own = probes.iter().filter(|probe| probe.series == series);
+    own.map(|probe| probe.throughput_per_s).filter(|found| *found > 0.0).reduce(f64::max)
+}
+
 /// `asked`, or longer where the queue of an M/M/1 server at that share of the saturation remembers for longer; at most
 /// `longest`. A rate above the saturation never comes to rest, however long it lasts.
 fn grown(asked: Phases, longest: Nanos, cell: &CellRecord, probes: &[ProbeRecord]) -> Phases {
-    let own = probes.iter().filter(|probe| probe.series == cell.series);
-    let saturation = own.map(|probe| probe.throughput_per_s).fold(0.0, f64::max);
-    if saturation <= 0.0 || cell.rate_per_s >= saturation || longest <= asked.measure {
-        return asked;
-    }
-    let utilisation = (cell.rate_per_s / saturation).min(UTILISATION_MAX);
-    let found = length(utilisation / (1.0 - utilisation), cell.rate_per_s, asked.measure.as_secs_f64());
+    let below = |saturation: &f64| cell.rate_per_s < *saturation && longest > asked.measure;
+    let Some(saturation) = saturation(probes, cell.series).filter(below) else { return asked };
+    let found = length(saturation, cell.rate_per_s, asked.measure.as_secs_f64());
     let measure = Nanos::from_secs_f64(found.seconds.ceil()).clamp(asked.measure, longest);
     if measure == asked.measure {
         return asked;

@@ -8,25 +8,29 @@ pub(super) struct CellRuns {
     /// Those with an answer first.
     runs: Vec<Run>,
     answered: usize,
+    /// Relaxation time in seconds, as runs of other cells have it.
+    memory: Option<f64>,
 }
 
 impl CellRuns {
-    /// `None` where a run has no batches.
-    pub fn of(runs: &[&RunFile]) -> Option<Self> {
+    /// `memory` is the relaxation time in seconds at the rate of the cell, where runs of other cells tell it; it decides whether
+    /// response times have an upper end. `None` where a run has no batches.
+    pub fn of(runs: &[&RunFile], memory: Option<f64>) -> Option<Self> {
         let (answered, silent): (Vec<&RunFile>, Vec<&RunFile>) =
             runs.iter().partition(|run| run.response.count > 0);
         let all = answered.iter().chain(&silent).map(|run| pooled_run(run));
-        Some(Self { runs: all.collect::<Option<_>>()?, answered: answered.len() })
+        Some(Self { runs: all.collect::<Option<_>>()?, answered: answered.len(), memory })
     }
 
     /// A response time in milliseconds, over the runs that have an answer: the others have none, least of all zero.
     pub fn time_ms(&self, figure: impl Fn(&Pooled<'_>) -> Option<Figure>) -> Option<EstimateRecord> {
-        figure(&Pooled::of(&self.runs[..self.answered])?).map(|figure| record(&figure.scaled(1e-6)))
+        figure(&Pooled::of(&self.runs[..self.answered], self.memory)?)
+            .map(|figure| record(&figure.scaled(1e-6)))
     }
 
     /// Completions per second over all runs.
     pub fn throughput(&self) -> Option<EstimateRecord> {
-        Pooled::of(&self.runs)?.throughput().map(|figure| record(&figure))
+        Pooled::of(&self.runs, self.memory)?.throughput().map(|figure| record(&figure))
     }
 }
 
@@ -42,7 +46,7 @@ fn pooled_run(run: &RunFile) -> Option<Run> {
 /// Relaxation times that a run lasted by its own backlog; `None` where nothing was ever under way.
 pub(super) fn relaxations(run: &RunFile) -> Option<f64> {
     let run = [pooled_run(run)?];
-    Some(Pooled::of(&run)?.relaxations()).filter(|relaxations| relaxations.is_finite())
+    Some(Pooled::of(&run, None)?.relaxations()).filter(|relaxations| relaxations.is_finite())
 }
 
 fn record(figure: &Figure) -> EstimateRecord {
@@ -97,7 +101,7 @@ pub(super) mod tests {
     }
 
     fn cell(runs: &[RunFile]) -> Option<CellRuns> {
-        CellRuns::of(&runs.iter().collect::<Vec<_>>())
+        CellRuns::of(&runs.iter().collect::<Vec<_>>(), None)
     }
 
     #[test]

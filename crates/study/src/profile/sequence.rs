@@ -11,8 +11,8 @@ use evenkeel_core::bounds::{RATES_FIRST, RunAt, Sequence, Step, Wanted};
 use evenkeel_core::caveat::threshold::SECONDS_MIN;
 use std::collections::VecDeque;
 
-/// A rate at which so many more runs failed than held, by their own generator, is given up, and the sequence with it:
-/// further runs would fail as well.
+/// A rate at which so many more runs failed than held, by their own generator or by errors of the server, is given up, and the
+/// sequence with it: further runs would fail as well.
 const FAILED_MAX: usize = 5;
 
 /// Runs of a study at most, however tight the bounds are to be: a server whose capacity wanders never gets them.
@@ -79,14 +79,17 @@ impl Study<'_> {
         for series in group {
             let runs = answer::runs_of(&self.plan, &self.runs, *series);
             match sequence.next(&runs) {
-                Some(Step::Run(rate)) if fails(&runs, rate) => end = end.max(End::GeneratorFails),
-                Some(Step::Run(rate)) => return Ok(rate),
+                Some(Step::Run(rate)) => match fault(&runs, rate) {
+                    Some(fault) => end = end.max(fault),
+                    None => return Ok(rate),
+                },
                 Some(Step::Enough) => {}
                 Some(Step::Exhausted) => end = end.max(End::Exhausted),
                 Some(Step::TooFewArrivals) => end = end.max(End::TooFewArrivals),
-                None => match runs.first() {
-                    Some(run) if !fails(&runs, run.rate) => return Ok(run.rate),
-                    _ => end = end.max(End::GeneratorFails),
+                None => match runs.first().map(|run| (run.rate, fault(&runs, run.rate))) {
+                    Some((rate, None)) => return Ok(rate),
+                    Some((_, Some(fault))) => end = end.max(fault),
+                    None => end = end.max(End::GeneratorFails),
                 },
             }
         }
@@ -168,8 +171,30 @@ fn sequence(budget: Budget, duration: Nanos) -> Sequence {
     Sequence { wanted, rate_min: length::rate_min(duration, budget), rate_max: RATE_MAX }
 }
 
-/// Whether runs at a rate fail again and again.
-fn fails(runs: &[RunAt], rate: f64) -> bool {
-    let at = |valid: bool| runs.iter().filter(|run| run.rate == rate && run.valid == valid).count();
-    at(false) >= at(true) + FAILED_MAX
+/// By what runs at a rate fail again and again; `None` where they do not.
+fn fault(runs: &[RunAt], rate: f64) -> Option<End> {
+    let here = || runs.iter().filter(|run| run.rate == rate);
+    let spoilt = here().filter(|run| !run.valid || run.is_failing()).count();
+    let by_errors = here().filter(|run| run.is_failing()).count();
+    let end = if 2 * by_errors > spoilt { End::RequestsFail } else { End::GeneratorFails };
+    (2 * spoilt >= here().count() + FAILED_MAX).then_some(end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rate_is_given_up_by_what_spoils_most_of_its_runs() {
+        let run = |valid, failed| RunAt { rate: 100.0, valid, failed, ..RunAt::default() };
+        let sound = || vec![run(true, 0.0); 3];
+        let with = |spoilt: RunAt, count: usize| [sound(), vec![spoilt; count]].concat();
+        assert_eq!(fault(&sound(), 100.0), None);
+        assert_eq!(fault(&with(run(false, 0.0), 7), 100.0), None);
+        assert_eq!(fault(&with(run(false, 0.0), 8), 100.0), Some(End::GeneratorFails));
+        assert_eq!(fault(&with(run(true, 0.02), 8), 100.0), Some(End::RequestsFail));
+        assert_eq!(fault(&with(run(false, 0.9), 8), 100.0), Some(End::RequestsFail));
+        assert_eq!(fault(&with(run(true, 0.005), 8), 100.0), None, "few failures spoil nothing");
+        assert_eq!(fault(&with(run(true, 0.02), 8), 120.0), None);
+    }
 }

@@ -24,6 +24,7 @@ pub fn summarise(plan: &PlanFile, runs: &[RunFile]) -> SummaryFile {
         headlines: groups(plan).into_iter().map(|group| headline(plan, &cells, runs, group)).collect(),
         caveats: caveats(plan, runs_done, runs_planned),
         complete: is_complete(plan, runs_done, runs_planned),
+        ended: plan.ended.clone().filter(|_| plan.settings.is_sequence()),
         runs_done,
         runs_planned,
         valid,

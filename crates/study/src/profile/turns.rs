@@ -8,6 +8,7 @@ pub(super) enum End {
     Enough,
     Exhausted,
     TooFewArrivals,
+    RequestsFail,
     GeneratorFails,
     TooMany,
     TimeIsUp,
@@ -31,6 +32,9 @@ impl End {
             Self::Exhausted => "no further run of this length tightens the bounds",
             Self::TooFewArrivals => {
                 "the server carries so little that a run has too few arrivals to tell: give runs more by --duration, and all by --within"
+            }
+            Self::RequestsFail => {
+                "too many requests fail at the rate that would tell more: look at the errors by `evenkeel load`, and mend what the server names"
             }
             Self::GeneratorFails => "the generator fails at the rate that would tell more",
             Self::TooMany => "2,000 runs are made",

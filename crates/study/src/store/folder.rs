@@ -3,6 +3,7 @@
 use super::attempts;
 use super::error::StoreError;
 use super::format::{FORMAT, Head, ManifestFile, PlanFile, RunFile, SummaryFile};
+use super::lateness;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fs::{self, File};
@@ -123,6 +124,7 @@ impl StudyFolder {
         for entry in self.finished()? {
             attempts::add(&mut runs, read_json(&entry.join("run.json"))?);
         }
+        lateness::judge(&mut runs);
         Ok(runs)
     }
 

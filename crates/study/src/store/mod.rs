@@ -25,6 +25,7 @@ mod estimates;
 mod folder;
 pub mod format;
 mod histogram;
+pub(crate) mod lateness;
 mod manifest;
 mod orders;
 mod plan;

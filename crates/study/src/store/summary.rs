@@ -26,6 +26,9 @@ pub struct SummaryFile {
     pub runs_planned: u32,
     /// Whether all is done.
     pub complete: bool,
+    /// Why a study whose runs are chosen one by one has ended; absent where it goes on, or has a fixed number of runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended: Option<String>,
     /// Whether every stable cell's measurement is valid.
     pub valid: bool,
 }

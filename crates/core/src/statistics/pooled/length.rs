@@ -7,6 +7,11 @@ pub const RELAXATIONS: f64 = 60.0;
 /// long excursions, and then nothing in it says how much more there is.
 pub const TWO_SIDED: f64 = 30.0;
 
+/// Fewest relaxation times by the backlog of the runs themselves, where others say that they are long enough: a server whose
+/// memory is several times longer than that of a queue has something else that lasts. So far below [`TWO_SIDED`] that it hardly ever
+/// decides where the queue is one.
+pub const OWN_MIN: f64 = 10.0;
+
 /// How much longer than asked for a run may become.
 pub const STRETCH_MAX: f64 = 8.0;
 
@@ -20,7 +25,7 @@ pub struct Length {
     pub seconds: f64,
     /// Warm-up before it in seconds.
     pub warm_up: f64,
-    /// Relaxation times that the measured phase lasts, by what the pilot run saw.
+    /// Relaxation times that the measured phase lasts, by that saturation.
     pub relaxations: f64,
 }
 
@@ -35,13 +40,27 @@ pub fn relaxation(backlog: f64, rate: f64) -> f64 {
     if rate > 0.0 { utilisation / rate / (1.0 - utilisation.sqrt()).powi(2) } else { f64::INFINITY }
 }
 
-/// Length of the runs of a cell, from the mean backlog that a pilot run saw at this arrival rate per second:
+/// Relaxation time in seconds at an arrival rate, from the saturation that runs at other rates saw, both per second.
+/// Infinite where the rate is not below the saturation, or either is no number: such a queue never comes to rest.
+///
+/// For a server with several processors it is that of one processor as fast as all of them together, which forgets as fast
+/// near the saturation.
+pub fn relaxation_by(saturation: f64, rate: f64) -> f64 {
+    let utilisation = rate / saturation;
+    if saturation > 0.0 && utilisation < 1.0 {
+        relaxation(utilisation / (1.0 - utilisation), rate)
+    } else {
+        f64::INFINITY
+    }
+}
+
+/// Length of the runs of a cell at this arrival rate, from the saturation that runs at other rates saw, both per second:
 /// [`RELAXATIONS`] relaxation times, at least `base` seconds and at most [`STRETCH_MAX`] times that.
 ///
-/// The pilot must not be one of the runs that are estimated from: a run that decides by itself whether it was long enough
+/// The runs that are estimated from have no say in it: a run that decides by itself whether it was long enough
 /// ends when its response happens to be low, which by simulation costs 5 of 95 points of coverage.
-pub fn length(backlog: f64, rate: f64, base: f64) -> Length {
-    let relaxation = relaxation(backlog.max(0.0), rate);
+pub fn length(saturation: f64, rate: f64, base: f64) -> Length {
+    let relaxation = relaxation_by(saturation, rate);
     let wanted = RELAXATIONS * relaxation;
     let seconds = if wanted.is_nan() { base } else { wanted.max(base).min(STRETCH_MAX * base) };
     Length { seconds, warm_up: WARM_UP * seconds, relaxations: seconds / relaxation }
@@ -59,22 +78,23 @@ mod tests {
     }
 
     #[test]
-    fn runs_grow_with_the_backlog_between_what_was_asked_for_and_eight_times_that() {
-        // 250 arrivals per second: 0.5, 3 and 50 requests under way.
-        let seconds = |backlog: f64| length(backlog, 250.0, 8.0).seconds;
-        assert_eq!((seconds(0.0), seconds(0.5), seconds(50.0)), (8.0, 8.0, 64.0));
-        assert!((seconds(3.0) - 60.0 * relaxation(3.0, 250.0)).abs() < 1e-9);
-        assert!(seconds(3.0) > 8.0 && seconds(3.0) < 64.0);
-        let found = length(50.0, 250.0, 8.0);
+    fn runs_grow_towards_the_saturation_between_what_was_asked_for_and_eight_times_that() {
+        let seconds = |load: f64| length(250.0 / load, 250.0, 8.0).seconds;
+        assert_eq!((seconds(0.001), seconds(0.3), seconds(0.98)), (8.0, 8.0, 64.0));
+        assert!((seconds(0.75) - 60.0 * relaxation(3.0, 250.0)).abs() < 1e-9);
+        assert!(seconds(0.75) > 8.0 && seconds(0.75) < 64.0);
+        let found = length(250.0 / 0.98, 250.0, 8.0);
         assert_eq!(found.warm_up, 16.0);
         assert!(found.relaxations < TWO_SIDED, "{found:?}");
     }
 
     #[test]
-    fn an_idle_or_broken_pilot_leaves_the_length_that_was_asked_for_or_the_longest() {
-        assert_eq!(length(0.0, 100.0, 8.0).relaxations, f64::INFINITY);
-        assert_eq!(length(f64::NAN, 100.0, 8.0).seconds, 8.0);
-        assert_eq!(length(1e300, 100.0, 8.0).seconds, 64.0);
-        assert_eq!(length(1.0, 0.0, 8.0).seconds, 64.0);
+    fn a_rate_that_is_not_below_the_saturation_never_comes_to_rest() {
+        for saturation in [100.0, 99.0, 0.0, -5.0, f64::NAN] {
+            assert_eq!(relaxation_by(saturation, 100.0), f64::INFINITY, "{saturation}");
+            let found = length(saturation, 100.0, 8.0);
+            assert_eq!((found.seconds, found.relaxations), (64.0, 0.0), "{saturation}");
+        }
+        assert_eq!(relaxation_by(100.0, 0.0), f64::INFINITY);
     }
 }

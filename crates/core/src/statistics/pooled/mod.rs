@@ -7,7 +7,8 @@
 //! a run that was lucky and one that was not. So no end is negative, and one that would be infinite is left out.
 //!
 //! No variance helps where runs are short beside the memory of the queue (`length`). Below [`TWO_SIDED`] relaxation
-//! times mean and percentiles have a lower bound only.
+//! times mean and percentiles have a lower bound only. How long the queue's memory is has to be said by other runs: a cell that
+//! decides by its own backlog shows two ends just when that backlog happened to be low.
 //!
 //! Coverage, by simulation of M/M/1 queues at loads of 0.5 to 0.95, three to ten runs, 95 % asked: see
 //! [`crate::simulation::coverage`] and `bench/coverage`.
@@ -20,7 +21,7 @@ mod throughput;
 mod variance;
 
 pub use bounds::Bounds;
-pub use length::{Length, RELAXATIONS, STRETCH_MAX, TWO_SIDED, length, relaxation};
+pub use length::{Length, OWN_MIN, RELAXATIONS, STRETCH_MAX, TWO_SIDED, length, relaxation, relaxation_by};
 
 use super::Spectrum;
 use crate::time::Nanos;
@@ -126,11 +127,13 @@ pub struct Pooled<'a> {
     runs: &'a [Run],
     spectrum: Spectrum,
     relaxations: f64,
+    is_long_enough: bool,
 }
 
 impl<'a> Pooled<'a> {
-    /// `None` where no run has a response.
-    pub fn of(runs: &'a [Run]) -> Option<Self> {
+    /// `memory` is the relaxation time in seconds that other runs than these found ([`relaxation_by`]); where nobody knows it, the
+    /// backlog of these runs stands for it. `None` where no run has a response.
+    pub fn of(runs: &'a [Run], memory: Option<f64>) -> Option<Self> {
         let spectrum =
             Spectrum::merged(runs.iter().flat_map(|run| &run.batches).map(|batch| &batch.spectrum));
         let seconds: f64 = runs.iter().map(|run| run.seconds).sum();
@@ -140,7 +143,12 @@ impl<'a> Pooled<'a> {
         }
         let backlog = runs.iter().map(Run::response_sum_ns).sum::<f64>() / 1e9 / seconds;
         let rate = runs.iter().map(Run::arrivals).sum::<f64>() / seconds;
-        Some(Self { runs, spectrum, relaxations: shortest / relaxation(backlog, rate) })
+        let relaxations = shortest / relaxation(backlog, rate);
+        let is_long_enough = match memory {
+            Some(memory) => shortest / memory >= TWO_SIDED && relaxations >= OWN_MIN,
+            None => relaxations >= TWO_SIDED,
+        };
+        Some(Self { runs, spectrum, relaxations, is_long_enough })
     }
 
     /// Relaxation times that the shortest run lasted, by the mean backlog of all runs.
@@ -149,7 +157,7 @@ impl<'a> Pooled<'a> {
     }
 
     fn is_long_enough(&self) -> bool {
-        self.relaxations >= TWO_SIDED
+        self.is_long_enough
     }
 
     fn parts(&self, of: impl Fn(&Batch) -> Pair) -> Vec<Parts> {

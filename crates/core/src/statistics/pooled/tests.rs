@@ -30,7 +30,7 @@ fn run(batches: Vec<Batch>, seconds: f64) -> Run {
 #[test]
 fn figures_are_those_of_all_requests_together() {
     let runs = runs(CELL, 4);
-    let pooled = Pooled::of(&runs).unwrap();
+    let pooled = Pooled::of(&runs, None).unwrap();
     let requests: u64 = runs.iter().flat_map(|run| &run.batches).map(|batch| batch.spectrum.count()).sum();
     let sum: f64 = runs.iter().map(Run::response_sum_ns).sum();
     let tau = pooled.tau().unwrap();
@@ -45,7 +45,7 @@ fn figures_are_those_of_all_requests_together() {
 #[test]
 fn one_run_has_figures_and_no_bounds() {
     let runs = runs(CELL, 1);
-    let pooled = Pooled::of(&runs).unwrap();
+    let pooled = Pooled::of(&runs, None).unwrap();
     for figure in [pooled.tau(), pooled.percentile(0.95), pooled.throughput()].map(Option::unwrap) {
         assert_eq!((figure.bounds, figure.standard_error, figure.degrees), (Bounds::None, None, 0.0));
     }
@@ -55,7 +55,7 @@ fn one_run_has_figures_and_no_bounds() {
 fn runs_that_are_short_for_their_queue_have_a_lower_bound_of_the_response_and_an_interval_of_the_throughput()
 {
     let runs = runs(VirtualCell { load: 0.95, ..CELL }, 5);
-    let pooled = Pooled::of(&runs).unwrap();
+    let pooled = Pooled::of(&runs, None).unwrap();
     assert!(pooled.relaxations() < TWO_SIDED, "{}", pooled.relaxations());
     assert!(matches!(pooled.tau().unwrap().bounds, Bounds::AtLeast(_)));
     assert!(matches!(pooled.percentile(0.95).unwrap().bounds, Bounds::AtLeast(_)));
@@ -64,15 +64,15 @@ fn runs_that_are_short_for_their_queue_have_a_lower_bound_of_the_response_and_an
 
 #[test]
 fn nothing_comes_of_runs_without_a_response() {
-    assert!(Pooled::of(&[]).is_none());
-    assert!(Pooled::of(&[run(vec![Batch::default(); 20], 8.0)]).is_none());
-    assert!(Pooled::of(&[run(vec![batch(&[5]); 20], 0.0)]).is_none());
+    assert!(Pooled::of(&[], None).is_none());
+    assert!(Pooled::of(&[run(vec![Batch::default(); 20], 8.0)], None).is_none());
+    assert!(Pooled::of(&[run(vec![batch(&[5]); 20], 0.0)], None).is_none());
 }
 
 #[test]
 fn a_high_percentile_of_short_runs_is_bounded_by_a_lower_one() {
     let runs = runs(CELL, 3);
-    let pooled = Pooled::of(&runs).unwrap();
+    let pooled = Pooled::of(&runs, None).unwrap();
     let figures = [0.95, 0.99, 0.999].map(|quantile| pooled.percentile(quantile).unwrap());
     assert!(matches!(figures[0].bounds, Bounds::TwoSided { .. }), "{figures:?}");
     let (Bounds::AtLeast(p99), Bounds::AtLeast(p999)) = (figures[1].bounds, figures[2].bounds) else {
@@ -85,7 +85,7 @@ fn a_high_percentile_of_short_runs_is_bounded_by_a_lower_one() {
 fn a_percentile_with_hardly_a_request_above_it_is_bounded_by_a_lower_one() {
     // 240 requests that take up to 40 ns: two of them lie above p99.2, and nobody knows p99.9.
     let runs = vec![run(vec![batch(&[10, 20, 30, 40]); 20], 8.0); 3];
-    let pooled = Pooled::of(&runs).unwrap();
+    let pooled = Pooled::of(&runs, None).unwrap();
     let Bounds::AtLeast(low) = pooled.percentile(0.999).unwrap().bounds else { panic!("no bound") };
     assert!(low > 30.0 && low <= 41.0, "{low}");
     assert!(matches!(pooled.percentile(0.9).unwrap().bounds, Bounds::TwoSided { .. }));
@@ -116,7 +116,7 @@ proptest! {
             .iter()
             .map(|batches| run(batches.iter().map(|responses| batch(responses)).collect(), 8.0))
             .collect();
-        let figures = Pooled::of(&runs).map(|pooled| [pooled.tau(), pooled.percentile(quantile), pooled.throughput()]);
+        let figures = Pooled::of(&runs, None).map(|pooled| [pooled.tau(), pooled.percentile(quantile), pooled.throughput()]);
         for figure in figures.into_iter().flatten().flatten() {
             let ends = [figure.bounds.low(), figure.bounds.high()];
             prop_assert!(ends.iter().flatten().all(|end| *end >= 0.0 && end.is_finite()), "{figure:?}");

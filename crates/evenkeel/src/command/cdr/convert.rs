@@ -99,6 +99,15 @@ pub enum DuplicatesWord {
     Keep,
 }
 
+impl From<DuplicatesWord> for Duplicates {
+    fn from(word: DuplicatesWord) -> Self {
+        match word {
+            DuplicatesWord::Refuse => Self::Refuse,
+            DuplicatesWord::Keep => Self::Keep,
+        }
+    }
+}
+
 /// Converts.
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let file = read_layout(args)?;
@@ -110,10 +119,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let mut shown = Shown::new(view);
     let (tally, done) = match (&args.into, &args.output) {
         (Some(into), _) => {
-            let duplicates = match args.duplicates {
-                DuplicatesWord::Refuse => Duplicates::Refuse,
-                DuplicatesWord::Keep => Duplicates::Keep,
-            };
+            let duplicates = Duplicates::from(args.duplicates);
             let inputs = files_alone(inputs)?;
             let job = Job { file: &file, direction, inputs, into, duplicates, keys, stop: &session.stop };
             let done = job.run(&mut |progress| shown.tell(progress))?;

@@ -39,6 +39,8 @@ impl Shown {
             step: match progress.step {
                 Step::Keys => "looking for duplicates".to_owned(),
                 Step::Lines => "converting".to_owned(),
+                Step::Load => "loading".to_owned(),
+                Step::Indexes => "making indexes".to_owned(),
             },
             bytes: progress.read,
             bytes_total: progress.total,

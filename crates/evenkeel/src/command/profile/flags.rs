@@ -34,27 +34,39 @@ fn word<T: Copy + Send + Sync + 'static>(
 #[command(after_help = "\
 Examples:
   evenkeel profile
-      a private MariaDB on all CPUs but one, TPC-W data; ten minutes of runs, each where it tells most
+      a private MariaDB on all CPUs but one, TPC-W data; ten minutes of runs, each where it tells
+      most
   evenkeel profile mysql://bench@db1/tpcw --rate 10..:10 --repeats 20 --duration 180s
       the study's own settings; the password comes from EVENKEEL_PASSWORD or ?defaults-file=
   evenkeel profile --factor buffer-pool=20%..100% --factor layout=insert,dump --sandboxes 2
       why a profile differs from run to run and from machine to machine
-  evenkeel profile --workload examples/workloads/orders.toml mysql://app@db1/shop --rate 100,200,400
+  evenkeel profile mysql://app@db1/shop --workload examples/workloads/orders.toml --rate 100,200
+      statements of your own at rates that you name
   evenkeel profile --within 10m --until 5%
       runs where they tighten the bounds most, until these lie 5 % apart or ten minutes are over
+  evenkeel profile --within 2m --duration 8s --ebs 1
+      a first look: little data and short runs; below 8 s a run cannot tell what is carried
   evenkeel profile mysql://app@db1/shop --workload orders.toml --sense-with 'ssh db1 evenkeel sense'
-      the server's CPU use as the machine db1 sees it; --sense-from http://db1:9100/metrics where it has node_exporter
+      the server's CPU use as the machine db1 sees it; --sense-from http://db1:9100/metrics where
+      it has node_exporter
   evenkeel profile --resume last
       go on where a stopped or killed study was
 
-The first sentence says what the server carries at least and at most, with 95 % confidence; the second how far response
-times can be trusted. Runs whose generator was late are left out of the bounds and named. Exit code 3 only where not even
-one bound can be given.
+A TIME is written as 500ms, 8s, 10m or 1h, and a number alone is seconds.
+
+The first sentence says what the server carries at least and at most, with 95 % confidence, and by itself, \
+which is what it would carry without its neighbours on the machine; the second how far response times can be \
+trusted. Where runs are chosen one by one, another says why no more were made: the time was up, the bounds were \
+narrow enough, or no further run would have tightened them. Runs whose generator was late are left out of the \
+bounds and named.
 
 Without URL a private server is started (a sandbox) and stopped afterwards; its data is kept and used again.
 
-Exit codes: 0 done; 1 most requests of a rate failed, or none was answered at any rate, and the first
-line says by which errors or why; 2 wrong use, no server, or one that refuses a statement; 3 not even one bound can be given; 130, 143 stopped by Ctrl-C, SIGTERM, and finished runs are kept.")]
+Exit codes: 0 done; 1 most requests of a rate failed, or none was answered at any rate, and the first line says \
+by which errors or why; 2 wrong use, no server, or one that refuses a statement; 3 all was measured, and not one \
+bound (at least, at most, by itself) can be given: the first sentence says why, and more time by --within or \
+longer runs by --duration are what helps mostly; 130, 143 stopped by Ctrl-C, SIGTERM, and finished runs are kept \
+(go on by --resume).")]
 pub struct Args {
     /// Servers, as mysql://user@host:port/database, sandbox:NAME or sandbox:NAME/DATABASE; several are interleaved
     /// and compared
@@ -70,12 +82,13 @@ pub struct Args {
     /// Runs of each cell [default beside --rate: 3]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub repeats: Option<u32>,
-    /// Choose rates and runs one by one, where each tightens the bounds most, until these are so narrow (5%: at least and
-    /// at most lie 5 % apart)
+    /// Choose rates and runs one by one, where each tightens the bounds most, and end where these are so narrow: by 5%, where at
+    /// least and at most lie 5 % apart. Without --within it may take as long as it takes
     #[arg(long, value_name = "WIDTH", conflicts_with_all = ["rate", "repeats", "whole_sweep", "retries"])]
     pub until: Option<String>,
-    /// The same until the time is up, search and restarts included; with --until whichever comes first [default without
-    /// --until, --rate and --repeats: 10m for each series]
+    /// Choose rates and runs one by one likewise, and end where this time is up: all of it, with data that is filled in,
+    /// search and restarts of the server. Beside --until whichever comes first [default without --until, --rate and
+    /// --repeats: 10m for each series, a server at one level of each factor]
     #[arg(long, value_name = "TIME", conflicts_with_all = ["rate", "repeats", "whole_sweep", "retries"])]
     pub within: Option<String>,
     /// Measured time of a run [default: 10s]
@@ -151,15 +164,6 @@ pub struct Args {
     /// Keep one line per request (CSV, compressed with zstd)
     #[arg(long)]
     pub request_log: bool,
-    /// What the private server is like
-    #[command(flatten)]
-    pub server: ServerArgs,
-    /// Private servers to compare, each with its own data
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=16))]
-    pub sandboxes: u32,
-    /// What data the private server holds
-    #[command(flatten)]
-    pub data: DataArgs,
     /// Folder for studies [default: HOME/runs]
     #[arg(long, value_name = "DIR")]
     pub output: Option<PathBuf>,
@@ -169,4 +173,13 @@ pub struct Args {
     /// Write events as JSON lines to the error stream instead of a progress line
     #[arg(long)]
     pub json: bool,
+    /// What the private server is like
+    #[command(flatten)]
+    pub server: ServerArgs,
+    /// Private servers to compare, each with its own data
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=16))]
+    pub sandboxes: u32,
+    /// What data the private server holds
+    #[command(flatten)]
+    pub data: DataArgs,
 }

@@ -33,11 +33,12 @@ const RUN: (f64, f64) = (2.0, 8.0);
 /// Flags of `evenkeel simulate compare`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Pairs of M/M/1 servers of 4 ms at loads of 0.3, 0.5 and 0.7, 3 to 8 runs of 8 s each, on machines whose speed differs from run to
-run by 0, 2 or 5 %: the mean response times of two that are alike, and of one that is 10 % slower, with a margin of 5 %. Where
+    after_help = "Pairs of M/M/1 servers of 4 ms at loads of 0.3, 0.5 and 0.7, 3 to 8 runs of 8 s each, on machines whose speed differs from run to \
+run by 0, 2 or 5 %: the mean response times of two that are alike, and of one that is 10 % slower, with a margin of 5 %. Where \
 it is not known which is better, as many more runs are made as are asked for.
 
-Example:
+Examples:
+  evenkeel simulate compare --pairs 100            a quick look, in a second
   evenkeel simulate compare --pairs 1000 --json    a line of JSON for each pair"
 )]
 pub struct Args {

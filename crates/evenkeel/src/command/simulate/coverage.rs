@@ -15,14 +15,18 @@ use std::process::ExitCode;
 
 /// Mean service time of the virtual server.
 const SERVICE: Nanos = Nanos::from_millis(4);
-/// Length of a pilot run: 2,000 service times.
+/// Length of a run in overload and of the shortest others: 2,000 service times.
 const BASE: Nanos = Nanos::from_secs(8);
 
 /// Flags of `evenkeel simulate coverage`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "The server works 4 ms on a request in the mean (M/M/1). Of each seed and load a pilot run of 8 s, 2,000 service
-times, says how long the others are to last: 8 to 64 s. Fewer repeats take the first of the runs.
+    after_help = "The server works 4 ms on a request in the mean (M/M/1). Of each seed and load a run of 8 s in overload, 2,000 service \
+times, finds the saturation. By that the others are to last 8 to 64 s (--fixed: 8 s), and have two ends or a lower bound. Fewer \
+repeats take the first of the runs. \
+An interval is to hold in 95 % of all tries: held, below and above are shares of the intervals with two ends, which \
+lie about, below and above the truth; bounds are tries with a lower bound alone; width is beside an interval with the \
+true variance.
 
 Examples:
   evenkeel simulate coverage                                    all cells, 1,000 seeds
@@ -41,6 +45,9 @@ pub struct Args {
     /// Seed of every draw
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
+    /// All runs last 8 s, as those of `profile --within` do; else they grow with the load, as those at rates of `--rates` do
+    #[arg(long)]
+    pub fixed: bool,
     /// As JSON, one line for each figure of a cell
     #[arg(long)]
     pub json: bool,
@@ -61,6 +68,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         repeats: args.repeats.iter().map(|&count| usize::from(count)).collect(),
         service: SERVICE,
         base: BASE,
+        grow: !args.fixed,
     };
     let cells = judge(&plan, &tries(session, &plan, Seed(args.seed), args.seeds)?);
     out::write(&if args.json { as_json(&cells) } else { as_text(&cells, args) })?;
@@ -75,7 +83,7 @@ fn tries(session: &Session, plan: &CoveragePlan, seed: Seed, seeds: u64) -> Resu
 
 fn as_text(cells: &[Coverage], args: &Args) -> String {
     let mut text = format!(
-        "M/M/1, service time 4 ms, pilot run 8 s, {} seeds from {}; held, below and above are shares of the intervals \
+        "M/M/1, service time 4 ms, saturation from 8 s, {} seeds from {}; held, below and above are shares of the intervals \
          shown\nload  repeats  figure       run s   shown    held   below   above   width  bounds    held\n",
         args.seeds, args.seed,
     );
@@ -139,7 +147,8 @@ mod tests {
 
     #[test]
     fn a_cell_is_a_row_under_its_head() {
-        let args = Args { loads: vec![0.8], repeats: vec![5], seeds: 1_000, seed: 1, json: false };
+        let args =
+            Args { loads: vec![0.8], repeats: vec![5], seeds: 1_000, seed: 1, fixed: false, json: false };
         let text = as_text(&[cell(), Coverage { shown: 0, held: 0, below: 0, width: None, ..cell() }], &args);
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(

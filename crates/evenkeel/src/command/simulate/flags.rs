@@ -8,19 +8,20 @@ use std::path::PathBuf;
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 #[command(after_help = "Examples:
   evenkeel simulate examples/scenarios/*.toml            every scenario with its own controller
-  evenkeel simulate collapse.toml --controller vegas --trace
+  evenkeel simulate examples/scenarios/flash-sale.toml --controller vegas --trace
   evenkeel simulate --plants 100 --seed 7                random plants from limits 1, 8 and 1,024
   evenkeel simulate --plants 100 --wobble                the same on a machine that wobbles by 16 %
-  evenkeel simulate --steps --controller aimd            4 -> 512 and 512 -> 4 clients on measured curves
+  evenkeel simulate --steps --controller aimd            4 -> 512 clients and back, measured curves
   evenkeel simulate --shares --mixes 100                 windows of hosts that share storage
   evenkeel simulate --mix 186 --seed 1                   one of these mixes, period by period
   evenkeel simulate --sessions 1000                      guarded sessions: what must never happen
   evenkeel simulate --sessions 1 --seed 17 --story       one of these histories, step by step
   evenkeel simulate coverage                             how often the intervals of a cell hold
   evenkeel simulate compare                              how often a comparison is wrong
-  evenkeel simulate noisy                                how often the bounds of a profile hold beside a neighbour
+  evenkeel simulate noisy                                how often the bounds of a profile hold
 
-Exit code 1 when an expectation of a scenario is broken, or something happened to a session that must not.")]
+Exit codes: 0 done; 1 an expectation of a scenario is broken, or something happened to a session that must not; \
+2 wrong use. Nothing is measured: the same seed gives the same figures on any machine.")]
 pub struct Args {
     #[command(subcommand)]
     pub what: Option<What>,

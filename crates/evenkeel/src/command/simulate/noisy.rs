@@ -22,12 +22,14 @@ const BURST: Nanos = Nanos::from_millis(100);
 /// Flags of `evenkeel simulate noisy`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "The server works 4 ms on a request in the mean, on one CPU, which a neighbour takes for 100 ms at a time in the mean: a
-share of all time. Each try is a whole profile, as `evenkeel profile --within`: a search, then runs of 8 s one by one.
+    after_help = "The server works 4 ms on a request in the mean, on one CPU, which a neighbour takes for 100 ms at a time in the mean: a \
+share of all time. Each try is a whole profile, as `evenkeel profile --within`: a search, then runs of 8 s one by one. \
+Held against what the server carries is what a profile says: at least and at most beside the neighbour, by itself \
+without it; gap is from at least to at most and width that of by itself, beside their middle.
 
 Examples:
   evenkeel simulate noisy                                  5, 15 and 30 % taken, 1,000 tries each
-  evenkeel simulate noisy --shares 0.15 --runs 16 --json   one level, a line for each try, for programs"
+  evenkeel simulate noisy --shares 0.15 --runs 16 --json   one level, a line for each try"
 )]
 pub struct Args {
     /// Shares of the CPU that the neighbour takes, from 0 and below 1

@@ -19,12 +19,20 @@ use std::process::ExitCode;
 #[command(after_help = "\
 Examples:
   evenkeel study --list
-  evenkeel study examples/studies/setting.toml    does a setting matter? the file says what is changed, and how often
-  evenkeel study --resume last                    go on with the study of a file that was stopped
+      which published studies can be made again here
+  evenkeel study examples/studies/setting.toml
+      a study of yours: does a setting matter? the file says what is changed, and how often
+  evenkeel study --resume last
+      go on with the study of a file that was stopped
   evenkeel study throttling --quick
+      a published one, roughly
   evenkeel study throttling --clients 1,4,16,64,256 --repeats 5 --duration 30s
   evenkeel study throttling --resume last
-  evenkeel study shares")]
+  evenkeel study shares
+
+Exit codes: 0 done; 2 wrong use, no server, or one that refuses a statement; 130, 143 stopped by Ctrl-C, SIGTERM, and \
+what is finished is kept (go on by --resume). Of the study of a file also, as of a profile, 1 most requests of a rate \
+failed, 3 not one bound can be given.")]
 pub struct Args {
     /// Name the studies that there are
     #[arg(long, exclusive = true)]

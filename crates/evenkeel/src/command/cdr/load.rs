@@ -1,0 +1,234 @@
+//! `evenkeel cdr load`.
+
+use super::told::Shown;
+use super::{server, tables};
+use crate::command::{Session, mode};
+use crate::config::units;
+use crate::failure::{FINDING, WithHint};
+use crate::progress::{Mode, View};
+use crate::{format, out};
+use anyhow::{Context, Result, anyhow};
+use evenkeel_haul::convert::Duplicates;
+use evenkeel_haul::input::{Input, list};
+use evenkeel_haul::layout::{self, LayoutFile};
+use evenkeel_haul::load::{Indexes, Job, Loaded, Options, Warnings};
+use evenkeel_haul::table::Table;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::atomic::AtomicU64;
+
+/// Flags of `evenkeel cdr load`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  evenkeel cdr load mysql://app@db1/billing incoming/ --layout calls.toml --table calls
+  evenkeel cdr load sandbox:demo calls-0801.cdr.gz --layout calls.toml --engine myisam --index calling,start
+  evenkeel cdr load sandbox:demo calls.cdr --layout calls.toml --bulk --indexes after
+  evenkeel cdr load sandbox:demo calls.cdr --layout calls.toml --connections 2 --warnings reject --json
+  evenkeel cdr load --layout calls.toml --print-table
+
+Every record is a row or a reject, once. The table evenkeel_loads of the same database names the files that were loaded, and
+evenkeel_load_parts which of their bytes are in; each part is there in the transaction of its rows. Run it again after a kill, a
+lost server or a full disk: what is in is left out, and the rest is loaded. MyISAM and Aria have no transactions: where a load of
+theirs was cut, the table is emptied and all files begin again, or nothing is done where rows of others would be lost.
+
+A table that is missing is made: its columns are as wide as the fields, the layout's key is the primary key. --print-table shows
+it. Several types of record go to tables of their own, each called after its type, with `--table NAME` NAME_type.
+
+Exit codes: 0 done; 1 more than --max-rejects records were refused; 2 wrong use, a server that refuses, or a file that cannot be
+read; 130, 143 stopped by Ctrl-C, SIGTERM.")]
+pub struct Args {
+    /// Server, as mysql://user@host:port/database, sandbox:NAME or sandbox:NAME/DATABASE (there: cdr, unless named)
+    #[arg(value_name = "URL", required_unless_present = "print_table")]
+    pub target: Option<String>,
+    /// Files, folders or patterns; .gz and .zst are unpacked
+    #[arg(value_name = "FILE", required_unless_present = "print_table")]
+    pub inputs: Vec<String>,
+    /// Where the fields are, as of `cdr convert`
+    #[arg(long, short, value_name = "FILE")]
+    pub layout: PathBuf,
+    #[command(flatten)]
+    pub table: tables::Flags,
+    /// When further indexes are made: with the table, or once the rows are in
+    #[arg(long = "indexes", value_name = "WHEN", default_value = "before")]
+    pub when: IndexesWord,
+    /// All rows in one transaction without checks of uniqueness and foreign keys: InnoDB's fastest way into an empty table
+    #[arg(long)]
+    pub bulk: bool,
+    /// Connections that send rows
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=32))]
+    pub connections: u8,
+    /// Bytes of a file in one transaction, at least a block of 1M; memory holds a few times as many
+    #[arg(long, value_name = "SIZE", default_value = "32M")]
+    pub transaction: String,
+    /// What becomes of a record that the server does not store as it was sent
+    #[arg(long, value_name = "WHAT", default_value = "end")]
+    pub warnings: WarningsWord,
+    /// File for what is refused; the name of the table with .rejects, unless told otherwise
+    #[arg(long, value_name = "FILE")]
+    pub rejects: Option<PathBuf>,
+    /// What becomes of a record whose key and bytes came before
+    #[arg(long, value_name = "WHAT", default_value = "refuse")]
+    pub duplicates: super::convert::DuplicatesWord,
+    /// Take records that end within their last field
+    #[arg(long)]
+    pub ragged: bool,
+    /// Load files again that were loaded into tables that are empty or gone by now
+    #[arg(long)]
+    pub again: bool,
+    /// End with exit code 1 where more records are refused
+    #[arg(long, value_name = "N", default_value_t = u64::MAX, hide_default_value = true)]
+    pub max_rejects: u64,
+    /// Print the statement that makes the table and load nothing
+    #[arg(long)]
+    pub print_table: bool,
+    /// What became of the records as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What `--indexes` takes.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+pub enum IndexesWord {
+    /// With the table
+    Before,
+    /// Once the rows are in
+    After,
+}
+
+/// What `--warnings` takes.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+pub enum WarningsWord {
+    /// The load ends, and nothing of its transaction is stored
+    End,
+    /// It is a reject
+    Reject,
+}
+
+/// Loads.
+pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
+    let file = read_layout(args)?;
+    let tables = args.table.tables(&file)?;
+    let Some(text) = args.target.as_ref().filter(|_| !args.print_table) else {
+        return print(&tables, args);
+    };
+    let options = options(args)?;
+    let inputs = list(&args.inputs).hint("name files, folders, or patterns in quotes")?;
+    let inputs = files_alone(inputs)?;
+    let target = server::target(session, text)?;
+    server::check(session, &target)?;
+    let rejects =
+        args.rejects.clone().unwrap_or_else(|| PathBuf::from(format!("{}.rejects", tables[0].name)));
+    let view = View::new(if args.json && !session.quiet { Mode::Lines } else { mode(session, false) });
+    let mut shown = Shown::new(view);
+    let duplicates = Duplicates::from(args.duplicates);
+    let sent = AtomicU64::new(0);
+    let job = Job {
+        file: &file,
+        inputs,
+        target: &target,
+        tables,
+        rejects: &rejects,
+        duplicates,
+        options,
+        sent: &sent,
+        stop: &session.stop,
+    };
+    let loaded = job.run(&mut |progress| shown.tell(progress)).map_err(server::explained);
+    drop(shown);
+    let loaded = loaded?;
+    match args.json {
+        true => out::line(serde_json::to_string_pretty(&loaded)?)?,
+        false => out::write(&text_of(&loaded, &rejects))?,
+    }
+    Ok(if loaded.tally.rejects > args.max_rejects { ExitCode::from(FINDING) } else { ExitCode::SUCCESS })
+}
+
+fn read_layout(args: &Args) -> Result<LayoutFile> {
+    let mut file = layout::read(&args.layout).hint("evenkeel cdr convert --help shows a layout")?;
+    if args.ragged {
+        file.layout = file.layout.ragged(true);
+    }
+    Ok(file)
+}
+
+fn print(tables: &[Table], args: &Args) -> Result<ExitCode> {
+    for table in tables {
+        let (create, later) = match args.when {
+            IndexesWord::Before => (table.create_sql(), None),
+            IndexesWord::After => (table.create_bare_sql(), table.add_indexes_sql()),
+        };
+        out::line(format!("{create};"))?;
+        later.map_or(Ok(()), |sql| out::line(format!("-- once the rows are in:\n{sql};")))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn options(args: &Args) -> Result<Options> {
+    let part_bytes = units::bytes(&args.transaction).context("--transaction")?;
+    if part_bytes == 0 || part_bytes > 1 << 30 {
+        return Err(anyhow!("--transaction {}: not between 1 byte and 1 GiB", args.transaction))
+            .hint("as 32M; --bulk makes one transaction of everything");
+    }
+    Ok(Options {
+        connections: args.connections.into(),
+        bulk: args.bulk,
+        indexes: match args.when {
+            IndexesWord::Before => Indexes::Before,
+            IndexesWord::After => Indexes::After,
+        },
+        part_bytes,
+        warnings: match args.warnings {
+            WarningsWord::End => Warnings::End,
+            WarningsWord::Reject => Warnings::Reject,
+        },
+        again: args.again,
+    })
+}
+
+/// A rerun and the search for duplicates read inputs again, which no pipe allows.
+fn files_alone(inputs: Vec<Input>) -> Result<Vec<Input>> {
+    match inputs.iter().find(|input| !input.path().is_file()) {
+        None => Ok(inputs),
+        Some(pipe) => Err(anyhow!("{} is a pipe, which cannot be read again", pipe.path().display()))
+            .hint("keep it in a file first"),
+    }
+}
+
+/// What became of the records, in words.
+fn text_of(loaded: &Loaded, rejects: &std::path::Path) -> String {
+    let count = format::count;
+    let mut text: String = loaded.notes.iter().map(|note| format!("{note}\n")).collect();
+    let before: u64 = loaded.files.iter().map(|file| file.records_before).sum();
+    if before > 0 {
+        let rows: u64 = loaded.files.iter().map(|file| file.rows_before).sum();
+        text.push_str(&format!(
+            "{} records were in before, {} of them as rows\n",
+            count(before),
+            count(rows)
+        ));
+    }
+    let tally = &loaded.tally;
+    let rows: u64 = tally.lines.iter().sum();
+    text.push_str(&format!(
+        "{} records: {} rows, {} rejects\n",
+        count(tally.records),
+        count(rows),
+        count(tally.rejects)
+    ));
+    let mut reasons: Vec<_> = tally.reasons.iter().collect();
+    reasons.sort_by_key(|(_, times)| std::cmp::Reverse(**times));
+    for (reason, times) in reasons.iter().take(20) {
+        text.push_str(&format!("  {:>10}  {reason}\n", count(**times)));
+    }
+    if tally.rejects > 0 {
+        text.push_str(&format!("each with file, byte offset, reason and record in {}\n", rejects.display()));
+    }
+    let (statements, reading) = loaded.manifest_s;
+    text.push_str(&format!(
+        "the manifest took {} s in statements and {} s to know the files again\n",
+        format::fixed(statements, 2),
+        format::fixed(reading, 2)
+    ));
+    text
+}

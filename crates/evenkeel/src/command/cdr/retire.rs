@@ -1,0 +1,119 @@
+//! `evenkeel cdr retire`.
+
+use super::moved::Shown;
+use super::server;
+use crate::command::{Session, mode};
+use crate::failure::{FINDING, WithHint};
+use crate::progress::View;
+use crate::{format, out};
+use anyhow::{Result, anyhow};
+use evenkeel_haul::dispatch::{Day, NamePattern, Retire, Retired, retire};
+use evenkeel_site::server::Control;
+use std::process::ExitCode;
+
+/// Flags of `evenkeel cdr retire`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  evenkeel cdr retire mysql://app@db1/calls --table calls --keep 90d --dry-run
+  evenkeel cdr retire mysql://app@db1/calls --table calls --keep 90d
+  evenkeel cdr retire mysql://app@db1/calls --table calls --keep 26w --today 20260801 --json
+
+Day tables whose day lies more than --keep before today are dropped, one after the other. Today is the newest day of
+which records were dispatched, or the server's today where that is earlier: so neither one record with a date far ahead
+nor a source that brings nothing any more drops all tables. A table that no dispatch of the source has made is refused.
+
+Exit codes: 0 done; 1 a table that is old enough was refused; 2 wrong use, or the server's error; 130, 143 stopped by
+Ctrl-C, SIGTERM.")]
+pub struct Args {
+    /// Server, as mysql://user@host:port/database or sandbox:NAME/DATABASE (there: cdr, unless named)
+    #[arg(value_name = "URL")]
+    pub target: String,
+    /// The table from which records were dispatched
+    #[arg(long, value_name = "TABLE")]
+    pub table: String,
+    /// Days or weeks that stay, as 90d or 26w
+    #[arg(long, value_name = "TIME")]
+    pub keep: String,
+    /// What today is, as yyyymmdd
+    #[arg(long, value_name = "DAY")]
+    pub today: Option<String>,
+    /// How day tables are called
+    #[arg(long, value_name = "PATTERN", default_value = "{table}_{day}")]
+    pub name: String,
+    /// Say what would be dropped and drop nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// What was dropped as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Drops day tables that are too old.
+pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
+    let job = job(args)?;
+    let target = server::target(session, &args.target)?;
+    let mut control = Control::connect_until(&target, &session.stop)?;
+    let mut shown = Shown::new(View::new(mode(session, args.json)));
+    let retired = retire(&mut control, &job, &mut |progress| shown.show(progress))?;
+    drop(shown);
+    match args.json {
+        true => out::line(serde_json::to_string_pretty(&retired)?)?,
+        false => out::write(&text(&retired))?,
+    }
+    Ok(if retired.refused.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(FINDING) })
+}
+
+fn job(args: &Args) -> Result<Retire> {
+    let today = match &args.today {
+        None => None,
+        Some(text) => {
+            let day = Day::parse(text).ok_or_else(|| anyhow!("--today {text}: no day of the calendar"));
+            Some(day.hint("as 20260801")?)
+        }
+    };
+    Ok(Retire {
+        table: args.table.clone(),
+        names: NamePattern::parse(&args.name, &args.table)?,
+        keep_days: days(&args.keep)?,
+        today,
+        dry_run: args.dry_run,
+    })
+}
+
+/// Days of a flag as `90d` or `26w`: at least one, and no more than a century.
+fn days(text: &str) -> Result<u32> {
+    const MOST: u32 = 36_525;
+    let number = match text.strip_suffix('d') {
+        Some(days) => days.parse().ok(),
+        None => text
+            .strip_suffix('w')
+            .and_then(|weeks| weeks.parse().ok())
+            .and_then(|weeks: u32| weeks.checked_mul(7)),
+    };
+    number
+        .filter(|days| (1..=MOST).contains(days))
+        .ok_or_else(|| anyhow!("--keep {text}: no number of days or weeks"))
+        .hint("as 90d or 26w")
+}
+
+/// What was dropped and what was not.
+fn text(retired: &Retired) -> String {
+    let mut text = format!("today is {}; tables before {} are too old\n", retired.today, retired.first_kept);
+    let word = if retired.dry_run { "would drop" } else { "dropped" };
+    for table in &retired.dropped {
+        text.push_str(&format!("{word}  {}  {} MB\n", table.table, format::count(table.bytes >> 20)));
+    }
+    for table in &retired.refused {
+        let why = table.refused.as_deref().unwrap_or_default();
+        text.push_str(&format!("refused  {}  {why}\n", table.table));
+    }
+    let count = |number| format::counted(number, "table");
+    text.push_str(&format!(
+        "{} {word}, {} refused, {} stay\n",
+        count(retired.dropped.len()),
+        count(retired.refused.len()),
+        count(retired.kept)
+    ));
+    text
+}

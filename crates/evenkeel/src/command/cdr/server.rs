@@ -1,0 +1,97 @@
+//! The server that records go to.
+
+use crate::command::{Session, place};
+use crate::failure::{Hint, WithHint};
+use anyhow::{Result, anyhow};
+use evenkeel_haul::HaulError;
+use evenkeel_site::server::{Control, Needs, Target, TargetError, preflight};
+
+/// The database in a sandbox where nobody names one.
+const DATABASE: &str = "cdr";
+
+/// A server and the database on it; in a sandbox the database is made where it is missing.
+///
+/// # Errors
+/// No such server, or a URL without a database.
+pub fn target(session: &Session, text: &str) -> Result<Target> {
+    if !text.starts_with("sandbox:") {
+        let target = Target::parse(text)?;
+        return match target.database {
+            Some(_) => Ok(target),
+            None => Err(anyhow!("{target} names no database")).hint("as mysql://user@host:port/database"),
+        };
+    }
+    let named = text.contains('/');
+    let text = if named { text.to_owned() } else { format!("{text}/{DATABASE}") };
+    let target = place::target(session, &text, "")?;
+    let database = target.database.clone().unwrap_or_default();
+    let without = Target { database: None, ..target.clone() };
+    let mut control = Control::connect_until(&without, &session.stop)?;
+    control.exec(&format!("CREATE DATABASE IF NOT EXISTS {}", evenkeel_haul::table::quoted(&database)))?;
+    Ok(target)
+}
+
+/// Looks whether the server takes loads at all.
+///
+/// # Errors
+/// What stands in the way, with a way out.
+pub fn check(session: &Session, target: &Target) -> Result<()> {
+    let mut control = Control::connect_until(target, &session.stop)?;
+    let privileges = ["SELECT", "INSERT", "UPDATE", "DELETE"].map(str::to_owned).to_vec();
+    let needs = Needs {
+        sessions: 2,
+        writes: true,
+        local_infile: true,
+        database: target.database.clone(),
+        privileges,
+        ..Needs::default()
+    };
+    let Err(problems) = preflight(&mut control, &needs)? else { return Ok(()) };
+    match problems.into_iter().find(|problem| problem.blocks) {
+        None => Ok(()),
+        Some(problem) => Err(anyhow!("{}", problem.text)).hint(problem.hint),
+    }
+}
+
+/// Adds what a load knows and the library's error does not say.
+pub fn explained(error: HaulError) -> anyhow::Error {
+    match hint(&error) {
+        Some(text) => anyhow::Error::from(error).context(Hint(text)),
+        None => error.into(),
+    }
+}
+
+/// What to do about an error that ended work with records, where the error does not know.
+fn hint(error: &HaulError) -> Option<String> {
+    let text = match error {
+        HaulError::Load(error) => error.hint(),
+        HaulError::Table(error) => error.hint(),
+        HaulError::Server(TargetError::Statement { code, .. }) => of_code(*code)?,
+        HaulError::Server(
+            TargetError::Lost { .. } | TargetError::Silent { .. } | TargetError::Refused { .. },
+        ) => {
+            "see in the server's error log whether it died or was restarted, and run the same again: what is in stays in, and the rest follows"
+        }
+        _ => return None,
+    };
+    Some(text.to_owned())
+}
+
+/// What to do about an error of the server.
+fn of_code(code: u16) -> Option<&'static str> {
+    Some(match code {
+        1044 | 1142 | 1143 | 1227 | 1370 => {
+            "GRANT SELECT, INSERT, UPDATE, DELETE, CREATE, ALTER, INDEX, DROP on the database to the account"
+        }
+        3 | 20 | 1021 | 1030 | 1114 | 1296 => {
+            "look for free space at the server, in its datadir and its tmpdir, and run the same again: what is in stays in"
+        }
+        1205 | 1213 => {
+            "another client holds rows of the table: SHOW PROCESSLIST names it; run the same again"
+        }
+        1062 | 1586 => {
+            "two records have one key: see whether the layout's key names a record, and whether its fields are trimmed alike"
+        }
+        _ => return None,
+    })
+}

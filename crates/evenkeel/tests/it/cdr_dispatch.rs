@@ -1,0 +1,344 @@
+//! Call records go to the tables of their days, as a user dispatches them.
+
+mod kills;
+
+use crate::cli::{evenkeel, refused};
+use crate::guard::server::Server;
+use serde_json::Value;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+
+/// A server with a database of call records.
+pub struct Desk {
+    pub server: Server,
+    pub home: PathBuf,
+}
+
+/// A client of the server.
+pub struct Background(Child);
+
+impl Drop for Background {
+    fn drop(&mut self) {
+        self.0.kill().expect("it runs");
+        self.0.wait().expect("it ends");
+    }
+}
+
+impl Desk {
+    pub fn up() -> Self {
+        let server = Server::up(&[("innodb_flush_log_at_trx_commit", "1")]);
+        server.sql("CREATE DATABASE cdr");
+        let home = server.file("home");
+        Self { server, home }
+    }
+
+    pub fn url(&self) -> String {
+        format!("mysql://app@{}/cdr", self.server.address())
+    }
+
+    /// Runs SQL in the database.
+    pub fn sql(&self, sql: &str) -> String {
+        self.server.sql(&format!("USE cdr; {sql}"))
+    }
+
+    /// A client that runs SQL in the database until it is dropped.
+    pub fn sql_in_background(&self, sql: &str) -> Background {
+        let mut client = Command::new("mariadb");
+        client
+            .args(["--no-defaults", "-u", "app", "-S"])
+            .arg(self.server.socket())
+            .args(["-D", "cdr", "-e", sql]);
+        Background(client.stdin(Stdio::null()).stdout(Stdio::null()).spawn().expect("the client starts"))
+    }
+
+    /// An empty source, and no day tables.
+    pub fn fresh(&self, engine: &str, keys: &str) {
+        self.server.sql("DROP DATABASE cdr; CREATE DATABASE cdr");
+        self.sql(&format!(
+            "CREATE TABLE calls (seq BIGINT NOT NULL, caller VARCHAR(20), started DATETIME, \
+             area VARCHAR(3) AS (LEFT(caller, 3)) STORED, {keys} KEY by_start (started)) ENGINE={engine}; \
+             CREATE TABLE all_calls (seq BIGINT NOT NULL, caller VARCHAR(20), started DATETIME)"
+        ));
+    }
+
+    /// Loads records of this expression over `seq`, and notes them.
+    pub fn load(&self, from: u64, to: u64, started: &str) {
+        self.sql(&format!(
+            "SET SESSION sql_mode = 'ALLOW_INVALID_DATES'; CREATE TEMPORARY TABLE wave AS \
+             SELECT seq, CONCAT('34', seq * 7) AS caller, CAST({started} AS DATETIME) AS started FROM seq_{from}_to_{to}; \
+             INSERT INTO all_calls SELECT * FROM wave; INSERT INTO calls (seq, caller, started) SELECT * FROM wave"
+        ));
+    }
+
+    pub fn words<'a>(&self, url: &'a str, way: &'a str) -> Vec<&'a str> {
+        vec!["cdr", "dispatch", url, "--table", "calls", "--by", "started", "--way", way]
+    }
+
+    /// Dispatches, and says what became of it.
+    pub fn dispatch(&self, way: &str, more: &[&str]) -> Value {
+        let url = self.url();
+        let words = [&self.words(&url, way)[..], &["--json", "--quiet"], more].concat();
+        let output = evenkeel(&self.home, &words);
+        assert!(output.status.success(), "{way}: {}", String::from_utf8_lossy(&output.stderr));
+        serde_json::from_slice(&output.stdout).expect("JSON")
+    }
+
+    /// The day tables, and those that have the others.
+    pub fn tables(&self) -> Vec<String> {
+        let sql = "SELECT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA = 'cdr' AND TABLE_NAME LIKE 'calls%' ORDER BY 1";
+        self.sql(sql).lines().map(str::to_owned).collect()
+    }
+
+    /// Whether the source and the day tables together have all that was loaded, as often as it was loaded, and each day table
+    /// its own day.
+    pub fn audit(&self, when: &str) {
+        let sum = |from: &str| {
+            self.sql(&format!(
+                "SET SESSION sql_mode = 'ALLOW_INVALID_DATES'; SELECT COUNT(*), SUM(seq), SUM(CAST(CONV(LEFT(MD5(CONCAT_WS('|', seq, COALESCE(started, '-'), caller)), 12), 16, 10) AS UNSIGNED)) \
+                 FROM (SELECT seq, caller, started FROM {from}) AS u"
+            ))
+        };
+        let tables = self.tables();
+        let union = tables.join(" UNION ALL SELECT seq, caller, started FROM ");
+        assert_eq!(sum(&union), sum("all_calls"), "{when}: {tables:?}");
+        for table in &tables {
+            if let Some(day) = table.strip_prefix("calls_2") {
+                let sql = format!("SELECT COUNT(*) FROM {table} WHERE NOT DATE(started) <=> '2{day}'");
+                assert_eq!(self.sql(&sql), "0", "{when}: {table}");
+                let sql = format!("SELECT COUNT(*) FROM {table} WHERE NOT area <=> LEFT(caller, 3)");
+                assert_eq!(self.sql(&sql), "0", "{when}: {table}");
+            }
+        }
+    }
+
+    pub fn count(&self, table: &str) -> u64 {
+        self.sql(&format!("SELECT COUNT(*) FROM `{table}`")).parse().expect("a count")
+    }
+}
+
+/// A day's calls, some of the day before, one in a thousand without a date.
+pub const DAY: &str = "IF(seq % 1000 = 0, NULL, '2026-08-01' + INTERVAL (seq % 86400) SECOND - INTERVAL IF(seq % 50 = 0, 1, 0) DAY)";
+
+#[test]
+fn records_go_to_the_tables_of_their_days_by_each_way_and_late_ones_find_them_again() {
+    let desk = Desk::up();
+    for engine in ["InnoDB", "MyISAM", "Aria"] {
+        for way in ["insert", "procedure", "exchange"] {
+            desk.fresh(engine, "");
+            desk.load(1, 5_000, DAY);
+            let done = desk.dispatch(way, &["--indexes", "after"]);
+            assert_eq!(
+                (done["records"].as_u64(), done["undated"].as_u64()),
+                (Some(4_995), Some(5)),
+                "{done}"
+            );
+            assert_eq!(desk.tables(), ["calls", "calls_20260731", "calls_20260801"], "{engine} {way}");
+            desk.audit(&format!("{engine} {way}"));
+            // Late ones, some of them like records that are there, and one of a day that no calendar has.
+            desk.load(4_000, 4_999, "'2026-08-01' + INTERVAL (seq % 86400) SECOND");
+            desk.load(9_001, 9_010, "IF(seq = 9001, '2026-02-30 10:00:00', '2026-08-02 23:59:59')");
+            let late = desk.dispatch(way, &["--null-day", "calls_none", "--batch", "100"]);
+            let day = |day: &str| {
+                late["days"].as_array().and_then(|days| {
+                    days.iter()
+                        .find(|done| done["day"] == day)
+                        .map(|done| (done["records"].as_u64(), done["created"].as_bool()))
+                })
+            };
+            assert_eq!(day("2026-08-01"), Some((Some(1_000), Some(false))), "{late}");
+            assert_eq!(day("2026-08-02"), Some((Some(9), Some(true))), "{late}");
+            assert_eq!((desk.count("calls"), desk.count("calls_none")), (0, 6), "{engine} {way}: {late}");
+            desk.audit(&format!("{engine} {way}, late"));
+            let made = desk.sql("SHOW CREATE TABLE calls_20260731");
+            assert!(made.contains(&format!("ENGINE={engine}")) && made.contains("KEY `by_start`"), "{made}");
+            assert!(!made.contains("PARTITION"), "{made}");
+            let again = desk.dispatch(way, &[]);
+            assert_eq!(again["records"], 0, "a rerun has nothing to do: {again}");
+            assert!(!desk.sql("SHOW TABLES").contains("evenkeel_taken"));
+        }
+    }
+}
+
+#[test]
+fn names_with_quotes_in_them_are_names_and_nothing_else() {
+    let desk = Desk::up();
+    let url = desk.url();
+    let table = "a`b'; DROP TABLE x; --";
+    desk.sql("CREATE TABLE x (i INT)");
+    for (engine, way) in
+        [("InnoDB", "insert"), ("InnoDB", "procedure"), ("MyISAM", "procedure"), ("InnoDB", "exchange")]
+    {
+        desk.sql(&format!(
+            "CREATE TABLE `a``b'; DROP TABLE x; --` (`s'``\\\\` DATE, `k``, (` INT, KEY `k``, (` (`k``, (`)) ENGINE={engine}; \
+             INSERT INTO `a``b'; DROP TABLE x; --` VALUES ('2026-08-01', 0), ('2026-08-01', 1), (NULL, 2)"
+        ));
+        let words = [
+            "cdr",
+            "dispatch",
+            &url,
+            "--table",
+            table,
+            "--by",
+            "s'`\\\\",
+            "--way",
+            way,
+            "--indexes",
+            "after",
+        ];
+        let output = evenkeel(&desk.home, &words);
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{engine} {way}: {told}");
+        let (day, source) = (format!("{table}_20260801").replace('`', "``"), table.replace('`', "``"));
+        assert_eq!((desk.count(&day), desk.count(&source), desk.count("x")), (2, 1, 0), "{engine} {way}");
+        desk.sql(&format!("DROP TABLE `{day}`, `{source}`"));
+    }
+}
+
+#[test]
+fn what_cannot_be_moved_in_safety_is_refused_by_name() {
+    let desk = Desk::up();
+    let url = desk.url();
+    let told = |words: &[&str]| refused(&desk.home, &[&["cdr", "dispatch", &url][..], words].concat());
+    desk.fresh("InnoDB", "PRIMARY KEY (seq),");
+    desk.load(1, 100, DAY);
+    desk.sql("CREATE TABLE gone (seq BIGINT); CREATE TRIGGER takes_note BEFORE DELETE ON calls FOR EACH ROW INSERT INTO gone VALUES (OLD.seq)");
+    let text = told(&["--table", "calls", "--by", "started"]);
+    assert!(text.contains("trigger takes_note") && text.contains("hint:"), "{text}");
+    desk.sql("DROP TRIGGER takes_note; CREATE TABLE notes (call_seq BIGINT, CONSTRAINT of_call FOREIGN KEY (call_seq) REFERENCES calls (seq) ON DELETE CASCADE)");
+    let text = told(&["--table", "calls", "--by", "started"]);
+    assert!(text.contains("foreign key of_call") && text.contains("hint:"), "{text}");
+    desk.sql("DROP TABLE notes; CREATE VIEW seen AS SELECT * FROM calls; CREATE TABLE stamped (t TIMESTAMP, e DATE) ENGINE=MEMORY");
+    for (words, expected) in [
+        (&["--table", "seen", "--by", "started"][..], "is a view"),
+        (&["--table", "stamped", "--by", "t"], "engine MEMORY"),
+        (&["--table", "calls", "--by", "caller"], "type varchar(20)"),
+        (&["--table", "calls", "--by", "nothing"], "no column nothing"),
+        (&["--table", "nothing", "--by", "started"], "no table nothing"),
+        (&["--table", "calls", "--by", "started", "--name", "calls"], "no {day}"),
+        (&["--table", "calls", "--by", "started", "--max-days", "1"], "--max-days is 1"),
+        (&["--table", "calls", "--by", "started", "--way", "exchange"], "unique key (seq) without started"),
+        (&["--table", "calls", "--by", "started", "--null-day", "calls"], "--null-day calls"),
+    ] {
+        let text = told(words);
+        assert!(text.contains(expected) && text.contains("hint:"), "{words:?}: {text}");
+    }
+    desk.sql("CREATE TABLE calls_20260801 (seq BIGINT)");
+    let text = told(&["--table", "calls", "--by", "started"]);
+    assert!(
+        text.contains("calls_20260801 has column seq") || text.contains("calls_20260801 has other columns"),
+        "{text}"
+    );
+    assert_eq!(desk.count("calls_20260801"), 0);
+}
+
+#[test]
+fn a_key_that_comes_again_stays_in_the_source_and_is_a_finding() {
+    let desk = Desk::up();
+    let url = desk.url();
+    for engine in ["InnoDB", "MyISAM"] {
+        desk.fresh(engine, "PRIMARY KEY (seq),");
+        desk.load(1, 100, "'2026-08-01 10:00:00'");
+        desk.dispatch("insert", &[]);
+        desk.load(100, 150, "IF(seq > 120, '2026-08-02', '2026-08-01 11:00:00')");
+        let output = evenkeel(&desk.home, &desk.words(&url, "insert"));
+        let text =
+            [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text).into_owned()).concat();
+        let expected = if engine == "InnoDB" { ("100", 1) } else { ("comes again in calls", 2) };
+        assert!(text.contains(expected.0), "{engine}: {text}");
+        assert_eq!(output.status.code(), Some(expected.1), "{engine}: {text}");
+        desk.audit(engine);
+        desk.sql("DELETE FROM calls WHERE seq = 100; DELETE FROM all_calls WHERE seq = 100 AND started LIKE '%11:00:00'");
+        desk.dispatch("insert", &[]);
+        desk.audit(engine);
+        assert_eq!(desk.count("calls"), 0);
+    }
+}
+
+#[test]
+fn procedures_are_shown_installed_called_by_hand_and_removed() {
+    let desk = Desk::up();
+    let url = desk.url();
+    let shown = evenkeel(&desk.home, &["cdr", "dispatch", "--print-procedures"]);
+    let shown = String::from_utf8(shown.stdout).expect("text");
+    assert!(shown.contains("DELIMITER //") && shown.contains("CREATE PROCEDURE evenkeel_move"));
+    desk.fresh("InnoDB", "");
+    desk.load(1, 1_000, DAY);
+    desk.dispatch("procedure", &[]);
+    desk.load(1_001, 1_100, "'2026-08-01 12:00:00'");
+    let by_hand = "CALL evenkeel_move('calls', 'started', '2026-08-01', '2026-08-01 23:59:59.999999', 'calls_20260801', 0, @moved); SELECT @moved";
+    assert_eq!(desk.sql(by_hand), "100");
+    desk.audit("by hand");
+    // A version of before is replaced; one that is not ours is not.
+    let comment = |text: &str| {
+        desk.sql(&format!(
+            "DROP PROCEDURE evenkeel_append; CREATE PROCEDURE evenkeel_append() COMMENT '{text}' SELECT 1"
+        ));
+    };
+    comment("evenkeel 0");
+    desk.load(2_001, 2_100, "'2026-08-01 12:00:00'");
+    desk.dispatch("procedure", &[]);
+    desk.audit("another version");
+    comment("mine");
+    let words = [&desk.words(&url, "procedure")[..], &[]].concat();
+    assert!(refused(&desk.home, &words).contains("evenkeel_append is not ours"));
+    desk.sql("DROP PROCEDURE evenkeel_append");
+    let removed = evenkeel(&desk.home, &["cdr", "dispatch", &url, "--remove-procedures"]);
+    assert_eq!(String::from_utf8_lossy(&removed.stdout), "1 procedure dropped\n");
+    assert_eq!(
+        desk.sql("SELECT COUNT(*) FROM information_schema.ROUTINES WHERE ROUTINE_SCHEMA = 'cdr'"),
+        "0"
+    );
+}
+
+#[test]
+fn retire_drops_what_is_too_old_and_ours_and_nothing_else() {
+    let desk = Desk::up();
+    let url = desk.url();
+    desk.fresh("InnoDB", "");
+    let retire = |more: &[&str]| {
+        let output = evenkeel(
+            &desk.home,
+            &[&["cdr", "retire", &url, "--table", "calls", "--json", "--quiet"][..], more].concat(),
+        );
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        (output.status.code(), serde_json::from_slice::<Value>(&output.stdout).unwrap_or(Value::Null), told)
+    };
+    let (code, _, told) = retire(&["--keep", "90d"]);
+    assert!(code == Some(2) && told.contains("nothing was dispatched"), "{told}");
+    desk.load(1, 40, "'2026-06-01' + INTERVAL seq DAY");
+    // One record of a day far ahead makes no other day too old.
+    desk.load(41, 41, "'2999-01-01'");
+    desk.dispatch("insert", &[]);
+    desk.sql("CREATE TABLE calls_20260501 LIKE calls; CREATE TABLE calls_20260230 LIKE calls; CREATE TABLE calls_20260603_old LIKE calls");
+    let before = desk.tables();
+    assert_eq!(before.len(), 1 + 41 + 3);
+    let (code, ahead, _) = retire(&["--keep", "3000d", "--dry-run"]);
+    assert_eq!((code, ahead["dropped"].as_array().map(Vec::len)), (Some(0), Some(0)), "{ahead}");
+    let july = ["--keep", "10d", "--today", "20260711"];
+    let (code, dry, _) = retire(&[&july[..], &["--dry-run"]].concat());
+    assert_eq!((code, dry["first_kept"].as_str()), (Some(1), Some("2026-07-01")), "{dry}");
+    assert_eq!(desk.tables(), before, "a dry run drops nothing");
+    let (code, done, _) = retire(&july);
+    assert_eq!((code, &done["dropped"]), (Some(1), &dry["dropped"]));
+    assert_eq!(done["refused"][0]["table"], "calls_20260501");
+    let left = desk.tables();
+    let expected: Vec<&String> = before
+        .iter()
+        .filter(|name| {
+            !("calls_20260602".."calls_20260603_").contains(&name.as_str())
+                && !("calls_20260604".."calls_20260701").contains(&name.as_str())
+        })
+        .collect();
+    assert_eq!(left.iter().collect::<Vec<_>>(), expected);
+    desk.sql("DROP TABLE calls_20260501");
+    assert_eq!(retire(&july).0, Some(0));
+    // A record that comes too late has a table again, and it goes again.
+    desk.load(1, 1, "'2026-06-05'");
+    desk.dispatch("insert", &[]);
+    let (_, again, _) = retire(&july);
+    assert_eq!(again["dropped"][0]["table"], "calls_20260605", "{again}");
+    for (words, expected) in [(["--keep", "soon"], "90d"), (["--keep", "0d"], "90d")] {
+        let (code, _, told) = retire(&words);
+        assert!(code == Some(2) && told.contains(expected), "{told}");
+    }
+}

@@ -1,0 +1,149 @@
+//! Neither loses nor doubles a record who is killed in the middle of a dispatch, be it the client or the server.
+
+use super::{DAY, Desk};
+use crate::cli::command;
+use crate::patience::eventually;
+use evenkeel_core::random::{Random, Seed};
+use evenkeel_os::clock::Clock;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+/// Records of a wave: so many that a dispatch takes a while.
+const RECORDS: u64 = 30_000;
+
+/// A wave with records of three days: of one whose table is large already, some are like records in it.
+fn wave(desk: &Desk, number: u64) {
+    let first = number * RECORDS / 2;
+    let started = "IF(seq % 1000 = 0, NULL, '2026-08-01' + INTERVAL (seq % 86400) SECOND + INTERVAL (CAST(seq DIV 300 % 3 AS SIGNED) - 1) DAY)";
+    desk.load(first + 1, first + RECORDS, started);
+}
+
+/// Starts a dispatch and ends `pid`, or the dispatch itself, after a while; whether it had ended by itself before.
+fn killed_after(desk: &Desk, way: &str, after: Duration, server: bool) -> bool {
+    let url = desk.url();
+    let words = [&desk.words(&url, way)[..], &["--batch", "5000"]].concat();
+    let mut child =
+        command(&desk.home, &words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
+    std::thread::sleep(after);
+    let ended = child.try_wait().expect("a child").is_some();
+    if server {
+        let pid = desk.server.sandbox.pid().to_string();
+        assert!(Command::new("kill").args(["-KILL", &pid]).status().expect("kill is there").success());
+    } else {
+        child.kill().expect("a signal");
+    }
+    child.wait().expect("an end");
+    ended
+}
+
+/// The server ends the statement of a client that is gone; it takes a moment.
+fn await_no_client(desk: &Desk) {
+    eventually("the end of the statement of a client that was killed", || {
+        desk.sql("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE USER = 'app'") == "0"
+    });
+}
+
+/// Kills a dispatch at random moments and audits; how many reruns found work that was cut.
+fn trial(desk: &mut Desk, (engine, way): (&str, &str), kills: u64, server: bool) -> u64 {
+    desk.fresh(engine, "");
+    desk.load(1, RECORDS, DAY);
+    desk.dispatch(way, &[]);
+    wave(desk, 1);
+    let clock = Clock::start();
+    desk.dispatch(way, &[]);
+    let whole = clock.now().as_secs_f64();
+    let (mut random, mut resumed) = (Random::new(Seed(16).child(engine).child(way)), 0);
+    for number in 0..kills {
+        wave(desk, 2 + number);
+        let mut twice = 1 + number % 2;
+        while twice > 0 {
+            let after = Duration::from_secs_f64(whole * random.unit());
+            let when = format!("{engine} {way}, killed after {after:?}, server {server}");
+            killed_after(desk, way, after, server);
+            if server {
+                let up = desk.server.sandbox.restart(&Default::default(), &Default::default(), &mut |_| {});
+                up.expect("a server");
+            } else {
+                await_no_client(desk);
+            }
+            if engine == "InnoDB" {
+                desk.audit(&when);
+            }
+            twice -= 1;
+            if twice == 0 {
+                let done = desk.dispatch(way, &[]);
+                resumed += u64::from(done["resumed"] == true);
+                desk.audit(&format!("{when}, then run again"));
+                assert_eq!(desk.dispatch(way, &[])["records"], 0, "{when}: nothing is left to do");
+            }
+        }
+    }
+    resumed
+}
+
+#[test]
+fn a_dispatch_that_is_killed_at_any_moment_neither_loses_nor_doubles_with_transactions() {
+    let mut desk = Desk::up();
+    let resumed = ["insert", "procedure", "exchange"].map(|way| trial(&mut desk, ("InnoDB", way), 6, false));
+    assert!(resumed.iter().sum::<u64>() > 0, "no kill came in the middle: {resumed:?}");
+}
+
+#[test]
+fn a_dispatch_that_is_killed_at_any_moment_neither_loses_nor_doubles_without_transactions() {
+    let mut desk = Desk::up();
+    let resumed = ["insert", "procedure", "exchange"].map(|way| trial(&mut desk, ("MyISAM", way), 6, false));
+    assert!(resumed.iter().sum::<u64>() > 0, "no kill came in the middle: {resumed:?}");
+}
+
+#[test]
+fn a_dispatch_that_is_interrupted_ends_soon_and_goes_on_when_it_is_run_again() {
+    let desk = Desk::up();
+    for engine in ["InnoDB", "MyISAM"] {
+        desk.fresh(engine, "");
+        desk.load(1, RECORDS, DAY);
+        // Somebody reads from the source for long, so that nothing is moved before the signal comes.
+        let holder = desk.sql_in_background("LOCK TABLES calls READ; DO SLEEP(30)");
+        eventually("a lock", || {
+            desk.sql("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE INFO LIKE 'DO SLEEP%'") == "1"
+        });
+        let url = desk.url();
+        let child = command(&desk.home, &desk.words(&url, "insert"))
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn();
+        let child = child.expect("it starts");
+        let waits =
+            "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE USER = 'app' AND STATE LIKE '%lock%'";
+        eventually("a dispatch that waits", || desk.sql(waits) == "1");
+        assert!(
+            Command::new("kill")
+                .args(["-INT", &child.id().to_string()])
+                .status()
+                .expect("kill is there")
+                .success()
+        );
+        let output = child.wait_with_output().expect("an end");
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(130), "{engine}: {told}");
+        drop(holder);
+        await_no_client(&desk);
+        desk.dispatch("insert", &[]);
+        desk.audit(engine);
+        assert_eq!(
+            desk.count("calls_20260731") + desk.count("calls_20260801") + desk.count("calls"),
+            RECORDS
+        );
+    }
+}
+
+#[test]
+fn a_server_that_is_killed_at_any_moment_neither_loses_nor_doubles() {
+    let mut desk = Desk::up();
+    let mut resumed = 0;
+    for engine in ["InnoDB", "MyISAM"] {
+        for way in ["insert", "procedure", "exchange"] {
+            resumed += trial(&mut desk, (engine, way), 3, true);
+        }
+    }
+    assert!(resumed > 0, "no kill came in the middle");
+}

@@ -1,0 +1,176 @@
+//! Call records as rows of a real server, as a user loads them: each once, whatever ends the load in the middle.
+
+mod broken;
+mod refusals;
+mod server;
+
+use crate::cli::{command, evenkeel};
+use server::{Server, borrowed, ok};
+use std::fs;
+use std::process::Stdio;
+
+#[test]
+fn every_engine_stores_each_record_once_and_a_rerun_stores_none_again() {
+    let server = Server::up(&[]);
+    server.generate("calls", 20_000, "all");
+    let csv = server.path("csv");
+    let convert =
+        ["cdr", "convert", &server.path("calls"), "--layout", &server.layout(), "--into", &csv, "--json"];
+    let done: serde_json::Value =
+        serde_json::from_str(&ok(&evenkeel(server.home(), &convert))).expect("JSON");
+    let (lines, rejects) = (done["all"]["lines"][0].as_u64(), done["all"]["rejects"].as_u64());
+    for (table, flags) in [
+        ("plain", &["--engine", "innodb", "--index", "calling,start"][..]),
+        (
+            "later",
+            &["--index", "calling", "--indexes", "after", "--connections", "2", "--transaction", "500K"],
+        ),
+        ("bulk", &["--bulk", "--transaction", "1M"]),
+        (
+            "myisam",
+            &["--engine", "myisam", "--indexes", "after", "--index", "calling", "--transaction", "1M"],
+        ),
+        ("aria", &["--engine", "aria", "--index", "start"]),
+    ] {
+        let found = server.json(table, &["calls"], flags);
+        assert_eq!(
+            (found["tally"]["lines"][0].as_u64(), found["tally"]["rejects"].as_u64()),
+            (lines, rejects)
+        );
+        assert_eq!(Some(server.count(table)), lines, "{table}");
+        let again = server.json(table, &["calls"], flags_of_a_rerun(flags));
+        assert_eq!(again["tally"]["records"], 0, "{table}");
+        assert_eq!(again["files"][0]["rows_before"].as_u64(), lines, "{table}");
+        assert_eq!(Some(server.count(table)), lines, "{table}: a rerun");
+        // What converts the records for a file converts them for a table.
+        let of = |path: String| {
+            let text = fs::read_to_string(path).expect("rejects");
+            text.lines()
+                .map(|line| line.split_once('\t').expect("a field").1.replace(&server.path(""), ""))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(
+            of(server.path(&format!("{table}.rejects"))),
+            of(server.path("csv/calls.rejects")),
+            "{table}"
+        );
+    }
+    let indexes = "SELECT COUNT(DISTINCT INDEX_NAME) FROM information_schema.STATISTICS WHERE TABLE_NAME = ";
+    for table in ["plain", "later", "myisam", "aria"] {
+        assert_eq!(server.value(&format!("{indexes}'{table}'")), "2", "{table}");
+    }
+    let checksums = server.value("SELECT COUNT(DISTINCT c) FROM (SELECT SUM(checksum) MOD 18446744073709551616 AS c FROM evenkeel_load_parts GROUP BY file_id) AS sums");
+    assert_eq!(checksums, "1", "the rows are the same, in whatever parts");
+}
+
+/// Bulk mode needs an empty table, which a rerun does not have.
+fn flags_of_a_rerun<'a>(flags: &'a [&'a str]) -> &'a [&'a str] {
+    if flags.contains(&"--bulk") { &[] } else { flags }
+}
+
+#[test]
+fn the_rows_are_the_records_field_by_field() {
+    let server = Server::up(&[]);
+    server.generate("calls", 2_000, "none");
+    server.load("calls", &["calls"], &["--transaction", "100K"]);
+    let rows = server.control().query(
+        "SELECT CONCAT_WS('|', seq, calling, called, imsi, DATE_FORMAT(start, '%Y%m%d%H%i%s'), \
+         COALESCE(DATE_FORMAT(answer, '%Y%m%d%H%i%s'), ''), COALESCE(seconds, ''), cell, COALESCE(cause, '')) FROM calls ORDER BY seq",
+    );
+    let rows: Vec<String> =
+        rows.expect("rows").rows.into_iter().filter_map(|row| row.into_iter().next()?).collect();
+    let text = fs::read_to_string(server.path("calls")).expect("records");
+    let of = |record: &str| {
+        let fields =
+            [(2, 12), (12, 27), (27, 42), (42, 57), (72, 86), (86, 100), (114, 120), (120, 130), (156, 159)];
+        fields.map(|(from, to)| record[from..to].trim().to_owned()).join("|")
+    };
+    let records: Vec<String> = text.lines().map(of).collect();
+    assert_eq!((rows.len(), &rows[0]), (2_000, &records[0]));
+    assert!(rows == records);
+}
+
+#[test]
+fn a_file_that_was_replaced_is_refused_and_one_that_grew_brings_what_is_new() {
+    let server = Server::up(&[]);
+    server.generate("calls", 5_000, "none");
+    server.load("calls", &["calls"], &[]);
+    let before = fs::read(server.path("calls")).expect("records");
+    server.generate_from("more", 1_000, 5_001);
+    let grown = [before.clone(), fs::read(server.path("more")).expect("records")].concat();
+    fs::write(server.path("calls"), &grown).expect("a file");
+    let found = server.json("calls", &["calls"], &[]);
+    assert_eq!((&found["tally"]["records"], server.count("calls")), (&1_000.into(), 6_000));
+    // The same records under another name are known by what they say.
+    fs::write(server.path("copy"), &grown).expect("a file");
+    assert_eq!(server.json("calls", &["copy"], &[])["tally"]["records"], 0);
+    let mut other = grown.clone();
+    other[1] = b'9';
+    fs::write(server.path("calls"), &other).expect("a file");
+    let told = server.refused("calls", &["calls"], &[]);
+    assert!(
+        told.contains("calls has 1200000 bytes and is not the file of that name of which bytes 0..1200000"),
+        "{told}"
+    );
+    assert!(told.contains("hint:") && server.count("calls") == 6_000, "{told}");
+    server.control().exec("TRUNCATE TABLE calls").expect("a statement");
+    let told = server.refused("calls", &["copy"], &[]);
+    assert!(
+        told.contains("6000 rows were loaded into calls, which has none") && told.contains("--again"),
+        "{told}"
+    );
+    server.load("calls", &["copy"], &["--again"]);
+    assert_eq!(server.count("calls"), 6_000);
+}
+
+#[test]
+fn a_file_that_grows_while_it_is_read_is_not_done_and_a_rerun_brings_the_rest() {
+    let server = Server::up(&[]);
+    server.generate("calls", 150_000, "none");
+    server.generate_from("more", 1_000, 150_001);
+    let words = server.words("calls", &["calls"], &["--transaction", "1M", "--duplicates", "keep"]);
+    let child =
+        command(server.home(), &borrowed(&words)).stderr(Stdio::piped()).spawn().expect("the binary runs");
+    server.wait_for_parts(1);
+    let more = fs::read(server.path("more")).expect("records");
+    let mut file = fs::OpenOptions::new().append(true).open(server.path("calls")).expect("a file");
+    std::io::Write::write_all(&mut file, &more).expect("written");
+    let output = child.wait_with_output().expect("an end");
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{told}");
+    assert!(told.contains("changed while it was read, at byte"), "{told}");
+    server.load("calls", &["calls"], &["--duplicates", "keep"]);
+    assert_eq!(server.count("calls"), 151_000);
+}
+
+#[test]
+fn advice_measures_every_way_and_leaves_nothing_behind() {
+    let server = Server::up(&[]);
+    server.generate("calls", 20_000, "all");
+    let (url, calls, layout) = (server.url(), server.path("calls"), server.layout());
+    let words =
+        ["cdr", "advise", &url, &calls, "--layout", &layout, "--index", "calling", "--sample", "15000"];
+    let more = ["--records-per-day", "1000000", "--cost-gb-month", "0.1", "--json"];
+    let found = ok(&evenkeel(server.home(), &[&words[..], &more].concat()));
+    let found: serde_json::Value = serde_json::from_str(&found).expect("JSON");
+    let ways = found["measured"]["ways"].as_array().expect("ways");
+    assert_eq!((ways.len(), &found["measured"]["records"]), (10, &15_000.into()));
+    assert_eq!(ways[0]["like_fastest"], true);
+    assert!(ways.iter().all(|way| way["bytes_per_row"].as_f64() > Some(50.0)), "{found}");
+    let months = found["retention"][0]["kept"].as_array().expect("months");
+    assert_eq!((&months[0]["months"], &months[1]["months"]), (&3.into(), &6.into()));
+    assert!(months[1]["cost_per_month"].as_f64() > months[0]["cost_per_month"].as_f64(), "{found}");
+    let crashes = found["measured"]["crashes"].as_array().expect("crashes");
+    assert_eq!(crashes.len(), 4, "InnoDB with bulk mode and without, MyISAM, Aria");
+    for crash in crashes {
+        let (at, twice) =
+            (crash["killed_at"].as_f64().expect("a share"), crash["sent_twice"].as_f64().expect("a share"));
+        let is_parted = crash["transaction_bytes"].is_u64();
+        // What was in stays in, where there are transactions; elsewhere all that was sent is sent again.
+        assert!(if is_parted { twice < 0.3 } else { (twice - at).abs() < 1e-9 && at >= 0.5 }, "{crash}");
+    }
+    assert_eq!(
+        server.value("SELECT COUNT(*) FROM information_schema.SCHEMATA WHERE SCHEMA_NAME LIKE 'evenkeel%'"),
+        "0"
+    );
+}

@@ -1,0 +1,148 @@
+//! What was taken is added to a day table, so that a cut at any moment can be undone.
+//!
+//! A table that was made for these records is emptied and begun again. From one that had records before, a rerun takes out all that
+//! are like one that comes in, and puts back those of them that were there before: they are kept aside in a table of their own.
+
+use super::journal::{self, Entry, State};
+use super::take::Names;
+use super::which::Which;
+use super::work::Work;
+use super::{DispatchError, Progress, Shape};
+use crate::table::quoted;
+use evenkeel_site::server::Control;
+
+/// How many rows, and a sum over them that does not depend on their order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Sum {
+    count: u64,
+    checksum: u128,
+}
+
+/// A number of 128 bits for a row: two rows have the same one only if all of their values are the same.
+fn hash(shape: &Shape) -> String {
+    let part = |name: &String| {
+        let name = quoted(name);
+        format!("COALESCE(CONCAT(LENGTH({name}), ':', CAST({name} AS BINARY)), 'N')")
+    };
+    format!("MD5(CONCAT({}))", shape.given.iter().map(part).collect::<Vec<_>>().join(", "))
+}
+
+/// Adds the rows of a table up.
+fn sum(control: &mut Control, shape: &Shape, table: &str, which: &str) -> Result<Sum, DispatchError> {
+    let hash = hash(shape);
+    let rows = control.query(&format!(
+        "SELECT COUNT(*), COALESCE(SUM(CAST(CONV(LEFT({hash}, 16), 16, 10) AS UNSIGNED)), 0), \
+         COALESCE(SUM({hash} IS NULL), 0) FROM {} WHERE {which}",
+        quoted(table)
+    ))?;
+    let text = |place: usize| rows.rows.first().and_then(|row| row[place].clone()).unwrap_or_default();
+    match (text(0).parse(), text(1).parse(), text(2).as_str()) {
+        (Ok(count), Ok(checksum), "0") => Ok(Sum { count, checksum }),
+        _ => Err(DispatchError::Unfit {
+            table: table.to_owned(),
+            what: "has records that are too large to be compared".to_owned(),
+            hint: "raise max_allowed_packet at the server",
+        }),
+    }
+}
+
+/// Repairs a table if its server was killed while it wrote to it: without transactions that can leave an index that does not fit
+/// its rows, which the repair at the next opening does not always see.
+pub(super) fn mend(control: &mut Control, table: &str) -> Result<(), DispatchError> {
+    let mut verdict = |what: &str| -> Result<String, DispatchError> {
+        let rows = control.query(&format!("{what} TABLE {}", quoted(table)))?;
+        let last = rows.rows.last().and_then(|row| row.last().cloned().flatten());
+        Ok(last.unwrap_or_default())
+    };
+    let is_well = |text: &str| matches!(text, "OK" | "Table is already up to date");
+    if is_well(&verdict("CHECK")?) {
+        return Ok(());
+    }
+    verdict("REPAIR")?;
+    match verdict("CHECK")? {
+        text if is_well(&text) => Ok(()),
+        text => Err(DispatchError::Unfit {
+            table: table.to_owned(),
+            what: format!("is damaged, and REPAIR TABLE does not help: {text}"),
+            hint: "bring it back from a backup: the records of the dispatch that was cut are still where they came from",
+        }),
+    }
+}
+
+/// Adds the records of an entry to its day table; how many.
+pub(super) fn append(work: &mut Work<'_>, entry: &Entry) -> Result<u64, DispatchError> {
+    let Names { taken, both, .. } = Names::of(&work.job.table);
+    let which = Which::of(entry.day, &work.by);
+    (work.report)(&Progress::Step(format!("filling {}", entry.table)));
+    let before = match (entry.state, entry.created) {
+        (State::Copying, _) => undo(work, entry, &which)?,
+        (_, true) => {
+            work.ready(&entry.table)?;
+            work.control.exec(&format!("TRUNCATE TABLE {}", quoted(&entry.table)))?;
+            Sum::default()
+        }
+        (_, false) => prepare(work, entry, &which)?,
+    };
+    work.copy(&taken, &which, &entry.table)?;
+    let wanted = sum(work.control, &work.source, &taken, &which.sql(&work.by))?;
+    let found = sum(work.control, &work.source, &entry.table, "TRUE")?;
+    let expected = Sum { count: before.count + wanted.count, checksum: before.checksum + wanted.checksum };
+    if found != expected {
+        return Err(disagree(&entry.table, found, expected));
+    }
+    if entry.created {
+        work.add_indexes(&entry.table)?;
+    }
+    work.close(entry.id, &format!(", records = {}", wanted.count))?;
+    work.control.exec(&format!("DROP TABLE IF EXISTS {}", quoted(&both)))?;
+    Ok(wanted.count)
+}
+
+fn disagree(table: &str, found: Sum, expected: Sum) -> DispatchError {
+    let what = match found.count == expected.count {
+        false => format!("it has {} records and should have {}", found.count, expected.count),
+        true => format!("its {} records are not those that it should have", found.count),
+    };
+    DispatchError::Disagree { table: table.to_owned(), what }
+}
+
+/// Which rows of the day table are like one of those that come in.
+fn alike(work: &Work<'_>, which: &Which) -> String {
+    let Names { taken, .. } = Names::of(&work.job.table);
+    let hash = hash(&work.source);
+    format!(
+        "JOIN (SELECT DISTINCT {hash} AS evenkeel_hash FROM {} WHERE {}) AS coming ON {hash} = coming.evenkeel_hash",
+        quoted(&taken),
+        which.sql(&work.by)
+    )
+}
+
+/// Keeps aside what a rerun could not tell from what comes in, and notes what the day table is like.
+fn prepare(work: &mut Work<'_>, entry: &Entry, which: &Which) -> Result<Sum, DispatchError> {
+    let (table, both) = (quoted(&entry.table), quoted(&Names::of(&work.job.table).both));
+    work.ready(&entry.table)?;
+    work.control.exec(&format!("DROP TABLE IF EXISTS {both}"))?;
+    work.control.exec(&format!("CREATE TABLE {both} LIKE {table}"))?;
+    let (list, alike) = (work.source.list(), alike(work, which));
+    work.control.exec(&format!("INSERT INTO {both} ({list}) SELECT {list} FROM {table} AS there {alike}"))?;
+    let before = sum(work.control, &work.source, &entry.table, "TRUE")?;
+    let more = format!(", records_before = {}, checksum_before = '{}'", before.count, before.checksum);
+    work.control.exec(&journal::change(entry.id, State::Copying, &more))?;
+    Ok(before)
+}
+
+/// Takes out of the day table what a dispatch that was cut had put in.
+fn undo(work: &mut Work<'_>, entry: &Entry, which: &Which) -> Result<Sum, DispatchError> {
+    let (table, both) = (quoted(&entry.table), quoted(&Names::of(&work.job.table).both));
+    let (list, alike) = (work.source.list(), alike(work, which));
+    mend(work.control, &entry.table)?;
+    mend(work.control, &Names::of(&work.job.table).both)?;
+    work.control.exec(&format!("DELETE there FROM {table} AS there {alike}"))?;
+    work.control.exec(&format!("INSERT INTO {table} ({list}) SELECT {list} FROM {both}"))?;
+    let found = sum(work.control, &work.source, &entry.table, "TRUE")?;
+    let expected = Sum { count: entry.before.0, checksum: entry.before.1.parse().unwrap_or_default() };
+    match found == expected {
+        true => Ok(expected),
+        false => Err(disagree(&entry.table, found, expected)),
+    }
+}

@@ -1,0 +1,151 @@
+//! Days of the calendar, and the tables that are named after them.
+
+use super::DispatchError;
+use std::fmt;
+
+/// What stands for the day in a pattern of names.
+const DAY: &str = "{day}";
+/// What stands for the source's name.
+const TABLE: &str = "{table}";
+/// Characters of a table's name at most.
+const LONGEST: usize = 64;
+/// `TO_DAYS('1970-01-01')`.
+const EPOCH: i64 = 719_528;
+
+/// A day that the calendar has, from the year 1000 on, as servers store them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Day {
+    year: i64,
+    month: i64,
+    day: i64,
+}
+
+impl Day {
+    /// Reads `yyyymmdd` or `yyyy-mm-dd`; `None` of all else, and of days that no calendar has.
+    pub fn parse(text: &str) -> Option<Self> {
+        let digits = match text.len() {
+            10 if text.is_ascii() && &text[4..5] == "-" && &text[7..8] == "-" => text.replace('-', ""),
+            _ => text.to_owned(),
+        };
+        if digits.len() != 8 || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+            return None;
+        }
+        let number = |from: usize, to: usize| digits[from..to].parse().ok();
+        let day = Self { year: number(0, 4)?, month: number(4, 6)?, day: number(6, 8)? };
+        (day.year >= 1000 && Self::of_number(day.number()) == day).then_some(day)
+    }
+
+    /// Its number, as `TO_DAYS` of servers counts.
+    pub fn number(self) -> i64 {
+        let year = self.year - i64::from(self.month <= 2);
+        let month = (self.month + 9) % 12;
+        let of_year = (153 * month + 2) / 5 + self.day - 1;
+        365 * year + year / 4 - year / 100 + year / 400 + of_year - 719_468 + EPOCH
+    }
+
+    /// The day with this number.
+    pub fn of_number(number: i64) -> Self {
+        let days = number - EPOCH + 719_468;
+        let (era, of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
+        let year = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
+        let of_year = of_era - (365 * year + year / 4 - year / 100);
+        let month = (5 * of_year + 2) / 153;
+        let day = of_year - (153 * month + 2) / 5 + 1;
+        let month = if month < 10 { month + 3 } else { month - 9 };
+        Self { year: year + era * 400 + i64::from(month <= 2), month, day }
+    }
+
+    /// As `yyyymmdd`.
+    pub fn compact(self) -> String {
+        format!("{:04}{:02}{:02}", self.year, self.month, self.day)
+    }
+}
+
+impl fmt::Display for Day {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:04}-{:02}-{:02}", self.year, self.month, self.day)
+    }
+}
+
+impl serde::Serialize for Day {
+    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(self)
+    }
+}
+
+/// How day tables are called: what stands before the day, and behind it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamePattern {
+    before: String,
+    behind: String,
+}
+
+impl NamePattern {
+    /// Reads a pattern as `{table}_{day}`, for the day tables of this source.
+    ///
+    /// # Errors
+    /// It has not exactly one day, or servers take no table of such a name.
+    pub fn parse(text: &str, source: &str) -> Result<Self, DispatchError> {
+        let wrong = |why| DispatchError::Pattern { pattern: text.to_owned(), why };
+        let (before, behind) = text.split_once(DAY).ok_or_else(|| wrong("it has no {day}"))?;
+        if behind.contains(DAY) {
+            return Err(wrong("it has more than one {day}"));
+        }
+        let pattern = Self { before: before.replace(TABLE, source), behind: behind.replace(TABLE, source) };
+        let odd = |letter: char| letter.is_control() || letter > '\u{ffff}';
+        let name = format!("{}20260801{}", pattern.before, pattern.behind);
+        if name.chars().count() > LONGEST {
+            return Err(wrong("the name would have more than 64 characters"));
+        }
+        if name.ends_with(' ') || name.chars().any(odd) || name.contains(['{', '}']) {
+            return Err(wrong("no table can have such a name"));
+        }
+        if pattern.before.starts_with("evenkeel_") {
+            return Err(wrong("names that begin with evenkeel_ are our own"));
+        }
+        Ok(pattern)
+    }
+
+    /// The table of a day.
+    pub fn table(&self, day: Day) -> String {
+        format!("{}{}{}", self.before, day.compact(), self.behind)
+    }
+
+    /// The day whose table this is; `None` of tables that are called otherwise.
+    pub fn day(&self, table: &str) -> Option<Day> {
+        let day = table.strip_prefix(&self.before)?.strip_suffix(&self.behind)?;
+        Day::parse(day).filter(|_| day.len() == 8)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn days_count_as_servers_count_them() {
+        for (text, number) in [("2026-08-01", 740_194), ("19700101", 719_528), ("20240229", 739_310)] {
+            let day = Day::parse(text).unwrap();
+            assert_eq!((day.number(), Day::of_number(number)), (number, day), "{text}");
+        }
+        for text in ["20260230", "2026-00-00", "0000-00-00", "20260801x", "2026081", "２０２６"] {
+            assert_eq!(Day::parse(text), None, "{text}");
+        }
+        assert_eq!(Day::of_number(Day::parse("20260301").unwrap().number() - 1).to_string(), "2026-02-28");
+    }
+
+    #[test]
+    fn a_pattern_names_tables_and_knows_them_again() {
+        let pattern = NamePattern::parse("{table}_{day}", "calls").unwrap();
+        let day = Day::parse("20260801").unwrap();
+        assert_eq!(pattern.table(day), "calls_20260801");
+        assert_eq!(pattern.day("calls_20260801"), Some(day));
+        for other in ["calls", "calls_20260230", "calls_2026-08-01", "calls_20260801_old", "x_20260801"] {
+            assert_eq!(pattern.day(other), None, "{other}");
+        }
+        for wrong in ["{table}", "{day}_{day}", "{tabel}_{day}", "a\n{day}", "evenkeel_{day}"] {
+            assert!(NamePattern::parse(wrong, "calls").is_err(), "{wrong}");
+        }
+        assert!(NamePattern::parse("{table}_{day}", &"x".repeat(60)).is_err());
+    }
+}

@@ -1,0 +1,200 @@
+//! The journal: which records of which day went from where to where, and how far that is.
+//!
+//! A row is written before anything is done and says `done` once all of it is. With transactions the row changes in the same one
+//! as the records; without them it says what a rerun has to undo first.
+
+use super::{Day, DispatchError};
+use crate::table::{literal, quoted};
+use evenkeel_site::server::Control;
+
+/// The table of the journal, in the database of the source.
+pub const JOURNAL: &str = "evenkeel_dispatches";
+/// Tells a journal of this form from others.
+const COMMENT: &str = "evenkeel dispatches 1";
+
+/// How far the work of a row is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// Asked for; without transactions, the day table has none of these records yet unless it was made for them.
+    Begun,
+    /// Without transactions: the day table may have some of these records.
+    Copying,
+    /// All of it is done.
+    Done,
+    /// The day table was dropped by age.
+    Retired,
+}
+
+impl State {
+    const NAMES: [(&str, Self); 4] = [
+        ("begun", Self::Begun),
+        ("copying", Self::Copying),
+        ("done", Self::Done),
+        ("retired", Self::Retired),
+    ];
+
+    /// As the journal has it.
+    pub fn name(self) -> &'static str {
+        Self::NAMES.iter().find(|(_, state)| *state == self).map_or("done", |(name, _)| name)
+    }
+
+    fn of(name: &str) -> Option<Self> {
+        Self::NAMES.iter().find(|(known, _)| *known == name).map(|(_, state)| *state)
+    }
+}
+
+/// A row of the journal.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// Its number.
+    pub id: u64,
+    /// The day; `None` of records without one.
+    pub day: Option<Day>,
+    /// The table that they go to.
+    pub table: String,
+    /// By which way.
+    pub way: String,
+    /// How far it is.
+    pub state: State,
+    /// Whether the table was made for these records.
+    pub created: bool,
+    /// How many have been moved.
+    pub records: u64,
+    /// Without transactions: how many rows and which checksum the table had before.
+    pub before: (u64, String),
+}
+
+/// Makes the journal where there is none.
+///
+/// # Errors
+/// There is a table of this name that is no journal of this form.
+pub fn open(control: &mut Control) -> Result<(), DispatchError> {
+    control.exec(&format!(
+        "CREATE TABLE IF NOT EXISTS {JOURNAL} (
+  id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
+  take BIGINT UNSIGNED NOT NULL DEFAULT 0,
+  source VARCHAR(64) NOT NULL,
+  by_column VARCHAR(64) NOT NULL DEFAULT '',
+  day DATE NULL,
+  table_name VARCHAR(64) NOT NULL,
+  way VARCHAR(9) NOT NULL,
+  state VARCHAR(9) NOT NULL,
+  created TINYINT NOT NULL,
+  records BIGINT UNSIGNED NOT NULL DEFAULT 0,
+  records_before BIGINT UNSIGNED NOT NULL DEFAULT 0,
+  checksum_before VARCHAR(40) NOT NULL DEFAULT '0',
+  begun_at DATETIME NOT NULL,
+  done_at DATETIME NULL,
+  KEY (source, state), KEY (table_name), KEY (take)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='{COMMENT}'"
+    ))?;
+    let found = control.query(&format!(
+        "SELECT TABLE_COMMENT, ENGINE FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = '{JOURNAL}'"
+    ))?;
+    let text = |place: usize| found.rows.first().and_then(|row| row[place].as_deref());
+    match (text(0), text(1)) {
+        (Some(COMMENT), Some("InnoDB")) => Ok(()),
+        _ => Err(DispatchError::Unfit {
+            table: JOURNAL.to_owned(),
+            what: format!("is no journal of this form ({COMMENT}, InnoDB)"),
+            hint: "rename it, or use the version of evenkeel that made it",
+        }),
+    }
+}
+
+/// Whether there is a journal.
+///
+/// # Errors
+/// What the server said.
+pub fn is_there(control: &mut Control) -> Result<bool, DispatchError> {
+    let sql = format!(
+        "SELECT 1 FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = '{JOURNAL}'"
+    );
+    Ok(control.query_value(&sql)?.is_some())
+}
+
+/// Writes that records of a day are about to go to a table.
+///
+/// # Errors
+/// What the server said.
+pub fn begin(
+    control: &mut Control,
+    (take, source): (u64, &str),
+    (day, table): (Option<Day>, &str),
+    (way, created): (&str, bool),
+) -> Result<Entry, DispatchError> {
+    let date = day.map_or("NULL".to_owned(), |day| format!("'{day}'"));
+    control.exec(&format!(
+        "INSERT INTO {JOURNAL} (take, source, day, table_name, way, state, created, begun_at) \
+         VALUES ({take}, {}, {date}, {}, '{way}', 'begun', {}, NOW())",
+        literal(source.as_bytes()),
+        literal(table.as_bytes()),
+        u8::from(created)
+    ))?;
+    let id = number(control.query_value("SELECT LAST_INSERT_ID()")?);
+    let (way, table) = (way.to_owned(), table.to_owned());
+    Ok(Entry { id, day, table, way, state: State::Begun, created, records: 0, before: (0, "0".to_owned()) })
+}
+
+/// Rows of a source that are not done, the oldest first; with `take`, all rows of that one.
+///
+/// # Errors
+/// What the server said.
+pub fn entries(control: &mut Control, source: &str, take: Option<u64>) -> Result<Vec<Entry>, DispatchError> {
+    let which = match take {
+        None => "take = 0 AND state IN ('begun', 'copying')".to_owned(),
+        Some(take) => format!("take = {take}"),
+    };
+    let rows = control.query(&format!(
+        "SELECT id, day, table_name, way, state, created, records, records_before, checksum_before FROM {JOURNAL} \
+         WHERE source = {} AND way <> 'take' AND {which} ORDER BY id",
+        literal(source.as_bytes())
+    ))?;
+    let entry = |row: &Vec<Option<String>>| {
+        let text = |place: usize| row[place].clone().unwrap_or_default();
+        Some(Entry {
+            id: text(0).parse().ok()?,
+            day: row[1].as_deref().and_then(Day::parse),
+            table: text(2),
+            way: text(3),
+            state: State::of(&text(4))?,
+            created: text(5) == "1",
+            records: text(6).parse().ok()?,
+            before: (text(7).parse().ok()?, text(8)),
+        })
+    };
+    Ok(rows.rows.iter().filter_map(entry).collect())
+}
+
+/// The statement by which a row gets another state; `more` are further columns, as `, records = 5`.
+pub fn change(id: u64, state: State, more: &str) -> String {
+    let done = if state == State::Done { ", done_at = NOW()" } else { "" };
+    format!("UPDATE {JOURNAL} SET state = '{}'{done}{more} WHERE id = {id}", state.name())
+}
+
+/// Whether a table was made by a dispatch of this source.
+///
+/// # Errors
+/// What the server said.
+pub fn is_ours(control: &mut Control, source: &str, table: &str) -> Result<bool, DispatchError> {
+    let sql = format!(
+        "SELECT 1 FROM {JOURNAL} WHERE source = {} AND table_name = {} AND created = 1 AND state <> 'retired' LIMIT 1",
+        literal(source.as_bytes()),
+        literal(table.as_bytes())
+    );
+    Ok(control.query_value(&sql)?.is_some())
+}
+
+/// Rows of a table.
+///
+/// # Errors
+/// What the server said.
+pub fn count(control: &mut Control, table: &str, what: &str) -> Result<u64, DispatchError> {
+    let sql = format!("SELECT COUNT(*) FROM {} WHERE {what}", quoted(table));
+    Ok(number(control.query_value(&sql)?))
+}
+
+/// A number that a server wrote.
+pub fn number(text: Option<String>) -> u64 {
+    text.and_then(|text| text.parse().ok()).unwrap_or_default()
+}

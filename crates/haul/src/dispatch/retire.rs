@@ -1,0 +1,164 @@
+//! Day tables that are too old are dropped.
+
+use super::journal::{self, JOURNAL};
+use super::{Day, DispatchError, NamePattern, Progress, source, work};
+use crate::table::{literal, quoted};
+use evenkeel_site::server::Control;
+use serde::Serialize;
+
+/// Which day tables are too old.
+#[derive(Clone, Debug)]
+pub struct Retire {
+    /// The source from which they were dispatched.
+    pub table: String,
+    /// How they are called.
+    pub names: NamePattern,
+    /// How many days before today stay.
+    pub keep_days: u32,
+    /// What today is; the newest day with records, or the server's today where that is earlier, if nobody says.
+    pub today: Option<Day>,
+    /// Whether nothing is dropped.
+    pub dry_run: bool,
+}
+
+/// What became of them.
+#[derive(Clone, Debug, Serialize)]
+pub struct Retired {
+    /// What today was taken to be.
+    pub today: Day,
+    /// The first day that stays.
+    pub first_kept: Day,
+    /// Whether nothing was dropped.
+    pub dry_run: bool,
+    /// Tables that were dropped, or would be; the oldest first.
+    pub dropped: Vec<RetiredTable>,
+    /// Tables that are old enough and called so, and stay nevertheless.
+    pub refused: Vec<RetiredTable>,
+    /// How many day tables are young enough.
+    pub kept: usize,
+}
+
+/// A day table that is too old.
+#[derive(Clone, Debug, Serialize)]
+pub struct RetiredTable {
+    /// Its name.
+    pub table: String,
+    /// Its day.
+    pub day: Day,
+    /// Bytes of its data and indexes, as the server estimates them.
+    pub bytes: u64,
+    /// Why it stays; none where it was dropped.
+    pub refused: Option<String>,
+}
+
+/// Drops day tables that are too old, one after the other. Only those that a dispatch of this source has made are dropped.
+///
+/// # Errors
+/// What the server said; what was dropped before is.
+pub fn retire(
+    control: &mut Control,
+    job: &Retire,
+    report: &mut dyn FnMut(&Progress),
+) -> Result<Retired, DispatchError> {
+    if control.query_value("SELECT DATABASE()")?.is_none() {
+        return Err(DispatchError::NoDatabase);
+    }
+    if !journal::is_there(control)? {
+        return Err(DispatchError::Unfit {
+            table: JOURNAL.to_owned(),
+            what: "is not there: nothing was dispatched in this database".to_owned(),
+            hint: "name the database of the day tables in the URL",
+        });
+    }
+    source::settle(control)?;
+    work::lock(control, &job.table)?;
+    forget_missing(control, &job.table)?;
+    let today = match job.today {
+        Some(today) => today,
+        None => today_by_records(control, &job.table)?,
+    };
+    let first_kept = Day::of_number(today.number() - i64::from(job.keep_days));
+    let mut retired = Retired {
+        today,
+        first_kept,
+        dry_run: job.dry_run,
+        dropped: Vec::new(),
+        refused: Vec::new(),
+        kept: 0,
+    };
+    for (day, table, bytes) in day_tables(control, &job.names)? {
+        if day >= first_kept {
+            retired.kept += 1;
+            continue;
+        }
+        let refused = refusal(control, &job.table, &table)?;
+        let found = RetiredTable { table, day, bytes, refused };
+        if found.refused.is_some() {
+            retired.refused.push(found);
+            continue;
+        }
+        if !job.dry_run {
+            report(&Progress::Step(format!("dropping {}", found.table)));
+            control.exec(&format!("DROP TABLE IF EXISTS {}", quoted(&found.table)))?;
+            control.exec(&format!(
+                "UPDATE {JOURNAL} SET state = 'retired' WHERE source = {} AND table_name = {}",
+                literal(job.table.as_bytes()),
+                literal(found.table.as_bytes())
+            ))?;
+        }
+        retired.dropped.push(found);
+    }
+    Ok(retired)
+}
+
+/// A table that is gone is nobody's: another one of the same name would be somebody else's.
+fn forget_missing(control: &mut Control, source: &str) -> Result<(), DispatchError> {
+    control.exec(&format!(
+        "UPDATE {JOURNAL} SET state = 'retired' WHERE source = {} AND way <> 'take' AND state = 'done' AND NOT EXISTS \
+         (SELECT 1 FROM information_schema.TABLES AS t WHERE t.TABLE_SCHEMA = DATABASE() \
+         AND t.TABLE_NAME = {JOURNAL}.table_name COLLATE utf8mb4_bin)",
+        literal(source.as_bytes())
+    ))?;
+    Ok(())
+}
+
+/// The newest day of which there are records, or the server's today where that is earlier: neither a record with a date far
+/// ahead nor a source that brings nothing any more makes all tables too old.
+fn today_by_records(control: &mut Control, source: &str) -> Result<Day, DispatchError> {
+    let value = control.query_value(&format!(
+        "SELECT LEAST(CURRENT_DATE, COALESCE(MAX(day), CURRENT_DATE)) FROM {JOURNAL} \
+         WHERE source = {} AND state = 'done' AND records > 0",
+        literal(source.as_bytes())
+    ))?;
+    value.as_deref().and_then(Day::parse).ok_or_else(|| DispatchError::Unfit {
+        table: JOURNAL.to_owned(),
+        what: format!("has no day for {source}"),
+        hint: "say --today yyyymmdd",
+    })
+}
+
+fn day_tables(control: &mut Control, names: &NamePattern) -> Result<Vec<(Day, String, u64)>, DispatchError> {
+    let rows = control.query(
+        "SELECT TABLE_NAME, COALESCE(DATA_LENGTH, 0) + COALESCE(INDEX_LENGTH, 0) FROM information_schema.TABLES \
+         WHERE TABLE_SCHEMA = DATABASE()",
+    )?;
+    let table = |row: &Vec<Option<String>>| {
+        let name = row[0].clone()?;
+        Some((names.day(&name)?, name, journal::number(row[1].clone())))
+    };
+    let mut tables: Vec<_> = rows.rows.iter().filter_map(table).collect();
+    tables.sort();
+    Ok(tables)
+}
+
+/// Why a table that is old enough stays.
+fn refusal(control: &mut Control, source: &str, table: &str) -> Result<Option<String>, DispatchError> {
+    if !journal::is_ours(control, source, table)? {
+        return Ok(Some(format!("no dispatch of {source} has made it")));
+    }
+    let open = control.query_value(&format!(
+        "SELECT 1 FROM {JOURNAL} WHERE table_name = {} AND state IN ('begun', 'copying') LIMIT 1",
+        literal(table.as_bytes())
+    ))?;
+    Ok(open.map(|_| "a dispatch to it was cut: run evenkeel cdr dispatch first".to_owned()))
+}

@@ -1,0 +1,209 @@
+//! What a table is like from which records are dispatched, or to which they go.
+
+use super::{Create, DispatchError};
+use crate::table::{literal, quoted};
+use evenkeel_site::server::{Control, Rows};
+
+/// Engines that records are moved between: InnoDB with transactions, the others without.
+const ENGINES: [&str; 3] = ["InnoDB", "MyISAM", "Aria"];
+
+/// A table as the server describes it.
+#[derive(Clone, Debug)]
+pub struct Shape {
+    /// Its name.
+    pub table: String,
+    /// Its engine.
+    pub engine: String,
+    /// Names and types of its columns, generated ones included.
+    pub columns: Vec<(String, String)>,
+    /// Names of those whose values are stored by a statement, not computed.
+    pub given: Vec<String>,
+    /// As SHOW CREATE TABLE has it.
+    pub create: Create,
+    /// How it is partitioned: method and expression; `None` where it is not.
+    pub partitioned: Option<(String, String)>,
+}
+
+/// The column that has a record's day.
+#[derive(Clone, Debug)]
+pub struct By {
+    /// Its name.
+    pub column: String,
+    /// Whether it has a time of day too.
+    pub is_instant: bool,
+    /// Whether an index begins with it.
+    pub is_indexed: bool,
+}
+
+/// Sets the session so that values are copied as they are, and so that names read back as we quote them.
+///
+/// # Errors
+/// What the server said.
+pub fn settle(control: &mut Control) -> Result<(), DispatchError> {
+    control.exec(
+        "SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_AUTO_VALUE_ON_ZERO,ALLOW_INVALID_DATES', \
+         sql_quote_show_create = 1, sql_safe_updates = 0, sql_select_limit = DEFAULT, autocommit = 1, completion_type = 0",
+    )?;
+    // The rows that an INSERT ... SELECT has read stay as they are until the transaction ends in this level, and in no lower one.
+    control.exec("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ")?;
+    Ok(())
+}
+
+/// What a table is like; `None` where there is none.
+///
+/// # Errors
+/// It is no table whose records can be moved in safety.
+pub fn shape(control: &mut Control, table: &str) -> Result<Option<Shape>, DispatchError> {
+    let which = format!("TABLE_SCHEMA = DATABASE() AND TABLE_NAME = {}", literal(table.as_bytes()));
+    let found =
+        control.query(&format!("SELECT TABLE_TYPE, ENGINE FROM information_schema.TABLES WHERE {which}"))?;
+    let Some(row) = found.rows.first() else { return Ok(None) };
+    let (kind, engine) = (row[0].clone().unwrap_or_default(), row[1].clone().unwrap_or_default());
+    let unfit = |what, hint| DispatchError::Unfit { table: table.to_owned(), what, hint };
+    if kind != "BASE TABLE" {
+        let what = format!("is a {}", kind.to_lowercase());
+        return Err(unfit(what, "name a table of its own, without versions"));
+    }
+    if !ENGINES.iter().any(|known| engine.eq_ignore_ascii_case(known)) {
+        return Err(unfit(format!("has engine {engine}"), "InnoDB, MyISAM and Aria are known"));
+    }
+    let columns = control.query(&format!(
+        "SELECT COLUMN_NAME, COLUMN_TYPE, EXTRA FROM information_schema.COLUMNS WHERE {which} ORDER BY ORDINAL_POSITION"
+    ))?;
+    let text = |row: &[Option<String>], place: usize| row[place].clone().unwrap_or_default();
+    let is_given = |row: &[Option<String>]| !text(row, 2).to_uppercase().contains(" GENERATED");
+    let given = columns.rows.iter().filter(|row| is_given(row)).map(|row| text(row, 0)).collect();
+    let columns = columns.rows.iter().map(|row| (text(row, 0), text(row, 1))).collect();
+    let shown = control.query(&format!("SHOW CREATE TABLE {}", quoted(table)))?;
+    let shown = shown.rows.first().map(|row| text(row, 1)).unwrap_or_default();
+    let create = Create::parse(&shown)
+        .ok_or_else(|| unfit("is described in an unknown way".to_owned(), "tell us its SHOW CREATE TABLE"))?;
+    let parts = control.query(&format!(
+        "SELECT PARTITION_METHOD, PARTITION_EXPRESSION, SUBPARTITION_METHOD FROM information_schema.PARTITIONS \
+         WHERE {which} AND PARTITION_NAME IS NOT NULL LIMIT 1"
+    ))?;
+    let partitioned = parts.rows.first().map(|row| {
+        let sub = if row[2].is_some() { " with subpartitions" } else { "" };
+        (format!("{}{sub}", text(row, 0)), text(row, 1))
+    });
+    Ok(Some(Shape { table: table.to_owned(), engine, columns, given, create, partitioned }))
+}
+
+impl Shape {
+    /// Whether what a statement did goes away with its transaction.
+    pub fn has_transactions(&self) -> bool {
+        self.engine.eq_ignore_ascii_case("InnoDB")
+    }
+
+    /// The columns whose values are copied, as they stand in a statement.
+    pub fn list(&self) -> String {
+        self.given.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(", ")
+    }
+
+    /// Whether records of `source` fit in here as they are.
+    ///
+    /// # Errors
+    /// What is different.
+    pub fn check_like(&self, source: &Self) -> Result<(), DispatchError> {
+        let unfit = |what| DispatchError::Unfit {
+            table: self.table.clone(),
+            what,
+            hint: "rename it, or alter it so that both are alike",
+        };
+        if self.has_transactions() != source.has_transactions() {
+            let (ours, theirs) = (&self.engine, &source.engine);
+            return Err(unfit(format!("has engine {ours}, and {} has {theirs}", source.table)));
+        }
+        if self.columns != source.columns || self.given != source.given {
+            let pairs = self.columns.iter().zip(&source.columns);
+            let first = pairs.into_iter().find(|(ours, theirs)| ours != theirs);
+            return Err(unfit(match first {
+                Some(((ours, kind), (theirs, other))) => {
+                    format!("has column {ours} {kind} where {} has {theirs} {other}", source.table)
+                }
+                None => format!("has other columns than {}", source.table),
+            }));
+        }
+        Ok(())
+    }
+
+    /// The column that has the day.
+    ///
+    /// # Errors
+    /// There is none of this name, or one whose day depends on who asks.
+    pub fn by(&self, control: &mut Control, column: &str) -> Result<By, DispatchError> {
+        let found = self.columns.iter().find(|(name, _)| name.eq_ignore_ascii_case(column));
+        let (table, no) = (self.table.clone(), column.to_owned());
+        let (name, kind) = found.ok_or(DispatchError::NoColumn { table, column: no })?;
+        let is_instant = kind.starts_with("datetime");
+        if !is_instant && kind != "date" {
+            return Err(DispatchError::Unfit {
+                table: self.table.clone(),
+                what: format!("has column {name} of type {kind}, whose day is not the same for everybody"),
+                hint: "--by takes a column of type DATE or DATETIME",
+            });
+        }
+        let sql = format!(
+            "SELECT 1 FROM information_schema.STATISTICS WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = {} \
+             AND SEQ_IN_INDEX = 1 AND COLUMN_NAME = {} LIMIT 1",
+            literal(self.table.as_bytes()),
+            literal(name.as_bytes())
+        );
+        let is_indexed = control.query_value(&sql)?.is_some();
+        Ok(By { column: name.clone(), is_instant, is_indexed })
+    }
+}
+
+/// Refuses a source on which something hangs that a move would set off, or lose.
+///
+/// # Errors
+/// Names the trigger or the foreign key.
+pub fn refuse_hangers_on(control: &mut Control, source: &Shape) -> Result<(), DispatchError> {
+    let name = literal(source.table.as_bytes());
+    let first = |rows: Rows| rows.value().map(str::to_owned);
+    let unfit = |what, hint| Err(DispatchError::Unfit { table: source.table.clone(), what, hint });
+    // Where records are moved by renaming their table, its triggers go with it.
+    let events = if source.has_transactions() { "AND EVENT_MANIPULATION = 'DELETE'" } else { "" };
+    let trigger = control.query(&format!(
+        "SELECT TRIGGER_NAME FROM information_schema.TRIGGERS WHERE EVENT_OBJECT_SCHEMA = DATABASE() \
+         AND EVENT_OBJECT_TABLE = {name} {events} LIMIT 1"
+    ))?;
+    if let Some(trigger) = first(trigger) {
+        return unfit(
+            format!("has trigger {trigger}, which a move would set off or take along"),
+            "drop it, or dispatch from a table without triggers",
+        );
+    }
+    let key = control.query(&format!(
+        "SELECT CONSTRAINT_NAME FROM information_schema.KEY_COLUMN_USAGE WHERE REFERENCED_TABLE_NAME IS NOT NULL AND \
+         ((TABLE_SCHEMA = DATABASE() AND TABLE_NAME = {name}) OR \
+         (REFERENCED_TABLE_SCHEMA = DATABASE() AND REFERENCED_TABLE_NAME = {name})) LIMIT 1"
+    ))?;
+    match first(key) {
+        Some(key) => unfit(
+            format!("has foreign key {key}, which day tables would not keep"),
+            "drop it, or dispatch from a table without foreign keys",
+        ),
+        None => Ok(()),
+    }
+}
+
+/// Refuses a day table whose triggers would see, and might change, what comes in.
+///
+/// # Errors
+/// Names the trigger.
+pub fn refuse_triggers(control: &mut Control, table: &str) -> Result<(), DispatchError> {
+    let trigger = control.query_value(&format!(
+        "SELECT TRIGGER_NAME FROM information_schema.TRIGGERS WHERE EVENT_OBJECT_SCHEMA = DATABASE() \
+         AND EVENT_OBJECT_TABLE = {} LIMIT 1",
+        literal(table.as_bytes())
+    ))?;
+    match trigger {
+        Some(trigger) => Err(DispatchError::Unfit {
+            table: table.to_owned(),
+            what: format!("has trigger {trigger}, which the records would set off"),
+            hint: "drop it for the time of the dispatch",
+        }),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,123 @@
+//! Records move with transactions: copied, deleted and counted in one.
+
+use super::journal::{self, Entry, State};
+use super::which::Which;
+use super::work::Work;
+use super::{Day, DayDone, DispatchError, Way, procedures, source};
+use crate::table::quoted;
+use evenkeel_site::server::TargetError;
+
+/// A day that is left to do, its records, and why it is not done by the way that was asked for.
+pub(super) type Left = (Option<Day>, u64, Option<String>);
+
+/// A key that the day table has already (ER_DUP_ENTRY).
+const DUPLICATE: u16 = 1062;
+/// Two transactions that wait for each other (ER_LOCK_DEADLOCK); one of them is to begin again.
+const DEADLOCK: u16 = 1213;
+/// How often that may come before it is an error.
+const DEADLOCKS_MAX: u32 = 5;
+
+/// Closes what a dispatch that was cut left open: what it moved is in the day tables, and what it did not is in the source.
+pub(super) fn go_on(work: &mut Work<'_>) -> Result<(), DispatchError> {
+    for entry in journal::entries(work.control, &work.job.table, None)? {
+        work.done.resumed = true;
+        if source::shape(work.control, &entry.table)?.is_none() {
+            work.control.exec(&format!("DELETE FROM {} WHERE id = {}", journal::JOURNAL, entry.id))?;
+            continue;
+        }
+        let mut records = entry.records;
+        if entry.way == Way::Exchange.name() {
+            // The table was empty before, so that all in it came with the partition.
+            records = journal::count(work.control, &entry.table, "TRUE")?;
+        }
+        if entry.created {
+            work.add_indexes(&entry.table)?;
+        }
+        work.close(entry.id, &format!(", records = {records}"))?;
+        let note = (records > 0).then(|| "moved by a dispatch that was cut".to_owned());
+        let way = if entry.way == Way::Exchange.name() { Way::Exchange } else { work.copying_way() };
+        let (day, table, created) = (entry.day, entry.table, entry.created);
+        work.finished(DayDone { day, table, records, way, created, note, refused: None });
+    }
+    Ok(())
+}
+
+/// Moves the records of these days.
+pub(super) fn days(work: &mut Work<'_>, left: Vec<Left>) -> Result<(), DispatchError> {
+    for (day, records, note) in left {
+        let table = work.table(day);
+        let created = source::shape(work.control, &table)?.is_none();
+        if !created {
+            work.ready(&table)?;
+        }
+        let way = work.copying_way();
+        let source = work.job.table.clone();
+        let entry = journal::begin(work.control, (0, &source), (day, &table), (way.name(), created))?;
+        work.ready(&table)?;
+        let (moved, refused) = parts(work, &entry, records)?;
+        if created {
+            work.add_indexes(&table)?;
+        }
+        work.close(entry.id, "")?;
+        work.finished(DayDone { day, table, records: moved, way, created, note, refused });
+    }
+    Ok(())
+}
+
+/// Moves the records of a day part by part; how many, and why some stay.
+fn parts(work: &mut Work<'_>, entry: &Entry, records: u64) -> Result<(u64, Option<String>), DispatchError> {
+    let mut moved = 0;
+    for which in Which::parts(entry.day, &work.by, records, work.job.batch) {
+        match part(work, entry, &which) {
+            Ok(count) => moved += count,
+            Err(DispatchError::Server(TargetError::Statement { code: DUPLICATE, message, .. })) => {
+                return Ok((moved, Some(message)));
+            }
+            Err(other) => return Err(other),
+        }
+        let (table, records) = (entry.table.clone(), work.done.records + moved);
+        (work.report)(&super::Progress::Moving { table, records, total: work.total });
+    }
+    Ok((moved, None))
+}
+
+/// One transaction, again where another one was in its way.
+fn part(work: &mut Work<'_>, entry: &Entry, which: &Which) -> Result<u64, DispatchError> {
+    let mut deadlocks = 0;
+    loop {
+        let outcome = once(work, entry, which);
+        if outcome.is_err() {
+            // Where the connection is lost the server has rolled back by itself.
+            let _ = work.control.exec("ROLLBACK");
+        }
+        match outcome {
+            Err(DispatchError::Server(TargetError::Statement { code: DEADLOCK, .. }))
+                if deadlocks < DEADLOCKS_MAX =>
+            {
+                deadlocks += 1;
+            }
+            outcome => return outcome,
+        }
+    }
+}
+
+fn once(work: &mut Work<'_>, entry: &Entry, which: &Which) -> Result<u64, DispatchError> {
+    let source = work.job.table.clone();
+    if work.copying_way() == Way::Procedure {
+        let arguments = procedures::arguments(&source, &work.by.column, which, &entry.table);
+        work.control.exec(&format!("CALL evenkeel_move({arguments}, {}, @moved)", entry.id))?;
+        return Ok(journal::number(work.control.query_value("SELECT @moved")?));
+    }
+    work.control.exec("START TRANSACTION")?;
+    let copied = work.copy(&source, which, &entry.table)?;
+    let sql = format!("DELETE FROM {} WHERE {}", quoted(&source), which.sql(&work.by));
+    let deleted = work.control.exec(&sql)?;
+    if copied != deleted {
+        let what = format!("{copied} records were copied and {deleted} would be deleted");
+        return Err(DispatchError::Disagree { table: source, what });
+    }
+    let more = format!(", records = records + {copied}");
+    work.control.exec(&journal::change(entry.id, State::Begun, &more))?;
+    work.control.exec("COMMIT")?;
+    Ok(copied)
+}

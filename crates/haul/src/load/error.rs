@@ -1,0 +1,152 @@
+//! What ends a load.
+
+use std::path::PathBuf;
+
+/// What ends a load, beside what ends a conversion and what the server says.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// Somebody else loads into the same tables.
+    #[error("another load into {0} is under way")]
+    Busy(String),
+    /// A file that is not what was loaded under its name.
+    #[error(
+        "{} has {now_bytes} bytes and is not the file of that name of which bytes 0..{end} are in {tables}: that one had {known_bytes}, {what}",
+        path.display()
+    )]
+    Replaced {
+        /// The file.
+        path: PathBuf,
+        /// Tables of the load.
+        tables: String,
+        /// Bytes of the file that was loaded.
+        known_bytes: u64,
+        /// Bytes of this one.
+        now_bytes: u64,
+        /// How many bytes of the former are in, unpacked.
+        end: u64,
+        /// How they differ.
+        what: &'static str,
+    },
+    /// A layout that is not the one that a file was begun with.
+    #[error("{} was begun with another layout, up to byte {end}", path.display())]
+    Layout {
+        /// The file.
+        path: PathBuf,
+        /// How many bytes of it are in, unpacked.
+        end: u64,
+    },
+    /// The same file twice.
+    #[error("{} and {} are the same, byte by byte", first.display(), second.display())]
+    Same {
+        /// The one.
+        first: PathBuf,
+        /// The other.
+        second: PathBuf,
+    },
+    /// Rows that the manifest tells of are not there.
+    #[error("the manifest says that {rows} rows were loaded into {table}, which has none")]
+    Gone {
+        /// The table.
+        table: String,
+        /// Rows by the manifest.
+        rows: u64,
+    },
+    /// A load into tables without transactions was cut, and what would have to be emptied is not all ours.
+    #[error(
+        "a load into {tables} was cut, its rows cannot be told from others, and the tables cannot be emptied: {why}"
+    )]
+    NotOurs {
+        /// The tables.
+        tables: String,
+        /// What stands in the way.
+        why: String,
+    },
+    /// The server changed or left out what was sent.
+    #[error("{}{}: {what} ({count} in bytes {begin}..{end}, which are not stored)", path.display(), offset.map(|at| format!(":{at}")).unwrap_or_default())]
+    Warned {
+        /// The file.
+        path: PathBuf,
+        /// The record, where the server told it.
+        offset: Option<u64>,
+        /// Field and reason.
+        what: String,
+        /// Warnings of the part.
+        count: u64,
+        /// Where the part begins.
+        begin: u64,
+        /// Where it ends.
+        end: u64,
+    },
+    /// The server changed or left out what was sent, where that cannot be taken back.
+    #[error("{}{}: {what}; {tables} cannot take that back, so that the next load empties it and begins again", path.display(), offset.map(|at| format!(":{at}")).unwrap_or_default())]
+    Stuck {
+        /// The file.
+        path: PathBuf,
+        /// The record, where the server told it.
+        offset: Option<u64>,
+        /// Field and reason.
+        what: String,
+        /// The tables.
+        tables: String,
+    },
+    /// Rows that were sent are not those that the server counted.
+    #[error("{}, bytes {begin}..{end}: {sent} rows were sent and {stored} stored, and the server does not say why", path.display())]
+    Count {
+        /// The file.
+        path: PathBuf,
+        /// Where the part begins.
+        begin: u64,
+        /// Where it ends.
+        end: u64,
+        /// Rows that were sent.
+        sent: u64,
+        /// Rows that the server counted.
+        stored: u64,
+    },
+    /// The manifest is not what a load writes.
+    #[error("the manifest of {tables} says of {} what no load writes: {what}", path.display())]
+    Manifest {
+        /// Tables of the load.
+        tables: String,
+        /// The file.
+        path: PathBuf,
+        /// What it says.
+        what: String,
+    },
+    /// Options that do not go together.
+    #[error("{0}")]
+    Cannot(String),
+}
+
+impl LoadError {
+    /// What to do next.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::Busy(_) => "wait until it is done; SHOW PROCESSLIST names the connections",
+            Self::Replaced { .. } => {
+                "put the former file back to go on; where these are other records, give their file another name"
+            }
+            Self::Layout { .. } => {
+                "go on with the layout that it was begun with, or empty the table and take --again"
+            }
+            Self::Same { .. } => "name it once",
+            Self::Gone { .. } => {
+                "where the rows were removed on purpose, --again forgets what the manifest says and loads all"
+            }
+            Self::NotOurs { .. } => {
+                "name all files that were loaded into it, or remove by hand what the cut load brought, and take --again on an empty table"
+            }
+            Self::Warned { .. } => {
+                "alter the column, correct the layout, or take --warnings reject, which makes rejects of such records; what is in stays in, and a rerun goes on"
+            }
+            Self::Stuck { .. } => {
+                "alter the column or correct the layout, and load again; InnoDB can refuse single records"
+            }
+            Self::Count { .. } => "see whether a trigger or another client removes rows of the table",
+            Self::Manifest { .. } => {
+                "see who else writes to the tables evenkeel_loads and evenkeel_load_parts"
+            }
+            Self::Cannot(_) => "leave one of them out",
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! Which files are to be loaded, from which byte on, by what the manifest says of them.
+
+use super::LoadError;
+use super::manifest::{self, KnownFile, Origin};
+use crate::HaulError;
+use crate::blocks::Separator;
+use crate::input::{self, Identity, Input};
+use evenkeel_site::server::Control;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+use xxhash_rust::xxh3::Xxh3;
+
+/// A file, and from where on it is to be loaded.
+pub(super) struct Planned {
+    pub input: Input,
+    /// As the manifest names it.
+    pub name: String,
+    /// The manifest's number.
+    pub id: u64,
+    /// What it was when it was looked at.
+    pub identity: Identity,
+    /// Bytes that are in, unpacked.
+    pub begin: u64,
+    /// Whether nothing of it is left.
+    pub done: bool,
+    /// Records and rows that are in.
+    pub records: u64,
+    pub rows: u64,
+    pub rejects: u64,
+}
+
+/// A file as it is now.
+pub(super) struct Looked {
+    pub input: Input,
+    pub identity: Identity,
+    /// Length and XXH3.
+    pub content: (u64, u64),
+}
+
+/// What a plan is made of.
+pub(super) struct Ground<'a> {
+    pub tables: &'a str,
+    pub separator: Separator,
+    /// XXH3 of the layout and of what else decides what becomes of a record.
+    pub layout: u64,
+    pub origin: Origin,
+}
+
+/// Reads all files once, to know them again.
+pub(super) fn look(inputs: &[Input]) -> Result<Vec<Looked>, HaulError> {
+    let mut all: Vec<Looked> = Vec::new();
+    for input in inputs {
+        let path = input.path();
+        let full = path.canonicalize().map_err(HaulError::io("read", path))?;
+        let metadata = full.metadata().map_err(HaulError::io("read", &full))?;
+        let hash = hash(&full, u64::MAX).map_err(HaulError::io("read", &full))?;
+        let identity = Identity::of(&full).filter(|found| found.size == metadata.len());
+        let what = "it grew while it was looked at; run again once nobody writes to it";
+        let changed = || HaulError::Changed { path: full.clone(), at: metadata.len(), what };
+        let identity = identity.ok_or_else(changed)?;
+        let content = (identity.size, hash);
+        if let Some(same) = all.iter().find(|known| known.content == content && content.0 > 0) {
+            return Err(LoadError::Same { first: same.input.path().to_owned(), second: full }.into());
+        }
+        all.push(Looked { input: Input::File(full), identity, content });
+    }
+    Ok(all)
+}
+
+/// XXH3 of so many bytes of a file.
+fn hash(path: &Path, bytes: u64) -> io::Result<u64> {
+    let (mut file, mut hash, mut piece) = (File::open(path)?.take(bytes), Xxh3::new(), vec![0; 1 << 20]);
+    loop {
+        match file.read(&mut piece)? {
+            0 => return Ok(hash.digest()),
+            count => hash.update(&piece[..count]),
+        }
+    }
+}
+
+/// Holds the files against the manifest, and notes in it those that are new.
+pub(super) fn plan(
+    control: &mut Control,
+    ground: &Ground<'_>,
+    looked: Vec<Looked>,
+    known: &[KnownFile],
+) -> Result<Vec<Planned>, HaulError> {
+    let mut planned = Vec::new();
+    for file in looked {
+        planned.push(one(control, ground, file, known)?);
+    }
+    Ok(planned)
+}
+
+fn one(
+    control: &mut Control,
+    ground: &Ground<'_>,
+    file: Looked,
+    known: &[KnownFile],
+) -> Result<Planned, HaulError> {
+    let name = file.input.path().to_string_lossy().into_owned();
+    let same = known.iter().find(|each| each.content == file.content);
+    let named = || known.iter().rev().find(|each| each.name == name);
+    let Some(before) = same.or_else(named) else { return fresh(control, ground, file, name) };
+    if before.has_holes {
+        let what = format!("parts that leave bytes out before {}", before.end);
+        return Err(manifest_error(ground, &file, what));
+    }
+    let is_new = before.end == 0 && !before.done;
+    if is_new && (before.content != file.content || before.layout != ground.layout) {
+        manifest::forget(control, std::slice::from_ref(before), true)?;
+        return fresh(control, ground, file, name);
+    }
+    let mut done = before.done;
+    if before.content != file.content {
+        check_grown(ground, &file, before)?;
+        manifest::grow(control, before.id, file.content)?;
+        done = false;
+    }
+    if !done && before.layout != ground.layout {
+        return Err(LoadError::Layout { path: file.input.path().to_owned(), end: before.end }.into());
+    }
+    Ok(Planned {
+        name: before.name.clone(),
+        id: before.id,
+        identity: file.identity,
+        begin: before.end,
+        done,
+        records: before.records,
+        rows: before.rows,
+        rejects: before.rejects,
+        input: file.input,
+    })
+}
+
+fn fresh(
+    control: &mut Control,
+    ground: &Ground<'_>,
+    file: Looked,
+    name: String,
+) -> Result<Planned, HaulError> {
+    let id = manifest::begin(control, ground.tables, (&name, file.content), ground.layout, ground.origin)?;
+    let Looked { input, identity, .. } = file;
+    Ok(Planned { input, name, id, identity, begin: 0, done: false, records: 0, rows: 0, rejects: 0 })
+}
+
+fn manifest_error(ground: &Ground<'_>, file: &Looked, what: String) -> HaulError {
+    let (tables, path) = (ground.tables.to_owned(), file.input.path().to_owned());
+    LoadError::Manifest { tables, path, what }.into()
+}
+
+/// A file of the same name is the same one where it begins with all that the former was, and the former ended with a record.
+fn check_grown(ground: &Ground<'_>, file: &Looked, before: &KnownFile) -> Result<(), HaulError> {
+    let path = file.input.path();
+    let replaced = |what| LoadError::Replaced {
+        path: path.to_owned(),
+        tables: ground.tables.to_owned(),
+        known_bytes: before.content.0,
+        now_bytes: file.content.0,
+        end: before.end,
+        what,
+    };
+    if file.content.0 <= before.content.0 {
+        return Err(replaced("with other content").into());
+    }
+    if hash(path, before.content.0).map_err(HaulError::io("read", path))? != before.content.1 {
+        return Err(replaced("with other content before its end").into());
+    }
+    match ends_a_record(file, before.end, ground.separator)? {
+        true => Ok(()),
+        false => Err(replaced("and ended within a record, which was taken as it was").into()),
+    }
+}
+
+fn ends_a_record(file: &Looked, end: u64, separator: Separator) -> Result<bool, HaulError> {
+    match separator {
+        Separator::Length(length) => Ok(end.is_multiple_of(length.max(1) as u64)),
+        Separator::Line if end == 0 => Ok(true),
+        Separator::Line => {
+            let mut last = [0];
+            let mut stream = input::open(&file.input, end - 1)?.stream;
+            stream.read_exact(&mut last).map_err(HaulError::io("read", file.input.path()))?;
+            Ok(last == *b"\n")
+        }
+    }
+}

@@ -1,0 +1,259 @@
+//! A load of many files.
+
+use super::files::{self, Ground, Planned};
+use super::manifest::{self, Origin};
+use super::rejects::Rejects;
+use super::store::{self, Shared, locked};
+use super::turn::Turn;
+use super::{LoadError, begun, indexes};
+use crate::HaulError;
+use crate::convert::{Duplicates, Progress, Step, Tally};
+use crate::input::Input;
+use crate::layout::LayoutFile;
+use crate::table::{Engine, Table, literal};
+use evenkeel_os::clock::monotonic;
+use evenkeel_os::stop::Stop;
+use evenkeel_site::server::{Control, Target};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::sync_channel;
+use xxhash_rust::xxh3::xxh3_64;
+
+/// When further indexes are made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Indexes {
+    /// With the table.
+    Before,
+    /// Once all rows are in.
+    After,
+}
+
+/// What becomes of a record that the server does not store as it was sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Warnings {
+    /// The load ends; nothing of its part is stored.
+    End,
+    /// It is a reject.
+    Reject,
+}
+
+/// How rows are loaded.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// Connections that send rows at a time.
+    pub connections: usize,
+    /// All rows in one transaction, without checks of uniqueness and foreign keys: into empty InnoDB tables.
+    pub bulk: bool,
+    /// When further indexes are made, where the load makes the table.
+    pub indexes: Indexes,
+    /// Bytes of a file in one transaction.
+    pub part_bytes: u64,
+    /// What becomes of records with warnings.
+    pub warnings: Warnings,
+    /// Forget what was loaded into tables that are empty or gone.
+    pub again: bool,
+}
+
+/// What is to be loaded, and how.
+pub struct Job<'a> {
+    /// Where the fields are.
+    pub file: &'a LayoutFile,
+    /// Files.
+    pub inputs: Vec<Input>,
+    /// The server, with the database of the tables.
+    pub target: &'a Target,
+    /// Tables by record type; made where they are missing.
+    pub tables: Vec<Table>,
+    /// The file of what is refused.
+    pub rejects: &'a Path,
+    /// What becomes of records that come twice, where the layout names a key.
+    pub duplicates: Duplicates,
+    /// How.
+    pub options: Options,
+    /// Bytes of lines that were sent to the server, for who watches; those of a part that is sent again count again.
+    pub sent: &'a AtomicU64,
+    /// Ends it early; a rerun goes on.
+    pub stop: &'a Stop,
+}
+
+/// What a load brought.
+#[derive(Clone, Debug, serde::Serialize)]
+pub struct Loaded {
+    /// What became of the records of this load.
+    pub tally: Tally,
+    /// Each file, in the order in which they were named.
+    pub files: Vec<LoadedFile>,
+    /// Seconds for statements about the manifest and for reading the files to know them again.
+    pub manifest_s: (f64, f64),
+    /// What a user should know.
+    pub notes: Vec<String>,
+}
+
+/// What became of a file.
+#[derive(Clone, Debug, serde::Serialize)]
+pub struct LoadedFile {
+    /// The file.
+    pub path: PathBuf,
+    /// Bytes that were in before, unpacked.
+    pub before: u64,
+    /// Records that were in before, stored or refused.
+    pub records_before: u64,
+    /// Rows among them.
+    pub rows_before: u64,
+    /// Rejects among them.
+    pub rejects_before: u64,
+    /// What became of the others.
+    pub tally: Tally,
+}
+
+/// Seconds that a load waits for another one to end: the server takes a moment to notice that one was killed.
+const BUSY_S: u32 = 10;
+
+impl Job<'_> {
+    /// Loads all that is not in yet.
+    ///
+    /// # Errors
+    /// Anything that cannot be read or stored; what is in stays in, and a rerun goes on.
+    pub fn run(mut self, tell: &mut (dyn FnMut(&Progress) + Send)) -> Result<Loaded, HaulError> {
+        let mut control = Control::connect_until(self.target, self.stop)?;
+        let named = self.tables.iter().map(|table| table.name.as_str()).collect::<Vec<_>>().join(",");
+        self.lock(&mut control, &named)?;
+        manifest::create(&mut control)?;
+        let (engine, origin) = self.look_at_tables(&mut control)?;
+        self.check_options(engine, origin)?;
+        let known = self.known(&mut control, &named, origin)?;
+        let before = monotonic();
+        let looked = files::look(&self.inputs)?;
+        let hash_s = (monotonic() - before).as_secs_f64();
+        let mut notes = Vec::new();
+        let known = match engine.has_transactions() || origin == Origin::Created {
+            true => known,
+            false => {
+                let shortest = self.file.layout.types().iter().map(|each| each.length()).min().unwrap_or(1);
+                let told =
+                    begun::settle(&mut control, (&self.tables, &named), &known, &looked, shortest as u64)?;
+                notes.extend(told);
+                manifest::read(&mut control, &named)?
+            }
+        };
+        let origin = self.origin_of_all(&mut control, origin, &known, engine)?;
+        let ground = Ground { tables: &named, separator: self.file.separator, layout: self.rules(), origin };
+        let planned = files::plan(&mut control, &ground, looked, &known)?;
+        self.create_tables(&mut control)?;
+        self.inputs = planned.iter().map(|file| file.input.clone()).collect();
+        let (tallies, manifest_ns) = match planned.iter().all(|file| file.done) {
+            true => (vec![Tally::default(); planned.len()], 0),
+            false => self.load(&planned, &named, engine, tell)?,
+        };
+        if !engine.has_transactions() {
+            for file in &planned {
+                control.exec(&format!(
+                    "UPDATE {} SET state = 'done' WHERE id = {}",
+                    manifest::FILES,
+                    file.id
+                ))?;
+            }
+        }
+        if origin == Origin::Created {
+            for table in &self.tables {
+                if let Some(sql) = indexes::missing(&mut control, table)? {
+                    tell(&Progress { step: Step::Indexes, ..Progress::default() });
+                    control.exec(&sql)?;
+                }
+            }
+        }
+        let manifest_s = (manifest_ns as f64 / 1e9, hash_s);
+        Ok(loaded(&planned, tallies, manifest_s, notes))
+    }
+
+    fn lock(&self, control: &mut Control, named: &str) -> Result<(), HaulError> {
+        let database = self.target.database.clone().unwrap_or_default();
+        let name = format!("evenkeel-load-{:016x}", xxh3_64(format!("{database}.{named}").as_bytes()));
+        let got = control.query_value(&format!("SELECT GET_LOCK({}, {BUSY_S})", literal(name.as_bytes())))?;
+        match got.as_deref() {
+            Some("1") => Ok(()),
+            _ => Err(LoadError::Busy(named.to_owned()).into()),
+        }
+    }
+
+    /// What decides what becomes of a record, as a number.
+    fn rules(&self) -> u64 {
+        let LayoutFile { layout, separator, text } = self.file;
+        let refuses = self.duplicates == Duplicates::Refuse;
+        xxh3_64(format!("{refuses} {:?} {separator:?} {text}", layout.is_ragged()).as_bytes())
+    }
+
+    /// What became of the records of each file, and the time that went into the manifest.
+    fn load(
+        &self,
+        planned: &[Planned],
+        named: &str,
+        engine: Engine,
+        tell: &mut (dyn FnMut(&Progress) + Send),
+    ) -> Result<(Vec<Tally>, u64), HaulError> {
+        let names: Vec<PathBuf> = self.inputs.iter().map(|input| input.path().to_owned()).collect();
+        let mut seen = self.seen_before(planned, &names, tell)?;
+        let shared = Shared {
+            tables: &self.tables,
+            named,
+            engine,
+            options: self.options,
+            inputs: &self.inputs,
+            separator: self.file.separator,
+            turn: Turn::default(),
+            rejects: Mutex::new(Rejects::open(self.rejects, planned)?),
+            stored: Mutex::new(vec![Tally::default(); planned.len()]),
+            failed: Mutex::new(None),
+            sent: self.sent,
+            manifest_ns: AtomicU64::new(0),
+        };
+        let mut controls = Vec::new();
+        for _ in 0..self.options.connections.max(1) {
+            let mut control = Control::connect_until(self.target, self.stop)?;
+            store::prepare(&mut control, &self.options)?;
+            controls.push(control);
+        }
+        let (sender, receiver) = sync_channel(0);
+        let receiver = std::sync::Arc::new(Mutex::new(receiver));
+        let read = std::thread::scope(|scope| {
+            let shared = &shared;
+            for control in controls {
+                let receiver = std::sync::Arc::clone(&receiver);
+                scope.spawn(move || shared.serve(control, &receiver));
+            }
+            // The connections alone hold it, so that nothing is handed to nobody.
+            drop(receiver);
+            let read = self.read(planned, (&names, seen.as_mut()), shared, &sender, tell);
+            if read.is_err() {
+                shared.turn.end();
+            }
+            drop(sender);
+            read
+        });
+        let failed = locked(&shared.failed).take();
+        failed.map_or(read, Err)?;
+        let stored = std::mem::take(&mut *locked(&shared.stored));
+        Ok((stored, shared.manifest_ns.load(Ordering::Relaxed)))
+    }
+}
+
+pub(super) fn sum(tallies: &[Tally]) -> Tally {
+    let mut sum = Tally::default();
+    tallies.iter().for_each(|tally| sum.add(tally));
+    sum
+}
+
+fn loaded(planned: &[Planned], tallies: Vec<Tally>, manifest_s: (f64, f64), notes: Vec<String>) -> Loaded {
+    let tally = sum(&tallies);
+    let of = |(file, tally): (&Planned, Tally)| LoadedFile {
+        path: file.input.path().to_owned(),
+        before: file.begin,
+        records_before: file.records,
+        rows_before: file.rows,
+        rejects_before: file.rejects,
+        tally,
+    };
+    let files = planned.iter().zip(tallies).map(of).collect();
+    Loaded { tally, files, manifest_s, notes }
+}

@@ -1,0 +1,198 @@
+//! The manifest: which bytes of which file are in, in two tables of the same database.
+//!
+//! A row of `evenkeel_loads` is a file that was begun, with its name, length and XXH3, and the state `begun` or `done`. A row of
+//! `evenkeel_load_parts` is a stretch `[begin_byte, end_byte)` of it that is in, unpacked, with what became of its records and a
+//! checksum of its rows that does not depend on their order. A part's row goes in the transaction of the part's rows; it is the
+//! first thing in it, so that two loads that would store the same bytes meet there and one of them ends.
+
+use crate::HaulError;
+use crate::table::literal;
+use evenkeel_site::server::{Control, TargetError};
+
+/// Table of the files.
+pub const FILES: &str = "evenkeel_loads";
+/// Table of their parts.
+pub const PARTS: &str = "evenkeel_load_parts";
+
+/// A file that the manifest tells of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct KnownFile {
+    pub id: u64,
+    /// As it was named.
+    pub name: String,
+    /// Length and XXH3 of the file as it is on disk.
+    pub content: (u64, u64),
+    pub layout: u64,
+    pub done: bool,
+    pub origin: Origin,
+    /// How much of it is in: its parts, which lie one behind the other from its beginning.
+    pub end: u64,
+    pub records: u64,
+    pub rows: u64,
+    pub rejects: u64,
+    pub checksum: u64,
+    /// Whether its parts lie otherwise.
+    pub has_holes: bool,
+}
+
+/// What the tables of a load were when the first one into them began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Origin {
+    /// Made by it.
+    Created,
+    /// There, and empty.
+    Empty,
+    /// There, with rows of others.
+    Filled,
+}
+
+impl Origin {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Created => "created",
+            Self::Empty => "empty",
+            Self::Filled => "filled",
+        }
+    }
+
+    fn of(word: &str) -> Self {
+        match word {
+            "created" => Self::Created,
+            "empty" => Self::Empty,
+            _ => Self::Filled,
+        }
+    }
+}
+
+/// What a part brought.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Brought {
+    pub records: u64,
+    pub rows: u64,
+    pub rejects: u64,
+    pub checksum: u64,
+}
+
+/// Makes the tables where they are missing.
+pub(super) fn create(control: &mut Control) -> Result<(), TargetError> {
+    if control.query("SHOW TABLES LIKE 'evenkeel\\_load%'")?.rows.len() == 2 {
+        return Ok(());
+    }
+    control.exec(&format!(
+        "CREATE TABLE IF NOT EXISTS {FILES} (id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY, \
+         tables_loaded VARBINARY(1000) NOT NULL, name VARBINARY(4096) NOT NULL, bytes BIGINT UNSIGNED NOT NULL, \
+         xxh3 BIGINT UNSIGNED NOT NULL, layout BIGINT UNSIGNED NOT NULL, state VARCHAR(8) NOT NULL, \
+         origin VARCHAR(8) NOT NULL, begun_at TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP, \
+         INDEX (tables_loaded(250))) ENGINE=InnoDB DEFAULT CHARACTER SET latin1"
+    ))?;
+    control.exec(&format!(
+        "CREATE TABLE IF NOT EXISTS {PARTS} (file_id BIGINT UNSIGNED NOT NULL, begin_byte BIGINT UNSIGNED NOT NULL, \
+         end_byte BIGINT UNSIGNED NOT NULL, records BIGINT UNSIGNED NOT NULL, rows_stored BIGINT UNSIGNED NOT NULL, \
+         rejects BIGINT UNSIGNED NOT NULL, checksum BIGINT UNSIGNED NOT NULL, PRIMARY KEY (file_id, begin_byte)) ENGINE=InnoDB"
+    ))?;
+    Ok(())
+}
+
+/// All files that were loaded, or begun, into these tables, in the order in which they were begun.
+pub(super) fn read(control: &mut Control, tables: &str) -> Result<Vec<KnownFile>, HaulError> {
+    let rows = control.query(&format!(
+        "SELECT f.id, HEX(f.name), f.bytes, f.xxh3, f.layout, f.state, f.origin, COALESCE(MAX(p.end_byte), 0), \
+         COALESCE(SUM(p.records), 0), COALESCE(SUM(p.rows_stored), 0), COALESCE(SUM(p.rejects), 0), \
+         COALESCE(SUM(p.checksum) MOD 18446744073709551616, 0), \
+         COALESCE(SUM(p.end_byte - p.begin_byte), 0) <> COALESCE(MAX(p.end_byte), 0) \
+         FROM {FILES} f LEFT JOIN {PARTS} p ON p.file_id = f.id WHERE f.tables_loaded = {} \
+         GROUP BY f.id, f.name, f.bytes, f.xxh3, f.layout, f.state, f.origin ORDER BY f.id",
+        literal(tables.as_bytes())
+    ))?;
+    Ok(rows.rows.iter().map(|row| known(row)).collect())
+}
+
+fn known(row: &[Option<String>]) -> KnownFile {
+    let text = |at: usize| row.get(at).and_then(Option::as_deref).unwrap_or_default();
+    let number = |at: usize| text(at).parse().unwrap_or(0);
+    KnownFile {
+        id: number(0),
+        name: unhex(text(1)),
+        content: (number(2), number(3)),
+        layout: number(4),
+        done: text(5) == "done",
+        origin: Origin::of(text(6)),
+        end: number(7),
+        records: number(8),
+        rows: number(9),
+        rejects: number(10),
+        checksum: number(11),
+        has_holes: text(12) != "0",
+    }
+}
+
+fn unhex(digits: &str) -> String {
+    let byte = |at: usize| digits.get(at..at + 2).and_then(|pair| u8::from_str_radix(pair, 16).ok());
+    let bytes: Vec<u8> = (0..digits.len()).step_by(2).filter_map(byte).collect();
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// Notes that a file is begun; its number.
+pub(super) fn begin(
+    control: &mut Control,
+    tables: &str,
+    (name, (bytes, hash)): (&str, (u64, u64)),
+    layout: u64,
+    origin: Origin,
+) -> Result<u64, TargetError> {
+    let (tables, name, origin) = (literal(tables.as_bytes()), literal(name.as_bytes()), origin.word());
+    let sql = format!(
+        "INSERT INTO {FILES} (tables_loaded, name, bytes, xxh3, layout, state, origin) \
+         VALUES ({tables}, {name}, {bytes}, {hash}, {layout}, 'begun', '{origin}')"
+    );
+    control.run(&sql, None).map(|outcome| outcome.last_insert_id)
+}
+
+/// Notes that a file has grown since its first bytes were loaded.
+pub(super) fn grow(control: &mut Control, id: u64, (bytes, hash): (u64, u64)) -> Result<(), TargetError> {
+    let sql = format!("UPDATE {FILES} SET bytes = {bytes}, xxh3 = {hash}, state = 'begun' WHERE id = {id}");
+    control.exec(&sql).map(drop)
+}
+
+/// Says in the transaction of a part that these bytes are its own. What it brought is told at the end.
+pub(super) fn claim(control: &mut Control, id: u64, (begin, end): (u64, u64)) -> Result<(), TargetError> {
+    control.exec(&format!("INSERT INTO {PARTS} VALUES ({id}, {begin}, {end}, 0, 0, 0, 0)")).map(drop)
+}
+
+/// Says in the same transaction what the part brought, and whether the file ends with it.
+pub(super) fn tell(
+    control: &mut Control,
+    (id, begin): (u64, u64),
+    brought: &Brought,
+    is_last: bool,
+) -> Result<(), TargetError> {
+    let Brought { records, rows, rejects, checksum } = brought;
+    control.exec(&format!(
+        "UPDATE {PARTS} SET records = {records}, rows_stored = {rows}, rejects = {rejects}, checksum = {checksum} \
+         WHERE file_id = {id} AND begin_byte = {begin}"
+    ))?;
+    if is_last {
+        control.exec(&format!("UPDATE {FILES} SET state = 'done' WHERE id = {id}"))?;
+    }
+    Ok(())
+}
+
+/// Forgets these files, all at once; `also_files` or only that any of their bytes are in.
+pub(super) fn forget(
+    control: &mut Control,
+    files: &[KnownFile],
+    also_files: bool,
+) -> Result<(), TargetError> {
+    let ids: Vec<String> = files.iter().map(|file| file.id.to_string()).collect();
+    if ids.is_empty() {
+        return Ok(());
+    }
+    let ids = ids.join(", ");
+    control.exec("BEGIN")?;
+    control.exec(&format!("DELETE FROM {PARTS} WHERE file_id IN ({ids})"))?;
+    match also_files {
+        true => control.exec(&format!("DELETE FROM {FILES} WHERE id IN ({ids})"))?,
+        false => control.exec(&format!("UPDATE {FILES} SET state = 'begun' WHERE id IN ({ids})"))?,
+    };
+    control.exec("COMMIT").map(drop)
+}

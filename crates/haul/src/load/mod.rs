@@ -1,0 +1,27 @@
+//! Records of many files as rows of a database, each once, whatever ends the load in the middle.
+//!
+//! [`Job::run`] has the converter's pool make lines of the records; [`part`] gathers lines into parts of a bounded size, and
+//! [`store`] sends each part by `LOAD DATA LOCAL` in a transaction of its own, which also says in the manifest ([`manifest`])
+//! which bytes of which file are in. Parts are committed in the order of the records, also where several connections send them,
+//! so that what is in is always the beginning of a file, and a record that was refused as a duplicate has the first of its kind
+//! in the table. Tables without transactions have no such parts: a load of them that was cut is emptied and begun again
+//! ([`begun`]).
+
+mod begun;
+mod error;
+mod files;
+mod indexes;
+mod job;
+mod manifest;
+mod part;
+mod reading;
+mod rejects;
+mod sink;
+mod store;
+mod tables;
+mod turn;
+mod warnings;
+
+pub use error::LoadError;
+pub use job::{Indexes, Job, Loaded, LoadedFile, Options, Warnings};
+pub use manifest::{FILES, PARTS};

@@ -1,0 +1,120 @@
+//! A part: the lines of a bounded number of bytes of one file, which are stored together or not at all.
+
+use super::manifest::Brought;
+use crate::convert::{Converted, Tally};
+use xxhash_rust::xxh3::xxh3_64;
+
+/// Lines that are stored in one transaction.
+#[derive(Default)]
+pub(super) struct Part {
+    /// Place among all parts of the load.
+    pub number: u64,
+    /// Number of the input among those of the load.
+    pub input: usize,
+    /// The manifest's number of the file.
+    pub file: u64,
+    /// Where it begins in the file, unpacked.
+    pub begin: u64,
+    /// Where it ends.
+    pub end: u64,
+    /// Whether the file ends with it.
+    pub is_last: bool,
+    /// Lines by record type.
+    pub lines: Vec<Vec<u8>>,
+    /// Offset of the record of each line, by record type.
+    pub places: Vec<Vec<u64>>,
+    /// Lines of the reject file.
+    pub rejects: Vec<u8>,
+    pub tally: Tally,
+}
+
+impl Part {
+    /// Adds a block that follows what is there.
+    pub fn add(&mut self, block: &Converted) {
+        self.lines.resize(block.lines.len(), Vec::new());
+        self.places.resize(block.places.len(), Vec::new());
+        self.lines.iter_mut().zip(&block.lines).for_each(|(all, more)| all.extend_from_slice(more));
+        self.places.iter_mut().zip(&block.places).for_each(|(all, more)| all.extend_from_slice(more));
+        self.rejects.extend_from_slice(&block.rejects);
+        self.tally.add(&block.tally);
+        self.end = block.end;
+    }
+
+    /// What it brings when all its lines are stored.
+    pub fn brought(&self) -> Brought {
+        let lines = || self.lines.iter().flat_map(|lines| split(lines));
+        Brought {
+            records: self.tally.records,
+            rows: self.tally.lines.iter().sum(),
+            rejects: self.tally.rejects,
+            checksum: lines().fold(0, |sum: u64, line| sum.wrapping_add(xxh3_64(line))),
+        }
+    }
+
+    /// Lines of a type, by their numbers in ascending order.
+    pub fn pick(&self, index: usize, numbers: &[usize]) -> Vec<u8> {
+        let picked =
+            split(&self.lines[index]).enumerate().filter(|(number, _)| numbers.binary_search(number).is_ok());
+        picked.flat_map(|(_, line)| line.iter().copied()).collect()
+    }
+
+    /// Takes lines of a type out, by their numbers in ascending order; the offsets of their records.
+    pub fn take_out(&mut self, index: usize, numbers: &[usize]) -> Vec<u64> {
+        let (lines, places) =
+            (std::mem::take(&mut self.lines[index]), std::mem::take(&mut self.places[index]));
+        let mut numbers = numbers.iter().copied().peekable();
+        let mut out = Vec::new();
+        for (number, (line, place)) in split(&lines).zip(places).enumerate() {
+            if numbers.next_if_eq(&number).is_some() {
+                out.push(place);
+                continue;
+            }
+            self.lines[index].extend_from_slice(line);
+            self.places[index].push(place);
+        }
+        self.tally.lines[index] -= out.len() as u64;
+        out
+    }
+}
+
+/// Lines with their line feeds. The converter leaves no line feed within a line.
+fn split(lines: &[u8]) -> impl Iterator<Item = &[u8]> {
+    lines.split_inclusive(|byte| *byte == b'\n')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn part(lines: &[&str]) -> Part {
+        let mut part = Part::default();
+        let text: Vec<u8> = lines.concat().into_bytes();
+        let places = (0..lines.len() as u64).map(|number| 10 * number).collect();
+        let tally =
+            Tally { records: lines.len() as u64, lines: vec![lines.len() as u64], ..Tally::default() };
+        part.add(&Converted {
+            end: 50,
+            lines: vec![text],
+            places: vec![places],
+            tally,
+            ..Converted::default()
+        });
+        part
+    }
+
+    #[test]
+    fn lines_that_are_taken_out_leave_the_others_with_their_places() {
+        let mut part = part(&["a\n", "b\n", "c\n", "d\n"]);
+        assert_eq!(part.take_out(0, &[1, 3]), [10, 30]);
+        assert_eq!((&part.lines[0][..], &part.places[0][..]), (&b"a\nc\n"[..], &[0, 20][..]));
+        assert_eq!((part.brought().rows, part.brought().records), (2, 4));
+    }
+
+    #[test]
+    fn the_checksum_is_that_of_the_rows_in_any_order() {
+        let sum = |lines: &[&str]| part(lines).brought().checksum;
+        assert_eq!(sum(&["a\n", "b\n"]), sum(&["b\n", "a\n"]));
+        assert_ne!(sum(&["a\n", "b\n"]), sum(&["a\n", "c\n"]));
+        assert_ne!(sum(&["a\n", "a\n"]), sum(&["b\n", "b\n"]));
+    }
+}

@@ -1,0 +1,115 @@
+//! Files become parts.
+
+use super::files::Planned;
+use super::job::{Job, sum};
+use super::part::Part;
+use super::sink::Deal;
+use super::store::{Shared, locked};
+use crate::HaulError;
+use crate::blocks::Blocks;
+use crate::convert::{self, Context, Direction, Duplicates, Lines, Progress, Step, has_keys, see_again};
+use crate::input::{self, Identity, Input, Opened};
+use crate::keys::{self, Seen};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::SyncSender;
+
+impl Job<'_> {
+    /// Has all files become parts.
+    pub(super) fn read(
+        &self,
+        planned: &[Planned],
+        (names, mut seen): (&[PathBuf], Option<&mut Seen>),
+        shared: &Shared<'_>,
+        sender: &SyncSender<Part>,
+        tell: &mut (dyn FnMut(&Progress) + Send),
+    ) -> Result<(), HaulError> {
+        let total = Some(planned.iter().filter(|file| !file.done).map(|file| file.identity.size).sum());
+        let (mut number, mut before) = (0, 0);
+        for (index, file) in planned.iter().enumerate().filter(|(_, file)| !file.done) {
+            let path = file.input.path();
+            let Opened { stream, read, identity, .. } = input::open(&file.input, file.begin)?;
+            if identity != Some(file.identity) {
+                return Err(changed(file, file.begin));
+            }
+            let mut told = || {
+                let tally = sum(&locked(&shared.stored));
+                let read = before + read.load(Ordering::Relaxed);
+                tell(&Progress { step: Step::Load, read, total, tally });
+            };
+            let (begin, limit) = (file.begin, self.options.part_bytes);
+            let part = Part { input: index, file: file.id, begin, end: begin, ..Part::default() };
+            let context = self.context(names, index);
+            let (context, seen) = (&context, seen.as_deref_mut());
+            let mut deal = Deal { part, number: &mut number, sender, limit, context, seen, tell: &mut told };
+            let stream = bounded(stream, file);
+            let blocks = Blocks::new(stream, self.file.separator, file.begin);
+            convert::run(blocks, path, &Lines(context), &mut deal, self.stop)?;
+            // What grew or was replaced meanwhile is not done; its last record may be half of one.
+            if Identity::of(path) != Some(file.identity) {
+                return Err(changed(file, deal.part.begin));
+            }
+            deal.send(true)?;
+            before += file.identity.size;
+        }
+        Ok(())
+    }
+
+    /// The keys of all that is in, which stays in whatever is loaded now; `None` where nobody asks what comes twice.
+    pub(super) fn seen_before(
+        &self,
+        planned: &[Planned],
+        names: &[PathBuf],
+        tell: &mut (dyn FnMut(&Progress) + Send),
+    ) -> Result<Option<Seen>, HaulError> {
+        if !self.looks_for_duplicates() {
+            return Ok(None);
+        }
+        if planned.len() as u64 > keys::INPUTS {
+            return Err(HaulError::TooMany { what: "inputs", most: keys::INPUTS });
+        }
+        let home =
+            self.rejects.parent().filter(|home| !home.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let mut seen = Seen::new(home);
+        let begun = || planned.iter().enumerate().filter(|(_, file)| file.begin > 0);
+        let total = Some(begun().map(|(_, file)| file.identity.size).sum());
+        let mut progress = Progress { step: Step::Keys, total, ..Progress::default() };
+        for (index, file) in begun() {
+            let Opened { stream, read, identity, .. } = input::open(&file.input, 0)?;
+            if identity != Some(file.identity) {
+                return Err(changed(file, 0));
+            }
+            let before = progress.read;
+            let context = self.context(names, index);
+            see_again(&context, stream.take(file.begin), &mut seen, self.stop, &mut || {
+                progress.read = before + read.load(Ordering::Relaxed);
+                tell(&progress);
+            })?;
+        }
+        Ok(Some(seen))
+    }
+
+    fn context<'b>(&'b self, names: &'b [PathBuf], index: usize) -> Context<'b> {
+        let (direction, has_keys) = (Direction::Delimit, self.looks_for_duplicates());
+        Context { file: self.file, direction, names, input: index as u32, has_keys, places: true }
+    }
+
+    fn looks_for_duplicates(&self) -> bool {
+        self.duplicates == Duplicates::Refuse && has_keys(self.file)
+    }
+}
+
+/// No further than the file was when it was looked at; of a packed one the end is within it.
+fn bounded(stream: Box<dyn Read + Send>, file: &Planned) -> Box<dyn Read + Send> {
+    let Input::File(path) = &file.input else { return stream };
+    match input::is_packed(path) {
+        true => stream,
+        false => Box::new(stream.take(file.identity.size.saturating_sub(file.begin))),
+    }
+}
+
+fn changed(file: &Planned, at: u64) -> HaulError {
+    let what = "its size, time or number is another one; what was stored before stays, run again once nobody writes to it";
+    HaulError::Changed { path: file.input.path().to_owned(), at, what }
+}

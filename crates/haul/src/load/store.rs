@@ -1,0 +1,319 @@
+//! One connection: stores parts, each as a whole or not at all.
+
+use super::job::{Options, Warnings};
+use super::part::Part;
+use super::rejects::Rejects;
+use super::turn::{Turn, Waited};
+use super::warnings::{self, Warning};
+use super::{LoadError, manifest};
+use crate::HaulError;
+use crate::blocks::Separator;
+use crate::convert::{Tally, write_reject};
+use crate::input::{self, Input};
+use crate::table::{Engine, Table};
+use evenkeel_os::clock::monotonic;
+use evenkeel_site::server::{Control, TargetError};
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::Receiver;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// ER_LOCK_WAIT_TIMEOUT and ER_LOCK_DEADLOCK: the part can be sent again.
+const HELD_UP: [u16; 2] = [1205, 1213];
+/// So often a part is sent again because of them.
+const ATTEMPTS: u32 = 6;
+/// Seconds that a part waits for the locks of others.
+const LOCK_WAIT_S: u32 = 10;
+/// Bytes of the longest record that a reject shows.
+const LONGEST: u64 = 64 << 10;
+
+/// What all connections of a load have in common.
+pub(super) struct Shared<'a> {
+    pub tables: &'a [Table],
+    pub named: &'a str,
+    pub engine: Engine,
+    pub options: Options,
+    pub inputs: &'a [Input],
+    pub separator: Separator,
+    pub turn: Turn,
+    pub rejects: Mutex<Rejects>,
+    /// What became of the records of this load, by number of the input, as far as they are stored.
+    pub stored: Mutex<Vec<Tally>>,
+    pub failed: Mutex<Option<HaulError>>,
+    /// Bytes of lines that were sent.
+    pub sent: &'a AtomicU64,
+    /// Time that went into statements about the manifest, nanoseconds.
+    pub manifest_ns: AtomicU64,
+}
+
+/// Counts what is sent.
+struct Counted<'a> {
+    lines: &'a [u8],
+    sent: &'a AtomicU64,
+}
+
+impl Read for Counted<'_> {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        let count = self.lines.read(into)?;
+        self.sent.fetch_add(count as u64, Ordering::Relaxed);
+        Ok(count)
+    }
+}
+
+/// What became of an attempt to store a part.
+enum Attempt {
+    Stored,
+    GaveWay,
+    /// Rows of the type with this index that the server changed or left out.
+    Warned(usize, Vec<Warning>),
+}
+
+/// Settings of the session that rows are loaded in.
+pub(super) fn prepare(control: &mut Control, options: &Options) -> Result<(), HaulError> {
+    let checks = if options.bulk { ", unique_checks = 0, foreign_key_checks = 0" } else { "" };
+    control.exec(&format!(
+        "SET SESSION sql_mode = 'NO_ENGINE_SUBSTITUTION', max_error_count = {}, sql_notes = 1, wait_timeout = 28800, \
+         innodb_lock_wait_timeout = {LOCK_WAIT_S}, autocommit = 1{checks}",
+        warnings::KEPT
+    ))?;
+    Ok(())
+}
+
+impl Shared<'_> {
+    /// Stores parts as they come, until there are no more or one cannot be stored.
+    pub fn serve(&self, mut control: Control, parts: &Mutex<Receiver<Part>>) {
+        let mut is_begun = false;
+        loop {
+            let part = locked(parts).recv();
+            let Ok(mut part) = part else { break };
+            if self.turn.is_over() {
+                return;
+            }
+            if let Err(error) = self.store(&mut control, &mut part, &mut is_begun) {
+                return self.fail(error);
+            }
+        }
+        if is_begun
+            && !self.turn.is_over()
+            && let Err(error) = control.exec("COMMIT")
+        {
+            self.fail(error.into());
+        }
+    }
+
+    fn fail(&self, error: HaulError) {
+        locked(&self.failed).get_or_insert(error);
+        self.turn.end();
+    }
+
+    fn store(&self, control: &mut Control, part: &mut Part, is_begun: &mut bool) -> Result<(), HaulError> {
+        let mut held_up = 0;
+        loop {
+            let attempt = match self.engine.has_transactions() {
+                true => self.transaction(control, part, is_begun),
+                false => self.statements(control, part),
+            };
+            match attempt {
+                Ok(Attempt::Stored) => return Ok(()),
+                Ok(Attempt::GaveWay) => {
+                    control.exec("ROLLBACK")?;
+                    if self.turn.wait(part.number, false) == Waited::Over {
+                        return Ok(());
+                    }
+                }
+                Ok(Attempt::Warned(index, found)) => self.warned(control, part, index, found)?,
+                Err(HaulError::Server(error))
+                    if error.code().is_some_and(|code| HELD_UP.contains(&code))
+                        && held_up < ATTEMPTS
+                        && !self.options.bulk =>
+                {
+                    held_up += 1;
+                    control.exec("ROLLBACK")?;
+                    if !self.turn.hold_up(part.number) && self.turn.wait(part.number, false) == Waited::Over {
+                        return Ok(());
+                    }
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    fn transaction(
+        &self,
+        control: &mut Control,
+        part: &Part,
+        is_begun: &mut bool,
+    ) -> Result<Attempt, HaulError> {
+        if !*is_begun {
+            control.exec("BEGIN")?;
+            *is_begun = self.options.bulk;
+        }
+        self.claim(control, part)?;
+        if let Some(warned) = self.send(control, part)? {
+            return Ok(warned);
+        }
+        match self.turn.wait(part.number, true) {
+            Waited::Mine => {}
+            Waited::GiveWay | Waited::Over => return Ok(Attempt::GaveWay),
+        }
+        self.close(control, part, part.is_last)?;
+        if !self.options.bulk {
+            control.exec("COMMIT")?;
+        }
+        self.pass(part);
+        Ok(Attempt::Stored)
+    }
+
+    /// The same where nothing can be taken back. That the files are done is told when all of them are.
+    fn statements(&self, control: &mut Control, part: &Part) -> Result<Attempt, HaulError> {
+        if let Some(warned) = self.send(control, part)? {
+            return Ok(warned);
+        }
+        self.claim(control, part)?;
+        self.close(control, part, false)?;
+        self.pass(part);
+        Ok(Attempt::Stored)
+    }
+
+    /// The rejects go to disk before anything says that their part is in.
+    fn close(&self, control: &mut Control, part: &Part, is_last: bool) -> Result<(), HaulError> {
+        locked(&self.rejects).add(&part.rejects)?;
+        let brought = part.brought();
+        self.timed(|| manifest::tell(control, (part.file, part.begin), &brought, is_last))
+    }
+
+    /// A part without bytes says no more than that its file ends.
+    fn claim(&self, control: &mut Control, part: &Part) -> Result<(), HaulError> {
+        match part.begin < part.end {
+            true => self.timed(|| manifest::claim(control, part.file, (part.begin, part.end))),
+            false => Ok(()),
+        }
+    }
+
+    fn pass(&self, part: &Part) {
+        locked(&self.stored)[part.input].add(&part.tally);
+        self.turn.pass();
+    }
+
+    /// Sends the lines of all types; what the server says of them, where it says something.
+    fn send(&self, control: &mut Control, part: &Part) -> Result<Option<Attempt>, HaulError> {
+        for (index, table) in self.tables.iter().enumerate() {
+            let Some(lines) = part.lines.get(index).filter(|lines| !lines.is_empty()) else { continue };
+            let stored = control.load_data_local(&table.load_sql(), Counted { lines, sent: self.sent })?;
+            if control.warnings() > 0 {
+                return Ok(Some(Attempt::Warned(index, warnings::read(control, table)?)));
+            }
+            let sent = part.tally.lines[index];
+            if stored != sent {
+                let (path, begin, end) = (self.path(part).to_owned(), part.begin, part.end);
+                return Err(LoadError::Count { path, begin, end, sent, stored }.into());
+            }
+        }
+        Ok(None)
+    }
+
+    /// Takes back what was sent, and makes rejects of what the server did not store as it was.
+    fn warned(
+        &self,
+        control: &mut Control,
+        part: &mut Part,
+        index: usize,
+        found: Vec<Warning>,
+    ) -> Result<(), HaulError> {
+        let place = |row: usize| part.places[index].get(row).copied();
+        let (sure, guessed) = warnings::sure(&found);
+        let mut reasons = BTreeMap::new();
+        let mut known = sure.iter().filter_map(|warning| Some((warning.row?, warning)));
+        known.by_ref().filter(|(row, _)| place(*row).is_some()).for_each(|(row, warning)| {
+            reasons.entry(row).or_insert_with(|| warning.text.clone());
+        });
+        let can_refuse = self.options.warnings == Warnings::Reject && !self.options.bulk;
+        if !self.engine.has_transactions() || !can_refuse || reasons.is_empty() {
+            let offset = found.first().and_then(|first| place(first.row?));
+            return Err(self.warning_error(part, &found, offset));
+        }
+        control.exec("ROLLBACK")?;
+        let rows: Vec<usize> = guessed.iter().map(|(row, _)| *row).collect();
+        if !rows.is_empty() && self.are_refused(control, index, &part.pick(index, &rows))? {
+            reasons.extend(guessed.iter().map(|(row, warning)| (*row, warning.text.clone())));
+        }
+        self.refuse(part, index, &reasons)
+    }
+
+    /// Whether the server stores none of these lines.
+    fn are_refused(&self, control: &mut Control, index: usize, lines: &[u8]) -> Result<bool, HaulError> {
+        control.exec("BEGIN")?;
+        let stored = control.load_data_local(&self.tables[index].load_sql(), lines)?;
+        control.exec("ROLLBACK")?;
+        Ok(stored == 0)
+    }
+
+    /// Makes rejects of rows of a part, by their numbers, for these reasons.
+    fn refuse(
+        &self,
+        part: &mut Part,
+        index: usize,
+        reasons: &BTreeMap<usize, String>,
+    ) -> Result<(), HaulError> {
+        let rows: Vec<usize> = reasons.keys().copied().collect();
+        let places = part.take_out(index, &rows);
+        let records = records_at(&self.inputs[part.input], &places, self.separator)?;
+        for ((place, record), reason) in places.iter().zip(records).zip(reasons.values()) {
+            write_reject((self.path(part), *place), reason, &record, &mut part.rejects);
+            part.tally.rejects += 1;
+            part.tally.reason(reason, 1);
+        }
+        Ok(())
+    }
+
+    fn warning_error(&self, part: &Part, found: &[Warning], offset: Option<u64>) -> HaulError {
+        let path = self.path(part).to_owned();
+        let what = found.first().map_or_else(|| "the server warns".to_owned(), |first| first.text.clone());
+        let (begin, end, count) = (part.begin, part.end, found.len() as u64);
+        match self.engine.has_transactions() {
+            true => LoadError::Warned { path, offset, what, count, begin, end }.into(),
+            false => LoadError::Stuck { path, offset, what, tables: self.named.to_owned() }.into(),
+        }
+    }
+
+    fn path(&self, part: &Part) -> &Path {
+        self.inputs[part.input].path()
+    }
+
+    fn timed(&self, ask: impl FnOnce() -> Result<(), TargetError>) -> Result<(), HaulError> {
+        let before = monotonic();
+        let asked = ask();
+        self.manifest_ns.fetch_add((monotonic() - before).0, Ordering::Relaxed);
+        Ok(asked?)
+    }
+}
+
+/// The records at these offsets, which ascend, from the file once more.
+fn records_at(input: &Input, places: &[u64], separator: Separator) -> Result<Vec<Vec<u8>>, HaulError> {
+    let failed = || HaulError::io("read", input.path());
+    let Some(first) = places.first() else { return Ok(Vec::new()) };
+    let (mut stream, mut at) = (BufReader::new(input::open(input, *first)?.stream), *first);
+    let mut records = Vec::new();
+    for place in places {
+        let passed = std::io::copy(&mut stream.by_ref().take(place - at), &mut std::io::sink());
+        at += passed.map_err(failed())?;
+        let mut record = Vec::new();
+        let read = match separator {
+            Separator::Line => stream.by_ref().take(LONGEST + 2).read_until(b'\n', &mut record),
+            Separator::Length(length) => stream.by_ref().take(length as u64).read_to_end(&mut record),
+        };
+        at += read.map_err(failed())? as u64;
+        if separator == Separator::Line {
+            record.pop_if(|last| *last == b'\n');
+            record.pop_if(|last| *last == b'\r');
+        }
+        records.push(record);
+    }
+    Ok(records)
+}
+
+pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

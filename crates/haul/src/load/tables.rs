@@ -1,0 +1,107 @@
+//! The tables of a load: what they are before it, and what the manifest says of them.
+
+use super::job::{Indexes, Job, Options, Warnings};
+use super::manifest::{self, KnownFile, Origin};
+use super::{LoadError, begun};
+use crate::HaulError;
+use crate::table::{Engine, Found, quoted};
+use evenkeel_site::server::Control;
+
+impl Job<'_> {
+    /// The engine of the tables, and what they were before this load.
+    pub(super) fn look_at_tables(&mut self, control: &mut Control) -> Result<(Engine, Origin), HaulError> {
+        let mut origin = Origin::Created;
+        let mut engines = Vec::new();
+        for table in &mut self.tables {
+            let Some(found) = Found::read(control, &table.name)? else {
+                engines.push(table.engine);
+                continue;
+            };
+            table.engine = found.check(table)?;
+            engines.push(table.engine);
+            let row = control.query_value(&format!("SELECT 1 FROM {} LIMIT 1", quoted(&table.name)))?;
+            origin = origin.max(if row.is_some() { Origin::Filled } else { Origin::Empty });
+        }
+        match &engines[..] {
+            [first, rest @ ..] if rest.iter().all(|each| each == first) => Ok((*first, origin)),
+            _ => Err(LoadError::Cannot("the tables of one load have several engines".to_owned()).into()),
+        }
+    }
+
+    pub(super) fn check_options(&self, engine: Engine, origin: Origin) -> Result<(), HaulError> {
+        let Options { connections, bulk, warnings, .. } = self.options;
+        let cannot = |text: &str| Err(LoadError::Cannot(text.to_owned()).into());
+        let name = engine.name();
+        match (engine.has_transactions(), bulk) {
+            (false, true) => cannot(&format!("--bulk is InnoDB's, and the table is {name}")),
+            (_, true) if origin == Origin::Filled => {
+                cannot("--bulk needs an empty table, and this one has rows")
+            }
+            (_, true) if connections > 1 => {
+                cannot("--bulk is one transaction, which --connections cannot share")
+            }
+            (_, true) if warnings == Warnings::Reject => {
+                cannot("--bulk is one transaction, of which --warnings reject cannot take records back")
+            }
+            (false, _) if connections > 1 => cannot(&format!(
+                "a {name} table takes rows of one connection at a time, and --connections asks for more"
+            )),
+            (false, _) if warnings == Warnings::Reject => cannot(&format!(
+                "{name} has no transactions, so that --warnings reject cannot take records back"
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// What the manifest says, which is held against what is there.
+    pub(super) fn known(
+        &self,
+        control: &mut Control,
+        named: &str,
+        origin: Origin,
+    ) -> Result<Vec<KnownFile>, HaulError> {
+        let known = manifest::read(control, named)?;
+        let rows: u64 = known.iter().map(|file| file.rows).sum();
+        match origin {
+            Origin::Filled => Ok(known),
+            _ if self.options.again => {
+                manifest::forget(control, &known, true)?;
+                Ok(Vec::new())
+            }
+            _ if rows > 0 => Err(LoadError::Gone { table: named.to_owned(), rows }.into()),
+            _ => Ok(known),
+        }
+    }
+
+    /// What the tables were before the first load of which the manifest tells: where they are empty because nothing has been
+    /// committed yet, they still were made by it. Where there is no transaction to tell rows apart, rows of others are looked for.
+    pub(super) fn origin_of_all(
+        &self,
+        control: &mut Control,
+        now: Origin,
+        known: &[KnownFile],
+        engine: Engine,
+    ) -> Result<Origin, HaulError> {
+        let Some(first) = known.iter().map(|file| file.origin).max() else { return Ok(now) };
+        if !engine.has_transactions() && now == Origin::Filled {
+            let ours: u64 = known.iter().map(|file| file.rows).sum();
+            if begun::count(control, &self.tables)? != ours {
+                return Ok(Origin::Filled);
+            }
+        }
+        Ok(first)
+    }
+
+    pub(super) fn create_tables(&self, control: &mut Control) -> Result<(), HaulError> {
+        for table in &self.tables {
+            if Found::read(control, &table.name)?.is_none() {
+                let sql = match self.options.indexes {
+                    Indexes::Before => table.create_sql(),
+                    Indexes::After => table.create_bare_sql(),
+                };
+                control.exec(&sql)?;
+            }
+        }
+        Ok(())
+    }
+}

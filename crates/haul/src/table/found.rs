@@ -1,0 +1,186 @@
+//! A table that is there already, held against a layout.
+
+use super::{Column, Engine, Table, TableError, literal};
+use evenkeel_site::server::{Control, TargetError};
+use evenkeel_wire::record::{Charset, Kind};
+
+/// A table as it is at the server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// Its name.
+    pub name: String,
+    /// `BASE TABLE`, `VIEW` and the like.
+    pub kind: String,
+    /// Its engine, as the server writes it.
+    pub engine: String,
+    /// Its columns.
+    pub columns: Vec<FoundColumn>,
+}
+
+/// A column as it is at the server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FoundColumn {
+    /// Its name.
+    pub name: String,
+    /// Its type without sizes, as `varchar`.
+    pub data_type: String,
+    /// Its type as a whole, as `varchar(15)`.
+    pub full_type: String,
+    /// Characters at most; `None` where it stores no text.
+    pub characters: Option<u64>,
+    /// Digits of a number, those behind the point among them, and those alone.
+    pub digits: Option<(u64, u64)>,
+    /// Character set of a text.
+    pub charset: Option<String>,
+    /// Whether it may be NULL.
+    pub null: bool,
+    /// Whether a row that says nothing of it is complete.
+    pub fills_itself: bool,
+}
+
+const COLUMNS: &str = "SELECT COLUMN_NAME, DATA_TYPE, COLUMN_TYPE, CHARACTER_MAXIMUM_LENGTH, NUMERIC_PRECISION, NUMERIC_SCALE, \
+     CHARACTER_SET_NAME, IS_NULLABLE, COLUMN_DEFAULT, EXTRA FROM information_schema.COLUMNS \
+     WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = ";
+
+impl Found {
+    /// Reads a table of the connection's database; `None` where there is none of that name.
+    ///
+    /// # Errors
+    /// The server does not answer.
+    pub fn read(control: &mut Control, name: &str) -> Result<Option<Self>, TargetError> {
+        let named = literal(name.as_bytes());
+        let tables = control.query(&format!(
+            "SELECT TABLE_TYPE, COALESCE(ENGINE, '') FROM information_schema.TABLES \
+             WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = CONVERT({named} USING utf8)"
+        ))?;
+        let Some([Some(kind), Some(engine)]) = tables.rows.first().map(Vec::as_slice) else {
+            return Ok(None);
+        };
+        let columns =
+            control.query(&format!("{COLUMNS}CONVERT({named} USING utf8) ORDER BY ORDINAL_POSITION"))?;
+        let columns = columns.rows.iter().filter_map(|row| FoundColumn::of(row)).collect();
+        Ok(Some(Self { name: name.to_owned(), kind: kind.clone(), engine: engine.clone(), columns }))
+    }
+
+    /// Whether it takes all that the fields of a table's layout can hold; its engine.
+    ///
+    /// # Errors
+    /// The first thing that does not fit.
+    pub fn check(&self, table: &Table) -> Result<Engine, TableError> {
+        if self.kind != "BASE TABLE" {
+            return Err(TableError::Kind { name: self.name.clone(), kind: self.kind.clone() });
+        }
+        let unknown = || TableError::Engine { name: self.name.clone(), engine: self.engine.clone() };
+        let engine = Engine::of(&self.engine).ok_or_else(unknown)?;
+        for column in &table.columns {
+            let is = |found: &&FoundColumn| found.name.eq_ignore_ascii_case(&column.name);
+            let missing = || TableError::Missing { table: self.name.clone(), field: column.name.clone() };
+            let found = self.columns.iter().find(is).ok_or_else(missing)?;
+            found.check(column, table.charset).map_err(|problem| TableError::Narrow {
+                table: self.name.clone(),
+                field: column.name.clone(),
+                width: column.width,
+                column: found.full_type.clone(),
+                problem,
+            })?;
+        }
+        let filled = |found: &FoundColumn| {
+            found.fills_itself
+                || table.columns.iter().any(|column| column.name.eq_ignore_ascii_case(&found.name))
+        };
+        match self.columns.iter().find(|found| !filled(found)) {
+            None => Ok(engine),
+            Some(found) => Err(TableError::Unfilled { table: self.name.clone(), column: found.name.clone() }),
+        }
+    }
+}
+
+impl FoundColumn {
+    fn of(row: &[Option<String>]) -> Option<Self> {
+        let [name, data_type, full_type, characters, precision, scale, charset, null, default, extra] = row
+        else {
+            return None;
+        };
+        let number = |text: &Option<String>| text.as_ref()?.parse::<u64>().ok();
+        let null = null.as_deref() == Some("YES");
+        let extra = extra.clone().unwrap_or_default().to_lowercase();
+        Some(Self {
+            name: name.clone()?,
+            data_type: data_type.clone()?.to_lowercase(),
+            full_type: full_type.clone()?,
+            characters: number(characters),
+            digits: number(precision).map(|digits| (digits, number(scale).unwrap_or(0))),
+            charset: charset.clone(),
+            null,
+            fills_itself: null
+                || default.is_some()
+                || extra.contains("auto_increment")
+                || extra.contains("generated"),
+        })
+    }
+
+    /// What of a field does not fit into it.
+    fn check(&self, column: &Column, charset: Charset) -> Result<(), &'static str> {
+        if column.null && !self.null {
+            return Err("a blank field is NULL, which it does not take");
+        }
+        match (self.characters, column.kind) {
+            (Some(characters), _) if characters < column.width as u64 => Err("it is too narrow"),
+            (Some(_), Kind::Text) => self.takes(charset),
+            (Some(_), _) => Ok(()),
+            (None, Kind::Integer) => self.fits_integer(column.width),
+            (None, Kind::Decimal) => self.fits_decimal(column.width),
+            (None, Kind::Time) => match self.data_type.as_str() {
+                "datetime" => Ok(()),
+                "date" if column.width < 14 => Ok(()),
+                "date" => Err("it has no place for the time of the day"),
+                "bigint" => Ok(()),
+                _ => Err("it does not store times"),
+            },
+            (None, Kind::Text) => match self.data_type.as_str() {
+                "binary" | "varbinary" | "blob" | "mediumblob" | "longblob" => Ok(()),
+                _ => Err("it does not store text"),
+            },
+        }
+    }
+
+    fn takes(&self, charset: Charset) -> Result<(), &'static str> {
+        match (charset, self.charset.as_deref().unwrap_or("binary")) {
+            (_, "binary" | "utf8mb4") | (Charset::Ascii, _) => Ok(()),
+            (Charset::Latin1, "ascii") => Err("its character set lacks letters of latin1"),
+            (Charset::Latin1, _) => Ok(()),
+            (Charset::Utf8, _) => Err("its character set lacks letters of utf8mb4"),
+        }
+    }
+
+    /// Digits that every whole number may have that it stores.
+    fn whole_digits(&self) -> Option<u64> {
+        Some(match (self.data_type.as_str(), self.digits) {
+            ("tinyint", _) => 2,
+            ("smallint", _) => 4,
+            ("mediumint", _) => 6,
+            ("int", _) => 9,
+            ("bigint", _) => 18,
+            ("decimal", Some((digits, behind))) => digits.saturating_sub(behind),
+            _ => return None,
+        })
+    }
+
+    fn fits_integer(&self, width: usize) -> Result<(), &'static str> {
+        match self.whole_digits() {
+            Some(digits) if digits >= width as u64 => Ok(()),
+            Some(_) => Err("a number of that many digits is too large for it"),
+            None => Err("it does not store whole numbers exactly"),
+        }
+    }
+
+    /// A point takes a byte of the field. That numbers with more digits behind the point come is left to the load, which looks at
+    /// the server's warnings.
+    fn fits_decimal(&self, width: usize) -> Result<(), &'static str> {
+        match self.digits.filter(|_| self.data_type == "decimal") {
+            Some((digits, _)) if digits + 1 >= width as u64 => Ok(()),
+            Some(_) => Err("a number of that many digits is too large for it"),
+            None => Err("it does not store decimal numbers exactly"),
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! Tables for the records of a layout.
+//!
+//! [`Table::of`] gives each field that is kept a column wide enough for all that the field can hold, [`Table::create_sql`] says how
+//! to make the table, and [`Table::load_sql`] how its lines are loaded. A table that is there already is held against the layout
+//! by [`Found::check`].
+
+mod column;
+mod error;
+mod found;
+mod name;
+mod sql;
+
+pub use column::{Column, ColumnType};
+pub use error::TableError;
+pub use found::{Found, FoundColumn};
+pub use name::{literal, quoted};
+
+use evenkeel_wire::record::{Blank, Charset, Field, Layout};
+
+/// Where rows are stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Engine {
+    /// With transactions.
+    InnoDb,
+    /// Without transactions; not safe in a crash.
+    MyIsam,
+    /// Without transactions: Aria with `TRANSACTIONAL=0`.
+    Aria,
+}
+
+impl Engine {
+    /// As the server writes it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::InnoDb => "InnoDB",
+            Self::MyIsam => "MyISAM",
+            Self::Aria => "Aria",
+        }
+    }
+
+    /// By the server's word for it; `None` of any other engine.
+    pub fn of(name: &str) -> Option<Self> {
+        [Self::InnoDb, Self::MyIsam, Self::Aria]
+            .into_iter()
+            .find(|each| each.name().eq_ignore_ascii_case(name))
+    }
+
+    /// Whether a statement that was cut leaves nothing behind.
+    pub fn has_transactions(self) -> bool {
+        self == Self::InnoDb
+    }
+}
+
+/// A table for one type of record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Table {
+    /// Its name, within the database of the connection.
+    pub name: String,
+    /// Columns in the order of the fields.
+    pub columns: Vec<Column>,
+    /// Columns of the primary key: those of the layout's key, where none of them may be NULL.
+    pub primary: Vec<String>,
+    /// Columns of each further index.
+    pub indexes: Vec<Vec<String>>,
+    /// Character set of its texts.
+    pub charset: Charset,
+    /// Where its rows are stored.
+    pub engine: Engine,
+    /// What parts the fields of a line.
+    pub delimiter: u8,
+}
+
+impl Table {
+    /// For the records of the layout's type with this index; `indexes` name columns.
+    ///
+    /// # Errors
+    /// An index or the layout's key names no column, or two fields differ by nothing but small and large letters.
+    pub fn of(
+        layout: &Layout,
+        index: usize,
+        name: &str,
+        engine: Engine,
+        indexes: &[Vec<String>],
+    ) -> Result<Self, TableError> {
+        let of = &layout.types()[index];
+        let columns: Vec<_> = of.fields.iter().filter(|field| field.kept).map(Column::of).collect();
+        check_names(name, &columns)?;
+        let key = of.key.iter().filter_map(|index| of.fields.get(*index));
+        if let Some(skipped) = key.clone().find(|field| !field.kept) {
+            return Err(TableError::Key(skipped.name.clone()));
+        }
+        let is_null = |field: &Field| field.blank == Blank::Null;
+        let names: Vec<String> = key.clone().map(|field| field.name.clone()).collect();
+        let mut indexes = indexes.to_vec();
+        let primary = match key.into_iter().any(is_null) {
+            true => {
+                indexes.insert(0, names);
+                Vec::new()
+            }
+            false => names,
+        };
+        let (charset, delimiter) = (layout.charset(), layout.delimiter());
+        let table = Self { name: name.to_owned(), columns, primary, indexes, charset, engine, delimiter };
+        table.check_indexes()?;
+        Ok(table)
+    }
+
+    fn check_indexes(&self) -> Result<(), TableError> {
+        let there = |name: &&String| self.columns.iter().any(|column| column.name == **name);
+        let missing = self.indexes.iter().flatten().find(|name| !there(name));
+        missing.map_or(Ok(()), |name| Err(TableError::Index(name.clone())))
+    }
+}
+
+/// Servers look at no difference between small and large letters in the names of columns.
+fn check_names(table: &str, columns: &[Column]) -> Result<(), TableError> {
+    let names = columns.iter().map(|column| column.name.as_str()).chain([table]);
+    if let Some(bad) = names.into_iter().find(|name| !name::can_be(name)) {
+        return Err(TableError::Name(bad.to_owned()));
+    }
+    let mut seen = std::collections::BTreeMap::new();
+    for column in columns {
+        if let Some(first) = seen.insert(column.name.to_lowercase(), &column.name) {
+            return Err(TableError::Alike(first.clone(), column.name.clone()));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;
