@@ -3,6 +3,7 @@
 mod broken;
 mod refusals;
 mod server;
+mod twice;
 
 use crate::cli::{command, evenkeel};
 use server::{Server, borrowed, ok};
