@@ -3,6 +3,7 @@
 mod benches;
 mod cdr;
 mod cdr_dispatch;
+mod cdr_keys;
 mod cdr_load;
 mod cli;
 mod contrib;

@@ -91,7 +91,7 @@ impl Job<'_> {
         self.inputs
             .sort_by_key(|input| done.iter().position(|(known, _)| known == input).unwrap_or(usize::MAX));
         let mut before = self.before()?;
-        if done.len() < self.inputs.len() {
+        if done.len() < self.inputs.len() || before.lacks_keys() {
             self.see_done(&done, &mut before, tell)?;
         }
         let mut progress = Progress { step: Step::Lines, total: self.total(), ..Progress::default() };
@@ -270,6 +270,12 @@ impl Job<'_> {
 }
 
 impl Before {
+    /// Whether a call that was killed after the outputs of an input were done has not left its keys.
+    fn lacks_keys(&self) -> bool {
+        let Some(store) = &self.store else { return false };
+        self.numbers.iter().any(|number| !store.has(*number))
+    }
+
     /// Leaves the keys to the next call: of all inputs up to one of this job, which are done.
     fn keep(&self, done: usize) -> Result<(), HaulError> {
         let (Some(store), Some(seen)) = (&self.store, &self.seen) else { return Ok(()) };

@@ -120,6 +120,11 @@ impl Store {
         }
     }
 
+    /// Whether an earlier call left the keys of the input with this number.
+    pub fn has(&self, number: u32) -> bool {
+        (number as usize) < self.earlier
+    }
+
     /// What its entries are, as a number.
     pub fn sum(&self) -> u64 {
         self.sum
@@ -148,8 +153,7 @@ impl Store {
     pub fn write(&self, seen: &Seen, is_done: &dyn Fn(u32) -> bool) -> Result<(), HaulError> {
         let (mut kept, mut numbers) = (Vec::new(), Vec::new());
         for (number, source) in (0_u32..).zip(&self.sources) {
-            let keeps =
-                source.read_s >= self.oldest_s && ((number as usize) < self.earlier || is_done(number));
+            let keeps = source.read_s >= self.oldest_s && (self.has(number) || is_done(number));
             numbers.push(keeps.then_some(kept.len() as u32));
             if keeps {
                 kept.push(source.clone());
