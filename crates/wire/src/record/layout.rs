@@ -2,7 +2,6 @@
 
 use super::Field;
 use super::plan::Plan;
-use super::trim::trimmed;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
@@ -151,8 +150,7 @@ impl RecordType {
     /// which the record ends, what there is.
     pub fn key_of(&self, record: &[u8], out: &mut Vec<u8>) {
         for field in self.key.iter().filter_map(|index| self.fields.get(*index)) {
-            let end = field.end().min(record.len());
-            let value = trimmed(record.get(field.start..end).unwrap_or_default(), field.trim);
+            let value = field.value(record);
             out.extend_from_slice(&(value.len() as u32).to_be_bytes());
             out.extend_from_slice(value);
         }
