@@ -6,7 +6,7 @@ use std::io::{self, Read};
 /// Bytes of a block, about: large enough that handing over costs nothing, small enough that many fit into a cache.
 pub const BLOCK: usize = if cfg!(test) { 1 << 16 } else { 1 << 20 };
 /// A record that is longer than this is cut; no layout has such records, so that its pieces are refused.
-const LONGEST: usize = 8 * BLOCK;
+const LONGEST: usize = if cfg!(test) { 8 * BLOCK } else { 8 << 20 };
 
 /// How records are parted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,35 +34,41 @@ impl<R: Read> Blocks<R> {
         Self { stream, separator, offset, carry: Vec::new(), ended: false }
     }
 
-    /// Fills `into` with the next block and says at which offset it begins; `None` at the end.
+    /// Fills `into` with the next block and says at which offset it begins; `None` at the end. What stood in `into` before is written
+    /// over, so that its memory need not be made zero for every block.
     pub fn next(&mut self, into: &mut Vec<u8>) -> io::Result<Option<u64>> {
-        into.clear();
-        into.append(&mut self.carry);
-        let mut wanted = BLOCK;
+        let mut filled = self.carry.len();
+        into.resize(filled.max(BLOCK), 0);
+        into[..filled].copy_from_slice(&self.carry);
         let end = loop {
-            self.read_up_to(wanted, into)?;
-            match self.end_of_records(into) {
-                _ if self.ended => break into.len(),
+            filled += self.read_full(&mut into[filled..])?;
+            match self.end_of_records(&into[..filled]) {
+                _ if self.ended => break filled,
                 Some(end) => break end,
-                None if into.len() >= LONGEST => break into.len(),
-                None => wanted = into.len() + BLOCK,
+                None if filled >= LONGEST => break filled,
+                None => into.resize(filled + BLOCK, 0),
             }
         };
-        self.carry.extend_from_slice(&into[end..]);
+        self.carry.clear();
+        self.carry.extend_from_slice(&into[end..filled]);
         into.truncate(end);
         let offset = self.offset;
         self.offset += end as u64;
         Ok((end > 0).then_some(offset))
     }
 
-    fn read_up_to(&mut self, wanted: usize, into: &mut Vec<u8>) -> io::Result<()> {
-        if self.ended || into.len() >= wanted {
-            return Ok(());
+    /// Reads until all of it is full or the stream ends; says how much of it is.
+    fn read_full(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let mut filled = 0;
+        while filled < into.len() && !self.ended {
+            match self.stream.read(&mut into[filled..]) {
+                Ok(0) => self.ended = true,
+                Ok(count) => filled += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
         }
-        let missing = (wanted - into.len()) as u64;
-        let read = self.stream.by_ref().take(missing).read_to_end(into)?;
-        self.ended = (read as u64) < missing;
-        Ok(())
+        Ok(filled)
     }
 
     /// Where the last whole record ends.

@@ -151,6 +151,15 @@ pub fn allocate(file: &File, space: Space, offset: u64, bytes: u64) -> io::Resul
     }
 }
 
+/// Has the disk begin to write a range of what lies in the kernel's cache. Nothing is durable by it; it may wait for a busy disk.
+pub fn begin_write_out(file: &File, offset: u64, bytes: u64) -> io::Result<()> {
+    let (offset, bytes) = (whence(offset)?, whence(bytes)?);
+    // SAFETY: a system call without pointers.
+    let begun =
+        unsafe { libc::sync_file_range(file.as_raw_fd(), offset, bytes, libc::SYNC_FILE_RANGE_WRITE) };
+    check(begun).map(|_| ())
+}
+
 /// Writes what it can, and that is on the disk afterwards.
 pub fn write_durably(file: &File, bytes: &[u8], offset: u64) -> io::Result<usize> {
     let part = libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() };

@@ -165,3 +165,83 @@ fn a_guessed_layout_converts_every_record_that_it_was_guessed_from() {
         assert!(text.contains(why) && text.contains("hint:") && told.stdout.is_empty(), "{name}: {text}");
     }
 }
+
+/// Converts what comes by a pipe; the lines and the rejects.
+fn piped(home: &Path, layout: &str, bytes: &[u8], more: &[&str]) -> (String, String) {
+    let (csv, bad) = (home.join("piped.csv"), home.join("piped.bad"));
+    let (csv_name, bad_name) = (csv.display().to_string(), bad.display().to_string());
+    let words = ["cdr", "convert", "-", "--layout", layout, "--output", &csv_name, "--rejects", &bad_name];
+    let mut child = command(home, &[&words[..], more].concat())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("the binary runs");
+    child.stdin.take().expect("a pipe").write_all(bytes).expect("it reads");
+    assert!(child.wait().expect("an end").success());
+    (fs::read_to_string(csv).expect("lines"), fs::read_to_string(bad).expect("rejects"))
+}
+
+const NAMES: &str = "key = ['seq']\n[[field]]\nname = 'seq'\nwidth = 4\ntype = 'integer'\n[[field]]\nname = 'name'\nwidth = 4\n";
+
+#[test]
+fn a_record_that_comes_twice_by_a_pipe_is_refused_also_where_its_key_stands_elsewhere_in_the_field() {
+    let home = tempfile::tempdir().expect("a temporary directory");
+    let layout = home.path().join("names.toml");
+    fs::write(&layout, NAMES).expect("a layout");
+    let layout = layout.display().to_string();
+    let records = b"   7ada \n   8bob \n   7ada \n7   ada \n";
+    let (lines, rejects) = piped(home.path(), &layout, records, &[]);
+    assert_eq!(lines, "7;ada\n8;bob\n");
+    assert!(rejects.contains("\t18\tduplicate of standard input:0\t"), "{rejects}");
+    assert!(rejects.contains("\t27\tsame key, other bytes than standard input:0\t"), "{rejects}");
+    let (lines, _) = piped(home.path(), &layout, records, &["--duplicates", "keep"]);
+    assert_eq!(lines.lines().count(), 4);
+}
+
+#[test]
+fn a_record_that_was_sent_yesterday_is_refused_today() {
+    let home = tempfile::tempdir().expect("a temporary directory");
+    let path = |name: &str| home.path().join(name).display().to_string();
+    fs::write(path("names.toml"), NAMES).expect("a layout");
+    let convert = |name: &str, records: &str, more: &[&str]| {
+        fs::write(path(name), records).expect("records");
+        let (input, layout, into, keys) = (path(name), path("names.toml"), path("csv"), path("keys"));
+        let words = ["cdr", "convert", &input, "--layout", &layout, "--into", &into, "--keys", &keys];
+        let done = evenkeel(home.path(), &[&words[..], more].concat());
+        ok(&done);
+        let read = |ending: &str| fs::read_to_string(format!("{into}/{name}.{ending}")).expect("an output");
+        (read("csv"), read("rejects"))
+    };
+    convert("yesterday", "   1ada \n   2bob \n", &[]);
+    let (lines, rejects) = convert("today", "   2bob \n   3eve \n", &[]);
+    assert_eq!(lines, "3;eve\n");
+    assert!(rejects.contains("duplicate of ") && rejects.contains("yesterday:9\t"), "{rejects}");
+    // The same file once more, its outputs gone: its own records are none that came before.
+    fs::remove_file(path("csv/today.csv")).expect("an output");
+    let convert_again = {
+        let (input, layout, into, keys) = (path("today"), path("names.toml"), path("csv"), path("keys"));
+        ok(&evenkeel(
+            home.path(),
+            &["cdr", "convert", &input, "--layout", &layout, "--into", &into, "--keys", &keys],
+        ));
+        fs::read_to_string(path("csv/today.csv")).expect("lines")
+    };
+    assert_eq!(convert_again, "3;eve\n");
+    let bytes = fs::read(path("keys")).expect("keys");
+    fs::write(path("keys"), &bytes[..bytes.len() - 1]).expect("keys");
+    let told = refused(
+        home.path(),
+        &[
+            "cdr",
+            "convert",
+            &path("names.toml"),
+            "--layout",
+            &path("names.toml"),
+            "--into",
+            &path("x"),
+            "--keys",
+            &path("keys"),
+        ],
+    );
+    assert!(told.contains("it ends too early"), "{told}");
+}

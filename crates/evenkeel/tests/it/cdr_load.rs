@@ -4,6 +4,7 @@ mod audited;
 mod broken;
 mod refusals;
 pub mod server;
+mod twice;
 
 use crate::cli::{command, evenkeel};
 use server::{Server, borrowed, ok};

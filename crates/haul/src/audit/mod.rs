@@ -4,7 +4,7 @@
 //! mean nothing. Records go into [`sums::BUCKETS`] buckets by their keys, and of each bucket there is a count and a sum of hashes, on
 //! either side. Sums do not look at the order, and see what comes twice, which an exclusive or would not. Where a bucket differs,
 //! its records are written down on disk, sorted by key and judged one by one ([`judge`]), and what is found gets its name from a last reading ([`detail`]). Memory
-//! does not grow with the files: a clean audit reads them once, and once more for records that come twice.
+//! does not grow with the files: a clean audit reads them once, and finds in the same reading what comes twice.
 
 mod after;
 mod canon;
@@ -20,6 +20,7 @@ mod records;
 mod refused;
 mod rows;
 mod run;
+mod spill;
 mod sums;
 mod sweep;
 mod tables;

@@ -18,8 +18,6 @@ pub struct Progress {
 /// A step of an audit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Step {
-    /// Records that come twice are looked for.
-    Keys,
     /// Both sides are summed up.
     #[default]
     Sums,

@@ -7,10 +7,11 @@ use crate::HaulError;
 use crate::blocks::{Blocks, records};
 use crate::convert::pool::{self, Sink, Work};
 use crate::input::{self, Identity, Input};
-use crate::keys::{Place, Repeat, Repeated};
+use crate::keys::{self, Place, Seen};
 use crate::layout::LayoutFile;
 use evenkeel_os::stop::Stop;
 use evenkeel_wire::record::Layout;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use xxhash_rust::xxh3::xxh3_64;
@@ -24,7 +25,8 @@ pub(super) struct Records<'a> {
     /// What the inputs were when the audit began.
     pub identities: Vec<Option<Identity>>,
     pub canon: &'a Canon,
-    pub repeated: Option<&'a Repeated>,
+    /// Where keys go that memory does not hold; `None` where nobody asks which records come twice.
+    pub keys: Option<&'a Path>,
     /// Whether a line of the rejects names its file by the whole path; otherwise the last part of it is enough.
     pub names_exactly: bool,
     pub stop: &'a Stop,
@@ -36,6 +38,9 @@ pub(super) struct Noted {
     pub entries: Vec<Entry>,
     /// Records of types that nobody looks at.
     pub other_types: u64,
+    /// Keys of the records that fit, each with the number of its entry; `None` where nobody wants that.
+    keys: Vec<(keys::Entry, Option<usize>)>,
+    key: Vec<u8>,
     line: Vec<u8>,
     scratch: Scratch,
 }
@@ -52,13 +57,15 @@ impl Records<'_> {
         read: &AtomicU64,
         take: Take<'_>,
     ) -> Result<(), HaulError> {
+        let mut seen = self.keys.map(Seen::new);
         for (number, (input, identity)) in (0_u32..).zip(self.inputs.iter().zip(&self.identities)) {
             let opened = input::open(input, 0)?;
             if opened.identity != *identity {
                 return Err(changed(input));
             }
             let before = read.load(Ordering::Relaxed);
-            let mut sink = Taken { take: &mut *take, read, before, opened: Arc::clone(&opened.read) };
+            let (seen, opened_read) = (seen.as_mut(), Arc::clone(&opened.read));
+            let mut sink = Taken { take: &mut *take, seen, read, before, opened: opened_read };
             let blocks = Blocks::new(opened.stream, self.file.separator, 0);
             let work = Noting { of: self, number, wanted, failed };
             pool::run(blocks, input.path(), &work, &mut sink, self.stop)?;
@@ -127,22 +134,25 @@ impl Work for Noting<'_, '_> {
         if self.failed.load(Ordering::Relaxed) {
             return Err(HaulError::Stopped { path: self.path(), at: offset });
         }
-        let bytes = offset..offset + block.len() as u64;
-        let repeats = self.of.repeated.map(|repeated| repeated.within(self.number, bytes)).transpose()?;
         noted.entries.clear();
+        noted.keys.clear();
         noted.other_types = 0;
-        let mut repeats = repeats.iter().flatten().map(|repeat: &Repeat| repeat.offset).peekable();
-        let Noted { entries, other_types, line, scratch } = noted;
-        for (at, record) in records(block, self.of.file.separator) {
-            let offset = offset + at as u64;
-            let is_repeat = repeats.next_if_eq(&offset).is_some();
-            let place = Place { input: self.number, offset }.packed();
-            match self.of.note(record, place, line, scratch) {
-                None => *other_types += 1,
-                Some(entry) if self.wanted.is_some_and(|wanted| !wanted.has(entry.group)) => {}
-                Some(entry) => {
-                    entries.push(if is_repeat { Entry { of: Of::Repeat, ..entry } } else { entry })
-                }
+        let Records { file, record_type, .. } = *self.of;
+        let Noted { entries, other_types, keys, key, line, scratch } = noted;
+        for (at, record) in records(block, file.separator) {
+            let place = Place { input: self.number, offset: offset + at as u64 };
+            let Some(entry) = self.of.note(record, place.packed(), line, scratch) else {
+                *other_types += 1;
+                continue;
+            };
+            let is_wanted = self.wanted.is_none_or(|wanted| wanted.has(entry.group));
+            if entry.of == Of::Line && self.of.keys.is_some() {
+                // Also of what nobody wants: where a group is a whole row, what repeats a key may be in another one.
+                let key = keys::Entry::of(&file.layout, record_type, record, place, key);
+                keys.extend(key.map(|key| (key, is_wanted.then_some(entries.len()))));
+            }
+            if is_wanted {
+                entries.push(entry);
             }
         }
         Ok(())
@@ -157,6 +167,7 @@ impl Noting<'_, '_> {
 
 struct Taken<'a> {
     take: Take<'a>,
+    seen: Option<&'a mut Seen>,
     read: &'a AtomicU64,
     /// Bytes of the inputs before this one.
     before: u64,
@@ -164,6 +175,19 @@ struct Taken<'a> {
 }
 
 impl Sink<Noted> for Taken<'_> {
+    fn settle(&mut self, offset: u64, block: &[u8], noted: &mut Noted) -> Result<(), HaulError> {
+        keys::check_end(offset + block.len() as u64)?;
+        let Some(seen) = &mut self.seen else { return Ok(()) };
+        for (key, number) in &noted.keys {
+            if seen.see(*key)?.is_some()
+                && let Some(number) = number
+            {
+                noted.entries[*number].of = Of::Repeat;
+            }
+        }
+        Ok(())
+    }
+
     fn take(&mut self, noted: &Noted) -> Result<(), HaulError> {
         self.read.store(self.before + self.opened.load(Ordering::Relaxed), Ordering::Relaxed);
         (self.take)(noted)

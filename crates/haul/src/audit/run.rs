@@ -9,14 +9,14 @@ use super::judge::judge;
 use super::progress::{Progress, Step};
 use super::records::{Noted, Records};
 use super::rows;
+use super::spill::Spill;
 use super::sums::{Sums, Wanted, different};
 use super::sweep::Sides;
 use super::tables::Tables;
 use crate::HaulError;
-use crate::convert::{self, Direction, Duplicates, Job};
+use crate::convert::Duplicates;
 use crate::input::{Identity, Input};
-use crate::keys::Repeated;
-use crate::keys::spill::Spill;
+use crate::keys;
 use crate::layout::LayoutFile;
 use evenkeel_os::stop::Stop;
 use evenkeel_site::server::{Control, Target};
@@ -95,7 +95,6 @@ impl Audit<'_> {
         let canon = tables.canon(&self.file.layout, of)?;
         // Of one moment: what changes later is an error, and no finding.
         let identities = self.inputs.iter().map(|input| Identity::of(input.path())).collect();
-        let repeated = self.repeated(tell)?;
         let frozen = rows::freeze(&mut control)?;
         let records = Records {
             file: self.file,
@@ -103,7 +102,7 @@ impl Audit<'_> {
             inputs: &self.inputs,
             identities,
             canon: &canon,
-            repeated: repeated.as_ref(),
+            keys: (self.duplicates == Duplicates::Refuse).then_some(self.scratch),
             names_exactly: self.after.is_some(),
             stop: self.stop,
         };
@@ -121,35 +120,21 @@ impl Audit<'_> {
         Ok(report)
     }
 
-    fn check_inputs(&self) -> Result<(), AuditError> {
+    fn check_inputs(&self) -> Result<(), HaulError> {
+        keys::check_inputs(self.inputs.len())?;
         let mut stems: BTreeMap<String, &Input> = BTreeMap::new();
         for input in &self.inputs {
             let name = |input: &Input| input.path().display().to_string();
             if !input.path().is_file() {
-                return Err(AuditError::Pipe(name(input)));
+                return Err(AuditError::Pipe(name(input)).into());
             }
             if let Some(first) =
                 stems.insert(input.stem(), input).filter(|_| self.rejects.is_some() && self.after.is_none())
             {
-                return Err(AuditError::Alike(name(first), name(input), input.stem()));
+                return Err(AuditError::Alike(name(first), name(input), input.stem()).into());
             }
         }
         Ok(())
-    }
-
-    /// Which records came before, by the same search as the converter's.
-    fn repeated(&self, tell: &(dyn Fn(&Progress) + Sync)) -> Result<Option<Repeated>, HaulError> {
-        let job = Job {
-            file: self.file,
-            direction: Direction::Delimit,
-            inputs: self.inputs.clone(),
-            into: self.scratch,
-            duplicates: self.duplicates,
-            stop: self.stop,
-        };
-        job.repeated(&mut |now: &convert::Progress| {
-            tell(&Progress { step: Step::Keys, read: now.read, total: now.total, ..Progress::default() });
-        })
     }
 
     /// Sums up both sides; the buckets that differ, in as many readings as they take.
@@ -205,7 +190,7 @@ impl Audit<'_> {
         let after = self.after.as_ref();
         let mut kept = Kept { most: self.names, after, counts: BTreeMap::new(), first: BTreeSet::new() };
         for wanted in readings {
-            let spill = Mutex::new(Spill::<BYTES>::new(self.scratch, "audit", PARTS)?);
+            let spill = Mutex::new(Spill::new(self.scratch, PARTS));
             let push = |entry: &Entry| {
                 // Not a part of what tells the bucket, so that the parts are alike in size.
                 let part = (entry.group >> 104) as usize % PARTS;

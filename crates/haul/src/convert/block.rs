@@ -1,14 +1,14 @@
 //! One block: each of its records becomes a line or a reject.
 
+use crate::HaulError;
 use crate::blocks::records;
-use crate::input::Input;
-use crate::keys::{KeysOfBlock, Place, Repeat};
+use crate::keys::{self, Entry, Known, Place, Seen};
 use crate::layout::LayoutFile;
 use evenkeel_wire::record::Reject;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Reasons that are counted each by itself; what is rarer than so many others is counted together.
 const REASONS: usize = 200;
@@ -61,6 +61,10 @@ pub(crate) struct Converted {
     /// Offset of the record of each line, by record type; empty unless the [`Context`] asks for them.
     pub places: Vec<Vec<u64>>,
     pub tally: Tally,
+    /// Keys of the records that became lines, in their order, where somebody asks for them.
+    pub keys: Vec<Entry>,
+    /// A key while it is put together.
+    pub key: Vec<u8>,
 }
 
 impl Converted {
@@ -71,6 +75,7 @@ impl Converted {
         self.places.resize(types, Vec::new());
         self.places.iter_mut().for_each(Vec::clear);
         self.rejects.clear();
+        self.keys.clear();
         self.tally = Tally { lines: vec![0; types], ..Tally::default() };
     }
 }
@@ -88,17 +93,52 @@ pub enum Direction {
 pub(crate) struct Context<'a> {
     pub file: &'a LayoutFile,
     pub direction: Direction,
-    /// All inputs, to name the one where a record was before.
-    pub inputs: &'a [Input],
+    /// Names of all inputs by their numbers, to name the one where a record was before.
+    pub names: &'a [PathBuf],
     /// Number of this input among them.
     pub input: u32,
+    /// Whether records that come twice are looked for.
+    pub has_keys: bool,
     /// Whether somebody wants to know where the record of each line lies.
     pub places: bool,
 }
 
+/// A record of a block that came before.
+struct Repeat {
+    offset: u64,
+    first: Known,
+}
+
 impl Context<'_> {
-    /// Converts a block that begins at an offset; `repeats` are its records that came before, in their order.
-    pub fn convert(&self, offset: u64, block: &[u8], repeats: &[Repeat], into: &mut Converted) {
+    /// Converts a block that begins at an offset, as if none of its records had been there before.
+    pub fn convert(&self, offset: u64, block: &[u8], into: &mut Converted) {
+        self.convert_without(offset, block, &[], into);
+    }
+
+    /// Looks for the keys of a block among all that were seen, notes them, and converts it again where one came before: few blocks
+    /// have such records, and those that have need their rejects in their order.
+    pub fn settle(
+        &self,
+        seen: &mut Seen,
+        offset: u64,
+        block: &[u8],
+        into: &mut Converted,
+    ) -> Result<(), HaulError> {
+        keys::check_end(into.end)?;
+        let mut repeats = Vec::new();
+        for entry in &into.keys {
+            if let Some(first) = seen.see(*entry)? {
+                repeats.push(Repeat { offset: entry.place().offset, first });
+            }
+        }
+        if !repeats.is_empty() {
+            self.convert_without(offset, block, &repeats, into);
+        }
+        Ok(())
+    }
+
+    /// Converts a block; `repeats` are its records that came before, in their order.
+    fn convert_without(&self, offset: u64, block: &[u8], repeats: &[Repeat], into: &mut Converted) {
         let layout = &self.file.layout;
         into.clear(layout.types().len());
         into.end = offset + block.len() as u64;
@@ -116,9 +156,18 @@ impl Context<'_> {
                     if self.places {
                         into.places[index].push(place);
                     }
+                    self.note(index, place, record, into);
                 }
                 Err(reject) => self.reject(place, &reject.explain(layout), record, into),
             }
+        }
+    }
+
+    /// Notes the key of a record that is a line: one that is not is stored nowhere, so that it makes no other one a duplicate.
+    fn note(&self, index: usize, offset: u64, record: &[u8], into: &mut Converted) {
+        if self.has_keys {
+            let place = Place { input: self.input, offset };
+            into.keys.extend(Entry::of(&self.file.layout, index, record, place, &mut into.key));
         }
     }
 
@@ -134,33 +183,16 @@ impl Context<'_> {
         }
     }
 
-    /// Notes the keys of the records of a block that will be lines unless their keys came before.
-    pub fn keys(&self, offset: u64, block: &[u8], scratch: &mut Vec<u8>, into: &mut KeysOfBlock) {
-        let layout = &self.file.layout;
-        let mut key = Vec::new();
-        into.clear();
-        for (at, record) in records(block, self.file.separator) {
-            scratch.clear();
-            // A record that does not fit is stored nowhere, so that it makes no other one a duplicate.
-            let Ok(index) = layout.delimit(record, scratch) else { continue };
-            key.clear();
-            key.extend_from_slice(&(index as u32).to_be_bytes());
-            layout.types()[index].key_of(record, &mut key);
-            if !layout.types()[index].key.is_empty() {
-                into.note(&key, record, Place { input: self.input, offset: offset + at as u64 });
-            }
-        }
-    }
-
     fn repeat(&self, repeat: &Repeat, record: &[u8], into: &mut Converted) {
-        let name = self.inputs.get(repeat.first.input as usize).map_or_else(|| self.path(), Input::path);
-        let first = format!("{}:{}", name.display(), repeat.first.offset);
-        let (reason, counted) = match repeat.same {
+        let Known { place, same } = repeat.first;
+        let name = self.names.get(place.input as usize).map_or_else(|| self.path(), PathBuf::as_path);
+        let first = format!("{}:{}", name.display(), place.offset);
+        let (reason, counted) = match same {
             true => (format!("duplicate of {first}"), "duplicate"),
             false => (format!("same key, other bytes than {first}"), "same key, other bytes"),
         };
-        into.tally.duplicates += u64::from(repeat.same);
-        into.tally.contradictions += u64::from(!repeat.same);
+        into.tally.duplicates += u64::from(same);
+        into.tally.contradictions += u64::from(!same);
         self.refuse(repeat.offset, (&reason, counted), record, into);
     }
 
@@ -174,8 +206,9 @@ impl Context<'_> {
         write_reject((self.path(), place), reason, record, &mut into.rejects);
     }
 
-    fn path(&self) -> &Path {
-        self.inputs[self.input as usize].path()
+    /// The input, as it was named.
+    pub fn path(&self) -> &Path {
+        &self.names[self.input as usize]
     }
 }
 

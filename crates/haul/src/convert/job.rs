@@ -1,19 +1,20 @@
 //! A conversion of many inputs into a folder.
 
-use super::block::{Context, Converted, Direction};
+use super::again::{Lines, has_keys, see_again};
+use super::block::{Context, Direction};
 use super::output::{self, Output, Told};
-use super::pool::{self, Work};
-use super::repeated::{Stretch, find_repeated, has_keys};
+use super::pool;
 use super::{Done, Progress, Step};
 use crate::HaulError;
 use crate::blocks::Blocks;
 use crate::input::{self, Identity, Input, Opened};
-use crate::keys::Repeated;
+use crate::keys::{self, Seen, Store};
 use crate::layout::LayoutFile;
 use evenkeel_os::stop::Stop;
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::io::Read;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -32,14 +33,48 @@ pub struct Job<'a> {
     pub file: &'a LayoutFile,
     /// Whether fields of fixed width become lines, or lines become fields.
     pub direction: Direction,
-    /// What is read: files, since a rerun and the search for duplicates read them again.
+    /// What is read: files, since a rerun reads them again.
     pub inputs: Vec<Input>,
     /// The folder of the outputs.
     pub into: &'a Path,
     /// What becomes of records that come twice, where the layout names a key.
     pub duplicates: Duplicates,
+    /// Where keys of earlier calls are, and those of this one go.
+    pub keys: Option<KeysFile<'a>>,
     /// Ends it early; a rerun goes on.
     pub stop: &'a Stop,
+}
+
+/// A file of keys, which call after call looks into and adds to.
+#[derive(Clone, Copy, Debug)]
+pub struct KeysFile<'a> {
+    /// Where the file lies, which is made where there is none.
+    pub path: &'a Path,
+    /// Seconds since 1970, now.
+    pub now_s: u64,
+    /// Seconds after which the keys of an input are forgotten; `None` for never.
+    pub keep_s: Option<u64>,
+}
+
+impl KeysFile<'_> {
+    /// Opens it for one call.
+    ///
+    /// # Errors
+    /// It is no file of keys, is damaged, or somebody else has it.
+    pub fn open(&self) -> Result<Store, HaulError> {
+        Store::open(self.path, self.now_s, self.keep_s)
+    }
+}
+
+/// What a conversion knows of records that came before.
+struct Before {
+    /// Names by the numbers of inputs.
+    names: Vec<PathBuf>,
+    /// Numbers of this job's inputs.
+    numbers: Vec<u32>,
+    /// `None` where nobody looks for records that come twice.
+    seen: Option<Seen>,
+    store: Option<Store>,
 }
 
 impl Job<'_> {
@@ -55,23 +90,74 @@ impl Job<'_> {
         let (mut done, mut rules) = self.chain();
         self.inputs
             .sort_by_key(|input| done.iter().position(|(known, _)| known == input).unwrap_or(usize::MAX));
-        // Of one moment: what is changed between the search for duplicates and the lines was searched as something else.
-        let identities: Vec<_> = self.inputs.iter().map(|input| Identity::of(input.path())).collect();
-        let repeated = self.repeated(tell)?;
+        let mut before = self.before()?;
+        if done.len() < self.inputs.len() || before.lacks_keys() {
+            self.see_done(&done, &mut before, tell)?;
+        }
         let mut progress = Progress { step: Step::Lines, total: self.total(), ..Progress::default() };
-        for (number, (input, identity)) in (0_u32..).zip(self.inputs.iter().zip(identities)) {
-            if done.len() <= number as usize {
-                let found = self.one((number, input, identity), rules, repeated.as_ref(), &progress, tell)?;
-                rules = self.after(rules, &found);
-                done.push((input.clone(), found));
+        let mut ended = Ok(());
+        for (number, input) in self.inputs.iter().enumerate() {
+            if done.len() <= number {
+                match self.one((number, input), rules, &mut before, &progress, tell) {
+                    Ok(found) => {
+                        rules = self.after(rules, &found);
+                        done.push((input.clone(), found));
+                    }
+                    Err(error) => {
+                        ended = Err(error);
+                        break;
+                    }
+                }
             }
-            let (_, found) = &done[number as usize];
+            let (_, found) = &done[number];
             progress.tally.add(&found.tally);
             progress.read += found.identity.map_or(0, |identity| identity.size);
             tell(&progress);
         }
+        // What is done is done, also where another input could not be read.
+        before.keep(done.len())?;
+        ended?;
         let mut all: BTreeMap<Input, Done> = done.into_iter().collect();
         Ok(asked.iter().filter_map(|input| all.remove(input)).collect())
+    }
+
+    /// Numbers the inputs, beside those of earlier calls where these are asked for.
+    fn before(&self) -> Result<Before, HaulError> {
+        let looks = self.looks_for_duplicates();
+        keys::check_inputs(self.inputs.len())?;
+        let Some(file) = self.keys.filter(|_| looks) else {
+            let names = self.inputs.iter().map(|input| input.path().to_owned()).collect();
+            let numbers = (0..self.inputs.len() as u32).collect();
+            return Ok(Before { names, numbers, seen: looks.then(|| Seen::new(self.into)), store: None });
+        };
+        let mut store = file.open()?;
+        let (numbers, names) = store.number(&self.inputs)?;
+        let seen = Some(Seen::of_store(self.into, &store)?);
+        Ok(Before { names, numbers, seen, store: Some(store) })
+    }
+
+    /// Notes the keys of the inputs that are done, since one that is not may have them again.
+    fn see_done(
+        &self,
+        done: &[(Input, Done)],
+        before: &mut Before,
+        tell: &mut (dyn FnMut(&Progress) + Send),
+    ) -> Result<(), HaulError> {
+        let mut progress = Progress { step: Step::Keys, total: self.total(), ..Progress::default() };
+        for (number, (input, done)) in done.iter().enumerate() {
+            let Opened { stream, read, identity, .. } = input::open(input, 0)?;
+            if identity != done.identity {
+                return Err(self.changed(input, 0));
+            }
+            let Before { names, numbers, seen: Some(seen), .. } = before else { return Ok(()) };
+            let context = self.context(names, numbers[number]);
+            let read_before = progress.read;
+            see_again(&context, stream, seen, self.stop, &mut || {
+                progress.read = read_before + read.load(Ordering::Relaxed);
+                tell(&progress);
+            })?;
+        }
+        Ok(())
     }
 
     /// The inputs that are done, in the order in which they were, and the rules for the one that comes next.
@@ -105,27 +191,35 @@ impl Job<'_> {
 
     fn one(
         &self,
-        (number, input, identity): (u32, &Input, Option<Identity>),
+        (number, input): (usize, &Input),
         rules: u64,
-        repeated: Option<&Repeated>,
-        before: &Progress,
+        before: &mut Before,
+        done: &Progress,
         tell: &mut (dyn FnMut(&Progress) + Send),
     ) -> Result<Done, HaulError> {
+        let identity = Identity::of(input.path());
         let names = output::names(input, self.file, self.direction);
-        let mut output = Output::open(self.into, input, &names, (identity, rules))?;
+        let keys = before.store.as_ref().map_or(0, Store::sum);
+        let mut output = Output::open(self.into, input, &names, (identity, rules, keys))?;
+        let context = self.context(&before.names, before.numbers[number]);
+        if let Some(seen) = before.seen.as_mut().filter(|_| output.offset() > 0) {
+            // What an earlier run converted of it.
+            let stream = input::open(input, 0)?.stream.take(output.offset());
+            see_again(&context, stream, seen, self.stop, &mut || ())?;
+        }
         let Opened { stream, read, identity: opened, .. } = input::open(input, output.offset())?;
         if opened != identity {
             return Err(self.changed(input, output.offset()));
         }
-        let mut tell = |tally: &_| tell(&output::sum(before, tally, read.load(Ordering::Relaxed)));
+        let mut tell = |tally: &_| tell(&output::sum(done, tally, read.load(Ordering::Relaxed)));
         let blocks = Blocks::new(stream, self.file.separator, output.offset());
-        let mut told = Told { output: &mut output, tell: &mut tell };
-        let work = Lines { context: self.context(number), repeated };
-        let done = pool::run(blocks, input.path(), &work, &mut told, self.stop);
-        if done.is_err() {
+        let seen = before.seen.as_mut();
+        let mut told = Told { output: &mut output, context: &context, seen, tell: &mut tell };
+        let converted = pool::run(blocks, input.path(), &Lines(&context), &mut told, self.stop);
+        if converted.is_err() {
             output.note()?;
         }
-        done?;
+        converted?;
         // What grew or was replaced meanwhile is not what was converted.
         match Identity::of(input.path()) == identity {
             true => output.finish(input, self.into),
@@ -133,33 +227,14 @@ impl Job<'_> {
         }
     }
 
-    fn context(&self, number: u32) -> Context<'_> {
-        Context {
-            file: self.file,
-            direction: self.direction,
-            inputs: &self.inputs,
-            input: number,
-            places: false,
-        }
+    fn context<'b>(&'b self, names: &'b [PathBuf], input: u32) -> Context<'b> {
+        let has_keys = self.looks_for_duplicates();
+        Context { file: self.file, direction: self.direction, names, input, has_keys, places: false }
     }
 
     fn changed(&self, input: &Input, at: u64) -> HaulError {
         let what = "its size, time or number is another one; run again once nobody writes to it";
         HaulError::Changed { path: input.path().to_owned(), at, what }
-    }
-
-    /// Which records came before; `None` where nobody asks.
-    pub(crate) fn repeated(
-        &self,
-        tell: &mut (dyn FnMut(&Progress) + Send),
-    ) -> Result<Option<Repeated>, HaulError> {
-        if !self.looks_for_duplicates() {
-            return Ok(None);
-        }
-        let whole = |(number, input)| Stretch { number, input, bytes: 0..u64::MAX };
-        let stretches: Vec<_> = (0_u32..).zip(&self.inputs).map(whole).collect();
-        let progress = Progress { step: Step::Keys, total: self.total(), ..Progress::default() };
-        find_repeated((self.file, self.into), &stretches, self.stop, progress, tell).map(Some)
     }
 
     fn total(&self) -> Option<u64> {
@@ -169,9 +244,10 @@ impl Job<'_> {
     /// What decides what becomes of a record, as a number.
     fn rules(&self) -> u64 {
         let text = format!(
-            "{:?} {:?} {:?} {:?} {}",
+            "{:?} {:?} {:?} {:?} {:?} {}",
             self.direction,
             self.duplicates,
+            self.keys.is_some(),
             self.file.layout.is_ragged(),
             self.file.separator,
             self.file.text
@@ -191,20 +267,17 @@ impl Job<'_> {
     }
 }
 
-/// Records of an input as lines, but for those that came before.
-pub(crate) struct Lines<'a> {
-    pub context: Context<'a>,
-    pub repeated: Option<&'a Repeated>,
-}
+impl Before {
+    /// Whether a call that was killed after the outputs of an input were done has not left its keys.
+    fn lacks_keys(&self) -> bool {
+        let Some(store) = &self.store else { return false };
+        self.numbers.iter().any(|number| !store.has(*number))
+    }
 
-impl Work for Lines<'_> {
-    type Scratch = Converted;
-
-    fn work(&self, offset: u64, block: &[u8], scratch: &mut Converted) -> Result<(), HaulError> {
-        let bytes = offset..offset + block.len() as u64;
-        let repeats = self.repeated.map(|repeated| repeated.within(self.context.input, bytes));
-        let repeats = repeats.transpose()?.unwrap_or_default();
-        self.context.convert(offset, block, &repeats, scratch);
-        Ok(())
+    /// Leaves the keys to the next call: of all inputs up to one of this job, which are done.
+    fn keep(&self, done: usize) -> Result<(), HaulError> {
+        let (Some(store), Some(seen)) = (&self.store, &self.seen) else { return Ok(()) };
+        let done = &self.numbers[..done];
+        store.write(seen, &|number| done.contains(&number))
     }
 }

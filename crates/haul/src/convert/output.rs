@@ -1,16 +1,19 @@
 //! The files that an input becomes, under hidden names until they are whole.
 
-use super::block::{Converted, Direction};
+use super::behind::Behind;
+use super::block::{Context, Converted, Direction};
 use super::done::{self, Checkpoint, Done};
 use super::pool::Sink;
 use super::{Progress, Tally};
 use crate::HaulError;
 use crate::input::{Identity, Input};
+use crate::keys::Seen;
 use crate::layout::LayoutFile;
 use std::fs::{self, File, OpenOptions};
 use std::io::{Seek, SeekFrom, Write};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
+use xxhash_rust::xxh3::xxh3_64;
 
 /// Bytes of the input from one checkpoint to the next: what a kill costs at most.
 const CHECKPOINT: u64 = if cfg!(test) { 1 << 18 } else { 64 << 20 };
@@ -21,6 +24,7 @@ struct Part {
     hidden: PathBuf,
     path: PathBuf,
     length: u64,
+    behind: Behind,
 }
 
 /// All outputs of an input: one for each record type, and the rejects.
@@ -28,6 +32,7 @@ pub(super) struct Output {
     parts: Vec<Part>,
     checkpoint: PathBuf,
     done: PathBuf,
+    rules: u64,
     /// How far it is.
     at: Checkpoint,
     next_checkpoint: u64,
@@ -36,6 +41,9 @@ pub(super) struct Output {
 /// Outputs, and who is told after every block what became of the records.
 pub(super) struct Told<'a> {
     pub output: &'a mut Output,
+    pub context: &'a Context<'a>,
+    /// Keys of the records before; `None` where nobody asks what comes twice.
+    pub seen: Option<&'a mut Seen>,
     pub tell: &'a mut (dyn FnMut(&Tally) + Send),
 }
 
@@ -59,19 +67,19 @@ pub(super) fn finished(into: &Path, input: &Input) -> Option<Done> {
 }
 
 impl Output {
-    /// Opens the outputs, and goes on where an earlier run was ended.
+    /// Opens the outputs, and goes on where an earlier run was ended: by the same rules, beside the same keys of earlier calls.
     pub fn open(
         into: &Path,
         input: &Input,
         names: &[String],
-        (identity, rules): (Option<Identity>, u64),
+        (identity, rules, keys): (Option<Identity>, u64, u64),
     ) -> Result<Self, HaulError> {
         let mut parts = names.iter().map(|name| Part::open(into, name)).collect::<Result<Vec<_>, _>>()?;
         let checkpoint = into.join(format!(".{}.progress", input.stem()));
         let fresh = Checkpoint {
             boot: done::boot(),
             identity,
-            rules,
+            rules: xxh3_64(format!("{rules} {keys}").as_bytes()),
             offset: 0,
             tally: Tally { lines: vec![0; names.len() - 1], ..Tally::default() },
             lengths: vec![0; names.len()],
@@ -83,7 +91,7 @@ impl Output {
         }
         let next_checkpoint = at.offset + CHECKPOINT;
         let done = into.join(format!("{}.done", input.stem()));
-        Ok(Self { parts, checkpoint, done, at, next_checkpoint })
+        Ok(Self { parts, checkpoint, done, rules, at, next_checkpoint })
     }
 
     /// Bytes of the input that are done, unpacked.
@@ -101,7 +109,8 @@ impl Output {
             fs::rename(&part.hidden, &part.path).map_err(HaulError::io("write", &part.path))?;
             outputs.push((part.path.file_name().map(PathBuf::from).unwrap_or_default(), part.length));
         }
-        let Checkpoint { identity, rules, offset, tally, .. } = self.at;
+        let Checkpoint { identity, offset, tally, .. } = self.at;
+        let rules = self.rules;
         let done = Done { input: input.path().to_owned(), identity, rules, bytes: offset, tally, outputs };
         done::write(&self.done, &done, true)?;
         // Not there where the input was shorter than a checkpoint.
@@ -131,6 +140,13 @@ impl Output {
 }
 
 impl Sink<Converted> for Told<'_> {
+    fn settle(&mut self, offset: u64, block: &[u8], scratch: &mut Converted) -> Result<(), HaulError> {
+        match &mut self.seen {
+            Some(seen) => self.context.settle(seen, offset, block, scratch),
+            None => Ok(()),
+        }
+    }
+
     fn take(&mut self, block: &Converted) -> Result<(), HaulError> {
         self.output.add(block)?;
         (self.tell)(&self.output.at.tally);
@@ -162,20 +178,21 @@ impl Part {
             return Err(HaulError::InUse(path));
         }
         let length = file.metadata().map_err(failed())?.len();
-        Ok(Self { file, path, length, hidden: hidden.clone() })
+        Ok(Self { file, path, length, hidden: hidden.clone(), behind: Behind::new(length) })
     }
 
     fn go_on_at(&mut self, length: u64) -> Result<(), HaulError> {
         let cut = self.file.set_len(length).and_then(|()| self.file.seek(SeekFrom::Start(length)));
         cut.map_err(HaulError::io("write", &self.hidden))?;
         self.length = length;
+        self.behind = Behind::new(length);
         Ok(())
     }
 
     fn write(&mut self, bytes: &[u8]) -> Result<(), HaulError> {
-        self.file.write_all(bytes).map_err(HaulError::io("write", &self.hidden))?;
         self.length += bytes.len() as u64;
-        Ok(())
+        let written = self.file.write_all(bytes).and_then(|()| self.behind.reached(&self.file, self.length));
+        written.map_err(HaulError::io("write", &self.hidden))
     }
 }
 

@@ -21,6 +21,11 @@ pub(crate) trait Work: Sync {
 
 /// Takes what became of the blocks, in their order.
 pub(crate) trait Sink<S>: Send {
+    /// Decides what only the order of the blocks can decide, before a block is taken. `block` is what was worked on.
+    fn settle(&mut self, _offset: u64, _block: &[u8], _scratch: &mut S) -> Result<(), HaulError> {
+        Ok(())
+    }
+
     /// Takes what became of the next block.
     fn take(&mut self, scratch: &S) -> Result<(), HaulError>;
 }
@@ -91,9 +96,9 @@ impl<R: Read + Send, K> Shared<'_, R, K> {
                 if self.stop.is_set() {
                     return Err(HaulError::Stopped { path: self.path.to_owned(), at: offset });
                 }
-                work.work(offset, &block, &mut scratch)
+                work.work(offset, &block, &mut scratch).map(|()| offset)
             });
-            if !self.hand_over(number, worked, &scratch) {
+            if !self.hand_over(number, worked, &block, &mut scratch) {
                 return;
             }
         }
@@ -113,7 +118,7 @@ impl<R: Read + Send, K> Shared<'_, R, K> {
     }
 
     /// Waits for the turn of a block and has it taken; false where one before it failed.
-    fn hand_over<S>(&self, number: u64, worked: Result<(), HaulError>, scratch: &S) -> bool
+    fn hand_over<S>(&self, number: u64, worked: Result<u64, HaulError>, block: &[u8], scratch: &mut S) -> bool
     where
         K: Sink<S>,
     {
@@ -123,7 +128,11 @@ impl<R: Read + Send, K> Shared<'_, R, K> {
         if turn.failed.is_some() {
             return false;
         }
-        turn.failed = worked.and_then(|()| turn.sink.take(scratch)).err();
+        let taken = worked.and_then(|offset| {
+            turn.sink.settle(offset, block, scratch)?;
+            turn.sink.take(scratch)
+        });
+        turn.failed = taken.err();
         turn.number += 1;
         self.turned.notify_all();
         turn.failed.is_none()

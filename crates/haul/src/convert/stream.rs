@@ -1,72 +1,138 @@
-//! A conversion of one input into streams: for pipes. Nothing is looked for twice and nothing goes on.
+//! A conversion of inputs into streams: for pipes. Each is read once and nothing goes on, and records that come twice are found.
 
+use super::again::Lines;
 use super::block::{Context, Converted, Direction};
-use super::pool::{self, Sink, Work};
+use super::job::KeysFile;
+use super::pool::{self, Sink};
 use super::{Progress, Step, Tally};
 use crate::HaulError;
 use crate::blocks::Blocks;
 use crate::input::{self, Input, Opened};
+use crate::keys::{self, Seen, Store};
 use crate::layout::LayoutFile;
 use evenkeel_os::stop::Stop;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
-/// Writes the lines of one type of record to `lines` and what was refused to `rejects`, in the order of the input.
-///
-/// # Errors
-/// Anything that cannot be read or written.
-pub fn to_stream(
-    (file, direction): (&LayoutFile, Direction),
-    input: &Input,
-    (lines, lines_path): (&mut (dyn Write + Send), &Path),
-    (rejects, rejects_path): (&mut (dyn Write + Send), &Path),
-    stop: &Stop,
-    tell: &mut (dyn FnMut(&Progress) + Send),
-) -> Result<Tally, HaulError> {
-    let Opened { stream, size, read, .. } = input::open(input, 0)?;
-    let inputs = [input.clone()];
-    let work = Plain(Context { file, direction, inputs: &inputs, input: 0, places: false });
-    let mut progress = Progress { step: Step::Lines, total: size, ..Progress::default() };
-    let mut told = |tally: &Tally| {
-        progress.read = read.load(Ordering::Relaxed);
-        progress.tally.clone_from(tally);
-        tell(&progress);
-    };
-    let mut sink = Streams {
-        index: if let Direction::Widen(index) = direction { index } else { 0 },
-        outs: [(lines, lines_path.to_owned()), (rejects, rejects_path.to_owned())],
-        tally: Tally::default(),
-        tell: &mut told,
-    };
-    pool::run(Blocks::new(stream, file.separator, 0), input.path(), &work, &mut sink, stop)?;
-    for (out, path) in &mut sink.outs {
-        out.flush().map_err(HaulError::io("write", path))?;
-    }
-    Ok(sink.tally)
+/// What is to be converted, and how.
+#[derive(Clone, Copy)]
+pub struct Stream<'a> {
+    /// Where the fields are.
+    pub file: &'a LayoutFile,
+    /// Whether fields of fixed width become lines, or lines become fields.
+    pub direction: Direction,
+    /// What is read, each once, in this order.
+    pub inputs: &'a [Input],
+    /// Ends it early.
+    pub stop: &'a Stop,
 }
 
-struct Plain<'a>(Context<'a>);
+/// Keys of the records that went into streams.
+pub struct Twice {
+    names: Vec<PathBuf>,
+    numbers: Vec<u32>,
+    seen: Seen,
+    store: Option<Store>,
+}
 
-impl Work for Plain<'_> {
-    type Scratch = Converted;
+impl Twice {
+    /// For inputs; what memory does not hold goes into unnamed files of `home`.
+    ///
+    /// # Errors
+    /// There are too many inputs, or the file of keys cannot be read.
+    pub fn new(inputs: &[Input], home: &Path, file: Option<KeysFile<'_>>) -> Result<Self, HaulError> {
+        keys::check_inputs(inputs.len())?;
+        let Some(file) = file else {
+            let names = inputs.iter().map(|input| input.path().to_owned()).collect();
+            let numbers = (0..inputs.len() as u32).collect();
+            return Ok(Self { names, numbers, seen: Seen::new(home), store: None });
+        };
+        let mut store = file.open()?;
+        let (numbers, names) = store.number(inputs)?;
+        let seen = Seen::of_store(home, &store)?;
+        Ok(Self { names, numbers, seen, store: Some(store) })
+    }
 
-    fn work(&self, offset: u64, block: &[u8], scratch: &mut Converted) -> Result<(), HaulError> {
-        self.0.convert(offset, block, &[], scratch);
-        Ok(())
+    /// Leaves the keys to the next call, once the outputs are on disk.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn keep(&self) -> Result<(), HaulError> {
+        self.store.as_ref().map_or(Ok(()), |store| store.write(&self.seen, &|_| true))
     }
 }
 
-struct Streams<'a> {
+impl Stream<'_> {
+    /// Writes the lines of one type of record to `lines` and what was refused to `rejects`, in the order of the inputs. With `twice` the
+    /// first record with a key stands, and what comes later is refused.
+    ///
+    /// # Errors
+    /// Anything that cannot be read or written.
+    pub fn run<'o>(
+        &self,
+        mut twice: Option<&mut Twice>,
+        (lines, lines_path): (&'o mut (dyn Write + Send), &'o Path),
+        (rejects, rejects_path): (&'o mut (dyn Write + Send), &'o Path),
+        tell: &mut (dyn FnMut(&Progress) + Send),
+    ) -> Result<Tally, HaulError> {
+        let names: Vec<_> = self.inputs.iter().map(|input| input.path().to_owned()).collect();
+        let index = if let Direction::Widen(index) = self.direction { index } else { 0 };
+        let mut outs = [(lines, lines_path), (rejects, rejects_path)];
+        let mut tally = Tally::default();
+        for (number, input) in self.inputs.iter().enumerate() {
+            let (names, input_number, seen) = match &mut twice {
+                Some(twice) => (&twice.names, twice.numbers[number], Some(&mut twice.seen)),
+                None => (&names, number as u32, None),
+            };
+            let (file, direction) = (self.file, self.direction);
+            let has_keys = seen.is_some();
+            let context = Context { file, direction, names, input: input_number, has_keys, places: false };
+            let Opened { stream, size, read, .. } = input::open(input, 0)?;
+            let mut progress = Progress { step: Step::Lines, total: size, ..Progress::default() };
+            let mut told = |tally: &Tally| {
+                progress.read = read.load(Ordering::Relaxed);
+                progress.tally.clone_from(tally);
+                tell(&progress);
+            };
+            let mut sink = Streams {
+                index,
+                outs: &mut outs,
+                context: &context,
+                seen,
+                tally: Tally::default(),
+                tell: &mut told,
+            };
+            let blocks = Blocks::new(stream, self.file.separator, 0);
+            pool::run(blocks, input.path(), &Lines(&context), &mut sink, self.stop)?;
+            tally.add(&sink.tally);
+        }
+        for (out, path) in &mut outs {
+            out.flush().map_err(HaulError::io("write", path))?;
+        }
+        Ok(tally)
+    }
+}
+
+struct Streams<'a, 'b> {
     /// Index of the type whose lines are written.
     index: usize,
     /// Lines and rejects, with their names.
-    outs: [(&'a mut (dyn Write + Send), PathBuf); 2],
+    outs: &'a mut [(&'b mut (dyn Write + Send), &'b Path); 2],
+    context: &'a Context<'a>,
+    seen: Option<&'a mut Seen>,
     tally: Tally,
     tell: &'a mut (dyn FnMut(&Tally) + Send),
 }
 
-impl Sink<Converted> for Streams<'_> {
+impl Sink<Converted> for Streams<'_, '_> {
+    fn settle(&mut self, offset: u64, block: &[u8], scratch: &mut Converted) -> Result<(), HaulError> {
+        match &mut self.seen {
+            Some(seen) => self.context.settle(seen, offset, block, scratch),
+            None => Ok(()),
+        }
+    }
+
     fn take(&mut self, block: &Converted) -> Result<(), HaulError> {
         for ((out, path), bytes) in self.outs.iter_mut().zip([&block.lines[self.index], &block.rejects]) {
             out.write_all(bytes).map_err(HaulError::io("write", path))?;

@@ -1,24 +1,21 @@
-//! Finds records that come twice, in a bounded memory.
+//! Finds records that come twice, in a bounded memory, in one pass: the first one stands, whichever stream it came by.
 //!
-//! The keys of all records go, as 128 bits each, into files parted by their first bits ([`Keys`]). A part is small enough to be
-//! sorted in memory; alike keys stand together then, in the order in which they were read ([`Keys::judge`]). What is found goes into
-//! files parted by the place of the record ([`Repeated`]), since that is the order in which records are converted.
+//! A key is 96 bits of its hash ([`Entry`]). Entries stand in a sorted table in memory ([`table`]); a full table becomes a sorted run on
+//! disk ([`run`]), which a filter of fixed size keeps most questions from ([`filter`]). [`Seen`] asks all of them.
 
-mod repeated;
-pub(crate) mod spill;
+mod filter;
+mod run;
+mod seen;
+mod store;
+mod table;
 
-pub use repeated::{Repeat, Repeated};
+pub use seen::{Known, Seen};
+pub use store::{Source, Store};
 
 use crate::HaulError;
-use repeated::RepeatedWriter;
-use spill::Spill;
-use std::path::Path;
+use evenkeel_wire::record::Layout;
+use std::num::NonZeroU64;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
-
-/// Parts of the keys.
-const PARTS: usize = 256;
-/// Bytes of an entry: key, record, place.
-const ENTRY: usize = 32;
 
 /// Where a record lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -29,10 +26,20 @@ pub struct Place {
     pub offset: u64,
 }
 
-/// Inputs of a conversion at most.
+/// Inputs that can be told apart at most.
 pub const INPUTS: u64 = 1 << 20;
 /// Bytes of an input at most, unpacked.
 pub const BYTES: u64 = 1 << 44;
+
+/// Whether a record that ends so many bytes after the beginning of its input has a place that can be told.
+pub(crate) fn check_end(bytes: u64) -> Result<(), HaulError> {
+    if bytes > BYTES { Err(HaulError::TooMany { what: "bytes of one input", most: BYTES }) } else { Ok(()) }
+}
+
+/// Whether so many inputs can be told apart.
+pub(crate) fn check_inputs(count: usize) -> Result<(), HaulError> {
+    if count as u64 > INPUTS { Err(HaulError::TooMany { what: "inputs", most: INPUTS }) } else { Ok(()) }
+}
 
 impl Place {
     /// As one number, in the order of inputs and offsets.
@@ -46,126 +53,70 @@ impl Place {
     }
 }
 
-/// The keys of all records of a conversion, on disk.
-pub struct Keys {
-    spill: Spill<ENTRY>,
-    home: std::path::PathBuf,
+/// The key of a record, what it is, and where. Sorts by its key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Entry {
+    high: u64,
+    low: u32,
+    /// Bits of the record's hash.
+    record: u32,
+    /// Packed, and one more, so that no entry at all takes no more memory than one.
+    place: NonZeroU64,
 }
 
-/// Keys of one block, before they go to disk.
-#[derive(Default)]
-pub struct KeysOfBlock(Vec<[u8; ENTRY]>);
+/// Bytes of an entry on disk.
+const ENTRY: usize = 24;
 
-impl KeysOfBlock {
-    /// Notes a record.
-    pub fn note(&mut self, key: &[u8], record: &[u8], place: Place) {
-        let mut entry = [0; ENTRY];
-        // The first byte is the part, and entries sort by key and then by place.
-        entry[..16].copy_from_slice(&xxh3_128(key).to_be_bytes());
-        entry[16..24].copy_from_slice(&place.packed().to_be_bytes());
-        entry[24..].copy_from_slice(&xxh3_64(record).to_be_bytes());
-        self.0.push(entry);
+impl Entry {
+    /// Of a record whose type has this index; `None` where records of that type have no key. Its values are those that would be stored, so
+    /// that converting, loading and auditing take the same records for one. `key` is memory to put it together in.
+    pub fn of(layout: &Layout, index: usize, record: &[u8], place: Place, key: &mut Vec<u8>) -> Option<Self> {
+        let of = layout.types().get(index).filter(|of| !of.key.is_empty())?;
+        key.clear();
+        key.extend_from_slice(&(index as u32).to_be_bytes());
+        of.key_of(record, key);
+        Some(Self::new(key, record, place))
     }
 
-    /// Forgets all entries and keeps the memory.
-    pub fn clear(&mut self) {
-        self.0.clear();
-    }
-}
-
-impl Keys {
-    /// In files of a folder that exists.
-    pub fn new(home: &Path) -> Result<Self, HaulError> {
-        Ok(Self { spill: Spill::new(home, "keys", PARTS)?, home: home.to_owned() })
-    }
-
-    /// Adds the keys of a block.
-    pub fn add(&mut self, keys: &KeysOfBlock) -> Result<(), HaulError> {
-        keys.0.iter().try_for_each(|entry| self.spill.push(usize::from(entry[0]), entry))
-    }
-
-    /// Which records have a key that a record before them has, for inputs of at most so many bytes each.
-    pub fn judge(mut self, longest_input: u64) -> Result<Repeated, HaulError> {
-        let mut found = RepeatedWriter::new(&self.home, longest_input)?;
-        for part in 0..PARTS {
-            let mut entries = self.spill.take(part)?;
-            entries.sort_unstable();
-            for alike in entries.chunk_by(|a, b| a[..16] == b[..16]) {
-                judge(alike, &mut found)?;
-            }
+    /// Of a record with this key. Among a thousand million keys two are taken for one with a chance of one in ten million million.
+    pub fn new(key: &[u8], record: &[u8], place: Place) -> Self {
+        let hash = xxh3_128(key);
+        let (high, low) = ((hash >> 64) as u64, (hash >> 32) as u32);
+        Self {
+            high,
+            low,
+            record: xxh3_64(record) as u32,
+            place: NonZeroU64::MIN.saturating_add(place.packed()),
         }
-        found.done()
-    }
-}
-
-/// Entries with one key, by their places: the first is the record, and what follows is the same again or a contradiction.
-fn judge(alike: &[[u8; ENTRY]], found: &mut RepeatedWriter) -> Result<(), HaulError> {
-    let Some((first, more)) = alike.split_first() else { return Ok(()) };
-    for entry in more {
-        found.push(place(entry), place(first), entry[24..] == first[24..])?;
-    }
-    Ok(())
-}
-
-fn place(entry: &[u8; ENTRY]) -> Place {
-    Place::unpacked(u64::from_be_bytes(entry[16..24].try_into().unwrap_or_default()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn at(input: u32, offset: u64) -> Place {
-        Place { input, offset }
     }
 
-    #[test]
-    fn the_first_of_alike_records_stands_and_the_others_say_where_it_is() {
-        let home = tempfile::tempdir().unwrap();
-        let (mut keys, mut block) = (Keys::new(home.path()).unwrap(), KeysOfBlock::default());
-        block.note(b"7", b"7 ada", at(1, 0));
-        block.note(b"8", b"8 bob", at(0, 10));
-        block.note(b"7", b"7 ada", at(0, 20));
-        block.note(b"7", b"7 eve", at(1, 40));
-        keys.add(&block).unwrap();
-        let repeated = keys.judge(100).unwrap();
-        assert_eq!(repeated.count(), 2);
-        assert!(repeated.within(0, 0..100).unwrap().is_empty());
-        let found = repeated.within(1, 0..100).unwrap();
-        assert_eq!(
-            found,
-            [
-                Repeat { offset: 0, first: at(0, 20), same: true },
-                Repeat { offset: 40, first: at(0, 20), same: false },
-            ]
-        );
-        assert_eq!(repeated.within(1, 1..100).unwrap().len(), 1);
+    /// Where the record lies.
+    pub fn place(&self) -> Place {
+        Place::unpacked(self.place.get() - 1)
     }
 
-    #[test]
-    fn a_hundred_thousand_keys_are_found_again_and_no_other() {
-        let home = tempfile::tempdir().unwrap();
-        let (mut keys, mut block) = (Keys::new(home.path()).unwrap(), KeysOfBlock::default());
-        let longest = 100_000 * 200;
-        for number in 0..100_000_u64 {
-            // Every tenth has the key of the one before it.
-            let key = if number % 10 == 9 { number - 1 } else { number };
-            block.note(&key.to_be_bytes(), &key.to_be_bytes(), at(0, number * 200));
-        }
-        keys.add(&block).unwrap();
-        let repeated = keys.judge(longest).unwrap();
-        assert_eq!(repeated.count(), 10_000);
-        let mut seen = 0;
-        for begin in (0..longest).step_by(1 << 20) {
-            for repeat in repeated.within(0, begin..begin + (1 << 20)).unwrap() {
-                assert!(
-                    repeat.same
-                        && repeat.offset / 200 % 10 == 9
-                        && repeat.first.offset + 200 == repeat.offset
-                );
-                seen += 1;
-            }
-        }
-        assert_eq!(seen, 10_000);
+    /// The same at another place.
+    fn at(self, place: Place) -> Self {
+        Self { place: NonZeroU64::MIN.saturating_add(place.packed()), ..self }
+    }
+
+    fn key(&self) -> (u64, u32) {
+        (self.high, self.low)
+    }
+
+    fn to_bytes(self) -> [u8; ENTRY] {
+        let mut bytes = [0; ENTRY];
+        bytes[..8].copy_from_slice(&self.high.to_be_bytes());
+        bytes[8..12].copy_from_slice(&self.low.to_be_bytes());
+        bytes[12..16].copy_from_slice(&self.record.to_be_bytes());
+        bytes[16..].copy_from_slice(&self.place.get().to_be_bytes());
+        bytes
+    }
+
+    fn from_bytes(bytes: &[u8; ENTRY]) -> Self {
+        let eight = |from: usize| u64::from_be_bytes(bytes[from..from + 8].try_into().unwrap_or_default());
+        let rest = eight(8);
+        let place = NonZeroU64::new(eight(16)).unwrap_or(NonZeroU64::MIN);
+        Self { high: eight(0), low: (rest >> 32) as u32, record: rest as u32, place }
     }
 }

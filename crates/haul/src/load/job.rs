@@ -141,9 +141,8 @@ impl Job<'_> {
         engine: Engine,
         tell: &mut (dyn FnMut(&Progress) + Send),
     ) -> Result<(Vec<Tally>, u64), HaulError> {
-        // Places under a lower number come first: what is in stays in, whatever is loaded now.
-        let inputs: Vec<Input> = self.inputs.iter().chain(&self.inputs).cloned().collect();
-        let repeated = self.repeated(planned, tell)?;
+        let names: Vec<PathBuf> = self.inputs.iter().map(|input| input.path().to_owned()).collect();
+        let mut seen = self.seen_before(planned, &names, tell)?;
         let shared = Shared {
             tables: &self.tables,
             named,
@@ -174,7 +173,7 @@ impl Job<'_> {
             }
             // The connections alone hold it, so that nothing is handed to nobody.
             drop(receiver);
-            let read = self.read(planned, &inputs, repeated.as_ref(), shared, &sender, tell);
+            let read = self.read(planned, (&names, seen.as_mut()), shared, &sender, tell);
             if read.is_err() {
                 shared.turn.end();
             }

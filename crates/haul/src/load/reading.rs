@@ -7,13 +7,11 @@ use super::sink::Deal;
 use super::store::{Shared, locked};
 use crate::HaulError;
 use crate::blocks::Blocks;
-use crate::convert::{
-    self, Context, Direction, Duplicates, Lines, Progress, Step, Stretch, find_repeated, has_keys,
-};
+use crate::convert::{self, Context, Direction, Duplicates, Lines, Progress, Step, has_keys, see_again};
 use crate::input::{self, Identity, Input, Opened};
-use crate::keys::Repeated;
+use crate::keys::{self, Seen};
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::SyncSender;
 
@@ -22,8 +20,7 @@ impl Job<'_> {
     pub(super) fn read(
         &self,
         planned: &[Planned],
-        inputs: &[Input],
-        repeated: Option<&Repeated>,
+        (names, mut seen): (&[PathBuf], Option<&mut Seen>),
         shared: &Shared<'_>,
         sender: &SyncSender<Part>,
         tell: &mut (dyn FnMut(&Progress) + Send),
@@ -43,17 +40,12 @@ impl Job<'_> {
             };
             let (begin, limit) = (file.begin, self.options.part_bytes);
             let part = Part { input: index, file: file.id, begin, end: begin, ..Part::default() };
-            let mut deal = Deal { part, number: &mut number, sender, limit, path, tell: &mut told };
-            let context = Context {
-                file: self.file,
-                direction: Direction::Delimit,
-                inputs,
-                input: (planned.len() + index) as u32,
-                places: true,
-            };
+            let context = self.context(names, index);
+            let (context, seen) = (&context, seen.as_deref_mut());
+            let mut deal = Deal { part, number: &mut number, sender, limit, context, seen, tell: &mut told };
             let stream = bounded(stream, file);
             let blocks = Blocks::new(stream, self.file.separator, file.begin);
-            convert::run(blocks, path, &Lines { context, repeated }, &mut deal, self.stop)?;
+            convert::run(blocks, path, &Lines(context), &mut deal, self.stop)?;
             // What grew or was replaced meanwhile is not done; its last record may be half of one.
             if Identity::of(path) != Some(file.identity) {
                 return Err(changed(file, deal.part.begin));
@@ -64,34 +56,45 @@ impl Job<'_> {
         Ok(())
     }
 
-    /// Which records came before; `None` where nobody asks.
-    pub(super) fn repeated(
+    /// The keys of all that is in, which stays in whatever is loaded now; `None` where nobody asks what comes twice.
+    pub(super) fn seen_before(
         &self,
         planned: &[Planned],
+        names: &[PathBuf],
         tell: &mut (dyn FnMut(&Progress) + Send),
-    ) -> Result<Option<Repeated>, HaulError> {
-        if self.duplicates == Duplicates::Keep || !has_keys(self.file) {
+    ) -> Result<Option<Seen>, HaulError> {
+        if !self.looks_for_duplicates() {
             return Ok(None);
         }
-        let of = |index: usize, file: &'_ Planned, later: bool| {
-            let number = (index + if later { planned.len() } else { 0 }) as u32;
-            (number, if later { file.begin..u64::MAX } else { 0..file.begin })
-        };
-        let mut stretches = Vec::new();
-        for later in [false, true] {
-            for (index, file) in planned.iter().enumerate() {
-                let (number, bytes) = of(index, file, later);
-                let is_done = later && file.done;
-                if !bytes.is_empty() && !is_done {
-                    stretches.push(Stretch { number, input: &file.input, bytes });
-                }
-            }
-        }
+        keys::check_inputs(planned.len())?;
         let home =
             self.rejects.parent().filter(|home| !home.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let total = Some(planned.iter().map(|file| file.identity.size).sum());
-        let progress = Progress { step: Step::Keys, total, ..Progress::default() };
-        find_repeated((self.file, home), &stretches, self.stop, progress, tell).map(Some)
+        let mut seen = Seen::new(home);
+        let begun = || planned.iter().enumerate().filter(|(_, file)| file.begin > 0);
+        let total = Some(begun().map(|(_, file)| file.identity.size).sum());
+        let mut progress = Progress { step: Step::Keys, total, ..Progress::default() };
+        for (index, file) in begun() {
+            let Opened { stream, read, identity, .. } = input::open(&file.input, 0)?;
+            if identity != Some(file.identity) {
+                return Err(changed(file, 0));
+            }
+            let before = progress.read;
+            let context = self.context(names, index);
+            see_again(&context, stream.take(file.begin), &mut seen, self.stop, &mut || {
+                progress.read = before + read.load(Ordering::Relaxed);
+                tell(&progress);
+            })?;
+        }
+        Ok(Some(seen))
+    }
+
+    fn context<'b>(&'b self, names: &'b [PathBuf], index: usize) -> Context<'b> {
+        let (direction, has_keys) = (Direction::Delimit, self.looks_for_duplicates());
+        Context { file: self.file, direction, names, input: index as u32, has_keys, places: true }
+    }
+
+    fn looks_for_duplicates(&self) -> bool {
+        self.duplicates == Duplicates::Refuse && has_keys(self.file)
     }
 }
 

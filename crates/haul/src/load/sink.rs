@@ -3,8 +3,8 @@
 use super::part::Part;
 use crate::HaulError;
 use crate::blocks::BLOCK;
-use crate::convert::{Converted, Sink};
-use std::path::Path;
+use crate::convert::{Context, Converted, Sink};
+use crate::keys::Seen;
 use std::sync::mpsc::SyncSender;
 
 /// Takes the blocks of one file.
@@ -15,7 +15,9 @@ pub(super) struct Deal<'a> {
     pub sender: &'a SyncSender<Part>,
     /// Bytes of the file in a part.
     pub limit: u64,
-    pub path: &'a Path,
+    pub context: &'a Context<'a>,
+    /// Keys of the records before; `None` where nobody asks what comes twice.
+    pub seen: Option<&'a mut Seen>,
     pub tell: &'a mut (dyn FnMut() + Send),
 }
 
@@ -28,12 +30,19 @@ impl Deal<'_> {
         let number = *self.number;
         *self.number += 1;
         // Where all connections have failed, the reason is with them.
-        let gone = |_| HaulError::Stopped { path: self.path.to_owned(), at: end };
+        let gone = |_| HaulError::Stopped { path: self.context.path().to_owned(), at: end };
         self.sender.send(Part { number, is_last, ..part }).map_err(gone)
     }
 }
 
 impl Sink<Converted> for Deal<'_> {
+    fn settle(&mut self, offset: u64, block: &[u8], scratch: &mut Converted) -> Result<(), HaulError> {
+        match &mut self.seen {
+            Some(seen) => self.context.settle(seen, offset, block, scratch),
+            None => Ok(()),
+        }
+    }
+
     fn take(&mut self, block: &Converted) -> Result<(), HaulError> {
         self.part.add(block);
         // Another block would be too much; one that is larger itself is a part alone.

@@ -125,6 +125,7 @@ impl Bench<'_> {
             inputs: days.iter().map(DayFile::input).collect(),
             into: &into,
             duplicates: Duplicates::Keep,
+            keys: None,
             stop: self.workplace.stop,
         };
         let done = job.run(&mut |_| {})?;

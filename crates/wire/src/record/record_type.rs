@@ -1,7 +1,6 @@
 //! One type of record: its fields, what tells it, and what names a record.
 
 use super::Field;
-use super::trim::trimmed;
 
 /// One type of record.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,8 +25,7 @@ impl RecordType {
     /// which the record ends, what there is.
     pub fn key_of(&self, record: &[u8], out: &mut Vec<u8>) {
         for field in self.key.iter().filter_map(|index| self.fields.get(*index)) {
-            let end = field.end().min(record.len());
-            let value = trimmed(record.get(field.start..end).unwrap_or_default(), field.trim);
+            let value = field.value(record);
             out.extend_from_slice(&(value.len() as u32).to_be_bytes());
             out.extend_from_slice(value);
         }

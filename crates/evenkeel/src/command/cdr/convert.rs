@@ -1,13 +1,13 @@
 //! `evenkeel cdr convert`.
 
+use super::streams::streams;
 use super::told::Shown;
-use super::whole::Whole;
 use crate::command::{Session, mode};
 use crate::failure::{FINDING, WithHint};
 use crate::progress::{Mode, View};
 use crate::{format, out};
 use anyhow::{Result, anyhow};
-use evenkeel_haul::convert::{Direction, Done, Duplicates, Job, Tally, to_stream};
+use evenkeel_haul::convert::{Direction, Done, Duplicates, Job, KeysFile, Tally};
 use evenkeel_haul::input::{Input, list};
 use evenkeel_haul::layout::{self, LayoutFile};
 use std::path::{Path, PathBuf};
@@ -20,6 +20,7 @@ Examples:
   evenkeel cdr convert calls-0801.cdr --layout calls.toml --into csv/
   evenkeel cdr convert incoming/ 'late/*.cdr.gz' --layout calls.toml --into csv/
   zcat calls.gz | evenkeel cdr convert - --layout calls.toml --output - --rejects bad.tsv
+  evenkeel cdr convert incoming/ --layout calls.toml --into csv/ --keys calls.keys --keep-keys 35
   evenkeel cdr convert csv/calls-0801.cdr.csv --layout calls.toml --back --into fixed/
 
 A layout (calls.toml):
@@ -39,6 +40,9 @@ A layout (calls.toml):
   skip = true
 The short form has two lines: delimiter=; and widths=2,10,15
 
+With a key in the layout the first record that has it stands, and what comes later is refused. With --keys it is
+refused too where an earlier call had it; the file of keys grows by 24 bytes for each record until it is too old.
+
 For each FILE, --into gets FILE.csv, FILE.rejects (file, byte offset, reason, record) and FILE.done. What is
 done is left alone by a rerun, and what was ended goes on.
 
@@ -54,15 +58,21 @@ pub struct Args {
     /// Folder for the outputs; made where there is none
     #[arg(long, value_name = "DIR", required_unless_present = "output")]
     pub into: Option<PathBuf>,
-    /// One file for all lines, or - for the standard output; nothing is looked for twice and nothing goes on
+    /// One file for all lines, or - for the standard output; nothing goes on where it was ended
     #[arg(long, value_name = "FILE", conflicts_with = "into", requires = "rejects")]
     pub output: Option<PathBuf>,
     /// With --output: the file for what is refused
     #[arg(long, value_name = "FILE")]
     pub rejects: Option<PathBuf>,
-    /// What becomes of a record whose key and bytes came before
+    /// What becomes of a record whose key came before
     #[arg(long, value_name = "WHAT", default_value = "refuse")]
     pub duplicates: DuplicatesWord,
+    /// Keys of earlier calls, made where there is none: what one of them read is refused, and the keys of this one are added
+    #[arg(long, value_name = "FILE")]
+    pub keys: Option<PathBuf>,
+    /// With --keys: forget what was read more than so many days ago
+    #[arg(long, value_name = "DAYS", requires = "keys")]
+    pub keep_keys: Option<u64>,
     /// Take records that end within their last field
     #[arg(long)]
     pub ragged: bool,
@@ -104,25 +114,18 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let direction = direction(args, &file)?;
     let inputs = list(&args.inputs).hint("name files, folders, patterns in quotes, or - for a pipe")?;
     let json = args.json || args.output.as_deref() == Some(Path::new("-"));
+    let keys = keys_file(args, &file)?;
     let view = View::new(if json && !session.quiet { Mode::Lines } else { mode(session, false) });
     let mut shown = Shown::new(view);
     let (tally, done) = match (&args.into, &args.output) {
         (Some(into), _) => {
             let inputs = files_alone(inputs)?;
-            let job = Job {
-                file: &file,
-                direction,
-                inputs,
-                into,
-                duplicates: args.duplicates.into(),
-                stop: &session.stop,
-            };
+            let duplicates = Duplicates::from(args.duplicates);
+            let job = Job { file: &file, direction, inputs, into, duplicates, keys, stop: &session.stop };
             let done = job.run(&mut |progress| shown.tell(progress))?;
             (sum(&done), done)
         }
-        (None, output) => {
-            (streams(session, args, (&file, direction), &inputs, output, &mut shown)?, Vec::new())
-        }
+        (None, _) => (streams(session, args, (&file, direction), &inputs, keys, &mut shown)?, Vec::new()),
     };
     drop(shown);
     match (args.json, args.output.as_deref() == Some(Path::new("-"))) {
@@ -143,6 +146,18 @@ fn read_layout(args: &Args) -> Result<LayoutFile> {
     Ok(file)
 }
 
+/// The file of keys; an error where it would stay empty.
+fn keys_file<'a>(args: &'a Args, file: &LayoutFile) -> Result<Option<KeysFile<'a>>> {
+    let Some(path) = args.keys.as_deref() else { return Ok(None) };
+    let has_key = file.layout.types().iter().any(|each| !each.key.is_empty());
+    if !has_key || args.back || matches!(args.duplicates, DuplicatesWord::Keep) {
+        return Err(anyhow!("--keys {}: nobody looks for records that come twice", path.display()))
+            .hint("the layout needs a line as key = [\"seq\"], and neither --back nor --duplicates keep goes with it");
+    }
+    let now_s = evenkeel_os::clock::unix_time().as_secs();
+    Ok(Some(KeysFile { path, now_s, keep_s: args.keep_keys.map(|days| days.saturating_mul(86_400)) }))
+}
+
 fn direction(args: &Args, file: &LayoutFile) -> Result<Direction> {
     let types = file.layout.types();
     let named = args.record_type.as_ref();
@@ -158,47 +173,13 @@ fn direction(args: &Args, file: &LayoutFile) -> Result<Direction> {
     }
 }
 
-/// A rerun and the search for duplicates read inputs again, which no pipe allows.
+/// A rerun reads inputs again, which no pipe allows.
 fn files_alone(inputs: Vec<Input>) -> Result<Vec<Input>> {
     match inputs.iter().find(|input| !input.path().is_file()) {
         None => Ok(inputs),
         Some(pipe) => Err(anyhow!("{} is a pipe, which cannot be read again", pipe.path().display()))
             .hint("take --output FILE --rejects FILE in place of --into, or keep it in a file first"),
     }
-}
-
-fn streams(
-    session: &Session,
-    args: &Args,
-    (file, direction): (&LayoutFile, Direction),
-    inputs: &[Input],
-    output: &Option<PathBuf>,
-    shown: &mut Shown,
-) -> Result<Tally> {
-    if direction == Direction::Delimit && file.layout.types().len() > 1 {
-        return Err(anyhow!("the layout has several types of records, and --output is one file"))
-            .hint("take --into, which has a file for each type");
-    }
-    let output = output.as_deref().unwrap_or(Path::new("-"));
-    let rejects_path = args.rejects.as_deref().unwrap_or(Path::new("-"));
-    let open = |path| Whole::create(path).hint("name a file in a folder where you may write");
-    let (mut lines, mut rejects) = (open(output)?, open(rejects_path)?);
-    let mut tally = Tally::default();
-    for input in inputs {
-        let mut tell = |progress: &_| shown.tell(progress);
-        let done = to_stream(
-            (file, direction),
-            input,
-            (lines.out(), output),
-            (rejects.out(), rejects_path),
-            &session.stop,
-            &mut tell,
-        );
-        tally.add(&done?);
-    }
-    lines.finish()?;
-    rejects.finish()?;
-    Ok(tally)
 }
 
 fn sum(done: &[Done]) -> Tally {

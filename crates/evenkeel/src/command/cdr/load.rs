@@ -215,7 +215,7 @@ fn options(args: &Args) -> Result<Options> {
     })
 }
 
-/// A rerun and the search for duplicates read inputs again, which no pipe allows.
+/// A file is read to know it again, and by a rerun from where it was, which no pipe allows.
 fn files_alone(inputs: Vec<Input>) -> Result<Vec<Input>> {
     match inputs.iter().find(|input| !input.path().is_file()) {
         None => Ok(inputs),

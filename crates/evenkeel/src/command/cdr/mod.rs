@@ -12,6 +12,7 @@ mod load;
 mod moved;
 mod retire;
 mod server;
+mod streams;
 mod tables;
 mod told;
 mod watch;

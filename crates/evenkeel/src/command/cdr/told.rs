@@ -38,7 +38,6 @@ impl Shown {
     /// The same of an audit.
     pub fn audit(&mut self, progress: &audit::Progress) {
         let step = match progress.step {
-            audit::Step::Keys => "looking for duplicates",
             audit::Step::Sums => "auditing",
             audit::Step::Differences => "going through what differs",
             audit::Step::Naming => "naming what was found",

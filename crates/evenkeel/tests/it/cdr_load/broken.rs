@@ -9,7 +9,7 @@ use std::process::{Child, Stdio};
 const RECORDS: u64 = 120_000;
 
 /// Loads into a table until so many parts are in, and is killed then; false where it was done before.
-fn killed(server: &Server, table: &str, flags: &[&str], parts: u64) -> bool {
+pub fn killed(server: &Server, table: &str, flags: &[&str], parts: u64) -> bool {
     let mut child = started(server, table, flags);
     server.wait_for_parts(parts);
     let is_done = child.try_wait().expect("a child").is_some();

@@ -1,18 +1,17 @@
-//! Entries of one size in files, parted by a number.
+//! Entries in files, parted by a number.
 
+use super::entry::BYTES;
 use crate::HaulError;
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::FileExt;
+use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 /// Bytes that a part keeps before they go to its file.
 const KEPT: usize = 16 << 10;
 
-/// Entries of `N` bytes each, in one file for each part; a part without entries has none. The files go with it.
-pub(crate) struct Spill<const N: usize> {
+/// Entries in one file for each part; a part without entries has none. The files go with it.
+pub(super) struct Spill {
     home: PathBuf,
-    name: &'static str,
     parts: Vec<Part>,
 }
 
@@ -22,20 +21,21 @@ struct Part {
     kept: Vec<u8>,
 }
 
-impl<const N: usize> Spill<N> {
-    pub fn new(home: &Path, name: &'static str, parts: usize) -> Result<Self, HaulError> {
+impl Spill {
+    /// None yet; the files go into a folder that exists.
+    pub fn new(home: &Path, parts: usize) -> Self {
         let parts = std::iter::repeat_with(Part::default).take(parts).collect();
-        Ok(Self { home: home.to_owned(), name, parts })
+        Self { home: home.to_owned(), parts }
     }
 
-    pub fn push(&mut self, part: usize, entry: &[u8; N]) -> Result<(), HaulError> {
+    pub fn push(&mut self, part: usize, entry: &[u8; BYTES]) -> Result<(), HaulError> {
         let kept = &mut self.parts[part].kept;
         kept.extend_from_slice(entry);
         if kept.len() >= KEPT { self.flush(part) } else { Ok(()) }
     }
 
     /// All entries of a part, in the order in which they came; its file is empty afterwards.
-    pub fn take(&mut self, part: usize) -> Result<Vec<[u8; N]>, HaulError> {
+    pub fn take(&mut self, part: usize) -> Result<Vec<[u8; BYTES]>, HaulError> {
         let path = self.path(part);
         let Part { file, kept } = std::mem::take(&mut self.parts[part]);
         let mut bytes = Vec::new();
@@ -44,21 +44,6 @@ impl<const N: usize> Spill<N> {
             file.read_to_end(&mut bytes).map_err(HaulError::io("read", &path))?;
         }
         bytes.extend(kept);
-        Ok(bytes.as_chunks().0.to_vec())
-    }
-
-    /// The same for who comes again: nothing is taken away.
-    pub fn read(&self, part: usize) -> Result<Vec<[u8; N]>, HaulError> {
-        let mut bytes = Vec::new();
-        if let Some(file) = &self.parts[part].file {
-            // By place, since others read the same file at the same time.
-            let read = file.metadata().and_then(|found| {
-                bytes.resize(usize::try_from(found.len()).map_err(io::Error::other)?, 0);
-                file.read_exact_at(&mut bytes, 0)
-            });
-            read.map_err(HaulError::io("read", &self.path(part)))?;
-        }
-        bytes.extend(&self.parts[part].kept);
         Ok(bytes.as_chunks().0.to_vec())
     }
 
@@ -77,6 +62,6 @@ impl<const N: usize> Spill<N> {
 
     /// For errors alone.
     fn path(&self, part: usize) -> PathBuf {
-        self.home.join(format!("{}-{part}", self.name))
+        self.home.join(format!("audit-{part}"))
     }
 }

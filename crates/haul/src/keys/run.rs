@@ -1,0 +1,121 @@
+//! Entries on disk, sorted by their keys.
+
+use super::{ENTRY, Entry};
+use std::fs::File;
+use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use xxhash_rust::xxh3::Xxh3;
+
+/// Entries that are read together.
+const PAGE: u64 = 128;
+
+/// A sorted run in a file.
+pub(super) struct Run {
+    file: File,
+    /// Bytes before the first entry.
+    begin: u64,
+    count: u64,
+    /// The first key of each page.
+    fences: Vec<u64>,
+    /// XXH3 of all entries.
+    pub sum: u64,
+}
+
+impl Run {
+    /// Writes entries, sorted as they come, behind what the file has up to now.
+    pub fn write(mut file: File, entries: impl Iterator<Item = io::Result<Entry>>) -> io::Result<Self> {
+        let begin = file.stream_position()?;
+        let (mut count, mut fences, mut sum) = (0, Vec::new(), Xxh3::new());
+        let mut out = BufWriter::with_capacity(1 << 18, &file);
+        for entry in entries {
+            let entry = entry?;
+            if count % PAGE == 0 {
+                fences.push(entry.high);
+            }
+            count += 1;
+            let bytes = entry.to_bytes();
+            sum.update(&bytes);
+            out.write_all(&bytes)?;
+        }
+        out.flush()?;
+        drop(out);
+        Ok(Self { file, begin, count, fences, sum: sum.digest() })
+    }
+
+    /// The same without a name, in a folder: a kill leaves nothing behind.
+    pub fn hidden(home: &Path, entries: impl Iterator<Item = io::Result<Entry>>) -> io::Result<Self> {
+        Self::write(tempfile::tempfile_in(home)?, entries)
+    }
+
+    /// Reads a run that is there, from the place on where the file stands, and tells of each entry; an error where it is not sorted.
+    pub fn read(mut file: File, count: u64, tell: &mut dyn FnMut(Entry)) -> io::Result<Self> {
+        let begin = file.stream_position()?;
+        let (mut found, mut last) = (Self { file, begin, count, fences: Vec::new(), sum: 0 }, None);
+        let (mut number, mut sum) = (0_u64, Xxh3::new());
+        for entry in found.entries()? {
+            let entry = entry?;
+            if last.is_some_and(|last| last >= entry.key()) {
+                return Err(io::Error::new(io::ErrorKind::InvalidData, "its keys are not in their order"));
+            }
+            last = Some(entry.key());
+            if number % PAGE == 0 {
+                found.fences.push(entry.high);
+            }
+            number += 1;
+            sum.update(&entry.to_bytes());
+            tell(entry);
+        }
+        found.sum = sum.digest();
+        Ok(found)
+    }
+
+    /// The entry with a key.
+    pub fn find(&self, key: (u64, u32)) -> io::Result<Option<Entry>> {
+        let mut page = self.fences.partition_point(|fence| *fence < key.0).saturating_sub(1) as u64;
+        let mut bytes = [0; ENTRY * PAGE as usize];
+        while page * PAGE < self.count {
+            let there = (self.count - page * PAGE).min(PAGE) as usize;
+            let bytes = &mut bytes[..ENTRY * there];
+            self.file.read_exact_at(bytes, self.begin + page * PAGE * ENTRY as u64)?;
+            for entry in bytes.as_chunks().0.iter().map(Entry::from_bytes) {
+                match entry.key().cmp(&key) {
+                    std::cmp::Ordering::Less => {}
+                    std::cmp::Ordering::Equal => return Ok(Some(entry)),
+                    std::cmp::Ordering::Greater => return Ok(None),
+                }
+            }
+            page += 1;
+        }
+        Ok(None)
+    }
+
+    /// All entries in their order.
+    pub fn entries(&self) -> io::Result<impl Iterator<Item = io::Result<Entry>> + use<>> {
+        let mut file = self.file.try_clone()?;
+        file.seek(SeekFrom::Start(self.begin))?;
+        let (mut stream, mut left) = (BufReader::with_capacity(1 << 18, file), self.count);
+        Ok(std::iter::from_fn(move || {
+            left = left.checked_sub(1)?;
+            let mut bytes = [0; ENTRY];
+            Some(stream.read_exact(&mut bytes).map(|()| Entry::from_bytes(&bytes)))
+        }))
+    }
+}
+
+/// Entries of several sorted streams as one.
+pub(super) fn merged<'a>(
+    streams: Vec<Box<dyn Iterator<Item = io::Result<Entry>> + 'a>>,
+) -> impl Iterator<Item = io::Result<Entry>> + 'a {
+    let mut streams: Vec<_> = streams.into_iter().map(Iterator::peekable).collect();
+    std::iter::from_fn(move || {
+        let first = |(_, head): &(usize, Option<(u64, u32)>)| head.unwrap_or_default();
+        // Few streams: the smallest is found by a look at each. One that cannot be read comes first, and says so.
+        let heads = streams.iter_mut().enumerate().filter_map(|(number, stream)| {
+            let head = stream.peek()?.as_ref().ok().map(Entry::key);
+            Some((number, head))
+        });
+        let (number, _) = heads.min_by_key(first)?;
+        streams.get_mut(number)?.next()
+    })
+}
