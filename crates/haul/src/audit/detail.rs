@@ -2,9 +2,9 @@
 
 use super::canon::{Canon, Scratch, values_of};
 use super::finding::{Changed, Finding, Found, Kind};
+use super::progress::Step;
 use super::records::changed;
 use super::refused;
-use super::run::Step;
 use super::sweep::{Far, Sides, beside};
 use crate::HaulError;
 use crate::blocks::{Blocks, records};

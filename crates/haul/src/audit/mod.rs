@@ -14,6 +14,7 @@ mod finding;
 mod form;
 mod judge;
 mod number;
+mod progress;
 mod records;
 mod refused;
 mod rows;
@@ -25,7 +26,8 @@ mod tables;
 
 pub use after::AfterLoad;
 pub use finding::{Changed, Finding, Kind, Report};
+pub use progress::{Progress, Step};
 pub(crate) use rows::prepare;
-pub use run::{Audit, Progress, Step};
+pub use run::Audit;
 pub use tables::AuditError;
 pub(crate) use tables::named;

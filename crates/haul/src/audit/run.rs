@@ -5,6 +5,7 @@ use super::detail;
 use super::entry::{BYTES, Entry, Of};
 use super::finding::{Found, Kind, Report};
 use super::judge::judge;
+use super::progress::{Progress, Step};
 use super::records::{Noted, Records};
 use super::rows;
 use super::spill::Spill;
@@ -51,33 +52,6 @@ pub struct Audit<'a> {
     pub scratch: &'a Path,
     /// Ends it early.
     pub stop: &'a Stop,
-}
-
-/// How far an audit is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Progress {
-    /// What is done now.
-    pub step: Step,
-    /// Bytes of the inputs that this step has read, packed as they are.
-    pub read: u64,
-    /// Bytes of all inputs.
-    pub total: Option<u64>,
-    /// Records that this step has seen.
-    pub records: u64,
-    /// Rows that it has seen.
-    pub rows: u64,
-}
-
-/// A step of an audit.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Step {
-    /// Both sides are summed up.
-    #[default]
-    Sums,
-    /// What differs is gone through.
-    Differences,
-    /// What was found gets its names.
-    Naming,
 }
 
 /// What was found, of which the first by kind and place are kept.

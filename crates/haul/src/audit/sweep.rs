@@ -2,8 +2,8 @@
 
 use super::canon::Canon;
 use super::entry::Entry;
+use super::progress::{Progress, Step};
 use super::records::{Noted, Records};
-use super::run::{Progress, Step};
 use super::sums::Wanted;
 use super::tables::Tables;
 use super::{refused, rows};

@@ -2,7 +2,6 @@
 
 use super::filter::Filter;
 use super::run::{Run, merged};
-use super::store::Store;
 use super::table::{Found, Table};
 use super::{Entry, Place};
 use crate::HaulError;
@@ -46,12 +45,16 @@ impl Seen {
         }
     }
 
-    /// Those of earlier calls.
-    pub fn of_store(home: &Path, store: &Store) -> Result<Self, HaulError> {
-        let mut seen = Self::new(home);
-        seen.expired = store.expired();
+    /// Those of a run that an earlier call left, which is read by a closure that tells of each entry. `expired` says of each input
+    /// whether it is too long ago to count.
+    pub(super) fn of_earlier(
+        home: &Path,
+        expired: Vec<bool>,
+        read: impl FnOnce(&mut dyn FnMut(Entry)) -> Result<Option<Run>, HaulError>,
+    ) -> Result<Self, HaulError> {
+        let mut seen = Self { expired, ..Self::new(home) };
         let mut filter = Filter::new();
-        if let Some(run) = store.run(&mut |entry| filter.add(entry.key()))? {
+        if let Some(run) = read(&mut |entry| filter.add(entry.key()))? {
             (seen.runs, seen.filter) = (vec![run], Some(filter));
         }
         Ok(seen)

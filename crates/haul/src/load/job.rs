@@ -1,24 +1,13 @@
-//! A load of many files.
+//! What is to be loaded, and what came of it.
 
-use super::files::{self, Ground, Planned};
-use super::manifest::{self, Origin};
-use super::rejects::Rejects;
-use super::settled::Settled;
-use super::store::{self, Shared, locked};
-use super::turn::Turn;
-use super::{LoadError, indexes};
-use crate::HaulError;
-use crate::convert::{Duplicates, Progress, Step, Tally};
+use crate::convert::{Duplicates, Tally};
 use crate::input::Input;
 use crate::layout::LayoutFile;
-use crate::table::{Engine, Table, literal};
+use crate::table::Table;
 use evenkeel_os::stop::Stop;
-use evenkeel_site::server::{Control, Target};
+use evenkeel_site::server::Target;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::sync_channel;
-use xxhash_rust::xxh3::xxh3_64;
+use std::sync::atomic::AtomicU64;
 
 /// When further indexes are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,136 +97,4 @@ pub struct LoadedFile {
     pub rejects_before: u64,
     /// What became of the others.
     pub tally: Tally,
-}
-
-/// Seconds that a load waits for another one to end: the server takes a moment to notice that one was killed.
-const BUSY_S: u32 = 10;
-
-impl Job<'_> {
-    /// Loads all that is not in yet.
-    ///
-    /// # Errors
-    /// Anything that cannot be read or stored; what is in stays in, and a rerun goes on.
-    pub fn run(mut self, tell: &mut (dyn FnMut(&Progress) + Send)) -> Result<Loaded, HaulError> {
-        let mut control = Control::connect_until(self.target, self.stop)?;
-        let Settled { named, engine, origin, looked, known, hash_s, notes } = self.settle(&mut control)?;
-        let ground = Ground { tables: &named, separator: self.file.separator, layout: self.rules(), origin };
-        let planned = files::plan(&mut control, &ground, looked, &known)?;
-        self.create_tables(&mut control)?;
-        self.inputs = planned.iter().map(|file| file.input.clone()).collect();
-        let (tallies, manifest_ns) = match planned.iter().all(|file| file.done) {
-            true => (vec![Tally::default(); planned.len()], 0),
-            false => self.load(&planned, &named, engine, tell)?,
-        };
-        if !engine.has_transactions() {
-            for file in &planned {
-                control.exec(&format!(
-                    "UPDATE {} SET state = 'done' WHERE id = {}",
-                    manifest::FILES,
-                    file.id
-                ))?;
-            }
-        }
-        if origin == Origin::Created {
-            for table in &self.tables {
-                if let Some(sql) = indexes::missing(&mut control, table)? {
-                    tell(&Progress { step: Step::Indexes, ..Progress::default() });
-                    control.exec(&sql)?;
-                }
-            }
-        }
-        let manifest_s = (manifest_ns as f64 / 1e9, hash_s);
-        Ok(loaded(&planned, tallies, manifest_s, notes))
-    }
-
-    pub(super) fn lock(&self, control: &mut Control, named: &str) -> Result<(), HaulError> {
-        let database = self.target.database.clone().unwrap_or_default();
-        let name = format!("evenkeel-load-{:016x}", xxh3_64(format!("{database}.{named}").as_bytes()));
-        let got = control.query_value(&format!("SELECT GET_LOCK({}, {BUSY_S})", literal(name.as_bytes())))?;
-        match got.as_deref() {
-            Some("1") => Ok(()),
-            _ => Err(LoadError::Busy(named.to_owned()).into()),
-        }
-    }
-
-    /// What decides what becomes of a record, as a number.
-    fn rules(&self) -> u64 {
-        let LayoutFile { layout, separator, text } = self.file;
-        let refuses = self.duplicates == Duplicates::Refuse;
-        xxh3_64(format!("{refuses} {:?} {separator:?} {text}", layout.is_ragged()).as_bytes())
-    }
-
-    /// What became of the records of each file, and the time that went into the manifest.
-    fn load(
-        &self,
-        planned: &[Planned],
-        named: &str,
-        engine: Engine,
-        tell: &mut (dyn FnMut(&Progress) + Send),
-    ) -> Result<(Vec<Tally>, u64), HaulError> {
-        let names: Vec<PathBuf> = self.inputs.iter().map(|input| input.path().to_owned()).collect();
-        let mut seen = self.seen_before(planned, &names, tell)?;
-        let shared = Shared {
-            tables: &self.tables,
-            named,
-            engine,
-            options: self.options,
-            inputs: &self.inputs,
-            separator: self.file.separator,
-            turn: Turn::default(),
-            rejects: Mutex::new(Rejects::open(self.rejects, planned)?),
-            stored: Mutex::new(vec![Tally::default(); planned.len()]),
-            failed: Mutex::new(None),
-            sent: self.sent,
-            manifest_ns: AtomicU64::new(0),
-        };
-        let mut controls = Vec::new();
-        for _ in 0..self.options.connections.max(1) {
-            let mut control = Control::connect_until(self.target, self.stop)?;
-            store::prepare(&mut control, &self.options)?;
-            controls.push(control);
-        }
-        let (sender, receiver) = sync_channel(0);
-        let receiver = std::sync::Arc::new(Mutex::new(receiver));
-        let read = std::thread::scope(|scope| {
-            let shared = &shared;
-            for control in controls {
-                let receiver = std::sync::Arc::clone(&receiver);
-                scope.spawn(move || shared.serve(control, &receiver));
-            }
-            // The connections alone hold it, so that nothing is handed to nobody.
-            drop(receiver);
-            let read = self.read(planned, (&names, seen.as_mut()), shared, &sender, tell);
-            if read.is_err() {
-                shared.turn.end();
-            }
-            drop(sender);
-            read
-        });
-        let failed = locked(&shared.failed).take();
-        failed.map_or(read, Err)?;
-        let stored = std::mem::take(&mut *locked(&shared.stored));
-        Ok((stored, shared.manifest_ns.load(Ordering::Relaxed)))
-    }
-}
-
-pub(super) fn sum(tallies: &[Tally]) -> Tally {
-    let mut sum = Tally::default();
-    tallies.iter().for_each(|tally| sum.add(tally));
-    sum
-}
-
-fn loaded(planned: &[Planned], tallies: Vec<Tally>, manifest_s: (f64, f64), notes: Vec<String>) -> Loaded {
-    let tally = sum(&tallies);
-    let of = |(file, tally): (&Planned, Tally)| LoadedFile {
-        path: file.input.path().to_owned(),
-        name: file.name.clone(),
-        before: file.begin,
-        records_before: file.records,
-        rows_before: file.rows,
-        rejects_before: file.rejects,
-        tally,
-    };
-    let files = planned.iter().zip(tallies).map(of).collect();
-    Loaded { tally, files, manifest_s, notes }
 }

@@ -18,6 +18,7 @@ mod manifest;
 mod part;
 mod reading;
 mod rejects;
+mod run;
 mod settled;
 mod sink;
 mod store;

@@ -1,8 +1,9 @@
 //! Files become parts.
 
 use super::files::Planned;
-use super::job::{Job, sum};
+use super::job::Job;
 use super::part::Part;
+use super::run::sum;
 use super::sink::Deal;
 use super::store::{Shared, locked};
 use crate::HaulError;
