@@ -2,6 +2,7 @@
 
 use crate::cdr_scene::Scene;
 use crate::cli::refused;
+use crate::sandbox::done;
 use evenkeel_core::random::{Random, Seed};
 use evenkeel_haul::table::Engine;
 use serde_json::Value;
@@ -322,4 +323,47 @@ fn a_table_that_is_empty_has_lost_all_and_a_mistake_says_what_to_do() {
     scene.exec("CREATE TABLE calls2 LIKE calls");
     scene.exec("ALTER TABLE calls2 MODIFY cell INT");
     assert!(told(&["--table", "calls*"]).contains("column cell is varchar"));
+}
+
+const NAMES: &str = "key = ['seq']\n[[field]]\nname = 'seq'\nwidth = 4\ntype = 'integer'\n[[field]]\nname = 'name'\nwidth = 4\n";
+/// A record of before with its key elsewhere in the field, and one with the same bytes; they stand at 27 and 18.
+const MOVED: &[u8] = b"   7ada \n   8bob \n   7ada \n7   ada \n";
+
+#[test]
+fn a_key_that_stands_elsewhere_in_its_field_is_the_same_key_to_convert_load_and_audit() {
+    let mut scene = Scene::up(NAMES);
+    let names = scene.home().join("names");
+    fs::write(&names, MOVED).expect("records");
+    let csv = scene.convert(&[&names], &[]);
+    assert_eq!(fs::read_to_string(csv.join("names.csv")).expect("lines"), "7;ada\n8;bob\n");
+    let create = scene.table("converted").create_sql();
+    scene.exec(&create);
+    scene.load("converted", &csv.join("names.csv"));
+    let text = scene.clean(&[&names], &["--table", "converted", "--rejects", csv.to_str().expect("UTF-8")]);
+    assert!(text.contains('4'), "{text}");
+    let bad = scene.home().join("bad");
+    let (path, layout, rejects) = (names.display(), scene.layout.display(), bad.display());
+    let words =
+        format!("cdr load sandbox:a/calls {path} --layout {layout} --table loaded --rejects {rejects}");
+    // Ends with an audit of its own.
+    done(scene.home(), &words.split(' ').collect::<Vec<_>>());
+    let refused = fs::read_to_string(&bad).expect("rejects");
+    assert!(refused.contains("\t18\tduplicate of ") && refused.contains("\t27\tsame key, other bytes than "));
+    scene.clean(&[&names], &["--table", "loaded", "--rejects", bad.to_str().expect("UTF-8")]);
+}
+
+#[test]
+fn a_record_whose_first_is_in_order_is_still_one_that_came_twice() {
+    // The key is not stored, so that a row is known by all that it says, and both records are looked at in different places.
+    let mut scene = Scene::up(&NAMES.replacen("width = 4", "width = 4\nskip = true", 1));
+    let names = scene.home().join("names");
+    fs::write(&names, "   7ada \n   8bob \n   7eve \n").expect("records");
+    let csv = scene.convert(&[&names], &[]);
+    scene.exec("CREATE TABLE names (name VARCHAR(4))");
+    assert_eq!(scene.exec("INSERT INTO names VALUES ('ada'), ('bob')"), 2);
+    let words = ["--table", "names", "--rejects", csv.to_str().expect("UTF-8")];
+    scene.clean(&[&names], &words);
+    fs::write(csv.join("names.rejects"), "").expect("rejects");
+    let found = places(&scene.found(&[&names], &words));
+    assert_eq!(found, [("missing-reject".to_owned(), 18)].into());
 }

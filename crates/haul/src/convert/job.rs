@@ -132,7 +132,7 @@ impl Job<'_> {
         };
         let mut store = file.open()?;
         let (numbers, names) = store.number(&self.inputs)?;
-        let seen = Some(Seen::of_store(self.into, &store)?);
+        let seen = Some(store.seen(self.into)?);
         Ok(Before { names, numbers, seen, store: Some(store) })
     }
 

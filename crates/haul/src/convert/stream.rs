@@ -50,7 +50,7 @@ impl Twice {
         };
         let mut store = file.open()?;
         let (numbers, names) = store.number(inputs)?;
-        let seen = Seen::of_store(home, &store)?;
+        let seen = store.seen(home)?;
         Ok(Self { names, numbers, seen, store: Some(store) })
     }
 

@@ -9,6 +9,8 @@ use xxhash_rust::xxh3::Xxh3;
 
 /// Entries that are read together.
 const PAGE: u64 = 128;
+/// Fences at most, an even number: 8 MB.
+const FENCES: usize = if cfg!(test) { 16 } else { 1 << 20 };
 
 /// A sorted run in a file.
 pub(super) struct Run {
@@ -16,23 +18,27 @@ pub(super) struct Run {
     /// Bytes before the first entry.
     begin: u64,
     count: u64,
-    /// The first key of each page.
-    fences: Vec<u64>,
+    fences: Fences,
     /// XXH3 of all entries.
     pub sum: u64,
+}
+
+/// First keys of pages, which say where a key would be.
+struct Fences {
+    keys: Vec<u64>,
+    /// Pages from one to the next: the more there are of them, the fewer have one, so that memory is bounded.
+    pages: u64,
 }
 
 impl Run {
     /// Writes entries, sorted as they come, behind what the file has up to now.
     pub fn write(mut file: File, entries: impl Iterator<Item = io::Result<Entry>>) -> io::Result<Self> {
         let begin = file.stream_position()?;
-        let (mut count, mut fences, mut sum) = (0, Vec::new(), Xxh3::new());
+        let (mut count, mut fences, mut sum) = (0, Fences::new(), Xxh3::new());
         let mut out = BufWriter::with_capacity(1 << 18, &file);
         for entry in entries {
             let entry = entry?;
-            if count % PAGE == 0 {
-                fences.push(entry.high);
-            }
+            fences.see(count, entry.high);
             count += 1;
             let bytes = entry.to_bytes();
             sum.update(&bytes);
@@ -51,7 +57,7 @@ impl Run {
     /// Reads a run that is there, from the place on where the file stands, and tells of each entry; an error where it is not sorted.
     pub fn read(mut file: File, count: u64, tell: &mut dyn FnMut(Entry)) -> io::Result<Self> {
         let begin = file.stream_position()?;
-        let (mut found, mut last) = (Self { file, begin, count, fences: Vec::new(), sum: 0 }, None);
+        let (mut found, mut last) = (Self { file, begin, count, fences: Fences::new(), sum: 0 }, None);
         let (mut number, mut sum) = (0_u64, Xxh3::new());
         for entry in found.entries()? {
             let entry = entry?;
@@ -59,9 +65,7 @@ impl Run {
                 return Err(io::Error::new(io::ErrorKind::InvalidData, "its keys are not in their order"));
             }
             last = Some(entry.key());
-            if number % PAGE == 0 {
-                found.fences.push(entry.high);
-            }
+            found.fences.see(number, entry.high);
             number += 1;
             sum.update(&entry.to_bytes());
             tell(entry);
@@ -72,7 +76,7 @@ impl Run {
 
     /// The entry with a key.
     pub fn find(&self, key: (u64, u32)) -> io::Result<Option<Entry>> {
-        let mut page = self.fences.partition_point(|fence| *fence < key.0).saturating_sub(1) as u64;
+        let mut page = self.page(key.0)?;
         let mut bytes = [0; ENTRY * PAGE as usize];
         while page * PAGE < self.count {
             let there = (self.count - page * PAGE).min(PAGE) as usize;
@@ -90,6 +94,23 @@ impl Run {
         Ok(None)
     }
 
+    /// The last page that begins before a key, or the first one of all.
+    fn page(&self, high: u64) -> io::Result<u64> {
+        let fence = self.fences.keys.partition_point(|fence| *fence < high).saturating_sub(1) as u64;
+        let mut page = fence * self.fences.pages;
+        let mut behind = (page + self.fences.pages).min(self.count.div_ceil(PAGE));
+        while behind > page + 1 {
+            let middle = page.midpoint(behind);
+            let mut first = [0; 8];
+            self.file.read_exact_at(&mut first, self.begin + middle * PAGE * ENTRY as u64)?;
+            match u64::from_be_bytes(first) < high {
+                true => page = middle,
+                false => behind = middle,
+            }
+        }
+        Ok(page)
+    }
+
     /// All entries in their order.
     pub fn entries(&self) -> io::Result<impl Iterator<Item = io::Result<Entry>> + use<>> {
         let mut file = self.file.try_clone()?;
@@ -100,6 +121,28 @@ impl Run {
             let mut bytes = [0; ENTRY];
             Some(stream.read_exact(&mut bytes).map(|()| Entry::from_bytes(&bytes)))
         }))
+    }
+}
+
+impl Fences {
+    fn new() -> Self {
+        Self { keys: Vec::new(), pages: 1 }
+    }
+
+    /// Takes the key of the entry with a number, counted from zero without a gap.
+    fn see(&mut self, number: u64, high: u64) {
+        if !number.is_multiple_of(PAGE * self.pages) {
+            return;
+        }
+        if self.keys.len() == FENCES {
+            let mut keeps = false;
+            self.keys.retain(|_| {
+                keeps = !keeps;
+                keeps
+            });
+            self.pages *= 2;
+        }
+        self.keys.push(high);
     }
 }
 

@@ -128,13 +128,14 @@ impl Store {
         self.sum
     }
 
-    /// For each input, whether it was read too long ago.
-    pub(super) fn expired(&self) -> Vec<bool> {
-        self.sources.iter().map(|source| source.read_s < self.oldest_s).collect()
+    /// All keys of earlier calls; what memory does not hold later goes into unnamed files of a folder that exists.
+    pub fn seen(&self, home: &Path) -> Result<Seen, HaulError> {
+        let expired = self.sources.iter().map(|source| source.read_s < self.oldest_s).collect();
+        Seen::of_earlier(home, expired, |tell| self.run(tell))
     }
 
     /// Its entries; `None` where it has none yet.
-    pub(super) fn run(&self, tell: &mut dyn FnMut(Entry)) -> Result<Option<Run>, HaulError> {
+    fn run(&self, tell: &mut dyn FnMut(Entry)) -> Result<Option<Run>, HaulError> {
         let Some((file, count)) = &self.file else { return Ok(None) };
         let run = file.try_clone().and_then(|file| Run::read(file, *count, tell));
         let run = run.and_then(|run| match run.sum == self.sum {

@@ -1,6 +1,6 @@
 //! `evenkeel cdr convert`.
 
-use super::streams::streams;
+use super::streams::{ToStreams, streams};
 use super::told::Shown;
 use crate::command::{Session, mode};
 use crate::failure::{FINDING, WithHint};
@@ -114,18 +114,23 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let direction = direction(args, &file)?;
     let inputs = list(&args.inputs).hint("name files, folders, patterns in quotes, or - for a pipe")?;
     let json = args.json || args.output.as_deref() == Some(Path::new("-"));
-    let keys = keys_file(args, &file)?;
+    let (keys, duplicates) = (keys_file(args, &file)?, Duplicates::from(args.duplicates));
     let view = View::new(if json && !session.quiet { Mode::Lines } else { mode(session, false) });
     let mut shown = Shown::new(view);
     let (tally, done) = match (&args.into, &args.output) {
         (Some(into), _) => {
             let inputs = files_alone(inputs)?;
-            let duplicates = Duplicates::from(args.duplicates);
             let job = Job { file: &file, direction, inputs, into, duplicates, keys, stop: &session.stop };
             let done = job.run(&mut |progress| shown.tell(progress))?;
             (sum(&done), done)
         }
-        (None, _) => (streams(session, args, (&file, direction), &inputs, keys, &mut shown)?, Vec::new()),
+        (None, output) => {
+            let dash = Path::new("-");
+            let (output, rejects) =
+                (output.as_deref().unwrap_or(dash), args.rejects.as_deref().unwrap_or(dash));
+            let to = ToStreams { file: &file, direction, inputs: &inputs, duplicates, keys, output, rejects };
+            (streams(session, &to, &mut shown)?, Vec::new())
+        }
     };
     drop(shown);
     match (args.json, args.output.as_deref() == Some(Path::new("-"))) {
