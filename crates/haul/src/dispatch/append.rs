@@ -153,3 +153,25 @@ fn undo(work: &mut Work<'_>, entry: &Entry, which: &Which) -> Result<Sum, Dispat
         false => Err(disagree(&entry.table, found, expected)),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dispatch::Create;
+
+    #[test]
+    fn a_float_is_hashed_by_all_of_its_digits_and_what_the_server_computes_is_not_hashed() {
+        let kinds = [("f", "float"), ("d", "double"), ("g", "int(11)")];
+        let shape = Shape {
+            table: "t".to_owned(),
+            engine: "MyISAM".to_owned(),
+            columns: kinds.map(|(name, kind)| (name.to_owned(), kind.to_owned())).to_vec(),
+            given: ["f", "d"].map(str::to_owned).to_vec(),
+            create: Create::parse("CREATE TABLE `t` (\n  `f` float\n) ENGINE=MyISAM").unwrap(),
+            partitioned: None,
+        };
+        let sql = hash(&shape);
+        assert!(sql.contains("CAST(`f` + 0e0 AS BINARY)") && sql.contains("CAST(`d` AS BINARY)"), "{sql}");
+        assert!(!sql.contains("`g`"), "{sql}");
+    }
+}
