@@ -19,6 +19,7 @@ pub mod input;
 pub mod keys;
 pub mod layout;
 pub mod load;
+mod session;
 pub mod table;
 pub mod watch;
 

@@ -1,7 +1,9 @@
 //! Call records go to the tables of their days, as a user dispatches them.
 
+mod again;
 mod audited;
 mod kills;
+mod retired;
 
 use crate::cli::{evenkeel, refused};
 use crate::guard::server::Server;
@@ -230,29 +232,6 @@ fn what_cannot_be_moved_in_safety_is_refused_by_name() {
         "{text}"
     );
     assert_eq!(desk.count("calls_20260801"), 0);
-}
-
-#[test]
-fn a_key_that_comes_again_stays_in_the_source_and_is_a_finding() {
-    let desk = Desk::up();
-    let url = desk.url();
-    for engine in ["InnoDB", "MyISAM"] {
-        desk.fresh(engine, "PRIMARY KEY (seq),");
-        desk.load(1, 100, "'2026-08-01 10:00:00'");
-        desk.dispatch("insert", &[]);
-        desk.load(100, 150, "IF(seq > 120, '2026-08-02', '2026-08-01 11:00:00')");
-        let output = evenkeel(&desk.home, &desk.words(&url, "insert"));
-        let text =
-            [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text).into_owned()).concat();
-        let expected = if engine == "InnoDB" { ("100", 1) } else { ("comes again in calls", 2) };
-        assert!(text.contains(expected.0), "{engine}: {text}");
-        assert_eq!(output.status.code(), Some(expected.1), "{engine}: {text}");
-        desk.audit(engine);
-        desk.sql("DELETE FROM calls WHERE seq = 100; DELETE FROM all_calls WHERE seq = 100 AND started LIKE '%11:00:00'");
-        desk.dispatch("insert", &[]);
-        desk.audit(engine);
-        assert_eq!(desk.count("calls"), 0);
-    }
 }
 
 #[test]

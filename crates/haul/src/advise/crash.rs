@@ -1,10 +1,11 @@
-//! What a load costs that is cut in the middle: its connection is killed, and it is run again.
+//! What a load costs that is cut in the middle: its connection is killed (`KILL CONNECTION`), and it is run again. A server that dies has to
+//! start again first, which is not tried: it is somebody's server.
 
 use super::ground::{Ground, TABLE};
 use super::method::{Measured, Method};
-use super::scratch::{Scratch, kill_load};
-use crate::HaulError;
+use super::scratch::{Scratch, await_end, kill_load};
 use crate::load::LoadError;
+use crate::{HaulError, session};
 use evenkeel_os::clock::monotonic;
 use evenkeel_site::server::Control;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -15,7 +16,7 @@ const PARTS: u64 = 8;
 /// From one look at the load to the next.
 const NAP: Duration = Duration::from_millis(1);
 
-/// What a cut load cost.
+/// What a load cost whose connection was killed.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct Crash {
     /// The way of loading that was tried.
@@ -70,10 +71,10 @@ fn one(ground: &Ground<'_>, scratch: &mut Scratch, way: Method) -> Result<Crash,
     })
 }
 
-/// Loads, and kills the connection when half of the lines have been sent; bytes that were sent, and seconds.
+/// Loads, and kills the connection when half of the lines have been sent; bytes that were sent, and seconds until all was rolled back.
 fn cut(ground: &Ground<'_>, way: Method, part_bytes: u64, total: u64) -> Result<(u64, f64), HaulError> {
     let (sent, over) = (AtomicU64::new(0), AtomicBool::new(false));
-    let mut killer = Control::connect_until(&ground.target, ground.plan.stop)?;
+    let mut killer = session::connect(&ground.target, ground.plan.stop)?;
     let before = monotonic();
     let (loaded, killed) = std::thread::scope(|scope| {
         let load = scope.spawn(|| {
@@ -84,9 +85,11 @@ fn cut(ground: &Ground<'_>, way: Method, part_bytes: u64, total: u64) -> Result<
         let killed = kill(&mut killer, (&sent, total / 2), &over);
         (load.join(), killed)
     });
-    let took = (monotonic() - before).as_secs_f64();
     match (loaded, killed?) {
-        (Ok(Err(HaulError::Server(_))), true) => Ok((sent.into_inner(), took)),
+        (Ok(Err(HaulError::Server(_))), Some(id)) => {
+            await_end(&mut killer, id)?;
+            Ok((sent.into_inner(), (monotonic() - before).as_secs_f64()))
+        }
         (Ok(Err(error)), _) => Err(error),
         (Ok(Ok(_)), _) => {
             let text = "the sample was loaded before its connection could be killed: take a larger --sample";
@@ -96,17 +99,19 @@ fn cut(ground: &Ground<'_>, way: Method, part_bytes: u64, total: u64) -> Result<
     }
 }
 
-/// Waits until so much has been sent, and kills whatever sends then; false where the load ended before.
+/// Waits until so much has been sent, and kills whatever sends then, which is its connection; `None` where the load ended before.
 fn kill(
     control: &mut Control,
     (sent, enough): (&AtomicU64, u64),
     over: &AtomicBool,
-) -> Result<bool, HaulError> {
+) -> Result<Option<u32>, HaulError> {
     while !over.load(Ordering::Relaxed) {
-        if sent.load(Ordering::Relaxed) >= enough && kill_load(control)? {
-            return Ok(true);
+        if sent.load(Ordering::Relaxed) >= enough
+            && let Some(id) = kill_load(control)?
+        {
+            return Ok(Some(id));
         }
         std::thread::sleep(NAP);
     }
-    Ok(false)
+    Ok(None)
 }

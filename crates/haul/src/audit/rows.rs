@@ -4,30 +4,16 @@ use super::canon::{Canon, Scratch};
 use super::entry::{Entry, Of};
 use super::sums::Wanted;
 use super::tables::Tables;
-use crate::HaulError;
+use crate::{HaulError, session};
 use evenkeel_site::server::{Control, TargetError};
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Makes a connection one whose text is the same everywhere, and that waits as long as the files take.
 pub(crate) fn prepare(control: &mut Control) -> Result<(), TargetError> {
-    for sql in
-        ["SET NAMES utf8mb4", "SET SESSION sql_mode = '', wait_timeout = 2147483, net_write_timeout = 86400"]
-    {
-        control.exec(sql)?;
-    }
-    // Each is known to one of the two lines of servers, or to some of its versions.
-    for sql in [
-        "SET SESSION max_statement_time = 0",
-        "SET SESSION max_execution_time = 0",
-        "SET SESSION idle_transaction_timeout = 0",
-    ] {
-        match control.exec(sql) {
-            Err(TargetError::Statement { .. }) | Ok(_) => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(())
+    session::settle(control)?;
+    control.exec("SET NAMES utf8mb4")?;
+    control.exec("SET SESSION sql_mode = ''").map(drop)
 }
 
 /// From now on the connection sees its tables as they are at this instant, which it says by the server's clock.

@@ -18,16 +18,18 @@ pub(super) struct Sum {
     pub checksum: u128,
 }
 
-/// A number of 128 bits for a row: two rows have the same one only if all of their values are the same.
+/// The MD5 of a row's values: rows that join by it have the same values, as good as surely. A FLOAT is read as a DOUBLE, since its own
+/// text has six digits and more values than one.
 fn hash(shape: &Shape) -> String {
     let part = |name: &String| {
-        let name = quoted(name);
-        format!("COALESCE(CONCAT(LENGTH({name}), ':', CAST({name} AS BINARY)), 'N')")
+        let is_float = shape.columns.iter().any(|(other, kind)| other == name && kind.starts_with("float"));
+        let (name, more) = (quoted(name), if is_float { " + 0e0" } else { "" });
+        format!("COALESCE(CONCAT(LENGTH({name}{more}), ':', CAST({name}{more} AS BINARY)), 'N')")
     };
     format!("MD5(CONCAT({}))", shape.given.iter().map(part).collect::<Vec<_>>().join(", "))
 }
 
-/// Adds the rows of a table up.
+/// Adds the rows of a table up: by the first 64 bits of their hashes.
 pub(super) fn sum(
     control: &mut Control,
     shape: &Shape,
@@ -149,5 +151,27 @@ fn undo(work: &mut Work<'_>, entry: &Entry, which: &Which) -> Result<Sum, Dispat
     match found == expected {
         true => Ok(expected),
         false => Err(disagree(&entry.table, found, expected)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dispatch::Create;
+
+    #[test]
+    fn a_float_is_hashed_by_all_of_its_digits_and_what_the_server_computes_is_not_hashed() {
+        let kinds = [("f", "float"), ("d", "double"), ("g", "int(11)")];
+        let shape = Shape {
+            table: "t".to_owned(),
+            engine: "MyISAM".to_owned(),
+            columns: kinds.map(|(name, kind)| (name.to_owned(), kind.to_owned())).to_vec(),
+            given: ["f", "d"].map(str::to_owned).to_vec(),
+            create: Create::parse("CREATE TABLE `t` (\n  `f` float\n) ENGINE=MyISAM").unwrap(),
+            partitioned: None,
+        };
+        let sql = hash(&shape);
+        assert!(sql.contains("CAST(`f` + 0e0 AS BINARY)") && sql.contains("CAST(`d` AS BINARY)"), "{sql}");
+        assert!(!sql.contains("`g`"), "{sql}");
     }
 }

@@ -1,12 +1,13 @@
 //! Whether all records are there after a dispatch that were there before: the source and its day tables together, by their count and by a
 //! sum over their rows that does not depend on the order.
 //!
-//! Without transactions each day is held against what was taken before that is dropped ([`super::append`]), and a dispatch that finds
-//! a difference ends there. Doing it again would prove nothing more, so that what it proved is told.
+//! Where records are copied without transactions each day is held against what was taken before that is dropped ([`super::append`]), and
+//! a dispatch that finds a difference ends there. Doing it again would prove nothing more, so that what it proved is told. Partitions
+//! that become tables are held against nothing on their way, so that they are summed up whatever the engine.
 
 use super::append::{Sum, sum};
 use super::work::Work;
-use super::{Audit, Day, DispatchError, Progress, source};
+use super::{Audit, Day, DispatchError, Method, Progress, source};
 use evenkeel_os::clock::monotonic;
 use std::time::Duration;
 
@@ -29,7 +30,7 @@ impl Census {
         let mut tables: Vec<String> = days.iter().map(|(day, _)| work.table(Some(*day))).collect();
         tables.extend(work.job.null_day.clone());
         tables.insert(0, work.job.table.clone());
-        if !work.source.has_transactions() {
+        if !is_summed(work) {
             return Ok(Self { tables, is_wanted: true, ..Self::none() });
         }
         let (before, took) = all(work, &tables)?;
@@ -39,7 +40,7 @@ impl Census {
     /// Holds what there is now against it.
     pub fn after(self, work: &mut Work<'_>) -> Result<Option<Audit>, DispatchError> {
         let tables = self.tables.len();
-        match (self.is_wanted, work.source.has_transactions()) {
+        match (self.is_wanted, is_summed(work)) {
             (false, _) => Ok(None),
             (true, false) => {
                 let rows = work.done.records + work.done.undated;
@@ -55,7 +56,12 @@ impl Census {
     }
 }
 
-/// The rows of all these tables as of one instant; of those that are there.
+/// Whether nothing else than these sums compares the records.
+fn is_summed(work: &Work<'_>) -> bool {
+    work.source.has_transactions() || work.job.way == Method::Exchange
+}
+
+/// The rows of all these tables, with transactions as of one instant; of those that are there.
 fn all(work: &mut Work<'_>, tables: &[String]) -> Result<(Sum, Duration), DispatchError> {
     let began = monotonic();
     (work.report)(&Progress::Step("auditing".to_owned()));

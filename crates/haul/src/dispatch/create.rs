@@ -75,23 +75,48 @@ impl Create {
 
     /// Columns of each key that takes no two rows alike.
     pub fn unique_keys(&self) -> Vec<Vec<String>> {
-        let is_unique =
-            |line: &&String| line.starts_with("PRIMARY KEY (") || line.starts_with("UNIQUE KEY `");
-        self.definitions.iter().filter(is_unique).map(|line| columns_of(line)).collect()
+        self.unique_lines()
+            .map(|line| parts_of(line).0.into_iter().map(|part| part.column).collect())
+            .collect()
     }
+
+    /// The same with the lengths that count; `None` where a key is made of more than columns.
+    pub fn unique_parts(&self) -> Option<Vec<Vec<KeyPart>>> {
+        self.unique_lines()
+            .map(|line| match parts_of(line) {
+                (parts, true) if !parts.is_empty() => Some(parts),
+                _ => None,
+            })
+            .collect()
+    }
+
+    fn unique_lines(&self) -> impl Iterator<Item = &String> {
+        self.definitions
+            .iter()
+            .filter(|line| line.starts_with("PRIMARY KEY (") || line.starts_with("UNIQUE KEY `"))
+    }
+}
+
+/// A column of a key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyPart {
+    /// Its name, unquoted.
+    pub column: String,
+    /// Of how many characters of it the key is, where not of all.
+    pub length: Option<u64>,
 }
 
 fn is_column(line: &str) -> bool {
     line.starts_with('`')
 }
 
-/// The columns in the last brackets of a key.
-fn columns_of(line: &str) -> Vec<String> {
+/// The columns in the last brackets of a key, and whether these are all that is there.
+fn parts_of(line: &str) -> (Vec<KeyPart>, bool) {
     let start = match line.strip_prefix("UNIQUE KEY `") {
         Some(rest) => line.len() - rest.len() + rest.find("` (").map_or(0, |at| at + 3),
         None => line.find('(').map_or(0, |at| at + 1),
     };
-    let (mut columns, mut rest) = (Vec::new(), &line[start..]);
+    let (mut parts, mut rest) = (Vec::new(), &line[start..]);
     while let Some(name) = rest.strip_prefix('`') {
         let mut length = 0;
         while let Some(at) = name[length..].find('`') {
@@ -101,12 +126,23 @@ fn columns_of(line: &str) -> Vec<String> {
             }
             length += 2;
         }
-        columns.push(name[..length].replace("``", "`"));
-        // Behind the name there may be a length, or the order.
-        let behind = &name[length..];
-        rest = behind.find(",`").map_or("", |at| &behind[at + 1..]);
+        let column = name[..length].replace("``", "`");
+        let mut behind = name.get(length + 1..).unwrap_or_default();
+        // Behind the name there may be a length, and the order.
+        let digits = behind.strip_prefix('(').and_then(|behind| behind.split_once(')'));
+        let length = digits.and_then(|(digits, after)| Some((digits.parse().ok()?, after)));
+        let length = length.map(|(length, after)| {
+            behind = after;
+            length
+        });
+        behind = [" ASC", " DESC"].iter().find_map(|order| behind.strip_prefix(order)).unwrap_or(behind);
+        parts.push(KeyPart { column, length });
+        match behind.strip_prefix(',') {
+            Some(next) => rest = next,
+            None => return (parts, behind.starts_with(')')),
+        }
     }
-    columns
+    (parts, false)
 }
 
 /// Options without the number that a column which counts by itself takes next: a new table counts from its own rows.
@@ -161,6 +197,13 @@ mod tests {
     fn unique_keys_tell_their_columns() {
         let keys = Create::parse(SHOWN).unwrap().unique_keys();
         assert_eq!(keys, [vec!["seq", "sta`rted"], vec!["text", "seq"]]);
+        let parts = Create::parse(SHOWN).unwrap().unique_parts().unwrap();
+        let part = |column: &str, length| KeyPart { column: column.to_owned(), length };
+        assert_eq!(parts[1], [part("text", Some(5)), part("seq", None)]);
+        for other in ["((lower(`text`)))", "(`seq`,(`seq` + 1))", "(`seq`,`sta``rted` WITHOUT OVERLAPS)"] {
+            let shown = SHOWN.replace("(`text`(5) DESC,`seq`)", other);
+            assert_eq!(Create::parse(&shown).unwrap().unique_parts(), None, "{other}");
+        }
         assert_eq!(Create::parse("CREATE VIEW `v` AS SELECT 1"), None);
     }
 }

@@ -1,6 +1,8 @@
 //! Days of the calendar, and the tables that are named after them.
 
 use super::DispatchError;
+use crate::table::folded;
+use evenkeel_site::server::{Control, TargetError};
 use std::fmt;
 
 /// What stands for the day in a pattern of names.
@@ -81,6 +83,11 @@ pub struct NamePattern {
 }
 
 impl NamePattern {
+    /// The same for a server that knows tables by small letters.
+    pub(super) fn folded(&self, control: &mut Control) -> Result<Self, TargetError> {
+        Ok(Self { before: folded(control, &self.before)?, behind: folded(control, &self.behind)? })
+    }
+
     /// Reads a pattern as `{table}_{day}`, for the day tables of this source.
     ///
     /// # Errors

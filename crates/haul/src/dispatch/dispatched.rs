@@ -35,7 +35,9 @@ pub struct DayDone {
     pub created: bool,
     /// Why the way is another one than was asked for.
     pub note: Option<String>,
-    /// Why they were not moved, in the server's words; they are in the source.
+    /// How many others of the day stay in the source.
+    pub stayed: u64,
+    /// How many these are and why, in words.
     pub refused: Option<String>,
 }
 
@@ -50,6 +52,7 @@ pub struct Audit {
     pub same: bool,
     /// How many tables were counted and summed up.
     pub tables: usize,
-    /// What the sums took, in milliseconds; none of its own without transactions, where the dispatch compares by itself.
+    /// What the sums took, in milliseconds; none where rows are copied without transactions: there the
+    /// dispatch compares each day by itself, and ends by an error where one differs.
     pub took_ms: Option<u64>,
 }

@@ -7,7 +7,7 @@ use evenkeel_site::server::TargetError;
 pub enum DispatchError {
     /// What the server said.
     #[error(transparent)]
-    Server(#[from] TargetError),
+    Server(TargetError),
     /// A pattern that names no day tables.
     #[error("--name {pattern}: {why}")]
     Pattern {
@@ -90,6 +90,20 @@ pub enum DispatchError {
     },
 }
 
+/// ER_DUP_ENTRY, whose message has the values of the key.
+const DUPLICATE: u16 = 1062;
+
+impl From<TargetError> for DispatchError {
+    /// Takes the server's error without the values of records, which belong neither into logs nor into JSON.
+    fn from(mut error: TargetError) -> Self {
+        if let TargetError::Statement { code: DUPLICATE, message, .. } = &mut error {
+            let key = message.rfind(" for key ").map_or("", |at| &message[at..]);
+            *message = format!("two records are alike{key}");
+        }
+        Self::Server(error)
+    }
+}
+
 impl DispatchError {
     /// Whether somebody asked to stop.
     pub fn is_stop(&self) -> bool {
@@ -115,5 +129,18 @@ impl DispatchError {
             }
             Self::Disagree { .. } => Some("nothing was deleted: compare both tables, then run it again"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_that_comes_again_is_told_without_its_values() {
+        let message = "Duplicate entry '346900 for key x' for key 'PRIMARY'".to_owned();
+        let error = TargetError::Statement { sql: "INSERT".to_owned(), code: 1062, message };
+        let told = DispatchError::from(error).to_string();
+        assert!(told.contains("for key 'PRIMARY'") && !told.contains("346900"), "{told}");
     }
 }

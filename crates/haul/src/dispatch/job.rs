@@ -1,6 +1,8 @@
 //! What is to be dispatched, and how.
 
 use super::{Method, NamePattern};
+use crate::table::folded;
+use evenkeel_site::server::{Control, TargetError};
 
 /// What is to be dispatched, and how.
 #[derive(Clone, Debug)]
@@ -23,4 +25,13 @@ pub struct Job {
     pub audit: bool,
     /// Days beyond which the dates are doubted.
     pub days_max: usize,
+}
+
+impl Job {
+    /// The same with the names by which the server knows its tables.
+    pub(super) fn folded(&self, control: &mut Control) -> Result<Self, TargetError> {
+        let null_day = self.null_day.as_ref().map(|table| folded(control, table)).transpose()?;
+        let (table, names) = (folded(control, &self.table)?, self.names.folded(control)?);
+        Ok(Self { table, names, null_day, ..self.clone() })
+    }
 }

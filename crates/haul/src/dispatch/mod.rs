@@ -6,6 +6,7 @@
 //! cut can be undone and begun again, and it is dropped only after counts and checksums agree. By `exchange` a partition becomes
 //! the day's table ([`partitions`]), without a row being copied.
 
+mod again;
 mod append;
 mod audit;
 mod create;

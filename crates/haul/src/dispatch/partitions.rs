@@ -172,7 +172,7 @@ fn become_table(work: &mut Work<'_>, day: Day, part: &str) -> Result<Option<Stri
     let records = journal::count(work.control, &table, "TRUE")?;
     work.close(entry.id, &format!(", records = {records}"))?;
     let day = Some(day);
-    work.finished(DayDone { day, table, records, way, created, note: None, refused: None });
+    work.finished(DayDone { day, table, records, way, created, note: None, stayed: 0, refused: None });
     Ok(None)
 }
 

@@ -3,7 +3,7 @@
 use super::journal::{self, JOURNAL};
 use super::lock::lock;
 use super::{Day, DispatchError, NamePattern, Progress, source};
-use crate::table::{literal, quoted};
+use crate::table::{folded, literal, quoted};
 use evenkeel_site::server::Control;
 use serde::Serialize;
 
@@ -72,6 +72,8 @@ pub fn retire(
         });
     }
     source::settle(control)?;
+    let (table, names) = (folded(control, &job.table)?, job.names.folded(control)?);
+    let job = &Retire { table, names, ..job.clone() };
     lock(control, &job.table)?;
     forget_missing(control, &job.table)?;
     let today = match job.today {

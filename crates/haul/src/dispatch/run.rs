@@ -22,6 +22,7 @@ pub fn dispatch(
         return Err(DispatchError::NoDatabase);
     }
     source::settle(control)?;
+    let job = &job.folded(control)?;
     lock(control, &job.table)?;
     take::put_source_back(control, &job.table)?;
     let shape = source::shape(control, &job.table)?;

@@ -1,6 +1,7 @@
 //! What a table is like from which records are dispatched, or to which they go.
 
 use super::{Create, DispatchError};
+use crate::session;
 use crate::table::{literal, quoted};
 use evenkeel_site::server::{Control, Rows};
 
@@ -40,9 +41,10 @@ pub struct By {
 /// # Errors
 /// What the server said.
 pub fn settle(control: &mut Control) -> Result<(), DispatchError> {
+    session::settle(control)?;
     control.exec(
         "SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_AUTO_VALUE_ON_ZERO,ALLOW_INVALID_DATES', \
-         sql_quote_show_create = 1, sql_safe_updates = 0, sql_select_limit = DEFAULT, autocommit = 1, completion_type = 0",
+         sql_quote_show_create = 1, sql_safe_updates = 0, sql_select_limit = DEFAULT, completion_type = 0",
     )?;
     // The rows that an INSERT ... SELECT has read stay as they are until the transaction ends in this level, and in no lower one.
     control.exec("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ")?;

@@ -228,9 +228,10 @@ fn finish(work: &mut Work<'_>) -> Result<(), DispatchError> {
         let before = entries.iter().find(|entry| entry.day == day).cloned();
         dispatch_day(work, take, day, before)?;
     }
+    // A day that was done and has been dropped by age since has had its records too.
     let moved: u64 = journal::entries(work.control, &work.job.table, Some(take))?
         .iter()
-        .filter(|entry| entry.state == State::Done)
+        .filter(|entry| matches!(entry.state, State::Done | State::Retired))
         .map(|entry| entry.records)
         .sum();
     let all = journal::count(work.control, &taken, "TRUE")?;
@@ -263,6 +264,6 @@ fn dispatch_day(
         State::Done | State::Retired => entry.records,
     };
     let (table, created) = (entry.table, entry.created);
-    work.finished(DayDone { day, table, records, way, created, note, refused: None });
+    work.finished(DayDone { day, table, records, way, created, note, stayed: 0, refused: None });
     Ok(())
 }

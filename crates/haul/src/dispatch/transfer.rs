@@ -1,5 +1,6 @@
 //! Records move with transactions: copied, deleted and counted in one.
 
+use super::again::{self, Parted};
 use super::journal::{self, Entry, State};
 use super::which::Which;
 use super::work::Work;
@@ -21,6 +22,7 @@ const DEADLOCKS_MAX: u32 = 5;
 pub(super) fn go_on(work: &mut Work<'_>) -> Result<(), DispatchError> {
     for entry in journal::entries(work.control, &work.job.table, None)? {
         work.done.resumed = true;
+        again::tidy_up(work)?;
         if source::shape(work.control, &entry.table)?.is_none() {
             // What it moved before the table was dropped stays counted.
             let sql = match entry.records {
@@ -42,7 +44,7 @@ pub(super) fn go_on(work: &mut Work<'_>) -> Result<(), DispatchError> {
         let note = (records > 0).then(|| "moved by a dispatch that was cut".to_owned());
         let way = if entry.way == Method::Exchange.name() { Method::Exchange } else { work.copying_way() };
         let (day, table, created) = (entry.day, entry.table, entry.created);
-        work.finished(DayDone { day, table, records, way, created, note, refused: None });
+        work.finished(DayDone { day, table, records, way, created, note, stayed: 0, refused: None });
     }
     Ok(())
 }
@@ -59,38 +61,75 @@ pub(super) fn days(work: &mut Work<'_>, left: Vec<Left>) -> Result<(), DispatchE
         let source = work.job.table.clone();
         let entry = journal::begin(work.control, (0, &source), (day, &table), (way.name(), created))?;
         work.ready(&table)?;
-        let (moved, refused) = parts(work, &entry, records)?;
+        let Moved { moved, stayed, refused } = parts(work, &entry, records)?;
         if created {
             work.add_indexes(&table)?;
         }
         work.close(entry.id, "")?;
-        work.finished(DayDone { day, table, records: moved, way, created, note, refused });
+        work.finished(DayDone { day, table, records: moved, way, created, note, stayed, refused });
     }
     Ok(())
 }
 
-/// Moves the records of a day part by part; how many, and why some stay.
-fn parts(work: &mut Work<'_>, entry: &Entry, records: u64) -> Result<(u64, Option<String>), DispatchError> {
-    let mut moved = 0;
+/// What became of the records of a day.
+#[derive(Default)]
+struct Moved {
+    moved: u64,
+    stayed: u64,
+    /// How many stay, and why.
+    refused: Option<String>,
+}
+
+/// Moves the records of a day part by part.
+fn parts(work: &mut Work<'_>, entry: &Entry, records: u64) -> Result<Moved, DispatchError> {
+    let (mut all, mut alike) = (Moved::default(), 0);
     for which in Which::parts(entry.day, &work.by, records, work.job.batch) {
-        match part(work, entry, &which) {
-            Ok(count) => moved += count,
-            Err(DispatchError::Server(TargetError::Statement { code: DUPLICATE, message, .. })) => {
-                return Ok((moved, Some(message)));
-            }
+        match attempt(work, &mut |work| once(work, entry, &which)) {
+            Ok(count) => all.moved += count,
+            Err(error) if is_duplicate(&error) => match part_again(work, entry, &which)? {
+                Some(parted) => {
+                    all.moved += parted.moved;
+                    all.stayed += parted.stayed;
+                }
+                None => alike += journal::count(work.control, &work.job.table, &which.sql(&work.by))?,
+            },
             Err(other) => return Err(other),
         }
-        let (table, records) = (entry.table.clone(), work.done.records + moved);
+        let (table, records) = (entry.table.clone(), work.done.records + all.moved);
         (work.report)(&super::Progress::Moving { table, records, total: work.total });
     }
-    Ok((moved, None))
+    let mut reasons = Vec::new();
+    if all.stayed > 0 {
+        reasons.push(again::reason(work, &entry.table, all.stayed)?);
+    }
+    if alike > 0 {
+        reasons.push(format!("{alike} records, among which some have one key by {}", entry.table));
+    }
+    all.stayed += alike;
+    all.refused = (!reasons.is_empty()).then(|| reasons.join("; "));
+    Ok(all)
+}
+
+/// The same for a part with keys that are there already; `None` where it stays as a whole, since two of its own records have one key.
+fn part_again(work: &mut Work<'_>, entry: &Entry, which: &Which) -> Result<Option<Parted>, DispatchError> {
+    match attempt(work, &mut |work| again::others(work, entry, which)) {
+        Err(error) if is_duplicate(&error) => Ok(None),
+        outcome => outcome,
+    }
+}
+
+fn is_duplicate(error: &DispatchError) -> bool {
+    matches!(error, DispatchError::Server(TargetError::Statement { code: DUPLICATE, .. }))
 }
 
 /// One transaction, again where another one was in its way.
-fn part(work: &mut Work<'_>, entry: &Entry, which: &Which) -> Result<u64, DispatchError> {
+fn attempt<T>(
+    work: &mut Work<'_>,
+    transaction: &mut dyn FnMut(&mut Work<'_>) -> Result<T, DispatchError>,
+) -> Result<T, DispatchError> {
     let mut deadlocks = 0;
     loop {
-        let outcome = once(work, entry, which);
+        let outcome = transaction(work);
         if outcome.is_err() {
             // Where the connection is lost the server has rolled back by itself.
             let _ = work.control.exec("ROLLBACK");

@@ -2,15 +2,15 @@
 
 use super::job::Loaded;
 use super::manifest::{self, Origin};
-use crate::HaulError;
 use crate::audit::{AfterLoad, Audit, Progress, Report};
 use crate::convert::Duplicates;
 use crate::dispatch;
 use crate::input::Input;
 use crate::layout::LayoutFile;
 use crate::table::literal;
+use crate::{HaulError, session};
 use evenkeel_os::stop::Stop;
-use evenkeel_site::server::{Control, Target};
+use evenkeel_site::server::Target;
 use std::path::Path;
 
 /// What is held against what once a load is done: as it was loaded.
@@ -63,9 +63,20 @@ impl Check<'_> {
         Ok(reports)
     }
 
+    /// Notes in the manifest that these files were audited, so that a rerun does not do it again: once somebody was told what was found.
+    ///
+    /// # Errors
+    /// What the server said; a rerun audits once more.
+    pub fn note(&self, loaded: &Loaded) -> Result<(), HaulError> {
+        let mut control = session::connect(self.target, self.stop)?;
+        let mut known = manifest::read(&mut control, &loaded.named)?;
+        known.retain(|known| loaded.files.iter().any(|file| file.name == known.name));
+        Ok(manifest::audited(&mut control, &known)?)
+    }
+
     fn after(&self, loaded: &Loaded) -> Result<AfterLoad, HaulError> {
-        let mut control = Control::connect_until(self.target, self.stop)?;
-        let known = manifest::read(&mut control, &self.tables.join(","))?;
+        let mut control = session::connect(self.target, self.stop)?;
+        let known = manifest::read(&mut control, &loaded.named)?;
         let is_here = |name: &str| loaded.files.iter().any(|file| file.name == name);
         let others = known.iter().any(|file| file.origin == Origin::Filled || !is_here(&file.name));
         let mut moved = false;

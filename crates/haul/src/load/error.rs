@@ -8,6 +8,14 @@ pub enum LoadError {
     /// Somebody else loads into the same tables.
     #[error("another load into {0} is under way")]
     Busy(String),
+    /// A file of rejects that is not of loads into these tables.
+    #[error("{} has rejects {}, and this load would take some of them out", path.display(), whose(owner.as_deref()))]
+    OthersRejects {
+        /// Path of the file of rejects.
+        path: PathBuf,
+        /// Whose they are, as the hidden file beside it says; `None` where nothing says it.
+        owner: Option<String>,
+    },
     /// A file that is not what was loaded under its name.
     #[error(
         "{} has {now_bytes} bytes and is not the file of that name of which bytes 0..{end} are in {tables}: that one had {known_bytes}, {what}",
@@ -155,6 +163,9 @@ impl LoadError {
             }
             Self::HalfMoved { .. } => "run evenkeel cdr dispatch first, which goes on with it",
             Self::Busy(_) => "wait until it is done; SHOW PROCESSLIST names the connections",
+            Self::OthersRejects { .. } => {
+                "name another file by --rejects; where they are of the same server under another name, or of no load any more, move the file away first"
+            }
             Self::Replaced { .. } => {
                 "put the former file back to go on; where these are other records, give their file another name"
             }
@@ -185,4 +196,11 @@ impl LoadError {
 
 fn of_them(moved: u64) -> String {
     if moved == 0 { String::new() } else { format!(", and {moved} of them are in day tables") }
+}
+
+fn whose(owner: Option<&str>) -> String {
+    owner.map_or_else(
+        || "of which nothing says whose they are".to_owned(),
+        |owner| format!("of loads into {owner}"),
+    )
 }

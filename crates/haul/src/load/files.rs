@@ -28,6 +28,8 @@ pub(super) struct Planned {
     pub records: u64,
     pub rows: u64,
     pub rejects: u64,
+    /// Whether all that is in has been audited.
+    pub audited: bool,
 }
 
 /// A file as it is now.
@@ -53,19 +55,27 @@ pub(super) fn look(inputs: &[Input]) -> Result<Vec<Looked>, HaulError> {
     for input in inputs {
         let path = input.path();
         let full = path.canonicalize().map_err(HaulError::io("read", path))?;
-        let metadata = full.metadata().map_err(HaulError::io("read", &full))?;
-        let hash = hash(&full, u64::MAX).map_err(HaulError::io("read", &full))?;
-        let identity = Identity::of(&full).filter(|found| found.size == metadata.len());
-        let what = "it grew while it was looked at; run again once nobody writes to it";
-        let changed = || HaulError::Changed { path: full.clone(), at: metadata.len(), what };
-        let identity = identity.ok_or_else(changed)?;
-        let content = (identity.size, hash);
+        let (identity, content) = read_whole(&full, &|| hash(&full, u64::MAX))?;
         if let Some(same) = all.iter().find(|known| known.content == content && content.0 > 0) {
             return Err(LoadError::Same { first: same.input.path().to_owned(), second: full }.into());
         }
         all.push(Looked { input: Input::File(full), identity, content });
     }
     Ok(all)
+}
+
+/// What a file is, and its length and hash: of one file, that was the same before and after it was read.
+fn read_whole(path: &Path, hash: &dyn Fn() -> io::Result<u64>) -> Result<(Identity, (u64, u64)), HaulError> {
+    let before = Identity::of(path);
+    let hash = hash().map_err(HaulError::io("read", path))?;
+    match before.filter(|before| Identity::of(path).as_ref() == Some(before)) {
+        Some(same) => Ok((same, (same.size, hash))),
+        None => {
+            let what =
+                "it was changed or replaced while it was looked at; run again once nobody writes to it";
+            Err(HaulError::Changed { path: path.to_owned(), at: before.map_or(0, |was| was.size), what })
+        }
+    }
 }
 
 /// XXH3 of so many bytes of a file.
@@ -112,11 +122,11 @@ fn one(
         manifest::forget(control, std::slice::from_ref(before), true)?;
         return fresh(control, ground, file, name);
     }
-    let mut done = before.done;
+    let (mut done, mut audited) = (before.done, before.audited);
     if before.content != file.content {
         check_grown(ground, &file, before)?;
         manifest::grow(control, before.id, file.content)?;
-        done = false;
+        (done, audited) = (false, false);
     }
     if !done && before.layout != ground.layout {
         return Err(LoadError::Layout { path: file.input.path().to_owned(), end: before.end }.into());
@@ -130,6 +140,7 @@ fn one(
         records: before.records,
         rows: before.rows,
         rejects: before.rejects,
+        audited,
         input: file.input,
     })
 }
@@ -142,7 +153,18 @@ fn fresh(
 ) -> Result<Planned, HaulError> {
     let id = manifest::begin(control, ground.tables, (&name, file.content), ground.layout, ground.origin)?;
     let Looked { input, identity, .. } = file;
-    Ok(Planned { input, name, id, identity, begin: 0, done: false, records: 0, rows: 0, rejects: 0 })
+    Ok(Planned {
+        input,
+        name,
+        id,
+        identity,
+        begin: 0,
+        done: false,
+        records: 0,
+        rows: 0,
+        rejects: 0,
+        audited: false,
+    })
 }
 
 fn manifest_error(ground: &Ground<'_>, file: &Looked, what: String) -> HaulError {
@@ -183,5 +205,27 @@ fn ends_a_record(file: &Looked, end: u64, separator: Separator) -> Result<bool, 
             stream.read_exact(&mut last).map_err(HaulError::io("read", file.input.path()))?;
             Ok(last == *b"\n")
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn a_file_that_is_replaced_by_one_of_the_same_size_while_it_is_hashed_is_not_known_by_either() {
+        let home = tempfile::tempdir().unwrap();
+        let (path, other) = (home.path().join("calls"), home.path().join("other"));
+        fs::write(&path, "first").unwrap();
+        fs::write(&other, "other").unwrap();
+        let (_, content) = read_whole(&path, &|| hash(&path, u64::MAX)).unwrap();
+        assert_eq!(content, (5, xxhash_rust::xxh3::xxh3_64(b"first")));
+        let replaced = || {
+            let found = hash(&path, u64::MAX);
+            fs::rename(&other, &path)?;
+            found
+        };
+        assert!(matches!(read_whole(&path, &replaced), Err(HaulError::Changed { at: 5, .. })));
     }
 }

@@ -8,11 +8,11 @@ use super::settled::Settled;
 use super::store::{self, Shared, locked};
 use super::turn::Turn;
 use super::{LoadError, indexes};
-use crate::HaulError;
-use crate::convert::{Duplicates, Progress, Step, Tally};
+use crate::convert::{Duplicates, Progress, Step, Tally, tidy};
 use crate::input::Input;
 use crate::layout::LayoutFile;
 use crate::table::{Engine, Table, literal};
+use crate::{HaulError, session};
 use evenkeel_os::stop::Stop;
 use evenkeel_site::server::{Control, Target};
 use std::path::{Path, PathBuf};
@@ -46,6 +46,9 @@ pub struct Job<'a> {
 /// What a load brought.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct Loaded {
+    /// The tables' names as the manifest has them.
+    #[serde(skip)]
+    pub named: String,
     /// What became of the records of this load.
     pub tally: Tally,
     /// Each file, in the order in which they were named.
@@ -54,6 +57,15 @@ pub struct Loaded {
     pub manifest_s: (f64, f64),
     /// What a user should know.
     pub notes: Vec<String>,
+}
+
+impl Loaded {
+    /// Whether anything is in that no audit has looked at: what is new, or what a load brought that was killed before its audit.
+    pub fn wants_audit(&self) -> bool {
+        let is_unknown =
+            |file: &LoadedFile| file.tally.records > 0 || (file.before > 0 && !file.audited_before);
+        self.files.iter().any(is_unknown)
+    }
 }
 
 /// What became of a file.
@@ -72,6 +84,8 @@ pub struct LoadedFile {
     pub rows_before: u64,
     /// Rejects among them.
     pub rejects_before: u64,
+    /// Whether they have been audited.
+    pub audited_before: bool,
     /// What became of the others.
     pub tally: Tally,
 }
@@ -85,7 +99,7 @@ impl Job<'_> {
     /// # Errors
     /// Anything that cannot be read or stored; what is in stays in, and a rerun goes on.
     pub fn run(mut self, tell: &mut (dyn FnMut(&Progress) + Send)) -> Result<Loaded, HaulError> {
-        let mut control = Control::connect_until(self.target, self.stop)?;
+        let mut control = session::connect(self.target, self.stop)?;
         let Settled { named, engine, origin, looked, known, hash_s, notes } = self.settle(&mut control)?;
         let ground = Ground { tables: &named, separator: self.file.separator, layout: self.rules(), origin };
         let planned = files::plan(&mut control, &ground, looked, &known)?;
@@ -113,7 +127,7 @@ impl Job<'_> {
             }
         }
         let manifest_s = (manifest_ns as f64 / 1e9, hash_s);
-        Ok(loaded(&planned, tallies, manifest_s, notes))
+        Ok(Loaded { named, ..loaded(&planned, tallies, manifest_s, notes) })
     }
 
     pub(super) fn lock(&self, control: &mut Control, named: &str) -> Result<(), HaulError> {
@@ -124,6 +138,12 @@ impl Job<'_> {
             Some("1") => Ok(()),
             _ => Err(LoadError::Busy(named.to_owned()).into()),
         }
+    }
+
+    /// Whose rejects those of this load are.
+    fn owner(&self, named: &str) -> String {
+        let database = self.target.database.as_deref().unwrap_or_default();
+        tidy(&format!("{named} of database {database} at {}", self.target.address))
     }
 
     /// What decides what becomes of a record, as a number.
@@ -151,7 +171,7 @@ impl Job<'_> {
             inputs: &self.inputs,
             separator: self.file.separator,
             turn: Turn::default(),
-            rejects: Mutex::new(Rejects::open(self.rejects, planned)?),
+            rejects: Mutex::new(Rejects::open(self.rejects, &self.owner(named), planned)?),
             stored: Mutex::new(vec![Tally::default(); planned.len()]),
             failed: Mutex::new(None),
             sent: self.sent,
@@ -159,7 +179,7 @@ impl Job<'_> {
         };
         let mut controls = Vec::new();
         for _ in 0..self.options.connections.max(1) {
-            let mut control = Control::connect_until(self.target, self.stop)?;
+            let mut control = session::connect(self.target, self.stop)?;
             store::prepare(&mut control, &self.options)?;
             controls.push(control);
         }
@@ -202,8 +222,9 @@ fn loaded(planned: &[Planned], tallies: Vec<Tally>, manifest_s: (f64, f64), note
         records_before: file.records,
         rows_before: file.rows,
         rejects_before: file.rejects,
+        audited_before: file.audited,
         tally,
     };
     let files = planned.iter().zip(tallies).map(of).collect();
-    Loaded { tally, files, manifest_s, notes }
+    Loaded { named: String::new(), tally, files, manifest_s, notes }
 }

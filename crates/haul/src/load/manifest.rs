@@ -1,8 +1,8 @@
 //! The manifest: which bytes of which file are in, in two tables of the same database.
 //!
-//! A row of `evenkeel_loads` is a file that was begun, with its name, length and XXH3, and the state `begun` or `done`. A row of
-//! `evenkeel_load_parts` is a stretch `[begin_byte, end_byte)` of it that is in, unpacked, with what became of its records and a
-//! checksum of its rows that does not depend on their order. A part's row goes in the transaction of the part's rows; it is the
+//! A row of `evenkeel_loads` is a file that was begun, with its name, length and XXH3, and the state `begun` or `done`; `audited` is 1
+//! once an audit of all that is in of it has come to its end. A row of `evenkeel_load_parts` is a stretch `[begin_byte, end_byte)` of
+//! it that is in, unpacked, with what became of its records. A part's row goes in the transaction of the part's rows; it is the
 //! first thing in it, so that two loads that would store the same bytes meet there and one of them ends. `dispatched` is 1 once a
 //! dispatch has taken the part's rows out of a table without transactions.
 
@@ -31,13 +31,14 @@ pub(super) struct KnownFile {
     pub records: u64,
     pub rows: u64,
     pub rejects: u64,
-    pub checksum: u64,
     /// Whether its parts lie otherwise.
     pub has_holes: bool,
     /// Rows of parts that no dispatch has taken.
     pub waiting: u64,
     /// Whether there are such parts.
     pub has_waiting: bool,
+    /// Whether all that is in of it has been audited.
+    pub audited: bool,
 }
 
 impl KnownFile {
@@ -82,36 +83,49 @@ pub(super) struct Brought {
     pub records: u64,
     pub rows: u64,
     pub rejects: u64,
-    pub checksum: u64,
 }
 
 /// Makes the tables where they are missing.
 pub(super) fn create(control: &mut Control) -> Result<(), TargetError> {
-    let column = format!(
-        "SELECT 1 FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = '{PARTS}' \
-         AND COLUMN_NAME = 'dispatched'"
-    );
-    if control.query_value(&column)?.is_some() {
+    if has_column(control, FILES, "audited")? && has_column(control, PARTS, "dispatched")? {
         return Ok(());
     }
     control.exec(&format!(
         "CREATE TABLE IF NOT EXISTS {FILES} (id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY, \
          tables_loaded VARBINARY(1000) NOT NULL, name VARBINARY(4096) NOT NULL, bytes BIGINT UNSIGNED NOT NULL, \
          xxh3 BIGINT UNSIGNED NOT NULL, layout BIGINT UNSIGNED NOT NULL, state VARCHAR(8) NOT NULL, \
-         origin VARCHAR(8) NOT NULL, begun_at TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP, \
+         origin VARCHAR(8) NOT NULL, audited TINYINT NOT NULL DEFAULT 0, \
+         begun_at TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP, \
          INDEX (tables_loaded(250))) ENGINE=InnoDB DEFAULT CHARACTER SET latin1"
     ))?;
     control.exec(&format!(
         "CREATE TABLE IF NOT EXISTS {PARTS} (file_id BIGINT UNSIGNED NOT NULL, begin_byte BIGINT UNSIGNED NOT NULL, \
          end_byte BIGINT UNSIGNED NOT NULL, records BIGINT UNSIGNED NOT NULL, rows_stored BIGINT UNSIGNED NOT NULL, \
-         rejects BIGINT UNSIGNED NOT NULL, checksum BIGINT UNSIGNED NOT NULL, dispatched TINYINT NOT NULL DEFAULT 0, \
+         rejects BIGINT UNSIGNED NOT NULL, dispatched TINYINT NOT NULL DEFAULT 0, \
          PRIMARY KEY (file_id, begin_byte)) ENGINE=InnoDB"
     ))?;
-    if control.query_value(&column)?.is_none() {
-        // Made by a version that did not know of dispatches.
-        control.exec(&format!("ALTER TABLE {PARTS} ADD COLUMN dispatched TINYINT NOT NULL DEFAULT 0"))?;
+    of_before(control)
+}
+
+/// Makes tables of earlier versions like these: they did not know of dispatches or audits, and had sums that nobody compared.
+fn of_before(control: &mut Control) -> Result<(), TargetError> {
+    for (table, column) in [(PARTS, "dispatched"), (FILES, "audited")] {
+        if !has_column(control, table, column)? {
+            control.exec(&format!("ALTER TABLE {table} ADD COLUMN {column} TINYINT NOT NULL DEFAULT 0"))?;
+        }
+    }
+    if has_column(control, PARTS, "checksum")? {
+        control.exec(&format!("ALTER TABLE {PARTS} DROP COLUMN checksum"))?;
     }
     Ok(())
+}
+
+fn has_column(control: &mut Control, table: &str, column: &str) -> Result<bool, TargetError> {
+    let sql = format!(
+        "SELECT 1 FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = '{table}' \
+         AND COLUMN_NAME = '{column}'"
+    );
+    Ok(control.query_value(&sql)?.is_some())
 }
 
 /// All files that were loaded, or begun, into these tables, in the order in which they were begun.
@@ -119,11 +133,11 @@ pub(super) fn read(control: &mut Control, tables: &str) -> Result<Vec<KnownFile>
     let rows = control.query(&format!(
         "SELECT f.id, HEX(f.name), f.bytes, f.xxh3, f.layout, f.state, f.origin, COALESCE(MAX(p.end_byte), 0), \
          COALESCE(SUM(p.records), 0), COALESCE(SUM(p.rows_stored), 0), COALESCE(SUM(p.rejects), 0), \
-         COALESCE(SUM(p.checksum) MOD 18446744073709551616, 0), \
          COALESCE(SUM(p.end_byte - p.begin_byte), 0) <> COALESCE(MAX(p.end_byte), 0), \
-         COALESCE(SUM((p.dispatched = 0) * p.rows_stored), 0), COALESCE(SUM(p.dispatched = 0), 0) > 0 \
+         COALESCE(SUM((p.dispatched = 0) * p.rows_stored), 0), COALESCE(SUM(p.dispatched = 0), 0) > 0, \
+         f.audited \
          FROM {FILES} f LEFT JOIN {PARTS} p ON p.file_id = f.id WHERE f.tables_loaded = {} \
-         GROUP BY f.id, f.name, f.bytes, f.xxh3, f.layout, f.state, f.origin ORDER BY f.id",
+         GROUP BY f.id, f.name, f.bytes, f.xxh3, f.layout, f.state, f.origin, f.audited ORDER BY f.id",
         literal(tables.as_bytes())
     ))?;
     Ok(rows.rows.iter().map(|row| known(row)).collect())
@@ -143,10 +157,10 @@ fn known(row: &[Option<String>]) -> KnownFile {
         records: number(8),
         rows: number(9),
         rejects: number(10),
-        checksum: number(11),
-        has_holes: text(12) != "0",
-        waiting: number(13),
-        has_waiting: text(14) != "0",
+        has_holes: text(11) != "0",
+        waiting: number(12),
+        has_waiting: text(13) != "0",
+        audited: text(14) == "1",
     }
 }
 
@@ -174,13 +188,16 @@ pub(super) fn begin(
 
 /// Notes that a file has grown since its first bytes were loaded.
 pub(super) fn grow(control: &mut Control, id: u64, (bytes, hash): (u64, u64)) -> Result<(), TargetError> {
-    let sql = format!("UPDATE {FILES} SET bytes = {bytes}, xxh3 = {hash}, state = 'begun' WHERE id = {id}");
+    let sql = format!(
+        "UPDATE {FILES} SET bytes = {bytes}, xxh3 = {hash}, state = 'begun', audited = 0 WHERE id = {id}"
+    );
     control.exec(&sql).map(drop)
 }
 
 /// Says in the transaction of a part that these bytes are its own. What it brought is told at the end.
 pub(super) fn claim(control: &mut Control, id: u64, (begin, end): (u64, u64)) -> Result<(), TargetError> {
-    control.exec(&format!("INSERT INTO {PARTS} VALUES ({id}, {begin}, {end}, 0, 0, 0, 0, 0)")).map(drop)
+    let columns = "file_id, begin_byte, end_byte, records, rows_stored, rejects";
+    control.exec(&format!("INSERT INTO {PARTS} ({columns}) VALUES ({id}, {begin}, {end}, 0, 0, 0)")).map(drop)
 }
 
 /// Says in the same transaction what the part brought, and whether the file ends with it.
@@ -190,15 +207,21 @@ pub(super) fn tell(
     brought: &Brought,
     is_last: bool,
 ) -> Result<(), TargetError> {
-    let Brought { records, rows, rejects, checksum } = brought;
+    let Brought { records, rows, rejects } = brought;
     control.exec(&format!(
-        "UPDATE {PARTS} SET records = {records}, rows_stored = {rows}, rejects = {rejects}, checksum = {checksum} \
+        "UPDATE {PARTS} SET records = {records}, rows_stored = {rows}, rejects = {rejects} \
          WHERE file_id = {id} AND begin_byte = {begin}"
     ))?;
     if is_last {
         control.exec(&format!("UPDATE {FILES} SET state = 'done' WHERE id = {id}"))?;
     }
     Ok(())
+}
+
+/// Notes that all that is in of these files was audited; those that are not done have more to come.
+pub(super) fn audited(control: &mut Control, files: &[KnownFile]) -> Result<(), TargetError> {
+    let Some(ids) = ids(files) else { return Ok(()) };
+    control.exec(&format!("UPDATE {FILES} SET audited = 1 WHERE state = 'done' AND id IN ({ids})")).map(drop)
 }
 
 /// Forgets what is known of these files, all at once, as far as no dispatch has taken it; `also_files` or only that any of their
@@ -215,7 +238,7 @@ pub(super) fn forget(
         let taken = format!("SELECT file_id FROM {PARTS} WHERE file_id IN ({ids})");
         control.exec(&format!("DELETE FROM {FILES} WHERE id IN ({ids}) AND id NOT IN ({taken})"))?;
     }
-    control.exec(&format!("UPDATE {FILES} SET state = 'begun' WHERE id IN ({ids})"))?;
+    control.exec(&format!("UPDATE {FILES} SET state = 'begun', audited = 0 WHERE id IN ({ids})"))?;
     control.exec("COMMIT").map(drop)
 }
 

@@ -16,6 +16,7 @@ mod indexes;
 mod job;
 mod manifest;
 mod options;
+mod owned;
 mod part;
 mod reading;
 mod rejects;

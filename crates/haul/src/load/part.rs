@@ -2,7 +2,6 @@
 
 use super::manifest::Brought;
 use crate::convert::{Converted, Tally};
-use xxhash_rust::xxh3::xxh3_64;
 
 /// Lines that are stored in one transaction.
 #[derive(Default)]
@@ -42,12 +41,10 @@ impl Part {
 
     /// What it brings when all its lines are stored.
     pub fn brought(&self) -> Brought {
-        let lines = || self.lines.iter().flat_map(|lines| split(lines));
         Brought {
             records: self.tally.records,
             rows: self.tally.lines.iter().sum(),
             rejects: self.tally.rejects,
-            checksum: lines().fold(0, |sum: u64, line| sum.wrapping_add(xxh3_64(line))),
         }
     }
 
@@ -108,13 +105,5 @@ mod tests {
         assert_eq!(part.take_out(0, &[1, 3]), [10, 30]);
         assert_eq!((&part.lines[0][..], &part.places[0][..]), (&b"a\nc\n"[..], &[0, 20][..]));
         assert_eq!((part.brought().rows, part.brought().records), (2, 4));
-    }
-
-    #[test]
-    fn the_checksum_is_that_of_the_rows_in_any_order() {
-        let sum = |lines: &[&str]| part(lines).brought().checksum;
-        assert_eq!(sum(&["a\n", "b\n"]), sum(&["b\n", "a\n"]));
-        assert_ne!(sum(&["a\n", "b\n"]), sum(&["a\n", "c\n"]));
-        assert_ne!(sum(&["a\n", "a\n"]), sum(&["b\n", "b\n"]));
     }
 }

@@ -4,8 +4,9 @@ use super::job::Job;
 use super::manifest::{self, KnownFile, Origin};
 use super::settled::Settled;
 use super::{LoadError, begun, dispatched, files};
-use crate::HaulError;
 use crate::dispatch::{self, DispatchError};
+use crate::table::folded;
+use crate::{HaulError, session};
 use evenkeel_os::clock::monotonic;
 use evenkeel_site::server::Control;
 
@@ -15,12 +16,15 @@ impl Job<'_> {
     /// # Errors
     /// Rows would be lost that are not all of these files.
     pub fn give_up(mut self) -> Result<Vec<String>, HaulError> {
-        let mut control = Control::connect_until(self.target, self.stop)?;
+        let mut control = session::connect(self.target, self.stop)?;
         Ok(self.settle(&mut control)?.notes)
     }
 
     /// Keeps others out, and holds tables, files and manifest against each other.
     pub(super) fn settle(&mut self, control: &mut Control) -> Result<Settled, HaulError> {
+        for table in &mut self.tables {
+            table.name = folded(control, &table.name)?;
+        }
         let named = self.tables.iter().map(|table| table.name.as_str()).collect::<Vec<_>>().join(",");
         self.lock(control, &named)?;
         manifest::create(control)?;
@@ -30,11 +34,12 @@ impl Job<'_> {
             self.keep_dispatches_out(control)?;
             (engine, origin) = self.look_at_tables(control)?;
         }
-        self.check_options(engine, origin)?;
+        self.check_options(engine)?;
         let mut known = self.known(control, &named, (engine, origin))?;
         let before = monotonic();
         let looked = files::look(&self.inputs)?;
         let hash_s = (monotonic() - before).as_secs_f64();
+        self.check_bulk(origin, &looked, &known)?;
         let mut notes = Vec::new();
         if !engine.has_transactions() && origin != Origin::Created {
             self.refuse_half_moved(control, &known)?;

@@ -70,12 +70,12 @@ enum Attempt {
     Warned(usize, Vec<Warning>),
 }
 
-/// Settings of the session that rows are loaded in.
+/// Settings of the session that rows are loaded in, where what does not fit is a warning.
 pub(super) fn prepare(control: &mut Control, options: &Options) -> Result<(), HaulError> {
     let checks = if options.bulk { ", unique_checks = 0, foreign_key_checks = 0" } else { "" };
     control.exec(&format!(
-        "SET SESSION sql_mode = 'NO_ENGINE_SUBSTITUTION', max_error_count = {}, sql_notes = 1, wait_timeout = 28800, \
-         innodb_lock_wait_timeout = {LOCK_WAIT_S}, autocommit = 1{checks}",
+        "SET SESSION sql_mode = 'NO_ENGINE_SUBSTITUTION', max_error_count = {}, sql_notes = 1, \
+         innodb_lock_wait_timeout = {LOCK_WAIT_S}{checks}",
         warnings::KEPT
     ))?;
     Ok(())

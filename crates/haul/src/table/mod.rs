@@ -6,12 +6,14 @@
 
 mod column;
 mod error;
+mod fold;
 mod found;
 mod name;
 mod sql;
 
 pub use column::{Column, ColumnType};
 pub use error::TableError;
+pub(crate) use fold::folded;
 pub use found::{Found, FoundColumn};
 pub use name::{literal, quoted};
 

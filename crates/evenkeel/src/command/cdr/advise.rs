@@ -136,7 +136,7 @@ fn text(found: &Advice, kept: &[Vec<Retention>], args: &Args) -> String {
             cost.unwrap_or_default()
         ));
     }
-    text.push_str("\nA load that is killed in the middle and run again:\n");
+    text.push_str("\nA load whose connection is killed in the middle (KILL CONNECTION), run again; a server that dies has to start again first:\n");
     found.crashes.iter().for_each(|crash| text.push_str(&crash_line(crash)));
     found.notes.iter().for_each(|note| text.push_str(&format!("({note})\n")));
     text

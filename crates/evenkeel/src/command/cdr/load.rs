@@ -165,11 +165,14 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         names: if args.json { 100_000 } else { 100 },
         stop: &session.stop,
     };
-    let is_wanted = !args.no_audit && loaded.tally.records > 0;
+    let is_wanted = !args.no_audit && loaded.wants_audit();
     let audited = is_wanted.then(|| Audited::of(&check, &loaded, shown)).transpose()?;
     match args.json {
         true => out::line(json(&loaded, audited.as_ref())?)?,
         false => audited.as_ref().map_or(Ok(()), |audited| out::write(&audited.text()))?,
+    }
+    if audited.is_some() {
+        check.note(&loaded)?;
     }
     let found = audited.is_some_and(|audited| audited.total() > 0);
     let refused = loaded.tally.rejects > args.max_rejects;

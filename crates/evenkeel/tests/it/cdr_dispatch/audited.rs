@@ -60,3 +60,35 @@ fn a_row_that_is_gone_after_a_dispatch_and_was_there_before_is_a_finding() {
     assert_eq!(output.status.code(), Some(1), "{told}{}", String::from_utf8_lossy(&output.stderr));
     assert!(told.contains("audited: 1,999 rows of 2 tables, and 2,000 before: rows were lost"), "{told}");
 }
+
+#[test]
+fn a_row_that_changes_while_partitions_become_tables_without_transactions_is_a_finding() {
+    let desk = Desk::up();
+    desk.fresh("MyISAM", "");
+    desk.load(1, 1_000, "'2026-07-31 12:00:00'");
+    desk.dispatch("exchange", &[]);
+    desk.load(1_001, 2_000, "'2026-07-31 12:00:00' + INTERVAL (seq % 2) DAY");
+    // The source cannot be altered for a while, so that the row changes between both sums.
+    let holder = desk.sql_in_background("LOCK TABLES calls READ; DO SLEEP(30)");
+    eventually("a lock", || {
+        desk.sql("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE INFO LIKE 'DO SLEEP%'") == "1"
+    });
+    let url = desk.url();
+    let child = command(&desk.home, &desk.words(&url, "exchange"))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let waits =
+        "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE USER = 'app' AND STATE LIKE '%lock%'";
+    eventually("a dispatch that waits", || desk.sql(waits) == "1");
+    desk.sql("UPDATE calls_20260731 SET caller = '0' WHERE seq = 5");
+    drop(holder);
+    let output = child.wait_with_output().expect("an end");
+    let told = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{told}{}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        told.contains("audited: 2,000 rows of 3 tables, as many as before, and some are others"),
+        "{told}"
+    );
+}

@@ -29,7 +29,8 @@ fn a_load_ends_with_an_audit_that_says_what_it_took() {
     assert!(told.contains("records and rows/s"), "{told}");
     server.generate_from("more", 1_000, 100_001);
     assert!(!ok(&load(&server, &["more"], &["--no-audit"])).contains("audited"), "{told}");
-    // Nothing new, so nothing to be audited.
+    // Nothing new, but it was not audited yet.
+    assert_eq!(found(&server, &["more"], &[])["found"], 0);
     assert_eq!(found(&server, &["more"], &[]), Value::Null);
 }
 

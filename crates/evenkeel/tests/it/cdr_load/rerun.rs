@@ -1,0 +1,84 @@
+//! What a rerun still has to do where the load before has left nothing to load.
+
+use super::server::{Server, ok};
+use crate::cli::evenkeel;
+use serde_json::Value;
+
+#[test]
+fn a_load_that_ended_before_its_audit_is_audited_by_a_rerun_and_not_again() {
+    let server = Server::up(&[]);
+    for engine in ["innodb", "myisam"] {
+        server.generate("calls", 1_000, "all");
+        // As a kill between its last commit and its audit leaves it.
+        server.load(engine, &["calls"], &["--no-audit", "--engine", engine]);
+        server.control().exec(&format!("DELETE FROM {engine} WHERE seq = 7")).expect("a row");
+        let words = server.words(engine, &["calls"], &["--json", "--quiet"]);
+        let output = evenkeel(server.home(), &super::server::borrowed(&words));
+        let found: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        assert_eq!((output.status.code(), &found["audit"]["found"]), (Some(1), &1.into()), "{found}");
+        assert_eq!(found["tally"]["records"], 0, "{engine}");
+        let again = server.json(engine, &["calls"], &[]);
+        assert_eq!(again["audit"], Value::Null, "{engine}: that has been told");
+    }
+}
+
+#[test]
+fn a_bulk_load_whose_answer_was_lost_is_run_again_and_brings_nothing_twice() {
+    let server = Server::up(&[]);
+    server.generate("calls", 1_000, "none");
+    server.generate_from("more", 1_000, 1_001);
+    let flags = ["--bulk", "--indexes", "after", "--index", "calling"];
+    server.load("calls", &["calls"], &flags);
+    server.control().exec("ALTER TABLE calls DROP INDEX calling").expect("a statement");
+    let again = server.json("calls", &["calls"], &flags);
+    assert_eq!((&again["tally"]["records"], server.count("calls")), (&0.into(), 1_000));
+    let indexes =
+        "SELECT COUNT(DISTINCT INDEX_NAME) FROM information_schema.STATISTICS WHERE TABLE_NAME = 'calls'";
+    assert_eq!(server.value(indexes), "2", "what it could not do any more is done");
+    let told = server.refused("calls", &["calls", "more"], &flags);
+    assert!(told.contains("--bulk needs an empty table") && server.count("calls") == 1_000, "{told}");
+}
+
+#[test]
+fn a_manifest_of_an_earlier_version_is_gone_on_with() {
+    let server = Server::up(&[]);
+    server.generate("calls", 1_000, "none");
+    server.load("calls", &["calls"], &[]);
+    let mut control = server.control();
+    for sql in [
+        "ALTER TABLE evenkeel_load_parts DROP COLUMN dispatched, ADD COLUMN checksum BIGINT UNSIGNED NOT NULL",
+        "ALTER TABLE evenkeel_loads DROP COLUMN audited",
+    ] {
+        control.exec(sql).expect("a statement");
+    }
+    server.generate_from("more", 1_000, 1_001);
+    let found = server.json("calls", &["calls", "more"], &[]);
+    assert_eq!((&found["tally"]["records"], server.count("calls")), (&1_000.into(), 2_000));
+    assert_eq!(found["audit"]["found"], 0);
+    let columns = "SELECT COUNT(*) FROM information_schema.COLUMNS WHERE TABLE_NAME LIKE 'evenkeel_load%' \
+                   AND COLUMN_NAME IN ('dispatched', 'audited', 'checksum')";
+    assert_eq!(server.value(columns), "2");
+}
+
+#[test]
+fn a_table_that_is_spelled_otherwise_is_the_same_one_where_the_server_says_so() {
+    let server = Server::up(&["lower_case_table_names=1"]);
+    server.generate("calls", 1_000, "none");
+    let keyless = server.path("keyless.toml");
+    let layout = std::fs::read_to_string(server.layout()).expect("a layout").replace("key = [", "# key = [");
+    std::fs::write(&keyless, layout).expect("a layout");
+    let load = |table: &str| {
+        let mut words = server.words(table, &["calls"], &["--json"]);
+        let place = words.iter().position(|word| word == "--layout").expect("a flag") + 1;
+        words[place].clone_from(&keyless);
+        let found = ok(&evenkeel(server.home(), &super::server::borrowed(&words)));
+        serde_json::from_str::<Value>(&found).expect("JSON")["tally"]["records"].clone()
+    };
+    assert_eq!(load("calls"), 1_000);
+    assert_eq!((load("Calls"), server.count("calls")), (0.into(), 1_000));
+    let words = ["cdr", "dispatch", "sandbox:a/cdr", "--table", "CALLS", "--by", "start"];
+    ok(&evenkeel(server.home(), &words));
+    assert_eq!((load("calls"), server.count("calls"), server.count("calls_20260801")), (0.into(), 0, 1_000));
+    let words = ["cdr", "retire", "sandbox:a/cdr", "--table", "Calls", "--keep", "1d", "--today", "20260901"];
+    assert!(ok(&evenkeel(server.home(), &words)).contains("1 table dropped"));
+}

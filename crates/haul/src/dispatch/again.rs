@@ -1,0 +1,103 @@
+//! Records whose key is in their day table already: they stay in the source, and the others of their part go.
+//!
+//! What goes is set aside first, in the same transaction, because once it is in the day table nothing tells it from what was there.
+
+use super::create::KeyPart;
+use super::journal::{self, Entry, State};
+use super::which::Which;
+use super::work::Work;
+use super::{DispatchError, Shape, source};
+use crate::table::quoted;
+use xxhash_rust::xxh3::xxh3_64;
+
+/// Records of a part that went, and those that stayed.
+pub(super) struct Parted {
+    pub moved: u64,
+    pub stayed: u64,
+}
+
+/// Moves those records of a part whose keys the day table has not, in one transaction; `None` where no condition tells them apart.
+pub(super) fn others(
+    work: &mut Work<'_>,
+    entry: &Entry,
+    which: &Which,
+) -> Result<Option<Parted>, DispatchError> {
+    let Some(day) = source::shape(work.control, &entry.table)? else { return Ok(None) };
+    let Some(is_there) = is_there(&day) else { return Ok(None) };
+    let aside = aside(&work.job.table);
+    tidy_up(work)?;
+    work.control.exec(&work.source.create.day_table(&aside, false))?;
+    let parted = part(work, (entry, which), (&aside, &is_there));
+    if parted.is_err() {
+        // Where the connection is lost the server has rolled back by itself.
+        let _ = work.control.exec("ROLLBACK");
+    }
+    // It is empty whatever came of the transaction. Where it cannot be dropped now, the next one that needs it does so.
+    let _ = work.control.exec(&format!("DROP TABLE IF EXISTS {}", quoted(&aside)));
+    parted.map(Some)
+}
+
+/// Drops what a dispatch that was killed has left, which is empty outside of a transaction.
+pub(super) fn tidy_up(work: &mut Work<'_>) -> Result<(), DispatchError> {
+    let aside = quoted(&aside(&work.job.table));
+    Ok(work.control.exec(&format!("DROP TABLE IF EXISTS {aside}")).map(drop)?)
+}
+
+fn part(
+    work: &mut Work<'_>,
+    (entry, which): (&Entry, &Which),
+    (aside, is_there): (&str, &str),
+) -> Result<Parted, DispatchError> {
+    let (source, list) = (work.job.table.clone(), work.source.list());
+    let goes = format!("FROM {} AS s WHERE {} AND NOT ({is_there})", quoted(&source), which.sql(&work.by));
+    let disagree = |copied, deleted| DispatchError::Disagree {
+        table: source.clone(),
+        what: format!("{copied} records were copied and {deleted} would be deleted"),
+    };
+    work.control.exec("START TRANSACTION")?;
+    let kept = work.control.exec(&format!("INSERT INTO {} ({list}) SELECT {list} {goes}", quoted(aside)))?;
+    let deleted = work.control.exec(&format!("DELETE s {goes}"))?;
+    if kept != deleted {
+        return Err(disagree(kept, deleted));
+    }
+    let moved = work.copy(aside, which, &entry.table)?;
+    let gone = work.control.exec(&format!("DELETE FROM {}", quoted(aside)))?;
+    if moved != deleted || gone != moved {
+        return Err(disagree(moved, deleted));
+    }
+    let stayed = journal::count(work.control, &source, &which.sql(&work.by))?;
+    work.control.exec(&journal::change(entry.id, State::Begun, &format!(", records = records + {moved}")))?;
+    work.control.exec("COMMIT")?;
+    Ok(Parted { moved, stayed })
+}
+
+/// Why such records stay: without their values, which do not belong into logs.
+pub(super) fn reason(work: &mut Work<'_>, table: &str, stayed: u64) -> Result<String, DispatchError> {
+    let keys = source::shape(work.control, table)?.map(|day| day.create.unique_keys()).unwrap_or_default();
+    let keys = keys.iter().map(|key| format!("({})", key.join(", "))).collect::<Vec<_>>().join(" or ");
+    let records = if stayed == 1 { "record" } else { "records" };
+    Ok(format!("{stayed} {records}, whose key {keys} is in {table} already"))
+}
+
+/// A name as short as any table's.
+fn aside(source: &str) -> String {
+    format!("evenkeel_aside_{:016x}", xxh3_64(source.as_bytes()))
+}
+
+/// The condition that a row `s` has a key of the day table; `None` where a key is of more than columns.
+fn is_there(day: &Shape) -> Option<String> {
+    let keys = day.create.unique_parts()?;
+    let alike = |part: &KeyPart| {
+        let (ours, theirs) = (format!("s.{}", quoted(&part.column)), format!("d.{}", quoted(&part.column)));
+        match part.length {
+            None => format!("{theirs} = {ours}"),
+            Some(length) => format!("LEFT({theirs}, {length}) = LEFT({ours}, {length})"),
+        }
+    };
+    let exists = |key: &Vec<KeyPart>| {
+        let all = key.iter().map(alike).collect::<Vec<_>>().join(" AND ");
+        format!("EXISTS (SELECT 1 FROM {} AS d WHERE {all})", quoted(&day.table))
+    };
+    let conditions: Vec<String> = keys.iter().map(exists).collect();
+    (!conditions.is_empty()).then(|| conditions.join(" OR "))
+}

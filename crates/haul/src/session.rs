@@ -1,0 +1,35 @@
+//! What every connection needs that outlives a statement, whatever the server's own settings are.
+
+use evenkeel_os::stop::Stop;
+use evenkeel_site::server::{Control, Target, TargetError};
+
+/// Opens a connection that may idle as long as files are read, and whose statements are committed one by one.
+pub(crate) fn connect(target: &Target, stop: &Stop) -> Result<Control, TargetError> {
+    let mut control = Control::connect_until(target, stop)?;
+    settle(&mut control)?;
+    Ok(control)
+}
+
+/// Makes an open connection such a one. A lock of the server ends with its connection, and most locks are held by one that waits for
+/// others: the server must not end it.
+pub(crate) fn settle(control: &mut Control) -> Result<(), TargetError> {
+    // No number is longer on any system; a month is more than any load takes.
+    control.exec(
+        "SET SESSION wait_timeout = 2147483, net_write_timeout = 86400, autocommit = 1, \
+         sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'",
+    )?;
+    // Each is known to one of the two lines of servers, or to some of its versions.
+    for name in [
+        "max_statement_time",
+        "max_execution_time",
+        "idle_transaction_timeout",
+        "idle_readonly_transaction_timeout",
+        "idle_write_transaction_timeout",
+    ] {
+        match control.exec(&format!("SET SESSION {name} = 0")) {
+            Err(TargetError::Statement { .. }) | Ok(_) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
