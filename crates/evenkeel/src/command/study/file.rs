@@ -297,3 +297,25 @@ fn findings(asked: &StudyFile, folder: &StudyFolder) -> Result<Vec<(String, Valu
     });
     Ok(pairs.collect())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use evenkeel_os::stop::Stop;
+
+    #[test]
+    fn the_plan_names_private_servers_as_they_are_called() {
+        let home = tempfile::tempdir().unwrap();
+        let session = Session { home: home.path().to_owned(), quiet: true, stop: Stop::default() };
+        let file = home.path().join("flush.toml");
+        let text = "name = 'flush'\n[profile]\nrate = '40'\nitems = 100\nebs = 1\n[[factor]]\nname = 'f'\n\
+            [[factor.level]]\nname = 'x'\n[[factor.level]]\nname = 'y'\n";
+        std::fs::write(&file, text).unwrap();
+        let asked = study::load(&file).unwrap();
+        let made = made(&session, &asked, &Kept::beside(&file, &[]).unwrap()).unwrap();
+        let called: Vec<_> = made.spec.sites.iter().filter_map(url).collect();
+        let planned: Vec<_> = made.targets.iter().map(|target| target.url.clone()).collect();
+        assert_eq!((planned.len(), &planned), (2, &called));
+        assert!(planned[0].contains("-flush-1-"), "{planned:?}");
+    }
+}
