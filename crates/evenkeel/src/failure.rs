@@ -1,5 +1,6 @@
 //! How a failure is told: what went wrong, while doing what, and what to do next.
 
+use crate::study::goes_on;
 use crate::{out, signals};
 use evenkeel_bus::BusError;
 use evenkeel_haul::HaulError;
@@ -139,7 +140,6 @@ fn known_hint(error: &anyhow::Error) -> Option<String> {
             cause.downcast_ref::<CopyError>().and_then(CopyError::hint),
             cause.downcast_ref::<DispatchError>().and_then(DispatchError::hint),
             cause.downcast_ref::<LoadError>().and_then(LoadError::hint),
-            cause.downcast_ref::<StoreError>().and_then(StoreError::hint),
             cause.downcast_ref::<PublishedError>().and_then(PublishedError::hint),
             cause.downcast_ref::<FileError>().and_then(FileError::hint),
             cause.downcast_ref::<FuseError>().and_then(FuseError::hint),
@@ -147,7 +147,9 @@ fn known_hint(error: &anyhow::Error) -> Option<String> {
             cause.downcast_ref::<ToolError>().and_then(ToolError::hint),
             cause.downcast_ref::<io::Error>().and_then(full),
         ];
+        let stored = cause.downcast_ref::<StoreError>();
         let named = [
+            stored.and_then(|error| Some(goes_on::named_by_file(error.hint()?, error.path()).into())),
             cause.downcast_ref::<SandboxError>().and_then(SandboxError::hint),
             cause.downcast_ref::<StudyError>().and_then(StudyError::hint),
             cause.downcast_ref::<BusError>().and_then(BusError::hint),

@@ -27,13 +27,26 @@ impl Address {
 
 /// A text that is no address.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no address: write host:port, [::1]:port, or the path of a socket with a slash in it")]
+#[error("{0} is no address: write host:port, [::1]:port, or the path of a socket with a slash in it")]
 pub struct NoAddress(String);
+
+impl NoAddress {
+    /// What looks like a URL or a login may hold a password, which is not repeated.
+    fn of(text: &str) -> Self {
+        match text.contains('@') || text.contains("://") {
+            true => Self("a URL, or what holds a login,".to_owned()),
+            false => Self(format!("{text:?}")),
+        }
+    }
+}
 
 impl FromStr for Address {
     type Err = NoAddress;
 
     fn from_str(text: &str) -> Result<Self, NoAddress> {
+        if text.contains("://") {
+            return Err(NoAddress::of(text));
+        }
         if text.contains('/') {
             return Ok(Self::Unix(text.strip_prefix("unix:").unwrap_or(text).into()));
         }
@@ -44,7 +57,7 @@ impl FromStr for Address {
             (!host.is_empty() && !ambiguous).then_some(())?;
             Some(Self::Tcp { host: host.to_owned(), port: port.parse().ok()? })
         });
-        parsed.ok_or_else(|| NoAddress(text.to_owned()))
+        parsed.ok_or_else(|| NoAddress::of(text))
     }
 }
 
@@ -70,6 +83,14 @@ mod tests {
         assert_eq!("unix:/a/b".parse(), Ok(Address::Unix("/a/b".into())));
         for text in ["", "3306", "db1", "db1:", ":3306", "db1:70000", "::1:3306", "socket"] {
             assert!(text.parse::<Address>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_url_is_no_address_and_its_password_is_not_repeated() {
+        for text in ["mysql://u:PW1@127.0.0.1:1", "nats://u:PW1@h:4222/x", "u:PW1@127.0.0.1:1"] {
+            let told = text.parse::<Address>().unwrap_err().to_string();
+            assert!(told.contains("is no address: write host:port") && !told.contains("PW1"), "{told}");
         }
     }
 }

@@ -1,12 +1,14 @@
 //! `evenkeel runs`: what was measured.
 
 use super::Session;
+use crate::failure::WithHint;
 use crate::published::{Published, results, table as published_table};
+use crate::study::goes_on;
 use crate::study::published;
 use crate::study::stored::{self, damage, tell_damage};
 use crate::table::{ListedPublished, ListedStudy};
 use crate::{export, failure, out, table};
-use anyhow::Result;
+use anyhow::{Result, anyhow};
 use evenkeel_study::profile;
 use evenkeel_study::published::stored as stored_published;
 use evenkeel_study::store::{self, Listed, StudyFolder};
@@ -54,12 +56,19 @@ fn show(session: &Session, args: &Args, name: &str) -> Result<ExitCode> {
     } else {
         out::painted(&table::profile(&plan, &summary, &runs, super::look()))?;
     }
+    if let Some(command) = goes_on::command(&path).filter(|_| !summary.complete && !json) {
+        out::line(format!("\nunfinished; it goes on by `{command}`"))?;
+    }
     let is_damaged = tell_damage(&folder)?;
     Ok(if is_damaged { ExitCode::from(failure::FINDING) } else { ExitCode::SUCCESS })
 }
 
 /// One that cannot be read is listed with what is wrong with it, and makes the exit code that of a finding.
 fn list(session: &Session, args: &Args) -> Result<ExitCode> {
+    if let Some(root) = args.output.as_ref().filter(|root| !root.exists()) {
+        return Err(anyhow!("there is no folder {}", root.display()))
+            .hint("name one that holds studies by --output, or leave it out for those of the home");
+    }
     let mut folders = store::list(&session.runs_dir(args.output.as_ref()))?;
     if args.output.is_none() {
         folders.extend(store::list(&session.studies_before())?);

@@ -1,5 +1,6 @@
 //! The keys of a TOML table, taken one by one, so that what is left over is a mistake.
 
+use super::file;
 use super::lines::{AtKey, located};
 use super::units;
 use crate::old_names::{self, Renamed};
@@ -9,6 +10,9 @@ use evenkeel_core::Nanos;
 use evenkeel_lab::workload::similar;
 use std::path::{Path, PathBuf};
 use toml::{Table, Value};
+
+/// Greatest limit that makes sense: as many as a server has connections.
+pub const LIMIT_MAX: u32 = 100_000;
 
 /// A table under the name that errors call it by.
 pub struct Fields {
@@ -82,10 +86,11 @@ impl Fields {
         })
     }
 
-    /// A limit, for which what checks it names the range: a number that is too large or too small for any stays one.
+    /// A limit. What checks it names its range; a number that no limit can be is refused here, as it stands in the file.
     pub fn limit(&mut self, key: &'static str) -> Result<Option<u32>> {
-        let number = self.optional::<i64>(key)?;
-        Ok(number.map(|number| u32::try_from(number.max(0)).unwrap_or(u32::MAX)))
+        let Some(number) = self.optional::<i64>(key)? else { return Ok(None) };
+        let no_limit = |_| self.at(key, format!("`{key}` must be between 1 and {LIMIT_MAX}, not {number}"));
+        u32::try_from(number).map(Some).map_err(no_limit)
     }
 
     /// A duration with its unit.
@@ -179,7 +184,7 @@ fn kind(value: &Value) -> &'static str {
 /// Names the file and what is wrong with it.
 pub fn load<T>(path: &Path, parse: impl Fn(&str) -> Result<T>) -> Result<T> {
     let file = path.display().to_string();
-    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {file}"))?;
+    let text = file::text(path).with_context(|| format!("cannot read {file}"))?;
     parse(&text).map_err(|error| located(&file, &text, &error))
 }
 

@@ -10,7 +10,8 @@ pub use changes::Changes;
 pub use flags::Flags;
 pub use old_flags::OldFlags;
 
-use super::fields::{Fields, load};
+use super::fields::{Fields, LIMIT_MAX, load};
+use super::masked;
 use super::old_keys;
 use super::simulate::{fitted, memory, named, with_memory};
 use crate::guard::decisions::LoggedDecisions;
@@ -24,9 +25,6 @@ use evenkeel_guard::proxy::{Address, Identity, Plan};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use toml::Value;
-
-/// Greatest limit that makes sense: as many as a server has connections.
-const LIMIT_MAX: u32 = 100_000;
 
 /// Everything that a file or flags may set.
 #[derive(Clone, Debug)]
@@ -201,7 +199,7 @@ struct Tables {
 
 impl Tables {
     fn of(text: &str) -> Result<Self> {
-        let mut guard = Fields::new("guard", text.parse()?);
+        let mut guard = Fields::new("guard", text.parse().map_err(|error| masked::no_toml(&error))?);
         let mut control = guard.section("control")?;
         control.take_old(&old_keys::CONTROL)?;
         let queue = guard.section("queue")?;

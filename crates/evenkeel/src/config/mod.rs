@@ -3,9 +3,11 @@
 pub mod costs;
 pub mod factor;
 pub mod fields;
+pub mod file;
 mod generator;
 pub mod guard;
 pub mod lines;
+pub mod masked;
 mod old_keys;
 pub mod rate;
 mod settings;

@@ -6,6 +6,7 @@ mod sockets;
 
 use super::costs::CostTables;
 use super::fields::{Fields, load};
+use super::masked;
 use super::old_keys;
 use crate::view::log::Form;
 use anyhow::{Result, bail};
@@ -280,7 +281,7 @@ struct Tables {
 
 impl Tables {
     fn of(text: &str) -> Result<Self> {
-        let mut share = Fields::new("share", text.parse()?);
+        let mut share = Fields::new("share", text.parse().map_err(|error| masked::no_toml(&error))?);
         let tls = share.section("tls")?;
         let mut window = share.section("window")?;
         window.take_old(&old_keys::WINDOW)?;

@@ -44,7 +44,7 @@ const LONGEST: Nanos = Nanos::from_secs(48 * 3_600);
 /// Names the file, the entry and what to do.
 pub fn load(path: &Path, instead: &Instead) -> Result<ScenarioFile> {
     let file = path.display().to_string();
-    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read scenario {file}"))?;
+    let text = super::file::text(path).with_context(|| format!("cannot read scenario {file}"))?;
     let table: Table = text.parse().map_err(|error| anyhow!("{file}: {error}"))?;
     read(table, instead).map_err(|error| located(&file, &text, &error))
 }

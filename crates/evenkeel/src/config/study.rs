@@ -2,6 +2,7 @@
 
 use super::fields::Fields;
 use super::lines::{Lines, located};
+use super::masked;
 use super::units;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use evenkeel_core::experiment::Margin;
@@ -81,13 +82,13 @@ struct Factor {
 /// Names the file, the entry and what to do.
 pub fn load(path: &Path) -> Result<StudyFile> {
     let file = path.display().to_string();
-    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read study {file}"))?;
+    let text = super::file::text(path).with_context(|| format!("cannot read study {file}"))?;
     let study = parse(&text).map_err(|error| located(&file, &text, &error))?;
     Ok(StudyFile { file, ..study })
 }
 
 fn parse(text: &str) -> Result<StudyFile> {
-    let table: Table = text.parse().map_err(|error| anyhow!("{error}"))?;
+    let table: Table = text.parse().map_err(|error| masked::no_toml(&error))?;
     let mut fields = Fields::new("study", table);
     let name: String = fields.required("name")?;
     ensure!(
@@ -208,7 +209,11 @@ fn check_flags(entry: &str, flags: &Table) -> Result<()> {
         ensure!(!NOT_HERE.contains(&key.as_str()), "{entry}: `{key}` is for the command line");
         // Words of their own on the command line, which must not be taken for flags.
         let is_odd = key == URL && texts(value).is_some_and(|all| all.iter().any(|url| url.starts_with('-')));
-        ensure!(!is_odd, "{entry}: `{URL}` is a server, as mysql://user@host/database or sandbox:NAME");
+        let is_url = key != URL || matches!(value, Value::String(_) | Value::Array(_));
+        ensure!(
+            is_url && !is_odd,
+            "{entry}: `{URL}` is a server, as mysql://user@host/database or sandbox:NAME"
+        );
     }
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 use super::fields::Fields;
 use super::generator;
+use super::masked;
 use super::units;
 use crate::failure::WithHint;
 use anyhow::{Context, Result, anyhow, bail};
@@ -30,7 +31,7 @@ pub fn load(path: &Path, reader: &mut dyn ColumnReader) -> Result<UserWorkload> 
 /// # Errors
 /// It cannot be read; with what to do.
 pub fn text(path: &Path) -> Result<String> {
-    let read = std::fs::read_to_string(path);
+    let read = super::file::text(path);
     read.with_context(|| format!("cannot read workload {}", path.display())).hint(MISSING)
 }
 
@@ -41,7 +42,7 @@ const MISSING: &str = "name a file that is there and that you may read; `evenkee
 /// # Errors
 /// As [`load`].
 pub fn parse(file: &str, text: &str) -> Result<Definition> {
-    let table: Table = text.parse().map_err(|error| anyhow!("{file}: {error}"))?;
+    let table: Table = text.parse().map_err(|error| anyhow!("{file}: {}", masked::no_toml(&error)))?;
     definition(table).map_err(|error| anyhow!("{file}: {error}"))
 }
 

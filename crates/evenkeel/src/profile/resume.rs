@@ -2,9 +2,11 @@
 
 use super::line;
 use super::spec::{self, Study};
+use crate::config::file;
 use crate::failure::WithHint;
 use crate::server::place;
 use crate::session::Session;
+use crate::study::wanted;
 use anyhow::{Context, Result, anyhow};
 use clap::ArgMatches;
 use clap::error::ErrorKind;
@@ -22,6 +24,7 @@ pub const WORKLOAD_FILE: &str = "workload.toml";
 pub fn study(session: &Session, root: &Path, name: &str) -> Result<(Study, StudyFolder)> {
     check_alone()?;
     let path = store::resolve(root, name)?;
+    wanted::check(&path, lab_study::NAME)?;
     let folder = StudyFolder::resume(&path)?;
     let plan = folder.plan()?;
     let args = line::read(plan.command.iter().map(String::as_str)).map_err(|error| match error.kind() {
@@ -55,18 +58,19 @@ fn keep_sessions(study: &mut Study, stored: &SettingsRecord) {
 /// The folder cannot be made, or the file cannot be read.
 pub fn create(root: &Path, mut plan: PlanFile, file: Option<(&Path, &str)>) -> Result<StudyFolder> {
     let Some((file, name)) = file else { return Ok(StudyFolder::create(root, &plan)?) };
-    let bytes = std::fs::read(file).with_context(|| format!("reading {}", file.display()))?;
+    let bytes = file::bytes(file).with_context(|| format!("reading {}", file.display()))?;
     plan.file_crc32 = Some(crc32fast::hash(&bytes));
-    let folder = StudyFolder::create(root, &plan)?;
-    let copy = folder.path().join(name);
-    evenkeel_os::replace(&copy, &bytes).with_context(|| format!("writing {}", copy.display()))?;
-    Ok(folder)
+    Ok(StudyFolder::create_with(root, &plan, &[(name.to_owned(), bytes)])?)
 }
 
 /// Refuses to go on with a file that was edited: runs of two different questions would be averaged under one name.
 pub fn check_file(stored: &PlanFile, file: &Path) -> Result<()> {
-    let Some(kept) = stored.file_crc32 else { return Ok(()) };
-    let now = std::fs::read(file).with_context(|| format!("reading {}", file.display()))?;
+    stored.file_crc32.map_or(Ok(()), |kept| check_sum(kept, file))
+}
+
+/// Refuses a file whose sum is another one than it had when the study began.
+pub fn check_sum(kept: u32, file: &Path) -> Result<()> {
+    let now = file::bytes(file).with_context(|| format!("reading {}", file.display()))?;
     if crc32fast::hash(&now) == kept {
         return Ok(());
     }

@@ -9,6 +9,7 @@ use crate::progress::{ProgressEvents, View};
 use crate::report;
 use crate::session::Session;
 use crate::signals;
+use crate::study::goes_on;
 use crate::table;
 use anyhow::{Context, Result};
 use evenkeel_study::profile::{self as lab_study, StudyError};
@@ -41,12 +42,8 @@ pub fn measure(
 
 /// An error whose hint names this study, and not whichever is the last one when somebody reads it.
 fn named(error: StudyError, folder: &StudyFolder) -> anyhow::Error {
-    const LAST: &str = "--resume last";
-    let (hint, name) = (error.hint(), folder.path().file_name().unwrap_or_default().to_string_lossy());
-    match hint.filter(|hint| hint.contains(LAST)) {
-        Some(hint) => {
-            anyhow::Error::from(error).context(Hint(hint.replace(LAST, &format!("--resume {name}"))))
-        }
+    match error.hint().map(|hint| goes_on::named(&hint, folder.path())) {
+        Some(hint) => anyhow::Error::from(error).context(Hint(hint)),
         None => error.into(),
     }
 }

@@ -2,6 +2,8 @@
 //! `program` does for it what only a program can do, and `comparison` says how two compare.
 
 pub mod comparison;
+pub mod goes_on;
 mod program;
 pub mod published;
 pub mod stored;
+pub mod wanted;

@@ -1,6 +1,7 @@
 //! Published studies: begun, gone on with and shown, whatever they are of.
 
 use super::program::ThisProgram;
+use super::wanted;
 use crate::console::{look, mode};
 use crate::failure::WithHint;
 use crate::progress::{Mode, ProgressEvent, ProgressEvents, View};
@@ -74,6 +75,7 @@ pub fn start(session: &Session, plan: &Plan, show: &Show<'_>) -> Result<ExitCode
 /// There is none of this name, or it cannot be measured.
 pub fn resume(session: &Session, kind: &str, name: &str, show: &Show<'_>) -> Result<ExitCode> {
     let path = find(session, kind, name)?;
+    wanted::check(&path, kind)?;
     if old::is_one(&path) {
         old::bring_forward(&path)?;
     }

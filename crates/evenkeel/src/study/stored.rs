@@ -1,5 +1,6 @@
 //! A stored study, as the commands that read one name it.
 
+use super::goes_on;
 use crate::console::look_at_errors;
 use crate::out;
 use crate::session::Session;
@@ -40,7 +41,8 @@ pub fn path(session: &Session, output: Option<&PathBuf>, name: &str) -> Result<P
 pub fn damage(errors: &[StoreError]) -> Option<Damage> {
     let (first, others) = errors.split_first()?;
     let more = if others.is_empty() { String::new() } else { format!(", and {} more like it", others.len()) };
-    Some(Damage { text: format!("{first}{more}"), hint: first.hint().map(str::to_owned) })
+    let hint = first.hint().map(|hint| goes_on::named_by_file(hint, first.path()));
+    Some(Damage { text: format!("{first}{more}"), hint })
 }
 
 /// Says on the error stream what of a study cannot be read beside what was asked for; whether there is such a thing.

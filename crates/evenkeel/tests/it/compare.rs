@@ -113,7 +113,10 @@ fn a_published_study_is_no_damaged_profile_and_goes_on_by_its_own_command() {
     assert!(said.contains("the published study of shares, and `compare` takes profiles"), "{said}");
     assert!(!said.contains("damaged") && said.contains("hint: `evenkeel runs last`"), "{said}");
     let said = refused(home, &["study", "--resume", "last"]);
-    assert!(said.contains("`evenkeel study shares --resume last`"), "{said}");
+    assert!(
+        said.contains("is a study of shares") && said.contains("goes on by `evenkeel study shares --resume "),
+        "{said}"
+    );
 }
 
 #[test]

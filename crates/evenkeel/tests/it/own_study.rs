@@ -128,3 +128,50 @@ fn the_doctor_sees_what_is_taken_away() {
     let text = String::from_utf8_lossy(&evenkeel(home.path(), &["doctor"]).stdout).into_owned();
     assert_eq!(text.lines().count(), there.len(), "{text}");
 }
+
+/// A study whose levels ask a workload of the user's on a server that does not answer.
+const OWN_WORKLOAD: &str = "name = 'own'\n[profile]\nworkload = 'orders.toml'\nrate = '40'\nrepeats = 1\n\
+    [[factor]]\nname = 'at'\n[[factor.level]]\nname = 'one'\nurl = 'mysql://u:PW1@127.0.0.1:1/d'\n\
+    [[factor.level]]\nname = 'two'\nurl = 'mysql://u:PW1@127.0.0.1:1/e'\n";
+
+#[test]
+fn a_workload_is_looked_for_beside_the_study_file_and_no_error_has_a_password() {
+    let home = tempfile::tempdir().expect("a temporary directory");
+    let file = home.path().join("own.toml");
+    let refused = |text: &str| {
+        std::fs::write(&file, text).expect("a file");
+        let said = refused(home.path(), &["study", file.to_str().expect("a path in UTF-8")]);
+        assert!(!said.contains("PW1"), "{said}");
+        said
+    };
+    let said = refused(OWN_WORKLOAD);
+    assert!(said.contains("cannot read workload ") && said.contains("folder of the study file"), "{said}");
+    std::fs::write(
+        home.path().join("orders.toml"),
+        "name = 'orders'\n[[statement]]\nname = 's'\nsql = 'SELECT 1'\n",
+    )
+    .expect("a file");
+    let said = refused(OWN_WORKLOAD);
+    assert!(said.contains("127.0.0.1:1") && !said.contains("cannot read workload"), "{said}");
+    for key in ["rate", "timeout", "until", "set"] {
+        let said = refused(&OWN_WORKLOAD.replace("rate = '40'", &format!("{key} = true")));
+        let place = format!("own.toml:4: [profile]: `{key}` needs a value");
+        assert!(said.contains(&place), "{said}");
+    }
+    let said = refused(&OWN_WORKLOAD.replace("PW1@127.0.0.1:1/d'", "PW1@127.0.0.1:1/d"));
+    assert!(said.contains("TOML parse error at line "), "{said}");
+}
+
+#[test]
+fn a_pipe_that_is_named_as_a_study_is_refused_and_not_waited_for() {
+    let home = tempfile::tempdir().expect("a temporary directory");
+    let pipe = home.path().join("p.toml");
+    assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo is there").success());
+    let said = refused(home.path(), &["study", pipe.to_str().expect("a path in UTF-8")]);
+    assert!(said.contains("a pipe or a device"), "{said}");
+    let url = "mysql://u:PW1@127.0.0.1:1";
+    let said = refused(home.path(), &["guard", "--listen", "127.0.0.1:0", "--backend", url]);
+    assert!(said.contains("is no address") && !said.contains("PW1"), "{said}");
+    let said = refused(home.path(), &["runs", "--output", "/nonexistent"]);
+    assert!(said.contains("there is no folder /nonexistent"), "{said}");
+}

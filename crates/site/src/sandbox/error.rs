@@ -239,10 +239,10 @@ impl SandboxError {
             )
             .into(),
             Self::HalfRestored { name, study } => format!(
-                "resume the study that restores it ({}), or begin anew: evenkeel sandbox clean {name}",
-                study
-                    .as_ref()
-                    .map_or("by --resume".into(), |study| format!("evenkeel profile --resume {study}"))
+                "resume the study that restores it{}, or begin anew: evenkeel sandbox clean {name}",
+                study.as_ref().map_or(String::new(), |study| format!(
+                    " (`evenkeel runs {study}` says by which command)"
+                ))
             )
             .into(),
             Self::Record { path, .. } => {
@@ -303,7 +303,7 @@ mod tests {
             (SandboxError::AlreadyRunning { name: name.clone(), pid: 1 }, "evenkeel sandbox down demo"),
             (SandboxError::Differs { name: name.clone(), differences: vec![] }, "evenkeel sandbox down demo"),
             (SandboxError::HalfRestored { name: name.clone(), study: None }, "evenkeel sandbox clean demo"),
-            (SandboxError::HalfRestored { name, study }, "--resume 20261121-one"),
+            (SandboxError::HalfRestored { name, study }, "evenkeel runs 20261121-one"),
             (SandboxError::Record { path, reason: String::new() }, "evenkeel sandbox clean demo"),
         ] {
             let hint = error.hint().unwrap();

@@ -4,10 +4,13 @@ use super::course::{Block, Course, go_through};
 use super::plan::{Part, Plan};
 use super::run::{Run, keep, read};
 use super::study::{Event, Notify, Order, Study};
-use crate::store::{Attempt, StudyFolder, add};
+use crate::store::{Attempt, StoreError, StudyFolder, add};
 use evenkeel_core::Nanos;
 use evenkeel_core::disturbance::{Disturbance, repeats_allowed};
 use evenkeel_os::stop::Stop;
+
+/// More runs of a part than anybody waits for: such a plan was edited.
+const RUNS_MAX: usize = 100_000;
 
 /// Measures what is missing in a folder; whether all came to its end, or somebody asked to stop. Finished runs stay whatever
 /// becomes of the rest.
@@ -21,6 +24,10 @@ pub fn measure<S: Study + ?Sized>(
     tell: Notify<'_>,
 ) -> Result<bool, S::Error> {
     let plan: Plan = folder.read("plan.json")?;
+    if let Some(part) = plan.parts.iter().find(|part| part.runs() > RUNS_MAX) {
+        let text = format!("part {} has {} runs, and {RUNS_MAX} are the most", part.name, part.runs());
+        return Err(StoreError::Unread { path: folder.path().join("plan.json"), text }.into());
+    }
     let runs = read(folder)?;
     let mut parts = Parts { study, plan: &plan, folder, runs, tell, at: 0, blocks: None, prepared: None };
     go_through(&mut parts, stop)

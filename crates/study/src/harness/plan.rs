@@ -107,7 +107,7 @@ impl Part {
 
     /// Runs in all.
     pub fn runs(&self) -> usize {
-        self.combinations().len() * self.repeats as usize
+        self.combinations().len().saturating_mul(self.repeats as usize)
     }
 
     /// All runs, by levels and repeat: repeat by repeat, in random order within each.

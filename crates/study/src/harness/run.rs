@@ -165,6 +165,11 @@ pub fn keep(folder: &StudyFolder, run: &Run) -> Result<(), StoreError> {
 pub fn read(folder: &StudyFolder) -> Result<Vec<Run>, StoreError> {
     let mut runs = Vec::new();
     for (path, mut run) in folder.runs_named::<Run>()? {
+        let name = attempt_name(&Run::name(&run.part, &run.levels, run.repeat), run.attempt);
+        if path.file_name().is_none_or(|own| own.to_string_lossy() != name) {
+            let text = format!("it is of the run {name}, which is not what its folder is named");
+            return Err(StoreError::Unread { path: path.join("run.json"), text });
+        }
         let series = path.join("series.csv");
         if series.exists() {
             run.series = Series::of(&Table::read(&series)?);

@@ -58,6 +58,9 @@ pub enum StudyError {
     /// A sandbox holds what write runs of another study left.
     #[error("the data is what write runs of study {study} left when it was killed")]
     WrittenBy { study: String },
+    /// Another study is under way on a private server.
+    #[error("the private server {name:?} is measured by another study")]
+    Held { name: String },
     /// The reset command failed.
     #[error("the reset command {command:?} {how}")]
     Reset { command: String, how: String },
@@ -75,12 +78,11 @@ pub enum StudyError {
 /// Where to look when the server is silent, and how to go on afterwards.
 const SILENT_HINT: &str = "see whether the server's process is stopped (state T in `ps -C mariadbd,mysqld -o pid,stat,wchan`), waits for \
      a disk (D), or has run out of disk space or memory, which its error log tells, and whether the network is there; finished runs are \
-     kept: go on by `evenkeel profile --resume last`";
+     kept: go on by `--resume`";
 
 /// Where to look when a connection is gone, and how to go on afterwards.
 const LOST_HINT: &str = "see in the server's error log whether it was restarted, died or was told to end the connection (KILL, \
-     wait_timeout), and whether a proxy or firewall between ends connections; finished runs are kept: go on by `evenkeel profile \
-     --resume last`";
+     wait_timeout), and whether a proxy or firewall between ends connections; finished runs are kept: go on by `--resume`";
 
 fn told(problems: &[Problem]) -> String {
     let line = |problem: &Problem| format!("  {}: {}; {}", problem.subject, problem.text, problem.hint);
@@ -108,7 +110,7 @@ impl StudyError {
         matches!(self, Self::Target(TargetError::Silent { .. } | TargetError::Timeout { .. }))
     }
 
-    /// What the user can do about it; the study itself is `last` in it.
+    /// What the user can do about it; with [`GOES_ON`](crate::store::GOES_ON) where the study is to go on.
     pub fn hint(&self) -> Option<Cow<'static, str>> {
         Some(match self {
             Self::Sandbox(error) => return error.hint(),
@@ -122,7 +124,7 @@ impl StudyError {
             Self::Store(error) => error.hint()?.into(),
             Self::Elsewhere(error) => error.hint()?.into(),
             Self::Load(error) if error.is_disk_full() => {
-                "free some space and go on with `evenkeel profile --resume last`, finished runs are kept; or start anew \
+                "free some space and go on with `--resume`, finished runs are kept; or start anew \
                  without --request-log"
                     .into()
             }
@@ -135,12 +137,15 @@ impl StudyError {
             Self::UnknownSize { .. } => {
                 "name the tables of each statement in the workload, or give the pool in bytes".into()
             }
-            Self::ServerDied(_) => "finished runs are kept; go on by `evenkeel profile --resume last`".into(),
+            Self::ServerDied(_) => "finished runs are kept; go on by `--resume`".into(),
             Self::WrittenBy { study } => format!(
-                "give it its data back by `evenkeel profile --resume {study}`, or, to keep it as it is now, remove the file \
+                "give it its data back by going on with that study (`evenkeel runs {study}` says by which command), or, to keep it as it is now, remove the file \
                  snapshot.study in the sandbox's folder"
             )
             .into(),
+            Self::Held { .. } => {
+                "wait until that study has ended, which `evenkeel runs` shows, or give this one a folder of its own by --home".into()
+            }
             Self::Reset { .. } => "try the command by hand".into(),
             Self::Explain(ExplainError::Refused(_)) => {
                 "mend the statement or the database; `evenkeel explain` shows all that the server refuses".into()
@@ -164,7 +169,7 @@ mod tests {
         for error in [StudyError::Target(lost()), StudyError::Explain(lost().into())] {
             let hint = error.hint().unwrap_or_default();
             assert!(hint.contains("error log") && hint.contains("finished runs are kept"), "{hint}");
-            assert!(hint.contains("--resume last"), "{hint}");
+            assert!(hint.contains(crate::store::GOES_ON), "{hint}");
         }
         assert!(lost().hint().is_some_and(|hint| !hint.contains("--resume")));
     }

@@ -14,6 +14,7 @@ mod error;
 mod event;
 mod eyes;
 mod figures;
+mod held;
 mod judge;
 mod length;
 mod manifest;

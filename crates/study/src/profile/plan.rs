@@ -29,6 +29,7 @@ pub fn new_plan(
         sweeps: Vec::new(),
         ended: None,
         file_crc32: None,
+        workload_files: Vec::new(),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::climb::Climbs;
 use super::event::Notify;
+use super::held::hold;
 use super::site::Site;
 use super::spec::StudySpec;
 use super::turns::Turns;
@@ -25,6 +26,7 @@ pub fn run(
     stop: &Stop,
     tell: &mut dyn FnMut(StudyEvent),
 ) -> Result<SummaryFile, StudyError> {
+    let _held = hold(&spec.sites)?;
     let mut study = Study {
         clock: Clock::start(),
         sites: spec.sites.iter().map(Site::new).collect(),

@@ -56,13 +56,20 @@ fn headline(cells: &[Cell<'_>]) -> String {
     let [ours, theirs] = [Treatment::Evenkeel, Treatment::Parda].map(|way| reached(of_way(cells, way)));
     let [our_latency, their_latency] =
         [Treatment::Evenkeel, Treatment::Parda].map(|way| most_off(of_way(cells, way)));
-    format!(
-        "Shares within 10 % {ours}, by the published law {theirs}; latency {our_latency} off the threshold instead of {their_latency}"
-    )
+    let latency = match (our_latency, their_latency) {
+        (Some(ours), Some(theirs)) => format!("{ours} off the threshold instead of {theirs}"),
+        (Some(ours), None) => format!("{ours} off the threshold, by the published law not measured"),
+        (None, Some(theirs)) => format!("not measured, by the published law {theirs} off the threshold"),
+        (None, None) => "not measured".to_owned(),
+    };
+    format!("Shares within 10 % {ours}, by the published law {theirs}; latency {latency}")
 }
 
 /// When the shares were reached, in the worst experiment that is judged by them.
-fn reached<'a>(cells: impl Iterator<Item = &'a Cell<'a>>) -> String {
+fn reached<'a>(cells: impl Iterator<Item = &'a Cell<'a>> + Clone) -> String {
+    if cells.clone().next().is_none() {
+        return "not measured".to_owned();
+    }
     let judged = cells.filter(|cell| is_judged(cell));
     let periods: Option<Vec<f64>> = judged.map(|cell| cell.mean("periods_to_share")).collect();
     match periods.map(|periods| periods.into_iter().reduce(f64::max)) {
@@ -73,9 +80,11 @@ fn reached<'a>(cells: impl Iterator<Item = &'a Cell<'a>>) -> String {
 }
 
 /// The most by which the latency was below the threshold while somebody was held back, and above it.
-fn most_off<'a>(cells: impl Iterator<Item = &'a Cell<'a>> + Clone) -> String {
-    let most = |figure: &'static str| cells.clone().filter_map(|cell| cell.mean(figure)).fold(0.0, f64::max);
-    format!("{} to {} %", signed(-most("under_percent")), signed(most("over_percent")))
+/// `None` where nothing was measured; that nobody was ever held back is no gap.
+fn most_off<'a>(cells: impl Iterator<Item = &'a Cell<'a>> + Clone) -> Option<String> {
+    let most = |figure: &'static str| cells.clone().filter_map(|cell| cell.mean(figure)).reduce(f64::max);
+    let over = most("over_percent")?.max(0.0);
+    Some(format!("{} to {} %", signed(-most("under_percent").unwrap_or(0.0).max(0.0)), signed(over)))
 }
 
 fn what(plan: &Plan, setting: Setting, cells: &[Cell<'_>]) -> String {
@@ -113,7 +122,9 @@ fn findings(part: &Part, cells: &[Cell<'_>]) -> Vec<Finding> {
         numbers,
     };
     let is_reached = is_judged(law).then(|| law.mean("periods_to_share").is_some());
-    let off = law.mean("over_percent").unwrap_or(0.0).max(law.mean("under_percent").unwrap_or(0.0));
+    // Below the threshold it may never have been with somebody held back; above it, it is a figure of every run.
+    let off =
+        law.mean("over_percent").map(|over| over.max(law.mean("under_percent").unwrap_or(0.0)).max(0.0));
     let [theirs, ours] =
         [Treatment::Parda, Treatment::Evenkeel].map(|way| of(way).map_or_else(|| "-".to_owned(), in_words));
     vec![
@@ -126,9 +137,12 @@ fn findings(part: &Part, cells: &[Cell<'_>]) -> Vec<Finding> {
         ),
         finding(
             "latency-at-threshold",
-            Some(off <= NEAR_PERCENT),
+            off.map(|off| off <= NEAR_PERCENT),
             "latency stays at the threshold",
-            format!("At most {} % off it by the published law.", format::short(off)),
+            off.map_or_else(
+                || "The latency of the published law was not measured.".to_owned(),
+                |off| format!("At most {} % off it by the published law.", format::short(off)),
+            ),
             numbers(&["under_percent", "over_percent"]),
         ),
     ]
@@ -208,4 +222,42 @@ fn caveats(live: bool) -> Vec<Caveat> {
     ]
     .map(|(code, text)| Caveat::new(code, Severity::Note, text))
     .to_vec()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::harness::Factor;
+
+    fn plan() -> Plan {
+        let ways = Factor::named("way", [("parda", ""), ("evenkeel", "")]);
+        let part = Part { name: "table-6".into(), factors: vec![ways], repeats: 1, ..Part::default() };
+        Plan { parts: vec![part], ..Plan::default() }
+    }
+
+    fn run(way: &str, figures: &[(&str, f64)]) -> Run {
+        let mut run = Run { part: "table-6".into(), levels: vec![way.into()], repeat: 1, ..Run::default() };
+        figures.iter().for_each(|(name, value)| run.set(name, *value));
+        run
+    }
+
+    fn judged(runs: &[Run]) -> Judgement {
+        judge(&plan(), Setting { period_s: 2.0, live: false }, runs)
+    }
+
+    #[test]
+    fn what_was_never_measured_has_no_figure_and_is_not_said_to_hold() {
+        let ours = run("evenkeel", &[("over_percent", 3.0), ("under_percent", 2.0)]);
+        let said = judged(std::slice::from_ref(&ours)).headline;
+        assert!(said.contains("by the published law not measured;"), "{said}");
+        assert!(said.ends_with("3.0 % off the threshold, by the published law not measured"), "{said}");
+        let said = judged(&[ours.clone(), run("parda", &[])]);
+        let latency = said.findings.iter().find(|finding| finding.name == "latency-at-threshold").unwrap();
+        assert_eq!(latency.outcome, Outcome::of(None));
+        assert!(latency.here.contains("was not measured"), "{}", latency.here);
+        let said = judged(&[ours, run("parda", &[("over_percent", 4.0)])]);
+        let latency = said.findings.iter().find(|finding| finding.name == "latency-at-threshold").unwrap();
+        assert_eq!(latency.outcome, Outcome::of(Some(true)), "nobody was held back");
+        assert!(said.headline.contains("off the threshold instead of"), "{}", said.headline);
+    }
 }

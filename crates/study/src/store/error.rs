@@ -7,6 +7,9 @@ use std::path::{Path, PathBuf};
 /// Files that every finished run has beside `run.json`.
 pub(super) const BESIDE: [&str; 3] = ["intervals.csv", "sense.csv", "response.hdr"];
 
+/// How hints say that a study is to go on. Whoever shows them puts the command in its place, which this crate does not know.
+pub const GOES_ON: &str = "`--resume`";
+
 /// Why a study folder cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
@@ -85,34 +88,47 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    pub(super) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+    pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
         move |source| Self::Io { action, path, source }
     }
 
-    /// What the user can do about it.
+    /// The file or folder that it is about, where there is one.
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            Self::Io { path, .. }
+            | Self::Damaged { path, .. }
+            | Self::Newer { path, .. }
+            | Self::Published { path, .. }
+            | Self::Locked(path)
+            | Self::Exists(path)
+            | Self::Unread { path, .. }
+            | Self::Histogram { path, .. } => Some(path),
+            Self::Unknown { .. } | Self::Ambiguous { .. } => None,
+        }
+    }
+
+    /// What the user can do about it; with [`GOES_ON`] where the study is to go on.
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self {
             Self::Damaged { path, .. } if path.ends_with("plan.json") => {
                 "bring plan.json back from a copy; finished runs stay in the folder, and cannot be read without it"
             }
             Self::Damaged { path, .. } if path.ends_with("run.json") => {
-                "move the folder of that run away; `evenkeel profile --resume` then measures it again"
+                "move the folder of that run away, and go on by `--resume`, which measures it again"
             }
             _ if self.is_beside_a_run() => {
                 "the run's figures stand in its run.json; to have the rest again, move the folder of that run away and go on \
-                 by `evenkeel profile --resume`"
+                 by `--resume`"
             }
             Self::Damaged { .. } => "move that file away; the runs can be read without it",
             Self::Newer { .. } => "use the version of Evenkeel that wrote it, or a later one",
             Self::Unknown { .. } | Self::Ambiguous { .. } => "`evenkeel runs` lists all studies",
-            Self::Published { .. } => {
-                "`evenkeel runs` lists all studies; one of these goes on by `evenkeel study NAME --resume`"
-            }
+            Self::Published { .. } => "`evenkeel runs` lists all studies; this one goes on by `--resume`",
             Self::Locked(_) => "wait for the other process, or end it",
             Self::Exists(_) => "studies of one second share a name; try again",
             Self::Io { .. } if self.is_disk_full() => {
-                "free some space; finished runs are kept, go on with --resume"
+                "free some space; finished runs are kept, go on by `--resume`"
             }
             Self::Io { source, path, .. }
                 if source.kind() == io::ErrorKind::NotFound && path.ends_with("plan.json") =>
@@ -124,6 +140,12 @@ impl StoreError {
             }
             Self::Io { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
                 "studies are closed to other users; list them as the user who measured"
+            }
+            Self::Unread { path, .. } if path.ends_with("run.json") => {
+                "move the folder of that run away, and go on by `--resume`, which measures what is missing"
+            }
+            Self::Unread { path, .. } if path.ends_with("plan.json") => {
+                "bring plan.json back from a copy; finished runs stay in the folder"
             }
             Self::Io { .. } | Self::Unread { .. } | Self::Histogram { .. } => return None,
         })

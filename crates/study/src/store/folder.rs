@@ -25,8 +25,34 @@ impl StudyFolder {
         Self::create_for(root, &plan.id, plan)
     }
 
+    /// The same with copies of the user's files, each by its name. They are durable before there is a plan, because a study
+    /// with a plan and without these could not go on.
+    pub fn create_with(
+        root: &Path,
+        plan: &PlanFile,
+        files: &[(String, Vec<u8>)],
+    ) -> Result<Self, StoreError> {
+        let folder = Self::made(root, &plan.id)?;
+        for (name, bytes) in files {
+            let path = folder.path.join(name);
+            evenkeel_os::replace(&path, bytes).map_err(StoreError::io("write", &path))?;
+        }
+        sync(&folder.path)?;
+        folder.write("plan.json", plan)?;
+        sync(root)?;
+        Ok(folder)
+    }
+
     /// Makes a folder of this name for a new study with this plan, and locks it.
     pub fn create_for(root: &Path, id: &str, plan: &impl Serialize) -> Result<Self, StoreError> {
+        let folder = Self::made(root, id)?;
+        folder.write("plan.json", plan)?;
+        sync(root)?;
+        Ok(folder)
+    }
+
+    /// A folder of this name that is locked and has no plan yet.
+    fn made(root: &Path, id: &str) -> Result<Self, StoreError> {
         let path = root.join(id);
         fs::create_dir_all(root).map_err(StoreError::io("make", root))?;
         // Closed to others: a plan holds command lines, and a reset command may say more than it should.
@@ -38,8 +64,6 @@ impl StudyFolder {
         }
         let folder = Self { _lock: Some(lock(&path)?), path };
         fs::create_dir(folder.runs_dir()).map_err(StoreError::io("make", &folder.runs_dir()))?;
-        folder.write("plan.json", plan)?;
-        sync(root)?;
         Ok(folder)
     }
 

@@ -9,6 +9,7 @@ pub use super::manifest::{ManifestFile, ServerRecord, StatementPlanRecord};
 pub use super::orders::PerMinuteRecord;
 pub use super::plan::{
     CellRecord, PlanFile, ProbeRecord, SeriesRecord, SettingsRecord, SweepRecord, TargetRecord,
+    WorkloadFileRecord,
 };
 pub use super::readings::{CpuRecord, GaugeRecord};
 pub use super::run::{AttemptRecord, KindRecord, RunFile};

@@ -40,7 +40,7 @@ mod words;
 
 pub use attempts::{Attempt, add};
 pub use caveats::Caveats;
-pub use error::StoreError;
+pub use error::{GOES_ON, StoreError};
 pub use folder::{Listed, StudyFolder, attempt_name, list, resolve, run_name};
 pub use readers::{Distribution, IntervalRow, RunFolder, Table};
 pub(crate) use tables::write_text;

@@ -46,6 +46,18 @@ pub struct PlanFile {
     /// CRC-32 of the user's file beside the plan, a workload or a study; absent where there is none, and in older plans.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file_crc32: Option<u32>,
+    /// Workload files that a study of a file names, of which copies stand beside the plan; empty without any, and in older plans.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub workload_files: Vec<WorkloadFileRecord>,
+}
+
+/// A workload file as a study of a file names it. Its copy is `workload.toml`, that of the second `workload-2.toml`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WorkloadFileRecord {
+    /// Its path, as it stands in the study file.
+    pub named: String,
+    /// CRC-32 of the copy.
+    pub crc32: u32,
 }
 
 /// How a sweep through rates ended, for series that differ in the target alone.

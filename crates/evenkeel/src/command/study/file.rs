@@ -1,26 +1,26 @@
 //! A study of the user's: levels of factors, measured in the same blocks, and held against one another.
 
+use super::kept::{FILE, Kept};
 use crate::command::Session;
+use crate::config::masked;
 use crate::config::study::{self, Combination, StudyFile};
 use crate::failure::WithHint;
 use crate::out;
 use crate::profile::flags::Args as ProfileArgs;
 use crate::profile::{line, resume, run, spec};
+use crate::server::place;
 use crate::study::comparison;
+use crate::study::{goes_on, wanted};
 use anyhow::{Context, Result, anyhow};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use evenkeel_core::Nanos;
 use evenkeel_lab::workload::similar;
 use evenkeel_study::compare::{Side, compare as compared, level_pairs};
 use evenkeel_study::profile::{ServerSpec, SiteSpec, new_plan};
-use evenkeel_study::published::{self, SHIPPED};
 use evenkeel_study::store::{self, StudyFolder};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-
-/// Copy of the file in the study's folder, from which it goes on.
-const FILE: &str = "study.toml";
 
 /// Folder for studies, and how to show them.
 pub struct Folder<'a> {
@@ -37,11 +37,12 @@ pub struct Folder<'a> {
 pub fn start(session: &Session, file: &Path, place: &Folder<'_>) -> Result<ExitCode> {
     let root = session.runs_dir(place.output);
     let asked = study::load(file)?;
-    let made = made(session, &asked)?;
+    let kept = Kept::beside(file, &workloads(&asked)?)?;
+    let made = made(session, &asked, &kept)?;
     let now = crate::clock::unix_time().as_secs();
     let id = format!("{}-{}-{:04x}", crate::format::stamp(now), asked.name, std::process::id() & 0xffff);
     let plan = new_plan(&made.spec, id, now, made.settings.clone(), made.targets.clone());
-    let folder = resume::create(&root, plan, Some((file, FILE)))?;
+    let folder = kept.create(&root, plan)?;
     finish(session, &asked, &made, &folder, place, true)
 }
 
@@ -51,40 +52,24 @@ pub fn start(session: &Session, file: &Path, place: &Folder<'_>) -> Result<ExitC
 /// No such study, or one that is no file's.
 pub fn resume(session: &Session, name: &str, place: &Folder<'_>) -> Result<ExitCode> {
     let path = store::resolve(&session.runs_dir(place.output), name)?;
+    wanted::check(&path, goes_on::OF_A_FILE)?;
     let file = path.join(FILE);
-    if !file.exists() {
-        return Err(anyhow!("{} is no study of a file", path.display())).hint(goes_on_by(&path, name)?);
-    }
-    let asked = study::load(&file)?;
+    let asked = study::load(&file).with_context(|| format!("going on with {}", path.display())).hint(
+        "study.toml in that folder says what is measured, and there is no going on without it: bring it back from a copy",
+    )?;
     let folder = StudyFolder::resume(&path)?;
     let plan = folder.plan()?;
     resume::check_file(&plan, &file)?;
-    let made = made(session, &asked)?;
+    let made = made(session, &asked, &Kept::of(&path, &plan)?)?;
     resume::check(&plan, &made)?;
     finish(session, &asked, &made, &folder, place, false)
 }
 
-/// The command that goes on with what is no study of a file.
-fn goes_on_by(path: &Path, name: &str) -> Result<String> {
-    let kind = published::kind(path)?;
-    let shipped = SHIPPED.iter().find(|shipped| Some(shipped.name) == kind.as_deref());
-    Ok(match (shipped, kind) {
-        (Some(shipped), _) => format!(
-            "it is the published study of {}, which goes on by `evenkeel {} --resume {name}`",
-            shipped.name, shipped.command
-        ),
-        (None, Some(kind)) => {
-            format!("it is a published study, {kind}, that this version does not know; another one may")
-        }
-        (None, None) => format!("it is a profile, which goes on by `evenkeel profile --resume {name}`"),
-    })
-}
-
 /// All combinations as one study: the flags of the first say how it is measured, and each says where.
-fn made(session: &Session, asked: &StudyFile) -> Result<spec::Study> {
+fn made(session: &Session, asked: &StudyFile, kept: &Kept) -> Result<spec::Study> {
     let mut whole: Option<spec::Study> = None;
     for (number, combination) in asked.combinations.iter().enumerate() {
-        let own = of_combination(session, asked, combination, number)?;
+        let own = of_combination(session, asked, kept, combination, number)?;
         match &mut whole {
             None => whole = Some(own),
             Some(whole) => join(whole, own)?,
@@ -104,15 +89,24 @@ fn made(session: &Session, asked: &StudyFile) -> Result<spec::Study> {
 fn of_combination(
     session: &Session,
     asked: &StudyFile,
+    kept: &Kept,
     combination: &Combination,
     number: usize,
 ) -> Result<spec::Study> {
     let args = arguments(&asked.file, combination)?;
-    let mut own = spec::study(session, &args, Vec::new(), None)
+    let mut own = spec::study(session, &args, Vec::new(), kept.path(&args.workload))
         .with_context(|| format!("reading the level {}", combination.label))?;
     let name = format!("{}-{}", asked.name, number + 1);
     for site in &mut own.spec.sites {
+        let before = url(site);
         level(site, &name, combination)?;
+        if let (Some(before), Some(now)) = (before, url(site)) {
+            // The plan names servers as they are, so that they can be looked at.
+            own.targets
+                .iter_mut()
+                .filter(|target| target.url == before)
+                .for_each(|target| target.url.clone_from(&now));
+        }
     }
     for target in &mut own.targets {
         target.label =
@@ -149,6 +143,7 @@ fn level(site: &mut SiteSpec, name: &str, combination: &Combination) -> Result<(
 }
 
 fn arguments(file: &str, combination: &Combination) -> Result<Box<ProfileArgs>> {
+    check_switches(file, combination)?;
     let words = ["profile"].into_iter().chain(combination.arguments.iter().map(String::as_str));
     let read = line::read(words).map_err(|error| refused(file, combination, &error));
     read.hint("keys of [profile] and of levels are flags of `evenkeel profile`, without the dashes")
@@ -157,7 +152,8 @@ fn arguments(file: &str, combination: &Combination) -> Result<Box<ProfileArgs>> 
 /// What the command line says of a flag, as an error of the key that it came from.
 fn refused(file: &str, combination: &Combination, error: &clap::Error) -> anyhow::Error {
     let text = error.to_string();
-    let first = text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
+    let first = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
+    let first = masked::shown(first);
     let Some((key, origin)) = key(error).and_then(|key| combination.origins.get_key_value(&key)) else {
         return anyhow!("{file}: {}: {first}", combination.label);
     };
@@ -167,6 +163,29 @@ fn refused(file: &str, combination: &Combination, error: &clap::Error) -> anyhow
         _ => format!("`{key}`: {first}"),
     };
     anyhow!("{file}{line}: {}: {what}", origin.entry)
+}
+
+/// Refuses `true` for a flag that takes a value: it would take the next word for it, which may be a server with its password.
+fn check_switches(file: &str, combination: &Combination) -> Result<()> {
+    let command = line::command();
+    let flags = || command.find_subcommand("profile").into_iter().flat_map(clap::Command::get_arguments);
+    let bare = combination
+        .arguments
+        .iter()
+        .filter_map(|word| word.strip_prefix("--"))
+        .filter(|name| !name.contains('='));
+    for name in bare {
+        let flag = flags().find(|flag| flag.get_long() == Some(name));
+        if flag.is_some_and(|flag| flag.get_action().takes_values()) {
+            let origin = combination.origins.get(name).cloned().unwrap_or_default();
+            let line = origin.line.map_or_else(String::new, |line| format!(":{line}"));
+            return Err(anyhow!(
+                "{file}{line}: {}: `{name}` needs a value, and `true` is none",
+                origin.entry
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// The key behind the flag that an error is about.
@@ -188,6 +207,26 @@ fn meant(key: &str) -> String {
     match similar(key, flags).first() {
         Some(near) => format!(", did you mean `{near}`?"),
         None => String::new(),
+    }
+}
+
+/// The files of the user's that levels ask, as they are named.
+fn workloads(asked: &StudyFile) -> Result<Vec<String>> {
+    let mut named = Vec::new();
+    for combination in &asked.combinations {
+        let workload = arguments(&asked.file, combination)?.workload.clone();
+        if place::is_file(&workload) && !named.contains(&workload) {
+            named.push(workload);
+        }
+    }
+    Ok(named)
+}
+
+/// How the plan names a private server.
+fn url(site: &SiteSpec) -> Option<String> {
+    match &site.place {
+        ServerSpec::Sandbox { sandbox, .. } => Some(format!("sandbox:{}", sandbox.name)),
+        _ => None,
     }
 }
 
@@ -257,4 +296,26 @@ fn findings(asked: &StudyFile, folder: &StudyFolder) -> Result<Vec<(String, Valu
         }
     });
     Ok(pairs.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use evenkeel_os::stop::Stop;
+
+    #[test]
+    fn the_plan_names_private_servers_as_they_are_called() {
+        let home = tempfile::tempdir().unwrap();
+        let session = Session { home: home.path().to_owned(), quiet: true, stop: Stop::default() };
+        let file = home.path().join("flush.toml");
+        let text = "name = 'flush'\n[profile]\nrate = '40'\nitems = 100\nebs = 1\n[[factor]]\nname = 'f'\n\
+            [[factor.level]]\nname = 'x'\n[[factor.level]]\nname = 'y'\n";
+        std::fs::write(&file, text).unwrap();
+        let asked = study::load(&file).unwrap();
+        let made = made(&session, &asked, &Kept::beside(&file, &[]).unwrap()).unwrap();
+        let called: Vec<_> = made.spec.sites.iter().filter_map(url).collect();
+        let planned: Vec<_> = made.targets.iter().map(|target| target.url.clone()).collect();
+        assert_eq!((planned.len(), &planned), (2, &called));
+        assert!(planned[0].contains("-flush-1-"), "{planned:?}");
+    }
 }

@@ -1,6 +1,7 @@
 //! `evenkeel study`: published studies, made again on this machine, with a page that puts both findings side by side.
 
 mod file;
+mod kept;
 mod shares;
 mod telecom;
 mod throttling;

@@ -40,7 +40,7 @@ impl Unlike {
     /// What the user can do about it.
     pub fn hint(&self) -> String {
         match self {
-            Self::Empty(name) => format!("`evenkeel profile --resume {name}` measures it"),
+            Self::Empty(name) => format!("go on with it first: `evenkeel runs {name}` says by which command"),
             Self::NoSeries(_) => {
                 "series match by their labels: measure both with the same workload, factors and sandboxes"
                     .to_owned()

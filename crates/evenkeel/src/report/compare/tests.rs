@@ -114,7 +114,7 @@ fn series_are_matched_by_their_labels_and_none_is_an_error_that_names_them() {
 fn a_study_without_runs_is_an_error_that_says_how_to_get_them() {
     let unlike = compare(&fixture::demo(), &fixture::empty()).unwrap_err();
     assert_eq!(unlike, Unlike::Empty("2026-11-21-demo".to_owned()));
-    assert!(unlike.hint().contains("--resume 2026-11-21-demo"));
+    assert!(unlike.hint().contains("evenkeel runs 2026-11-21-demo"));
 }
 
 #[test]
