@@ -17,7 +17,7 @@ pub const PARTS: &str = "evenkeel_load_parts";
 
 /// A file that the manifest tells of.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct KnownFile {
+pub(crate) struct KnownFile {
     pub id: u64,
     /// As it was named.
     pub name: String,
@@ -49,7 +49,7 @@ impl KnownFile {
 
 /// What the tables of a load were when the first one into them began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Origin {
+pub(crate) enum Origin {
     /// Made by it.
     Created,
     /// There, and empty.
@@ -78,7 +78,7 @@ impl Origin {
 
 /// What a part brought.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Brought {
+pub(crate) struct Brought {
     pub records: u64,
     pub rows: u64,
     pub rejects: u64,
@@ -86,7 +86,7 @@ pub(super) struct Brought {
 }
 
 /// Makes the tables where they are missing.
-pub(super) fn create(control: &mut Control) -> Result<(), TargetError> {
+pub(crate) fn create(control: &mut Control) -> Result<(), TargetError> {
     let column = format!(
         "SELECT 1 FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = '{PARTS}' \
          AND COLUMN_NAME = 'dispatched'"
@@ -115,7 +115,7 @@ pub(super) fn create(control: &mut Control) -> Result<(), TargetError> {
 }
 
 /// All files that were loaded, or begun, into these tables, in the order in which they were begun.
-pub(super) fn read(control: &mut Control, tables: &str) -> Result<Vec<KnownFile>, HaulError> {
+pub(crate) fn read(control: &mut Control, tables: &str) -> Result<Vec<KnownFile>, HaulError> {
     let rows = control.query(&format!(
         "SELECT f.id, HEX(f.name), f.bytes, f.xxh3, f.layout, f.state, f.origin, COALESCE(MAX(p.end_byte), 0), \
          COALESCE(SUM(p.records), 0), COALESCE(SUM(p.rows_stored), 0), COALESCE(SUM(p.rejects), 0), \
@@ -150,14 +150,14 @@ fn known(row: &[Option<String>]) -> KnownFile {
     }
 }
 
-pub(super) fn unhex(digits: &str) -> String {
+pub(crate) fn unhex(digits: &str) -> String {
     let byte = |at: usize| digits.get(at..at + 2).and_then(|pair| u8::from_str_radix(pair, 16).ok());
     let bytes: Vec<u8> = (0..digits.len()).step_by(2).filter_map(byte).collect();
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
 /// Notes that a file is begun; its number.
-pub(super) fn begin(
+pub(crate) fn begin(
     control: &mut Control,
     tables: &str,
     (name, (bytes, hash)): (&str, (u64, u64)),
@@ -173,18 +173,18 @@ pub(super) fn begin(
 }
 
 /// Notes that a file has grown since its first bytes were loaded.
-pub(super) fn grow(control: &mut Control, id: u64, (bytes, hash): (u64, u64)) -> Result<(), TargetError> {
+pub(crate) fn grow(control: &mut Control, id: u64, (bytes, hash): (u64, u64)) -> Result<(), TargetError> {
     let sql = format!("UPDATE {FILES} SET bytes = {bytes}, xxh3 = {hash}, state = 'begun' WHERE id = {id}");
     control.exec(&sql).map(drop)
 }
 
 /// Says in the transaction of a part that these bytes are its own. What it brought is told at the end.
-pub(super) fn claim(control: &mut Control, id: u64, (begin, end): (u64, u64)) -> Result<(), TargetError> {
+pub(crate) fn claim(control: &mut Control, id: u64, (begin, end): (u64, u64)) -> Result<(), TargetError> {
     control.exec(&format!("INSERT INTO {PARTS} VALUES ({id}, {begin}, {end}, 0, 0, 0, 0, 0)")).map(drop)
 }
 
 /// Says in the same transaction what the part brought, and whether the file ends with it.
-pub(super) fn tell(
+pub(crate) fn tell(
     control: &mut Control,
     (id, begin): (u64, u64),
     brought: &Brought,
@@ -203,7 +203,7 @@ pub(super) fn tell(
 
 /// Forgets what is known of these files, all at once, as far as no dispatch has taken it; `also_files` or only that any of their
 /// bytes are in.
-pub(super) fn forget(
+pub(crate) fn forget(
     control: &mut Control,
     files: &[KnownFile],
     also_files: bool,
@@ -220,7 +220,7 @@ pub(super) fn forget(
 }
 
 /// Forgets these files, and what was moved out of these tables.
-pub(super) fn forget_all(
+pub(crate) fn forget_all(
     control: &mut Control,
     files: &[KnownFile],
     tables: &[Table],
