@@ -1,5 +1,8 @@
 //! Tables as files, as a user exports them: of one instant, loaded again as they were, and found out where they are not.
 
+mod again;
+mod elsewhere;
+
 use crate::cdr_scene::Scene;
 use crate::cli::{command, evenkeel, refused};
 use crate::sandbox::done;

@@ -1,6 +1,8 @@
 //! Files that appear in a folder go through load and dispatch, as a user has that done every day.
 
+mod audited;
 mod by_hand;
+mod meanwhile;
 mod troubles;
 
 use crate::cdr_load::server::{Server, ok};

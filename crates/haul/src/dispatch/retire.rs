@@ -46,6 +46,8 @@ pub struct RetiredTable {
     pub table: String,
     /// The day whose records it has.
     pub day: Day,
+    /// Records in it when it was dropped; of one that stays they are not counted.
+    pub records: u64,
     /// Bytes of its data and indexes, as the server estimates them.
     pub bytes: u64,
     /// Why it stays; none where it was dropped.
@@ -95,11 +97,14 @@ pub fn retire(
             continue;
         }
         let refused = refusal(control, &job.table, &table)?;
-        let found = RetiredTable { table, day, bytes, refused };
+        let mut found = RetiredTable { table, day, records: 0, bytes, refused };
         if found.refused.is_some() {
             retired.refused.push(found);
             continue;
         }
+        // What goes is said by number, since it is nowhere else afterwards.
+        let rows = control.query_value(&format!("SELECT COUNT(*) FROM {}", quoted(&found.table)))?;
+        found.records = journal::number(rows);
         if !job.dry_run {
             report(&Progress::Step(format!("dropping {}", found.table)));
             control.exec(&format!("DROP TABLE IF EXISTS {}", quoted(&found.table)))?;

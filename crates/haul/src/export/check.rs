@@ -3,6 +3,7 @@
 use super::ExportError;
 use super::line::{self, Checksum};
 use super::manifest::{Exported, Manifest, digits};
+use super::ranges::KeyRange;
 use crate::HaulError;
 use crate::table::Found;
 use evenkeel_os::stop::Stop;
@@ -14,6 +15,9 @@ use std::path::Path;
 
 /// Bytes of a line at most: twice those of the largest row, since each byte may have a backslash. What is longer was not exported.
 const LONGEST: u64 = 256 << 20;
+
+/// Ranges that are named at most where a table differs in many.
+const NAMED: usize = 5;
 
 /// What is not as the manifest says.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -112,21 +116,51 @@ pub fn compare(
         Err(column) => return fault(format!("its column {column} is gone")),
         Ok(select) => select,
     };
+    let found = sum(&mut control, &select, tell)?;
+    let what = match () {
+        () if found.rows != manifest.rows => {
+            format!("{} rows, and {} were exported", found.rows, manifest.rows)
+        }
+        () if digits(found) != manifest.checksum => {
+            "as many rows, and some have other values than were exported".to_owned()
+        }
+        () => return Ok(Vec::new()),
+    };
+    fault(format!("{what}{}", narrowed(&mut control, &select, manifest)?))
+}
+
+/// The rows that a statement brings, as lines.
+fn sum(control: &mut Control, select: &str, tell: &mut dyn FnMut(u64)) -> Result<Checksum, HaulError> {
     let (mut found, mut line) = (Checksum::default(), Vec::new());
-    control.for_each_row_sent(&select, &mut |row| {
+    control.for_each_row_sent(select, &mut |row| {
         line.clear();
         line::put(row.texts(), &mut line).map_err(io::Error::other)?;
         found.add(line.strip_suffix(b"\n").unwrap_or(&line));
         tell(found.rows);
         Ok(())
     })?;
-    match () {
-        () if found.rows != manifest.rows => {
-            fault(format!("{} rows, and {} were exported", found.rows, manifest.rows))
+    Ok(found)
+}
+
+/// In which files, and in which of their keys, the difference is, where the manifest tells of more than one range.
+fn narrowed(control: &mut Control, select: &str, manifest: &Manifest) -> Result<String, HaulError> {
+    let mut ranges: Vec<(&KeyRange, &str, Checksum)> = Vec::new();
+    for file in &manifest.files {
+        let Some((keys, sum)) = file.keys.as_ref().zip(file.sum()) else { return Ok(String::new()) };
+        match ranges.last_mut() {
+            Some((known, _, all)) if *known == keys => all.join(sum),
+            _ => ranges.push((keys, &file.name, sum)),
         }
-        () if digits(found) != manifest.checksum => {
-            fault("as many rows, and some have other values than were exported".to_owned())
-        }
-        () => Ok(Vec::new()),
     }
+    let mut named = Vec::new();
+    for (keys, file, expected) in ranges {
+        if sum(control, &format!("{select}{}", keys.condition()), &mut |_| {})? != expected {
+            named.push(format!("{keys} ({file})"));
+        }
+    }
+    Ok(match named.len() {
+        0 => "; different in keys of which none was exported".to_owned(),
+        1..=NAMED => format!("; different in {}", named.join(", ")),
+        more => format!("; different in {} and {} more", named[..NAMED].join(", "), more - NAMED),
+    })
 }

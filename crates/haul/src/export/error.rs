@@ -28,6 +28,55 @@ pub enum ExportError {
     /// A folder without an export.
     #[error("{0} holds no manifest of an export")]
     NoManifest(String),
+    /// A folder that has a table of the same name from elsewhere.
+    #[error("{path} is of {found}, and what is to be exported is of {wanted}; nothing was written")]
+    Origin {
+        /// Path of the manifest that is there.
+        path: String,
+        /// The database that it is of.
+        found: String,
+        /// The database that was named.
+        wanted: String,
+    },
+    /// A manifest that does not say which database it is of.
+    #[error(
+        "{path} was written by an earlier version, which did not note the server and the database; nothing was written"
+    )]
+    NoOrigin {
+        /// Path of the manifest that is there.
+        path: String,
+    },
+    /// A table that has rows of others.
+    #[error("table {table} has {rows} rows, and not of this export alone; nothing was loaded")]
+    Filled {
+        /// Name of the table, unquoted.
+        table: String,
+        /// How many are in it.
+        rows: u64,
+    },
+    /// A table from which rows are gone.
+    #[error("{rows} rows of this table {table} were loaded before, and are gone; nothing was loaded")]
+    Emptied {
+        /// Name of the table, unquoted.
+        table: String,
+        /// How many were loaded.
+        rows: u64,
+    },
+    /// A manifest that does not say how its table is made.
+    #[error("there is no table {0}, and its manifest has no statement that makes it")]
+    NoStatement(String),
+    /// Rows that the server did not store.
+    #[error("{file}: the server stored {stored} of its {rows} rows ({server}); the file is not in")]
+    Stored {
+        /// Path of the file that was sent.
+        file: String,
+        /// How many it has.
+        rows: u64,
+        /// How many were stored.
+        stored: u64,
+        /// The server's first warning.
+        server: String,
+    },
     /// A manifest that is none.
     #[error("{path}: {problem}")]
     Manifest {
@@ -50,7 +99,18 @@ impl ExportError {
             }
             Self::Name(_) => "rename the table",
             Self::NoManifest(_) => "name the folder that `evenkeel cdr export --into` wrote",
-            Self::Manifest { .. } => "export the table again",
+            Self::Origin { .. } | Self::NoOrigin { .. } => {
+                "choose another folder, or remove that file, after which the table is exported anew"
+            }
+            Self::Filled { .. } => "load into a database without that table, or drop the table",
+            Self::Emptied { .. } => {
+                "load into another database, or delete the rows of this table from evenkeel_loads, after which all files are loaded"
+            }
+            Self::NoStatement(_) => "make the table by hand and run the same again",
+            Self::Stored { .. } => {
+                "see whether the table has the columns and keys that it had when it was exported, and run the same again"
+            }
+            Self::Manifest { .. } => "remove that file and export the table again, or choose another folder",
         }
     }
 }

@@ -1,6 +1,7 @@
 //! An export from its beginning to its manifests.
 
 use super::manifest::Manifest;
+use super::origin::Origin;
 use super::progress::Progress;
 use super::worker::{Pending, Range, Shared};
 use super::{ExportError, How, Instant, instant, line, ranges};
@@ -56,9 +57,12 @@ impl Export<'_> {
         }
         names.sort();
         names.dedup();
+        let origin = Origin::of(&mut control)?;
+        // All are looked at before anything is taken away.
+        let known: Vec<Option<Manifest>> =
+            names.iter().map(|name| Manifest::known(self.into, name, &origin)).collect::<Result<_, _>>()?;
         let mut all = Vec::new();
-        for name in &names {
-            let known = Manifest::read(&Manifest::path(self.into, name)).ok();
+        for (name, known) in names.iter().zip(known) {
             match known.filter(|known| known.is_whole(self.into)) {
                 Some(known) => all.push((known, true)),
                 None => self.clear(name)?,
@@ -67,7 +71,7 @@ impl Export<'_> {
         let missing = |name: &&String| !all.iter().any(|(known, _)| known.table == **name);
         let names: Vec<&String> = names.iter().filter(missing).collect();
         if !names.is_empty() {
-            all.extend(self.export(&names, tell)?.into_iter().map(|manifest| (manifest, false)));
+            all.extend(self.export(&names, &origin, tell)?.into_iter().map(|manifest| (manifest, false)));
         }
         all.sort_by(|(one, _), (other, _)| one.table.cmp(&other.table));
         Ok(all)
@@ -76,6 +80,7 @@ impl Export<'_> {
     fn export(
         &self,
         names: &[&String],
+        origin: &Origin,
         tell: &(dyn Fn(&Progress) + Sync),
     ) -> Result<Vec<Manifest>, HaulError> {
         let (mut controls, instant) = instant::open(self.target, self.connections, self.stop)?;
@@ -83,17 +88,13 @@ impl Export<'_> {
         for (table, name) in names.iter().enumerate() {
             let found =
                 Found::read(&mut controls[0], name)?.ok_or_else(|| ExportError::NoTable((*name).clone()))?;
-            let manifest = self.describe(&mut controls[0], &found, &instant)?;
+            let manifest = self.describe(&mut controls[0], &found, (origin, &instant))?;
             let select = line::select(&found, &manifest.columns)
                 .map_err(|column| ExportError::NoTable(format!("{name}.{column}")))?;
             let at_most = self.ranges(&mut controls, name)?;
-            let conditions = ranges::of(&mut controls[0], &found, at_most)?;
-            pending.push(Pending { manifest, select, left: conditions.len(), files: Vec::new() });
-            queue.extend(conditions.into_iter().enumerate().map(|(number, condition)| Range {
-                table,
-                number,
-                condition,
-            }));
+            let keys = ranges::of(&mut controls[0], &found, at_most)?;
+            pending.push(Pending { manifest, select, left: keys.len(), files: Vec::new() });
+            queue.extend(keys.into_iter().enumerate().map(|(number, keys)| Range { table, number, keys }));
         }
         let shared = Shared {
             into: self.into,
@@ -136,7 +137,7 @@ impl Export<'_> {
         &self,
         control: &mut Control,
         found: &Found,
-        instant: &Instant,
+        (origin, instant): (&Origin, &Instant),
     ) -> Result<Manifest, HaulError> {
         if found.kind != "BASE TABLE" {
             return Err(ExportError::Kind { table: found.name.clone(), kind: found.kind.clone() }.into());
@@ -153,6 +154,7 @@ impl Export<'_> {
         Ok(Manifest {
             version: Manifest::version(),
             table: found.name.clone(),
+            origin: Some(origin.clone()),
             engine: found.engine.clone(),
             create: create.unwrap_or_default(),
             columns,

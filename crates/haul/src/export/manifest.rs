@@ -1,11 +1,13 @@
 //! What is noted of a table that was exported.
 
 use super::line::Checksum;
+use super::origin::Origin;
+use super::ranges::KeyRange;
 use super::{ExportError, Instant};
 use crate::HaulError;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 /// The form of the file.
@@ -18,6 +20,9 @@ pub struct Manifest {
     pub version: u32,
     /// Name of the table, unquoted.
     pub table: String,
+    /// The database that it is of. Earlier versions did not note it.
+    #[serde(default)]
+    pub origin: Option<Origin>,
     /// Where its rows were stored.
     pub engine: String,
     /// The statement that makes it.
@@ -49,6 +54,9 @@ pub struct Exported {
     pub bytes: u64,
     /// Sum of the XXH3 (128 bits) of its lines.
     pub checksum: String,
+    /// Keys of its rows; files of one range have the same. Earlier versions did not note them.
+    #[serde(default)]
+    pub keys: Option<KeyRange>,
 }
 
 /// As a manifest has it.
@@ -82,7 +90,28 @@ impl Manifest {
             found if !found.files.iter().all(is_plain) => {
                 Err(wrong("a file of another folder".to_owned()).into())
             }
+            found if !found.files.iter().flat_map(|file| &file.keys).all(KeyRange::is_plain) => {
+                Err(wrong("keys that are no numbers".to_owned()).into())
+            }
             found => Ok(found),
+        }
+    }
+
+    /// What is noted of a table in a folder, if anything is, provided that it is of this database. What another one has there is not
+    /// to be taken for its own, and not to be replaced.
+    pub(super) fn known(into: &Path, table: &str, origin: &Origin) -> Result<Option<Self>, HaulError> {
+        let path = Self::path(into, table);
+        let found = match Self::read(&path) {
+            Err(HaulError::Io { source, .. }) if source.kind() == ErrorKind::NotFound => return Ok(None),
+            found => found?,
+        };
+        let path = path.display().to_string();
+        match &found.origin {
+            None => Err(ExportError::NoOrigin { path }.into()),
+            Some(other) if !other.is_same(origin) => {
+                Err(ExportError::Origin { path, found: other.to_string(), wanted: origin.to_string() }.into())
+            }
+            Some(_) => Ok(Some(found)),
         }
     }
 

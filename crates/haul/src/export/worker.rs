@@ -2,6 +2,7 @@
 
 use super::manifest::{Exported, Manifest};
 use super::progress::Progress;
+use super::ranges::KeyRange;
 use super::writer::{Writer, hidden};
 use super::{ExportError, line};
 use crate::HaulError;
@@ -34,8 +35,8 @@ pub(super) struct Range {
     pub table: usize,
     /// Its number among the table's.
     pub number: usize,
-    /// The condition that its rows meet.
-    pub condition: String,
+    /// Keys of its rows; `None` for all rows of the table.
+    pub keys: Option<KeyRange>,
 }
 
 /// What all workers share.
@@ -81,7 +82,8 @@ impl Shared<'_> {
         let mut writer =
             Writer::new(self.into, format!("{table}.{:04}", range.number + 1), self.rows_per_file);
         let (mut line, mut refused) = (Vec::new(), None);
-        let read = control.for_each_row_sent(&format!("{select}{}", range.condition), &mut |row| {
+        let condition = range.keys.as_ref().map_or_else(String::new, KeyRange::condition);
+        let read = control.for_each_row_sent(&format!("{select}{condition}"), &mut |row| {
             if self.failed.load(Ordering::Relaxed) {
                 return Err(io::Error::other("another connection failed"));
             }
@@ -97,7 +99,9 @@ impl Shared<'_> {
             Some(error) => return Err(error),
             None => read.map(drop)?,
         }
-        self.done(range, writer.finish()?)
+        let mut files = writer.finish()?;
+        files.iter_mut().for_each(|file| file.keys.clone_from(&range.keys));
+        self.done(range, files)
     }
 
     fn tell(&self, bytes: usize) {

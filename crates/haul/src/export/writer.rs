@@ -62,7 +62,8 @@ impl<'a> Writer<'a> {
         let file = out.into_inner().map_err(std::io::IntoInnerError::into_error);
         let synced = file.and_then(|file| file.sync_all());
         synced.map_err(HaulError::io("write", &hidden(self.into, &name)))?;
-        self.done.push(Exported { name, rows: checksum.rows, bytes, checksum: digits(checksum) });
+        let (rows, checksum) = (checksum.rows, digits(checksum));
+        self.done.push(Exported { name, rows, bytes, checksum, keys: None });
         Ok(())
     }
 }

@@ -9,7 +9,7 @@ use super::store::{self, Shared, locked};
 use super::turn::Turn;
 use super::{LoadError, indexes};
 use crate::convert::{Duplicates, Progress, Step, Tally, tidy};
-use crate::input::Input;
+use crate::input::{Identity, Input};
 use crate::layout::LayoutFile;
 use crate::table::{Engine, Table, literal};
 use crate::{HaulError, session};
@@ -76,6 +76,9 @@ pub struct LoadedFile {
     /// As the manifest names it: where it lay when it was loaded first.
     #[serde(skip)]
     pub name: String,
+    /// What it was when it was looked at; the load has read that and nothing else.
+    #[serde(skip)]
+    pub identity: Identity,
     /// Bytes that were in before, unpacked.
     pub before: u64,
     /// Records that were in before, stored or refused.
@@ -131,13 +134,7 @@ impl Job<'_> {
     }
 
     pub(super) fn lock(&self, control: &mut Control, named: &str) -> Result<(), HaulError> {
-        let database = self.target.database.clone().unwrap_or_default();
-        let name = format!("evenkeel-load-{:016x}", xxh3_64(format!("{database}.{named}").as_bytes()));
-        let got = control.query_value(&format!("SELECT GET_LOCK({}, {BUSY_S})", literal(name.as_bytes())))?;
-        match got.as_deref() {
-            Some("1") => Ok(()),
-            _ => Err(LoadError::Busy(named.to_owned()).into()),
-        }
+        lock(control, self.target, named)
     }
 
     /// Whose rejects those of this load are.
@@ -207,6 +204,17 @@ impl Job<'_> {
     }
 }
 
+/// Keeps other loads into these tables out for as long as the connection lasts.
+pub(crate) fn lock(control: &mut Control, target: &Target, named: &str) -> Result<(), HaulError> {
+    let database = target.database.clone().unwrap_or_default();
+    let name = format!("evenkeel-load-{:016x}", xxh3_64(format!("{database}.{named}").as_bytes()));
+    let got = control.query_value(&format!("SELECT GET_LOCK({}, {BUSY_S})", literal(name.as_bytes())))?;
+    match got.as_deref() {
+        Some("1") => Ok(()),
+        _ => Err(LoadError::Busy(named.to_owned()).into()),
+    }
+}
+
 pub(super) fn sum(tallies: &[Tally]) -> Tally {
     let mut sum = Tally::default();
     tallies.iter().for_each(|tally| sum.add(tally));
@@ -218,6 +226,7 @@ fn loaded(planned: &[Planned], tallies: Vec<Tally>, manifest_s: (f64, f64), note
     let of = |(file, tally): (&Planned, Tally)| LoadedFile {
         path: file.input.path().to_owned(),
         name: file.name.clone(),
+        identity: file.identity,
         before: file.begin,
         records_before: file.records,
         rows_before: file.rows,

@@ -17,7 +17,7 @@ pub const PARTS: &str = "evenkeel_load_parts";
 
 /// A file that the manifest tells of.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct KnownFile {
+pub(crate) struct KnownFile {
     pub id: u64,
     /// As it was named.
     pub name: String,
@@ -50,7 +50,7 @@ impl KnownFile {
 
 /// What the tables of a load were when the first one into them began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Origin {
+pub(crate) enum Origin {
     /// Made by it.
     Created,
     /// There, and empty.
@@ -79,14 +79,14 @@ impl Origin {
 
 /// What a part brought.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Brought {
+pub(crate) struct Brought {
     pub records: u64,
     pub rows: u64,
     pub rejects: u64,
 }
 
 /// Makes the tables where they are missing.
-pub(super) fn create(control: &mut Control) -> Result<(), TargetError> {
+pub(crate) fn create(control: &mut Control) -> Result<(), TargetError> {
     if has_column(control, FILES, "audited")? && has_column(control, PARTS, "dispatched")? {
         return Ok(());
     }
@@ -129,7 +129,7 @@ fn has_column(control: &mut Control, table: &str, column: &str) -> Result<bool, 
 }
 
 /// All files that were loaded, or begun, into these tables, in the order in which they were begun.
-pub(super) fn read(control: &mut Control, tables: &str) -> Result<Vec<KnownFile>, HaulError> {
+pub(crate) fn read(control: &mut Control, tables: &str) -> Result<Vec<KnownFile>, HaulError> {
     let rows = control.query(&format!(
         "SELECT f.id, HEX(f.name), f.bytes, f.xxh3, f.layout, f.state, f.origin, COALESCE(MAX(p.end_byte), 0), \
          COALESCE(SUM(p.records), 0), COALESCE(SUM(p.rows_stored), 0), COALESCE(SUM(p.rejects), 0), \
@@ -164,14 +164,14 @@ fn known(row: &[Option<String>]) -> KnownFile {
     }
 }
 
-pub(super) fn unhex(digits: &str) -> String {
+pub(crate) fn unhex(digits: &str) -> String {
     let byte = |at: usize| digits.get(at..at + 2).and_then(|pair| u8::from_str_radix(pair, 16).ok());
     let bytes: Vec<u8> = (0..digits.len()).step_by(2).filter_map(byte).collect();
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
 /// Notes that a file is begun; its number.
-pub(super) fn begin(
+pub(crate) fn begin(
     control: &mut Control,
     tables: &str,
     (name, (bytes, hash)): (&str, (u64, u64)),
@@ -187,7 +187,7 @@ pub(super) fn begin(
 }
 
 /// Notes that a file has grown since its first bytes were loaded.
-pub(super) fn grow(control: &mut Control, id: u64, (bytes, hash): (u64, u64)) -> Result<(), TargetError> {
+pub(crate) fn grow(control: &mut Control, id: u64, (bytes, hash): (u64, u64)) -> Result<(), TargetError> {
     let sql = format!(
         "UPDATE {FILES} SET bytes = {bytes}, xxh3 = {hash}, state = 'begun', audited = 0 WHERE id = {id}"
     );
@@ -195,13 +195,13 @@ pub(super) fn grow(control: &mut Control, id: u64, (bytes, hash): (u64, u64)) ->
 }
 
 /// Says in the transaction of a part that these bytes are its own. What it brought is told at the end.
-pub(super) fn claim(control: &mut Control, id: u64, (begin, end): (u64, u64)) -> Result<(), TargetError> {
+pub(crate) fn claim(control: &mut Control, id: u64, (begin, end): (u64, u64)) -> Result<(), TargetError> {
     let columns = "file_id, begin_byte, end_byte, records, rows_stored, rejects";
     control.exec(&format!("INSERT INTO {PARTS} ({columns}) VALUES ({id}, {begin}, {end}, 0, 0, 0)")).map(drop)
 }
 
 /// Says in the same transaction what the part brought, and whether the file ends with it.
-pub(super) fn tell(
+pub(crate) fn tell(
     control: &mut Control,
     (id, begin): (u64, u64),
     brought: &Brought,
@@ -226,7 +226,7 @@ pub(super) fn audited(control: &mut Control, files: &[KnownFile]) -> Result<(), 
 
 /// Forgets what is known of these files, all at once, as far as no dispatch has taken it; `also_files` or only that any of their
 /// bytes are in.
-pub(super) fn forget(
+pub(crate) fn forget(
     control: &mut Control,
     files: &[KnownFile],
     also_files: bool,
@@ -243,7 +243,7 @@ pub(super) fn forget(
 }
 
 /// Forgets these files, and what was moved out of these tables.
-pub(super) fn forget_all(
+pub(crate) fn forget_all(
     control: &mut Control,
     files: &[KnownFile],
     tables: &[Table],

@@ -14,7 +14,7 @@ mod error;
 mod files;
 mod indexes;
 mod job;
-mod manifest;
+pub(crate) mod manifest;
 mod options;
 mod owned;
 mod part;
@@ -30,6 +30,7 @@ mod warnings;
 
 pub use after::Check;
 pub use error::LoadError;
+pub(crate) use job::lock;
 pub use job::{Job, Loaded, LoadedFile};
 pub use manifest::{FILES, PARTS};
 pub use options::{Indexes, Options, Warnings};

@@ -2,11 +2,12 @@
 
 use super::WatchError;
 use crate::HaulError;
+use crate::audit::Report;
 use crate::convert::{Duplicates, Progress};
 use crate::dispatch::{self, DispatchError, Dispatched, Retire, Retired};
 use crate::input::Input;
 use crate::layout::LayoutFile;
-use crate::load::{Job, Loaded, Options};
+use crate::load::{Check, Job, Loaded, Options};
 use crate::table::{Table, literal};
 use evenkeel_os::stop::Stop;
 use evenkeel_site::server::{Control, Target};
@@ -17,6 +18,9 @@ use xxhash_rust::xxh3::xxh3_64;
 
 /// How long another one's turn is waited for, in seconds, before that is said.
 const TURN_S: u32 = 2;
+
+/// Findings of an audit that get names.
+const NAMES: usize = 100_000;
 
 /// What is done with each file.
 pub struct Chain<'a> {
@@ -32,6 +36,8 @@ pub struct Chain<'a> {
     pub duplicates: Duplicates,
     /// How rows are loaded.
     pub options: Options,
+    /// Whether each file is held against the table once it is loaded.
+    pub audit: bool,
     /// How they go to day tables.
     pub dispatch: dispatch::Job,
     /// Which day tables are dropped, if any.
@@ -75,6 +81,33 @@ impl Chain<'_> {
             let _ = fs::remove_file(&rejects);
         }
         Ok(loaded?)
+    }
+
+    /// Holds a file that was loaded against the table and its rejects, unless nobody wants that or nothing was loaded. A load that
+    /// was tried more than once may have stored all of it before it says so.
+    ///
+    /// # Errors
+    /// Those of [`Check::run`]; the file is loaded.
+    pub fn audit(
+        &self,
+        path: &Path,
+        loaded: &Loaded,
+        is_retried: bool,
+    ) -> Result<Option<Report>, WatchError> {
+        if !self.audit || (loaded.tally.records == 0 && !is_retried) {
+            return Ok(None);
+        }
+        let check = Check {
+            file: self.file,
+            target: self.target,
+            tables: std::slice::from_ref(&self.table.name),
+            rejects: &self.rejects_of(path),
+            duplicates: self.duplicates,
+            scratch: &std::env::temp_dir(),
+            names: NAMES,
+            stop: self.stop,
+        };
+        Ok(check.run(loaded, &|_| {})?.into_iter().next())
     }
 
     /// Takes the rows of a file that was cut out of a table without transactions; says what was done.

@@ -5,8 +5,6 @@ use crate::input::Identity;
 use evenkeel_core::Nanos;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
 /// Endings of names that writers give to what is not finished.
@@ -83,6 +81,11 @@ impl Folder {
         self.seen.get(path).is_some_and(|seen| Identity::of(path) == Some(seen.identity))
     }
 
+    /// What a file was when it was looked at, so that whoever has worked on it can tell whether it still is the same one.
+    pub fn identity(&self, path: &Path) -> Option<Identity> {
+        self.seen.get(path).map(|seen| seen.identity)
+    }
+
     /// A file is done, or refused: it is left alone until it is another one.
     pub fn over(&mut self, path: &Path) {
         if let Some(seen) = self.seen.get_mut(path) {
@@ -112,36 +115,10 @@ fn again(before: Option<Seen>, identity: Identity, now: Nanos) -> Seen {
     }
 }
 
-/// Moves a file into a folder of the same file system, by a name that nobody has there; that name.
-///
-/// # Errors
-/// What the system said.
-pub fn move_to(path: &Path, folder: &Path) -> io::Result<PathBuf> {
-    fs::create_dir_all(folder)?;
-    let name = path.file_name().unwrap_or_default();
-    for number in 0..10_000 {
-        let mut other = name.to_owned();
-        if number > 0 {
-            other.push(format!(".{number}"));
-        }
-        let to = folder.join(other);
-        // A link never replaces what is there, which a renaming does.
-        match fs::hard_link(path, &to) {
-            Ok(()) => return fs::remove_file(path).map(|()| to),
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            Err(error) if error.kind() == io::ErrorKind::CrossesDevices => return Err(error),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(error),
-            // File systems without links.
-            Err(_) if to.exists() => {}
-            Err(_) => return fs::rename(path, &to).map(|()| to),
-        }
-    }
-    Err(io::ErrorKind::AlreadyExists.into())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     fn names(found: &[PathBuf]) -> Vec<String> {
         found.iter().map(|path| path.file_name().unwrap().to_string_lossy().into_owned()).collect()
@@ -175,18 +152,5 @@ mod tests {
         folder.look(at(16)).unwrap();
         assert_eq!(names(&folder.look(at(21)).unwrap()), ["a.cdr"]);
         assert_eq!(folder.waiting(), (1, Some(at(16))));
-    }
-
-    #[test]
-    fn a_file_that_is_moved_replaces_none() {
-        let home = tempfile::tempdir().unwrap();
-        let (path, to) = (home.path().join("a"), home.path().join("there"));
-        for text in ["1", "2", "3"] {
-            fs::write(&path, text).unwrap();
-            move_to(&path, &to).unwrap();
-        }
-        let text = |name: &str| fs::read_to_string(to.join(name)).unwrap();
-        assert_eq!((text("a"), text("a.1"), text("a.2")), ("1".into(), "2".into(), "3".into()));
-        assert!(!path.exists());
     }
 }

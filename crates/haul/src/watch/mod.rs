@@ -6,8 +6,10 @@
 
 mod chain;
 mod folder;
+mod moved;
 mod trouble;
 
 pub use chain::{Chain, Turn};
-pub use folder::{Folder, move_to};
+pub use folder::Folder;
+pub use moved::{Moved, move_to};
 pub use trouble::{Trouble, WatchError};

@@ -137,12 +137,18 @@ fn json(report: &Report, took_s: f64) -> Result<String> {
     Ok(serde_json::to_string_pretty(&value)?)
 }
 
-pub(super) fn text(report: &Report, took_s: f64) -> String {
+/// Each finding that has a name, and what they are together.
+pub(super) fn findings(report: &Report) -> String {
     let mut text: String = report.findings.iter().map(line).collect();
     if (report.findings.len() as u64) < report.total() && !report.findings.is_empty() {
         text.push_str(&format!("and more: --names {} shows all\n", report.total()));
     }
     text.push_str(&sentence(report));
+    text
+}
+
+pub(super) fn text(report: &Report, took_s: f64) -> String {
+    let mut text = findings(report);
     let names: Vec<&str> = report.tables.iter().map(|(name, _)| name.as_str()).collect();
     let named = match names.as_slice() {
         [first, .., last] if names.len() > 4 => format!("{first} .. {last} ({} tables)", names.len()),

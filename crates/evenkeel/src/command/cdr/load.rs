@@ -13,7 +13,7 @@ use evenkeel_haul::input::{Input, list};
 use evenkeel_haul::layout::{self, LayoutFile};
 use evenkeel_haul::load::{Check, Indexes, Job, Loaded, Options, Warnings};
 use evenkeel_haul::table::Table;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::AtomicU64;
 
@@ -25,6 +25,7 @@ Examples:
   evenkeel cdr load sandbox:demo calls-0801.cdr.gz --layout calls.toml --engine myisam --index calling,start
   evenkeel cdr load sandbox:demo calls.cdr --layout calls.toml --bulk --indexes after
   evenkeel cdr load sandbox:demo calls.cdr --layout calls.toml --connections 2 --warnings reject --json
+  evenkeel cdr load sandbox:demo/calls --export /backup/calls
   evenkeel cdr load --layout calls.toml --print-table
 
 Every record is a row or a reject, once. The table evenkeel_loads of the same database names the files that were loaded, and
@@ -34,6 +35,10 @@ theirs was cut, the table is emptied and all files begin again, or nothing is do
 
 A table that is missing is made: its columns are as wide as the fields, the layout's key is the primary key. --print-table shows
 it. Several types of record go to tables of their own, each called after its type, with `--table NAME` NAME_type.
+
+With --export the files of a folder of `evenkeel cdr export` go into their tables again (--table: into one of them), which are made as
+they were where they are missing and have to be empty otherwise. All files are read first and have to be what was exported; each is a
+transaction, and a rerun goes on with the first that is not in. At the end the rows are summed up as the export did.
 
 Once all is loaded the files are held against the tables and the rejects, as `evenkeel cdr audit` does: each record is stored once or
 refused once, or it is named. That reads both once more; --no-audit leaves it out.
@@ -45,11 +50,15 @@ pub struct Args {
     #[arg(value_name = "URL", required_unless_present = "print_table")]
     pub target: Option<String>,
     /// Files, folders or patterns; .gz and .zst are unpacked
-    #[arg(value_name = "FILE", required_unless_present = "print_table")]
+    #[arg(value_name = "FILE", required_unless_present_any = ["print_table", "export"])]
     pub inputs: Vec<String>,
     /// Where the fields are, as of `cdr convert`
-    #[arg(long, short, value_name = "FILE")]
-    pub layout: PathBuf,
+    #[arg(long, short, value_name = "FILE", required_unless_present = "export")]
+    pub layout: Option<PathBuf>,
+    /// Load the files that `evenkeel cdr export` wrote to this folder, and hold the tables against their checksums
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["inputs", "layout", "engine", "index", "when", "bulk", "connections",
+        "transaction", "warnings", "rejects", "duplicates", "ragged", "again", "max_rejects", "print_table"])]
+    pub export: Option<PathBuf>,
     #[command(flatten)]
     pub table: tables::Flags,
     /// When further indexes are made: with the table, or once the rows are in
@@ -122,6 +131,10 @@ impl From<WarningsWord> for Warnings {
 
 /// Loads what is not in yet, and prints what became of the records.
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
+    if let (Some(folder), Some(target)) = (&args.export, &args.target) {
+        let (table, options) = (args.table.table.as_deref(), (args.no_audit, args.json));
+        return super::load_export::run(session, target, folder, table, options);
+    }
     let file = read_layout(args)?;
     let tables = args.table.tables(&file)?;
     let Some(text) = args.target.as_ref().filter(|_| !args.print_table) else {
@@ -180,7 +193,8 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
 }
 
 fn read_layout(args: &Args) -> Result<LayoutFile> {
-    let mut file = layout::read(&args.layout).hint("evenkeel cdr convert --help shows a layout")?;
+    let path = args.layout.as_deref().unwrap_or(Path::new(""));
+    let mut file = layout::read(path).hint("evenkeel cdr convert --help shows a layout")?;
     if args.ragged {
         file.layout = file.layout.ragged(true);
     }

@@ -102,7 +102,8 @@ fn text(retired: &Retired) -> String {
     let mut text = format!("today is {}; tables before {} are too old\n", retired.today, retired.first_kept);
     let word = if retired.dry_run { "would drop" } else { "dropped" };
     for table in &retired.dropped {
-        text.push_str(&format!("{word}  {}  {} MB\n", table.table, format::count(table.bytes >> 20)));
+        let (records, megabytes) = (format::count(table.records), format::count(table.bytes >> 20));
+        text.push_str(&format!("{word}  {}  {records} records, {megabytes} MB\n", table.table));
     }
     for table in &retired.refused {
         let why = table.refused.as_deref().unwrap_or_default();
@@ -110,8 +111,9 @@ fn text(retired: &Retired) -> String {
     }
     let count = |number| format::counted(number, "table");
     text.push_str(&format!(
-        "{} {word}, {} refused, {} stay\n",
+        "{} {word} with {} records, {} refused, {} stay\n",
         count(retired.dropped.len()),
+        format::count(retired.dropped.iter().map(|table| table.records).sum()),
         count(retired.refused.len()),
         count(retired.kept)
     ));

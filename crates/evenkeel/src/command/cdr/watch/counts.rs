@@ -16,8 +16,15 @@ pub struct Counts {
     pub rejects: u64,
     /// Records that went to day tables.
     pub moved: u64,
+    /// Files that were held against their table after the load, and what was found.
+    pub audited: u64,
+    pub audit_findings: u64,
+    /// Day tables that were too old, and records that went with them.
+    pub dropped_tables: u64,
+    pub dropped_records: u64,
     /// Time in each step.
     pub load: Nanos,
+    pub audit: Nanos,
     pub dispatch: Nanos,
     pub retire: Nanos,
     /// Files that wait, whole or not.
@@ -28,6 +35,8 @@ pub struct Counts {
     pub last_success: Option<f64>,
     /// Whether the server is waited for.
     pub is_away: bool,
+    /// Whether nothing is dispatched since an audit found something.
+    pub is_held: bool,
 }
 
 /// All metrics, as of `now`.
@@ -39,8 +48,20 @@ pub fn text(counts: &Counts, now: Nanos) -> String {
     out.counter("rows_total", "Rows among them.", counts.rows as f64);
     out.counter("rejects_total", "Rejects among them.", counts.rejects as f64);
     out.counter("moved_records_total", "Records that went to day tables.", counts.moved as f64);
+    let audited = counts.audited as f64;
+    out.counter("audited_files_total", "Files held against their table after the load.", audited);
+    let found = counts.audit_findings as f64;
+    out.counter("audit_findings_total", "Records that such an audit found not to be as they should.", found);
+    out.counter("dropped_tables_total", "Day tables that were too old.", counts.dropped_tables as f64);
+    out.counter("dropped_records_total", "Records in them.", counts.dropped_records as f64);
     out.head("step_seconds_total", "counter", "Time in each step.");
-    for (step, time) in [("load", counts.load), ("dispatch", counts.dispatch), ("retire", counts.retire)] {
+    let steps = [
+        ("load", counts.load),
+        ("audit", counts.audit),
+        ("dispatch", counts.dispatch),
+        ("retire", counts.retire),
+    ];
+    for (step, time) in steps {
         out.value("step_seconds_total", &format!("step=\"{step}\""), time.as_secs_f64());
     }
     out.gauge("files_waiting", "Files that wait, whole or not.", counts.waiting as f64);
@@ -52,5 +73,7 @@ pub fn text(counts: &Counts, now: Nanos) -> String {
     }
     let help = "1 while the server is waited for.";
     out.gauge("server_away", help, f64::from(u8::from(counts.is_away)));
+    let help = "1 while nothing is dispatched since an audit found something.";
+    out.gauge("dispatch_held", help, f64::from(u8::from(counts.is_held)));
     out.done()
 }

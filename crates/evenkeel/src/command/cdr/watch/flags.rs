@@ -17,15 +17,18 @@ Examples:
       --done archive --set-aside bad --json
   evenkeel cdr watch incoming sandbox:demo --layout calls.toml --table calls --by start --once --settle 0s
 
-Each file that appears is loaded as by `cdr load`, its records go to day tables as by `cdr dispatch`, and with --keep
+Each file that appears is loaded as by `cdr load` and held against its table as by that, its records go to day tables as by `cdr dispatch`, and with --keep
 day tables that are too old go as by `cdr retire`: a file after the other, by name, and a line for each. A file is taken
 once it has not changed for --settle; names that begin with a dot or end with .part or .tmp are left alone. What is done
 stands in the database (evenkeel_loads, evenkeel_dispatches), so that a restart, also after a kill, goes on where it was.
 
+Where that audit finds a record that is not stored or refused once, FILE.audit in the folder of rejects names it, and nothing is
+dispatched until that file is removed. --no-audit leaves the audit out.
+
 A file that cannot be loaded is named once, left or set aside, never deleted, and the next one is taken. A server that is
 away is waited for. Of two that watch for the same table one waits while the other goes through a file.
 
-Exit codes: with --once 0 done, 1 a file was refused or records stay in the source; 2 wrong use, or nothing can be done
+Exit codes: with --once 0 done, 1 a file was refused, an audit found something, or records stay in the source; 2 wrong use, or nothing can be done
 as things are; 130, 143 stopped by Ctrl-C, SIGTERM.")]
 pub struct Args {
     /// Folder in which files appear
@@ -106,4 +109,7 @@ pub struct JobFlags {
     /// Take records that end within their last field
     #[arg(long)]
     pub ragged: bool,
+    /// Do not hold each file against its table once it is loaded
+    #[arg(long)]
+    pub no_audit: bool,
 }

@@ -60,6 +60,7 @@ pub fn chain<'a>(
             warnings: Warnings::from(flags.warnings),
             again: false,
         },
+        audit: !flags.no_audit,
         retire: keep_days.map(retire),
         dispatch: dispatch::Job {
             table: table.name.clone(),

@@ -1,72 +1,11 @@
 //! One line for each file.
 
+use super::passage::{AuditOfFile, Passage};
 use crate::{format, out};
 use anyhow::Result;
-use evenkeel_core::Nanos;
-use evenkeel_haul::dispatch::{DayDone, Dispatched, Retired};
-use evenkeel_haul::load::{Loaded, LoadedFile};
+use evenkeel_haul::dispatch::{DayDone, Dispatched, RetiredTable};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
-
-/// How far a file has come, and what its steps brought.
-#[derive(Debug, Default)]
-pub struct Passage {
-    pub loaded: Option<Loaded>,
-    pub dispatched: Option<Dispatched>,
-    pub retired: Option<Retired>,
-    /// Why its records are not in day tables.
-    pub not_dispatched: Option<String>,
-    /// Why old day tables are still there.
-    pub not_retired: Option<String>,
-    /// Whether a step was tried more than once, so that some of what was in before came by this watch.
-    pub is_retried: bool,
-    pub load: Nanos,
-    pub dispatch: Nanos,
-    pub retire: Nanos,
-}
-
-impl Passage {
-    fn file(&self) -> Option<&LoadedFile> {
-        self.loaded.as_ref().and_then(|loaded| loaded.files.first())
-    }
-
-    /// Whether all of it was in before.
-    pub fn is_known(&self) -> bool {
-        !self.is_retried && self.file().is_some_and(|file| file.before > 0 && file.tally.records == 0)
-    }
-
-    /// Whether somebody should look at it.
-    pub fn is_finding(&self) -> bool {
-        let stays = self.dispatched.iter().flat_map(|done| &done.days).any(|day| day.refused.is_some());
-        let is_kept = self.retired.as_ref().is_some_and(|done| !done.refused.is_empty());
-        stays || is_kept || self.not_dispatched.is_some() || self.not_retired.is_some()
-    }
-
-    /// Records, rows and rejects of the file, and how many records were in before.
-    pub fn sums(&self) -> (u64, u64, u64, u64) {
-        let Some(file) = self.file() else { return (0, 0, 0, 0) };
-        let rows: u64 = file.tally.lines.iter().sum();
-        (
-            file.records_before + file.tally.records,
-            file.rows_before + rows,
-            file.rejects_before + file.tally.rejects,
-            if self.is_retried { 0 } else { file.records_before },
-        )
-    }
-
-    /// Rows and rejects that were in before, unless this watch has brought them.
-    pub fn before(&self) -> (u64, u64) {
-        match self.file().filter(|_| !self.is_retried) {
-            Some(file) => (file.rows_before, file.rejects_before),
-            None => (0, 0),
-        }
-    }
-
-    /// Records that went to day tables.
-    pub fn moved(&self) -> u64 {
-        self.dispatched.as_ref().map_or(0, |done| done.records)
-    }
-}
 
 /// A line of JSON.
 #[derive(Serialize)]
@@ -81,8 +20,10 @@ enum Line<'a> {
         moved: u64,
         undated: u64,
         days: &'a [DayDone],
-        dropped: Vec<&'a str>,
+        dropped: Vec<Dropped<'a>>,
+        audit: Option<&'a AuditOfFile>,
         load_s: f64,
+        audit_s: f64,
         dispatch_s: f64,
         retire_s: f64,
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -102,6 +43,19 @@ enum Line<'a> {
     },
 }
 
+/// A day table that is gone.
+#[derive(Serialize)]
+struct Dropped<'a> {
+    table: &'a str,
+    records: u64,
+}
+
+impl<'a> Dropped<'a> {
+    fn of(table: &'a RetiredTable) -> Self {
+        Self { table: &table.table, records: table.records }
+    }
+}
+
 /// Says what became of a file.
 pub fn done(json: bool, path: &Path, passage: &Passage) -> Result<()> {
     let (records, rows, rejects, records_before) = passage.sums();
@@ -117,8 +71,10 @@ pub fn done(json: bool, path: &Path, passage: &Passage) -> Result<()> {
             moved: passage.moved(),
             undated: passage.dispatched.as_ref().map_or(0, |done| done.undated),
             days,
-            dropped: dropped.map(|table| table.table.as_str()).collect(),
+            dropped: dropped.map(Dropped::of).collect(),
+            audit: passage.audit.as_ref(),
             load_s: passage.load.as_secs_f64(),
+            audit_s: passage.audit_time.as_secs_f64(),
             dispatch_s: passage.dispatch.as_secs_f64(),
             retire_s: passage.retire.as_secs_f64(),
             not_dispatched: passage.not_dispatched.as_deref(),
@@ -131,10 +87,24 @@ pub fn done(json: bool, path: &Path, passage: &Passage) -> Result<()> {
         text.push_str(&format!(" ({} of them were in before)", count(records_before)));
     }
     text.push_str(&format!(", {} rows, {} rejects", count(rows), count(rejects)));
+    text.push_str(&of_audit(passage));
     text.push_str(&of_days(passage, days));
-    let seconds = (passage.load + passage.dispatch + passage.retire).as_secs_f64();
-    text.push_str(&format!("; {} s", format::fixed(seconds, 1)));
+    text.push_str(&of_retired(passage));
+    text.push_str(&format!("; {} s", format::fixed(passage.time().as_secs_f64(), 1)));
     Ok(out::line(text)?)
+}
+
+fn of_audit(passage: &Passage) -> String {
+    match &passage.audit {
+        None if passage.is_unlike => "; not audited, since it was changed meanwhile".to_owned(),
+        None => String::new(),
+        Some(audit) if audit.total() == 0 => "; audited".to_owned(),
+        Some(audit) => {
+            let of = |(kind, times): (_, &u64)| format!("{} {kind}", format::count(*times));
+            let found: Vec<String> = audit.found.iter().map(of).collect();
+            format!("; the audit found {}", found.join(", "))
+        }
+    }
 }
 
 fn of_days(passage: &Passage, days: &[DayDone]) -> String {
@@ -146,9 +116,22 @@ fn of_days(passage: &Passage, days: &[DayDone]) -> String {
     if undated > 0 {
         text.push_str(&format!("; {} without a date stay", format::count(undated)));
     }
-    if let Some(dropped) = passage.retired.as_ref().map(|done| done.dropped.len()).filter(|count| *count > 0)
-    {
-        text.push_str(&format!("; {} dropped", format::counted(dropped, "old table")));
+    text
+}
+
+/// How many records went with each table, the first ones by name: they are nowhere else.
+fn of_retired(passage: &Passage) -> String {
+    const NAMES: usize = 5;
+    let mut text = String::new();
+    if let Some(retired) = passage.retired.as_ref().filter(|done| !done.dropped.is_empty()) {
+        let (tables, records) = passage.dropped();
+        let (tables, records) = (format::counted(tables, "old table"), format::count(records));
+        let of = |table: &RetiredTable| format!("{} {}", table.table, format::count(table.records));
+        let mut names: Vec<String> = retired.dropped.iter().take(NAMES).map(of).collect();
+        if retired.dropped.len() > NAMES {
+            names.push(format!("{} more", retired.dropped.len() - NAMES));
+        }
+        text = format!("; {tables} dropped with {records} records ({})", names.join(", "));
     }
     if let Some(why) = &passage.not_retired {
         text.push_str(&format!("; old tables stay: {why}"));

@@ -2,9 +2,13 @@
 
 mod counts;
 mod flags;
+mod held;
 mod job;
 mod line;
+mod passage;
 mod round;
+mod serve;
+mod steps;
 
 pub use flags::Args;
 

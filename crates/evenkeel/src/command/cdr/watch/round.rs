@@ -1,19 +1,21 @@
 //! The loop: what is whole goes through the chain, one file after the other.
 
-use super::counts::{self, Counts};
+use super::counts::Counts;
 use super::flags::Args;
-use super::line::{self, Passage};
+use super::passage::{Left, Passage};
+use super::serve::serve;
+use super::steps::Steps;
+use super::{held, line};
 use crate::clock::{Clock, unix_time};
 use crate::command::Session;
 use crate::failure::{self, FINDING, Hint, Stopped};
-use crate::view::http::{Page, Server};
-use crate::view::prometheus;
+use crate::view::http::Server;
 use crate::{format, out};
 use anyhow::{Context, Result};
 use evenkeel_core::Nanos;
 use evenkeel_haul::HaulError;
 use evenkeel_haul::dispatch::DispatchError;
-use evenkeel_haul::watch::{Chain, Folder, Trouble, WatchError, move_to};
+use evenkeel_haul::watch::{Chain, Folder, Moved, Trouble, WatchError, move_to};
 use evenkeel_os::latest::Latest;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -33,7 +35,7 @@ const SLICE: Duration = Duration::from_millis(50);
 pub struct Watch<'a> {
     session: &'a Session,
     args: &'a Args,
-    chain: Chain<'a>,
+    steps: Steps<'a>,
     folder: Folder,
     wait: Option<Nanos>,
     clock: Clock,
@@ -61,7 +63,7 @@ impl<'a> Watch<'a> {
         Ok(Self {
             session,
             args,
-            chain,
+            steps: Steps { chain, clock, done: args.done.as_deref() },
             folder,
             wait,
             clock,
@@ -77,9 +79,9 @@ impl<'a> Watch<'a> {
 
     /// Watches until somebody asks to stop; with `--once` until nothing waits.
     pub fn run(mut self) -> Result<ExitCode> {
-        let first = self.patiently(Path::new(""), |watch| watch.chain.turn());
+        let first = self.patiently(Path::new(""), |watch| watch.steps.chain.turn());
         drop(first.map_err(|error| self.ended(error))?);
-        super::super::server::check(self.session, self.chain.target)?;
+        super::super::server::check(self.session, self.steps.chain.target)?;
         loop {
             self.check_stop()?;
             let whole = self.folder.look(self.clock.now())?;
@@ -182,90 +184,49 @@ impl<'a> Watch<'a> {
     /// Takes a file through the chain.
     fn file(&mut self, path: &Path) -> Result<()> {
         let mut passage = Passage::default();
-        match self.patiently(path, |watch| watch.steps(path, &mut passage)) {
-            Ok(()) if passage.is_known() => {
-                self.is_owed = true;
-                self.folder.over(path);
+        if let Err(error) = self.patiently(path, |watch| watch.steps.attempt(path, &mut passage)) {
+            return self.failed(path, error);
+        }
+        self.leave(path, &passage.left);
+        if passage.is_known() {
+            self.is_owed = true;
+        } else {
+            // What is held back is dispatched once it may be.
+            self.is_owed |= passage.not_dispatched.is_some();
+            self.count(&passage);
+            line::done(self.args.json, path, &passage)?;
+        }
+        Ok(())
+    }
+
+    /// A file is over, unless it is no longer the one that was loaded.
+    fn leave(&mut self, path: &Path, left: &Left) {
+        match left {
+            Left::AsItWas => self.folder.over(path),
+            Left::Changed => {
+                self.folder.settle_again(path, self.clock.now());
+                out::tell(&format!(
+                    "{} was changed or replaced after it was loaded; it stays, and is taken again once it has settled\n",
+                    path.display()
+                ));
             }
-            Ok(()) => {
-                self.folder.over(path);
-                self.count(&passage);
-                line::done(self.args.json, path, &passage)?;
+            Left::Swapped(to) => {
+                self.is_finding = true;
+                self.folder.settle_again(path, self.clock.now());
+                out::tell(&format!(
+                    "{} is not the file that was loaded: it took the name {} when that was moved, and is not loaded itself; \
+                     move it into the folder by another name\n",
+                    to.display(),
+                    path.display()
+                ));
             }
-            Err(error) => return self.failed(path, error),
+            Left::Unmoved(error) => {
+                self.folder.over(path);
+                self.say_once(path, &format!("{} stays where it is: {error}", path.display()));
+                return;
+            }
         }
         self.named.remove(path);
-        Ok(())
-    }
-
-    /// One attempt at all steps that are not done yet.
-    fn steps(&mut self, path: &Path, passage: &mut Passage) -> Result<(), WatchError> {
-        let _turn = self.chain.turn()?;
-        if passage.loaded.is_none() {
-            let begin = self.clock.now();
-            let loaded = self.load(path);
-            passage.load += self.clock.now() - begin;
-            passage.is_retried |= loaded.is_err();
-            let loaded = loaded?;
-            loaded.notes.iter().for_each(|note| out::tell(&format!("{note}\n")));
-            passage.loaded = Some(loaded);
-        }
-        if !passage.is_known() {
-            self.dispatch(passage)?;
-            self.retire(passage)?;
-        }
-        self.put_away(path);
-        Ok(())
-    }
-
-    fn load(&self, path: &Path) -> Result<evenkeel_haul::load::Loaded, WatchError> {
-        match self.chain.load(path, &mut |_| {}) {
-            Err(error) if error.trouble(path) == Trouble::HalfMoved => {
-                self.chain.dispatch(&mut |_| {})?;
-                self.chain.load(path, &mut |_| {})
-            }
-            outcome => outcome,
-        }
-    }
-
-    fn dispatch(&self, passage: &mut Passage) -> Result<(), WatchError> {
-        if passage.dispatched.is_some() || passage.not_dispatched.is_some() {
-            return Ok(());
-        }
-        let begin = self.clock.now();
-        let outcome = self.chain.dispatch(&mut |_| {});
-        passage.dispatch += self.clock.now() - begin;
-        match outcome {
-            Err(error) if error.trouble(Path::new("")) == Trouble::Bad => {
-                passage.not_dispatched = Some(failure::line(&error.into()));
-            }
-            outcome => passage.dispatched = Some(outcome?),
-        }
-        Ok(())
-    }
-
-    fn retire(&self, passage: &mut Passage) -> Result<(), WatchError> {
-        if passage.retired.is_some() || passage.not_dispatched.is_some() {
-            return Ok(());
-        }
-        let begin = self.clock.now();
-        let outcome = self.chain.retire(&mut |_| {});
-        passage.retire += self.clock.now() - begin;
-        match outcome {
-            Err(error) if error.trouble(Path::new("")) == Trouble::Bad => {
-                passage.not_retired = Some(failure::line(&error.into()));
-            }
-            outcome => passage.retired = outcome?,
-        }
-        Ok(())
-    }
-
-    /// Moves a file that is done, if that was asked for. One that cannot be moved is known to be done all the same.
-    fn put_away(&mut self, path: &Path) {
-        let Some(folder) = &self.args.done else { return };
-        if let Err(error) = move_to(path, folder) {
-            self.say_once(path, &format!("{} stays where it is: {error}", path.display()));
-        }
     }
 
     fn say_once(&mut self, path: &Path, text: &str) {
@@ -282,7 +243,15 @@ impl<'a> Watch<'a> {
         self.counts.rows += rows.saturating_sub(passage.before().0);
         self.counts.rejects += rejects.saturating_sub(passage.before().1);
         self.counts.moved += passage.moved();
+        let (tables, records) = passage.dropped();
+        self.counts.dropped_tables += tables as u64;
+        self.counts.dropped_records += records;
+        if let Some(audit) = &passage.audit {
+            self.counts.audited += 1;
+            self.counts.audit_findings += audit.total();
+        }
         self.counts.load += passage.load;
+        self.counts.audit += passage.audit_time;
         self.counts.dispatch += passage.dispatch;
         self.counts.retire += passage.retire;
         self.counts.last_success = Some(unix_time().as_secs_f64());
@@ -306,6 +275,7 @@ impl<'a> Watch<'a> {
     }
 
     fn refuse(&mut self, path: &Path, error: WatchError, trouble: Trouble) -> Result<()> {
+        let seen = self.folder.identity(path);
         self.folder.over(path);
         self.counts.failed += 1;
         self.is_finding = true;
@@ -316,20 +286,36 @@ impl<'a> Watch<'a> {
             self.catch_up()?;
         }
         let (hint, why) = (error.hint(), failure::line(&error.into()));
-        let moved = aside.map(|folder| move_to(path, folder)).transpose();
-        if let Err(error) = &moved {
-            self.say_once(path, &format!("{} cannot be set aside: {error}", path.display()));
-        }
-        line::refused(self.args.json, path, (&why, hint), moved.ok().flatten().as_ref())
+        let moved = aside.zip(seen).map(|(folder, seen)| move_to(path, folder, seen));
+        let place = match moved {
+            None => None,
+            Some(Ok(Moved::To(to))) => Some(to),
+            Some(Ok(Moved::Changed)) => {
+                self.leave(path, &Left::Changed);
+                None
+            }
+            Some(Ok(Moved::Swapped(to))) => {
+                self.leave(path, &Left::Swapped(to));
+                None
+            }
+            Some(Err(error)) => {
+                self.say_once(path, &format!("{} cannot be set aside: {error}", path.display()));
+                None
+            }
+        };
+        line::refused(self.args.json, path, (&why, hint), place.as_ref())
     }
 
     /// Dispatches what was loaded before and is still in the source, and takes out what a cut load has left there; whether all of
     /// that could be done.
     fn catch_up(&mut self) -> Result<bool> {
         while self.is_owed {
+            if self.is_held()? {
+                return Ok(true);
+            }
             let outcome = self.patiently(Path::new(""), |watch| {
-                let _turn = watch.chain.turn()?;
-                watch.chain.dispatch(&mut |_| {})
+                let _turn = watch.steps.chain.turn()?;
+                watch.steps.chain.dispatch(&mut |_| {})
             });
             match outcome {
                 Ok(done) => {
@@ -357,6 +343,17 @@ impl<'a> Watch<'a> {
         Ok(true)
     }
 
+    /// Whether what an audit found keeps all records where they are, which is said once.
+    fn is_held(&mut self) -> Result<bool> {
+        let note = self.steps.held().map_err(|error| self.ended(error))?;
+        self.counts.is_held = note.is_some();
+        if let Some(note) = note {
+            self.is_finding = true;
+            self.say(&format!("nothing is dispatched: {}", held::why(&note)));
+        }
+        Ok(self.counts.is_held)
+    }
+
     /// Says something unless it is what was said last.
     fn say(&mut self, text: &str) {
         if self.said != text {
@@ -368,8 +365,8 @@ impl<'a> Watch<'a> {
     /// Takes the rows of a cut load out of a table without transactions; whether its file stood still for that.
     fn take_back(&mut self, file: &Path) -> Result<bool> {
         let outcome = self.patiently(file, |watch| {
-            let _turn = watch.chain.turn()?;
-            watch.chain.give_up(file)
+            let _turn = watch.steps.chain.turn()?;
+            watch.steps.chain.give_up(file)
         });
         match outcome {
             Ok(notes) => {
@@ -380,18 +377,4 @@ impl<'a> Watch<'a> {
             Err(error) => Err(self.ended(error)).with_context(|| format!("taking back {}", file.display())),
         }
     }
-}
-
-fn serve(address: &str, latest: &Latest<Counts>, clock: &Clock) -> Result<Server> {
-    let (latest, clock) = (latest.clone(), *clock);
-    let server = Server::start(address, move |path| match (path, latest.get()) {
-        ("/metrics", Some(counts)) => Page {
-            code: 200,
-            content_type: prometheus::CONTENT_TYPE,
-            body: counts::text(&counts, clock.now()),
-        },
-        _ => Page::text(404, "there is /metrics\n"),
-    })?;
-    out::tell(&format!("metrics at http://{}/metrics\n", server.address()));
-    Ok(server)
 }
