@@ -44,7 +44,7 @@ def loads(desk, scene, rounds):
         "ours, --bulk": lambda: desk.ours(*plain(scene), "--bulk"),
         "audited": lambda: desk.ours(*plain(scene)[:-1]),
     }
-    found = {name: [] for name in ways}
+    found, seconds = {name: [] for name in ways}, {name: [] for name in ways}
     for number in range(rounds):
         names = list(ways)
         for name in names[number % len(names):] + names[:number % len(names)]:
@@ -53,13 +53,15 @@ def loads(desk, scene, rounds):
             if os.path.exists(scene.rejects):
                 os.remove(scene.rejects)
             desk.settle()
-            before = desk.cpu_s()
+            before, begin = desk.cpu_s(), time.monotonic()
             ways[name]()
+            seconds[name].append(time.monotonic() - begin)
             desk.settle()
             used = desk.cpu_s() - before
             found[name].append(int(desk.sql("SELECT COUNT(*) FROM calls")) / used)
     for name, rates in found.items():
-        print(f"{name:22} rows per CPU second of the server: {' '.join(f'{rate:,.0f}' for rate in rates)}")
+        print(f"{name:22} rows per CPU second of the server: {' '.join(f'{rate:,.0f}' for rate in rates)}; "
+              f"s: {' '.join(f'{each:.2f}' for each in seconds[name])}")
     return found
 
 
