@@ -20,9 +20,13 @@ pub(super) const INNODB_OVER_MYISAM: Published = Published { factor: 149.0 / 79.
 pub(super) const SEPARATORS: Published = Published { factor: 920.0 / 720.0, at_least: false };
 
 impl Published {
-    /// Whether it lies within the interval of ours; not known without an interval.
+    /// Whether it lies within the interval of ours; not known without one, and not where the interval is so wide that it has 1 and the
+    /// published factor in it: that would agree with no difference at all.
     pub fn within(self, ours: Option<&Ratio>) -> Option<bool> {
         let (low, high) = ours?.interval?;
+        if low <= 1.0 && self.factor <= high {
+            return None;
+        }
         Some(self.factor <= high && (self.at_least || self.factor >= low))
     }
 
@@ -33,7 +37,7 @@ impl Published {
             Some(true) if self.at_least => "our interval allows that",
             Some(true) => "our interval has that in it",
             Some(false) => "our interval does not reach that",
-            None => "without an interval it cannot be told whether ours is that",
+            None => "whether ours is that cannot be told by these runs",
         };
         format!(" Published is {least}{} times; {agrees}.", format::short(self.factor))
     }
@@ -60,6 +64,8 @@ mod tests {
             assert_eq!(published.within(Some(&ours(low, high))), Some(within), "{low} to {high}");
         }
         assert_eq!(SEPARATORS.within(None), None);
+        assert_eq!(SEPARATORS.within(Some(&ours(0.4, 2.0))), None, "it has no difference in it too");
+        assert_eq!(UNTUNED.within(Some(&ours(0.9, 1.1))), Some(false), "no difference, and so not twice");
         let said = UNTUNED.sentence(Some(&ours(1.2, 1.5)));
         assert_eq!(said, " Published is at least 1.91 times; our interval does not reach that.");
     }

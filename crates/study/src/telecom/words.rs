@@ -42,7 +42,7 @@ pub(super) fn headline(cells: &[Cell<'_>], findings: &[Finding], sized: &[Option
     let count = |outcome| findings.iter().filter(|finding| finding.outcome == outcome).count();
     format!(
         "Of {} published findings the direction holds here in {}, does not in {}, and cannot be told in {}; of {} published factors the size is \
-         within our interval in {}. {} records were audited, all loads among them: one that was lost or doubled would have ended the study.",
+         within our interval in {}. Every load was audited, {} records in all; one that lost or doubled a record would have ended the study.",
         findings.len(),
         count(Outcome::Holds),
         count(Outcome::DoesNotHold),
