@@ -53,6 +53,19 @@ class Desk:
             raise RuntimeError(f"{words} ended with {done.returncode}: {done.stdout[-2000:]}{done.stderr[-2000:]}")
         return done.stdout
 
+    def code(self, *words):
+        """Runs evenkeel as `ours` does; its exit code, and what it said where that is not 0."""
+        done = subprocess.run(self.words(*words), cwd=self.home, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            print(f"{' '.join(words)} ended with {done.returncode}: {done.stdout[-2000:]}{done.stderr[-2000:]}")
+        return done.returncode
+
+    def writes(self):
+        """Whether a statement of evenkeel that writes rows is under way."""
+        found = self.sql("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE USER = 'evenkeel' "
+                         "AND INFO REGEXP '^ *(LOAD DATA|INSERT|DELETE|ALTER TABLE|CALL evenkeel_|COMMIT)'")
+        return found != "0"
+
     def started(self, *words):
         return subprocess.Popen(self.words(*words), cwd=self.home, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                                 preexec_fn=ends_with_bench())

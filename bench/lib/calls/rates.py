@@ -42,8 +42,9 @@ def loads(desk, scene, rounds):
         "LOAD DATA, unchecked": lambda: desk.sql(UNCHECKED + by_hand),
         "ours": lambda: desk.ours(*plain(scene)),
         "ours, --bulk": lambda: desk.ours(*plain(scene), "--bulk"),
+        "audited": lambda: desk.ours(*plain(scene)[:-1]),
     }
-    found = {name: [] for name in ways}
+    found, seconds = {name: [] for name in ways}, {name: [] for name in ways}
     for number in range(rounds):
         names = list(ways)
         for name in names[number % len(names):] + names[:number % len(names)]:
@@ -52,13 +53,15 @@ def loads(desk, scene, rounds):
             if os.path.exists(scene.rejects):
                 os.remove(scene.rejects)
             desk.settle()
-            before = desk.cpu_s()
+            before, begin = desk.cpu_s(), time.monotonic()
             ways[name]()
+            seconds[name].append(time.monotonic() - begin)
             desk.settle()
             used = desk.cpu_s() - before
             found[name].append(int(desk.sql("SELECT COUNT(*) FROM calls")) / used)
     for name, rates in found.items():
-        print(f"{name:22} rows per CPU second of the server: {' '.join(f'{rate:,.0f}' for rate in rates)}")
+        print(f"{name:22} rows per CPU second of the server: {' '.join(f'{rate:,.0f}' for rate in rates)}; "
+              f"s: {' '.join(f'{each:.2f}' for each in seconds[name])}")
     return found
 
 
@@ -72,9 +75,13 @@ class Chain:
     def __init__(self, desk, records):
         self.desk, self.records = desk, records
         self.file, self.layout, self.script = desk.path("chain"), desk.path("chain.toml"), desk.path("chain.awk")
+        self.by_day = desk.path("day.awk")
         desk.ours("cdr", "generate", self.file, "--records", str(records), "--dirt", "late=0.01,duplicate=0.001", "--seed", "2")
         layout = desk.ours("cdr", "generate", "--print-layout").replace('key = ["seq"]', 'key = ["seq", "start"]')
-        for path, text in ((self.layout, layout), (self.script, GAWK)):
+        to_day = 'print $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18 > (DAY day) }'
+        by_day = GAWK.replace("seen[$2, $7]\n", "seen[$2, $7]; day = substr($7, 1, 8)\n")
+        by_day = by_day[:by_day.rindex("print $1")] + to_day
+        for path, text in ((self.layout, layout), (self.script, GAWK), (self.by_day, by_day)):
             with open(path, "w", encoding="utf-8") as file:
                 file.write(text)
         self.table = desk.ours("cdr", "load", "--layout", self.layout, "--table", "calls", "--index", "calling,start",
@@ -82,7 +89,7 @@ class Chain:
 
     def run(self, rounds):
         """Seconds of each, and whether their day tables are the same."""
-        ways = {"gawk": self.peer, "ours": lambda: self.ours(False), "ours, audited": lambda: self.ours(True)}
+        ways = {"gawk": self.peer, "gawk, by day": self.peer_by_day, "ours": lambda: self.ours(False), "ours, audited": lambda: self.ours(True)}
         seconds, tables = {name: [] for name in ways}, {}
         for _ in range(rounds):
             for name, way in ways.items():
@@ -93,7 +100,7 @@ class Chain:
                 seconds[name].append(time.monotonic() - begin)
                 tables.setdefault(name, self.sums())
         for name, found in seconds.items():
-            print(f"chain, {name:14} s: {' '.join(f'{each:.1f}' for each in found)}")
+            print(f"chain, {name:13} s: {' '.join(f'{each:.1f}' for each in found)}")
         same = all(found == tables["gawk"] for found in tables.values()) and tables["gawk"] != {}
         if not same:
             print(json.dumps(tables))
@@ -123,6 +130,19 @@ class Chain:
             desk.sql(f"{UNCHECKED} CREATE TABLE {table} LIKE calls; INSERT INTO {table} SELECT * FROM raw "
                      f"WHERE start >= '{day}' AND start < '{day}' + INTERVAL 1 DAY")
         desk.sql("DROP TABLE raw")
+
+    def peer_by_day(self):
+        """gawk into a file for each day, each of which is loaded into the day's table, whose further index is made of its rows at once."""
+        desk = self.desk
+        desk.sql(self.table)
+        subprocess.run(["gawk", "-b", "-v", f"REJECTS={desk.path('gawk.rejects')}", "-v", f"DAY={desk.path('chain.day.')}", "-f",
+                        self.by_day, self.file], check=True)
+        prefix = "chain.day."
+        for name in sorted(name for name in os.listdir(desk.home) if name.startswith(prefix)):
+            table, lines = f"calls_{name.removeprefix(prefix)}", desk.path(name)
+            desk.sql(f"{UNCHECKED} CREATE TABLE {table} LIKE calls; ALTER TABLE {table} DROP KEY calling; "
+                     f"{LOAD.format(lines, table)} ({COLUMNS}); ALTER TABLE {table} ADD KEY calling (calling, start)")
+            os.remove(lines)
 
     def sums(self):
         """Rows of each day table, a sum over all of their columns, and its indexes."""

@@ -58,7 +58,10 @@ class Scene:
             if way == "exchange":
                 desk.sql("ALTER TABLE calls DROP PRIMARY KEY, ADD PRIMARY KEY (seq, start)")
             self.timed(way, self.dispatch(way, "--no-audit"))
-            verdicts.append(self.truth.hold(of_tables(desk, desk.tables("calls%")), self.rejects))
+            verdict = self.truth.hold(of_tables(desk, desk.tables("calls%")), self.rejects, dispatched=True)
+            verdicts.append(verdict)
+            for text in verdict.named:
+                print(f"{way}: {text}")
             self.audits.append(sum(self.audit("calls*")["found"].values()))
             desk.sql("DROP TABLE " + ", ".join(f"`{table}`" for table in desk.tables("calls%")))
             desk.sql("RENAME TABLE kept TO calls") if way != "exchange" else None

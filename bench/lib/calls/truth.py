@@ -1,6 +1,7 @@
 """Whether each record of a file is in the tables once or in the rejects once: told from the file itself, by nothing of ours.
 
-Of each record, four fields (seq, calling, called, start) are cut out of its bytes here and held against the same columns of the rows.
+All fields of each record are cut out of its bytes here (`record.py`) and held against all columns of the rows. A dispatch has to leave its
+source empty, and each row has to be in the table of the day of its `start`.
 """
 import re
 from array import array
@@ -8,7 +9,11 @@ from bisect import bisect_left
 from collections import Counter
 from dataclasses import dataclass, field
 
-PLACES = ((2, 12), (12, 27), (27, 42), (72, 86))
+from . import record
+
+DAY_TABLE = re.compile(r"_(\d{8})$")
+# So many rows that are where they should not be are named.
+NAMED = 3
 
 
 @dataclass
@@ -19,7 +24,13 @@ class Verdict:
     refused: int = 0
     # Lines of the rejects that are of no record: where nothing stands, or other bytes.
     unknown: int = 0
-    lines: list = field(default_factory=list)
+    # Rows in the table of another day, and rows that a dispatch left in its source.
+    misplaced: int = 0
+    stayed: int = 0
+    # Whether the last rerun, after which all is to be done, ended otherwise than by 0.
+    unfinished: int = 0
+    # Some of the rows that are where they should not be.
+    named: list = field(default_factory=list)
 
 
 class Truth:
@@ -30,11 +41,10 @@ class Truth:
         offset = 0
         with open(path, "rb") as file:
             for line in file:
-                record = line.rstrip(b"\n").removesuffix(b"\r")
+                text = line.rstrip(b"\n").removesuffix(b"\r")
                 self.offsets.append(offset)
-                self.hashes.append(hash(tuple(record[begin:end].strip(b" ").lstrip(b"0") if begin == 2 else
-                                              record[begin:end].strip(b" ") for begin, end in PLACES)))
-                self.records.append(hash(record))
+                self.hashes.append(hash(record.of_record(text)))
+                self.records.append(hash(text))
                 offset += len(line)
 
     def __len__(self):
@@ -45,23 +55,36 @@ class Truth:
         place = bisect_left(self.offsets, offset)
         return place if place < len(self.offsets) and self.offsets[place] == offset else None
 
-    def hold(self, rows, rejects):
-        """`rows` are tuples of the four fields, `rejects` the path of the file of rejects, or None."""
+    def hold(self, rows, rejects, dispatched=False):
+        """`rows` are pairs of a table and a row as a client prints it, `rejects` the path of the file of rejects, or None."""
         verdict, refused = Verdict(), Counter()
-        for offset, record in listed(rejects):
+        for offset, text in listed(rejects):
             place = self.at(offset)
-            if place is None or hash(record) != self.records[place]:
+            if place is None or hash(text) != self.records[place]:
                 verdict.unknown += 1
             else:
                 refused[place] += 1
         verdict.refused = len(refused)
         verdict.doubled = sum(times - 1 for times in refused.values())
         wanted = Counter(value for place, value in enumerate(self.hashes) if place not in refused)
-        for row in rows:
+        for table, row in rows:
             wanted[hash(row)] -= 1
+            day = DAY_TABLE.search(table)
+            if day and row.split(b"\t", record.START + 1)[record.START][:8] != day[1].encode():
+                verdict.misplaced += 1
+                name(verdict, table, row)
+            elif dispatched and not day:
+                verdict.stayed += 1
+                name(verdict, table, row)
         verdict.lost = sum(count for count in wanted.values() if count > 0)
         verdict.doubled -= sum(count for count in wanted.values() if count < 0)
         return verdict
+
+
+def name(verdict, table, row):
+    if len(verdict.named) < NAMED:
+        fields = row.decode("latin1").split("\t")
+        verdict.named.append(f"seq {fields[1]} of {fields[record.START]} is in {table}")
 
 
 def listed(rejects):
@@ -70,26 +93,25 @@ def listed(rejects):
         return
     with open(rejects, "rb") as file:
         for line in file:
-            _, offset, _, record = line.rstrip(b"\n").split(b"\t", 3)
-            text = re.sub(rb"\\(\\|x[0-9a-f]{2})", lambda found: b"\\" if found[1] == b"\\" else bytes([int(found[1][1:], 16)]), record)
+            _, offset, _, text = line.rstrip(b"\n").split(b"\t", 3)
+            text = re.sub(rb"\\(\\|x[0-9a-f]{2})", lambda found: b"\\" if found[1] == b"\\" else bytes([int(found[1][1:], 16)]), text)
             yield int(offset), text.removesuffix(b"\r")
 
 
 def of_tables(desk, tables):
-    """The four fields of all rows of these tables."""
+    """All rows of these tables, each with the name of its table."""
     for table in tables:
-        sql = f"SELECT seq, HEX(calling), HEX(called), DATE_FORMAT(start, '%Y%m%d%H%i%s') FROM `{table}`"
-        for line in desk.rows(sql):
-            seq, calling, called, start = line.split(b"\t")
-            yield seq, bytes.fromhex(calling.decode()), bytes.fromhex(called.decode()), start
+        for line in desk.rows(record.select(table)):
+            yield table, line
 
 
 def of_lines(path):
     """The same of converted lines."""
     with open(path, "rb") as file:
         for line in file:
-            fields = line.rstrip(b"\n").split(b";") if b"\\" not in line else unescaped(line.rstrip(b"\n"))
-            yield fields[1].lstrip(b"0"), fields[2], fields[3], fields[6]
+            line = line.rstrip(b"\n")
+            plain = b"\\;" not in line and b"\\\\" not in line
+            yield path, record.of_fields(line.split(b";") if plain else unescaped(line))
 
 
 def unescaped(line):

@@ -62,7 +62,7 @@ impl Bed {
         Ok(())
     }
 
-    /// Kills it where it stands, as a loss of power does to a process.
+    /// Kills it where it stands (SIGKILL). What it had handed to the kernel is still written, so that this is less than a loss of power.
     ///
     /// # Errors
     /// It does not run.

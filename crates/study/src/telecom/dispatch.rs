@@ -9,8 +9,9 @@ use evenkeel_haul::dispatch::{Dispatched, Job, Method, NamePattern, dispatch};
 use evenkeel_os::clock::monotonic;
 use evenkeel_site::server::Control;
 
-/// Records that one transaction moves, as `evenkeel cdr dispatch` has it.
-const BATCH: u64 = 100_000;
+/// Records that one transaction moves, as many as `evenkeel cdr dispatch` moves unless told otherwise; a test of the program holds the two
+/// against each other.
+pub const BATCH: u64 = 1_000_000;
 /// More days than a file of one day has by any mistake.
 const DAYS_MAX: usize = 400;
 

@@ -4,6 +4,7 @@ use super::parts::{DAYS, LOAD, TMPDIR, WATCHING, cell};
 use super::record::Setting;
 use super::references::references;
 use super::rule::{LITTLE, rule};
+use super::size::{self, Published};
 use super::words;
 use crate::format;
 use crate::harness::{Cell, Finding, Judgement, Number, Outcome, Plan, Run, cells};
@@ -12,6 +13,7 @@ use evenkeel_core::statistics::{Ratio, unpaired_ratio};
 /// All of it.
 pub fn judge(plan: &Plan, setting: &Setting, runs: &[Run]) -> Judgement {
     let cells = cells(plan, runs);
+    let sized = sizes(&cells);
     let findings = vec![
         untuned(&cells),
         my_isam(&cells),
@@ -22,7 +24,7 @@ pub fn judge(plan: &Plan, setting: &Setting, runs: &[Run]) -> Judgement {
         tmpdir(),
     ];
     Judgement {
-        headline: words::headline(&cells, &findings),
+        headline: words::headline(&cells, &findings, &sized),
         published: words::PUBLISHED,
         source: words::SOURCE,
         rule: rule(),
@@ -57,6 +59,33 @@ fn number(name: &str, ratio: Option<&Ratio>) -> Vec<Number> {
     ratio.map(number).into_iter().collect()
 }
 
+/// Of each factor that was published, whether it lies within the interval of ours.
+fn sizes(cells: &[Cell<'_>]) -> Vec<Option<bool>> {
+    let within = |published: Published, ratio: Option<Ratio>| published.within(ratio.as_ref());
+    vec![
+        within(size::UNTUNED, untuned_ratio(cells)),
+        within(size::INNODB_OVER_MYISAM, my_isam_ratio(cells)),
+        within(size::SEPARATORS, separators_ratio(cells)),
+    ]
+}
+
+fn untuned_ratio(cells: &[Cell<'_>]) -> Option<Ratio> {
+    ratio(cells, LOAD, &["untuned", "before"], &["tuned", "before"])
+}
+
+fn my_isam_ratio(cells: &[Cell<'_>]) -> Option<Ratio> {
+    ratio(cells, LOAD, &["tuned", "after"], &["myisam", "after"])
+}
+
+fn separators_ratio(cells: &[Cell<'_>]) -> Option<Ratio> {
+    ratio(cells, DAYS, &["widths"], &["delimited"])
+}
+
+/// Ours, and the published factor beside it.
+fn beside(ratio: Option<&Ratio>, words: &str, published: Published) -> String {
+    in_words(ratio, words) + &ratio.map_or_else(String::new, |ours| published.sentence(Some(ours)))
+}
+
 fn in_words(ratio: Option<&Ratio>, words: &str) -> String {
     ratio.map_or_else(
         || "It was not measured.".to_owned(),
@@ -65,25 +94,25 @@ fn in_words(ratio: Option<&Ratio>, words: &str) -> String {
 }
 
 fn untuned(cells: &[Cell<'_>]) -> Finding {
-    let ratio = ratio(cells, LOAD, &["untuned", "before"], &["tuned", "before"]);
+    let ratio = untuned_ratio(cells);
     Finding {
         name: "tuning-shortens-the-load",
         part: LOAD.to_owned(),
         outcome: Outcome::of(above_one(ratio.as_ref())),
         published: "InnoDB untuned takes more than 24 h for a day, tuned 12 h 32 min".to_owned(),
-        here: in_words(ratio.as_ref(), "untuned takes"),
+        here: beside(ratio.as_ref(), "untuned takes", size::UNTUNED),
         numbers: number("untuned_over_tuned", ratio.as_ref()),
     }
 }
 
 fn my_isam(cells: &[Cell<'_>]) -> Finding {
-    let ratio = ratio(cells, LOAD, &["tuned", "after"], &["myisam", "after"]);
+    let ratio = my_isam_ratio(cells);
     Finding {
         name: "myisam-is-faster",
         part: LOAD.to_owned(),
         outcome: Outcome::of(above_one(ratio.as_ref())),
         published: "MyISAM takes 79 min for a day with its indexes, InnoDB 149 min".to_owned(),
-        here: in_words(ratio.as_ref(), "InnoDB takes"),
+        here: beside(ratio.as_ref(), "InnoDB takes", size::INNODB_OVER_MYISAM),
         numbers: number("innodb_over_myisam", ratio.as_ref()),
     }
 }
@@ -108,14 +137,14 @@ fn order(cells: &[Cell<'_>], way: &str, engine: &str) -> Finding {
 }
 
 fn separators(cells: &[Cell<'_>]) -> Finding {
-    let ratio = ratio(cells, DAYS, &["widths"], &["delimited"]);
+    let ratio = separators_ratio(cells);
     Finding {
         name: "separators-from-the-source-save-time",
         part: DAYS.to_owned(),
         outcome: Outcome::of(above_one(ratio.as_ref())),
         published: "separators from the source save 3 h 20 min of 15 h 20 min (1.28 times as long without)"
             .to_owned(),
-        here: in_words(ratio.as_ref(), "adding them by a file between takes"),
+        here: beside(ratio.as_ref(), "adding them by a file between takes", size::SEPARATORS),
         numbers: number("added_over_from_source", ratio.as_ref()),
     }
 }

@@ -5,7 +5,7 @@
 //!
 //! All else is pure: `record` is the setting in its plan, `parts` which runs there are, `time` how long they take, `figures` which
 //! figures a run has, `judge` what the runs say of the published findings by the
-//! `rule`, `references` the published figures themselves.
+//! `rule` and by the `size` of published factors, `references` the published figures themselves.
 
 mod bed;
 mod bench;
@@ -22,6 +22,7 @@ pub mod parts;
 pub mod record;
 mod references;
 mod rule;
+mod size;
 mod study;
 #[cfg(test)]
 mod tests;
@@ -30,6 +31,7 @@ mod watcher;
 mod watching;
 mod words;
 
+pub use dispatch::BATCH;
 pub use judge::judge;
 pub use study::Telecom;
 
