@@ -21,5 +21,6 @@ pub mod stability;
 pub mod statistics;
 pub mod time;
 pub mod trust;
+pub mod variance;
 
 pub use time::Nanos;

@@ -1,0 +1,179 @@
+//! The variance of each level, with its interval.
+
+use super::design::{Design, Factors, Group, Level, Observation, Stage, VarianceError};
+use super::interval::{Term, interval};
+use super::requests::Requests;
+
+/// What one level contributes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Component {
+    /// The level.
+    pub level: Level,
+    /// Levels that change only together with it, and whose variance is in it.
+    pub with: Vec<Level>,
+    /// Its variance, in the square of the unit of the means, not below zero. That of requests is as in [`Requests`].
+    pub variance: f64,
+    /// Lower end of the 95 % interval of that.
+    pub low: f64,
+    /// Upper end of it.
+    pub high: f64,
+    /// Degrees of freedom of the mean square of its level.
+    pub degrees: f64,
+    /// How many units the level has, over all of its parents.
+    pub units: f64,
+    /// How often its variance is in that of the mean over all: one in so many units, where numbers are equal.
+    pub in_mean: f64,
+    /// How often it is in the variance of a single run's mean: once, or of requests one in so many as a run has.
+    pub in_run: f64,
+}
+
+/// What differs, level by level.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Components {
+    /// Mean over all, each unit counted alike within its parent.
+    pub mean: f64,
+    /// Levels that can be told from others, from the outermost.
+    pub all: Vec<Component>,
+}
+
+/// The level that makes most of the variance of a run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Dominant {
+    /// The level.
+    pub level: Level,
+    /// Its share of the variance of a single run's mean, from 0 to 1.
+    pub share: f64,
+    /// Whether its lower end lies above the upper ends of all others.
+    pub is_certain: bool,
+}
+
+impl Components {
+    /// From all runs, in any order.
+    ///
+    /// # Errors
+    /// There are too few runs, or one has no mean response or the place of another.
+    pub fn of(runs: &[Observation]) -> Result<Self, VarianceError> {
+        let batches: Vec<&[(f64, f64)]> = runs.iter().map(|run| run.batches.as_slice()).collect();
+        let requests = Requests::of(&batches);
+        let design = Design::of(runs, requests.is_some())?;
+        let runs = runs.iter().map(Observation::requests).collect::<Vec<_>>();
+        Ok(Self { mean: design.mean, all: solved(&design, requests, &runs) })
+    }
+
+    /// The level that makes most of the variance of a run; `None` where nothing varies.
+    pub fn dominant(&self) -> Option<Dominant> {
+        let part = |component: &Component| component.in_run * component.variance;
+        let sum: f64 = self.all.iter().map(part).sum();
+        let most = self.all.iter().max_by(|one, other| part(one).total_cmp(&part(other)))?;
+        let others = self.all.iter().filter(|other| other.level != most.level);
+        let least = most.in_run * most.low;
+        let is_certain = others.map(|other| other.in_run * other.high).all(|high| high < least);
+        (sum > 0.0).then(|| Dominant { level: most.level, share: part(most) / sum, is_certain })
+    }
+
+    /// The variance of the mean over all, as often as each level was repeated.
+    pub fn variance_of_mean(&self) -> f64 {
+        self.all.iter().map(|component| component.in_mean * component.variance).sum()
+    }
+}
+
+/// A mean square with what it expects.
+struct MeanSquare {
+    level: Level,
+    value: f64,
+    /// How often each variance is in its expectation.
+    factors: Factors,
+    groups: Vec<Group>,
+}
+
+impl MeanSquare {
+    fn of(stage: &Stage) -> Self {
+        let degrees: f64 = stage.groups.iter().map(|group| group.len() as f64 - 1.0).sum();
+        let expected = |at: usize| {
+            let of_group = |group: &Group| {
+                (1.0 - 1.0 / group.len() as f64) * group.iter().map(|unit| unit[at]).sum::<f64>()
+            };
+            stage.groups.iter().map(of_group).sum::<f64>() / degrees
+        };
+        Self {
+            level: stage.level,
+            value: stage.squares / degrees,
+            factors: std::array::from_fn(expected),
+            groups: stage.groups.clone(),
+        }
+    }
+
+    /// Degrees of freedom where units have unequal variances `v`: of a sum of squares about a mean its expectation is
+    /// `sum v (1 - 1/n)` and its variance `2 (sum v^2 (1 - 2/n) + (sum v)^2 / n^2)` (Satterthwaite, Biometrics Bull. 2 (1946) 110; Box, Ann.
+    /// Math. Stat. 25 (1954) 290).
+    fn degrees(&self, variances: &Factors) -> f64 {
+        let (mut expected, mut spread, mut plain) = (0.0, 0.0, 0.0);
+        for group in &self.groups {
+            let n = group.len() as f64;
+            let of_unit = |unit: &Factors| unit.iter().zip(variances).map(|(factor, own)| factor * own).sum();
+            let units: Vec<f64> = group.iter().map(of_unit).collect();
+            let (sum, squares) = units.iter().fold((0.0, 0.0), |all, v| (all.0 + v, all.1 + v * v));
+            expected += sum * (1.0 - 1.0 / n);
+            spread += squares * (1.0 - 2.0 / n) + (sum / n).powi(2);
+            plain += n - 1.0;
+        }
+        if spread > 0.0 { (expected * expected / spread).min(plain) } else { plain }
+    }
+}
+
+/// From the lowest level up: `S` of a level less what those below make of it.
+fn solved(design: &Design, requests: Option<Requests>, of_runs: &[f64]) -> Vec<Component> {
+    let squares: Vec<MeanSquare> = design.stages.iter().map(MeanSquare::of).collect();
+    let count = squares.len();
+    // The last place of the mean squares is that of the requests.
+    let mut values: Vec<f64> = squares.iter().map(|square| square.value).collect();
+    values.push(requests.map_or(0.0, |requests| requests.variance));
+    let mut weights = vec![vec![0.0; count + 1]; count + 1];
+    weights[count][count] = 1.0;
+    for at in (0..count).rev() {
+        let mut own = vec![0.0; count + 1];
+        own[at] = 1.0;
+        for below in at + 1..=count {
+            let level = squares.get(below).map_or(Level::Request, |square| square.level);
+            let factor = squares[at].factors[level as usize];
+            own.iter_mut().zip(&weights[below]).for_each(|(own, below)| *own -= factor * below);
+        }
+        weights[at] = own;
+    }
+    let sum = |own: &[f64]| own.iter().zip(&values).map(|(weight, value)| weight * value).sum::<f64>();
+    let mut variances = [0.0; 5];
+    for (at, own) in weights.iter().enumerate() {
+        let level = squares.get(at).map_or(Level::Request, |square| square.level);
+        variances[level as usize] = sum(own).max(0.0);
+    }
+    let mut degrees: Vec<f64> = squares.iter().map(|square| square.degrees(&variances)).collect();
+    degrees.push(requests.map_or(f64::INFINITY, |requests| requests.degrees));
+    let ends = |own: &[f64]| {
+        let term = |at: usize| Term { factor: own[at], mean_square: values[at], degrees: degrees[at] };
+        let terms: Vec<Term> =
+            (0..own.len()).filter(|at| own[*at] != 0.0 && values[*at] > 0.0).map(term).collect();
+        interval(&terms)
+    };
+    let component = |at: usize, level: Level, with: &[Level], units: f64, in_run: f64| {
+        let (low, high) = ends(&weights[at]);
+        Component {
+            level,
+            with: with.to_vec(),
+            variance: variances[level as usize],
+            low,
+            high,
+            degrees: degrees[at],
+            units,
+            in_mean: design.factors[level as usize],
+            in_run,
+        }
+    };
+    let stages = design.stages.iter().enumerate();
+    let mut all: Vec<Component> =
+        stages.map(|(at, stage)| component(at, stage.level, &stage.with, stage.units as f64, 1.0)).collect();
+    if requests.is_some() {
+        let in_run = of_runs.iter().map(|count| 1.0 / count).sum::<f64>() / of_runs.len() as f64;
+        all.push(component(count, Level::Request, &[], of_runs.iter().sum(), in_run));
+    }
+    all
+}
