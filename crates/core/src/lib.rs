@@ -17,6 +17,7 @@ pub mod random;
 pub mod rates;
 pub mod share;
 pub mod simulation;
+pub mod size;
 pub mod stability;
 pub mod statistics;
 pub mod time;
