@@ -3,7 +3,7 @@
 
 use crate::random::{Random, Seed};
 use crate::statistics::BATCHES;
-use crate::variance::{Components, Level, Observation, Place};
+use crate::variance::{Components, Level, Observation, Position};
 use std::ops::RangeInclusive;
 
 /// Mean of everything.
@@ -107,7 +107,7 @@ impl Scenario {
         let batches: Vec<(f64, f64)> = (0..BATCHES).map(|_| batch()).collect();
         let (count, sum) = batches.iter().fold((0.0, 0.0), |all, batch| (all.0 + batch.0, all.1 + batch.1));
         let [target, population, start, run] = place;
-        Observation { place: Place { target, population, start, run }, mean: sum / count, batches }
+        Observation { place: Position { target, population, start, run }, mean: sum / count, batches }
     }
 
     /// Whether each interval of one try holds the truth; empty where the try says nothing.

@@ -26,7 +26,7 @@ mod station;
 pub use curve::Kind;
 pub use error::SizeError;
 pub use fit::{Basis, Measured};
-pub use needed::{Needed, Objective, Server, Told};
+pub use needed::{Answer, Needed, Objective, Server};
 pub use sizing::{LeftOut, Prediction, RATES_MIN, Rival, Sizing};
 
 #[cfg(test)]

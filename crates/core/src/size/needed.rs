@@ -31,7 +31,7 @@ pub struct Server {
 
 /// What a server does at a rate.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Told {
+pub struct Answer {
     /// Requests per second.
     pub rate: f64,
     /// Mean response.
@@ -48,7 +48,7 @@ pub struct Needed {
     /// Servers that share the load equally.
     pub servers: u64,
     /// What each does.
-    pub each: Told,
+    pub each: Answer,
     /// Whether they are so many because of the trust limit rather than the objective.
     pub by_trust: bool,
 }
@@ -58,14 +58,14 @@ impl Server {
     ///
     /// # Errors
     /// The rate lies beyond the trust limit and that was not asked for, or the server does not carry it.
-    pub fn at(&self, rate: f64, beyond_trust: bool) -> Result<Told, SizeError> {
+    pub fn at(&self, rate: f64, beyond_trust: bool) -> Result<Answer, SizeError> {
         let tau = self.tau.predict(rate, beyond_trust)?;
         let busy = self.busy_at(rate);
         if let Some((busy, ..)) = busy.filter(|(busy, ..)| *busy >= FULL) {
             return Err(SizeError::Saturates { rate, capacity: rate / busy });
         }
         let p95 = self.p95.as_ref().ok().and_then(|p95| p95.predict(rate, beyond_trust).ok());
-        Ok(Told { rate, tau, p95, busy })
+        Ok(Answer { rate, tau, p95, busy })
     }
 
     /// The fewest servers that share a load so that the upper end of what each may take is within the objective, in seconds; without one, so that
@@ -89,7 +89,7 @@ impl Server {
         if most > SERVERS_MAX {
             return Err(SizeError::NotARate(rate));
         }
-        let fits = |servers: f64| -> Result<Option<Told>, SizeError> {
+        let fits = |servers: f64| -> Result<Option<Answer>, SizeError> {
             let told = match self.at(rate / servers, beyond_trust) {
                 Err(SizeError::Saturates { .. }) => return Ok(None),
                 told => told?,
@@ -112,7 +112,7 @@ impl Server {
         Ok(Needed { servers: enough as u64, each, by_trust })
     }
 
-    fn high(&self, told: &Told, objective: Objective) -> Result<f64, SizeError> {
+    fn high(&self, told: &Answer, objective: Objective) -> Result<f64, SizeError> {
         match (objective, &told.p95, &self.p95) {
             (Objective::Tau, ..) => Ok(told.tau.high),
             (Objective::P95, Some(p95), _) => Ok(p95.high),

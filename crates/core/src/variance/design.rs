@@ -36,7 +36,7 @@ impl fmt::Display for Level {
 
 /// Where a run belongs, by numbers: of the target, of the population within it and so on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place {
+pub struct Position {
     /// Number of the target.
     pub target: u32,
     /// Number of the population on its target.
@@ -47,7 +47,7 @@ pub struct Place {
     pub run: u32,
 }
 
-impl Place {
+impl Position {
     /// What all units at this level and above have in common with it.
     fn up_to(self, level: Level) -> [u32; 4] {
         let all = [self.target, self.population, self.start, self.run];
@@ -59,7 +59,7 @@ impl Place {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Observation {
     /// Where it belongs.
-    pub place: Place,
+    pub place: Position,
     /// Its mean response, in any unit.
     pub mean: f64,
     /// Number of requests and sum of their response times in each of its batches, in order; empty where that is not known.
@@ -78,15 +78,15 @@ pub enum VarianceError {
     /// There are fewer than two runs.
     TooFewRuns(usize),
     /// The mean response of a run is not a number above zero.
-    NoResponse(Place),
+    NoResponse(Position),
     /// Two runs have the same place.
-    TwiceAt(Place),
+    TwiceAt(Position),
 }
 
 impl fmt::Display for VarianceError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let at = |out: &mut fmt::Formatter<'_>, place: &Place| {
-            let Place { target, population, start, run } = place;
+        let at = |out: &mut fmt::Formatter<'_>, place: &Position| {
+            let Position { target, population, start, run } = place;
             write!(out, "run {run} of start {start}, population {population}, target {target}")
         };
         match self {
@@ -167,7 +167,7 @@ fn check(runs: &[Observation]) -> Result<(), VarianceError> {
     if let Some(run) = runs.iter().find(|run| !(run.mean > 0.0 && run.mean.is_finite())) {
         return Err(VarianceError::NoResponse(run.place));
     }
-    let mut places: Vec<Place> = runs.iter().map(|run| run.place).collect();
+    let mut places: Vec<Position> = runs.iter().map(|run| run.place).collect();
     places.sort_unstable();
     match places.windows(2).find(|pair| pair[0] == pair[1]) {
         Some(pair) => Err(VarianceError::TwiceAt(pair[0])),

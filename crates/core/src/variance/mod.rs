@@ -23,7 +23,7 @@ mod requests;
 mod spending;
 
 pub use components::{Component, Components, Dominant};
-pub use design::{Level, Observation, Place, VarianceError};
+pub use design::{Level, Observation, Position, VarianceError};
 pub use requests::Requests;
 pub use spending::{Costs, Repeat};
 

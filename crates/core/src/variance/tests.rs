@@ -4,7 +4,7 @@ use super::*;
 use crate::random::{Random, Seed};
 
 fn at(start: u32, run: u32, mean: f64) -> Observation {
-    Observation { place: Place { start, run, ..Place::default() }, mean, batches: Vec::new() }
+    Observation { place: Position { start, run, ..Position::default() }, mean, batches: Vec::new() }
 }
 
 #[test]
@@ -40,7 +40,7 @@ fn a_level_that_changes_only_with_the_one_above_counts_with_it() {
 #[test]
 fn runs_that_say_nothing_are_refused_by_name() {
     assert_eq!(Components::of(&[at(0, 0, 1.0)]), Err(VarianceError::TooFewRuns(1)));
-    let place = Place { run: 1, ..Place::default() };
+    let place = Position { run: 1, ..Position::default() };
     assert_eq!(Components::of(&[at(0, 0, 1.0), at(0, 1, f64::NAN)]), Err(VarianceError::NoResponse(place)));
     assert_eq!(Components::of(&[at(0, 1, 1.0), at(0, 1, 2.0)]), Err(VarianceError::TwiceAt(place)));
 }

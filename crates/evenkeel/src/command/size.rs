@@ -4,7 +4,7 @@ use super::Session;
 use crate::config::units;
 use crate::failure::{FINDING, WRONG_USE, WithHint};
 use crate::out;
-use crate::study::sizing::{Answer, Asked, Cost, Told, as_json, text};
+use crate::study::sizing::{Answered, Answers, Asked, Cost, as_json, text};
 use crate::study::stored;
 use anyhow::{Result, anyhow};
 use evenkeel_core::size::{Needed, Objective, SizeError};
@@ -102,8 +102,8 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let (plan, runs) = (folder.plan()?, folder.runs()?);
     let is_damaged = stored::tell_damage(&folder)?;
     let all = sized(&plan, &runs);
-    let answers: Vec<Answer<'_>> =
-        all.iter().map(|one| Answer { sized: one, told: told(one, args) }).collect();
+    let answers: Vec<Answers<'_>> =
+        all.iter().map(|one| Answers { sized: one, told: told(one, args) }).collect();
     let asked = Asked {
         study: &plan.id,
         rate: args.rate,
@@ -130,7 +130,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     })
 }
 
-fn told(sized: &Sized, args: &Args) -> Result<Told, SizeError> {
+fn told(sized: &Sized, args: &Args) -> Result<Answered, SizeError> {
     let server = sized.server.as_ref().map_err(|error| *error)?;
     let needed = match args.servers {
         None => server.needed(args.rate, args.objective, args.beyond_trust)?,
@@ -143,7 +143,7 @@ fn told(sized: &Sized, args: &Args) -> Result<Told, SizeError> {
     let statements = sized.statements.iter();
     let statements = statements
         .filter_map(|(name, sizing)| Some((name.clone(), sizing.predict(at, args.beyond_trust).ok()?)));
-    Ok(Told { statements: statements.collect(), needed })
+    Ok(Answered { statements: statements.collect(), needed })
 }
 
 /// Whether another load would not help.

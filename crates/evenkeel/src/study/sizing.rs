@@ -35,16 +35,16 @@ pub struct Asked<'a> {
 
 /// What one server of the profile says.
 #[derive(Debug)]
-pub struct Answer<'a> {
+pub struct Answers<'a> {
     /// The server with its models.
     pub sized: &'a Sized,
     /// What it says, or why it says nothing.
-    pub told: Result<Told, SizeError>,
+    pub told: Result<Answered, SizeError>,
 }
 
 /// Servers, and what each does.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Told {
+pub struct Answered {
     /// How many.
     pub needed: Needed,
     /// The mean response of each statement of a mix.
@@ -52,7 +52,7 @@ pub struct Told {
 }
 
 /// The answer first, then what it is made of.
-pub fn text(asked: &Asked<'_>, answers: &[Answer<'_>], hint: fn(&SizeError) -> &'static str) -> String {
+pub fn text(asked: &Asked<'_>, answers: &[Answers<'_>], hint: fn(&SizeError) -> &'static str) -> String {
     let mut text = String::new();
     for answer in answers {
         let label =
@@ -72,7 +72,7 @@ pub fn text(asked: &Asked<'_>, answers: &[Answer<'_>], hint: fn(&SizeError) -> &
     text
 }
 
-fn headline(asked: &Asked<'_>, sized: &Sized, told: &Told) -> String {
+fn headline(asked: &Asked<'_>, sized: &Sized, told: &Answered) -> String {
     let Needed { servers, each, .. } = &told.needed;
     let wanted = asked.objective.map_or_else(String::new, |(figure, seconds)| {
         format!(" with {} within {}", word(figure), format::time(1e3 * seconds))
@@ -86,7 +86,7 @@ fn headline(asked: &Asked<'_>, sized: &Sized, told: &Told) -> String {
     )
 }
 
-fn lines(asked: &Asked<'_>, sized: &Sized, server: &Server, told: &Told) -> Vec<String> {
+fn lines(asked: &Asked<'_>, sized: &Sized, server: &Server, told: &Answered) -> Vec<String> {
     let each = &told.needed.each;
     let mut response = format!("tau {}", interval(&each.tau));
     if let Some(p95) = &each.p95 {
@@ -178,7 +178,7 @@ fn word(objective: Objective) -> &'static str {
 }
 
 /// The same for programs.
-pub fn as_json(asked: &Asked<'_>, answers: &[Answer<'_>]) -> Value {
+pub fn as_json(asked: &Asked<'_>, answers: &[Answers<'_>]) -> Value {
     json!({
         "study": asked.study,
         "rate_per_s": asked.rate,
@@ -188,14 +188,14 @@ pub fn as_json(asked: &Asked<'_>, answers: &[Answer<'_>]) -> Value {
     })
 }
 
-fn answer_json(asked: &Asked<'_>, answer: &Answer<'_>) -> Value {
+fn answer_json(asked: &Asked<'_>, answer: &Answers<'_>) -> Value {
     let sized = answer.sized;
     let mut told = json!({
         "label": sized.label, "workload": sized.workload, "trusted_rates": sized.rates, "trust_limit_per_s": sized.limit.rate,
         "error": answer.told.as_ref().err().map(ToString::to_string),
         "models": sized.server.as_ref().map_or_else(|_| Vec::new(), |server| server.tau.rivals.iter().map(rival_json).collect()),
     });
-    if let Ok(Told { needed, statements }) = &answer.told {
+    if let Ok(Answered { needed, statements }) = &answer.told {
         let each = &needed.each;
         told["servers"] = json!(needed.servers);
         told["by_trust"] = json!(needed.by_trust);
@@ -274,10 +274,10 @@ mod tests {
         sized(&plan, &runs).remove(0)
     }
 
-    fn answer(sized: &Sized) -> Answer<'_> {
+    fn answer(sized: &Sized) -> Answers<'_> {
         let server = sized.server.as_ref().unwrap();
         let needed = server.needed(ASKED.rate, ASKED.objective, false).unwrap();
-        Answer { sized, told: Ok(Told { needed, statements: Vec::new() }) }
+        Answers { sized, told: Ok(Answered { needed, statements: Vec::new() }) }
     }
 
     #[test]
@@ -307,7 +307,7 @@ mod tests {
     fn a_refusal_is_told_with_what_to_do() {
         let sized = profiled();
         let refused =
-            Answer { sized: &sized, told: Err(SizeError::BeyondTrust { rate: 400.0, limit: 175.0 }) };
+            Answers { sized: &sized, told: Err(SizeError::BeyondTrust { rate: 400.0, limit: 175.0 }) };
         let text = text(&ASKED, &[refused], |_| "name more servers");
         assert_eq!(
             text,

@@ -1,11 +1,13 @@
 //! What a stored profile says of loads that it did not measure: servers for an objective, each with its response.
 
+mod start;
 mod statements;
 
 use crate::profile::{summarise, trust_limits};
 use crate::store::format::{CellSummary, EstimateRecord, PlanFile, RunFile};
 use evenkeel_core::size::{Basis, Measured, Server, SizeError, Sizing};
 use evenkeel_core::trust::TrustLimit;
+pub use start::{Start, start};
 use statements::statements;
 
 /// Share of the highest trusted rate from which runs say what a request takes of the CPUs.
@@ -50,7 +52,7 @@ pub fn sized(plan: &PlanFile, runs: &[RunFile]) -> Vec<Sized> {
 }
 
 /// Cells of a group at each rate that is trusted, by rising rate.
-pub(crate) fn trusted<'a>(
+fn trusted<'a>(
     cells: &'a [CellSummary],
     group: &[usize],
     limit: &TrustLimit,

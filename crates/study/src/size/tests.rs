@@ -51,3 +51,17 @@ fn a_profile_of_few_rates_has_no_server_and_says_why() {
     let beyond = one(&[1.2, 1.3, 1.4, 1.5]);
     assert_eq!(beyond.server.unwrap_err(), SizeError::NothingTrusted);
 }
+
+#[test]
+fn a_guard_sets_out_from_what_is_under_way_at_the_highest_trusted_rate() {
+    let (plan, runs) = profile(&[0.3, 0.5, 0.7]).play(Seed(1)).unwrap();
+    let found = start(&plan, &runs).unwrap();
+    // M/M/1 at 0.7 has 2.33 requests under way.
+    assert_eq!((found.limit, found.rate, found.cpus), (3, 175.0, Some(1.0)));
+    assert!((found.in_flight - 2.33).abs() < 0.4, "{found:?}");
+    let server = VirtualServer { cpus: 8, ..profile(&[]).server };
+    let (plan, runs) = VirtualProfile { server, ..profile(&[0.2, 0.3]) }.play(Seed(1)).unwrap();
+    assert_eq!(start(&plan, &runs).unwrap().limit, 8);
+    let (plan, runs) = profile(&[1.3, 1.5]).play(Seed(1)).unwrap();
+    assert_eq!(start(&plan, &runs), Err(SizeError::NothingTrusted));
+}
