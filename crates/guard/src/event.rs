@@ -19,9 +19,9 @@ pub enum Event {
     },
     /// The limit to begin with follows from something other than the configuration.
     Begins {
-        /// That limit.
+        /// The limit that it begins with.
         limit: u32,
-        /// Why.
+        /// What it follows from.
         reason: String,
     },
     /// The limit changes.

@@ -14,7 +14,7 @@ const MEMORY: f64 = 0.8;
 /// What is repeated, and how much each level varies.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scenario {
-    /// Its name.
+    /// What it is called where counts are shown.
     pub name: &'static str,
     /// Numbers of units within a parent, of target, population, start and run, taken by turns: several numbers make an unequal design.
     pub numbers: [&'static [u32]; 4],

@@ -19,7 +19,7 @@ pub struct VirtualServer {
     pub unevenness: f64,
     /// Mean time that it takes of the disk, negative exponential; zero where it needs none.
     pub disk: Nanos,
-    /// Time beside.
+    /// Time beside these that no load changes.
     pub delay: Nanos,
 }
 

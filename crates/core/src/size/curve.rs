@@ -2,7 +2,7 @@
 
 use super::station::{response, wait};
 
-/// A model.
+/// A model, of those that are fitted to a profile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A delay and the wait for CPUs, with a fitted unevenness.

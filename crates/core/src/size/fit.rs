@@ -1,5 +1,6 @@
 //! Fits the models.
 
+use super::basis::{Basis, Measured};
 use super::curve::{Curve, Kind};
 use super::regression;
 use super::station::{response, wait};
@@ -13,42 +14,6 @@ const END: (f64, f64) = (1.01, 30.0);
 /// How far the end may lie from where the CPUs are full, as the standard deviation of its logarithm: other resources may end before them, and
 /// work that falls as load rises lets them go on for longer.
 const END_BY_CPU: f64 = 0.2;
-/// Relative error that no response is known better than, so that one that seems to be exact does not decide alone.
-const ERROR_LEAST: f64 = 0.01;
-
-/// A response at a rate.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Measured {
-    /// Arrivals per second.
-    pub rate: f64,
-    /// Response time in seconds: a mean, or a percentile.
-    pub response: f64,
-    /// Standard error of it, as a part of it.
-    pub error: f64,
-}
-
-impl Measured {
-    /// Whether it can be fitted to.
-    pub(super) fn is_something(&self) -> bool {
-        let is_some = |value: f64| value > 0.0 && value.is_finite();
-        is_some(self.rate) && is_some(self.response) && self.error.is_finite() && self.error >= 0.0
-    }
-
-    pub(super) fn error(&self) -> f64 {
-        self.error.max(ERROR_LEAST)
-    }
-}
-
-/// What is known of the server besides.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Basis {
-    /// CPUs that serve.
-    pub cpus: f64,
-    /// The rate at which these are full, by the work of a request; `None` where that cannot be seen.
-    pub full_at: Option<f64>,
-    /// The highest rate that the profile trusts, per second.
-    pub limit: f64,
-}
 
 /// The best of a model; `None` where points are too few for it, or the model needs what is not known.
 pub(super) fn fit(kind: Kind, points: &[Measured], basis: &Basis) -> Option<Curve> {

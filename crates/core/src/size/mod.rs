@@ -15,6 +15,7 @@
 //! used; beyond what was measured, only those that know that a server has an end. Beyond the trust limit nothing is told unless it
 //! is asked for.
 
+mod basis;
 mod curve;
 mod error;
 mod fit;
@@ -23,9 +24,9 @@ mod regression;
 mod sizing;
 mod station;
 
+pub use basis::{Basis, Measured};
 pub use curve::Kind;
 pub use error::SizeError;
-pub use fit::{Basis, Measured};
 pub use needed::{Answer, Needed, Objective, Server};
 pub use sizing::{LeftOut, Prediction, RATES_MIN, Rival, Sizing};
 

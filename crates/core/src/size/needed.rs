@@ -34,7 +34,7 @@ pub struct Server {
 pub struct Answer {
     /// Requests per second.
     pub rate: f64,
-    /// Mean response.
+    /// Its mean response with the interval.
     pub tau: Prediction,
     /// 95th percentile; `None` where the profile knows too few.
     pub p95: Option<Prediction>,

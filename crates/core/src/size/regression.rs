@@ -1,7 +1,7 @@
 //! The logarithm of the response as a polynomial of the rate.
 
+use super::basis::Measured;
 use super::curve::Curve;
-use super::fit::Measured;
 
 /// Points from which on the polynomial bends.
 const BENDS_FROM: usize = 5;

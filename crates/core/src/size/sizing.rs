@@ -1,8 +1,9 @@
 //! Which model errs least, and what it tells with an interval.
 
+use super::basis::{Basis, Measured};
 use super::curve::{Curve, Kind};
 use super::error::SizeError;
-use super::fit::{Basis, Measured, fit, taken};
+use super::fit::{fit, taken};
 use crate::random::{Random, Seed};
 use crate::statistics::{CONFIDENCE, student_quantile};
 
@@ -54,7 +55,7 @@ impl LeftOut {
 /// A model with what came of it where a rate was left out.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rival {
-    /// The model.
+    /// Which of the models it is.
     pub kind: Kind,
     /// One rate after the other.
     pub left_out: Vec<LeftOut>,

@@ -7,7 +7,7 @@ use super::requests::Requests;
 /// What one level contributes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Component {
-    /// The level.
+    /// Which level it is.
     pub level: Level,
     /// Levels that change only together with it, and whose variance is in it.
     pub with: Vec<Level>,
@@ -39,7 +39,7 @@ pub struct Components {
 /// The level that makes most of the variance of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Dominant {
-    /// The level.
+    /// Which level it is.
     pub level: Level,
     /// Its share of the variance of a single run's mean, from 0 to 1.
     pub share: f64,
@@ -123,57 +123,88 @@ impl MeanSquare {
 
 /// From the lowest level up: `S` of a level less what those below make of it.
 fn solved(design: &Design, requests: Option<Requests>, of_runs: &[f64]) -> Vec<Component> {
-    let squares: Vec<MeanSquare> = design.stages.iter().map(MeanSquare::of).collect();
-    let count = squares.len();
-    // The last place of the mean squares is that of the requests.
-    let mut values: Vec<f64> = squares.iter().map(|square| square.value).collect();
-    values.push(requests.map_or(0.0, |requests| requests.variance));
-    let mut weights = vec![vec![0.0; count + 1]; count + 1];
-    weights[count][count] = 1.0;
-    for at in (0..count).rev() {
-        let mut own = vec![0.0; count + 1];
-        own[at] = 1.0;
-        for below in at + 1..=count {
-            let level = squares.get(below).map_or(Level::Request, |square| square.level);
-            let factor = squares[at].factors[level as usize];
-            own.iter_mut().zip(&weights[below]).for_each(|(own, below)| *own -= factor * below);
+    let found = Solved::of(design, requests);
+    let stages = design.stages.iter().enumerate();
+    let mut all: Vec<Component> = stages
+        .map(|(at, stage)| {
+            let component = found.component(at, design, (stage.units as f64, 1.0));
+            Component { with: stage.with.clone(), ..component }
+        })
+        .collect();
+    if requests.is_some() {
+        let in_run = of_runs.iter().map(|count| 1.0 / count).sum::<f64>() / of_runs.len() as f64;
+        all.push(found.component(design.stages.len(), design, (of_runs.iter().sum(), in_run)));
+    }
+    all
+}
+
+/// Mean squares from the outermost level on, that of the requests last, and each variance as a sum of them.
+struct Solved {
+    levels: Vec<Level>,
+    values: Vec<f64>,
+    degrees: Vec<f64>,
+    /// Factors of the mean squares, of each variance.
+    weights: Vec<Vec<f64>>,
+    variances: Factors,
+}
+
+impl Solved {
+    fn of(design: &Design, requests: Option<Requests>) -> Self {
+        let squares: Vec<MeanSquare> = design.stages.iter().map(MeanSquare::of).collect();
+        let with = |last: f64, of: fn(&MeanSquare) -> f64| -> Vec<f64> {
+            squares.iter().map(of).chain(std::iter::once(last)).collect()
+        };
+        let values = with(requests.map_or(0.0, |requests| requests.variance), |square| square.value);
+        let levels = squares.iter().map(|square| square.level).chain(std::iter::once(Level::Request));
+        let levels: Vec<Level> = levels.collect();
+        let weights = weights(&squares, &levels);
+        let mut variances = [0.0; 5];
+        for (level, own) in levels.iter().zip(&weights) {
+            let sum: f64 = own.iter().zip(&values).map(|(weight, value)| weight * value).sum();
+            variances[*level as usize] = sum.max(0.0);
         }
-        weights[at] = own;
+        let mut degrees: Vec<f64> = squares.iter().map(|square| square.degrees(&variances)).collect();
+        degrees.push(requests.map_or(f64::INFINITY, |requests| requests.degrees));
+        Self { levels, values, degrees, weights, variances }
     }
-    let sum = |own: &[f64]| own.iter().zip(&values).map(|(weight, value)| weight * value).sum::<f64>();
-    let mut variances = [0.0; 5];
-    for (at, own) in weights.iter().enumerate() {
-        let level = squares.get(at).map_or(Level::Request, |square| square.level);
-        variances[level as usize] = sum(own).max(0.0);
-    }
-    let mut degrees: Vec<f64> = squares.iter().map(|square| square.degrees(&variances)).collect();
-    degrees.push(requests.map_or(f64::INFINITY, |requests| requests.degrees));
-    let ends = |own: &[f64]| {
-        let term = |at: usize| Term { factor: own[at], mean_square: values[at], degrees: degrees[at] };
-        let terms: Vec<Term> =
-            (0..own.len()).filter(|at| own[*at] != 0.0 && values[*at] > 0.0).map(term).collect();
-        interval(&terms)
-    };
-    let component = |at: usize, level: Level, with: &[Level], units: f64, in_run: f64| {
-        let (low, high) = ends(&weights[at]);
+
+    fn component(&self, at: usize, design: &Design, (units, in_run): (f64, f64)) -> Component {
+        let level = self.levels[at];
+        let (low, high) = interval(&self.terms(at));
         Component {
             level,
-            with: with.to_vec(),
-            variance: variances[level as usize],
+            with: Vec::new(),
+            variance: self.variances[level as usize],
             low,
             high,
-            degrees: degrees[at],
+            degrees: self.degrees[at],
             units,
             in_mean: design.factors[level as usize],
             in_run,
         }
-    };
-    let stages = design.stages.iter().enumerate();
-    let mut all: Vec<Component> =
-        stages.map(|(at, stage)| component(at, stage.level, &stage.with, stage.units as f64, 1.0)).collect();
-    if requests.is_some() {
-        let in_run = of_runs.iter().map(|count| 1.0 / count).sum::<f64>() / of_runs.len() as f64;
-        all.push(component(count, Level::Request, &[], of_runs.iter().sum(), in_run));
     }
-    all
+
+    fn terms(&self, at: usize) -> Vec<Term> {
+        let terms = self.weights[at].iter().zip(&self.values).zip(&self.degrees);
+        let terms = terms.map(|((&factor, &mean_square), &degrees)| Term { factor, mean_square, degrees });
+        terms.filter(|term| term.factor != 0.0 && term.mean_square > 0.0).collect()
+    }
+}
+
+/// Each variance by the mean squares: that of its level, less as much of the variances below as is in it.
+fn weights(squares: &[MeanSquare], levels: &[Level]) -> Vec<Vec<f64>> {
+    let count = levels.len();
+    let unit = |at: usize| (0..count).map(|other| f64::from(u8::from(other == at))).collect::<Vec<f64>>();
+    // From the lowest up, which is turned around in the end.
+    let mut rising = vec![unit(count - 1)];
+    for (at, square) in squares.iter().enumerate().rev() {
+        let mut own = unit(at);
+        for (level, below) in levels.iter().rev().zip(&rising) {
+            let factor = square.factors[*level as usize];
+            own.iter_mut().zip(below).for_each(|(own, below)| *own -= factor * below);
+        }
+        rising.push(own);
+    }
+    rising.reverse();
+    rising
 }

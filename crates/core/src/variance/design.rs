@@ -12,9 +12,9 @@ pub enum Level {
     Population,
     /// The server from a start to its end.
     Start,
-    /// A run.
+    /// A run, whose mean response is the unit.
     Run,
-    /// A request.
+    /// A request of a run.
     Request,
 }
 
@@ -55,7 +55,7 @@ impl Position {
     }
 }
 
-/// A run.
+/// A run as it was measured.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Observation {
     /// Where it belongs.

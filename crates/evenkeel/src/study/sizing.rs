@@ -18,7 +18,7 @@ pub struct Cost {
     pub per_hour: f64,
 }
 
-/// What was asked.
+/// What was asked of a profile.
 #[derive(Clone, Copy, Debug)]
 pub struct Asked<'a> {
     /// Name of the profile.
@@ -27,7 +27,7 @@ pub struct Asked<'a> {
     pub rate: f64,
     /// Figure and time in seconds that it has to be within.
     pub objective: Option<(Objective, f64)>,
-    /// Of a server.
+    /// What a server costs, where that was said.
     pub cost: Option<Cost>,
     /// Whether it is told beyond the trust limit.
     pub beyond_trust: bool,
@@ -45,7 +45,7 @@ pub struct Answers<'a> {
 /// Servers, and what each does.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answered {
-    /// How many.
+    /// How many there are, and what each of them does.
     pub needed: Needed,
     /// The mean response of each statement of a mix.
     pub statements: Vec<(String, Prediction)>,
@@ -284,10 +284,8 @@ mod tests {
     fn a_size_is_servers_response_money_and_how_far_to_believe_it() {
         let sized = profiled();
         let text = text(&ASKED, &[answer(&sized)], |_| "");
-        assert!(text.starts_with("400 requests/s with p95 within 30.0 ms (virtual): "), "{text}");
-        for part in
-            ["servers, ", "tau ", "theta ", "an hour", "models err by: ", "trusted up to 175 requests/s"]
-        {
+        assert!(text.starts_with("400/s with p95 within 30.0 ms (virtual): "), "{text}");
+        for part in ["servers, ", "tau ", "theta ", "an hour", "models err by: ", "trusted up to 175/s"] {
             assert!(text.contains(part), "{part} in {text}");
         }
     }

@@ -21,7 +21,7 @@ const TOLERANCES: (f64, f64) = (10.0, 40.0);
 /// What is measured of which server.
 #[derive(Clone, Debug, PartialEq)]
 pub struct VirtualProfile {
-    /// The server.
+    /// The server that is measured.
     pub server: VirtualServer,
     /// How much slower each target is than that, as a factor.
     pub targets: Vec<f64>,

@@ -18,7 +18,7 @@ const BUSY_FROM: f64 = 0.5;
 pub struct Sized {
     /// Which of several; empty where there is one only.
     pub label: String,
-    /// The workload.
+    /// Name of its workload.
     pub workload: String,
     /// How far the profile is trusted.
     pub limit: TrustLimit,

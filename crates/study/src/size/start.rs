@@ -8,7 +8,7 @@ use evenkeel_core::size::SizeError;
 /// Where a guard begins, and what that follows from.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Start {
-    /// The limit.
+    /// The limit that the guard begins with.
     pub limit: u32,
     /// The highest rate that the profile trusts, per second.
     pub rate: f64,

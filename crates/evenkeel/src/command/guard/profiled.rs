@@ -78,7 +78,7 @@ mod tests {
         let why = reason("20261121", &FOUND, 1_024);
         assert_eq!(
             why,
-            "2.33 requests are under way at 175 requests/s and 13.3 ms, the highest rate that 20261121 trusts (Little's law)"
+            "2.33 requests are under way at 175/s and 13.3 ms, the highest rate that 20261121 trusts (Little's law)"
         );
         assert!(
             reason("a", &Start { cpus: Some(8.0), limit: 8, ..FOUND }, 1_024)
