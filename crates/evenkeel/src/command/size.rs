@@ -81,7 +81,7 @@ fn objective(text: &str) -> Result<(Objective, f64), String> {
 fn cost(text: &str) -> Result<Cost, String> {
     let number = text.strip_suffix("/h").ok_or("money for an hour is needed, as 0.12/h")?;
     let per_hour: f64 = number.parse().map_err(|_| format!("{number} is not a number"))?;
-    if per_hour >= 0.0 && per_hour <= 1e12 {
+    if (0.0..=1e12).contains(&per_hour) {
         Ok(Cost { per_hour })
     } else {
         Err("from 0 on is needed".to_owned())
