@@ -35,6 +35,11 @@ pub enum SizeError {
         /// What a server with hardly any load may take, seconds.
         least: f64,
     },
+    /// The interval is so wide that it says nothing.
+    LeavesOpen {
+        /// Requests per second of a server.
+        rate: f64,
+    },
     /// The rate is not a number above zero.
     NotARate(f64),
 }
@@ -60,6 +65,10 @@ impl fmt::Display for SizeError {
                 "no number of servers meets {:.1} ms: one with hardly any load may already take {:.1} ms",
                 1e3 * objective,
                 1e3 * least
+            ),
+            Self::LeavesOpen { rate } => write!(
+                out,
+                "the profile leaves open what a server answers at {rate:.1} requests/s: its rates contradict one another, or err too much"
             ),
             Self::NotARate(rate) => write!(out, "{rate} is no rate above zero"),
         }

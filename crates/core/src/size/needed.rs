@@ -91,12 +91,14 @@ impl Server {
         }
         let fits = |servers: f64| -> Result<Option<Answer>, SizeError> {
             let told = match self.at(rate / servers, beyond_trust) {
-                Err(SizeError::Saturates { .. }) => return Ok(None),
+                Err(SizeError::Saturates { .. } | SizeError::LeavesOpen { .. }) => return Ok(None),
                 told => told?,
             };
             let Some((objective, wanted)) = objective else { return Ok(Some(told)) };
-            let high = self.high(&told, objective)?;
-            Ok((high <= wanted).then_some(told))
+            match self.high(&told, objective) {
+                Err(SizeError::LeavesOpen { .. }) => Ok(None),
+                high => Ok((high? <= wanted).then_some(told)),
+            }
         };
         // With more servers each has less to do and answers no later, so that the fewest can be found by halving.
         let (mut short, mut enough) = (if beyond_trust { 0.0 } else { trusted - 1.0 }, most);
@@ -117,7 +119,7 @@ impl Server {
             (Objective::Tau, ..) => Ok(told.tau.high),
             (Objective::P95, Some(p95), _) => Ok(p95.high),
             (Objective::P95, None, Err(error)) => Err(*error),
-            (Objective::P95, None, Ok(_)) => Ok(f64::INFINITY),
+            (Objective::P95, None, Ok(_)) => Err(SizeError::LeavesOpen { rate: told.rate }),
         }
     }
 
@@ -127,10 +129,10 @@ impl Server {
             Err(error) => return error,
         };
         match objective {
-            Some((objective, wanted)) => {
-                let least = self.high(&told, objective).unwrap_or(f64::INFINITY);
-                SizeError::OutOfReach { objective: wanted, least }
-            }
+            Some((objective, wanted)) => match self.high(&told, objective) {
+                Ok(least) => SizeError::OutOfReach { objective: wanted, least },
+                Err(error) => error,
+            },
             None => SizeError::Saturates { rate, capacity: self.tau.basis().limit },
         }
     }

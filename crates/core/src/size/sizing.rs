@@ -13,6 +13,8 @@ pub const RATES_MIN: usize = 4;
 const DRAWS: u64 = 80;
 /// The same profile always tells the same.
 const SEED: Seed = Seed(0x51_2e);
+/// A response whose interval ends at more than so many times its lower end is left open.
+const WIDE_MOST: f64 = 100.0;
 /// Most that a logarithm is believed to be off: a model that leaves the response open by more than this tells nothing.
 const OFF_MOST: f64 = 20.0;
 
@@ -142,7 +144,9 @@ impl Sizing {
         let ends = SizeError::Saturates { rate, capacity: rival.curve.end() };
         // What a further measurement errs by is what those that there are do.
         let error = self.points.iter().map(Measured::error).sum::<f64>() / self.points.len() as f64;
-        told(rival, &self.points, &self.basis, (rate.max(lowest), error)).ok_or(ends)
+        let found = told(rival, &self.points, &self.basis, (rate.max(lowest), error)).ok_or(ends)?;
+        let is_something = found.high <= WIDE_MOST * found.low;
+        is_something.then_some(found).ok_or(SizeError::LeavesOpen { rate })
     }
 }
 

@@ -83,6 +83,18 @@ fn an_objective_that_an_idle_server_does_not_meet_is_out_of_reach() {
 }
 
 #[test]
+fn rates_that_contradict_one_another_leave_the_response_open() {
+    let wild = [0.01, 5.0, 0.02, 9.0, 0.01].iter().zip(RATES);
+    let points: Vec<Measured> =
+        wild.map(|(response, rate)| Measured { rate, response: *response, error: 0.05 }).collect();
+    let sizing = Sizing::of(&points, BASIS).unwrap();
+    assert_eq!(sizing.predict(110.0, false), Err(SizeError::LeavesOpen { rate: 110.0 }));
+    let server = Server { p95: Sizing::of(&points, BASIS), tau: sizing, busy: Vec::new() };
+    let error = server.needed(400.0, Some((Objective::P95, 0.1)), false).unwrap_err();
+    assert!(matches!(error, SizeError::LeavesOpen { .. }), "{error}");
+}
+
+#[test]
 fn more_load_never_needs_fewer_servers_and_a_stricter_objective_neither() {
     let server = server();
     let needed =

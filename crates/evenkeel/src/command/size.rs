@@ -165,6 +165,9 @@ fn hint(error: &SizeError) -> &'static str {
         }
         SizeError::Saturates { .. } => "name more servers, or leave --servers away",
         SizeError::OutOfReach { .. } => "a faster server, or an index, would help; more of the same do not",
+        SizeError::LeavesOpen { .. } => {
+            "repeat the profile with more or longer runs, at a time with quieter neighbours"
+        }
         SizeError::NotARate(_) => "name a rate above zero that some million servers carry",
     }
 }
