@@ -17,9 +17,11 @@ pub mod random;
 pub mod rates;
 pub mod share;
 pub mod simulation;
+pub mod size;
 pub mod stability;
 pub mod statistics;
 pub mod time;
 pub mod trust;
+pub mod variance;
 
 pub use time::Nanos;

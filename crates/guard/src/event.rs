@@ -17,6 +17,13 @@ pub enum Event {
         /// SHA-256 of the certificate that clients are shown.
         fingerprint: Option<String>,
     },
+    /// The limit to begin with follows from something other than the configuration.
+    Begins {
+        /// The limit that it begins with.
+        limit: u32,
+        /// What it follows from.
+        reason: String,
+    },
     /// The limit changes.
     Limit {
         /// The limit so far.

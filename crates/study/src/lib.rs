@@ -12,6 +12,7 @@ pub mod harness;
 pub mod profile;
 pub mod published;
 pub mod shares;
+pub mod size;
 pub mod store;
 pub mod telecom;
 pub mod throttling;

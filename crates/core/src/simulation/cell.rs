@@ -3,9 +3,12 @@
 use super::{FifoQueue, Served, Service};
 use crate::arrivals::{Arrivals, Poisson, RateError};
 use crate::random::Seed;
+use crate::stability::Second;
 use crate::statistics::pooled::{Batch, Run};
 use crate::statistics::{BATCHES, SpectrumCounter};
 use crate::time::Nanos;
+
+const SECOND: u64 = 1_000_000_000;
 
 /// A cell on an M/M/1 queue, whose figures are known: a response time is exponential with the mean `s / (1 - r)` (Kleinrock,
 /// Queueing Systems, vol. 1, 1975, section 5.3).
@@ -63,7 +66,7 @@ impl VirtualCell {
 }
 
 /// Batches by scheduled arrival, as the lab records them; arrivals come in order.
-struct Recorder {
+pub(super) struct Recorder {
     start: Nanos,
     end: Nanos,
     /// End of the batch that is being filled.
@@ -72,10 +75,53 @@ struct Recorder {
     counter: SpectrumCounter,
     batches: Vec<Batch>,
     completions: u64,
+    seconds: Seconds,
+}
+
+/// What happened in each whole second of the measured phase.
+#[derive(Clone)]
+struct Seconds {
+    start: Nanos,
+    all: Vec<Second>,
+    /// Requests under way when the phase begins.
+    before: u64,
+}
+
+impl Seconds {
+    fn new(start: Nanos, length: Nanos) -> Self {
+        Self { start, all: vec![Second::default(); (length.0 / SECOND) as usize], before: 0 }
+    }
+
+    fn at(&mut self, instant: Nanos) -> Option<&mut Second> {
+        let since = instant.0.checked_sub(self.start.0)?;
+        self.all.get_mut((since / SECOND) as usize)
+    }
+
+    fn count(&mut self, served: Served) {
+        match self.at(served.arrival) {
+            Some(second) => {
+                second.arrivals += 1;
+                second.response_sum += served.response();
+            }
+            None => self.before += u64::from(served.arrival < self.start && served.done >= self.start),
+        }
+        if let Some(second) = self.at(served.done) {
+            second.completed += 1;
+        }
+    }
+
+    fn finish(mut self) -> Vec<Second> {
+        let mut under_way = self.before;
+        for second in &mut self.all {
+            under_way = (under_way + second.arrivals).saturating_sub(second.completed);
+            second.in_flight = under_way;
+        }
+        self.all
+    }
 }
 
 impl Recorder {
-    fn new(start: Nanos, length: Nanos) -> Self {
+    pub fn new(start: Nanos, length: Nanos) -> Self {
         let mut recorder = Self {
             start,
             end: start + length,
@@ -84,9 +130,20 @@ impl Recorder {
             counter: SpectrumCounter::new(),
             batches: Vec::with_capacity(BATCHES),
             completions: 0,
+            seconds: Seconds::new(start, length),
         };
         recorder.batch_end = recorder.end_of(0);
         recorder
+    }
+
+    /// The instant from which on nothing is recorded.
+    pub fn end(&self) -> Nanos {
+        self.end
+    }
+
+    /// What was recorded second by second.
+    pub fn seconds(&self) -> Vec<Second> {
+        self.seconds.clone().finish()
     }
 
     fn end_of(&self, batch: usize) -> Nanos {
@@ -94,7 +151,8 @@ impl Recorder {
         self.start + Nanos(length as u64)
     }
 
-    fn count(&mut self, served: Served) {
+    pub fn count(&mut self, served: Served) {
+        self.seconds.count(served);
         self.completions += u64::from((self.start..self.end).contains(&served.done));
         if served.arrival < self.start {
             return;
@@ -115,7 +173,7 @@ impl Recorder {
         self.batch_end = self.end_of(self.batches.len());
     }
 
-    fn finish(mut self, seconds: f64) -> Run {
+    pub fn finish(mut self, seconds: f64) -> Run {
         while self.batches.len() < BATCHES {
             self.close();
         }
@@ -144,6 +202,19 @@ mod tests {
         }
         assert_eq!(run.batches.iter().map(|batch| batch.arrivals).collect::<Vec<_>>(), expected);
         assert!(run.batches.iter().all(|batch| batch.spectrum.count() == batch.arrivals));
+    }
+
+    #[test]
+    fn seconds_have_every_arrival_and_what_is_under_way_at_their_end() {
+        let mut recorder = Recorder::new(Nanos::from_secs(2), Nanos::from_secs(8));
+        let served =
+            |arrival, done| Served { arrival: Nanos::from_millis(arrival), done: Nanos::from_millis(done) };
+        for one in [served(500, 900), served(1_500, 2_500), served(2_100, 3_100), served(9_900, 10_500)] {
+            recorder.count(one);
+        }
+        let seconds = recorder.seconds();
+        let of = |at: usize| (seconds[at].arrivals, seconds[at].completed, seconds[at].in_flight);
+        assert_eq!((seconds.len(), of(0), of(1), of(7)), (8, (1, 1, 1), (0, 1, 0), (1, 0, 1)));
     }
 
     #[test]

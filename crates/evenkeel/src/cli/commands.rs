@@ -3,7 +3,7 @@
 use super::Cli;
 use crate::command::{
     Session, cdr, compare, data, doctor, explain, export, guard, load, man, profile, report, runs, sandbox,
-    sense, share, simulate, study,
+    sense, share, simulate, size, study,
 };
 use crate::failure::WithHint;
 use crate::{out, signals};
@@ -37,6 +37,8 @@ pub enum Command {
     Runs(runs::Args),
     /// Two studies or cells: is the second better, worse or the same, and how many more runs would decide
     Compare(compare::Args),
+    /// From a profile: how many servers a load needs, what they answer and what they cost
+    Size(size::Args),
     /// Write a study as one self-contained HTML file
     Report(report::Args),
     /// Write a study as CSV or JSON
@@ -102,6 +104,7 @@ pub fn run(cli: Cli<Command>) -> Result<ExitCode> {
         Command::Study(args) => study::run(&session, &args),
         Command::Runs(args) => runs::run(&session, &args),
         Command::Compare(args) => compare::run(&session, &args),
+        Command::Size(args) => size::run(&session, &args),
         Command::Report(args) => report::run(&session, &args),
         Command::Export(args) => export::run(&session, &args),
         Command::Sense(args) => sense::run(&session, &args),

@@ -16,6 +16,7 @@ pub mod sandbox;
 pub mod sense;
 pub mod share;
 pub mod simulate;
+pub mod size;
 pub mod study;
 
 pub use crate::console::{console_size, look, mode};

@@ -1,6 +1,7 @@
 //! `evenkeel simulate`: controllers, guarded sessions and measured cells on the virtual clock.
 
 mod compare;
+mod components;
 mod coverage;
 mod flags;
 mod many;
@@ -11,6 +12,7 @@ mod played;
 mod sessions;
 pub mod shares;
 mod show;
+mod size;
 
 use super::Session;
 use crate::config::simulate::{self, Instead};
@@ -30,6 +32,8 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         Some(What::Coverage(args)) => return coverage::run(session, args),
         Some(What::Noisy(args)) => return noisy::run(session, args),
         Some(What::Compare(args)) => return compare::run(session, args),
+        Some(What::Components(args)) => return components::run(session, args),
+        Some(What::Size(args)) => return size::run(session, args),
         None => {}
     }
     if args.search {

@@ -41,6 +41,8 @@ pub struct GuardConfig {
     pub reflection_span: Nanos,
     /// The limit before the controller has decided; the fixed controller keeps it.
     pub initial_limit: u32,
+    /// The profile that the limit to begin with is taken from, by name or folder.
+    pub profile: Option<String>,
     /// No limit passes this.
     pub max_limit: u32,
     /// Memory that transactions may use: a cap on the limit.
@@ -73,6 +75,7 @@ impl GuardConfig {
             fitted: false,
             reflection_span: Nanos::from_secs(60),
             initial_limit: 8,
+            profile: None,
             max_limit: 1_024,
             memory: None,
             tick: Nanos::from_millis(100),

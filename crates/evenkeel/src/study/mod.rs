@@ -1,9 +1,10 @@
 //! Studies as several commands need them: `stored` finds one by its name, `published` begins, goes on with and shows a published one,
-//! `program` does for it what only a program can do, and `comparison` says how two compare.
+//! `program` does for it what only a program can do, `comparison` says how two compare, and `sizing` what a load needs.
 
 pub mod comparison;
 pub mod goes_on;
 mod program;
 pub mod published;
+pub mod sizing;
 pub mod stored;
 pub mod wanted;

@@ -61,11 +61,7 @@ pub(super) fn groups(plan: &PlanFile) -> Vec<Vec<usize>> {
 fn headline(plan: &PlanFile, cells: &[CellSummary], runs: &[RunFile], group: Vec<usize>) -> HeadlineRecord {
     let points = points(cells, runs, plan, &group);
     let settings = &plan.settings;
-    let tolerance = Tolerance {
-        standard_error: settings.tolerance_se_percent,
-        spread: settings.tolerance_spread_percent,
-    };
-    let limit = TrustLimit::of(&points, tolerance);
+    let limit = TrustLimit::of(&points, tolerance(plan));
     let within = within_objective(&points, &limit, settings.objective_p95_ms);
     let capacity = Capacity::of(&points, &within);
     let bounds = answer::of_group(plan, cells, runs, &group);
@@ -93,6 +89,23 @@ fn headline(plan: &PlanFile, cells: &[CellSummary], runs: &[RunFile], group: Vec
         trust_reason: trust_reason(&limit),
         bounds,
         series: group,
+    }
+}
+
+/// How far each group of series that differ in the target alone is trusted.
+pub fn trust_limits(plan: &PlanFile, runs: &[RunFile]) -> Vec<(Vec<usize>, TrustLimit)> {
+    let cells = cells::summarise(plan, runs);
+    let limit = |group: Vec<usize>| {
+        let limit = TrustLimit::of(&points(&cells, runs, plan, &group), tolerance(plan));
+        (group, limit)
+    };
+    groups(plan).into_iter().map(limit).collect()
+}
+
+fn tolerance(plan: &PlanFile) -> Tolerance {
+    Tolerance {
+        standard_error: plan.settings.tolerance_se_percent,
+        spread: plan.settings.tolerance_spread_percent,
     }
 }
 

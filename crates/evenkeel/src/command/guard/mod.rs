@@ -3,6 +3,7 @@
 mod demo;
 mod event_log;
 mod monitor;
+mod profiled;
 mod run;
 mod serve;
 mod start;
@@ -24,8 +25,11 @@ Examples:
   evenkeel guard --config /etc/evenkeel/guard.toml
   evenkeel guard --listen /run/evenkeel.sock --listen [::]:3307 --backend db1:3306 --max-limit 64
   evenkeel guard --listen 127.0.0.1:3307 --backend /run/mysqld/mysqld.sock --dry-run
+  evenkeel guard --listen 127.0.0.1:3307 --backend 127.0.0.1:3306 --profile last
   evenkeel guard top 127.0.0.1:9307
 
+With --profile the limit to begin with is as many transactions as were under way at the highest rate
+that a profile of this server trusts, and no fewer than its CPUs.
 A guard needs --listen and --backend, or a --config that has them; everything else has a default.
 Signals: SIGHUP reads the configuration again, SIGTERM (or Ctrl-C) lets transactions end and stops,
 by exit code 0, since that is its orderly end; a second one ends at once, transactions or not, by

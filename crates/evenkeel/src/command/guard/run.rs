@@ -4,6 +4,7 @@ use super::super::Session;
 use super::Flags;
 use super::event_log::EventLog;
 use super::monitor::Monitor;
+use super::profiled;
 use super::serve::{Health, serve};
 use super::start;
 use crate::config::guard::{Changes, GuardConfig};
@@ -39,6 +40,7 @@ pub fn run(session: &Session, flags: &Flags, mut config: GuardConfig) -> Result<
     if flags.require_backend {
         reach(&config.plan.backend)?;
     }
+    let begins = profiled::set_out(session, &mut config)?;
     let events = Arc::new(EventLog::start(&config).context("starting the log")?);
     let guard = Guard::start(config.plan.clone())?;
     let mut running = Running::start(&guard, &config, Arc::clone(&events))?;
@@ -48,6 +50,7 @@ pub fn run(session: &Session, flags: &Flags, mut config: GuardConfig) -> Result<
         metrics: running.metrics.as_ref().map(|server| server.address().to_string()),
         fingerprint: guard.handle().fingerprint().map(str::to_owned),
     });
+    begins.iter().for_each(|event| events.notify(event));
     start::greet(&config, events.clone(), &running.ended)?;
     let (mut watch, mut looks) = (Watch::default(), 0_u32);
     while !session.stop.is_set() && !guard.has_failed() {
@@ -57,7 +60,8 @@ pub fn run(session: &Session, flags: &Flags, mut config: GuardConfig) -> Result<
             running.look(&guard, &mut watch, &events);
         }
         if hangup.swap(false, Ordering::Relaxed) {
-            let event = match flags.read_again().and_then(|new| running.reload(&guard, &mut config, &new)) {
+            let read = flags.read_again().map(|new| profiled::stays(&config, new));
+            let event = match read.and_then(|new| running.reload(&guard, &mut config, &new)) {
                 Ok(Changes { applied, restart }) => Event::Reloaded { applied, restart },
                 Err(error) => {
                     Event::ReloadFailed { reason: format!("{error:#}; the old configuration holds") }

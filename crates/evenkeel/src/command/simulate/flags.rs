@@ -1,6 +1,6 @@
 //! Flags of `evenkeel simulate`.
 
-use super::{compare, coverage, noisy};
+use super::{compare, components, coverage, noisy, size};
 use std::path::PathBuf;
 
 /// Flags of `evenkeel simulate`.
@@ -19,6 +19,8 @@ use std::path::PathBuf;
   evenkeel simulate coverage                             how often the intervals of a cell hold
   evenkeel simulate compare                              how often a comparison is wrong
   evenkeel simulate noisy                                how often the bounds of a profile hold
+  evenkeel simulate components                           how often its own doubts are right
+  evenkeel simulate size                                 how well a response is told that was left out
 
 Exit codes: 0 done; 1 an expectation of a scenario is broken, or something happened to a session that must not; \
 2 wrong use. Nothing is measured: the same seed gives the same figures on any machine.")]
@@ -85,4 +87,8 @@ pub enum What {
     Noisy(noisy::Args),
     /// How often `evenkeel compare` is wrong, and whether the runs that it asks for are enough
     Compare(compare::Args),
+    /// How often variance components, the trust limit and the bounds of `--until` are right
+    Components(components::Args),
+    /// How well `evenkeel size` tells a response that was left out
+    Size(size::Args),
 }

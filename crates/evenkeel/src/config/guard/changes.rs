@@ -26,6 +26,7 @@ impl Changes {
             fitted,
             reflection_span,
             initial_limit,
+            profile,
             max_limit,
             memory,
             tick,
@@ -53,6 +54,7 @@ impl Changes {
         changes.later("monitor", &old.monitor, monitor);
         changes.later("metrics", &old.metrics, metrics);
         changes.later("journal", &old.journal, journal);
+        changes.later("profile", &old.profile, profile);
         changes.plan(&mut old.plan, plan);
         changes
     }
@@ -139,7 +141,7 @@ mod tests {
     const SHORT: &str = "listen = '127.0.0.1:3307'\nbackend = '127.0.0.1:3306'\n";
 
     /// Every key that a file can have, with a value that is not its default; whether a reload takes it over.
-    const KEYS: [(&str, &str, bool); 36] = [
+    const KEYS: [(&str, &str, bool); 37] = [
         ("listen", "listen = '127.0.0.1:3308'", false),
         ("backend", "backend = '127.0.0.1:3309'", false),
         ("threads", "threads = 33", false),
@@ -157,6 +159,7 @@ mod tests {
         ("fitted", "control.fitted = true", true),
         ("reflection_span", "control.reflection_span = '6s'", true),
         ("initial_limit", "control.initial_limit = 9", true),
+        ("profile", "control.profile = 'last'", false),
         ("max_limit", "control.max_limit = 99", true),
         ("tick", "control.tick = '99ms'", true),
         ("dry_run", "control.dry_run = true", true),

@@ -41,6 +41,9 @@ settings! {
         /// The limit to begin with; the fixed controller's for good [default: 8]
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
         initial_limit: Option<u32> = control.initial_limit by Fields::limit => initial_limit,
+        /// Begin with the limit that a profile of this server implies: its name, its folder, or `last`
+        #[arg(long, value_name = "STUDY", conflicts_with = "initial_limit")]
+        profile: Option<String> = control.profile => profile,
         /// No limit passes this [default: 1024]
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
         max_limit: Option<u32> = control.max_limit by Fields::limit => max_limit,
@@ -171,7 +174,12 @@ impl Flags {
 
     /// What is more than one value in place of another: old names, users beside those of the file, files of an identity.
     fn over_more(&self, config: &mut GuardConfig) {
-        set(&mut config.initial_limit, self.old.initial_limit(&self.initial_limit));
+        let limit = self.old.initial_limit(&self.initial_limit);
+        if limit.is_some() {
+            // A limit on the command line is meant, whatever a file takes it from.
+            config.profile = None;
+        }
+        set(&mut config.initial_limit, limit);
         set(&mut config.max_limit, self.old.max_limit(&self.max_limit));
         config.plan.administrators.extend(self.admin.iter().cloned());
         let identity = &mut config.plan.client_tls.identity;

@@ -64,6 +64,7 @@ fn the_example_shows_every_key() {
     assert!(
         full.monitor.is_some()
             && full.journal.is_some()
+            && full.profile.is_some()
             && full.plan.client_tls.identity.is_some()
             && full.memory.is_some()
     );

@@ -1,0 +1,127 @@
+//! Models of servers whose response is known.
+
+use super::*;
+use crate::random::{Random, Seed};
+
+const BASIS: Basis = Basis { cpus: 1.0, full_at: Some(250.0), limit: 200.0 };
+
+/// An M/M/1 server of 4 ms: `s / (1 - u)`.
+fn mm1(rates: &[f64]) -> Vec<Measured> {
+    let point = |rate: &f64| Measured { rate: *rate, response: 0.004 / (1.0 - rate * 0.004), error: 0.02 };
+    rates.iter().map(point).collect()
+}
+
+const RATES: [f64; 7] = [50.0, 75.0, 100.0, 125.0, 150.0, 175.0, 200.0];
+
+fn server() -> Server {
+    let points = mm1(&RATES);
+    let p95: Vec<Measured> =
+        points.iter().map(|point| Measured { response: 3.0 * point.response, ..*point }).collect();
+    Server {
+        tau: Sizing::of(&points, BASIS).unwrap(),
+        p95: Sizing::of(&p95, BASIS),
+        busy: RATES.iter().map(|rate| (*rate, 0.004 * rate)).collect(),
+    }
+}
+
+#[test]
+fn a_queue_is_found_to_be_one_and_told_between_the_rates_that_were_measured() {
+    let sizing = Sizing::of(&mm1(&RATES), BASIS).unwrap();
+    assert_ne!(sizing.better().kind, Kind::Regression);
+    assert!(sizing.better().error() < 0.02, "{}", sizing.better().error());
+    for rate in [60.0, 110.0, 190.0] {
+        let (told, truth) = (sizing.predict(rate, false).unwrap(), 0.004 / (1.0 - rate * 0.004));
+        assert!((told.response / truth - 1.0).abs() < 0.02, "{told:?}");
+        assert!(told.low < truth && truth < told.high && told.high < 1.3 * truth, "{told:?}");
+    }
+}
+
+#[test]
+fn nothing_is_told_beyond_the_trust_limit_unless_it_is_asked_for() {
+    let sizing = Sizing::of(&mm1(&RATES), BASIS).unwrap();
+    assert_eq!(sizing.predict(220.0, false), Err(SizeError::BeyondTrust { rate: 220.0, limit: 200.0 }));
+    let told = sizing.predict(220.0, true).unwrap();
+    assert!(told.kind.has_an_end() && told.low < 0.033_333 && 0.033_333 < told.high, "{told:?}");
+    assert!(matches!(sizing.predict(400.0, true), Err(SizeError::Saturates { rate: 400.0, .. })));
+    for rate in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        assert!(matches!(sizing.predict(rate, true), Err(SizeError::NotARate(_))), "{rate}");
+    }
+}
+
+#[test]
+fn a_profile_too_small_for_a_model_is_told_so() {
+    assert_eq!(Sizing::of(&mm1(&RATES[..3]), BASIS), Err(SizeError::TooFewRates { have: 3, needed: 4 }));
+    assert_eq!(Sizing::of(&[], BASIS), Err(SizeError::TooFewRates { have: 0, needed: 4 }));
+    let low = Basis { limit: 100.0, ..BASIS };
+    assert_eq!(Sizing::of(&mm1(&RATES), low), Err(SizeError::TooFewRates { have: 3, needed: 4 }));
+    assert_eq!(Sizing::of(&mm1(&RATES), Basis { limit: f64::NAN, ..BASIS }), Err(SizeError::NothingTrusted));
+    let mut twice = mm1(&RATES[..3]);
+    twice.extend(mm1(&RATES[..3]));
+    assert_eq!(Sizing::of(&twice, BASIS), Err(SizeError::TooFewRates { have: 3, needed: 4 }));
+    let broken = Measured { response: f64::NAN, ..mm1(&[60.0])[0] };
+    assert_eq!(Sizing::of(&[broken; 6], BASIS), Err(SizeError::TooFewRates { have: 0, needed: 4 }));
+}
+
+#[test]
+fn an_objective_needs_as_many_servers_as_keep_its_upper_end_within_it() {
+    let server = server();
+    let found = server.needed(400.0, Some((Objective::P95, 0.03)), false).unwrap();
+    // p95 is 12 ms / (1 - u): 30 ms at 150 requests/s, and three servers have 133 each.
+    assert_eq!(found.servers, 3);
+    assert!(!found.by_trust && found.each.p95.unwrap().high <= 0.03, "{found:?}");
+    assert!((found.each.busy.unwrap().0 - 0.533).abs() < 0.001, "{found:?}");
+    let by_trust = server.needed(400.0, Some((Objective::Tau, 1.0)), false).unwrap();
+    assert!(by_trust.servers == 2 && by_trust.by_trust, "{by_trust:?}");
+    let none = server.needed(400.0, None, false).unwrap();
+    assert_eq!(none.servers, 2);
+}
+
+#[test]
+fn an_objective_that_an_idle_server_does_not_meet_is_out_of_reach() {
+    let error = server().needed(400.0, Some((Objective::P95, 0.005)), false).unwrap_err();
+    assert!(matches!(error, SizeError::OutOfReach { objective: 0.005, least } if least > 0.012), "{error}");
+}
+
+#[test]
+fn rates_that_contradict_one_another_leave_the_response_open() {
+    let wild = [0.01, 5.0, 0.02, 9.0, 0.01].iter().zip(RATES);
+    let points: Vec<Measured> =
+        wild.map(|(response, rate)| Measured { rate, response: *response, error: 0.05 }).collect();
+    let sizing = Sizing::of(&points, BASIS).unwrap();
+    assert_eq!(sizing.predict(110.0, false), Err(SizeError::LeavesOpen { rate: 110.0 }));
+    let server = Server { p95: Sizing::of(&points, BASIS), tau: sizing, busy: Vec::new() };
+    let error = server.needed(400.0, Some((Objective::P95, 0.1)), false).unwrap_err();
+    assert!(matches!(error, SizeError::LeavesOpen { .. }), "{error}");
+}
+
+#[test]
+fn more_load_never_needs_fewer_servers_and_a_stricter_objective_neither() {
+    let server = server();
+    let needed =
+        |rate: f64, p95: f64| server.needed(rate, Some((Objective::P95, p95)), false).unwrap().servers;
+    let mut last = 0;
+    for rate in [10.0, 100.0, 300.0, 900.0, 5_000.0, 100_000.0] {
+        let servers = needed(rate, 0.03);
+        assert!(servers >= last && servers >= needed(rate, 0.05), "{rate}: {servers}");
+        last = servers;
+    }
+}
+
+#[test]
+fn several_cpus_and_a_delay_are_fitted_as_well() {
+    // Four CPUs that are full at 1,000 per second, and a delay of 10 ms that no load changes.
+    let basis = Basis { cpus: 4.0, full_at: Some(1_000.0), limit: 900.0 };
+    let truth = |rate: f64| 0.014 + super::station::wait(rate, 1_000.0, 4.0);
+    let mut random = Random::new(Seed(3));
+    let points: Vec<Measured> = [300.0, 450.0, 600.0, 700.0, 800.0, 900.0]
+        .iter()
+        .map(|rate| Measured {
+            rate: *rate,
+            response: truth(*rate) * (0.01 * random.normal()).exp(),
+            error: 0.01,
+        })
+        .collect();
+    let sizing = Sizing::of(&points, basis).unwrap();
+    let told = sizing.predict(850.0, false).unwrap();
+    assert!((told.response / truth(850.0) - 1.0).abs() < 0.05, "{told:?} {}", truth(850.0));
+}

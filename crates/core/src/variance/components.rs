@@ -1,0 +1,210 @@
+//! The variance of each level, with its interval.
+
+use super::design::{Design, Factors, Group, Level, Observation, Stage, VarianceError};
+use super::interval::{Term, interval};
+use super::requests::Requests;
+
+/// What one level contributes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Component {
+    /// Which level it is.
+    pub level: Level,
+    /// Levels that change only together with it, and whose variance is in it.
+    pub with: Vec<Level>,
+    /// Its variance, in the square of the unit of the means, not below zero. That of requests is as in [`Requests`].
+    pub variance: f64,
+    /// Lower end of the 95 % interval of that.
+    pub low: f64,
+    /// Upper end of it.
+    pub high: f64,
+    /// Degrees of freedom of the mean square of its level.
+    pub degrees: f64,
+    /// How many units the level has, over all of its parents.
+    pub units: f64,
+    /// How often its variance is in that of the mean over all: one in so many units, where numbers are equal.
+    pub in_mean: f64,
+    /// How often it is in the variance of a single run's mean: once, or of requests one in so many as a run has.
+    pub in_run: f64,
+}
+
+/// What differs, level by level.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Components {
+    /// Mean over all, each unit counted alike within its parent.
+    pub mean: f64,
+    /// Levels that can be told from others, from the outermost.
+    pub all: Vec<Component>,
+}
+
+/// The level that makes most of the variance of a run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Dominant {
+    /// Which level it is.
+    pub level: Level,
+    /// Its share of the variance of a single run's mean, from 0 to 1.
+    pub share: f64,
+    /// Whether its lower end lies above the upper ends of all others.
+    pub is_certain: bool,
+}
+
+impl Components {
+    /// From all runs, in any order.
+    ///
+    /// # Errors
+    /// There are too few runs, or one has no mean response or the place of another.
+    pub fn of(runs: &[Observation]) -> Result<Self, VarianceError> {
+        let batches: Vec<&[(f64, f64)]> = runs.iter().map(|run| run.batches.as_slice()).collect();
+        let requests = Requests::of(&batches);
+        let design = Design::of(runs, requests.is_some())?;
+        let runs = runs.iter().map(Observation::requests).collect::<Vec<_>>();
+        Ok(Self { mean: design.mean, all: solved(&design, requests, &runs) })
+    }
+
+    /// The level that makes most of the variance of a run; `None` where nothing varies.
+    pub fn dominant(&self) -> Option<Dominant> {
+        let part = |component: &Component| component.in_run * component.variance;
+        let sum: f64 = self.all.iter().map(part).sum();
+        let most = self.all.iter().max_by(|one, other| part(one).total_cmp(&part(other)))?;
+        let others = self.all.iter().filter(|other| other.level != most.level);
+        let least = most.in_run * most.low;
+        let is_certain = others.map(|other| other.in_run * other.high).all(|high| high < least);
+        (sum > 0.0).then(|| Dominant { level: most.level, share: part(most) / sum, is_certain })
+    }
+
+    /// The variance of the mean over all, as often as each level was repeated.
+    pub fn variance_of_mean(&self) -> f64 {
+        self.all.iter().map(|component| component.in_mean * component.variance).sum()
+    }
+}
+
+/// A mean square with what it expects.
+struct MeanSquare {
+    level: Level,
+    value: f64,
+    /// How often each variance is in its expectation.
+    factors: Factors,
+    groups: Vec<Group>,
+}
+
+impl MeanSquare {
+    fn of(stage: &Stage) -> Self {
+        let degrees: f64 = stage.groups.iter().map(|group| group.len() as f64 - 1.0).sum();
+        let expected = |at: usize| {
+            let of_group = |group: &Group| {
+                (1.0 - 1.0 / group.len() as f64) * group.iter().map(|unit| unit[at]).sum::<f64>()
+            };
+            stage.groups.iter().map(of_group).sum::<f64>() / degrees
+        };
+        Self {
+            level: stage.level,
+            value: stage.squares / degrees,
+            factors: std::array::from_fn(expected),
+            groups: stage.groups.clone(),
+        }
+    }
+
+    /// Degrees of freedom where units have unequal variances `v`: of a sum of squares about a mean its expectation is
+    /// `sum v (1 - 1/n)` and its variance `2 (sum v^2 (1 - 2/n) + (sum v)^2 / n^2)` (Satterthwaite, Biometrics Bull. 2 (1946) 110; Box, Ann.
+    /// Math. Stat. 25 (1954) 290).
+    fn degrees(&self, variances: &Factors) -> f64 {
+        let (mut expected, mut spread, mut plain) = (0.0, 0.0, 0.0);
+        for group in &self.groups {
+            let n = group.len() as f64;
+            let of_unit = |unit: &Factors| unit.iter().zip(variances).map(|(factor, own)| factor * own).sum();
+            let units: Vec<f64> = group.iter().map(of_unit).collect();
+            let (sum, squares) = units.iter().fold((0.0, 0.0), |all, v| (all.0 + v, all.1 + v * v));
+            expected += sum * (1.0 - 1.0 / n);
+            spread += squares * (1.0 - 2.0 / n) + (sum / n).powi(2);
+            plain += n - 1.0;
+        }
+        if spread > 0.0 { (expected * expected / spread).min(plain) } else { plain }
+    }
+}
+
+/// From the lowest level up: `S` of a level less what those below make of it.
+fn solved(design: &Design, requests: Option<Requests>, of_runs: &[f64]) -> Vec<Component> {
+    let found = Solved::of(design, requests);
+    let stages = design.stages.iter().enumerate();
+    let mut all: Vec<Component> = stages
+        .map(|(at, stage)| {
+            let component = found.component(at, design, (stage.units as f64, 1.0));
+            Component { with: stage.with.clone(), ..component }
+        })
+        .collect();
+    if requests.is_some() {
+        let in_run = of_runs.iter().map(|count| 1.0 / count).sum::<f64>() / of_runs.len() as f64;
+        all.push(found.component(design.stages.len(), design, (of_runs.iter().sum(), in_run)));
+    }
+    all
+}
+
+/// Mean squares from the outermost level on, that of the requests last, and each variance as a sum of them.
+struct Solved {
+    levels: Vec<Level>,
+    values: Vec<f64>,
+    degrees: Vec<f64>,
+    /// Factors of the mean squares, of each variance.
+    weights: Vec<Vec<f64>>,
+    variances: Factors,
+}
+
+impl Solved {
+    fn of(design: &Design, requests: Option<Requests>) -> Self {
+        let squares: Vec<MeanSquare> = design.stages.iter().map(MeanSquare::of).collect();
+        let with = |last: f64, of: fn(&MeanSquare) -> f64| -> Vec<f64> {
+            squares.iter().map(of).chain(std::iter::once(last)).collect()
+        };
+        let values = with(requests.map_or(0.0, |requests| requests.variance), |square| square.value);
+        let levels = squares.iter().map(|square| square.level).chain(std::iter::once(Level::Request));
+        let levels: Vec<Level> = levels.collect();
+        let weights = weights(&squares, &levels);
+        let mut variances = [0.0; 5];
+        for (level, own) in levels.iter().zip(&weights) {
+            let sum: f64 = own.iter().zip(&values).map(|(weight, value)| weight * value).sum();
+            variances[*level as usize] = sum.max(0.0);
+        }
+        let mut degrees: Vec<f64> = squares.iter().map(|square| square.degrees(&variances)).collect();
+        degrees.push(requests.map_or(f64::INFINITY, |requests| requests.degrees));
+        Self { levels, values, degrees, weights, variances }
+    }
+
+    fn component(&self, at: usize, design: &Design, (units, in_run): (f64, f64)) -> Component {
+        let level = self.levels[at];
+        let (low, high) = interval(&self.terms(at));
+        Component {
+            level,
+            with: Vec::new(),
+            variance: self.variances[level as usize],
+            low,
+            high,
+            degrees: self.degrees[at],
+            units,
+            in_mean: design.factors[level as usize],
+            in_run,
+        }
+    }
+
+    fn terms(&self, at: usize) -> Vec<Term> {
+        let terms = self.weights[at].iter().zip(&self.values).zip(&self.degrees);
+        let terms = terms.map(|((&factor, &mean_square), &degrees)| Term { factor, mean_square, degrees });
+        terms.filter(|term| term.factor != 0.0 && term.mean_square > 0.0).collect()
+    }
+}
+
+/// Each variance by the mean squares: that of its level, less as much of the variances below as is in it.
+fn weights(squares: &[MeanSquare], levels: &[Level]) -> Vec<Vec<f64>> {
+    let count = levels.len();
+    let unit = |at: usize| (0..count).map(|other| f64::from(u8::from(other == at))).collect::<Vec<f64>>();
+    // From the lowest up, which is turned around in the end.
+    let mut rising = vec![unit(count - 1)];
+    for (at, square) in squares.iter().enumerate().rev() {
+        let mut own = unit(at);
+        for (level, below) in levels.iter().rev().zip(&rising) {
+            let factor = square.factors[*level as usize];
+            own.iter_mut().zip(below).for_each(|(own, below)| *own -= factor * below);
+        }
+        rising.push(own);
+    }
+    rising.reverse();
+    rising
+}

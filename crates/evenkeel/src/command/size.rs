@@ -1,0 +1,203 @@
+//! `evenkeel size`: servers, response and money for a load, from a stored profile.
+
+use super::Session;
+use crate::config::units;
+use crate::failure::{FINDING, WRONG_USE, WithHint};
+use crate::out;
+use crate::study::sizing::{Answered, Answers, Asked, Cost, as_json, text};
+use crate::study::stored;
+use anyhow::{Result, anyhow};
+use evenkeel_core::size::{Needed, Objective, SizeError};
+use evenkeel_study::published::kind as published_kind;
+use evenkeel_study::size::{Sized, sized};
+use evenkeel_study::store::StudyFolder;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Flags of `evenkeel size`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  evenkeel size last --rate 400 --objective p95=100ms              how many servers like this one?
+  evenkeel size last --rate 400 --objective tau=20ms --cost 0.12/h   and what they cost
+  evenkeel size last --rate 90 --servers 1                         what one server answers at 90 requests/s
+  evenkeel size last --rate 400 --servers 2 --beyond-trust         also where the profile is not trusted
+  evenkeel size 20261121 --rate 400 --json                         for programs
+
+A queue, a network of queues and a regression are fitted to the rates that the profile trusts, at least four of them. Each rate is
+left out once and told from the others; the model that errs least is used, and its error is shown beside the others'. Intervals are
+95 % prediction intervals: where a measurement at that rate would lie. An objective is met where even the upper end is within it. The
+load is shared equally, and each server is like the one that was profiled.
+
+Exit codes: 0 done; 1 no number of servers meets the objective, or what was asked lies beyond the trust limit or what a server
+carries; 2 wrong use, or the profile is too small for a model, or damaged.")]
+pub struct Args {
+    /// Profile: its folder, its name or the start of it, or `last`
+    #[arg(default_value = "last")]
+    pub study: String,
+    /// Requests per second of all servers together
+    #[arg(long, value_name = "RATE", value_parser = rate)]
+    pub rate: f64,
+    /// What a response has to be within: p95=TIME or tau=TIME
+    #[arg(long, value_name = "FIGURE=TIME", value_parser = objective, conflicts_with = "servers")]
+    pub objective: Option<(Objective, f64)>,
+    /// So many servers, instead of as many as are needed
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub servers: Option<u32>,
+    /// What a server costs, as 0.12/h
+    #[arg(long, value_name = "MONEY/h", value_parser = cost)]
+    pub cost: Option<Cost>,
+    /// Tell it also beyond the trust limit, by the models that know that a server has an end
+    #[arg(long)]
+    pub beyond_trust: bool,
+    /// Folder for studies [default: HOME/runs]
+    #[arg(long, value_name = "DIR")]
+    pub output: Option<PathBuf>,
+    /// Print it as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+fn rate(text: &str) -> Result<f64, String> {
+    let rate: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
+    if rate > 0.0 && rate <= 1e9 {
+        Ok(rate)
+    } else {
+        Err("above 0 and at most 1,000,000,000 is needed".to_owned())
+    }
+}
+
+fn objective(text: &str) -> Result<(Objective, f64), String> {
+    let (figure, time) = text.split_once('=').ok_or("p95=TIME or tau=TIME is needed, as p95=100ms")?;
+    let figure = match figure {
+        "p95" => Objective::P95,
+        "tau" => Objective::Tau,
+        _ => return Err(format!("{figure} is neither p95 nor tau")),
+    };
+    let time = units::positive(time, "--objective").map_err(|error| format!("{error:#}"))?;
+    Ok((figure, time.as_secs_f64()))
+}
+
+fn cost(text: &str) -> Result<Cost, String> {
+    let number = text.strip_suffix("/h").ok_or("money for an hour is needed, as 0.12/h")?;
+    let per_hour: f64 = number.parse().map_err(|_| format!("{number} is not a number"))?;
+    if (0.0..=1e12).contains(&per_hour) {
+        Ok(Cost { per_hour })
+    } else {
+        Err("from 0 on is needed".to_owned())
+    }
+}
+
+/// Tells what a load needs.
+///
+/// # Errors
+/// A study cannot be read, is no profile, or is too small for a model.
+pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
+    let path = stored::path(session, args.output.as_ref(), &args.study)?;
+    if let Some(kind) = published_kind(&path)? {
+        return Err(anyhow!("{} is the published study of {kind}, and `size` takes profiles", args.study))
+            .hint("name a profile; `evenkeel runs` lists all studies");
+    }
+    let folder = StudyFolder::open(&path)?;
+    let (plan, runs) = (folder.plan()?, folder.runs()?);
+    let is_damaged = stored::tell_damage(&folder)?;
+    let all = sized(&plan, &runs);
+    let answers: Vec<Answers<'_>> =
+        all.iter().map(|one| Answers { sized: one, told: told(one, args) }).collect();
+    let asked = Asked {
+        study: &plan.id,
+        rate: args.rate,
+        objective: args.objective,
+        cost: args.cost,
+        beyond_trust: args.beyond_trust,
+    };
+    let refused: Vec<SizeError> =
+        answers.iter().filter_map(|answer| answer.told.as_ref().err()).copied().collect();
+    if let [first, ..] = refused.as_slice()
+        && refused.len() == answers.len()
+        && is_too_small(first)
+    {
+        return Err(anyhow::Error::from(*first)).hint(hint(first));
+    }
+    match args.json {
+        true => out::line(serde_json::to_string_pretty(&as_json(&asked, &answers))?)?,
+        false => out::write(&text(&asked, &answers, hint))?,
+    }
+    Ok(match is_damaged {
+        true => ExitCode::from(WRONG_USE),
+        false if refused.is_empty() => ExitCode::SUCCESS,
+        false => ExitCode::from(FINDING),
+    })
+}
+
+fn told(sized: &Sized, args: &Args) -> Result<Answered, SizeError> {
+    let server = sized.server.as_ref().map_err(|error| *error)?;
+    let needed = match args.servers {
+        None => server.needed(args.rate, args.objective, args.beyond_trust)?,
+        Some(servers) => {
+            let each = server.at(args.rate / f64::from(servers), args.beyond_trust)?;
+            Needed { servers: u64::from(servers), each, by_trust: false }
+        }
+    };
+    let at = needed.each.rate;
+    let statements = sized.statements.iter();
+    let statements = statements
+        .filter_map(|(name, sizing)| Some((name.clone(), sizing.predict(at, args.beyond_trust).ok()?)));
+    Ok(Answered { statements: statements.collect(), needed })
+}
+
+/// Whether another load would not help.
+fn is_too_small(error: &SizeError) -> bool {
+    matches!(error, SizeError::TooFewRates { .. } | SizeError::NothingTrusted)
+}
+
+/// What to do about it.
+fn hint(error: &SizeError) -> &'static str {
+    match error {
+        SizeError::TooFewRates { .. } => {
+            "measure more rates below the trust limit, with repeats: `evenkeel profile --rates FROM..TO:STEP --repeats 5`"
+        }
+        SizeError::NothingTrusted => {
+            "repeat the profile with more or longer runs; `evenkeel report` says why none is trusted"
+        }
+        SizeError::BeyondTrust { .. } => {
+            "name more servers, leave --servers away, or ask for it by --beyond-trust"
+        }
+        SizeError::Saturates { .. } => "name more servers, or leave --servers away",
+        SizeError::OutOfReach { .. } => "a faster server, or an index, would help; more of the same do not",
+        SizeError::LeavesOpen { .. } => {
+            "repeat the profile with more or longer runs, at a time with quieter neighbours"
+        }
+        SizeError::NotARate(_) => "name a rate above zero that some million servers carry",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_objective_is_a_figure_and_a_time() {
+        assert_eq!(objective("p95=100ms"), Ok((Objective::P95, 0.1)));
+        assert_eq!(objective("tau=2s"), Ok((Objective::Tau, 2.0)));
+        for text in ["p95", "p99=1s", "p95=0ms", "p95=fast", "=1s", ""] {
+            assert!(objective(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_cost_is_money_for_an_hour() {
+        assert_eq!(cost("0.12/h"), Ok(Cost { per_hour: 0.12 }));
+        for text in ["0.12", "/h", "-1/h", "nan/h", "0.12/d"] {
+            assert!(cost(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn only_what_can_be_asked_is_a_rate() {
+        assert_eq!(rate("400"), Ok(400.0));
+        for text in ["0", "-1", "nan", "inf", "many"] {
+            assert!(rate(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! Sizes by profiles of virtual servers.
+
+use super::*;
+use crate::profile::VirtualProfile;
+use evenkeel_core::Nanos;
+use evenkeel_core::random::Seed;
+use evenkeel_core::simulation::VirtualServer;
+use evenkeel_core::size::Objective;
+
+fn profile(loads: &[f64]) -> VirtualProfile {
+    let server = VirtualServer {
+        cpus: 1,
+        service: Nanos::from_millis(4),
+        unevenness: 1.0,
+        disk: Nanos::ZERO,
+        delay: Nanos::ZERO,
+    };
+    VirtualProfile {
+        server,
+        targets: vec![1.0],
+        drift: 0.0,
+        loads: loads.to_vec(),
+        repeats: 5,
+        seconds: (8.0, 64.0),
+    }
+}
+
+fn one(loads: &[f64]) -> Sized {
+    let (plan, runs) = profile(loads).play(Seed(1)).unwrap();
+    sized(&plan, &runs).remove(0)
+}
+
+#[test]
+fn a_stored_profile_says_how_many_servers_a_load_needs() {
+    let found = one(&[0.2, 0.3, 0.4, 0.5, 0.6, 0.7]);
+    assert_eq!((found.rates, found.limit.rate), (6, Some(175.0)));
+    let server = found.server.unwrap();
+    assert!((server.tau.basis().full_at.unwrap() / 250.0 - 1.0).abs() < 0.03);
+    // p95 of M/M/1 is 12 ms / (1 - u): 24 ms at 125 requests/s, 28.8 ms at 146.
+    let needed = server.needed(400.0, Some((Objective::P95, 0.03)), false).unwrap();
+    assert!((3..=4).contains(&needed.servers), "{needed:?}");
+    let tau = needed.each.tau;
+    let truth = 0.004 / (1.0 - needed.each.rate * 0.004);
+    assert!(tau.low < truth && truth < tau.high, "{tau:?} {truth}");
+}
+
+#[test]
+fn a_profile_of_few_rates_has_no_server_and_says_why() {
+    let found = one(&[0.3, 0.5, 0.6]);
+    assert_eq!(found.server.unwrap_err(), SizeError::TooFewRates { have: 3, needed: 4 });
+    let beyond = one(&[1.2, 1.3, 1.4, 1.5]);
+    assert_eq!(beyond.server.unwrap_err(), SizeError::NothingTrusted);
+}
+
+#[test]
+fn a_guard_sets_out_from_what_is_under_way_at_the_highest_trusted_rate() {
+    let (plan, runs) = profile(&[0.3, 0.5, 0.7]).play(Seed(1)).unwrap();
+    let found = start(&plan, &runs).unwrap();
+    // M/M/1 at 0.7 has 2.33 requests under way.
+    assert_eq!((found.limit, found.rate, found.cpus), (3, 175.0, Some(1.0)));
+    assert!((found.in_flight - 2.33).abs() < 0.4, "{found:?}");
+    let server = VirtualServer { cpus: 8, ..profile(&[]).server };
+    let (plan, runs) = VirtualProfile { server, ..profile(&[0.2, 0.3]) }.play(Seed(1)).unwrap();
+    assert_eq!(start(&plan, &runs).unwrap().limit, 8);
+    let (plan, runs) = profile(&[1.3, 1.5]).play(Seed(1)).unwrap();
+    assert_eq!(start(&plan, &runs), Err(SizeError::NothingTrusted));
+}
