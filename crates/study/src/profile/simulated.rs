@@ -84,6 +84,7 @@ impl VirtualProfile {
             sweeps: Vec::new(),
             ended: None,
             file_crc32: None,
+            workload_files: Vec::new(),
         }
     }
 
