@@ -7,8 +7,8 @@ mod live;
 mod picture;
 mod table;
 
-pub use files::{Files, of_directory, of_file};
-pub use found::{FoundFile, FoundIndex};
+pub use files::{of_directory, of_file};
+pub use found::FoundFile;
 pub use json::json;
 pub use live::read_live;
 pub use picture::picture;

@@ -2,8 +2,10 @@
 
 use super::content::Content;
 use super::error::DataError;
-use super::schema::Definition;
-use super::set::DataSet;
+use super::parallel::Tally;
+use super::progress::Phase;
+use super::schema::{Definition, Indexes};
+use super::set::{DataSet, Table};
 use super::spec::DataSpec;
 use evenkeel_os::stop::Stop;
 use evenkeel_site::server::{Control, Target, TargetError};
@@ -125,6 +127,20 @@ pub(super) fn expect_content(
     Err(DataError::Content { table: name.to_owned(), expected, stored })
 }
 
+/// Finishes a table of this name with [`finish_table`], and makes sure that it holds what was put into it.
+pub(super) fn finish_filled(
+    control: &mut Control,
+    table: Table,
+    indexes: Indexes,
+    content: Content,
+    tally: &Tally,
+) -> Result<(), DataError> {
+    tally.enter(Phase::Indexes, table.name())?;
+    finish(control, table.definition(), table.name(), indexes)?;
+    tally.enter(Phase::Verify, table.name())?;
+    expect_content(control, table.definition(), table.name(), content)
+}
+
 /// Adds the secondary indexes, then takes fresh statistics, so that plans do not depend on when the server
 /// gets round to it.
 pub(super) fn finish_table(
@@ -132,7 +148,17 @@ pub(super) fn finish_table(
     definition: &Definition,
     name: &str,
 ) -> Result<(), DataError> {
-    if let Some(sql) = definition.create_indexes(name) {
+    finish(control, definition, name, Indexes::Later)
+}
+
+/// The same for a table that may have its secondary indexes from the start.
+fn finish(
+    control: &mut Control,
+    definition: &Definition,
+    name: &str,
+    indexes: Indexes,
+) -> Result<(), DataError> {
+    if let Some(sql) = definition.create_indexes(name).filter(|_| indexes == Indexes::Later) {
         control.exec(&sql)?;
     }
     for (fulltext, plain) in definition.create_fulltext(name) {
