@@ -13,6 +13,8 @@ const ROW: usize = 128;
 const SIDE: usize = 7;
 const MARGIN: usize = 16;
 const LINE: usize = 18;
+/// What the other colours are.
+const KEY: &str = "from the first key (light) to the last (dark); black: above the leaves; grey: the server's own; pale: unused";
 /// Hue and saturation of the indexes in turn: those of Okabe and Ito, which people with any colour blindness can tell apart.
 const HUES: [(u16, u8); 6] = [(202, 90), (26, 90), (163, 85), (326, 45), (48, 85), (262, 40)];
 
@@ -81,7 +83,9 @@ fn legend(out: &mut String, file: &FoundFile, top: usize) -> usize {
         let _ = writeln!(out, "<text x=\"{x}\" y=\"{base}\" fill=\"#545c68\">{}</text>", Text(&text));
         y += LINE;
     }
-    y + 4
+    let base = y + 10;
+    let _ = writeln!(out, "<text x=\"{MARGIN}\" y=\"{base}\" fill=\"#545c68\">{KEY}</text>");
+    y + LINE + 4
 }
 
 fn colour(cell: PageCell) -> String {

@@ -17,7 +17,7 @@ pub fn table(files: &[FoundFile], wanted: Option<&str>, all: bool, range: f64, l
         text.push_str(&lines(columns(&rows, range), &[], look));
         text.push('\n');
     }
-    for file in files {
+    for file in files.iter().filter(|file| rows.is_empty() || !file.indexes(wanted, all).is_empty()) {
         text.push_str(&summary(file));
     }
     for file in files {
@@ -92,6 +92,11 @@ fn short(kind: PageKind) -> &'static str {
         PageKind::UndoLog => "undo log",
         PageKind::System => "system",
         PageKind::Blob => "long values",
+        PageKind::Inode => "inode",
+        PageKind::SpaceHeader => "header",
+        PageKind::Extents => "extents",
+        PageKind::ChangeBufferBitmap => "change buffer bitmap",
+        PageKind::TransactionSystem => "transactions",
         other => other.name(),
     }
 }
