@@ -7,11 +7,12 @@
 
 use super::content::Content;
 use super::error::DataError;
+use super::finish::finish_filled;
 use super::parallel::{self, Tally};
 use super::permutation::Permutation;
 use super::progress::{DataProgress, Phase};
 use super::schema::Indexes;
-use super::session::{self, Workplace};
+use super::session::Workplace;
 use super::set::{DataSet, Generator, Table};
 use super::writer::Writer;
 use evenkeel_core::random::Seed;
@@ -43,7 +44,7 @@ pub(super) fn insert(
     }
     parallel::run(place, 1, filled, tally, progress, &|control, table| {
         let content = contents.get(&table).copied().unwrap_or_default();
-        session::finish_filled(control, table, Indexes::Inline, content, tally)?;
+        finish_filled(control, table, Indexes::Inline, content, tally)?;
         Ok((table, content))
     })
 }

@@ -8,10 +8,11 @@
 
 use super::content::Content;
 use super::error::DataError;
+use super::finish::finish_filled;
 use super::parallel::{self, Tally};
 use super::progress::{DataProgress, Phase};
 use super::schema::Indexes;
-use super::session::{self, Workplace};
+use super::session::Workplace;
 use super::set::{DataSet, Generator, Table};
 use super::writer::Writer;
 use super::{dvdstore, tpcw};
@@ -30,7 +31,7 @@ pub(super) fn insert(
     let contents = parallel::run(place, 1, vec![()], tally, progress, &|control, ()| {
         let contents = insert_rows(control, set, generator, tally)?;
         for (table, content) in &contents {
-            session::finish_filled(control, *table, indexes, *content, tally)?;
+            finish_filled(control, *table, indexes, *content, tally)?;
         }
         Ok(contents)
     })?;

@@ -9,6 +9,7 @@ mod content;
 mod dump;
 pub mod dvdstore;
 mod error;
+mod finish;
 mod insert;
 mod load;
 mod parallel;

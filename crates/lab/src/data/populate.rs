@@ -4,6 +4,7 @@ use super::aged;
 use super::check::{Found, check, differences, remove};
 use super::content::Content;
 use super::error::DataError;
+use super::finish::finish_filled;
 use super::insert;
 use super::load;
 use super::parallel::Tally;
@@ -11,7 +12,7 @@ use super::progress::DataProgress;
 use super::references;
 use super::reload;
 use super::schema::Indexes;
-use super::session::{self, Workplace};
+use super::session::Workplace;
 use super::set::Table;
 use super::shuffled;
 use super::spec::{DataSpec, Via};
@@ -111,7 +112,7 @@ fn build(
     };
     // Tables that start empty: no way in has anything to do with them.
     for &table in tables.iter().filter(|&&table| spec.set.rows_expected(table) == 0) {
-        session::finish_filled(control, table, indexes(spec.via), Content::default(), &tally)?;
+        finish_filled(control, table, indexes(spec.via), Content::default(), &tally)?;
     }
     references::add(control, &tables)?;
     let stamp = stamp.finished(in_order(&tables, &contents));

@@ -2,10 +2,8 @@
 
 use super::content::Content;
 use super::error::DataError;
-use super::parallel::Tally;
-use super::progress::Phase;
 use super::schema::{Definition, Indexes};
-use super::set::{DataSet, Table};
+use super::set::DataSet;
 use super::spec::DataSpec;
 use evenkeel_os::stop::Stop;
 use evenkeel_site::server::{Control, Target, TargetError};
@@ -127,20 +125,6 @@ pub(super) fn expect_content(
     Err(DataError::Content { table: name.to_owned(), expected, stored })
 }
 
-/// Finishes a table of this name with [`finish_table`], and makes sure that it holds what was put into it.
-pub(super) fn finish_filled(
-    control: &mut Control,
-    table: Table,
-    indexes: Indexes,
-    content: Content,
-    tally: &Tally,
-) -> Result<(), DataError> {
-    tally.enter(Phase::Indexes, table.name())?;
-    finish(control, table.definition(), table.name(), indexes)?;
-    tally.enter(Phase::Verify, table.name())?;
-    expect_content(control, table.definition(), table.name(), content)
-}
-
 /// Adds the secondary indexes, then takes fresh statistics, so that plans do not depend on when the server
 /// gets round to it.
 pub(super) fn finish_table(
@@ -152,7 +136,7 @@ pub(super) fn finish_table(
 }
 
 /// The same for a table that may have its secondary indexes from the start.
-fn finish(
+pub(super) fn finish(
     control: &mut Control,
     definition: &Definition,
     name: &str,

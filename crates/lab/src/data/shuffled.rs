@@ -5,11 +5,12 @@
 
 use super::content::Content;
 use super::error::DataError;
+use super::finish::finish_filled;
 use super::parallel::{self, Tally};
 use super::permutation::Permutation;
 use super::progress::{DataProgress, Phase};
 use super::schema::Indexes;
-use super::session::{self, Workplace};
+use super::session::Workplace;
 use super::set::{DataSet, Generator, Table};
 use super::writer::Writer;
 use evenkeel_core::random::Seed;
@@ -32,7 +33,7 @@ pub(super) fn insert(
         tally.enter(Phase::Rows, table.name())?;
         let seed = seed.child("shuffled").child(table.name());
         let content = fill(control, generator, table, seed, tally)?;
-        session::finish_filled(control, table, Indexes::Inline, content, tally)?;
+        finish_filled(control, table, Indexes::Inline, content, tally)?;
         Ok((table, content))
     })
 }

@@ -119,7 +119,7 @@ impl PagesError {
                 "copy the file again; a shared tablespace of several files (ibdata1, ibdata2) is not read"
             }
             Self::Damaged { .. } | Self::Changed { .. } => {
-                "stop the server first, or hold the table by FLUSH TABLES name FOR EXPORT; if nobody writes, innochecksum and CHECK TABLE say more"
+                "stop the server first, or have it hold the table for export; if nobody writes, innochecksum and CHECK TABLE say more"
             }
             Self::Memory { .. } => "it takes 11 bytes for each page",
             _ => return None,

@@ -13,7 +13,7 @@ const FULL_CRC32: u32 = 1 << 4;
 const FIRST_KIND: u16 = 8;
 /// Smallest size of a page, which the first page is looked at by before its size is known.
 pub(super) const PAGE_BYTES_MIN: usize = 4 << 10;
-/// Largest one.
+/// The largest size, of which a reading holds several.
 pub(super) const PAGE_BYTES_MAX: usize = 64 << 10;
 
 /// How pages are written.
