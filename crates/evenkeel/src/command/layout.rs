@@ -49,7 +49,7 @@ pub struct Args {
     /// Write a picture of the files: a square for each page, coloured by index and place in the order of keys
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,
-    /// As JSON
+    /// As JSON, for programs
     #[arg(long)]
     pub json: bool,
 }

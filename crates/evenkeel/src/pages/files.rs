@@ -12,7 +12,7 @@ const SHARED: &str = "ibdata1";
 /// Files to read, and the names of what is in them.
 #[derive(Debug)]
 pub struct Files {
-    /// The files.
+    /// Files in the order in which they are read.
     pub paths: Vec<PathBuf>,
     /// Names of indexes, as far as the server's dictionary is there.
     pub names: Names,

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 /// A file and what is in it.
 #[derive(Debug)]
 pub struct FoundFile {
-    /// The file.
+    /// Where the file is.
     pub path: PathBuf,
-    /// Its pages.
+    /// What its pages say.
     pub space: Tablespace,
     /// Its indexes in the order of [`Tablespace::indexes`].
     pub names: Vec<IndexName>,

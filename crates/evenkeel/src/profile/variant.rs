@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 /// The setting by which a table gets a file of its own.
 const OWN_FILE: &str = "innodb_file_per_table";
 
-/// One combination.
+/// One combination of the levels of layout and tablespace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Variant {
     /// The level of the layout, where it is a factor.

@@ -11,7 +11,7 @@ pub enum PagesError {
     File {
         /// What was being done.
         doing: &'static str,
-        /// The file.
+        /// File that was to be read.
         path: PathBuf,
         /// Where in it.
         offset: u64,
@@ -21,7 +21,7 @@ pub enum PagesError {
     /// Its first page is not that of a tablespace.
     #[error("{path} is no InnoDB tablespace: {why}", path = path.display())]
     NotATablespace {
-        /// The file.
+        /// File that was to be read.
         path: PathBuf,
         /// What its first page has instead.
         why: String,
@@ -29,7 +29,7 @@ pub enum PagesError {
     /// Its pages are packed, so that the bytes in use cannot be told from their headers.
     #[error("{path} has compressed pages ({how}), which are not read", path = path.display())]
     Compressed {
-        /// The file.
+        /// File that was to be read.
         path: PathBuf,
         /// Which of the two kinds of compression.
         how: &'static str,
@@ -37,7 +37,7 @@ pub enum PagesError {
     /// Its pages cannot be read without a key.
     #[error("{path} has encrypted pages, which are not read (page {page})", path = path.display())]
     Encrypted {
-        /// The file.
+        /// File that was to be read.
         path: PathBuf,
         /// The first such page.
         page: u64,
@@ -45,7 +45,7 @@ pub enum PagesError {
     /// The size that its flags say is none of InnoDB's.
     #[error("{path} has pages of an unknown size (flags {flags:#x} at byte 54)", path = path.display())]
     PageSize {
-        /// The file.
+        /// File that was to be read.
         path: PathBuf,
         /// Flags of the tablespace.
         flags: u32,
@@ -53,7 +53,7 @@ pub enum PagesError {
     /// It ends before its header says.
     #[error("{path} has {pages} whole pages of the {expected} that its first page tells of", path = path.display())]
     Truncated {
-        /// The file.
+        /// File that was to be read.
         path: PathBuf,
         /// Whole pages in it.
         pages: u64,
@@ -63,7 +63,7 @@ pub enum PagesError {
     /// A page that is wrong however often it is read.
     #[error("page {page} of {path} is damaged, or changes while it is read ({what}, in each of {readings} readings)", path = path.display())]
     Damaged {
-        /// The file.
+        /// File that was to be read.
         path: PathBuf,
         /// Its number, from zero.
         page: u64,
@@ -75,13 +75,13 @@ pub enum PagesError {
     /// Somebody wrote while it was read.
     #[error("{path} changed while it was read", path = path.display())]
     Changed {
-        /// The file.
+        /// File that was to be read.
         path: PathBuf,
     },
     /// More indexes than the table of pages can tell apart.
     #[error("{path} has more than {most} levels of indexes", path = path.display())]
     TooManyLevels {
-        /// The file.
+        /// File that was to be read.
         path: PathBuf,
         /// As many are told apart.
         most: usize,
@@ -89,7 +89,7 @@ pub enum PagesError {
     /// There is no memory for the table of pages.
     #[error("{path} has {pages} pages, and there is no memory for a table of them", path = path.display())]
     Memory {
-        /// The file.
+        /// File that was to be read.
         path: PathBuf,
         /// Pages in it.
         pages: u64,
@@ -97,7 +97,7 @@ pub enum PagesError {
     /// Somebody asked to stop.
     #[error("stopped while {path} was read", path = path.display())]
     Stopped {
-        /// The file.
+        /// File that was to be read.
         path: PathBuf,
     },
 }

@@ -69,7 +69,7 @@ pub struct RangeCost {
 /// A chain of pages that is not whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Broken {
-    /// The index.
+    /// Number of the index in the server.
     pub index: u64,
     /// The level, 0 for leaves.
     pub level: u16,
@@ -83,33 +83,33 @@ pub enum Fault {
     /// A page names a successor that the file does not have.
     #[error("page {page} is followed by page {next}, which the file does not have")]
     OutOfFile {
-        /// The page.
+        /// Number of the page in the file.
         page: u32,
-        /// What it names.
+        /// Number of its successor.
         next: u32,
     },
     /// A page names a successor of another index or level.
     #[error("page {page} is followed by page {next}, which is not of this index and level")]
     Elsewhere {
-        /// The page.
+        /// Number of the page in the file.
         page: u32,
-        /// What it names.
+        /// Number of its successor.
         next: u32,
     },
     /// A successor names another page as the one before it.
     #[error("page {page} is followed by page {next}, which names page {back} as the one before it")]
     NotBack {
-        /// The page.
+        /// Number of the page in the file.
         page: u32,
-        /// Its successor.
+        /// Number of its successor.
         next: u32,
-        /// What that names.
+        /// Number that the successor names.
         back: u32,
     },
     /// A successor was come by already.
     #[error("page {page} is followed by page {next}, which came before it: a circle")]
     Circle {
-        /// The page.
+        /// Number of the page in the file.
         page: u32,
         /// The page come by twice.
         next: u32,
@@ -123,7 +123,7 @@ pub enum Fault {
     /// Pages that no chain from the first page leads to.
     #[error("{pages} pages, the first of them page {page}, are not in the chain")]
     Apart {
-        /// How many.
+        /// How many there are.
         pages: u64,
         /// The first in the file.
         page: u32,

@@ -6,7 +6,7 @@ use super::page::NOBODY;
 /// The number of the level of pages that belong to none.
 pub(super) const NO_LEVEL: u16 = u16::MAX;
 
-/// The table.
+/// The table of all pages of a file.
 #[derive(Debug, Default)]
 pub(super) struct Links {
     previous: Vec<u32>,

@@ -16,7 +16,7 @@ const READINGS: u32 = 5;
 /// Time between two such readings.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// The file, open.
+/// The file that is read, open.
 pub(super) struct Source<'a> {
     file: File,
     path: &'a Path,
