@@ -8,6 +8,7 @@ use evenkeel_haul::dispatch::DispatchError;
 use evenkeel_lab::data::DataError;
 use evenkeel_lab::load::LoadError;
 use evenkeel_os::tools::ToolError;
+use evenkeel_sense::pages::PagesError;
 use evenkeel_share::FuseError;
 use evenkeel_share::backing::FileError;
 use evenkeel_site::copy::CopyError;
@@ -81,6 +82,7 @@ fn stopped(error: &anyhow::Error) -> Option<String> {
             || cause.downcast_ref().is_some_and(DataError::is_stop)
             || cause.downcast_ref().is_some_and(StudyError::is_stop)
             || cause.downcast_ref().is_some_and(HaulError::is_stop)
+            || cause.downcast_ref().is_some_and(PagesError::is_stop)
             || cause.downcast_ref().is_some_and(DispatchError::is_stop)
             || matches!(cause.downcast_ref(), Some(SandboxError::Stopped { .. }))
     };
@@ -144,6 +146,7 @@ fn known_hint(error: &anyhow::Error) -> Option<String> {
             cause.downcast_ref::<FileError>().and_then(FileError::hint),
             cause.downcast_ref::<FuseError>().and_then(FuseError::hint),
             cause.downcast_ref::<ElsewhereError>().and_then(ElsewhereError::hint),
+            cause.downcast_ref::<PagesError>().and_then(PagesError::hint),
             cause.downcast_ref::<ToolError>().and_then(ToolError::hint),
             cause.downcast_ref::<io::Error>().and_then(full),
         ];

@@ -23,6 +23,7 @@ mod format;
 mod guard;
 mod old_names;
 mod out;
+mod pages;
 mod profile;
 mod progress;
 mod published;

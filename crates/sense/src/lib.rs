@@ -15,6 +15,7 @@ pub mod memory;
 pub mod mounts;
 pub mod neighbours;
 pub mod own;
+pub mod pages;
 pub mod pressure;
 pub mod sampler;
 pub mod status;

@@ -21,6 +21,7 @@ Examples:
   evenkeel sandbox up                                     a private server named `default`
   evenkeel sandbox up demo --ebs 10 --items 10000         with TPC-W data
   evenkeel sandbox up small --set innodb_buffer_pool_size=64M --cpus 0 --memory 1G
+  evenkeel sandbox up twin --copy-of demo                 the same files; stop demo first
   evenkeel sandbox shell demo -- -e 'SHOW TABLES' tpcw
   evenkeel sandbox down demo
 
@@ -46,6 +47,9 @@ pub enum Action {
         /// Port on 127.0.0.1 [default: a free one]
         #[arg(long)]
         port: Option<u16>,
+        /// Begin with the data of another sandbox, which is stopped, file by file: the same pages in the same places
+        #[arg(long, value_name = "NAME", conflicts_with = "ebs")]
+        copy_of: Option<String>,
         /// Fill with TPC-W data of this NUM_EBS: 2,880 customers each
         #[arg(long, value_name = "N", help_heading = "Data", value_parser = clap::value_parser!(u32).range(1..=10_000))]
         ebs: Option<u32>,
@@ -96,11 +100,12 @@ pub enum Action {
 /// Does what was asked of a sandbox.
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     match &args.action {
-        Action::Up { name, server, port, ebs, rows } => {
+        Action::Up { name, server, port, copy_of, ebs, rows } => {
             let wanted = ebs.map(|ebs| data::wanted(ebs, rows, None)).transpose()?;
             let spec = SandboxSpec {
                 port: *port,
                 lifetime: Lifetime::Detached,
+                copy_of: copy_of.clone(),
                 ..spec(session, server, name.clone())?
             };
             up(session, &spec, wanted.as_ref())?;

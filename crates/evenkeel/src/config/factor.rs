@@ -1,7 +1,8 @@
-//! Factors of a study: `buffer-pool=20%..100%`, `layout=insert,dump`.
+//! Factors of a study: `buffer-pool=20%..100%`, `layout=insert,dump`, `tablespace=shared,own`.
 
 use super::units;
 use anyhow::{Context, Result, bail};
+use evenkeel_lab::data::Via;
 
 /// What changes between series besides the rate.
 #[derive(Clone, Debug, PartialEq)]
@@ -9,7 +10,18 @@ pub enum Factor {
     /// Size of the buffer pool.
     BufferPool(Vec<Pool>),
     /// How the data came in.
-    Layout(Vec<String>),
+    Layout(Vec<Layout>),
+    /// Whether tables share a file (`true`) or have files of their own.
+    Shared(Vec<bool>),
+}
+
+/// One level of the layout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layout {
+    /// Filled in this way.
+    Via(Via),
+    /// Copied file by file from the server of the level before it.
+    Copy,
 }
 
 /// One level of the buffer pool.
@@ -34,18 +46,41 @@ pub fn parse(text: &str) -> Result<Factor> {
     match name.trim() {
         "buffer-pool" => Ok(Factor::BufferPool(pools(levels).with_context(|| format!("reading {text:?}"))?)),
         "layout" => Ok(Factor::Layout(layouts(levels)?)),
-        other => bail!("unknown factor {other:?}; write it as buffer-pool=LEVELS or layout=LEVELS"),
+        "tablespace" => Ok(Factor::Shared(tablespaces(levels)?)),
+        other => {
+            bail!(
+                "unknown factor {other:?}; write it as buffer-pool=LEVELS, layout=LEVELS or tablespace=shared,own"
+            )
+        }
     }
 }
 
-fn layouts(levels: &str) -> Result<Vec<String>> {
-    let levels: Vec<String> = levels.split(',').map(|level| level.trim().to_owned()).collect();
-    for level in &levels {
-        if !["insert", "load", "dump"].contains(&level.as_str()) {
-            bail!("unknown layout {level:?}; known are insert, load and dump");
-        }
+fn layouts(levels: &str) -> Result<Vec<Layout>> {
+    let levels: Vec<Layout> = levels.split(',').map(|level| layout(level.trim())).collect::<Result<_>>()?;
+    if levels.first() == Some(&Layout::Copy) {
+        bail!("layout=copy has nothing to copy: it is a copy of the level before it, as in layout=dump,copy");
     }
     Ok(levels)
+}
+
+fn layout(level: &str) -> Result<Layout> {
+    if level == "copy" {
+        return Ok(Layout::Copy);
+    }
+    let Ok(via) = level.parse() else {
+        let known: Vec<&str> = Via::ALL.iter().map(|via| via.name()).collect();
+        bail!("unknown layout {level:?}; known are {} and copy", known.join(", "));
+    };
+    Ok(Layout::Via(via))
+}
+
+fn tablespaces(levels: &str) -> Result<Vec<bool>> {
+    let level = |level: &str| match level.trim() {
+        "shared" => Ok(true),
+        "own" => Ok(false),
+        other => bail!("unknown tablespace {other:?}; known are shared and own"),
+    };
+    levels.split(',').map(level).collect()
 }
 
 /// `20%..100%` (five levels evenly apart), `20%..100%:10%` (with a step), or a list of levels.
@@ -102,8 +137,13 @@ mod tests {
         assert_eq!(pools.len(), 4);
         assert_eq!(
             parse("layout=insert,dump").unwrap(),
-            Factor::Layout(vec!["insert".into(), "dump".into()])
+            Factor::Layout(vec![Layout::Via(Via::Insert), Layout::Via(Via::Dump)])
         );
+        assert_eq!(
+            parse("layout=shuffled,copy").unwrap(),
+            Factor::Layout(vec![Layout::Via(Via::Shuffled), Layout::Copy])
+        );
+        assert_eq!(parse("tablespace=shared,own").unwrap(), Factor::Shared(vec![true, false]));
     }
 
     #[test]
@@ -117,6 +157,8 @@ mod tests {
             "buffer-pool=1%..100%:0.1%",
             "buffer-pool=1%..2%:1e-320%",
             "layout=tape",
+            "layout=copy,dump",
+            "tablespace=mine",
             "buffer-pool=20%..100%:0%",
         ] {
             assert!(parse(text).is_err(), "{text}");

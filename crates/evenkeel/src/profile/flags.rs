@@ -104,7 +104,8 @@ pub struct Args {
     /// Age at which a request is given up; it then counts with the age it reached
     #[arg(long, value_name = "TIME", default_value = "10s")]
     pub timeout: String,
-    /// A further factor: buffer-pool=20%..100% (of the statement's tables) or layout=insert,dump
+    /// A further factor: buffer-pool=20%..100% (of the statement's tables), layout=script,dump (insert, script, aged,
+    /// shuffled, load, dump, or copy of the level before it), tablespace=shared,own
     #[arg(long, value_name = "NAME=LEVELS")]
     pub factor: Vec<String>,
     /// Seed of arrivals, parameters, order and data; the same seed gives the same requests

@@ -2,13 +2,15 @@
 
 use super::cpus::{numbers, server_cpus};
 use super::elsewhere;
+use super::factors::Factors;
 use super::flags::Args;
-use crate::config::factor::{self, Factor, Pool};
+use super::variant::{self, Variant};
+use crate::config::factor::Pool;
 use crate::failure::WithHint;
 use crate::server::{data, place};
 use crate::session::Session;
 use anyhow::Result;
-use evenkeel_lab::data::{DataSet, Via};
+use evenkeel_lab::data::DataSet;
 use evenkeel_lab::workload::Workload;
 use evenkeel_site::sandbox::{CpuSet, SandboxSpec};
 use evenkeel_site::server::Target;
@@ -17,54 +19,6 @@ use evenkeel_study::store::format::{LayoutRecord, TargetRecord};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
-
-/// What changes between series.
-pub struct Factors {
-    pools: Vec<Option<Pool>>,
-    layouts: Vec<Option<Via>>,
-}
-
-impl Factors {
-    /// Reads all texts of `--factor`.
-    pub fn read(texts: &[String]) -> Result<Self> {
-        let (mut pools, mut layouts) = (vec![None], vec![None]);
-        for text in texts {
-            match factor::parse(text)? {
-                Factor::BufferPool(levels) => pools = levels.into_iter().map(Some).collect(),
-                Factor::Layout(levels) => {
-                    layouts =
-                        levels.iter().map(|level| Ok(Some(level.parse::<Via>()?))).collect::<Result<_>>()?;
-                }
-            }
-        }
-        Ok(Self { pools, layouts })
-    }
-
-    /// Smallest pool in percent of the tables.
-    fn smallest_percent(&self) -> Option<f64> {
-        let percents = self.pools.iter().filter_map(|pool| match pool {
-            Some(Pool::Percent(percent)) => Some(*percent),
-            _ => None,
-        });
-        percents.min_by(f64::total_cmp)
-    }
-
-    fn label(&self, pool: Option<Pool>, layout: Option<Via>, target: &str, targets: usize) -> String {
-        let mut parts = Vec::new();
-        match pool {
-            Some(Pool::Percent(percent)) => parts.push(format!("pool {percent:.0} %")),
-            Some(Pool::Bytes(bytes)) => parts.push(format!("pool {} MiB", bytes >> 20)),
-            None => {}
-        }
-        if let Some(layout) = layout {
-            parts.push(format!("{layout} layout"));
-        }
-        if targets > 1 || parts.is_empty() {
-            parts.push(target.to_owned());
-        }
-        parts.join(", ")
-    }
-}
 
 /// Servers with their data, and what is measured on them.
 #[derive(Default)]
@@ -85,14 +39,12 @@ pub fn private(session: &Session, args: &Args, factors: &Factors, workload: &str
     let mut servers = Servers::default();
     for target in 0..args.sandboxes as usize {
         let label = target_label(target);
-        for layout in &factors.layouts {
-            let via = layout.unwrap_or(data::via(args.data.rows.via));
-            let name = sandbox_name(set, args.data.rows.data_seed, via, &label);
-            let mut sandbox = crate::server::sandbox::spec(session, &args.server, name)?;
-            sandbox.cpus = Some(cpus.clone());
-            let data = data::spec(set, args.data.rows.data_seed, via, None);
+        let variants = Variant::all(factors, data::via(args.data.rows.via));
+        for (place, variant) in variants.into_iter().enumerate() {
+            let sandbox = private_sandbox(session, args, set, variant, &label)?;
+            let data = data::spec(set, args.data.rows.data_seed, variant.via, None);
             let site = servers.sites.len();
-            if layout == &factors.layouts[0] {
+            if place == 0 {
                 servers.targets.push(target_record(&label, &sandbox, &cpus));
             }
             servers.sites.push(SiteSpec {
@@ -103,18 +55,36 @@ pub fn private(session: &Session, args: &Args, factors: &Factors, workload: &str
             });
             for pool in &factors.pools {
                 servers.series.push(SeriesSpec {
-                    label: factors.label(*pool, *layout, &label, args.sandboxes as usize),
+                    label: variant::label(*pool, Some(variant), &label, args.sandboxes as usize),
                     target,
                     site,
                     workload: private_workload(workload, set)?,
                     pool: pool.map(pool_size),
-                    layout: layout_record(via),
-                    levels: BTreeMap::new(),
+                    layout: variant.record(),
+                    levels: variant.levels(),
                 });
             }
         }
     }
     Ok(servers)
+}
+
+/// The private server of a variant; a copy is one of the server before it.
+fn private_sandbox(
+    session: &Session,
+    args: &Args,
+    set: DataSet,
+    variant: Variant,
+    label: &str,
+) -> Result<SandboxSpec> {
+    let name = |variant: Variant| sandbox_name(set, args.data.rows.data_seed, &variant.name(), label);
+    let mut sandbox = crate::server::sandbox::spec(session, &args.server, name(variant))?;
+    sandbox.cpus = Some(server_cpus(args)?);
+    variant.apply(&mut sandbox);
+    if variant.is_copy() {
+        sandbox.copy_of = Some(name(variant.original()));
+    }
+    Ok(sandbox)
 }
 
 /// A workload of the user's asks tables that only a server of the user's has.
@@ -128,14 +98,8 @@ fn private_workload(workload: &str, set: DataSet) -> Result<Arc<dyn Workload>> {
 }
 
 /// Servers that are there already.
-pub fn remote(
-    session: &Session,
-    args: &Args,
-    factors: &Factors,
-    workload: &str,
-    reset: &Reset,
-) -> Result<Servers> {
-    if factors.pools.len() > 1 || factors.layouts.len() > 1 || !args.factor.is_empty() {
+pub fn remote(session: &Session, args: &Args, workload: &str, reset: &Reset) -> Result<Servers> {
+    if !args.factor.is_empty() {
         return Err(anyhow::anyhow!(
             "--factor needs private servers, which can be restarted and filled anew"
         ))
@@ -157,7 +121,7 @@ pub fn remote(
             memory_bytes: None,
         });
         servers.series.push(SeriesSpec {
-            label: factors.label(None, None, &label, args.targets.len()),
+            label: variant::label(None, None, &label, args.targets.len()),
             target: index,
             site: index,
             workload: place::remote_workload(session, workload, &target)?,
@@ -187,14 +151,6 @@ fn place_of(session: &Session, text: &str, workload: &str, target: Target, reset
     }
 }
 
-fn layout_record(via: Via) -> LayoutRecord {
-    match via {
-        Via::Insert => LayoutRecord::Insert,
-        Via::Load => LayoutRecord::Load,
-        Via::Dump => LayoutRecord::Dump,
-    }
-}
-
 /// `a`, `b` ... `z`, then numbers.
 fn target_label(index: usize) -> String {
     u8::try_from(index)
@@ -203,7 +159,7 @@ fn target_label(index: usize) -> String {
         .map_or_else(|| (index + 1).to_string(), |index| char::from(b'a' + index).to_string())
 }
 
-fn sandbox_name(set: DataSet, seed: u64, via: Via, label: &str) -> String {
+fn sandbox_name(set: DataSet, seed: u64, via: &str, label: &str) -> String {
     let size = match set {
         DataSet::Tpcw(scale) => format!("{}-{}", scale.ebs(), scale.items()),
         DataSet::DvdStore(size) => size.to_string(),

@@ -1,8 +1,9 @@
 //! From the flags of `evenkeel profile` to what the lab is to do.
 
 use super::cpus::generator_cpus;
+use super::factors::Factors;
 use super::flags::Args;
-use super::servers::{self, Factors};
+use super::servers;
 use crate::config::{rate, units};
 use crate::failure::WithHint;
 use crate::server::place;
@@ -115,7 +116,7 @@ fn servers(
     if args.targets.is_empty() {
         servers::private(session, args, &factors, &workload)
     } else {
-        servers::remote(session, args, &factors, &workload, reset)
+        servers::remote(session, args, &workload, reset)
     }
 }
 

@@ -22,6 +22,7 @@ pub use compare::compare;
 pub use details::Details;
 #[cfg(test)]
 pub use details::RunDetails;
+pub use markup::Text;
 pub use save::save;
 
 use evenkeel_study::store::StudyFolder;

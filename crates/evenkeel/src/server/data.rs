@@ -17,6 +17,12 @@ use evenkeel_site::server::Target;
 pub enum ViaName {
     /// One row at a time with a commit every 1,000: the layout that users' own inserts give
     Insert,
+    /// The same with all indexes from the start, as the published study's server had to do it
+    Script,
+    /// Four connections with all indexes from the start; then rows grow, go and come again
+    Aged,
+    /// In random order with all indexes from the start: the worst layout
+    Shuffled,
     /// LOAD DATA, indexes afterwards
     #[default]
     Load,
@@ -115,6 +121,9 @@ pub fn threads() -> usize {
 pub fn via(name: ViaName) -> Via {
     match name {
         ViaName::Insert => Via::Insert,
+        ViaName::Script => Via::Script,
+        ViaName::Aged => Via::Aged,
+        ViaName::Shuffled => Via::Shuffled,
         ViaName::Load => Via::Load,
         ViaName::Dump => Via::Dump,
     }

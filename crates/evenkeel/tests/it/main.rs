@@ -21,6 +21,7 @@ mod guide;
 mod homes;
 mod house;
 mod knee;
+mod layout;
 #[path = "../../../../tests/left_out.rs"]
 mod left_out;
 mod load;

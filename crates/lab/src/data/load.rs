@@ -7,9 +7,11 @@
 
 use super::content::Content;
 use super::error::DataError;
+use super::finish::finish_filled;
 use super::parallel::{self, Tally};
 use super::progress::{DataProgress, Phase};
-use super::session::{self, Workplace};
+use super::schema::Indexes;
+use super::session::Workplace;
 use super::set::{DataSet, Generator, Table};
 use super::stream::RowStream;
 use super::{dvdstore, tpcw};
@@ -64,10 +66,7 @@ pub(super) fn load(
 ) -> Result<Vec<(Table, Content)>, DataError> {
     parallel::run(place, threads, order(set), tally, progress, &|control, table| {
         let content = load_table(control, generator.clone(), table, tally)?;
-        tally.enter(Phase::Indexes, table.name())?;
-        session::finish_table(control, table.definition(), table.name())?;
-        tally.enter(Phase::Verify, table.name())?;
-        session::expect_content(control, table.definition(), table.name(), content)?;
+        finish_filled(control, table, Indexes::Later, content, tally)?;
         Ok((table, content))
     })
 }

@@ -1,16 +1,20 @@
 //! Data sets: their rows, the ways into a server, and the stamp that says what is there.
 //!
-//! [`populate`] fills a database by one of three ways ([`Via`]), which differ in the storage layout that
+//! [`populate`] fills a database by one of six ways ([`Via`]), which differ in the storage layout that
 //! they leave; [`check`] says what a database holds; [`reload`] repairs a layout by dump and reload.
 
+mod aged;
 mod check;
 mod content;
 mod dump;
 pub mod dvdstore;
 mod error;
+mod finish;
 mod insert;
 mod load;
 mod parallel;
+mod permutation;
+mod places;
 mod populate;
 mod progress;
 mod references;
@@ -19,12 +23,14 @@ mod row;
 mod schema;
 mod session;
 mod set;
+mod shuffled;
 mod size;
 mod spec;
 mod stamp;
 mod stream;
 mod swap;
 pub mod tpcw;
+mod writer;
 
 pub use check::{Found, check, remove, verify};
 pub use content::{Content, checksum};

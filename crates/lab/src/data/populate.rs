@@ -1,8 +1,10 @@
 //! Filling a database with a data set.
 
+use super::aged;
 use super::check::{Found, check, differences, remove};
 use super::content::Content;
 use super::error::DataError;
+use super::finish::finish_filled;
 use super::insert;
 use super::load;
 use super::parallel::Tally;
@@ -10,8 +12,9 @@ use super::progress::DataProgress;
 use super::references;
 use super::reload;
 use super::schema::Indexes;
-use super::session::{self, Workplace};
+use super::session::Workplace;
 use super::set::Table;
+use super::shuffled;
 use super::spec::{DataSpec, Via};
 use super::stamp::Stamp;
 use super::tpcw::Date;
@@ -37,7 +40,7 @@ pub fn populate(
     let place = Workplace::of(target, spec.set)?.until(stop);
     let mut control = match spec.via {
         Via::Dump => place.connect()?,
-        Via::Insert | Via::Load => place.connect_or_create()?,
+        _ => place.connect_or_create()?,
     };
     place.lock(&mut control)?;
     match check(&mut control, spec)? {
@@ -94,23 +97,35 @@ fn build(
     stamp.write(control, Stamp::TABLE)?;
     let tables = spec.set.tables();
     for table in &tables {
-        control.exec(&table.definition().create_table(table.name(), Indexes::Later))?;
+        control.exec(&table.definition().create_table(table.name(), indexes(spec.via)))?;
     }
     let generator = spec.set.generator(spec.seed, today);
     let rows = tables.iter().map(|&table| spec.set.rows_expected(table)).sum();
     let tally = Arc::new(Tally::new(stop, rows));
     let contents = match spec.via {
-        Via::Insert => insert::insert(place, spec.set, &generator, &tally, progress)?,
+        Via::Insert | Via::Script => {
+            insert::insert(place, spec.set, &generator, indexes(spec.via), &tally, progress)?
+        }
+        Via::Aged => aged::insert(place, spec.set, &generator, spec.seed, &tally, progress)?,
+        Via::Shuffled => shuffled::insert(place, spec.set, &generator, spec.seed, &tally, progress)?,
         Via::Load | Via::Dump => load::load(place, spec.set, &generator, spec.threads, &tally, progress)?,
     };
     // Tables that start empty: no way in has anything to do with them.
-    for table in tables.iter().filter(|&&table| spec.set.rows_expected(table) == 0) {
-        session::finish_table(control, table.definition(), table.name())?;
+    for &table in tables.iter().filter(|&&table| spec.set.rows_expected(table) == 0) {
+        finish_filled(control, table, indexes(spec.via), Content::default(), &tally)?;
     }
     references::add(control, &tables)?;
     let stamp = stamp.finished(in_order(&tables, &contents));
     stamp.write(control, Stamp::TABLE)?;
     Ok(stamp)
+}
+
+/// Whether tables have their secondary indexes before their rows.
+fn indexes(via: Via) -> Indexes {
+    match via {
+        Via::Script | Via::Aged | Via::Shuffled => Indexes::Inline,
+        Via::Insert | Via::Load | Via::Dump => Indexes::Later,
+    }
 }
 
 /// All tables in their own order, with nothing in those that got no rows.

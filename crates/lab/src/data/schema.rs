@@ -120,6 +120,20 @@ impl Definition {
         (!list.is_empty()).then(|| format!("ALTER TABLE `{}` {}", self.name, list.join(", ")))
     }
 
+    /// Place of the last column of long text that no index has: what a shop fills in later. A table without
+    /// a primary key has none: its rows cannot be told apart.
+    pub fn long_text(&self) -> Option<usize> {
+        const LONG: u32 = 100;
+        let is_long = |column: &Column| {
+            let length = column.sql_type.strip_prefix("varchar(").and_then(|rest| rest.split(')').next());
+            length.and_then(|length| length.parse().ok()).is_some_and(|length: u32| length >= LONG)
+        };
+        let keys = [self.primary_key, self.order, self.indexed, self.unique, self.fulltext];
+        let has_key = |column: &Column| keys.iter().any(|names| names.contains(&column.name));
+        let found = self.columns.iter().rposition(|column| is_long(column) && !has_key(column));
+        found.filter(|_| !self.primary_key.is_empty())
+    }
+
     /// Names of the columns for a column list, between backquotes.
     pub fn column_list(&self) -> String {
         let names: Vec<_> = self.columns.iter().map(|column| format!("`{}`", column.name)).collect();

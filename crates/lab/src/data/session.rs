@@ -2,7 +2,7 @@
 
 use super::content::Content;
 use super::error::DataError;
-use super::schema::Definition;
+use super::schema::{Definition, Indexes};
 use super::set::DataSet;
 use super::spec::DataSpec;
 use evenkeel_os::stop::Stop;
@@ -132,7 +132,17 @@ pub(super) fn finish_table(
     definition: &Definition,
     name: &str,
 ) -> Result<(), DataError> {
-    if let Some(sql) = definition.create_indexes(name) {
+    finish(control, definition, name, Indexes::Later)
+}
+
+/// The same for a table that may have its secondary indexes from the start.
+pub(super) fn finish(
+    control: &mut Control,
+    definition: &Definition,
+    name: &str,
+    indexes: Indexes,
+) -> Result<(), DataError> {
+    if let Some(sql) = definition.create_indexes(name).filter(|_| indexes == Indexes::Later) {
         control.exec(&sql)?;
     }
     for (fulltext, plain) in definition.create_fulltext(name) {

@@ -11,6 +11,12 @@ use std::str::FromStr;
 pub enum Via {
     /// One row at a time in the published order, a commit every 1,000 rows: what users' own inserts do.
     Insert,
+    /// The same with all indexes there from the start, as the published study's server had to do it.
+    Script,
+    /// Over several connections with all indexes from the start; then rows grow, go and come again.
+    Aged,
+    /// In an order that has nothing to do with any key, with all indexes from the start.
+    Shuffled,
     /// LOAD DATA LOCAL over several connections, in primary key order, indexes after.
     Load,
     /// What is there, dumped in primary key order and loaded into fresh tables.
@@ -18,10 +24,17 @@ pub enum Via {
 }
 
 impl Via {
+    /// All of them.
+    pub const ALL: [Self; 6] =
+        [Self::Insert, Self::Script, Self::Aged, Self::Shuffled, Self::Load, Self::Dump];
+
     /// Its name in flags and in the stamp.
     pub fn name(self) -> &'static str {
         match self {
             Self::Insert => "insert",
+            Self::Script => "script",
+            Self::Aged => "aged",
+            Self::Shuffled => "shuffled",
             Self::Load => "load",
             Self::Dump => "dump",
         }
@@ -36,17 +49,14 @@ impl fmt::Display for Via {
 
 /// A way that does not exist.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is none of insert, load and dump")]
+#[error("{0:?} is none of insert, script, aged, shuffled, load and dump")]
 pub struct ViaError(pub String);
 
 impl FromStr for Via {
     type Err = ViaError;
 
     fn from_str(text: &str) -> Result<Self, ViaError> {
-        [Self::Insert, Self::Load, Self::Dump]
-            .into_iter()
-            .find(|via| via.name() == text)
-            .ok_or_else(|| ViaError(text.to_owned()))
+        Self::ALL.into_iter().find(|via| via.name() == text).ok_or_else(|| ViaError(text.to_owned()))
     }
 }
 
@@ -62,7 +72,7 @@ pub struct DataSpec {
     pub today: Option<Date>,
     /// Way into the server.
     pub via: Via,
-    /// Connections that load at a time; at least one. Inserts use one, whatever this says.
+    /// Connections that load at a time; at least one. Inserts use one, and aged data four, whatever this says.
     pub threads: usize,
 }
 
@@ -77,7 +87,7 @@ mod tests {
 
     #[test]
     fn a_way_is_read_back_from_its_name() {
-        for via in [Via::Insert, Via::Load, Via::Dump] {
+        for via in Via::ALL {
             assert_eq!(via.to_string().parse(), Ok(via));
         }
         assert_eq!("copy".parse::<Via>(), Err(ViaError("copy".to_owned())));

@@ -115,6 +115,14 @@ pub enum SandboxError {
         /// What differs, for example `CPUs 0 instead of 1`.
         differences: Vec<String>,
     },
+    /// The data of another sandbox were not copied.
+    #[error("copying the data of sandbox {name:?}")]
+    Copy {
+        /// Name of the sandbox that was to be copied.
+        name: String,
+        /// What went wrong.
+        source: crate::copy::CopyError,
+    },
     /// A restore of its data directory was cut short, or is under way.
     #[error("the data of sandbox {name:?} are half restored")]
     HalfRestored {

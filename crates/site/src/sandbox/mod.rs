@@ -65,6 +65,8 @@ pub struct SandboxSpec {
     pub memory: Option<u64>,
     /// How long it lives.
     pub lifetime: Lifetime,
+    /// Another sandbox under `home`, stopped, whose data a new one begins with, file by file.
+    pub copy_of: Option<String>,
 }
 
 impl SandboxSpec {
@@ -79,6 +81,7 @@ impl SandboxSpec {
             cpus: None,
             memory: None,
             lifetime: Lifetime::Ephemeral,
+            copy_of: None,
         }
     }
 }

@@ -37,6 +37,14 @@ words! {
     LayoutRecord {
         /// One by one.
         Insert = "insert",
+        /// One by one, with all indexes from the start.
+        Script = "script",
+        /// By several, then changed for a while.
+        Aged = "aged",
+        /// In random order, with all indexes from the start.
+        Shuffled = "shuffled",
+        /// File by file from the server of the level before it.
+        Copy = "copy",
         /// By LOAD DATA.
         Load = "load",
         /// From a dump.

@@ -1,5 +1,6 @@
 //! A sandbox is brought up, used, and taken down again.
 
+mod copied;
 mod ports;
 mod view;
 
@@ -13,10 +14,11 @@ use crate::sandbox::error::Failure;
 use crate::sandbox::janitor::Janitor;
 use crate::sandbox::paths::{Lock, Paths};
 use crate::sandbox::process::{ProcessId, server_with};
-use crate::sandbox::record::{Record, new_password};
+use crate::sandbox::record::Record;
 use crate::sandbox::server::{Launch, Server};
 use crate::sandbox::startup::Startup;
 use crate::sandbox::{CpuSet, Lifetime, SandboxError, SandboxEvent, SandboxSpec};
+use copied::{copy_data, password};
 use evenkeel_os::stop::Stop;
 use evenkeel_sense::cpu::Domain;
 use ports::{free_port, is_free};
@@ -76,7 +78,10 @@ impl Sandbox {
         if !sandbox.paths.data().exists() {
             events(SandboxEvent::Bootstrapping { server: binary.version.to_string() });
             sandbox.write_config(&binary)?;
-            bootstrap(&sandbox.paths, &binary, &sandbox.record.password, stop)?;
+            match &spec.copy_of {
+                Some(other) => copy_data(spec, other, &sandbox.paths)?,
+                None => bootstrap(&sandbox.paths, &binary, &sandbox.record.password, stop)?,
+            }
         }
         sandbox.limit(spec)?;
         sandbox.start(&binary, stop, events)?;
@@ -98,7 +103,7 @@ impl Sandbox {
         }
         let mut record = match load_stopped(&paths)? {
             Some(record) => record,
-            None => Record::new(paths.socket()?, new_password()?),
+            None => Record::new(paths.socket()?, password(spec)?),
         };
         if let Some(pid) = record.noted_pid() {
             let _ = std::fs::remove_file(paths.pid_file());

@@ -1,0 +1,113 @@
+//! What was found, as a table for people.
+
+use super::found::{FoundFile, FoundIndex};
+use crate::format;
+use crate::table::{GridColumn, Ink, Look, Place, lines, paint};
+use evenkeel_sense::pages::PageKind;
+
+/// Below this share of leaves in order, and this fill, an index is worth a look.
+const ORDER_DOUBT: f64 = 0.8;
+const FILL_DOUBT: f64 = 0.6;
+
+/// Files with their indexes, and what is wrong with chains. `range` is the share that a range of keys reads.
+pub fn table(files: &[FoundFile], wanted: Option<&str>, all: bool, range: f64, look: Look) -> String {
+    let rows: Vec<FoundIndex<'_>> = files.iter().flat_map(|file| file.indexes(wanted, all)).collect();
+    let mut text = String::new();
+    if !rows.is_empty() {
+        text.push_str(&lines(columns(&rows, range), &[], look));
+        text.push('\n');
+    }
+    for file in files.iter().filter(|file| rows.is_empty() || !file.indexes(wanted, all).is_empty()) {
+        text.push_str(&summary(file));
+    }
+    for file in files {
+        text.push_str(&broken(file, look));
+    }
+    text
+}
+
+fn columns(rows: &[FoundIndex<'_>], range: f64) -> Vec<GridColumn> {
+    let column = |head: [&str; 2], right, rank, place: fn(&FoundIndex<'_>) -> Place| GridColumn {
+        head: head.map(str::to_owned),
+        right,
+        rank,
+        places: rows.iter().map(place).collect(),
+    };
+    let plain = |text: String| Place::new(text, Ink::Plain);
+    let mut columns = vec![
+        column(["table", ""], false, 0, |row| Place::new(row.name.table.replacen('/', ".", 1), Ink::Strong)),
+        column(["index", ""], false, 0, |row| Place::new(&row.name.index, Ink::Plain)),
+        column(["pages", ""], true, 0, |row| Place::new(row.layout.pages.to_string(), Ink::Plain)),
+        column(["levels", ""], true, 3, |row| Place::new(row.layout.levels.to_string(), Ink::Plain)),
+        column(["rows", ""], true, 4, |row| Place::new(row.layout.records.to_string(), Ink::Plain)),
+        column(["fill", ""], true, 1, |row| share(Some(row.layout.fill), FILL_DOUBT, row.layout.leaves > 1)),
+        column(["in", "order"], true, 0, |row| share(row.layout.in_order, ORDER_DOUBT, true)),
+        column(["mean", "jump"], true, 2, |row| Place::new(decimal(row.layout.mean_jump), Ink::Plain)),
+    ];
+    columns.push(GridColumn {
+        head: ["extents".to_owned(), format!("of {}", format::percent(range * 100.0))],
+        right: true,
+        rank: 2,
+        places: rows.iter().map(|row| plain(decimal(row.layout.range.map(|range| range.extents)))).collect(),
+    });
+    let least = |row: &FoundIndex<'_>| {
+        row.layout.range.map_or("-".to_owned(), |range| range.extents_least.to_string())
+    };
+    columns.push(GridColumn {
+        head: ["at".to_owned(), "least".to_owned()],
+        right: true,
+        rank: 3,
+        places: rows.iter().map(|row| plain(least(row))).collect(),
+    });
+    columns
+}
+
+fn share(value: Option<f64>, doubt: f64, tells: bool) -> Place {
+    let Some(value) = value else { return Place::new("-", Ink::Soft) };
+    let ink = if tells && value < doubt { Ink::Doubt } else { Ink::Plain };
+    Place::new(format!("{value:.3}"), ink)
+}
+
+fn decimal(value: Option<f64>) -> String {
+    value.map_or("-".to_owned(), |value| format!("{value:.1}"))
+}
+
+/// A file in a line: its size, and its pages by kind.
+fn summary(file: &FoundFile) -> String {
+    let space = &file.space;
+    let bytes = space.pages * space.format.page_bytes as u64;
+    let mut kinds: Vec<_> = space.kinds.iter().collect();
+    kinds.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
+    let counts: Vec<String> =
+        kinds.into_iter().map(|(kind, count)| format!("{count} {}", short(*kind))).collect();
+    let path = file.path.display();
+    let size = space.format.page_bytes >> 10;
+    format!("{path}: {}, {} pages of {size} KiB: {}\n", format::bytes(bytes), space.pages, counts.join(", "))
+}
+
+fn short(kind: PageKind) -> &'static str {
+    match kind {
+        PageKind::Index => "of indexes",
+        PageKind::Allocated => "unused",
+        PageKind::UndoLog => "undo log",
+        PageKind::System => "system",
+        PageKind::Blob => "long values",
+        PageKind::Inode => "inode",
+        PageKind::SpaceHeader => "header",
+        PageKind::Extents => "extents",
+        PageKind::ChangeBufferBitmap => "change buffer bitmap",
+        PageKind::TransactionSystem => "transactions",
+        other => other.name(),
+    }
+}
+
+fn broken(file: &FoundFile, look: Look) -> String {
+    let one = |broken: &evenkeel_sense::pages::Broken| {
+        let name = file.name_of(broken.index);
+        let index =
+            name.map_or(String::new(), |name| format!("{} {}", name.table.replacen('/', ".", 1), name.index));
+        let mark = paint("broken:", Ink::Bad, look.colour);
+        format!("{mark} {index}, level {}: {}\n", broken.level, broken.fault)
+    };
+    file.space.broken.iter().map(one).collect()
+}

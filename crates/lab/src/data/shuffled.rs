@@ -1,0 +1,64 @@
+//! `--via shuffled`: the rows of each table in an order that has nothing to do with any key, with all indexes there from the start.
+//!
+//! Every index grows by splits of pages anywhere in it, so that neighbours in the order of keys lie anywhere in the file: the worst that
+//! a layout can be.
+
+use super::content::Content;
+use super::error::DataError;
+use super::finish::finish_filled;
+use super::parallel::{self, Tally};
+use super::permutation::Permutation;
+use super::progress::{DataProgress, Phase};
+use super::schema::Indexes;
+use super::session::Workplace;
+use super::set::{DataSet, Generator, Table};
+use super::writer::Writer;
+use evenkeel_core::random::Seed;
+use evenkeel_site::server::Control;
+
+/// Rows of one statement.
+const STATEMENT_ROWS: usize = 50;
+
+/// Inserts the rows of all tables that have some, one table after the other over one connection, and verifies them.
+pub(super) fn insert(
+    place: &Workplace,
+    set: DataSet,
+    generator: &Generator,
+    seed: Seed,
+    tally: &Tally,
+    progress: &mut dyn FnMut(DataProgress),
+) -> Result<Vec<(Table, Content)>, DataError> {
+    let filled = set.tables().into_iter().filter(|table| set.rows_expected(*table) > 0).collect();
+    parallel::run(place, 1, filled, tally, progress, &|control, table| {
+        tally.enter(Phase::Rows, table.name())?;
+        let seed = seed.child("shuffled").child(table.name());
+        let content = fill(control, generator, table, seed, tally)?;
+        finish_filled(control, table, Indexes::Inline, content, tally)?;
+        Ok((table, content))
+    })
+}
+
+fn fill(
+    control: &mut Control,
+    generator: &Generator,
+    table: Table,
+    seed: Seed,
+    tally: &Tally,
+) -> Result<Content, DataError> {
+    let places = generator.places(table);
+    let order = Permutation::new(places.len(), seed);
+    let mut writer = Writer::new(control, generator, tally)?;
+    let mut keys = Vec::with_capacity(STATEMENT_ROWS);
+    for place in 0..places.len() {
+        keys.extend(places.key(order.at(place), generator));
+        if keys.len() == STATEMENT_ROWS {
+            writer.insert(table, &keys)?;
+            keys.clear();
+        }
+    }
+    if !keys.is_empty() {
+        writer.insert(table, &keys)?;
+    }
+    writer.commit()?;
+    Ok(writer.contents.remove(&table).unwrap_or_default())
+}

@@ -1,0 +1,133 @@
+//! Why a tablespace is not read. Nothing is guessed: a file that is not fully understood has no figures.
+
+use std::io;
+use std::path::PathBuf;
+
+/// Why there are no figures of a file.
+#[derive(Debug, thiserror::Error)]
+pub enum PagesError {
+    /// The system refused to open or to read it.
+    #[error("cannot {doing} {path} at byte {offset}", path = path.display())]
+    File {
+        /// What was being done.
+        doing: &'static str,
+        /// File that was to be read.
+        path: PathBuf,
+        /// Where in it.
+        offset: u64,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// Its first page is not that of a tablespace.
+    #[error("{path} is no InnoDB tablespace: {why}", path = path.display())]
+    NotATablespace {
+        /// File that was to be read.
+        path: PathBuf,
+        /// What its first page has instead.
+        why: String,
+    },
+    /// Its pages are packed, so that the bytes in use cannot be told from their headers.
+    #[error("{path} has compressed pages ({how}), which are not read", path = path.display())]
+    Compressed {
+        /// File that was to be read.
+        path: PathBuf,
+        /// Which of the two kinds of compression.
+        how: &'static str,
+    },
+    /// Its pages cannot be read without a key.
+    #[error("{path} has encrypted pages, which are not read (page {page})", path = path.display())]
+    Encrypted {
+        /// File that was to be read.
+        path: PathBuf,
+        /// The first such page.
+        page: u64,
+    },
+    /// The size that its flags say is none of InnoDB's.
+    #[error("{path} has pages of an unknown size (flags {flags:#x} at byte 54)", path = path.display())]
+    PageSize {
+        /// File that was to be read.
+        path: PathBuf,
+        /// Flags of the tablespace.
+        flags: u32,
+    },
+    /// It ends before its header says.
+    #[error("{path} has {pages} whole pages of the {expected} that its first page tells of", path = path.display())]
+    Truncated {
+        /// File that was to be read.
+        path: PathBuf,
+        /// Whole pages in it.
+        pages: u64,
+        /// Pages by the header.
+        expected: u64,
+    },
+    /// A page that is wrong however often it is read.
+    #[error("page {page} of {path} is damaged, or changes while it is read ({what}, in each of {readings} readings)", path = path.display())]
+    Damaged {
+        /// File that was to be read.
+        path: PathBuf,
+        /// Its number, from zero.
+        page: u64,
+        /// What is wrong with it.
+        what: &'static str,
+        /// How often it was read.
+        readings: u32,
+    },
+    /// Somebody wrote while it was read.
+    #[error("{path} changed while it was read", path = path.display())]
+    Changed {
+        /// File that was to be read.
+        path: PathBuf,
+    },
+    /// More indexes than the table of pages can tell apart.
+    #[error("{path} has more than {most} levels of indexes", path = path.display())]
+    TooManyLevels {
+        /// File that was to be read.
+        path: PathBuf,
+        /// As many are told apart.
+        most: usize,
+    },
+    /// There is no memory for the table of pages.
+    #[error("{path} has {pages} pages, and there is no memory for a table of them", path = path.display())]
+    Memory {
+        /// File that was to be read.
+        path: PathBuf,
+        /// Pages in it.
+        pages: u64,
+    },
+    /// Somebody asked to stop.
+    #[error("stopped while {path} was read", path = path.display())]
+    Stopped {
+        /// File that was to be read.
+        path: PathBuf,
+    },
+}
+
+impl PagesError {
+    /// What the user can do about it.
+    pub fn hint(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::NotATablespace { .. } => {
+                "name an .ibd file, the ibdata1 of a stopped server, or a data directory"
+            }
+            Self::Compressed { .. } => {
+                "ALTER TABLE ... ROW_FORMAT=DYNAMIC PAGE_COMPRESSED=0 makes it readable, on a copy of the server"
+            }
+            Self::Encrypted { .. } => {
+                "ALTER TABLE ... ENCRYPTED=NO makes it readable, on a copy of the server"
+            }
+            Self::Truncated { .. } => {
+                "copy the file again; a shared tablespace of several files (ibdata1, ibdata2) is not read"
+            }
+            Self::Damaged { .. } | Self::Changed { .. } => {
+                "stop the server first, or have it hold the table for export; if nobody writes, innochecksum and CHECK TABLE say more"
+            }
+            Self::Memory { .. } => "it takes 11 bytes for each page",
+            _ => return None,
+        })
+    }
+
+    /// Whether somebody asked to stop.
+    pub fn is_stop(&self) -> bool {
+        matches!(self, Self::Stopped { .. })
+    }
+}

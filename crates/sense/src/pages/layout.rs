@@ -1,0 +1,158 @@
+//! What was found in a tablespace: the answer, without how it was come by.
+
+use super::format::Format;
+use super::kind::PageKind;
+use std::collections::BTreeMap;
+
+/// Shares by which the fill of leaves is told: up to 10 %, up to 20 %, and so on.
+pub const FILLS: usize = 10;
+
+/// A tablespace by its pages.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tablespace {
+    /// How its pages are written.
+    pub format: Format,
+    /// Pages of its file.
+    pub pages: u64,
+    /// How many there are of each kind.
+    pub kinds: BTreeMap<PageKind, u64>,
+    /// Pages of indexes in the double write buffer of a shared tablespace: copies, which belong to no index here.
+    pub copies: u64,
+    /// Its indexes, by their numbers.
+    pub indexes: Vec<IndexLayout>,
+    /// Chains that are not whole: the first of each level, with its pages.
+    pub broken: Vec<Broken>,
+    /// The file as a picture has it.
+    pub map: PageMap,
+}
+
+/// How an index lies.
+#[derive(Clone, Debug, PartialEq)]
+pub struct IndexLayout {
+    /// Its number in the server.
+    pub id: u64,
+    /// Pages in use, leaves and those above.
+    pub pages: u64,
+    /// Pages that were its own and are free.
+    pub freed: u64,
+    /// Levels, leaves included.
+    pub levels: u16,
+    /// Pages with rows.
+    pub leaves: u64,
+    /// Rows on them.
+    pub records: u64,
+    /// Bytes of these rows on leaves.
+    pub used_bytes: u64,
+    /// Mean share of a leaf that rows take.
+    pub fill: f64,
+    /// How many leaves are filled up to 10 %, up to 20 %, and so on.
+    pub fills: [u64; FILLS],
+    /// Share of leaves whose successor in the order of keys is the next page of the file; `None` where no leaf has one.
+    pub in_order: Option<f64>,
+    /// Pages from a leaf to its successor, in either direction, in the mean.
+    pub mean_jump: Option<f64>,
+    /// What a range of keys touches; `None` where the chain of leaves is broken.
+    pub range: Option<RangeCost>,
+}
+
+/// What reading a range of keys touches, in the mean over all places where it may begin.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RangeCost {
+    /// Leaves that it reads.
+    pub leaves: u64,
+    /// Extents in which they lie.
+    pub extents: f64,
+    /// Extents that as many pages need if they lie side by side.
+    pub extents_least: u64,
+}
+
+/// A chain of pages that is not whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Broken {
+    /// Number of the index in the server.
+    pub index: u64,
+    /// The level, 0 for leaves.
+    pub level: u16,
+    /// What is wrong, and where.
+    pub fault: Fault,
+}
+
+/// What is wrong with a chain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Fault {
+    /// A page names a successor that the file does not have.
+    #[error("page {page} is followed by page {next}, which the file does not have")]
+    OutOfFile {
+        /// Number of the page in the file.
+        page: u32,
+        /// Number of its successor.
+        next: u32,
+    },
+    /// A page names a successor of another index or level.
+    #[error("page {page} is followed by page {next}, which is not of this index and level")]
+    Elsewhere {
+        /// Number of the page in the file.
+        page: u32,
+        /// Number of its successor.
+        next: u32,
+    },
+    /// A successor names another page as the one before it.
+    #[error("page {page} is followed by page {next}, which names page {back} as the one before it")]
+    NotBack {
+        /// Number of the page in the file.
+        page: u32,
+        /// Number of its successor.
+        next: u32,
+        /// Number that the successor names.
+        back: u32,
+    },
+    /// A successor was come by already.
+    #[error("page {page} is followed by page {next}, which came before it: a circle")]
+    Circle {
+        /// Number of the page in the file.
+        page: u32,
+        /// The page come by twice.
+        next: u32,
+    },
+    /// No page is the first one.
+    #[error("no page is the first: each, as page {page}, names one before it")]
+    NoFirst {
+        /// One of them.
+        page: u32,
+    },
+    /// Pages that no chain from the first page leads to.
+    #[error("{pages} pages, the first of them page {page}, are not in the chain")]
+    Apart {
+        /// How many there are.
+        pages: u64,
+        /// The first in the file.
+        page: u32,
+    },
+}
+
+/// The file as a picture has it: one page of every `step`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PageMap {
+    /// Pages from one that is shown to the next.
+    pub step: u64,
+    /// What is shown, in the order of the file.
+    pub cells: Vec<PageCell>,
+}
+
+/// A page of the picture.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum PageCell {
+    /// A page without rows in use: free, or of the server's own.
+    Other(PageKind),
+    /// A page above the leaves, of the index at this place of [`Tablespace::indexes`].
+    Branch(usize),
+    /// A leaf, with its place in the order of keys from 0 to 1; `None` where a broken chain does not lead to it.
+    Leaf {
+        /// Place of the index in [`Tablespace::indexes`].
+        index: usize,
+        /// Where in the order of keys.
+        rank: Option<f32>,
+    },
+    /// A page that is free, though its index's rows stand on it still.
+    Freed,
+}

@@ -1,0 +1,97 @@
+//! The file that pages are read from.
+
+use super::error::PagesError;
+use super::format::{Format, PAGE_BYTES_MAX, Unreadable};
+use super::page::Page;
+use super::whole::{Sight, look};
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, SystemTime};
+
+/// How often a page is read that is wrong, before it is called so: a server may be just writing it.
+const READINGS: u32 = 5;
+/// Time between two such readings.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// The file that is read, open.
+pub(super) struct Source<'a> {
+    file: File,
+    path: &'a Path,
+}
+
+impl<'a> Source<'a> {
+    pub fn open(path: &'a Path) -> Result<Self, PagesError> {
+        // A pipe would be waited for, and a folder has no pages.
+        let opened = std::fs::metadata(path).and_then(|there| match there.is_file() {
+            true => File::open(path),
+            false => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no file")),
+        });
+        let failed = |source| PagesError::File { doing: "open", path: path.into(), offset: 0, source };
+        Ok(Self { file: opened.map_err(failed)?, path })
+    }
+
+    fn failed(&self, offset: u64) -> impl FnOnce(io::Error) -> PagesError {
+        let path = self.path.to_owned();
+        move |source| PagesError::File { doing: "read", path, offset, source }
+    }
+
+    /// Its size and when it was written last: what changes if somebody writes.
+    pub fn state(&self) -> Result<(u64, SystemTime), PagesError> {
+        let state = self.file.metadata().map_err(self.failed(0))?;
+        Ok((state.len(), state.modified().map_err(self.failed(0))?))
+    }
+
+    /// Fills `bytes` from this place on.
+    pub fn read_at(&self, bytes: &mut [u8], offset: u64) -> Result<(), PagesError> {
+        match self.file.read_exact_at(bytes, offset) {
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+                Err(PagesError::Changed { path: self.path.into() })
+            }
+            outcome => outcome.map_err(self.failed(offset)),
+        }
+    }
+
+    /// How its pages are written, by the first one.
+    pub fn format(&self) -> Result<Format, PagesError> {
+        let length = self.state()?.0.min(PAGE_BYTES_MAX as u64) as usize;
+        let mut first = vec![0; length];
+        self.read_at(&mut first, 0)?;
+        let path = self.path.to_owned();
+        Format::of_first_page(&first).map_err(|unreadable| match unreadable {
+            Unreadable::NotATablespace(why) => PagesError::NotATablespace { path, why },
+            Unreadable::Compressed(how) => PagesError::Compressed { path, how },
+            Unreadable::Encrypted => PagesError::Encrypted { path, page: 0 },
+            Unreadable::PageSize(flags) => PagesError::PageSize { path, flags },
+        })
+    }
+
+    /// Reads a page that is in `bytes` again until it can be believed, or refuses it.
+    pub fn settle(&self, number: u64, bytes: &mut [u8], format: Format) -> Result<(), PagesError> {
+        let path = || self.path.to_owned();
+        for reading in 1..=READINGS {
+            let what = match look(number, Page { bytes }, format) {
+                Sight::Whole => return Ok(()),
+                Sight::Compressed => {
+                    return Err(PagesError::Compressed { path: path(), how: "page compression" });
+                }
+                Sight::Encrypted => return Err(PagesError::Encrypted { path: path(), page: number }),
+                Sight::Wrong(what) => what,
+            };
+            if reading == READINGS {
+                return Err(PagesError::Damaged { path: path(), page: number, what, readings: READINGS });
+            }
+            thread::sleep(PAUSE);
+            self.read_at(bytes, number * format.page_bytes as u64)?;
+        }
+        Ok(())
+    }
+
+    /// Refuses a page whose header makes no sense, though its checksum is right.
+    pub fn senseless(&self, page: u64) -> PagesError {
+        let what = "the header of an index's page makes no sense";
+        PagesError::Damaged { path: self.path.into(), page, what, readings: 1 }
+    }
+}

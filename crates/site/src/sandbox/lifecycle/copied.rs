@@ -1,0 +1,31 @@
+//! A sandbox whose data directory is that of another one, file by file: the same pages in the same places.
+
+use crate::copy::Snapshot;
+use crate::sandbox::paths::Paths;
+use crate::sandbox::record::{Record, new_password};
+use crate::sandbox::{SandboxError, SandboxSpec};
+
+/// Copies the data of the sandbox that is to be like, which must be stopped. They appear whole or not at all.
+pub(super) fn copy_data(spec: &SandboxSpec, other: &str, paths: &Paths) -> Result<(), SandboxError> {
+    let (from, _) = stopped(spec, other)?;
+    let copied = Snapshot::take(&from.data(), &paths.data());
+    copied.map(drop).map_err(|source| SandboxError::Copy { name: other.to_owned(), source })
+}
+
+/// The password of a new sandbox: accounts are part of the data, so that of a copy is that of its original.
+pub(super) fn password(spec: &SandboxSpec) -> Result<String, SandboxError> {
+    match &spec.copy_of {
+        Some(other) => Ok(stopped(spec, other)?.1.password),
+        None => new_password(),
+    }
+}
+
+fn stopped(spec: &SandboxSpec, name: &str) -> Result<(Paths, Record), SandboxError> {
+    let paths = Paths::new(&spec.home, name)?;
+    let record = Record::load(&paths)?
+        .ok_or_else(|| SandboxError::Unknown { name: name.to_owned(), home: spec.home.clone() })?;
+    match record.live() {
+        Some(id) => Err(SandboxError::AlreadyRunning { name: name.to_owned(), pid: id.pid }),
+        None => Ok((paths, record)),
+    }
+}
