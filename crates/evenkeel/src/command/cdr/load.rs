@@ -131,10 +131,17 @@ impl From<WarningsWord> for Warnings {
 
 /// Loads what is not in yet, and prints what became of the records.
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
-    if let (Some(folder), Some(target)) = (&args.export, &args.target) {
-        let (table, options) = (args.table.table.as_deref(), (args.no_audit, args.json));
-        return super::load_export::run(session, target, folder, table, options);
+    match (&args.export, &args.target) {
+        (Some(folder), Some(target)) => {
+            let (table, options) = (args.table.table.as_deref(), (args.no_audit, args.json));
+            super::load_export::run(session, target, folder, table, options)
+        }
+        _ => records(session, args),
     }
+}
+
+/// Loads files of records.
+fn records(session: &Session, args: &Args) -> Result<ExitCode> {
     let file = read_layout(args)?;
     let tables = args.table.tables(&file)?;
     let Some(text) = args.target.as_ref().filter(|_| !args.print_table) else {
@@ -163,8 +170,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         sent: &sent,
         stop: &session.stop,
     };
-    let loaded = job.run(&mut |progress| shown.tell(progress)).map_err(server::explained);
-    let loaded = loaded?;
+    let loaded = job.run(&mut |progress| shown.tell(progress)).map_err(server::explained)?;
     if !args.json {
         out::write(&text_of(&loaded, &rejects))?;
     }
