@@ -71,6 +71,16 @@ pub enum HaulError {
         /// The name of the output.
         name: String,
     },
+    /// Outputs of another input stand where those of this one would.
+    #[error("{} has what became of {}, and {} would take its place", into.display(), known.display(), input.display())]
+    Taken {
+        /// The folder of the outputs.
+        into: PathBuf,
+        /// The input whose outputs are there.
+        known: PathBuf,
+        /// The input that has the same name.
+        input: PathBuf,
+    },
     /// More than the search for records that come twice can tell apart.
     #[error("{what} at once are too many: at most {most}; take fewer in one call, or --duplicates keep")]
     TooMany {
@@ -107,6 +117,9 @@ impl HaulError {
             Self::Export(error) => Some(error.hint()),
             Self::Server(error) => error.hint(),
             Self::Pattern { .. } => Some("as '*.cdr*', in quotes"),
+            Self::Taken { .. } => Some(
+                "take a folder of its own for each folder of inputs; remove NAME.done to have it replaced",
+            ),
             _ => None,
         }
     }

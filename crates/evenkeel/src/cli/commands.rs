@@ -85,10 +85,10 @@ pub fn run(cli: Cli<Command>) -> Result<ExitCode> {
     };
     let home = match cli.home {
         Some(home) => home,
-        None if is_service
-            || matches!(cli.command, Command::Sense(_) | Command::Doctor(_) | Command::Cdr(_)) =>
-        {
-            PathBuf::new()
+        None if is_service || matches!(cli.command, Command::Sense(_) | Command::Doctor(_)) => PathBuf::new(),
+        // Most of its commands need none; those that load a sandbox find it where the others do.
+        None if matches!(cli.command, Command::Cdr(_)) => {
+            evenkeel_site::sandbox::default_home().unwrap_or_default()
         }
         None => evenkeel_site::sandbox::default_home().hint("name a folder by --home or EVENKEEL_HOME")?,
     };

@@ -136,6 +136,44 @@ fn a_mistake_says_what_to_do_next() {
 }
 
 #[test]
+fn no_output_takes_the_place_of_an_input_or_of_what_became_of_another() {
+    let home = tempfile::tempdir().expect("a temporary directory");
+    let (calls, layout) = made(home.path(), "none");
+    let at = |name: &str| home.path().join(name).display().to_string();
+    let (link, before) = (at("link"), fs::read(&calls).expect("the records"));
+    std::os::unix::fs::symlink(&calls, &link).expect("a link");
+    for (output, rejects, told) in [
+        (&calls, &at("bad"), "is the input"),
+        (&link, &at("bad"), "is the input"),
+        (&at("csv"), &calls, "is the input"),
+        (&at("both"), &at("both"), "are both"),
+    ] {
+        let words = ["cdr", "convert", &calls, "--layout", &layout, "--output", output, "--rejects", rejects];
+        let error = refused(home.path(), &words);
+        assert!(error.contains(told), "{error}");
+    }
+    assert!(fs::read(&calls).expect("the records") == before, "the input is as it was");
+    for day in ["one", "two"] {
+        fs::create_dir(at(day)).expect("a folder");
+    }
+    fs::copy(&calls, at("one/calls")).expect("a copy");
+    fs::write(at("two/calls"), &before[..before.len() / 2 / 200 * 200]).expect("other records");
+    let (one, two, into) = (at("one/calls"), at("two/calls"), at("csv"));
+    let words = |input| ["cdr", "convert", input, "--layout", &layout, "--into", &into];
+    ok(&evenkeel(home.path(), &words(&one)));
+    let lines = fs::read(at("csv/calls.csv")).expect("lines");
+    let error = refused(home.path(), &words(&two));
+    assert!(error.contains("one/calls") && error.contains("a folder of its own"), "{error}");
+    assert!(
+        fs::read(at("csv/calls.csv")).expect("lines") == lines,
+        "the lines of the first are as they were"
+    );
+    // The same input with other records is converted anew.
+    fs::write(at("one/calls"), &before[..2_000]).expect("other records");
+    ok(&evenkeel(home.path(), &words(&one)));
+}
+
+#[test]
 fn a_guessed_layout_converts_every_record_that_it_was_guessed_from() {
     let home = tempfile::tempdir().expect("a temporary directory");
     let (calls, _) = made(home.path(), "none");

@@ -294,6 +294,9 @@ fn retire_drops_what_is_too_old_and_ours_and_nothing_else() {
     assert_eq!(before.len(), 1 + 41 + 3);
     let (code, ahead, _) = retire(&["--keep", "3000d", "--dry-run"]);
     assert_eq!((code, ahead["dropped"].as_array().map(Vec::len)), (Some(0), Some(0)), "{ahead}");
+    // Nor does it hide that the source has brought nothing for a long time.
+    let (code, silent, _) = retire(&["--keep", "90d", "--dry-run"]);
+    assert_eq!((code, silent["today"].as_str()), (Some(0), Some("2026-07-11")), "{silent}");
     let july = ["--keep", "10d", "--today", "20260711"];
     let (code, dry, _) = retire(&[&july[..], &["--dry-run"]].concat());
     assert_eq!((code, dry["first_kept"].as_str()), (Some(1), Some("2026-07-01")), "{dry}");

@@ -262,6 +262,7 @@ impl Job<'_> {
                 let (first, second) = (first.path().to_owned(), input.path().to_owned());
                 return Err(HaulError::Alike { first, second, name: input.stem() });
             }
+            output::keep_those_of_others(self.into, input)?;
         }
         Ok(())
     }

@@ -66,6 +66,23 @@ pub(super) fn finished(into: &Path, input: &Input) -> Option<Done> {
     (same && found.outputs.iter().all(there)).then_some(found)
 }
 
+/// Refuses to write over the outputs of another input that has the same name in another folder.
+///
+/// # Errors
+/// There are such.
+pub(super) fn keep_those_of_others(into: &Path, input: &Input) -> Result<(), HaulError> {
+    let known: Option<Done> = done::read(&into.join(format!("{}.done", input.stem())));
+    let Some(known) = known.filter(|known| known.input != input.path()) else { return Ok(()) };
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let is_same = real(&known.input) == real(input.path()) || known.identity == Identity::of(input.path());
+    let refused = || HaulError::Taken {
+        into: into.to_owned(),
+        known: known.input.clone(),
+        input: input.path().to_owned(),
+    };
+    if is_same { Ok(()) } else { Err(refused()) }
+}
+
 impl Output {
     /// Opens the outputs, and goes on where an earlier run was ended: by the same rules, beside the same keys of earlier calls.
     pub fn open(

@@ -131,12 +131,18 @@ fn forget_missing(control: &mut Control, source: &str) -> Result<(), DispatchErr
 }
 
 /// The newest day of which there are records, or the server's today where that is earlier: neither a record with a date far
-/// ahead nor a source that brings nothing any more makes all tables too old.
+/// ahead nor a source that brings nothing any more makes all tables too old. Days beyond tomorrow and days with less than a hundredth of
+/// the records of the fullest day do not say what today is, for a wrong date is in a few records; without them a single one would hide
+/// that the source is silent.
 fn today_by_records(control: &mut Control, source: &str) -> Result<Day, DispatchError> {
-    let value = control.query_value(&format!(
-        "SELECT LEAST(CURRENT_DATE, COALESCE(MAX(day), CURRENT_DATE)) FROM {JOURNAL} \
-         WHERE source = {} AND state = 'done' AND records > 0",
+    let days = format!(
+        "SELECT day, SUM(records) AS records FROM {JOURNAL} WHERE source = {} AND state = 'done' AND records > 0 \
+         AND day <= CURRENT_DATE + INTERVAL 1 DAY GROUP BY day",
         literal(source.as_bytes())
+    );
+    let value = control.query_value(&format!(
+        "SELECT LEAST(CURRENT_DATE, COALESCE(MAX(day), CURRENT_DATE)) FROM ({days}) AS each_day \
+         WHERE 100 * records >= (SELECT MAX(records) FROM ({days}) AS all_days)"
     ))?;
     value.as_deref().and_then(Day::parse).ok_or_else(|| DispatchError::Unfit {
         table: JOURNAL.to_owned(),

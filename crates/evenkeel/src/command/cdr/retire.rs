@@ -21,7 +21,8 @@ Examples:
 
 Day tables whose day lies more than --keep before today are dropped, one after the other. Today is the newest day of
 which records were dispatched, or the server's today where that is earlier: so neither one record with a date far ahead
-nor a source that brings nothing any more drops all tables. A table that no dispatch of the source has made is refused.
+nor a source that brings nothing any more drops all tables (days beyond tomorrow or with less than a hundredth of the
+records of the fullest day do not count). A table that no dispatch of the source has made is refused.
 
 Exit codes: 0 done; 1 a table that is old enough was refused; 2 wrong use, or the server's error; 130, 143 stopped by
 Ctrl-C, SIGTERM.")]

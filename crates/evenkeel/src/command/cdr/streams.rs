@@ -8,6 +8,7 @@ use anyhow::{Result, anyhow};
 use evenkeel_haul::convert::{Direction, Duplicates, KeysFile, Stream, Tally, Twice};
 use evenkeel_haul::input::Input;
 use evenkeel_haul::layout::LayoutFile;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// What goes into one stream of lines and one of rejects.
@@ -30,6 +31,7 @@ pub(super) fn streams(session: &Session, to: &ToStreams<'_>, shown: &mut Shown) 
         return Err(anyhow!("the layout has several types of records, and --output is one file"))
             .hint("take --into, which has a file for each type");
     }
+    keep_apart(inputs, output, rejects_path)?;
     let open = |path| Whole::create(path).hint("name a file in a folder where you may write");
     let (mut lines, mut rejects) = (open(output)?, open(rejects_path)?);
     let has_key = file.layout.types().iter().any(|each| !each.key.is_empty());
@@ -49,6 +51,34 @@ pub(super) fn streams(session: &Session, to: &ToStreams<'_>, shown: &mut Shown) 
         twice.keep()?;
     }
     Ok(tally)
+}
+
+/// Refuses outputs that would take the place of an input, or of one another: what they held would be gone.
+fn keep_apart(inputs: &[Input], output: &Path, rejects: &Path) -> Result<()> {
+    for (path, flag) in [(output, "--output"), (rejects, "--rejects")] {
+        if let Some(input) = inputs.iter().find(|input| is_same_file(path, input.path())) {
+            return Err(anyhow!("{flag} {} is the input {}", path.display(), input.path().display()))
+                .hint("name another file; nothing was written");
+        }
+    }
+    if output != Path::new("-") && is_same_file(output, rejects) {
+        return Err(anyhow!("--output and --rejects are both {}", output.display()))
+            .hint("name two files; nothing was written");
+    }
+    Ok(())
+}
+
+/// Whether two names lead to one regular file, also by a link, or would where there is none yet.
+fn is_same_file(one: &Path, other: &Path) -> bool {
+    let place = |path: &Path| {
+        let found = path.metadata().ok()?;
+        found.is_file().then(|| (found.dev(), found.ino()))
+    };
+    match (place(one), place(other)) {
+        (Some(one), Some(other)) => one == other,
+        (None, None) => one == other && !one.starts_with("/dev"),
+        _ => false,
+    }
 }
 
 /// Where keys go that memory does not hold: beside the rejects, or where temporary files go.
