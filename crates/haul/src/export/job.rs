@@ -176,10 +176,8 @@ impl Export<'_> {
         for entry in self.into.read_dir().map_err(HaulError::io("read", self.into))? {
             let path = entry.map_err(HaulError::io("read", self.into))?.path();
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            let number = |rest: &str| rest.starts_with(|digit: char| digit.is_ascii_digit());
-            let is_file = name.strip_prefix(&file).is_some_and(|rest| number(rest) && rest.ends_with(".csv"));
-            let is_part =
-                name.strip_prefix(&part).is_some_and(|rest| number(rest) && rest.ends_with(".part"));
+            let is_file = name.strip_prefix(&file).is_some_and(|rest| is_number(rest, ".csv"));
+            let is_part = name.strip_prefix(&part).is_some_and(|rest| is_number(rest, ".csv.part"));
             if is_file || is_part || path == Manifest::path(self.into, table) {
                 fs::remove_file(&path).map_err(HaulError::io("remove", &path))?;
             }
@@ -197,6 +195,15 @@ impl Export<'_> {
     }
 }
 
+/// Whether a name goes on as those of an export do: the number of the range in four digits or more, and behind a dash that of the file,
+/// from the second on. Anything else is another table's or somebody else's.
+fn is_number(rest: &str, ending: &str) -> bool {
+    let Some(numbers) = rest.strip_suffix(ending) else { return false };
+    let (range, file) = numbers.split_once('-').unwrap_or((numbers, "2"));
+    let digits = |text: &str, least| text.len() >= least && text.bytes().all(|byte| byte.is_ascii_digit());
+    digits(range, 4) && digits(file, 1)
+}
+
 impl How {
     /// As a part of a sentence.
     pub fn explain(self) -> &'static str {
@@ -204,6 +211,22 @@ impl How {
             Self::ReadLock => "opened under a read lock",
             Self::BinlogPosition => "opened at one position of the binary log",
             Self::OneConnection => "one connection",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_number;
+
+    #[test]
+    fn only_files_with_the_names_of_an_export_are_taken_away() {
+        assert!(is_number("0001.csv", ".csv") && is_number("12345-2.csv", ".csv"));
+        assert!(is_number("0001-3.csv.part", ".csv.part"));
+        for others in
+            ["1.0001.csv", "2026-08-01.cdr.csv", "01.csv", "0001.csv.gz", "0001-.csv", "0001x.csv", ".csv"]
+        {
+            assert!(!is_number(others, ".csv"), "{others}");
         }
     }
 }
