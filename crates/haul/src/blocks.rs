@@ -5,8 +5,11 @@ use std::io::{self, Read};
 
 /// Bytes of a block, about: large enough that handing over costs nothing, small enough that many fit into a cache.
 pub const BLOCK: usize = if cfg!(test) { 1 << 16 } else { 1 << 20 };
-/// A record that is longer than this is cut; no layout has such records, so that its pieces are refused.
-const LONGEST: usize = if cfg!(test) { 8 * BLOCK } else { 8 << 20 };
+/// A record that is longer than this is cut in pieces of half of it, and one that is longer than half: no layout has such records, so that
+/// each piece is refused.
+const LONGEST: usize = if cfg!(test) { 8 * BLOCK } else { 4 << 20 };
+/// The same of a line of rejects, which holds a piece with its escapes, of up to four bytes for one, and a reason.
+const LONGEST_REJECT: usize = 8 * LONGEST;
 
 /// How records are parted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,6 +24,8 @@ pub enum Separator {
 pub struct Blocks<R> {
     stream: R,
     separator: Separator,
+    /// Bytes of a record at which it is cut.
+    longest: usize,
     /// Of the stream, where the next block begins.
     offset: u64,
     /// What was read beyond the last block.
@@ -31,7 +36,12 @@ pub struct Blocks<R> {
 impl<R: Read> Blocks<R> {
     /// Of a stream whose first byte is the one with this offset.
     pub fn new(stream: R, separator: Separator, offset: u64) -> Self {
-        Self { stream, separator, offset, carry: Vec::new(), ended: false }
+        Self { stream, separator, longest: LONGEST, offset, carry: Vec::new(), ended: false }
+    }
+
+    /// Of a file of rejects, whose lines are never cut.
+    pub fn of_rejects(stream: R) -> Self {
+        Self { longest: LONGEST_REJECT, ..Self::new(stream, Separator::Line, 0) }
     }
 
     /// Fills `into` with the next block and says at which offset it begins; `None` at the end. What stood in `into` before is written
@@ -45,7 +55,8 @@ impl<R: Read> Blocks<R> {
             match self.end_of_records(&into[..filled]) {
                 _ if self.ended => break filled,
                 Some(end) => break end,
-                None if filled >= LONGEST => break filled,
+                // What is left must not look like a record of its own, so that more than any layout has stays of the line.
+                None if filled >= self.longest => break self.longest / 2,
                 None => into.resize(filled + BLOCK, 0),
             }
         };
@@ -136,7 +147,20 @@ mod tests {
         let mut block = Vec::new();
         assert_eq!(blocks.next(&mut block).unwrap(), Some(0));
         assert!(block.len() <= LONGEST + BLOCK);
-        assert_eq!(blocks.next(&mut block).unwrap(), Some(LONGEST as u64));
+        assert_eq!(blocks.next(&mut block).unwrap(), Some(LONGEST as u64 / 2));
+    }
+
+    #[test]
+    fn no_piece_of_a_line_that_is_too_long_is_as_short_as_a_record() {
+        for length in [LONGEST - 1, LONGEST, LONGEST + 199, 2 * LONGEST + 199, 5 * LONGEST / 2] {
+            let mut bytes = vec![b'x'; length];
+            bytes.extend(b"\nshort\n");
+            let found = all(&bytes, Separator::Line);
+            let (last, pieces) = found.split_last().expect("the short one");
+            assert_eq!((last.0, last.1.len()), (length as u64 + 1, 5));
+            assert!(pieces.iter().all(|(_, piece)| piece.len() >= LONGEST / 2), "{length}");
+            assert_eq!(pieces.iter().map(|(_, piece)| piece.len()).sum::<usize>(), length);
+        }
     }
 
     #[test]

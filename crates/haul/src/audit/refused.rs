@@ -54,8 +54,7 @@ fn read_file(
         Err(error) if error.kind() == ErrorKind::NotFound && input.is_some() => return Ok(()),
         file => file.map_err(failed())?,
     };
-    let (mut blocks, mut block, mut noted) =
-        (Blocks::new(file, Separator::Line, 0), Vec::new(), Noted::default());
+    let (mut blocks, mut block, mut noted) = (Blocks::of_rejects(file), Vec::new(), Noted::default());
     while let Some(offset) = blocks.next(&mut block).map_err(failed())? {
         if of.stop.is_set() {
             return Err(HaulError::Stopped { path: path.to_owned(), at: offset });
