@@ -40,10 +40,10 @@ fn no_server_starts_on_half_restored_data_until_they_are_restored() {
     let refused = up(&wanted).map(drop).unwrap_err();
     assert!(matches!(&refused, SandboxError::HalfRestored { name, .. } if name == "a"), "{refused}");
     let told = |refused: &SandboxError, what: &str| refused.hint().is_some_and(|hint| hint.contains(what));
-    assert!(told(&refused, "--resume") && told(&refused, "evenkeel sandbox clean a"), "{refused}");
+    assert!(told(&refused, "resume the study") && told(&refused, "evenkeel sandbox clean a"), "{refused}");
     std::fs::write(data.with_file_name("snapshot.study"), "20261121-one").unwrap();
     let refused = up(&wanted).map(drop).unwrap_err();
-    assert!(told(&refused, "--resume 20261121-one)"), "{refused}");
+    assert!(told(&refused, "`evenkeel runs 20261121-one`"), "{refused}");
     snapshot.restore().unwrap();
     assert!(up(&wanted).unwrap().check().is_ok());
 }
