@@ -5,8 +5,9 @@ mod audited;
 mod kills;
 mod retired;
 
-use crate::cli::{evenkeel, refused};
+use crate::cli::{command, evenkeel, refused};
 use crate::guard::server::Server;
+use crate::patience::eventually;
 use serde_json::Value;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -52,6 +53,19 @@ impl Desk {
             .arg(self.server.socket())
             .args(["-D", "cdr", "-e", sql]);
         Background(client.stdin(Stdio::null()).stdout(Stdio::null()).spawn().expect("the client starts"))
+    }
+
+    /// A dispatch that has begun and moves nothing, since somebody reads from the source until the second is dropped.
+    pub fn waiting(&self, way: &str) -> (Child, Background) {
+        let holder = self.sql_in_background("LOCK TABLES calls READ; DO SLEEP(30)");
+        let of_processes = |what: &str| {
+            self.sql(&format!("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE {what}"))
+        };
+        eventually("a lock", || of_processes("INFO LIKE 'DO SLEEP%'") == "1");
+        let mut words = command(&self.home, &self.words(&self.url(), way));
+        let child = words.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+        eventually("a dispatch that waits", || of_processes("USER = 'app' AND STATE LIKE '%lock%'") == "1");
+        (child, holder)
     }
 
     /// An empty source, and no day tables.

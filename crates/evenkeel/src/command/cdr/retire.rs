@@ -22,7 +22,8 @@ Examples:
 Day tables whose day lies more than --keep before today are dropped, one after the other. Today is the newest day of
 which records were dispatched, or the server's today where that is earlier: so neither one record with a date far ahead
 nor a source that brings nothing any more drops all tables (days beyond tomorrow or with less than a hundredth of the
-records of the fullest day do not count). A table that no dispatch of the source has made is refused.
+records of the fullest day do not count). A table that no dispatch of the source has made is refused;
+tables are known by their names, so that one which was put in the place of such a table is taken for it.
 
 Exit codes: 0 done; 1 a table that is old enough was refused; 2 wrong use, or the server's error; 130, 143 stopped by
 Ctrl-C, SIGTERM.")]

@@ -76,7 +76,10 @@ fn is_same_file(one: &Path, other: &Path) -> bool {
     };
     match (place(one), place(other)) {
         (Some(one), Some(other)) => one == other,
-        (None, None) => one == other && !one.starts_with("/dev"),
+        (None, None) => {
+            let whole = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+            whole(one) == whole(other) && !one.starts_with("/dev")
+        }
         _ => false,
     }
 }

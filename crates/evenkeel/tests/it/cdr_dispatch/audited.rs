@@ -1,9 +1,7 @@
 //! The audit that ends a dispatch.
 
 use super::{DAY, Desk};
-use crate::cli::{command, evenkeel};
-use crate::patience::eventually;
-use std::process::Stdio;
+use crate::cli::evenkeel;
 
 #[test]
 fn every_way_ends_with_an_audit_unless_it_is_left_out() {
@@ -40,19 +38,7 @@ fn a_row_that_is_gone_after_a_dispatch_and_was_there_before_is_a_finding() {
     desk.dispatch("insert", &[]);
     desk.load(1_001, 2_000, "'2026-08-01 12:00:00'");
     // The source cannot be written to for a while, so that the row goes between both sums.
-    let holder = desk.sql_in_background("LOCK TABLES calls READ; DO SLEEP(30)");
-    eventually("a lock", || {
-        desk.sql("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE INFO LIKE 'DO SLEEP%'") == "1"
-    });
-    let url = desk.url();
-    let child = command(&desk.home, &desk.words(&url, "insert"))
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("it starts");
-    let waits =
-        "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE USER = 'app' AND STATE LIKE '%lock%'";
-    eventually("a dispatch that waits", || desk.sql(waits) == "1");
+    let (child, holder) = desk.waiting("insert");
     desk.sql("DELETE FROM calls_20260801 WHERE seq = 5");
     drop(holder);
     let output = child.wait_with_output().expect("an end");
@@ -69,19 +55,7 @@ fn a_row_that_changes_while_partitions_become_tables_without_transactions_is_a_f
     desk.dispatch("exchange", &[]);
     desk.load(1_001, 2_000, "'2026-07-31 12:00:00' + INTERVAL (seq % 2) DAY");
     // The source cannot be altered for a while, so that the row changes between both sums.
-    let holder = desk.sql_in_background("LOCK TABLES calls READ; DO SLEEP(30)");
-    eventually("a lock", || {
-        desk.sql("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE INFO LIKE 'DO SLEEP%'") == "1"
-    });
-    let url = desk.url();
-    let child = command(&desk.home, &desk.words(&url, "exchange"))
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("it starts");
-    let waits =
-        "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE USER = 'app' AND STATE LIKE '%lock%'";
-    eventually("a dispatch that waits", || desk.sql(waits) == "1");
+    let (child, holder) = desk.waiting("exchange");
     desk.sql("UPDATE calls_20260731 SET caller = '0' WHERE seq = 5");
     drop(holder);
     let output = child.wait_with_output().expect("an end");

@@ -113,19 +113,7 @@ fn a_dispatch_that_is_interrupted_ends_soon_and_goes_on_when_it_is_run_again() {
         desk.fresh(engine, "");
         desk.load(1, RECORDS, DAY);
         // Somebody reads from the source for long, so that nothing is moved before the signal comes.
-        let holder = desk.sql_in_background("LOCK TABLES calls READ; DO SLEEP(30)");
-        eventually("a lock", || {
-            desk.sql("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE INFO LIKE 'DO SLEEP%'") == "1"
-        });
-        let url = desk.url();
-        let child = command(&desk.home, &desk.words(&url, "insert"))
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn();
-        let child = child.expect("it starts");
-        let waits =
-            "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE USER = 'app' AND STATE LIKE '%lock%'";
-        eventually("a dispatch that waits", || desk.sql(waits) == "1");
+        let (child, holder) = desk.waiting("insert");
         assert!(
             Command::new("kill")
                 .args(["-INT", &child.id().to_string()])
