@@ -8,16 +8,6 @@ use evenkeel_core::random::Random;
 const ACCOUNTS: [&str; 4] = [ORDINARY, BOUND, SYSTEM, ADMINISTRATOR];
 const DENIED: &[u8] = b"\xff\x15\x04#28000denied";
 
-/// What the server says first.
-pub(super) fn greeting() -> Vec<u8> {
-    [
-        &b"\x0a10.11.6-model\0\x07\0\0\0abcdefgh\0"[..],
-        &[0xfe, 0xf7, 45, 2, 0, 0xff, 0x80, 21, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
-        b"ijklmnopqrst\0mysql_native_password\0",
-    ]
-    .concat()
-}
-
 impl Connection {
     pub(super) fn log_in(&mut self, payload: &[u8], ledger: &mut Ledger, random: &mut Random) {
         let user = payload.get(32..).unwrap_or_default().split(|byte| *byte == 0).next().unwrap_or_default();
