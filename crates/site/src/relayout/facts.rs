@@ -43,7 +43,7 @@ pub fn tables(control: &mut Control, names: &[String]) -> Result<Vec<Facts>, Rel
          COALESCE(DATA_LENGTH, 0) + COALESCE(INDEX_LENGTH, 0), COALESCE(DATA_FREE, 0) FROM information_schema.TABLES \
          WHERE TABLE_SCHEMA = DATABASE() ORDER BY TABLE_NAME",
     )?;
-    let mut found: Vec<Facts> = all.rows.iter().map(plain).collect();
+    let mut found: Vec<Facts> = all.rows.iter().map(|row| plain(row)).collect();
     match names {
         [] => found.retain(|facts| facts.is_innodb() && !facts.table.starts_with("evenkeel_")),
         names => {
@@ -61,7 +61,7 @@ pub fn tables(control: &mut Control, names: &[String]) -> Result<Vec<Facts>, Rel
 }
 
 /// Of a row of `information_schema.TABLES`.
-fn plain(row: &Vec<Option<String>>) -> Facts {
+fn plain(row: &[Option<String>]) -> Facts {
     let text = |place: usize| row[place].clone().unwrap_or_default();
     let number = |place: usize| text(place).parse().unwrap_or_default();
     Facts {
