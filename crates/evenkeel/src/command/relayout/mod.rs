@@ -23,7 +23,7 @@ use std::process::ExitCode;
 #[command(after_help = "\
 Rows and indexes of an InnoDB table are laid anew in the order of their keys. Before, it says of each index how it lies and
 what a new layout promises; afterwards what was gained. Without --tables these are the tables of the database of which an
-index lies badly (less than 0.9 in order, or leaves filled by less than 0.8); --all takes those that lie well too.
+index of 64 leaves or more lies badly (less than 0.9 in order, or filled by less than 0.8); --all takes the others too.
 
   in place   (default) ALTER TABLE ... FORCE, without keeping writers away where the server can. Foreign keys, triggers,
              generated columns and partitions stay.
