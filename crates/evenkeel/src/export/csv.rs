@@ -1,7 +1,7 @@
 //! Tables of cells and runs (RFC 4180, lines ended by a line feed). The columns are listed in the parent.
 
 use super::columns::Columns;
-use evenkeel_study::profile::{COUNTERS_PER_REQUEST, server_measures};
+use evenkeel_study::profile::{COUNTERS_PER_REQUEST, PART_FIGURES, server_measures};
 use evenkeel_study::store::format::{CellSummary, PlanFile, RunFile, SeriesRecord, SummaryFile};
 use std::collections::BTreeSet;
 
@@ -104,6 +104,9 @@ fn server<'a>(columns: &mut Columns<'a, RunFile>, runs: &'a [RunFile]) {
     columns.number("mu_ms_se", |run| run.mu_ms.as_ref()?.se);
     columns.number("mu_probes", |run| Some(f64::from(run.mu_ms.as_ref()?.n)));
     for (name, _) in COUNTERS_PER_REQUEST {
+        columns.number(name, move |run| server_measures(run).get(name).copied());
+    }
+    for name in PART_FIGURES {
         columns.number(name, move |run| server_measures(run).get(name).copied());
     }
     for name in COUNTERS_PER_REQUEST.iter().flat_map(|(_, counters)| *counters) {

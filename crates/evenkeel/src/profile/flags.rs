@@ -4,7 +4,7 @@ use crate::server::data::DataArgs;
 use crate::server::sandbox::ServerArgs;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use evenkeel_core::trust::Tolerance;
-use evenkeel_lab::load::Protocol;
+use evenkeel_lab::load::{Protocol, ToldBy};
 use evenkeel_study::store::format::Process;
 use std::path::PathBuf;
 
@@ -16,6 +16,19 @@ const PROCESSES: [(Process, &str, &str); 2] = [
 const PROTOCOLS: [(Protocol, &str, &str); 2] = [
     (Protocol::Prepared, Protocol::Prepared.word(), "Prepared once per session"),
     (Protocol::Text, Protocol::Text.word(), "Text with the parameters written in"),
+];
+
+const TELLERS: [(ToldBy, &str, &str); 2] = [
+    (
+        ToldBy::Profiles,
+        ToldBy::Profiles.word(),
+        "SHOW PROFILES: no right is needed, and the server keeps book for few sessions",
+    ),
+    (
+        ToldBy::PerformanceSchema,
+        ToldBy::PerformanceSchema.word(),
+        "events_statements_history: needs a right, and the server keeps book for all sessions",
+    ),
 ];
 
 /// Reads one of a few words of the files, of which the help says what each means.
@@ -49,6 +62,9 @@ Examples:
   evenkeel profile mysql://app@db1/shop --workload orders.toml --sense-with 'ssh db1 evenkeel sense'
       the server's CPU use as the machine db1 sees it; --sense-from http://db1:9100/metrics where
       it has node_exporter
+  evenkeel profile mysql://app@db1/shop --workload orders.toml --rate 50,100 --mu requests=5%
+      of what the response time is made: network, waking up, execution, for one request in twenty,
+      and what asking costs; --per-request --mu requests=100% measures as the study did
   evenkeel profile --resume last
       go on where a stopped or killed study was
 
@@ -123,6 +139,13 @@ pub struct Args {
     /// A fresh connection for each request instead of a pool
     #[arg(long)]
     pub per_request: bool,
+    /// What stands for the network delay: a small probe about once a second, or requests=SHARE: behind that share of the requests the
+    /// server is asked how long they took it, which parts their response times into network, waking up and execution
+    #[arg(long, value_name = "probe|requests=SHARE", default_value = "probe")]
+    pub mu: String,
+    /// Who tells how long a request took the server, with --mu requests=SHARE [default: profiles]
+    #[arg(long, value_parser = word(TELLERS))]
+    pub mu_by: Option<ToldBy>,
     /// Objective for the 95th percentile; the headline then names the highest rate that meets it
     #[arg(long, value_name = "TIME")]
     pub objective: Option<String>,

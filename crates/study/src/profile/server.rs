@@ -1,6 +1,7 @@
 //! What the server did in a run, in figures that can be set beside those of other runs.
 
 use super::figures::estimate;
+use super::parts;
 use crate::store::format::{EstimateRecord, RunFile, StretchRecord};
 use evenkeel_sense::status::is_of_sessions;
 use std::collections::BTreeMap;
@@ -48,6 +49,7 @@ pub fn server_measures(run: &RunFile) -> BTreeMap<&'static str, f64> {
         measures.insert("threads_running_mean", running.mean);
         measures.insert("threads_running_max", running.max);
     }
+    measures.extend(parts::figures(run));
     measures
 }
 

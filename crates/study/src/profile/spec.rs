@@ -6,7 +6,7 @@ use evenkeel_core::random::Seed;
 use evenkeel_core::rates::RatePlan;
 use evenkeel_core::trust::Tolerance;
 use evenkeel_lab::data::DataSpec;
-use evenkeel_lab::load::{Protocol, SessionPolicy};
+use evenkeel_lab::load::{PartsPlan, Protocol, SessionPolicy};
 use evenkeel_lab::workload::{Workload, sql};
 use evenkeel_site::elsewhere::Elsewhere;
 use evenkeel_site::sandbox::SandboxSpec;
@@ -56,6 +56,8 @@ pub struct StudySpec {
     pub tolerance: Tolerance,
     /// CPUs for the load threads.
     pub generator_cpus: Vec<usize>,
+    /// Of how many requests the parts of the response time are to be known; `None` of none.
+    pub parts: Option<PartsPlan>,
     /// Whether each request is logged.
     pub request_log: bool,
     /// How often a disturbed run is measured again at most.

@@ -14,6 +14,7 @@ mod exchange;
 mod finish;
 mod pause;
 mod pausing;
+mod told;
 mod usage;
 
 use super::deadlines::{Deadline, Deadlines};
@@ -41,6 +42,7 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::io;
 use std::sync::atomic::AtomicUsize;
+use told::Asking;
 use usage::Usage;
 
 /// Nothing sleeps longer, because the switch that stops a run has no descriptor to wait for.
@@ -118,6 +120,8 @@ pub(super) struct Worker<'a> {
     recorder: Recorder,
     usage: Usage,
     looks: Looks,
+    /// Where the parts of some response times are to be known.
+    asking: Option<Asking>,
     /// Whether a request may ever have to wait for a session.
     may_wait: bool,
     measure_start: Nanos,
@@ -178,6 +182,7 @@ impl<'a> Worker<'a> {
             recorder: Recorder::new(&*plan.workload, log),
             usage: Usage::default(),
             looks: Looks::default(),
+            asking: Asking::new(plan, thread),
             may_wait: may_wait(shared, thread),
             measure_start: Nanos::MAX,
             measure_end: Nanos::MAX,
@@ -223,7 +228,9 @@ impl<'a> Worker<'a> {
     fn wait(&mut self, now: Nanos) -> io::Result<()> {
         let due = self.next_due(now);
         let asks = self.may_wait && self.idle.is_empty();
+        let waited = self.before_wait();
         let slept = self.poller.wait_watched(now, due, asks, &mut self.looks)?;
+        self.woke(waited, slept);
         for index in 0..self.poller.ready() {
             let now = match self.poller.token(index) {
                 TIMER => monotonic(),

@@ -49,6 +49,7 @@ pub fn spec(home: &Path, workload: &str, rates: RatePlan) -> StudySpec {
         tolerance: Tolerance::default(),
         generator_cpus: Vec::new(),
         request_log: true,
+        parts: None,
         retries: 0,
         budget: None,
         whole_sweep: false,
