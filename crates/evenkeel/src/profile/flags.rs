@@ -65,6 +65,8 @@ Examples:
   evenkeel profile mysql://app@db1/shop --workload orders.toml --rate 50,100 --mu requests=5%
       of what the response time is made: network, waking up, execution, for one request in twenty,
       and what asking costs; --per-request --mu requests=100% measures as the study did
+  evenkeel profile --ebs 10 --set innodb_buffer_pool_size=16M --factor disk-iops=300,none
+      is it the disk? the same server with a slow one, which is tried before use, and without a limit
   evenkeel profile --resume last
       go on where a stopped or killed study was
 
@@ -121,7 +123,7 @@ pub struct Args {
     #[arg(long, value_name = "TIME", default_value = "10s")]
     pub timeout: String,
     /// A further factor: buffer-pool=20%..100% (of the statement's tables), layout=script,dump (insert, script, aged,
-    /// shuffled, load, dump, or copy of the level before it), tablespace=shared,own
+    /// shuffled, load, dump, or copy of the level before it), tablespace=shared,own, disk-iops=300,none, disk-bandwidth=20M,none
     #[arg(long, value_name = "NAME=LEVELS")]
     pub factor: Vec<String>,
     /// Seed of arrivals, parameters, order and data; the same seed gives the same requests

@@ -138,6 +138,7 @@ pub fn wake(
         settings: record.settings.clone(),
         cpus: record.cpu_set(),
         memory: record.memory,
+        disk: record.disk,
         lifetime: Lifetime::Detached,
         ..SandboxSpec::new(home, name)
     };

@@ -9,7 +9,7 @@ use evenkeel_lab::data::DataSpec;
 use evenkeel_lab::load::{PartsPlan, Protocol, SessionPolicy};
 use evenkeel_lab::workload::{Workload, sql};
 use evenkeel_site::elsewhere::Elsewhere;
-use evenkeel_site::sandbox::SandboxSpec;
+use evenkeel_site::sandbox::{DiskLimit, SandboxSpec};
 use evenkeel_site::server::Target;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -154,6 +154,8 @@ pub struct SeriesSpec {
     pub workload: Arc<dyn Workload>,
     /// Size of the buffer pool; `None` where the server's own stays.
     pub pool: Option<PoolSize>,
+    /// What its disk gives at most while it is measured; a private server alone has one.
+    pub disk: DiskLimit,
     /// How the data came in.
     pub layout: LayoutRecord,
     /// Level of each factor of a study file.

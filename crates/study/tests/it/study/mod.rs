@@ -66,6 +66,7 @@ pub fn spec(home: &Path, workload: &str, rates: RatePlan) -> StudySpec {
             site: 0,
             workload: workload::find(workload, scale).unwrap(),
             pool: Some(PoolSize::Bytes(16 << 20)),
+            disk: Default::default(),
             layout: LayoutRecord::Load,
         }],
     }
