@@ -1,6 +1,7 @@
 //! The columns of a table of cells, the same in the terminal and in the report.
 
 use crate::format::{self, TimeUnit};
+use evenkeel_study::profile::READ_MS;
 use evenkeel_study::store::format::{CellSummary, EstimateRecord};
 
 /// A column with one unit for all its rows.
@@ -39,6 +40,7 @@ pub fn columns(cells: &[CellSummary]) -> Vec<Column> {
             mean(cell.pool_reads_per_request.as_ref(), 1.0)
         }));
     }
+    columns.extend(of_part(cells, READ_TIME));
     if cells.iter().any(|cell| cell.mu_ms.n > 0) {
         columns.push(probe_delay(cells));
     }
@@ -71,7 +73,10 @@ const PARTS: [(&str, &str, u8); 4] = [
     ("request_execution_ms", "execution", 3),
 ];
 
-/// A column of one part, each with its own unit; `None` where no cell has it.
+/// What a read of the disk takes, as the server waits for it.
+const READ_TIME: (&str, &str, u8) = (READ_MS, "disk read", 8);
+
+/// A column of one figure, each with its own unit; `None` where no cell has it.
 fn of_part(cells: &[CellSummary], (name, word, rank): (&'static str, &'static str, u8)) -> Option<Column> {
     let figure = move |cell: &CellSummary| cell.server.get(name).cloned();
     let mut means: Vec<f64> = cells.iter().filter_map(|cell| format::mean(&figure(cell)?)).collect();

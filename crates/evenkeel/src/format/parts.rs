@@ -1,5 +1,6 @@
 //! Words for the parts of response times: of how many requests they are, who told them, and what the telling cost.
 
+use super::reduction::signed;
 use super::{ABSENT, count, estimate_time, mean, percent, time};
 use evenkeel_study::profile::price_over;
 use evenkeel_study::store::format::{PartMeansRecord, PartsRecord, RunFile, ToldBy};
@@ -60,11 +61,6 @@ fn price(runs: &[RunFile], means: &[&PartMeansRecord]) -> String {
         None => "what drawing costs a request is not known, since all were drawn".to_owned(),
     };
     format!("price: {beside}; each is followed by a question of {}", time(question))
-}
-
-/// A time that may be below zero.
-fn signed(ms: f64) -> String {
-    if ms < 0.0 { format!("-{}", time(-ms)) } else { time(ms) }
 }
 
 #[cfg(test)]

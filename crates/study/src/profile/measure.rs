@@ -7,7 +7,7 @@ use super::pooled;
 use super::run_order::RunOrder;
 use super::site::Ready;
 use super::spec::StudySpec;
-use super::{StudyError, StudyEvent, around, judge, parts, preflight, stretch};
+use super::{StudyError, StudyEvent, around, disk, judge, parts, preflight, stretch};
 use crate::store::SenseRow;
 use crate::store::format::{CpuRecord, DomainRecord, FORMAT, RunFile};
 use evenkeel_core::Nanos;
@@ -251,6 +251,7 @@ fn sense_values(whole: &SenseSample, load: &LoadResult) -> BTreeMap<String, f64>
     put("disk_busy_percent", whole.device_io.as_ref().map(|io| 100.0 * io.busy.as_secs_f64() / seconds));
     let switches = whole.switches.as_ref().map(|switches| switches.voluntary + switches.involuntary);
     put("server_switches_per_request", switches.and_then(|count| each(count as f64)));
+    disk::values(whole, requests).into_iter().for_each(|(name, value)| put(name, Some(value)));
     if let Some(counters) = &whole.counters {
         let per_request =
             |count: &Option<evenkeel_sense::counters::Estimate>| count.and_then(|count| each(count.events));
