@@ -2,21 +2,22 @@
 //! unix socket. Every byte is held for half of the time on its way, whatever comes before and after it. Ends with its input, and then
 //! says what it held each piece for, in the mean of both ways added up, in milliseconds, and how many pieces that were.
 #![allow(clippy::unwrap_used, reason = "an example ends where it cannot go on")]
-#![allow(clippy::disallowed_methods, reason = "it is no part of what measures")]
 
+use evenkeel_core::Nanos;
+use evenkeel_os::clock::monotonic;
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Pieces and nanoseconds, towards the server and back.
 static HELD: [(AtomicU64, AtomicU64); 2] = [const { (AtomicU64::new(0), AtomicU64::new(0)) }; 2];
 
 /// Bytes, and when they came.
-type Piece = (Instant, Vec<u8>);
+type Piece = (Nanos, Vec<u8>);
 
 trait Stream: Read + Write + Send {
     fn twin(&self) -> io::Result<Box<dyn Stream>>;
@@ -76,7 +77,7 @@ fn pass(mut from: Box<dyn Stream>, to: Box<dyn Stream>, half: Duration, way: usi
     thread::spawn(move || {
         let mut bytes = [0; 1 << 16];
         while let Ok(count @ 1..) = from.read(&mut bytes) {
-            if sender.send((Instant::now(), bytes[..count].to_vec())).is_err() {
+            if sender.send((monotonic(), bytes[..count].to_vec())).is_err() {
                 break;
             }
         }
@@ -86,11 +87,13 @@ fn pass(mut from: Box<dyn Stream>, to: Box<dyn Stream>, half: Duration, way: usi
 fn write(mut to: Box<dyn Stream>, pieces: &Receiver<Piece>, half: Duration, way: usize) {
     evenkeel_os::wake_promptly();
     for (came, bytes) in pieces {
-        if let Some(left) = half.checked_sub(came.elapsed()) {
-            thread::sleep(left);
+        let due = came + half.into();
+        let now = monotonic();
+        if now < due {
+            thread::sleep((due - now).into());
         }
         HELD[way].0.fetch_add(1, Relaxed);
-        HELD[way].1.fetch_add(u64::try_from(came.elapsed().as_nanos()).unwrap_or(u64::MAX), Relaxed);
+        HELD[way].1.fetch_add((monotonic() - came).0, Relaxed);
         if to.write_all(&bytes).is_err() {
             break;
         }

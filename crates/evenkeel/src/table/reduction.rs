@@ -2,7 +2,7 @@
 
 use super::Look;
 use super::grid::{GridColumn, Place, lines};
-use super::paint::Ink;
+use super::paint::{Ink, wrap};
 use crate::format;
 use evenkeel_study::profile::{Reduction, reductions};
 use evenkeel_study::store::format::{PlanFile, SummaryFile};
@@ -23,14 +23,15 @@ pub fn reduction(plan: &PlanFile, summary: &SummaryFile, look: Look) -> String {
     };
     let titles: Vec<(usize, String)> = (0..all.len())
         .filter(|row| *row == 0 || all[row - 1].series != all[*row].series)
-        .map(|row| (row, format!("{} against {}", label(all[row].series), label(all[row].smallest))))
+        .map(|row| (row, label(all[row].series)))
         .collect();
     let columns = vec![
         column(["rate", "1/s"], 0, &|one| format::short(one.rate_per_s)),
         column(["tau is less by", ""], 0, &format::saved),
         column(["of it", "%"], 1, &format::saved_percent),
     ];
-    lines(columns, &titles, look)
+    let words = "What a larger buffer pool saves: tau with the smallest pool less that with this one";
+    format!("{}\n{}", wrap(words, look.width, 0), lines(columns, &titles, look))
 }
 
 #[cfg(test)]
@@ -43,9 +44,15 @@ mod tests {
         let fixture = fixture::factors();
         let text = reduction(&fixture.plan, &fixture.summary, Look { width: 100, colour: false });
         let all = reductions(&fixture.plan, &fixture.summary);
-        assert!(!all.is_empty() && text.contains(" against ") && text.contains("tau is less by"), "{text}");
-        let titles = text.lines().filter(|line| line.contains(" against ")).count();
-        assert!(text.lines().count() >= all.len() + titles, "{text}");
+        assert!(
+            !all.is_empty()
+                && text.starts_with("What a larger buffer pool saves")
+                && text.contains("tau is less by"),
+            "{text}"
+        );
+        for one in &all {
+            assert!(text.contains(&format!("\n{}\n", fixture.plan.series[one.series].label)), "{text}");
+        }
         let demo = fixture::demo();
         assert_eq!(reduction(&demo.plan, &demo.summary, Look { width: 100, colour: false }), "");
     }

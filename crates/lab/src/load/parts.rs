@@ -23,7 +23,7 @@ words! {
 pub struct PartsPlan {
     /// Share of the requests, from 0 to 1.
     pub share: f64,
-    /// Who tells.
+    /// Who tells how long the server worked.
     pub told_by: ToldBy,
     /// The server's process, where it runs on this machine: what its threads wait for a CPU can then be told apart.
     pub server_pid: Option<u32>,
