@@ -3,9 +3,8 @@
 //! A control group of version 1 (blkio) or 2 (io) holds the server's I/Os back. That it does is proved before the first server runs
 //! under it, since it may do nothing at all: on a device that the kernel does not throttle, or where the disk is slower by itself.
 
+use super::SandboxError;
 use super::cgroup::Cgroup;
-use super::proof::Proof;
-use super::{SandboxError, cgroup};
 use evenkeel_sense::disk::Device;
 use std::fmt;
 use std::fs;
@@ -89,23 +88,6 @@ fn set_v1(group: &Path, (major, minor): (u32, u32), limit: DiskLimit) -> io::Res
         }
     }
     Ok(())
-}
-
-/// Proves a limit in groups that nobody is in yet, and takes it away again.
-pub(super) fn prove(groups: &[Cgroup], folder: &Path, limit: DiskLimit) -> Result<String, SandboxError> {
-    let found = Proof::make(groups, folder, limit);
-    set(groups, folder, DiskLimit::default())?;
-    found
-}
-
-/// Makes a group with such a limit on the disk that holds a folder, as for a private server, proves it and removes it; what was found.
-///
-/// # Errors
-/// Why the limit does not hold.
-pub fn try_disk(folder: &Path, limit: DiskLimit) -> Result<String, SandboxError> {
-    fs::create_dir_all(folder).map_err(SandboxError::io("create", folder))?;
-    let groups = cgroup::for_disk(&format!("try-disk-{}", std::process::id()))?;
-    prove(groups.groups(), folder, limit)
 }
 
 #[cfg(test)]

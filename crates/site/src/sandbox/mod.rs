@@ -29,12 +29,13 @@ mod startup;
 
 pub use binary::check_server;
 pub use cgroup::{Cgroup, Limited, try_limit};
-pub use disk::{DiskLimit, try_disk};
+pub use disk::DiskLimit;
 pub use error::{Failure, LogTail, SandboxError};
 pub use evenkeel_sense::cpu::CpuSet;
 pub use lifecycle::Sandbox;
 pub use paths::default_home;
 pub use process::ProcessId;
+pub use proof::try_disk;
 pub use registry::{Cleaned, SandboxInfo, State, clean, find, find_as, list, logs, shell, wake};
 
 use std::collections::BTreeMap;

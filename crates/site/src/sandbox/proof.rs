@@ -3,9 +3,9 @@
 //! Blocks that were never written would be answered by the file system without any disk, and what the page cache holds as well:
 //! a limit of 300 was seen to let 297,000 such reads a second through.
 
-use super::SandboxError;
 use super::cgroup::Cgroup;
 use super::disk::{DiskLimit, refused, set};
+use super::{SandboxError, cgroup};
 use evenkeel_core::random::{Random, Seed};
 use evenkeel_os::clock::monotonic;
 use std::fs::{self, File};
@@ -32,7 +32,7 @@ const SLOWED: f64 = 1.25;
 const SCRIPT: &str = r#"while [ "$1" != -- ]; do echo 0 > "$1" || exit 1; shift; done; shift; exec dd "$@""#;
 
 /// A file of written blocks; gone when this is dropped.
-pub(super) struct Proof {
+struct Proof {
     path: PathBuf,
 }
 
@@ -44,7 +44,7 @@ impl Drop for Proof {
 
 impl Proof {
     /// Sets the limit and tries it; what was found, or why the limit is refused. It is set afterwards.
-    pub(super) fn make(groups: &[Cgroup], folder: &Path, limit: DiskLimit) -> Result<String, SandboxError> {
+    fn make(groups: &[Cgroup], folder: &Path, limit: DiskLimit) -> Result<String, SandboxError> {
         let proof = Self::write(folder)
             .map_err(|error| refused(limit, format!("cannot write a file to try it on: {error}")))?;
         let mut found = Vec::new();
@@ -124,6 +124,23 @@ impl Proof {
         command.args(["iflag=direct", "status=none"]);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn()
     }
+}
+
+/// Proves a limit in groups that nobody is in yet, and takes it away again.
+pub(super) fn prove(groups: &[Cgroup], folder: &Path, limit: DiskLimit) -> Result<String, SandboxError> {
+    let found = Proof::make(groups, folder, limit);
+    set(groups, folder, DiskLimit::default())?;
+    found
+}
+
+/// Makes a group with such a limit on the disk that holds a folder, as for a private server, proves it and removes it; what was found.
+///
+/// # Errors
+/// Why the limit does not hold.
+pub fn try_disk(folder: &Path, limit: DiskLimit) -> Result<String, SandboxError> {
+    fs::create_dir_all(folder).map_err(SandboxError::io("create", folder))?;
+    let groups = cgroup::for_disk(&format!("try-disk-{}", std::process::id()))?;
+    prove(groups.groups(), folder, limit)
 }
 
 /// Whether a limit bites, by what came through with it and without, per second.

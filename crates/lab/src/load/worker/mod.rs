@@ -8,6 +8,7 @@
 //! server may run inside it. `done` is read right after the call that brought the last byte. A request on a
 //! fresh connection is sent when it starts to connect and done when its connection is closed.
 
+mod asking;
 mod connect;
 mod dispatch;
 mod exchange;
@@ -30,6 +31,7 @@ use super::schedule::{Arrival, Schedule};
 use super::script::Script;
 use super::session::Session;
 use crate::workload::Client;
+use asking::Asking;
 use evenkeel_core::Nanos;
 use evenkeel_core::random::{Random, Seed};
 use evenkeel_os::Endpoint;
@@ -42,7 +44,6 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::io;
 use std::sync::atomic::AtomicUsize;
-use told::Asking;
 use usage::Usage;
 
 /// Nothing sleeps longer, because the switch that stops a run has no descriptor to wait for.

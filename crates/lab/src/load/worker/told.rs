@@ -1,57 +1,13 @@
 //! Which requests are drawn, how their sessions begin to keep book, and what the server is asked behind them.
 
 use super::{Worker, is_live};
-use crate::load::parts::{PartsPlan, Questions, Watched};
-use crate::load::plan::LoadPlan;
+use crate::load::parts::Watched;
 use crate::load::session::{Answer, State};
 use crate::workload::Value;
 use evenkeel_core::Nanos;
-use evenkeel_core::random::Random;
 use evenkeel_os::clock::monotonic;
 use evenkeel_sense::waits::WaitsFile;
 use evenkeel_wire::{Expect, command};
-
-/// The thread of the server that answers a session, by its number at the kernel. MySQL has no such column, and what its
-/// threads wait then stays a part of the network.
-const SERVER_THREAD: &str = "SELECT tid FROM information_schema.processlist WHERE id = CONNECTION_ID()";
-
-/// What a thread of load needs to know the parts of some response times.
-pub(super) struct Asking {
-    plan: PartsPlan,
-    questions: Questions,
-    /// What a session is told once.
-    begin: Vec<String>,
-    random: Random,
-    own: Option<WaitsFile>,
-    /// Requests under way that were drawn.
-    under_way: usize,
-    /// When the last wait for sockets ended, and what of it the thread waited for a CPU.
-    woke: Nanos,
-    waited: Nanos,
-}
-
-impl Asking {
-    /// What the plan asks for.
-    pub fn new(plan: &LoadPlan, thread: usize) -> Option<Self> {
-        let parts = plan.parts?;
-        let questions = Questions::new(parts.told_by, plan.workload.statements().len());
-        let tells_thread = parts.server_pid.map(|_| SERVER_THREAD.to_owned());
-        Some(Self {
-            begin: questions.begin().into_iter().chain(tells_thread).collect(),
-            plan: parts,
-            questions,
-            random: Random::new(plan.seed.child("parts").numbered(thread as u64)),
-            own: WaitsFile::own(),
-            under_way: 0,
-            woke: Nanos::ZERO,
-            waited: Nanos::ZERO,
-        })
-    }
-
-    fn waited_until_now(&self) -> Option<Nanos> {
-        Some(self.own.as_ref()?.read()?.waited)
-    }
-}
 
 impl Worker<'_> {
     /// An idle session. A request that is drawn takes one that keeps book already, and another one that does not, where

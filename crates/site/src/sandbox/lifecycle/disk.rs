@@ -1,7 +1,7 @@
 //! The disk of a sandbox is held back while its server is up, and not while that starts or ends.
 
 use super::{Events, Sandbox};
-use crate::sandbox::{DiskLimit, SandboxError, SandboxEvent, disk};
+use crate::sandbox::{DiskLimit, SandboxError, SandboxEvent, disk, proof};
 
 impl Sandbox {
     /// Tries the limit of the disk before the first server runs under it, once since the start of the machine.
@@ -10,7 +10,7 @@ impl Sandbox {
         if limit.is_none() || self.record.is_disk_proved() {
             return Ok(());
         }
-        let found = disk::prove(self.groups.groups(), &self.paths.data(), limit)?;
+        let found = proof::prove(self.groups.groups(), &self.paths.data(), limit)?;
         events(SandboxEvent::Note(format!("disk limited to {limit}: {found}")));
         self.record.set_disk_proved();
         self.record.save(&self.paths)
