@@ -2,7 +2,7 @@
 
 use super::parts::Watched;
 use evenkeel_core::Nanos;
-use evenkeel_sense::waits::WaitsFile;
+use evenkeel_sense::waits::ThreadWaits;
 
 /// What is known of the request under way, and of the session's own course.
 #[derive(Debug, Default)]
@@ -15,9 +15,9 @@ pub(super) struct Book {
     pub last: u64,
     /// Whether the kernel was asked to note when bytes come in.
     pub stamps: bool,
-    /// Waits of the server's thread, where that is known.
-    pub server: Option<WaitsFile>,
-    /// The same as the statement under way was sent.
+    /// The server's process and the thread of it that answers, where that is known.
+    pub server: Option<(u32, u32)>,
+    /// What that thread had waited for a CPU as the statement under way was sent.
     pub server_before: Option<Nanos>,
     /// How long the last bytes had been there when they were read, and whether the kernel says so.
     pub lay: (Nanos, bool),
@@ -32,6 +32,7 @@ pub(super) struct Book {
 impl Book {
     /// What the server's thread has waited for a CPU until now.
     pub fn server_waited(&self) -> Option<Nanos> {
-        Some(self.server.as_ref()?.read()?.waited)
+        let (process, thread) = self.server?;
+        Some(ThreadWaits::of(process, thread)?.waited)
     }
 }

@@ -6,7 +6,6 @@ use crate::load::session::{Answer, State};
 use crate::workload::Value;
 use evenkeel_core::Nanos;
 use evenkeel_os::clock::monotonic;
-use evenkeel_sense::waits::WaitsFile;
 use evenkeel_wire::{Expect, command};
 
 impl Worker<'_> {
@@ -71,7 +70,7 @@ impl Worker<'_> {
         let session = &mut self.sessions[slot as usize];
         let pid = self.asking.as_ref().and_then(|asking| asking.plan.server_pid);
         if let (Some(pid), [row]) = (pid, session.reply.rows.as_slice()) {
-            session.book.server = number(row).and_then(|thread| WaitsFile::of(pid, thread));
+            session.book.server = number(row).map(|thread| (pid, thread));
         }
         self.ask(slot, statement);
     }
