@@ -90,7 +90,9 @@ fn limits(levels: &str, read: fn(&str) -> Result<u64>) -> Result<Vec<Option<u64>
     let level = |level: &str| match level.trim() {
         "none" => Ok(None),
         number => match read(number)? {
-            0 => bail!("a limit of nothing lets no server work; write none where there is to be no limit"),
+            0 => bail!(
+                "a limit of nothing lets no server work; write it as none where there is to be no limit"
+            ),
             limit => Ok(Some(limit)),
         },
     };

@@ -45,6 +45,8 @@ impl Drop for Proof {
 impl Proof {
     /// Sets the limit and tries it; what was found, or why the limit is refused. It is set afterwards.
     fn make(groups: &[Cgroup], folder: &Path, limit: DiskLimit) -> Result<String, SandboxError> {
+        // Before anything is written, so that what keeps it from being set is told as such.
+        set(groups, folder, limit)?;
         let proof = Self::write(folder)
             .map_err(|error| refused(limit, format!("cannot write a file to try it on: {error}")))?;
         let mut found = Vec::new();
@@ -128,9 +130,9 @@ impl Proof {
 
 /// Proves a limit in groups that nobody is in yet, and takes it away again.
 pub(super) fn prove(groups: &[Cgroup], folder: &Path, limit: DiskLimit) -> Result<String, SandboxError> {
-    let found = Proof::make(groups, folder, limit);
+    let found = Proof::make(groups, folder, limit)?;
     set(groups, folder, DiskLimit::default())?;
-    found
+    Ok(found)
 }
 
 /// Makes a group with such a limit on the disk that holds a folder, as for a private server, proves it and removes it; what was found.

@@ -18,7 +18,7 @@ pub(super) struct Asking {
     pub questions: Questions,
     /// What a session is told once.
     pub begin: Vec<String>,
-    /// Draws requests.
+    /// Decides by chance which requests are asked about.
     pub random: Random,
     own: Option<WaitsFile>,
     /// Requests under way that were drawn.
