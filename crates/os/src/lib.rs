@@ -31,6 +31,7 @@ mod scheduling;
 mod shared;
 mod socket;
 mod space;
+mod stamp;
 pub mod stop;
 pub mod terminal;
 pub mod tls;

@@ -2,6 +2,8 @@
 
 use crate::text;
 use evenkeel_core::Nanos;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
 
 /// What the kernel's scheduler has counted of one thread since it began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -33,6 +35,27 @@ impl ThreadWaits {
     }
 }
 
+/// The waits of one thread, of which the file stays open: a reading then takes one to two microseconds, a third of the other way.
+#[derive(Debug)]
+pub struct WaitsFile(File);
+
+impl WaitsFile {
+    /// That of the calling thread; `None` where the kernel does not count.
+    pub fn own() -> Option<Self> {
+        let file = Self(File::open("/proc/thread-self/schedstat").ok()?);
+        file.read().map(|_| file)
+    }
+
+    /// What was counted until now; `None` once the thread has gone.
+    pub fn read(&self) -> Option<ThreadWaits> {
+        /// Three numbers of 20 digits at most.
+        const ROOM: usize = 64;
+        let mut room = [0; ROOM];
+        let count = self.0.read_at(&mut room, 0).ok()?;
+        ThreadWaits::parse(std::str::from_utf8(&room[..count]).ok()?)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -60,5 +83,14 @@ mod tests {
             ThreadWaits::of(std::process::id(), std::process::id()).expect("the first thread is there");
         assert!(main.ran > Nanos::ZERO);
         assert_eq!(ThreadWaits::of(std::process::id(), u32::MAX), None);
+    }
+
+    #[test]
+    fn a_file_that_stays_open_tells_what_is_counted_meanwhile() {
+        let Some(file) = WaitsFile::own() else {
+            return left_out("the kernel does not count what threads wait for a CPU");
+        };
+        let first = file.read().expect("it is there");
+        while file.read().expect("it goes on counting").ran == first.ran {}
     }
 }

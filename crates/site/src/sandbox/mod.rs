@@ -14,12 +14,14 @@ mod bootstrap;
 mod cgroup;
 mod config;
 mod diagnosis;
+mod disk;
 mod error;
 mod janitor;
 mod lifecycle;
 mod names;
 mod paths;
 mod process;
+mod proof;
 mod record;
 mod registry;
 mod server;
@@ -27,11 +29,13 @@ mod startup;
 
 pub use binary::check_server;
 pub use cgroup::{Cgroup, Limited, try_limit};
+pub use disk::DiskLimit;
 pub use error::{Failure, LogTail, SandboxError};
 pub use evenkeel_sense::cpu::CpuSet;
 pub use lifecycle::Sandbox;
 pub use paths::default_home;
 pub use process::ProcessId;
+pub use proof::try_disk;
 pub use registry::{Cleaned, SandboxInfo, State, clean, find, find_as, list, logs, shell, wake};
 
 use std::collections::BTreeMap;
@@ -63,6 +67,8 @@ pub struct SandboxSpec {
     pub cpus: Option<CpuSet>,
     /// Most memory in bytes, its page cache included.
     pub memory: Option<u64>,
+    /// What its disk gives at most, while the server is up.
+    pub disk: DiskLimit,
     /// How long it lives.
     pub lifetime: Lifetime,
     /// Another sandbox under `home`, stopped, whose data a new one begins with, file by file.
@@ -80,6 +86,7 @@ impl SandboxSpec {
             port: None,
             cpus: None,
             memory: None,
+            disk: DiskLimit::default(),
             lifetime: Lifetime::Ephemeral,
             copy_of: None,
         }

@@ -1,6 +1,7 @@
 //! A sandbox is brought up, used, and taken down again.
 
 mod copied;
+mod disk;
 mod ports;
 mod view;
 
@@ -17,7 +18,7 @@ use crate::sandbox::process::{ProcessId, server_with};
 use crate::sandbox::record::Record;
 use crate::sandbox::server::{Launch, Server};
 use crate::sandbox::startup::Startup;
-use crate::sandbox::{CpuSet, Lifetime, SandboxError, SandboxEvent, SandboxSpec};
+use crate::sandbox::{CpuSet, DiskLimit, Lifetime, SandboxError, SandboxEvent, SandboxSpec};
 use copied::{copy_data, password};
 use evenkeel_os::stop::Stop;
 use evenkeel_sense::cpu::Domain;
@@ -84,6 +85,7 @@ impl Sandbox {
             }
         }
         sandbox.limit(spec)?;
+        sandbox.prove_disk(events)?;
         sandbox.start(&binary, stop, events)?;
         Ok(sandbox)
     }
@@ -114,6 +116,7 @@ impl Sandbox {
         record.socket = paths.socket()?;
         record.cpus = spec.cpus.as_ref().map(CpuSet::to_string);
         record.memory = spec.memory;
+        record.disk = spec.disk;
         record.detached = spec.lifetime == Lifetime::Detached;
         record.set_running(None, &[]);
         Ok(Self::new(paths, record, Some(lock)))
@@ -160,7 +163,7 @@ impl Sandbox {
     }
 
     fn limit(&mut self, spec: &SandboxSpec) -> Result<(), SandboxError> {
-        let limits = Limits { cpus: spec.cpus.as_ref(), memory: spec.memory };
+        let limits = Limits { cpus: spec.cpus.as_ref(), memory: spec.memory, disk: !spec.disk.is_none() };
         // Ours alone: the janitor of a killed evenkeel may be removing its group at this very moment.
         let (hash, owner) = (self.paths.hash() as u32, std::process::id());
         let name = format!("{}-{hash:08x}-{owner}", self.paths.name);
@@ -223,6 +226,7 @@ impl Sandbox {
             self.outlives = true;
             self.janitor.take().into_iter().for_each(Janitor::dismiss);
         }
+        self.hold_disk(self.record.disk)?;
         events(SandboxEvent::Ready { pid: id.pid, port: self.record.port });
         Ok(())
     }
@@ -317,6 +321,8 @@ impl Sandbox {
         if let Some(server) = &self.server {
             events(SandboxEvent::Stopping { pid: server.id.pid });
         }
+        // A clean shutdown writes all that is dirty, which nobody wants to wait for.
+        let _ = self.hold_disk(DiskLimit::default());
         self.end_server(SHUTDOWN_PATIENCE);
     }
 
