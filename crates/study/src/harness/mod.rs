@@ -17,7 +17,7 @@ mod study;
 pub use cells::{Cell, Moment, cells, moments};
 pub(crate) use course::{Block, Course, go_through};
 pub use figure::{Chart, Figure, Scale, Unit};
-pub use judgement::{Finding, Judgement, Number, Outcome, Reference};
+pub use judgement::{Finding, Judgement, Number, Outcome, Reference, Share};
 pub use measure::measure;
 pub use plan::{FORMAT, Factor, Level, Part, Plan};
 pub use run::{Run, Series, keep, read};
