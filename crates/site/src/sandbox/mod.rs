@@ -23,6 +23,7 @@ mod process;
 mod record;
 mod registry;
 mod server;
+mod start;
 mod startup;
 
 pub use binary::check_server;
@@ -33,6 +34,7 @@ pub use lifecycle::Sandbox;
 pub use paths::default_home;
 pub use process::ProcessId;
 pub use registry::{Cleaned, SandboxInfo, State, clean, find, find_as, list, logs, shell, wake};
+pub use start::{Start, StartError};
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -67,6 +69,8 @@ pub struct SandboxSpec {
     pub lifetime: Lifetime,
     /// Another sandbox under `home`, stopped, whose data a new one begins with, file by file.
     pub copy_of: Option<String>,
+    /// How its process is started.
+    pub start: Start,
 }
 
 impl SandboxSpec {
@@ -82,6 +86,7 @@ impl SandboxSpec {
             memory: None,
             lifetime: Lifetime::Ephemeral,
             copy_of: None,
+            start: Start::Plain,
         }
     }
 }

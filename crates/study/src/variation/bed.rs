@@ -11,7 +11,7 @@ use evenkeel_lab::data::tpcw::Scale;
 use evenkeel_lab::data::{DataSpec, Via};
 use evenkeel_lab::workload::Workload;
 use evenkeel_os::clock::unix_time;
-use evenkeel_site::sandbox::SandboxSpec;
+use evenkeel_site::sandbox::{SandboxSpec, Start};
 use evenkeel_site::server::{Control, Target};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -177,6 +177,9 @@ impl<'a> Bed<'a> {
             true => None,
             false => Some(cpus.parse().doing(|| "reading the CPUs of the plan")?),
         };
+        if let Some(start) = &record.start {
+            sandbox.start = Start::from_name(start).doing(|| "reading the start in the plan")?;
+        }
         // It tells what a read from disk takes; all else that it counts is left out.
         sandbox.settings.insert("performance_schema".to_owned(), "ON".to_owned());
         for setting in &self.setting.settings {
