@@ -19,6 +19,8 @@ pub const ROWS_MIN: f64 = 0.1;
 pub const STOLEN_MIN: f64 = STEAL_REPEATED;
 /// Points of the CPUs' time by which that of neighbours has to.
 pub const NEIGHBOURS_MIN: f64 = OTHER_LOAD_MAX;
+/// Threads of a server that uses less of its CPUs than this, percent, wait for those of others and not for one another.
+pub const OWN_MAX: f64 = 50.0;
 
 /// All suspects, in their order.
 pub(super) fn judge(runs: &[Observation], facts: &Facts, names: &[String]) -> Option<Why> {
@@ -87,6 +89,12 @@ impl Case<'_> {
         let stolen = self.taken(Suspect::Stolen, STOLEN_MIN, is_explained, |seen| seen.stolen_percent);
         let neighbours =
             self.taken(Suspect::Neighbours, NEIGHBOURS_MIN, is_explained, |seen| seen.neighbours_percent);
+        let neighbours = match self.waited(is_explained) {
+            Some(waited) if waited.ruling == Ruling::Cause || neighbours.ruling == Ruling::NotTheCause => {
+                waited
+            }
+            _ => neighbours,
+        };
         let start = match (varies, start.ruling) {
             (true, Ruling::Cause) => Verdict {
                 ruling: Ruling::Undecided,
@@ -145,6 +153,27 @@ impl Case<'_> {
         });
         let evidence = format!("{}; {touched}.", capitalised(self.facts.plans.words()));
         Verdict { suspect: Suspect::Plan, ruling, evidence, figure }
+    }
+
+    /// Neighbours by what the server's threads waited for a CPU, which is a time; `None` where that does not tell of any. It tells of them also
+    /// where others take what is left of all CPUs anyway, so that it is not how much they take that differs.
+    fn waited(&self, is_explained: bool) -> Option<Verdict> {
+        let more = gap_of(&self.units, self.scale.pairs, |run| run.seen.cpu_wait_ms)?;
+        let own = self.units.iter().filter_map(|unit| Some(unit.means(|run| run.seen.theta_percent)?.0));
+        let is_idle = own.collect::<Sample>().mean()? < OWN_MAX;
+        let ruling = self.scale.weigh(&more);
+        if is_explained || !is_idle || ruling == Ruling::NotTheCause {
+            return None;
+        }
+        let evidence = format!(
+            "Threads of {} wait {} more for a CPU with each request, though it uses less than half of its CPUs itself, and it takes {} \
+             longer.",
+            self.scale.slow,
+            with_interval(&more, " ms"),
+            with_interval(&self.scale.gap, " ms")
+        );
+        let figure = Figure { name: "cpu_wait_ms", value: more.mean, interval: Some((more.low, more.high)) };
+        Some(Verdict { suspect: Suspect::Neighbours, ruling, evidence, figure: Some(figure) })
     }
 
     /// What others took of the CPUs. No time is known of it, so that it has to stand back where another cause is known.

@@ -16,7 +16,7 @@ mod timed;
 mod words;
 
 pub use gap::Gap;
-pub use judge::{LITTLE, NEIGHBOURS_MIN, ROWS_MIN, SHARE_MIN, STOLEN_MIN};
+pub use judge::{LITTLE, NEIGHBOURS_MIN, OWN_MAX, ROWS_MIN, SHARE_MIN, STOLEN_MIN};
 pub use observation::{Compared, Facts, Observation, Seen};
 
 use std::fmt;

@@ -26,6 +26,10 @@ pub struct Seen {
     pub read_ms: Option<f64>,
     /// Rows that a request touches at the server.
     pub rows: Option<f64>,
+    /// What the threads of the server that could run waited for a CPU, for each request.
+    pub cpu_wait_ms: Option<f64>,
+    /// CPU use of the server itself, percent of its CPUs.
+    pub theta_percent: Option<f64>,
     /// CPU time that the hypervisor took of the server's CPUs, percent.
     pub stolen_percent: Option<f64>,
     /// CPU time that others took of them, percent.

@@ -15,6 +15,8 @@ struct Planted {
     rows: f64,
     plan: u64,
     neighbours: f64,
+    waits_ms: f64,
+    theta: f64,
     stolen: f64,
     /// Standard deviation of starts, ms.
     start_ms: f64,
@@ -53,6 +55,7 @@ fn runs(planted: Planted, seed: u64) -> Vec<Observation> {
                     + day
                     + own
                     + has.unseen_ms
+                    + has.waits_ms
                     + 0.05 * has.neighbours
                     + has.rows / 100.0
                     + 0.1 * random.normal();
@@ -61,6 +64,8 @@ fn runs(planted: Planted, seed: u64) -> Vec<Observation> {
                     reads: Some(reads),
                     read_ms: Some(read_ms),
                     rows: Some(500.0 + has.rows + random.normal()),
+                    cpu_wait_ms: Some(0.1 + has.waits_ms + 0.02 * random.normal()),
+                    theta_percent: Some(10.0 + has.theta),
                     stolen_percent: Some((1.0 + has.stolen + 0.3 * random.normal()).max(0.0)),
                     neighbours_percent: Some((4.0 + has.neighbours + random.normal()).max(0.0)),
                     plan: Some(has.plan),
@@ -95,6 +100,7 @@ fn each_planted_cause_is_named_and_no_other_one() {
         (Planted { reads: 30.0, ..none }, elsewhere(), Suspect::Layout),
         (Planted { rows: 400.0, plan: 7, ..none }, alike(), Suspect::Plan),
         (Planted { neighbours: 40.0, ..none }, alike(), Suspect::Neighbours),
+        (Planted { waits_ms: 2.0, ..none }, alike(), Suspect::Neighbours),
         (Planted { stolen: 12.0, unseen_ms: 1.0, ..none }, alike(), Suspect::Stolen),
         (Planted { start_ms: 1.5, ..none }, alike(), Suspect::Start),
     ];
@@ -119,6 +125,13 @@ fn a_difference_that_nobody_sees_is_put_on_nobody() {
     let found = why(planted, &alike(), 1);
     assert!(found.differs());
     assert_eq!(found.causes().count(), 0, "{found:#?}");
+}
+
+#[test]
+fn a_server_that_is_busy_itself_makes_its_own_threads_wait() {
+    let planted = Planted { waits_ms: 2.0, theta: 70.0, ..Planted::default() };
+    let found = why(planted, &alike(), 1);
+    assert!(found.differs() && found.causes().next().is_none(), "{found:#?}");
 }
 
 #[test]
@@ -187,6 +200,6 @@ fn the_slowest_of_several_is_held_to_a_wider_interval() {
 
 #[test]
 fn numbers_in_sentences_have_three_digits() {
-    let shown: Vec<String> = [0.0, 0.01234, 0.5, 5.126, 12.34, 5_123.4].map(words::number).into();
-    assert_eq!(shown, ["0.000", "0.0123", "0.500", "5.13", "12.3", "5123"]);
+    let shown: Vec<String> = [0.0, -0.000_01, 0.01234, 0.5, 5.126, 12.34, 5_123.4].map(words::number).into();
+    assert_eq!(shown, ["0", "0", "0.0123", "0.500", "5.13", "12.3", "5123"]);
 }

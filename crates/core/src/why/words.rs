@@ -8,10 +8,12 @@ pub(super) fn number(value: f64) -> String {
         large if large >= 100.0 => 0,
         large if large >= 10.0 => 1,
         large if large >= 1.0 => 2,
-        large if large >= 0.1 || value == 0.0 => 3,
+        large if large >= 0.1 => 3,
         _ => 4,
     };
-    format!("{value:.digits$}")
+    let shown = format!("{value:.digits$}");
+    // What is no more than a rounded nothing has no sign.
+    if shown.bytes().all(|byte| b"-0.".contains(&byte)) { "0".to_owned() } else { shown }
 }
 
 /// A difference with its interval: `5.10 ms (4.95 to 5.25)`.

@@ -16,6 +16,7 @@ use evenkeel_lab::explain::Effort;
 use evenkeel_lab::load::{ArrivalPlan, Protocol, SESSIONS_DEFAULT, SessionPolicy, Together};
 use evenkeel_lab::workload::Workload;
 use evenkeel_os::stop::Stop;
+use evenkeel_sense::waits::ThreadWaits;
 use evenkeel_site::server::{Control, Target};
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -24,6 +25,9 @@ use std::sync::Arc;
 
 /// Time that a read of a data file takes in the mean, ms, where the server counts it.
 pub(crate) const READ_MS: &str = "data_read_ms";
+
+/// What the server's threads that could run waited for a CPU, ms for each request, where the kernel tells.
+pub(crate) const CPU_WAIT_MS: &str = "server_cpu_wait_ms_per_request";
 
 /// A server from start to start.
 pub(crate) struct Server {
@@ -157,7 +161,7 @@ impl Server {
             request_log: None,
             together: asked.together.clone(),
         };
-        let before = reads(&mut control);
+        let (before, waited) = (reads(&mut control), waited(ready));
         let measured = measure(&spec, &order, ready, stop, &mut |_| {});
         // A server that died explains whatever else went wrong.
         self.check()?;
@@ -167,6 +171,11 @@ impl Server {
         let Some(mut measured) = measured? else { return Ok(None) };
         if let Some(ms) = before.zip(reads(&mut control)).and_then(|(before, after)| after.since(before)) {
             measured.run.sense.insert(READ_MS.to_owned(), ms);
+        }
+        // Requests of the warm-up made them wait too.
+        let requests = measured.run.throughput_per_s * (asked.warm_up + asked.measure).as_secs_f64();
+        if let (Some((before, after)), true) = (waited.zip(self::waited(ready)), requests > 0.0) {
+            measured.run.sense.insert(CPU_WAIT_MS.to_owned(), (after - before).as_millis_f64() / requests);
         }
         Ok(Some(measured.run))
     }
@@ -211,6 +220,11 @@ fn spec(asked: &Asked, site: &SiteSpec) -> StudySpec {
         sites: vec![site.clone()],
         series: Vec::<SeriesSpec>::new(),
     }
+}
+
+/// What the threads of a server on this machine have waited for a CPU until now.
+fn waited(ready: &Ready) -> Option<Nanos> {
+    ThreadWaits::of_process(ready.server_pid?)
 }
 
 /// Reads of data files that the server has counted.

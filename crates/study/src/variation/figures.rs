@@ -14,6 +14,8 @@ pub const READ: &str = "read_ms";
 pub const ROWS: &str = "rows_per_request";
 /// Utilisation of the server.
 pub const THETA: &str = "theta_percent";
+/// What the server's threads wait for a CPU.
+pub const CPU_WAIT: &str = "cpu_wait_ms";
 /// CPU time that the hypervisor took.
 pub const STOLEN: &str = "steal_percent";
 /// CPU time that others took of the server's CPUs.
@@ -28,7 +30,7 @@ pub const KEPT_UP: &str = "kept_up";
 pub const CARRIED: &str = "carried_per_s";
 
 /// All that are shown, in the order of columns.
-pub const FIGURES: [Figure; 16] = [
+pub const FIGURES: [Figure; 17] = [
     Figure::drawn(
         TAU,
         ["tau", "ms"],
@@ -46,6 +48,7 @@ pub const FIGURES: [Figure; 16] = [
     Figure::plain(READS, ["disk reads", "per request"]),
     Figure::plain(READ, ["read", "ms"]),
     Figure::plain(ROWS, ["rows", "per request"]),
+    Figure::plain(CPU_WAIT, ["CPU wait", "ms/request"]),
     Figure::plain("cpu_us_per_request", ["CPU", "us/request"]),
     Figure::plain("p95_ms", ["p95", "ms"]),
     Figure::plain(THROUGHPUT, ["throughput", "1/s"]),

@@ -2,11 +2,11 @@
 
 use super::bed::{Bed, Key, Standing};
 use super::figures::{
-    CARRIED, KEPT_UP, NEIGHBOURS, NETWORK, RATE, READ, READS, ROWS, STOLEN, TAU, THETA, THROUGHPUT,
+    CARRIED, CPU_WAIT, KEPT_UP, NEIGHBOURS, NETWORK, RATE, READ, READS, ROWS, STOLEN, TAU, THETA, THROUGHPUT,
 };
 use super::record::Setting;
 use crate::harness::{Run, Series};
-use crate::profile::{Asked, READ_MS, StudyError, server_measures};
+use crate::profile::{Asked, CPU_WAIT_MS, READ_MS, StudyError, server_measures};
 use crate::published::{PublishedError, Result, While};
 use crate::store::format::{RunFile, Verdict};
 use evenkeel_core::Nanos;
@@ -139,7 +139,7 @@ fn figures(run: &mut Run, file: &RunFile, of_target: &str) {
     let answered = file.response.count > 0;
     let lost = file.counts.arrivals.saturating_sub(file.counts.completed) as f64;
     let arrivals = file.counts.arrivals.max(1) as f64;
-    let figures: [(&str, Option<f64>); 13] = [
+    let figures: [(&str, Option<f64>); 14] = [
         (TAU, answered.then_some(file.response.mean_ms)),
         ("p95_ms", answered.then_some(file.response.p95_ms)),
         (THROUGHPUT, Some(file.throughput_per_s)),
@@ -149,6 +149,7 @@ fn figures(run: &mut Run, file: &RunFile, of_target: &str) {
         (READ, file.sense.get(READ_MS).copied()),
         (ROWS, measures.get("handler_reads_per_request").copied()),
         ("cpu_us_per_request", file.sense.get("server_cpu_us_per_request").copied()),
+        (CPU_WAIT, file.sense.get(CPU_WAIT_MS).copied()),
         (STOLEN, file.steal_percent()),
         ("probe_delay_ms", file.mu_ms.as_ref().map(|mu| mu.mean)),
         ("lost_percent", Some(100.0 * lost / arrivals)),

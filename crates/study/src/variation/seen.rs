@@ -1,7 +1,9 @@
 //! From runs to what core judges: observations of targets, and components of variance.
 
 use super::facts::{PAGES, PLAN, STATISTICS, Told};
-use super::figures::{KEPT_UP, NEIGHBOURS, NETWORK, READ, READS, ROWS, STOLEN, TAU, THETA, THROUGHPUT};
+use super::figures::{
+    CPU_WAIT, KEPT_UP, NEIGHBOURS, NETWORK, READ, READS, ROWS, STOLEN, TAU, THETA, THROUGHPUT,
+};
 use super::parts::TARGET;
 use super::record::Setting;
 use crate::harness::{Cell, Run};
@@ -63,6 +65,8 @@ impl OnTarget<'_> {
                 reads: figure(READS),
                 read_ms: figure(READ),
                 rows: figure(ROWS),
+                cpu_wait_ms: figure(CPU_WAIT),
+                theta_percent: figure(THETA),
                 stolen_percent: figure(STOLEN),
                 neighbours_percent: figure(NEIGHBOURS),
                 plan: self.note(setting, PLAN).map(|text| number(text)),
