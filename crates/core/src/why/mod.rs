@@ -102,7 +102,7 @@ pub struct Verdict {
     pub suspect: Suspect,
     /// What is found of it.
     pub ruling: Ruling,
-    /// One sentence.
+    /// One sentence that says what was seen.
     pub evidence: String,
     /// The number behind it.
     pub figure: Option<Figure>,

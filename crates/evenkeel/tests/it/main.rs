@@ -38,4 +38,5 @@ mod signals;
 mod stalled;
 mod study;
 mod study_telecom;
+mod study_variation;
 mod units;

@@ -69,7 +69,7 @@ pub(super) fn statistics_of(control: &mut Control, tables: &[String]) -> Result<
 
 /// A target as its notes tell of it.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Told {
+pub(super) struct Noted {
     pub name: String,
     pub plan: Option<String>,
     pub statistics: Option<String>,
@@ -77,11 +77,11 @@ pub(super) struct Told {
 }
 
 /// What two targets have besides their runs.
-pub(super) fn compared(slow: &Told, fast: &Told) -> Facts {
+pub(super) fn compared(slow: &Noted, fast: &Noted) -> Facts {
     Facts { plans: plans(slow, fast), pages: pages(slow, fast) }
 }
 
-fn plans(slow: &Told, fast: &Told) -> Compared {
+fn plans(slow: &Noted, fast: &Noted) -> Compared {
     let (Some(one), Some(other)) = (&slow.plan, &fast.plan) else {
         return Compared::Unknown("plans were not seen".to_owned());
     };
@@ -95,8 +95,8 @@ fn plans(slow: &Told, fast: &Told) -> Compared {
     Compared::Different(format!("the plan at {} is `{one}`, at {} it is `{other}`", slow.name, fast.name))
 }
 
-fn statistics(slow: &Told, fast: &Told) -> String {
-    let numbers = |told: &Told| -> BTreeMap<String, f64> {
+fn statistics(slow: &Noted, fast: &Noted) -> String {
+    let numbers = |told: &Noted| -> BTreeMap<String, f64> {
         let lines = told.statistics.iter().flat_map(|text| text.lines());
         lines
             .filter_map(|line| {
@@ -117,8 +117,9 @@ fn statistics(slow: &Told, fast: &Told) -> String {
     }
 }
 
-fn pages(slow: &Told, fast: &Told) -> Compared {
-    let read = |told: &Told| -> Option<Vec<IndexPages>> { serde_json::from_str(told.pages.as_deref()?).ok() };
+fn pages(slow: &Noted, fast: &Noted) -> Compared {
+    let read =
+        |told: &Noted| -> Option<Vec<IndexPages>> { serde_json::from_str(told.pages.as_deref()?).ok() };
     let (Some(one), Some(other)) = (read(slow), read(fast)) else {
         return Compared::Unknown("pages were not read, which takes servers of ours".to_owned());
     };
@@ -147,8 +148,8 @@ fn difference(one: &IndexPages, other: &IndexPages) -> f64 {
     order.max(if large >= 10.0 { 1.0 - small / large } else { 0.0 })
 }
 
-fn differ(one: &IndexPages, other: &IndexPages, slow: &Told, fast: &Told) -> String {
-    let side = |index: &IndexPages, told: &Told| {
+fn differ(one: &IndexPages, other: &IndexPages, slow: &Noted, fast: &Noted) -> String {
+    let side = |index: &IndexPages, told: &Noted| {
         let order = index
             .in_order
             .map_or_else(String::new, |share| format!(", {:.1} % of its leaves in order", 100.0 * share));
@@ -161,9 +162,9 @@ fn differ(one: &IndexPages, other: &IndexPages, slow: &Told, fast: &Told) -> Str
 mod tests {
     use super::*;
 
-    fn told(name: &str, plan: &str, statistics: &str, in_order: f64) -> Told {
+    fn told(name: &str, plan: &str, statistics: &str, in_order: f64) -> Noted {
         let pages = [IndexPages { index: "item.PRIMARY".to_owned(), pages: 400, in_order: Some(in_order) }];
-        Told {
+        Noted {
             name: name.to_owned(),
             plan: Some(plan.to_owned()),
             statistics: Some(statistics.to_owned()),
@@ -203,7 +204,7 @@ mod tests {
 
     #[test]
     fn what_nobody_could_read_is_unknown_and_not_alike() {
-        let found = compared(&Told::default(), &told("t2", "a", "", 0.99));
+        let found = compared(&Noted::default(), &told("t2", "a", "", 0.99));
         assert!(matches!(found.plans, Compared::Unknown(_)) && matches!(found.pages, Compared::Unknown(_)));
     }
 }

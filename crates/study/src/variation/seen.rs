@@ -1,6 +1,6 @@
 //! From runs to what core judges: observations of targets, and components of variance.
 
-use super::facts::{PAGES, PLAN, STATISTICS, Told};
+use super::facts::{Noted, PAGES, PLAN, STATISTICS};
 use super::figures::{
     CPU_WAIT, KEPT_UP, NEIGHBOURS, NETWORK, READ, READS, ROWS, STOLEN, TAU, THETA, THROUGHPUT,
 };
@@ -120,7 +120,7 @@ pub(super) fn facts(setting: &Setting, runs: &[OnTarget<'_>], slow: usize, fast:
                 .find_map(|run| run.note(setting, name))
                 .cloned()
         };
-        Told {
+        Noted {
             name: setting.targets.get(target).map(|target| target.name.clone()).unwrap_or_default(),
             plan: last(PLAN),
             statistics: last(STATISTICS),
