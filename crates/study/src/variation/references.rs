@@ -1,6 +1,6 @@
 //! Published figures, to stand beside ours.
 
-use super::figures::{NETWORK, TAU};
+use super::figures::NETWORK;
 use super::parts::RATES;
 use crate::harness::Reference;
 
@@ -18,10 +18,5 @@ pub(super) fn references() -> Vec<Reference> {
         words: format!("server {server} at 10, 20, 30 and 40/s (Table II)"),
         figures: delays.iter().map(|delay| (NETWORK.to_owned(), *delay)).collect(),
     });
-    let spread = Reference {
-        part: RATES.to_owned(),
-        words: "Figure 7, guests up to 30/s (theta 50 %): standard error below 5 ms, spread between servers below".to_owned(),
-        figures: vec![(TAU.to_owned(), 30.0)],
-    };
-    delays.chain(std::iter::once(spread)).collect()
+    delays.collect()
 }

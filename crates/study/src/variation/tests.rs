@@ -123,6 +123,32 @@ fn each_published_finding_stands_beside_ours_also_where_it_cannot_be_told() {
     assert_eq!(super::judge(&plan(), &setting(), &[]).headline, "Nothing has been measured yet.");
 }
 
+/// Runs of the simple read that lie this far from one another, and differ from server to server by `apart_ms`.
+fn simple_runs(deviation_ms: f64, apart_ms: f64) -> Outcome {
+    let plan = plan();
+    let part = plan.part("simple").expect("a part");
+    let mut random = Random::new(Seed(3));
+    let runs: Vec<Run> = part
+        .order(1)
+        .into_iter()
+        .map(|(levels, repeat)| {
+            let more = if levels[0] == "t1" { apart_ms } else { 0.0 };
+            let mut run = Run { part: part.name.clone(), levels, repeat, ..Run::default() };
+            run.set(TAU, 3.0 + more + deviation_ms * random.normal().abs());
+            run
+        })
+        .collect();
+    let said = super::judge(&plan, &setting(), &runs);
+    said.findings.iter().find(|one| one.name == "simple-reads-are-alike").expect("a finding").outcome
+}
+
+#[test]
+fn a_finding_needs_intervals_that_are_narrow_enough() {
+    assert_eq!(simple_runs(0.01, 0.1), Outcome::Holds);
+    assert_eq!(simple_runs(0.01, 5.0), Outcome::DoesNotHold);
+    assert_eq!(simple_runs(20.0, 0.1), Outcome::NotTestable, "the runs differ too much to tell");
+}
+
 #[test]
 fn a_server_that_was_not_started_anew_is_told() {
     let mut setting = setting();
