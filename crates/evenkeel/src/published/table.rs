@@ -20,11 +20,14 @@ pub fn study(view: &Published<'_>, look: Look) -> String {
     for text in [&published, &said.setting] {
         out.push_str(&format!("{}\n", wrap(text, width, 0)));
     }
+    out.push_str(&why(view, width));
+    if !said.verdicts.is_empty() {
+        out.push_str("\nPublished findings\n");
+    }
     for finding in &said.findings {
         let text = format!("{}: {}. {}", finding.published, finding.outcome.words(), finding.here);
         out.push_str(&format!("{}\n", wrap(text.trim_end(), width, 2)));
     }
-    out.push_str(&why(view, width));
     view.plan.parts.iter().for_each(|part| out.push_str(&of_part(view, part, look, width)));
     out.push_str("\nMeans over runs ± half of the 95 % interval.\n");
     for caveat in &said.caveats {

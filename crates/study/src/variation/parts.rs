@@ -35,29 +35,37 @@ pub struct Extent {
     pub levels: Vec<u32>,
     /// Whether these are rates per second, and not percent of what a server carries.
     pub are_rates: bool,
-    /// Levels of load of the other parts.
+    /// Levels of load of the simple read and the write.
     pub others: Vec<u32>,
+    /// Levels of load of layouts and sizes of the buffer pool.
+    pub storage: Vec<u32>,
     /// Sizes of the buffer pool, percent.
     pub pools: Vec<u32>,
-    /// Starts of each server.
+    /// Starts of each server in the part `rates`.
     pub starts: u32,
+    /// In the other parts.
+    pub other_starts: u32,
 }
 
 /// All of them.
 pub fn parts(setting: &Setting, extent: &Extent) -> Vec<Part> {
-    let repeats = extent.starts * setting.runs_of_start;
+    let repeats = |name: &str| {
+        let starts = if name == RATES { extent.starts } else { extent.other_starts };
+        starts * setting.runs_of_start
+    };
     let part = |name: &str, title: String, about: &str, factors: Vec<Option<Factor>>| Part {
         name: name.to_owned(),
         title,
         about: about.to_owned(),
         factors: factors.into_iter().flatten().collect(),
-        repeats,
+        repeats: repeats(name),
         marks: Vec::new(),
     };
     let targets = || (!setting.duet).then(|| targets(&setting.targets));
     let levels = if extent.are_rates { RATE } else { LOAD };
     let rates = Factor::numeric(levels, extent.levels.iter().copied());
     let load = || Some(Factor::numeric(LOAD, extent.others.iter().copied()));
+    let storage = || Some(Factor::numeric(LOAD, extent.storage.iter().copied()));
     let mut all = vec![part(
         RATES,
         format!("{} by rate", setting.workload),
@@ -74,13 +82,13 @@ pub fn parts(setting: &Setting, extent: &Extent) -> Vec<Part> {
         LAYOUT,
         "script against dump".to_owned(),
         "The same rows as a script inserts them, and reloaded from a dump.",
-        vec![targets(), Some(layouts), load()],
+        vec![targets(), Some(layouts), storage()],
     ));
     all.push(part(
         POOL,
         "by size of the buffer pool".to_owned(),
         "Percent of the tables and indexes that the statement asks.",
-        vec![targets(), load(), Some(pools)],
+        vec![targets(), storage(), Some(pools)],
     ));
     all.push(part(SIMPLE, "the simple read by rate".to_owned(), "", vec![targets(), load()]));
     all.push(part(WRITE, "the write by rate".to_owned(), "", vec![targets(), load()]));
@@ -108,7 +116,15 @@ mod tests {
     use super::*;
 
     fn extent() -> Extent {
-        Extent { levels: vec![30, 60], are_rates: false, others: vec![50], pools: vec![20, 100], starts: 3 }
+        Extent {
+            levels: vec![30, 60],
+            are_rates: false,
+            others: vec![50],
+            storage: vec![50],
+            pools: vec![20, 100],
+            starts: 3,
+            other_starts: 2,
+        }
     }
 
     #[test]
@@ -127,7 +143,7 @@ mod tests {
     #[test]
     fn repeats_are_starts_times_runs_and_a_duet_has_no_target_to_choose() {
         let found = parts(&setting(), &extent());
-        assert_eq!((found[0].repeats, found[0].runs()), (6, 24));
+        assert_eq!((found[0].repeats, found[0].runs(), found[1].repeats), (6, 24, 4));
         let duet = parts(&Setting { duet: true, ..setting() }, &extent());
         assert!(duet[0].place(TARGET).is_none() && duet[0].runs() == 12);
     }

@@ -31,8 +31,15 @@ pub(super) fn plan() -> Plan {
 }
 
 fn plan_of(setting: &Setting) -> Plan {
-    let extent =
-        Extent { levels: vec![30, 60], are_rates: false, others: vec![50], pools: vec![20, 100], starts: 4 };
+    let extent = Extent {
+        levels: vec![30, 60],
+        are_rates: false,
+        others: vec![50],
+        storage: vec![50],
+        pools: vec![20, 100],
+        starts: 4,
+        other_starts: 4,
+    };
     Plan {
         format: FORMAT,
         id: "variation-1".to_owned(),

@@ -48,7 +48,7 @@ pub struct Args {
     /// Private servers, where no URL is given
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=16))]
     servers: u32,
-    /// A rough look within 15 minutes: runs of 4 s, three starts of two runs
+    /// A rough look within 15 minutes: runs of 3 s, three starts of two runs
     #[arg(long, conflicts_with = "full")]
     quick: bool,
     /// The published size: 20 runs of 180 s at ten rates
@@ -63,13 +63,13 @@ pub struct Args {
     /// Rates in percent of what a first look says that a server carries [default: 30,60,85; --full: 10 to 100 by 10]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=200))]
     load: Vec<u32>,
-    /// Starts of each server [default: 5; --quick: 3; --full: 10]
+    /// Starts of each server [default: 5, of parts but the first 3; --quick: 3 and 2; --full: 10]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000))]
     starts: Option<u32>,
     /// Runs of each start
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     runs: u32,
-    /// Measured time of a run [default: 10s; --quick: 4s; --full: 180s]
+    /// Measured time of a run [default: 10s; --quick: 3s; --full: 180s]
     #[arg(long, value_name = "TIME")]
     duration: Option<String>,
     /// Load before measuring begins [default: 2s; --quick: 1s; --full: 10s]
@@ -159,7 +159,7 @@ fn setting(session: &Session, args: &Args) -> Result<Setting> {
         workload: args.workload.clone(),
         runs_of_start: args.runs,
         warm_up_s: seconds(args.warm_up.as_deref(), "--warm-up", (args, [2.0, 1.0, 10.0]), 0.0)?,
-        duration_s: seconds(args.duration.as_deref(), "--duration", (args, [10.0, 4.0, 180.0]), 1.0)?,
+        duration_s: seconds(args.duration.as_deref(), "--duration", (args, [10.0, 3.0, 180.0]), 1.0)?,
         timeout_s: units::positive(&args.timeout, "--timeout")?.as_secs_f64(),
         duet: args.duet,
         data: DataRecord {
@@ -214,8 +214,10 @@ fn plan(args: &Args, setting: &Setting) -> Result<Plan> {
         levels,
         are_rates: !args.rate.is_empty(),
         others: if args.quick { vec![30, 60] } else { vec![20, 50, 80] },
+        storage: if args.quick { vec![60] } else { vec![20, 50, 80] },
         pools: if args.quick { vec![20, 60, 100] } else { vec![20, 40, 60, 80, 100] },
         starts: args.starts.unwrap_or_else(|| by_extent(args, [5, 3, 10])),
+        other_starts: args.starts.unwrap_or_else(|| by_extent(args, [3, 2, 10])),
     };
     published::plan(NAME, args.seed, chosen(&args.parts, parts(setting, &extent))?, setting)
 }
