@@ -25,6 +25,15 @@ impl ThreadWaits {
         Self::parse(&text::read(format!("/proc/{pid}/task/{thread}/schedstat"))?)
     }
 
+    /// What all threads of a process have waited that it has now; `None` where the kernel does not count, or hides them. What those did
+    /// that have ended is not in it.
+    pub fn of_process(pid: u32) -> Option<Nanos> {
+        let threads = std::fs::read_dir(format!("/proc/{pid}/task")).ok()?;
+        let numbers = threads.flatten().filter_map(|thread| thread.file_name().to_str()?.parse().ok());
+        let waits = numbers.filter_map(|thread| Self::of(pid, thread)).map(|waits| waits.waited);
+        waits.reduce(|sum, waited| sum + waited)
+    }
+
     /// Parses the text of a schedstat file. A kernel that has one and does not count never gave a thread a CPU by it; the time of
     /// one that has just begun may still be zero.
     pub fn parse(text: &str) -> Option<Self> {
@@ -83,6 +92,9 @@ mod tests {
             ThreadWaits::of(std::process::id(), std::process::id()).expect("the first thread is there");
         assert!(main.ran > Nanos::ZERO);
         assert_eq!(ThreadWaits::of(std::process::id(), u32::MAX), None);
+        let all = ThreadWaits::of_process(std::process::id()).expect("all threads are there");
+        assert!(all >= then.waited, "{all:?} of all, {then:?} of one");
+        assert_eq!(ThreadWaits::of_process(u32::MAX), None);
     }
 
     #[test]

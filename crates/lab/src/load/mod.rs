@@ -28,6 +28,7 @@ mod session;
 pub mod stretches;
 mod thread;
 mod tls;
+mod together;
 mod worker;
 
 pub use error::LoadError;
@@ -37,5 +38,6 @@ pub use progress::{LoadPhase, LoadProgress};
 #[cfg(any(test, feature = "fixture"))]
 pub use result::nothing_measured;
 pub use result::{Counts, Interval, KindResult, LoadResult, Stretch};
-pub use run::run;
+pub use run::{run, run_together};
 pub(crate) use script::{parameters, values};
+pub use together::Together;

@@ -63,6 +63,7 @@ impl Study<'_> {
             warm_up: phases.warm_up,
             measure: phases.measure,
             request_log: self.spec.request_log.then(|| part.join("requests.csv.zst")),
+            together: None,
         };
         let measured = measure(self.spec, &order, &ready, self.stop, self.tell);
         // A server that died explains whatever else went wrong.

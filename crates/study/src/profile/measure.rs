@@ -50,10 +50,14 @@ pub(super) fn measure(
     let plan = load_plan(spec, order, ready, sessions);
     let started_unix_s = unix_time().as_secs();
     let mut eyes = Eyes::new(spec, order, ready, stop);
-    let load = load::run(&plan, stop, &mut |progress: LoadProgress| {
+    let mut look = |progress: LoadProgress| {
         let theta_percent = eyes.look(&progress);
         tell(StudyEvent::Load { load: progress, theta_percent });
-    });
+    };
+    let load = match &order.together {
+        Some(together) => load::run_together(&plan, together, stop, &mut look),
+        None => load::run(&plan, stop, &mut look),
+    };
     let Eyes { observer, watch, failed, heard, .. } = eyes;
     let mut observation = observer.map(|observer| observer.finish(stop));
     let sense = observation.as_mut().map(|seen| &mut seen.sense);

@@ -2,10 +2,11 @@
 //!
 //! `spec` says what is wanted; `run` walks through the whole: `prepare`, then `rates`, where `search` finds the
 //! saturation, then blocks of `attempt`s at runs; `site` brings a server up cold; `measure` makes one run with its
-//! observers (`observe`, `watch`); `judge` raises doubts; `cells` and `summary` say
+//! observers (`observe`, `watch`); `apart` lends server and run to a study with an order of its own; `judge` raises doubts; `cells` and `summary` say
 //! what follows. All of it is resumable: what stands in the folder is not measured again.
 
 mod answer;
+mod apart;
 mod around;
 mod attempt;
 mod cells;
@@ -50,6 +51,7 @@ mod unanswered;
 mod watch;
 
 pub use answer::overload_throughputs;
+pub(crate) use apart::{Asked, CPU_WAIT_MS, READ_MS, Server, tables};
 pub use cells::{standing, stands};
 pub use disk::{DISK_FIGURES, READ_MS};
 pub use error::StudyError;

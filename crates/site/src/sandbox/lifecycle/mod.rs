@@ -18,7 +18,7 @@ use crate::sandbox::process::{ProcessId, server_with};
 use crate::sandbox::record::Record;
 use crate::sandbox::server::{Launch, Server};
 use crate::sandbox::startup::Startup;
-use crate::sandbox::{CpuSet, DiskLimit, Lifetime, SandboxError, SandboxEvent, SandboxSpec};
+use crate::sandbox::{CpuSet, DiskLimit, Lifetime, SandboxError, SandboxEvent, SandboxSpec, Start};
 use copied::{copy_data, password};
 use evenkeel_os::stop::Stop;
 use evenkeel_sense::cpu::Domain;
@@ -60,6 +60,8 @@ pub struct Sandbox {
     lock: Option<Lock>,
     /// Whether the server survives this value.
     outlives: bool,
+    /// How its process is started.
+    begins: Start,
 }
 
 impl Sandbox {
@@ -71,6 +73,10 @@ impl Sandbox {
         let binary = ServerBinary::find(spec.server_binary.as_deref())?;
         let mut sandbox = Self::prepare(spec, events)?;
         sandbox.record.settings = settings;
+        sandbox.begins = spec.start;
+        if let Some((name, value)) = spec.start.setting() {
+            sandbox.record.settings.insert(name.to_owned(), value.to_owned());
+        }
         sandbox.record.server_binary.clone_from(&binary.path);
         sandbox.record.server_version = binary.version.to_string();
         sandbox.choose_port(spec.port)?;
@@ -137,6 +143,7 @@ impl Sandbox {
             janitor: None,
             lock,
             outlives: false,
+            begins: Start::Plain,
         }
     }
 
@@ -239,6 +246,7 @@ impl Sandbox {
             lifetime: self.lifetime,
             doors: self.groups.doors()?,
             affinity,
+            fixed_addresses: self.begins == Start::NoAslr,
         };
         let server = launch.start()?;
         let id = server.id;

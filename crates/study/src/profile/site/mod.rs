@@ -21,6 +21,7 @@ use keepsake::Keepsake;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
@@ -34,8 +35,8 @@ const LEVEL_DONE: &str = "level.sql";
 const POOL: &str = "innodb_buffer_pool_size";
 
 /// A site of the study; at most one of them has its server up at a time, so that none disturbs another.
-pub(super) struct Site<'a> {
-    spec: &'a SiteSpec,
+pub(super) struct Site {
+    spec: Arc<SiteSpec>,
     sandbox: Option<Sandbox>,
     /// What was set for the server that is up.
     setting: Setting,
@@ -66,9 +67,9 @@ pub(super) struct Ready {
     pub elsewhere: Option<Elsewhere>,
 }
 
-impl<'a> Site<'a> {
-    pub(super) fn new(spec: &'a SiteSpec) -> Self {
-        Self { spec, sandbox: None, setting: Setting::default(), elsewhere: None }
+impl Site {
+    pub(super) fn new(spec: &SiteSpec) -> Self {
+        Self { spec: Arc::new(spec.clone()), sandbox: None, setting: Setting::default(), elsewhere: None }
     }
 
     /// Makes sure that the data is there and whole, and for write runs that a copy of it is. What an earlier write
@@ -80,7 +81,8 @@ impl<'a> Site<'a> {
         stop: &Stop,
         tell: Notify<'_>,
     ) -> Result<(), StudyError> {
-        if let ServerSpec::Named { home, name, .. } = &self.spec.place {
+        let spec = Arc::clone(&self.spec);
+        if let ServerSpec::Named { home, name, .. } = &spec.place {
             self.hold(home, name, stop, tell)?;
             if writes {
                 self.down(tell)?;
@@ -88,7 +90,7 @@ impl<'a> Site<'a> {
             }
             return Ok(());
         }
-        let ServerSpec::Sandbox { data: Some(wanted), sandbox } = &self.spec.place else { return Ok(()) };
+        let ServerSpec::Sandbox { data: Some(wanted), sandbox } = &spec.place else { return Ok(()) };
         let (data_dir, copy) = directories(sandbox);
         let has_copy = Snapshot::open(&data_dir, &copy).is_ok();
         if has_copy && Snapshot::is_interrupted(&data_dir) {
@@ -139,7 +141,8 @@ impl<'a> Site<'a> {
         stop: &Stop,
         tell: Notify<'_>,
     ) -> Result<Ready, StudyError> {
-        match &self.spec.place {
+        let spec = Arc::clone(&self.spec);
+        match &spec.place {
             ServerSpec::Remote(target) => self.remote(target, stop),
             ServerSpec::Named { home, name, database } => {
                 let server = self.hold(home, name, stop, tell)?;
@@ -199,7 +202,8 @@ impl<'a> Site<'a> {
 
     /// After the last run: a private server goes down, a named one is up again with the data it had.
     pub(super) fn leave(&mut self, study: &str, tell: Notify<'_>) -> Result<(), StudyError> {
-        let ServerSpec::Named { home, name, .. } = &self.spec.place else { return self.down(tell) };
+        let spec = Arc::clone(&self.spec);
+        let ServerSpec::Named { home, name, .. } = &spec.place else { return self.down(tell) };
         let Some(mut server) = self.sandbox.take() else { return Ok(()) };
         let keepsake = Keepsake::of(home, name);
         if keepsake.is_of(study)? {
