@@ -23,5 +23,6 @@ pub mod statistics;
 pub mod time;
 pub mod trust;
 pub mod variance;
+pub mod why;
 
 pub use time::Nanos;

@@ -1,6 +1,7 @@
 //! The columns of a table of cells, the same in the terminal and in the report.
 
 use crate::format::{self, TimeUnit};
+use evenkeel_study::profile::READ_MS;
 use evenkeel_study::store::format::{CellSummary, EstimateRecord};
 
 /// A column with one unit for all its rows.
@@ -39,12 +40,14 @@ pub fn columns(cells: &[CellSummary]) -> Vec<Column> {
             mean(cell.pool_reads_per_request.as_ref(), 1.0)
         }));
     }
+    columns.extend(of_part(cells, READ_TIME));
     if cells.iter().any(|cell| cell.mu_ms.n > 0) {
         columns.push(probe_delay(cells));
     }
     if cells.iter().any(|cell| cell.probe_wait_ms.n > 0) {
         columns.push(probe_wait(cells));
     }
+    columns.extend(PARTS.into_iter().filter_map(|part| of_part(cells, part)));
     if cells.iter().any(|cell| cell.target_spread_ms.is_some()) {
         columns.push(column(("spread", "spread", "ms", 7), |cell| {
             cell.target_spread_ms.map_or_else(absent, |ms| format::significant(ms, 3))
@@ -60,6 +63,29 @@ pub fn columns(cells: &[CellSummary]) -> Vec<Column> {
         }));
     }
     columns
+}
+
+/// Parts of the response times of requests: name in the records, heading, rank.
+const PARTS: [(&str, &str, u8); 4] = [
+    ("request_network_ms", "network", 3),
+    ("request_waking_ms", "waking up", 4),
+    ("request_server_waking_ms", "server waking", 4),
+    ("request_execution_ms", "execution", 3),
+];
+
+/// What a read of the disk takes, as the server waits for it.
+const READ_TIME: (&str, &str, u8) = (READ_MS, "disk read", 8);
+
+/// A column of one figure, each with its own unit; `None` where no cell has it.
+fn of_part(cells: &[CellSummary], (name, word, rank): (&'static str, &'static str, u8)) -> Option<Column> {
+    let figure = move |cell: &CellSummary| cell.server.get(name).cloned();
+    let mut means: Vec<f64> = cells.iter().filter_map(|cell| format::mean(&figure(cell)?)).collect();
+    means.sort_by(f64::total_cmp);
+    let unit = TimeUnit::suiting(*means.get(means.len() / 2)?);
+    let scale = unit.per_ms();
+    let text =
+        move |cell: &CellSummary| figure(cell).map_or_else(absent, |part| format::estimate(&part, scale));
+    Some(column((word, word, unit.symbol(), rank), text))
 }
 
 fn column(

@@ -23,10 +23,15 @@ pub fn thread_cpu() -> Nanos {
     read(libc::CLOCK_THREAD_CPUTIME_ID)
 }
 
+/// Time since 1970, to be held against instants that the kernel notes by that clock.
+pub(super) fn of_day() -> Nanos {
+    read(libc::CLOCK_REALTIME)
+}
+
 #[inline]
 fn read(clock: libc::clockid_t) -> Nanos {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the pointer is to a timespec of this function; both clocks exist since Linux 2.6.12.
+    // SAFETY: the pointer is to a timespec of this function; all clocks asked for exist since Linux 2.6.12.
     unsafe { libc::clock_gettime(clock, &raw mut time) };
     Nanos(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
 }

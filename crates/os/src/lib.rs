@@ -31,6 +31,7 @@ mod scheduling;
 mod shared;
 mod socket;
 mod space;
+mod stamp;
 pub mod stop;
 pub mod terminal;
 pub mod tls;
@@ -43,7 +44,7 @@ mod whole;
 mod work;
 
 pub use access::{Access, group_id};
-pub use alone::{Birth, alone};
+pub use alone::{Birth, alone, may_fix_addresses};
 pub use arguments::change_arguments;
 pub use buffer::{ALIGNMENT, Buffer};
 pub use channel::{Cable, Channel};

@@ -1,7 +1,7 @@
 //! What is compared, how often and in which order, and what is found. It never prints.
 //!
-//! `profile` walks cells and repeats over arrival rates, `harness` goes from run to run, `throttling`, `shares`, `databases` and `telecom` are
-//! the published studies, `published` what these have in common, `store` keeps what was measured, `compare` says which of two is better,
+//! `profile` walks cells and repeats over arrival rates, `harness` goes from run to run, `throttling`, `shares`, `databases`, `telecom` and `variation`
+//! are the published studies, `published` what these have in common, `store` keeps what was measured, `compare` says which of two is better,
 //! `format` writes numbers as people read them.
 #![forbid(unsafe_code)]
 
@@ -16,3 +16,4 @@ pub mod size;
 pub mod store;
 pub mod telecom;
 pub mod throttling;
+pub mod variation;

@@ -6,6 +6,7 @@
 
 mod batch_means;
 mod chi_square;
+mod difference;
 mod fisher;
 mod mean;
 mod normal;
@@ -19,6 +20,7 @@ mod student;
 
 pub use batch_means::{BATCHES, BatchMeans};
 pub use chi_square::{chi_square_quantile, standard_error_bound};
+pub use difference::difference;
 pub use fisher::fisher_quantile;
 pub use mean::{ErrorBar, Estimate, Sample};
 pub use normal::{normal_quantile, normal_tail};

@@ -101,6 +101,7 @@ fn plan(session: &Session, args: &Args) -> Result<(LoadPlan, Option<Caveat>)> {
         cpus: cpus.iter().flat_map(|cpus| cpus.iter()).map(|cpu| cpu as usize).collect(),
         busy_poll: args.busy_poll,
         request_log: args.request_log.clone(),
+        parts: None,
     };
     Ok((plan, fewer))
 }

@@ -1,4 +1,4 @@
-//! Factors of a study: `buffer-pool=20%..100%`, `layout=insert,dump`, `tablespace=shared,own`.
+//! Factors of a study: `buffer-pool=20%..100%`, `layout=insert,dump`, `tablespace=shared,own`, `disk-iops=300,none`.
 
 use super::units;
 use anyhow::{Context, Result, bail};
@@ -13,6 +13,10 @@ pub enum Factor {
     Layout(Vec<Layout>),
     /// Whether tables share a file (`true`) or have files of their own.
     Shared(Vec<bool>),
+    /// I/Os per second that the disk gives at most; `None` without a limit.
+    DiskIops(Vec<Option<u64>>),
+    /// The same for bytes per second.
+    DiskBandwidth(Vec<Option<u64>>),
 }
 
 /// One level of the layout.
@@ -47,9 +51,16 @@ pub fn parse(text: &str) -> Result<Factor> {
         "buffer-pool" => Ok(Factor::BufferPool(pools(levels).with_context(|| format!("reading {text:?}"))?)),
         "layout" => Ok(Factor::Layout(layouts(levels)?)),
         "tablespace" => Ok(Factor::Shared(tablespaces(levels)?)),
+        "disk-iops" => {
+            Ok(Factor::DiskIops(limits(levels, count).with_context(|| format!("reading {text:?}"))?))
+        }
+        "disk-bandwidth" => Ok(Factor::DiskBandwidth(
+            limits(levels, units::bytes).with_context(|| format!("reading {text:?}"))?,
+        )),
         other => {
             bail!(
-                "unknown factor {other:?}; write it as buffer-pool=LEVELS, layout=LEVELS or tablespace=shared,own"
+                "unknown factor {other:?}; write it as buffer-pool=LEVELS, layout=LEVELS, tablespace=shared,own, \
+                 disk-iops=300,none or disk-bandwidth=20M,none"
             )
         }
     }
@@ -72,6 +83,24 @@ fn layout(level: &str) -> Result<Layout> {
         bail!("unknown layout {level:?}; known are {} and copy", known.join(", "));
     };
     Ok(Layout::Via(via))
+}
+
+/// Limits above zero, and `none`.
+fn limits(levels: &str, read: fn(&str) -> Result<u64>) -> Result<Vec<Option<u64>>> {
+    let level = |level: &str| match level.trim() {
+        "none" => Ok(None),
+        number => match read(number)? {
+            0 => bail!(
+                "a limit of nothing lets no server work; write it as none where there is to be no limit"
+            ),
+            limit => Ok(Some(limit)),
+        },
+    };
+    levels.split(',').map(level).collect()
+}
+
+fn count(text: &str) -> Result<u64> {
+    text.parse().with_context(|| format!("{text:?} is no number of I/Os per second"))
 }
 
 fn tablespaces(levels: &str) -> Result<Vec<bool>> {
@@ -143,6 +172,8 @@ mod tests {
             parse("layout=shuffled,copy").unwrap(),
             Factor::Layout(vec![Layout::Via(Via::Shuffled), Layout::Copy])
         );
+        assert_eq!(parse("disk-iops=300,none").unwrap(), Factor::DiskIops(vec![Some(300), None]));
+        assert_eq!(parse("disk-bandwidth=20M").unwrap(), Factor::DiskBandwidth(vec![Some(20 << 20)]));
         assert_eq!(parse("tablespace=shared,own").unwrap(), Factor::Shared(vec![true, false]));
     }
 
@@ -159,6 +190,9 @@ mod tests {
             "layout=tape",
             "layout=copy,dump",
             "tablespace=mine",
+            "disk-iops=0",
+            "disk-iops=many",
+            "disk-bandwidth=",
             "buffer-pool=20%..100%:0%",
         ] {
             assert!(parse(text).is_err(), "{text}");

@@ -8,6 +8,7 @@ mod generator;
 pub mod guard;
 pub mod lines;
 pub mod masked;
+pub mod mu;
 mod old_keys;
 pub mod rate;
 mod settings;

@@ -5,7 +5,7 @@ mod probes;
 
 pub use finding::{Finding, State};
 
-/// Tries everything; takes a second and a half and leaves nothing behind.
+/// Tries everything; takes some five seconds and leaves nothing behind.
 pub fn examine() -> Vec<Finding> {
     probes::ALL.iter().map(|probe| probe()).collect()
 }

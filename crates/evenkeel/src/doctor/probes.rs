@@ -9,15 +9,15 @@ use evenkeel_sense::counters::Counters;
 use evenkeel_sense::cpu::{CpuUse, Domain};
 use evenkeel_sense::pressure::PressureReading;
 use evenkeel_sense::waits::ThreadWaits;
-use evenkeel_site::sandbox::{self, Limited};
+use evenkeel_site::sandbox::{self, DiskLimit, Limited};
 use std::fs::OpenOptions;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 use std::time::Duration;
 
 /// All of them, in the order in which they are shown.
-pub const ALL: [fn() -> Finding; 11] =
-    [server, cpus, neighbours, groups, counters, pressure, waits, descriptors, uring, fuse, loops];
+pub const ALL: [fn() -> Finding; 12] =
+    [server, cpus, neighbours, groups, disk, counters, pressure, waits, descriptors, uring, fuse, loops];
 
 /// Events that the throttling study counts.
 const EVENTS: usize = 4;
@@ -117,6 +117,23 @@ fn groups() -> Finding {
         ),
         [_, Err(error)] => Finding::less("control groups", State::Missing, error, LOST, REMEDY),
         [Err(error), _] => Finding::less("control groups", State::Limited, error, LOST, REMEDY),
+    }
+}
+
+/// I/Os per second that the disk of a private server is held back to for a moment.
+const IOPS_TRIED: u64 = 500;
+
+fn disk() -> Finding {
+    let folder = sandbox::default_home().ok().filter(|home| home.is_dir()).unwrap_or_else(std::env::temp_dir);
+    match sandbox::try_disk(&folder, DiskLimit { iops: Some(IOPS_TRIED), bytes_per_s: None }) {
+        Ok(found) => Finding::ok("disk limit", found),
+        Err(error) => Finding::less(
+            "disk limit",
+            State::Missing,
+            error.to_string(),
+            "`--disk-iops` and `--disk-bandwidth` of private servers are refused",
+            "run it as root, with blkio or io control groups, and with --home on a disk of its own",
+        ),
     }
 }
 

@@ -92,6 +92,9 @@ fn run_columns<'a>(plan: &'a PlanFile, runs: &'a [RunFile]) -> Columns<'a, RunFi
     columns.number("status_stretch_s", |run| Some(run.status_stretch.as_ref()?.seconds));
     columns.number("status_stretch_requests", |run| run.status_stretch.as_ref()?.requests);
     columns.number("status_slack_s", |run| Some(run.status_stretch.as_ref()?.slack_s));
+    for name in further(runs) {
+        columns.number(name, move |run| server_measures(run).get(name).copied());
+    }
     for name in runs.iter().flat_map(|run| run.sense.keys()).collect::<BTreeSet<_>>() {
         columns.number(&format!("sense_{name}"), move |run| run.sense.get(name).copied());
     }
@@ -113,6 +116,15 @@ fn server<'a>(columns: &mut Columns<'a, RunFile>, runs: &'a [RunFile]) {
         columns.number(&format!("gauge_{name}_mean"), move |run| Some(run.gauges.get(name)?.mean));
         columns.number(&format!("gauge_{name}_max"), move |run| Some(run.gauges.get(name)?.max));
     }
+}
+
+/// Figures that some run has besides those of every table: of the disk, and of the parts of response times.
+fn further(runs: &[RunFile]) -> BTreeSet<&'static str> {
+    let all: BTreeSet<&str> = runs.iter().flat_map(|run| server_measures(run).into_keys()).collect();
+    let is_told = |name: &&str| {
+        COUNTERS_PER_REQUEST.iter().any(|(known, _)| known == name) || name.starts_with("threads_running")
+    };
+    all.into_iter().filter(|name| !is_told(name)).collect()
 }
 
 fn machine(columns: &mut Columns<'_, RunFile>) {

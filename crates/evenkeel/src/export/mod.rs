@@ -11,7 +11,7 @@
 //! blanks; four columns each for `mu_ms` and for what the server did, as far as it told: `pool_read_requests,
 //! row_lock_waits, row_lock_wait_ms, log_writes, log_fsyncs, handler_reads, handler_writes, tmp_tables,
 //! tmp_disk_tables, sort_merge_passes`, each with `_per_request`, and `threads_running_mean,
-//! threads_running_max`, by name; `attempts_set_aside`, how many attempts at its runs were disturbed more than those
+//! threads_running_max`, by name, with those of the disk and of the parts of response times as below; `attempts_set_aside`, how many attempts at its runs were disturbed more than those
 //! that stand; four columns for `session_wait_ms`, the mean over all requests of a run, and for `probe_wait_ms`, the part of
 //! the probe delay `mu_ms` that its threads waited for a CPU; four columns for `tau_undisturbed_ms`, of the requests that arrived
 //! outside of the neighbours' bursts, and `undisturbed_percent`, the share of the measured time that these cover.
@@ -27,7 +27,10 @@
 //! `attempt`, which one stands for the run, and `attempts_set_aside`; `probe_wait_ms_mean`, `status_stretch_s`,
 //! `status_stretch_requests, status_slack_s`; `mu_ms_mean, mu_ms_se, mu_probes`; the server's figures per request as above, then `status_NAME`, how much
 //! each counter behind them rose in `status_stretch_s` seconds, in which the server was asked `status_stretch_requests` requests, give or take `status_slack_s` seconds for counters that are not read with the statements; `gauge_NAME_mean, gauge_NAME_max` of what was looked at
-//! meanwhile; and one column `sense_NAME` for each further measure that some run has, by name. All other
+//! meanwhile; what some run has of `pool_miss_percent`, of `data_reads, data_read_bytes, data_writes, data_written_bytes, data_fsyncs,
+//! server_read_bytes, server_write_bytes, disk_reads, disk_writes` with `_per_request`, of `data_read_ms, disk_read_ms, disk_write_ms` and of
+//! `request_before_ms, request_network_ms, request_waking_ms, request_server_waking_ms, request_execution_ms, request_mu_ms,
+//! request_price_ms, request_question_ms`; and one column `sense_NAME` for each further measure that some run has, by name. All other
 //! counters of the server are in the JSON.
 //!
 //! An absent value is an empty field. Names do not change within a format version; new columns come at

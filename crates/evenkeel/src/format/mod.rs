@@ -1,6 +1,10 @@
-//! Numbers as people read them, which studies write into their findings too; and who saw a server.
+//! Numbers as people read them, which studies write into their findings too; who saw a server, and who told the parts of response times.
 
+mod parts;
+mod reduction;
 mod sensed;
 
 pub use evenkeel_study::format::*;
+pub use parts::parts;
+pub use reduction::{saved, saved_percent};
 pub use sensed::sensed;

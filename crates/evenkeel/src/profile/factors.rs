@@ -2,6 +2,26 @@
 
 use crate::config::factor::{self, Factor, Layout, Pool};
 use anyhow::Result;
+use evenkeel_site::sandbox::DiskLimit;
+use std::collections::BTreeMap;
+
+/// One limit of the disk, with the levels of the factors that it stands for.
+pub struct Disk {
+    /// What the disk gives at most.
+    pub limit: DiskLimit,
+    /// Levels by factor.
+    pub levels: BTreeMap<String, String>,
+}
+
+impl Disk {
+    /// What a label says of it.
+    pub fn words(&self) -> Option<String> {
+        (!self.levels.is_empty()).then(|| match self.limit.is_none() {
+            true => "disk without limit".to_owned(),
+            false => format!("disk of {}", self.limit),
+        })
+    }
+}
 
 /// What changes between series.
 pub struct Factors {
@@ -11,20 +31,51 @@ pub struct Factors {
     pub layouts: Vec<Option<Layout>>,
     /// Whether tables share a file.
     pub shared: Vec<Option<bool>>,
+    /// I/Os per second of the disk, and bytes; one outer `None` where that is no factor.
+    iops: Vec<Option<Option<u64>>>,
+    bytes_per_s: Vec<Option<Option<u64>>>,
 }
 
 impl Factors {
     /// Reads all texts of `--factor`.
     pub fn read(texts: &[String]) -> Result<Self> {
         let (mut pools, mut layouts, mut shared) = (vec![None], vec![None], vec![None]);
+        let (mut iops, mut bytes_per_s) = (vec![None], vec![None]);
         for text in texts {
             match factor::parse(text)? {
                 Factor::BufferPool(levels) => pools = levels.into_iter().map(Some).collect(),
                 Factor::Layout(levels) => layouts = levels.into_iter().map(Some).collect(),
                 Factor::Shared(levels) => shared = levels.into_iter().map(Some).collect(),
+                Factor::DiskIops(levels) => iops = levels.into_iter().map(Some).collect(),
+                Factor::DiskBandwidth(levels) => bytes_per_s = levels.into_iter().map(Some).collect(),
             }
         }
-        Ok(Self { pools, layouts, shared })
+        Ok(Self { pools, layouts, shared, iops, bytes_per_s })
+    }
+
+    /// Limits of the disk; what is no factor is as otherwise.
+    pub fn disks(&self, otherwise: DiskLimit) -> Vec<Disk> {
+        let mut all = Vec::new();
+        for iops in &self.iops {
+            for bytes_per_s in &self.bytes_per_s {
+                let limit = DiskLimit {
+                    iops: iops.unwrap_or(otherwise.iops),
+                    bytes_per_s: bytes_per_s.unwrap_or(otherwise.bytes_per_s),
+                };
+                let word = |name: &str, level: Option<Option<u64>>| {
+                    let word = |level: Option<u64>| {
+                        level.map_or_else(|| "none".to_owned(), |level| level.to_string())
+                    };
+                    level.map(|level| (name.to_owned(), word(level)))
+                };
+                let levels = word("disk-iops", *iops)
+                    .into_iter()
+                    .chain(word("disk-bandwidth", *bytes_per_s))
+                    .collect();
+                all.push(Disk { limit, levels });
+            }
+        }
+        all
     }
 
     /// Smallest pool in percent of the tables.

@@ -4,7 +4,7 @@ use crate::server::data::DataArgs;
 use crate::server::sandbox::ServerArgs;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use evenkeel_core::trust::Tolerance;
-use evenkeel_lab::load::Protocol;
+use evenkeel_lab::load::{Protocol, ToldBy};
 use evenkeel_study::store::format::Process;
 use std::path::PathBuf;
 
@@ -16,6 +16,19 @@ const PROCESSES: [(Process, &str, &str); 2] = [
 const PROTOCOLS: [(Protocol, &str, &str); 2] = [
     (Protocol::Prepared, Protocol::Prepared.word(), "Prepared once per session"),
     (Protocol::Text, Protocol::Text.word(), "Text with the parameters written in"),
+];
+
+const TELLERS: [(ToldBy, &str, &str); 2] = [
+    (
+        ToldBy::Profiles,
+        ToldBy::Profiles.word(),
+        "SHOW PROFILES: no right is needed, and the server keeps book for few sessions",
+    ),
+    (
+        ToldBy::PerformanceSchema,
+        ToldBy::PerformanceSchema.word(),
+        "events_statements_history: needs a right, and the server keeps book for all sessions",
+    ),
 ];
 
 /// Reads one of a few words of the files, of which the help says what each means.
@@ -49,6 +62,11 @@ Examples:
   evenkeel profile mysql://app@db1/shop --workload orders.toml --sense-with 'ssh db1 evenkeel sense'
       the server's CPU use as the machine db1 sees it; --sense-from http://db1:9100/metrics where
       it has node_exporter
+  evenkeel profile mysql://app@db1/shop --workload orders.toml --rate 50,100 --mu requests=5%
+      of what the response time is made: network, waking up, execution, for one request in twenty,
+      and what asking costs; --per-request --mu requests=100% measures as the study did
+  evenkeel profile --ebs 10 --set innodb_buffer_pool_size=16M --factor disk-iops=300,none
+      is it the disk? the same server with a slow one, which is tried before use, and without a limit
   evenkeel profile --resume last
       go on where a stopped or killed study was
 
@@ -105,7 +123,7 @@ pub struct Args {
     #[arg(long, value_name = "TIME", default_value = "10s")]
     pub timeout: String,
     /// A further factor: buffer-pool=20%..100% (of the statement's tables), layout=script,dump (insert, script, aged,
-    /// shuffled, load, dump, or copy of the level before it), tablespace=shared,own
+    /// shuffled, load, dump, or copy of the level before it), tablespace=shared,own, disk-iops=300,none, disk-bandwidth=20M,none
     #[arg(long, value_name = "NAME=LEVELS")]
     pub factor: Vec<String>,
     /// Seed of arrivals, parameters, order and data; the same seed gives the same requests
@@ -123,6 +141,13 @@ pub struct Args {
     /// A fresh connection for each request instead of a pool
     #[arg(long)]
     pub per_request: bool,
+    /// What stands for the network delay: a small probe about once a second, or requests=SHARE: behind that share of the requests the
+    /// server is asked how long they took it, which parts their response times into network, waking up and execution
+    #[arg(long, value_name = "probe|requests=SHARE", default_value = "probe")]
+    pub mu: String,
+    /// Who tells how long a request took the server, with --mu requests=SHARE [default: profiles]
+    #[arg(long, value_parser = word(TELLERS))]
+    pub mu_by: Option<ToldBy>,
     /// Objective for the 95th percentile; the headline then names the highest rate that meets it
     #[arg(long, value_name = "TIME")]
     pub objective: Option<String>,

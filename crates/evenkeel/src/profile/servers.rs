@@ -11,8 +11,9 @@ use crate::server::{data, place};
 use crate::session::Session;
 use anyhow::Result;
 use evenkeel_lab::data::DataSet;
+use evenkeel_lab::load::ToldBy;
 use evenkeel_lab::workload::Workload;
-use evenkeel_site::sandbox::{CpuSet, SandboxSpec};
+use evenkeel_site::sandbox::{CpuSet, DiskLimit, SandboxSpec};
 use evenkeel_site::server::Target;
 use evenkeel_study::profile::{PoolSize, Reset, SeriesSpec, ServerSpec, SiteSpec};
 use evenkeel_study::store::format::{LayoutRecord, TargetRecord};
@@ -36,6 +37,7 @@ pub fn private(session: &Session, args: &Args, factors: &Factors, workload: &str
     elsewhere::check(args)?;
     let set = data::set(workload, &args.data, items(args, factors))?;
     let cpus = server_cpus(args)?;
+    let limit = crate::server::sandbox::disk(&args.server)?;
     let mut servers = Servers::default();
     for target in 0..args.sandboxes as usize {
         let label = target_label(target);
@@ -54,15 +56,18 @@ pub fn private(session: &Session, args: &Args, factors: &Factors, workload: &str
                 sql: Vec::new(),
             });
             for pool in &factors.pools {
-                servers.series.push(SeriesSpec {
-                    label: variant::label(*pool, Some(variant), &label, args.sandboxes as usize),
-                    target,
-                    site,
-                    workload: private_workload(workload, set)?,
-                    pool: pool.map(pool_size),
-                    layout: variant.record(),
-                    levels: variant.levels(),
-                });
+                for disk in factors.disks(limit) {
+                    servers.series.push(SeriesSpec {
+                        label: variant::label(*pool, Some(variant), &disk, &label, args.sandboxes as usize),
+                        target,
+                        site,
+                        workload: private_workload(workload, set)?,
+                        pool: pool.map(pool_size),
+                        disk: disk.limit,
+                        layout: variant.record(),
+                        levels: variant.levels().into_iter().chain(disk.levels).collect(),
+                    });
+                }
             }
         }
     }
@@ -81,10 +86,25 @@ fn private_sandbox(
     let mut sandbox = crate::server::sandbox::spec(session, &args.server, name(variant))?;
     sandbox.cpus = Some(server_cpus(args)?);
     variant.apply(&mut sandbox);
+    if args.mu_by == Some(ToldBy::PerformanceSchema) {
+        tells_by_schema(&mut sandbox);
+    }
     if variant.is_copy() {
         sandbox.copy_of = Some(name(variant.original()));
     }
     Ok(sandbox)
+}
+
+/// A private server keeps its performance schema off, which costs some percent of its throughput, unless it is to tell by it.
+fn tells_by_schema(sandbox: &mut SandboxSpec) {
+    const ON: [&str; 3] = [
+        "performance_schema",
+        "performance_schema_consumer_events_statements_current",
+        "performance_schema_consumer_events_statements_history",
+    ];
+    for name in ON {
+        sandbox.settings.entry(name.to_owned()).or_insert_with(|| "ON".to_owned());
+    }
 }
 
 /// A workload of the user's asks tables that only a server of the user's has.
@@ -105,6 +125,12 @@ pub fn remote(session: &Session, args: &Args, workload: &str, reset: &Reset) -> 
         ))
         .hint("leave the URL out, or measure the levels one by one");
     }
+    if !crate::server::sandbox::disk(&args.server)?.is_none() {
+        return Err(anyhow::anyhow!("--disk-iops and --disk-bandwidth hold back private servers alone"))
+            .hint(
+                "leave the URL out, or limit the disk of your server where it runs (systemd: IOReadIOPSMax=)",
+            );
+    }
     let elsewhere = elsewhere::of(args)?;
     let mut servers = Servers::default();
     for (index, text) in args.targets.iter().enumerate() {
@@ -121,11 +147,12 @@ pub fn remote(session: &Session, args: &Args, workload: &str, reset: &Reset) -> 
             memory_bytes: None,
         });
         servers.series.push(SeriesSpec {
-            label: variant::label(None, None, &label, args.targets.len()),
+            label: label.clone(),
             target: index,
             site: index,
             workload: place::remote_workload(session, workload, &target)?,
             pool: None,
+            disk: DiskLimit::default(),
             layout: LayoutRecord::AsIs,
             levels: BTreeMap::new(),
         });

@@ -4,7 +4,7 @@ use super::cpus::generator_cpus;
 use super::factors::Factors;
 use super::flags::Args;
 use super::servers;
-use crate::config::{rate, units};
+use crate::config::{mu, rate, units};
 use crate::failure::WithHint;
 use crate::server::place;
 use crate::session::Session;
@@ -86,6 +86,7 @@ pub fn study(
             spread: tolerance(args.tolerance_spread, "--tolerance-spread")?,
         },
         generator_cpus,
+        parts: mu::parse(&args.mu, args.mu_by)?,
         request_log: args.request_log,
         // A run that was disturbed is one of many, and a further one comes anyway where it tells more.
         retries: if budget.is_some() { 0 } else { args.retries.unwrap_or(RETRIES_DEFAULT) },

@@ -1,7 +1,8 @@
 //! A published study for programs: findings with their numbers, cells with their spread.
 
 use super::Published;
-use evenkeel_study::harness::{Cell, Finding, Reference, Run};
+use evenkeel_core::why::Verdict;
+use evenkeel_study::harness::{Cell, Finding, Reference, Run, Share};
 use evenkeel_study::store::Caveats;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
@@ -16,6 +17,8 @@ pub fn results(view: &Published<'_>) -> Value {
         "headline": said.headline,
         "published": { "finding": said.published, "on": said.source },
         "findings": said.findings.iter().map(finding).collect::<Vec<_>>(),
+        "verdicts": said.verdicts.iter().map(verdict).collect::<Vec<_>>(),
+        "components": said.components.iter().map(component).collect::<Vec<_>>(),
         "references": said.references.iter().map(reference).collect::<Vec<_>>(),
         "sentences": said.sentences.iter().map(|(part, text)| json!({ "part": part, "text": text })).collect::<Vec<_>>(),
         "cells": view.cells.iter().map(cell).collect::<Vec<_>>(),
@@ -36,6 +39,24 @@ fn finding(finding: &Finding) -> Value {
     json!({
         "name": finding.name, "part": finding.part, "outcome": finding.outcome.words(), "published": finding.published,
         "here": finding.here, "numbers": numbers,
+    })
+}
+
+fn verdict(verdict: &Verdict) -> Value {
+    let figure = verdict.figure.map(|figure| {
+        let (low, high) = figure.interval.unzip();
+        json!({ "name": figure.name, "value": figure.value, "low": low, "high": high })
+    });
+    json!({
+        "suspect": verdict.suspect.word(), "verdict": verdict.ruling.words(), "evidence": verdict.evidence, "figure": figure,
+    })
+}
+
+fn component(share: &Share) -> Value {
+    let (low, high) = share.deviation.interval.unzip();
+    json!({
+        "level": share.level, "deviation_ms": share.deviation.value, "low": low, "high": high,
+        "share_percent": share.percent, "units": share.units,
     })
 }
 

@@ -4,7 +4,7 @@ use super::{Published, hosts, of_host};
 use crate::format;
 use crate::table::{GridColumn, Ink, Look, Place, lines, paint, wrap};
 use evenkeel_core::statistics::Estimate;
-use evenkeel_study::harness::{Cell, Figure, Part};
+use evenkeel_study::harness::{Cell, Figure, Part, Share};
 
 /// Longest line of prose, however wide the terminal.
 const PROSE: usize = 100;
@@ -20,6 +20,10 @@ pub fn study(view: &Published<'_>, look: Look) -> String {
     for text in [&published, &said.setting] {
         out.push_str(&format!("{}\n", wrap(text, width, 0)));
     }
+    out.push_str(&why(view, width));
+    if !said.verdicts.is_empty() {
+        out.push_str("\nPublished findings\n");
+    }
     for finding in &said.findings {
         let text = format!("{}: {}. {}", finding.published, finding.outcome.words(), finding.here);
         out.push_str(&format!("{}\n", wrap(text.trim_end(), width, 2)));
@@ -31,6 +35,40 @@ pub fn study(view: &Published<'_>, look: Look) -> String {
         out.push_str(&format!("{}\n", paint(&text, Ink::Soft, look.colour)));
     }
     out
+}
+
+/// Suspects, and what each level varies by.
+fn why(view: &Published<'_>, width: usize) -> String {
+    let said = &view.said;
+    let verdict = |verdict: &evenkeel_core::why::Verdict| {
+        let text = format!("{}: {}. {}", verdict.suspect.words(), verdict.ruling.words(), verdict.evidence);
+        format!("{}\n", wrap(&text, width, 2))
+    };
+    let share = |share: &Share| format!("{}\n", wrap(&share_words(share), width, 2));
+    let mut out = String::new();
+    if !said.verdicts.is_empty() {
+        out.push_str("\nWhy\n");
+        out.extend(said.verdicts.iter().map(verdict));
+    }
+    if !said.components.is_empty() {
+        out.push_str("\nWhat runs vary by\n");
+        out.extend(said.components.iter().map(share));
+    }
+    out
+}
+
+/// What one level makes of the variance of a run, in a line.
+pub fn share_words(share: &Share) -> String {
+    let deviation = &share.deviation;
+    let within = deviation.interval.map_or_else(String::new, |(low, high)| {
+        format!(" ({} to {})", format::significant(low, 3), format::significant(high, 3))
+    });
+    format!(
+        "{}: {}{within} ms, {} of a run's variance",
+        share.level,
+        format::significant(deviation.value, 3),
+        format::percent(share.percent)
+    )
 }
 
 fn of_part(view: &Published<'_>, part: &Part, look: Look, width: usize) -> String {

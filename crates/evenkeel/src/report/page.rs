@@ -18,6 +18,8 @@ pub fn page(study: &Study<'_>) -> String {
         sections::caveats(study),
         sections::cells(study),
         sections::split(study),
+        sections::parts(study),
+        sections::reduction(study),
         sections::timelines(study),
         sections::outcomes(study),
         sections::server(study),
@@ -76,6 +78,7 @@ fn charts(study: &Study<'_>) -> String {
     half.extend(plots::standard_error(study));
     half.extend(plots::spread(study));
     half.extend(plots::probe_delay(study));
+    half.extend(plots::reduction(study));
     let half: String = half.iter().map(|plot| figure(plot, "")).collect();
     format!(
         "<section id=\"charts\">\n{wide}{spectra}{panels}<div class=\"grid\">\n{half}{}</div></section>\n",

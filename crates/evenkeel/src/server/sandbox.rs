@@ -4,7 +4,7 @@ use crate::config::units;
 use crate::progress::{ProgressEvent, View};
 use crate::session::Session;
 use anyhow::{Context, Result, bail};
-use evenkeel_site::sandbox::{SandboxEvent, SandboxSpec};
+use evenkeel_site::sandbox::{DiskLimit, SandboxEvent, SandboxSpec};
 use std::path::PathBuf;
 
 /// What a private server is like.
@@ -23,6 +23,12 @@ pub struct ServerArgs {
     /// Memory limit of the server
     #[arg(long, value_name = "SIZE")]
     pub memory: Option<String>,
+    /// Most I/Os per second that its disk gives, of reads and of writes each; tried before use, and refused where it does not hold
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
+    pub disk_iops: Option<u64>,
+    /// Most bytes per second that its disk gives, likewise, for example 20M
+    #[arg(long, value_name = "SIZE")]
+    pub disk_bandwidth: Option<String>,
 }
 
 /// A sandbox as the flags describe it.
@@ -39,7 +45,18 @@ pub fn spec(session: &Session, args: &ServerArgs, name: String) -> Result<Sandbo
         spec.cpus = Some(units::machine_cpus(text, "--cpus")?);
     }
     spec.memory = args.memory.as_deref().map(units::bytes).transpose().context("reading --memory")?;
+    spec.disk = disk(args)?;
     Ok(spec)
+}
+
+/// What its disk gives at most.
+pub fn disk(args: &ServerArgs) -> Result<DiskLimit> {
+    let bytes_per_s = args.disk_bandwidth.as_deref().map(units::bytes).transpose();
+    let bytes_per_s = bytes_per_s.context("reading --disk-bandwidth")?;
+    if bytes_per_s == Some(0) {
+        bail!("--disk-bandwidth of nothing lets no server start; write it as 20M");
+    }
+    Ok(DiskLimit { iops: args.disk_iops, bytes_per_s })
 }
 
 /// Shows what happens to a sandbox.

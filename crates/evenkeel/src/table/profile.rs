@@ -3,6 +3,7 @@
 use super::Look;
 use super::grid::{GridColumn, Place, lines};
 use super::paint::{Ink, paint, wrap};
+use super::reduction::reduction;
 use crate::caveats::{Doubt, doubts};
 use crate::columns::{Column, columns};
 use crate::failed;
@@ -15,9 +16,16 @@ const PROSE: usize = 100;
 
 /// The end of a study in the terminal: the headline, a line for each cell, the doubts by cause.
 pub fn profile(plan: &PlanFile, summary: &SummaryFile, runs: &[RunFile], look: Look) -> String {
-    let cells = format!("{}{}{}", cells(plan, summary, look), probe_delay(summary, look), sensed(runs, look));
+    let cells = format!(
+        "{}{}{}{}",
+        cells(plan, summary, look),
+        probe_delay(summary, look),
+        parts(runs, look),
+        sensed(runs, look)
+    );
     let finding = failed::of_study(plan, summary, runs).map_or_else(String::new, |text| finding(&text, look));
-    let parts = [finding, headlines(summary, look), cells, caveats(plan, summary, runs, look)];
+    let saved = reduction(plan, summary, look);
+    let parts = [finding, headlines(summary, look), cells, saved, caveats(plan, summary, runs, look)];
     let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     parts.join("\n")
 }
@@ -82,6 +90,13 @@ fn probe_delay(summary: &SummaryFile, look: Look) -> String {
     }
     let text = "probe delay: not available, the server does not report how long a statement took it";
     format!("{}\n", paint(&wrap(text, look.width.min(PROSE), 0), Ink::Soft, look.colour))
+}
+
+/// Who told the parts of the requests, and what it cost them.
+fn parts(runs: &[RunFile], look: Look) -> String {
+    let line =
+        |text: String| format!("{}\n", paint(&wrap(&text, look.width.min(PROSE), 0), Ink::Soft, look.colour));
+    format::parts(runs).into_iter().map(line).collect()
 }
 
 /// Who saw the server, a line for each.

@@ -49,7 +49,7 @@ fn what_finds_no_room_is_an_error_that_says_what_was_written_and_a_process_that_
 #[test]
 fn bad_input_is_refused_with_what_to_do_before_anything_is_started() {
     let home = tempfile::tempdir().expect("a temporary directory");
-    let cases: [(&[&str], &str); 27] = [
+    let cases: [(&[&str], &str); 32] = [
         (&["profile", "--workload", "tpcw.complx"], "did you mean `tpcw.complex`"),
         (&["profile", "--rate", "0"], "it is above 0"),
         (&["profile", "--rate", "-5"], "it is above 0"),
@@ -61,6 +61,14 @@ fn bad_input_is_refused_with_what_to_do_before_anything_is_started() {
         (&["profile", "--factor", "colour=red"], "unknown factor"),
         (&["profile", "--factor", "buffer-pool=0%"], "no positive percentage"),
         (&["profile", "mysql://root@127.0.0.1:1/tpcw"], "connection refused"),
+        (&["profile", "--mu", "requests=0%"], "write --mu probe, or --mu requests=5%"),
+        (&["profile", "--mu-by", "profiles"], "--mu-by has no meaning without --mu requests=SHARE"),
+        (&["profile", "--factor", "disk-iops=0"], "a limit of nothing lets no server work"),
+        (&["profile", "--disk-bandwidth", "0"], "--disk-bandwidth of nothing lets no server start"),
+        (
+            &["profile", "mysql://root@127.0.0.1:1/tpcw", "--disk-iops", "300"],
+            "--disk-iops and --disk-bandwidth hold back private servers alone",
+        ),
         (&["profile", "http://127.0.0.1"], "hint:"),
         (&["profile", "sandbox:nobody"], "no sandbox"),
         (&["profile", "--resume", "nothing"], "no study named nothing"),

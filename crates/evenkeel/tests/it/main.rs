@@ -40,4 +40,5 @@ mod size;
 mod stalled;
 mod study;
 mod study_telecom;
+mod study_variation;
 mod units;

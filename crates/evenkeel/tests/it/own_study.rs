@@ -110,6 +110,7 @@ fn the_doctor_sees_what_is_taken_away() {
     let cases = [
         ("FUSE", "mount --bind /dev/null /dev/fuse"),
         ("control groups", "mount -t tmpfs none /sys/fs/cgroup"),
+        ("disk limit", "mount -t tmpfs none /sys/fs/cgroup"),
         ("pressure", "mount -t tmpfs none /proc/pressure"),
         ("hardware counters", "mount --bind /dev/null /proc/sys/kernel/perf_event_paranoid"),
     ];

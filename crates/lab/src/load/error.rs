@@ -15,6 +15,9 @@ pub enum LoadError {
     /// The plan asks for none of something that is needed.
     #[error("plan asks for no {0}")]
     Nothing(&'static str),
+    /// A load that was to begin together with this one cannot begin, or somebody asked to stop before.
+    #[error("the load on another server, which was to begin at the same instant, could not begin")]
+    CalledOff,
     /// The host has no address.
     #[error("cannot resolve {host}: {source}")]
     Resolve {

@@ -8,11 +8,13 @@
 //! what became of its requests. `endpoint`, `poller` and `thread` use the sockets, the polling and the CPUs of `evenkeel_os`.
 
 mod batches;
+mod book;
 mod deadlines;
 mod end;
 mod endpoint;
 mod error;
 mod lateness;
+mod parts;
 mod plan;
 mod poller;
 mod progress;
@@ -26,13 +28,16 @@ mod session;
 pub mod stretches;
 mod thread;
 mod tls;
+mod together;
 mod worker;
 
 pub use error::LoadError;
+pub use parts::{Noted, PartsPlan, PartsResult, ToldBy};
 pub use plan::{ArrivalPlan, LoadPlan, Protocol, SESSIONS_DEFAULT, SessionPolicy};
 pub use progress::{LoadPhase, LoadProgress};
 #[cfg(any(test, feature = "fixture"))]
 pub use result::nothing_measured;
 pub use result::{Counts, Interval, KindResult, LoadResult, Stretch};
-pub use run::run;
+pub use run::{run, run_together};
 pub(crate) use script::{parameters, values};
+pub use together::Together;

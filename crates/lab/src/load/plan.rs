@@ -1,5 +1,6 @@
 //! What to do, before it is done.
 
+use super::parts::PartsPlan;
 use crate::workload::Workload;
 use evenkeel_core::Nanos;
 use evenkeel_core::random::Seed;
@@ -110,4 +111,6 @@ pub struct LoadPlan {
     pub busy_poll: bool,
     /// File for one line per request (CSV, compressed with zstd).
     pub request_log: Option<PathBuf>,
+    /// Of how many requests the parts of the response time are to be known; `None` of none.
+    pub parts: Option<PartsPlan>,
 }

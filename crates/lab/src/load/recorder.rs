@@ -2,6 +2,7 @@
 
 use super::batches::Batches;
 use super::end::{End, Outcome};
+use super::parts::PartsResult;
 use super::request_log::{LogLine, LogSender};
 use super::result::{Counts, Interval, KindResult, LoadResult};
 use super::stretches::Stretches;
@@ -84,6 +85,7 @@ pub(super) struct Recorder {
     tried_again: u64,
     heard: u64,
     error_texts: BTreeMap<u16, String>,
+    parts: PartsResult,
     log: Option<LogSender>,
     /// Not yet counted.
     ends: Vec<End>,
@@ -115,6 +117,7 @@ impl Recorder {
             tried_again: 0,
             heard: 0,
             error_texts: BTreeMap::new(),
+            parts: PartsResult::default(),
             log,
             ends: Vec::with_capacity(BATCH),
         }
@@ -180,6 +183,11 @@ impl Recorder {
         let Some(series) = self.steps.get_mut(step) else { return };
         series.completed += 1;
         series.record(took);
+    }
+
+    /// Parts of the response times of measured requests.
+    pub fn parts(&mut self) -> &mut PartsResult {
+        &mut self.parts
     }
 
     /// The client of a measured request went on after an error.
@@ -363,6 +371,7 @@ impl Recorder {
             cpu: Nanos::ZERO,
             cpu_busiest: Nanos::ZERO,
             context_switches: 0,
+            parts: self.parts,
         }
     }
 }

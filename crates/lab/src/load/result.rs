@@ -1,5 +1,6 @@
 //! What a run of load brought, before anyone judges it.
 
+use super::parts::PartsResult;
 use evenkeel_core::Nanos;
 use evenkeel_core::statistics::pooled::Batch;
 use hdrhistogram::Histogram;
@@ -129,6 +130,8 @@ pub struct LoadResult {
     pub cpu_busiest: Nanos,
     /// Their context switches, voluntary and not.
     pub context_switches: u64,
+    /// What the response times of some requests are made of; empty where that was not asked for.
+    pub parts: PartsResult,
 }
 
 /// A second in which nothing happened.
@@ -163,5 +166,6 @@ pub fn nothing_measured() -> LoadResult {
         cpu: Nanos::ZERO,
         cpu_busiest: Nanos::ZERO,
         context_switches: 0,
+        parts: PartsResult::default(),
     }
 }

@@ -8,6 +8,7 @@ use super::result::{KindResult, LoadResult};
 use super::schedule;
 use super::script::Script;
 use super::tls;
+use super::together::Together;
 use super::worker::{Shared, Worker, share};
 use super::{batches, endpoint, recorder, stretches, thread};
 use evenkeel_core::Nanos;
@@ -28,6 +29,28 @@ const FIRST_SESSIONS: usize = 16;
 const LEAD: Nanos = Nanos::from_millis(5);
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 
+/// When a load begins that awaits nobody.
+fn soon() -> Option<Nanos> {
+    Some(monotonic() + LEAD)
+}
+
+/// Runs one load that begins together with others; each of them runs on a thread of its own.
+///
+/// # Errors
+/// As [`run`]. Where it cannot begin, the others do not either.
+pub fn run_together(
+    plan: &LoadPlan,
+    together: &Together,
+    stop: &Stop,
+    progress: &mut dyn FnMut(LoadProgress),
+) -> Result<LoadResult, LoadError> {
+    let outcome = begin(plan, Some(together), stop, progress);
+    if outcome.is_err() {
+        together.call_off();
+    }
+    outcome
+}
+
 /// Runs one load and gives what it brought. Blocks until the drain is over or `stop` is set; `progress` is
 /// called about twice a second on the calling thread.
 ///
@@ -36,6 +59,15 @@ const LOOK_EVERY: Duration = Duration::from_millis(500);
 /// us in. Once it runs, errors are counted in the result.
 pub fn run(
     plan: &LoadPlan,
+    stop: &Stop,
+    progress: &mut dyn FnMut(LoadProgress),
+) -> Result<LoadResult, LoadError> {
+    begin(plan, None, stop, progress)
+}
+
+fn begin(
+    plan: &LoadPlan,
+    together: Option<&Together>,
     stop: &Stop,
     progress: &mut dyn FnMut(LoadProgress),
 ) -> Result<LoadResult, LoadError> {
@@ -56,7 +88,7 @@ pub fn run(
             crew.starts.push(sender);
         }
         drop(ready_sender);
-        crew.command(plan, progress)
+        crew.command(plan, &|| together.map_or_else(soon, |together| together.start(stop)), progress)
     });
     if let Some(log) = log {
         log.finish()?;
@@ -174,6 +206,7 @@ impl Crew<'_, '_> {
     fn command(
         mut self,
         plan: &LoadPlan,
+        agreed: &dyn Fn() -> Option<Nanos>,
         progress: &mut dyn FnMut(LoadProgress),
     ) -> Result<LoadResult, LoadError> {
         let mut look = Look::default();
@@ -187,17 +220,17 @@ impl Crew<'_, '_> {
                 }
             }
         }
-        let start = monotonic() + LEAD;
         let starts = std::mem::take(&mut self.starts);
-        if ready == self.threads.len() {
+        let start = if ready == self.threads.len() { agreed() } else { None };
+        if let Some(start) = start {
             // A thread that is gone tells why when it is joined.
             for sender in &starts {
                 let _ = sender.send(start);
             }
         }
         drop(starts);
-        self.watch(plan, start, &mut look, progress);
-        self.join(plan)
+        self.watch(plan, start.unwrap_or_else(monotonic), &mut look, progress);
+        self.join(plan, ready)
     }
 
     /// Shows the progress until every thread has ended, which is when all ends of `ready` are gone.
@@ -213,9 +246,10 @@ impl Crew<'_, '_> {
         }
     }
 
-    fn join(self, plan: &LoadPlan) -> Result<LoadResult, LoadError> {
+    fn join(self, plan: &LoadPlan, ready: usize) -> Result<LoadResult, LoadError> {
         let mut total: Option<LoadResult> = None;
         let mut error = None;
+        let is_ready = ready == self.threads.len();
         for thread in self.threads {
             let outcome = thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
             match outcome {
@@ -230,6 +264,7 @@ impl Crew<'_, '_> {
         match (error, total) {
             (Some(error), _) => Err(error),
             (None, Some(total)) => Ok(settle(total)),
+            (None, None) if is_ready && plan.threads > 0 => Err(LoadError::CalledOff),
             // Every thread was ready and none ran: only possible without threads, which the plan excludes.
             (None, None) => Err(LoadError::Nothing(if plan.threads > 0 { "result" } else { "threads" })),
         }
@@ -280,6 +315,7 @@ fn add(total: &mut LoadResult, part: &LoadResult) {
     total.cpu += part.cpu;
     total.cpu_busiest = total.cpu_busiest.max(part.cpu_busiest);
     total.context_switches += part.context_switches;
+    total.parts.add(&part.parts);
 }
 
 fn add_intervals(total: &mut LoadResult, part: &LoadResult) {

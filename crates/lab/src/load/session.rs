@@ -1,5 +1,6 @@
 //! One connection and what it is doing.
 
+use super::book::Book;
 use super::lateness::Start;
 use super::script::{Handle, values};
 use super::tls::Link;
@@ -21,6 +22,10 @@ pub(super) enum State {
     Idle,
     Preparing(usize),
     Executing(usize),
+    /// It is told to keep book, before this is asked.
+    Beginning(usize),
+    /// The server is asked how long it worked on a request that has ended.
+    Asking,
     /// Its client waits before it asks this.
     Pausing(usize),
     RollingBack,
@@ -29,7 +34,10 @@ pub(super) enum State {
 impl State {
     /// Whether a response is due.
     pub fn is_asking(self) -> bool {
-        matches!(self, Self::Preparing(_) | Self::Executing(_) | Self::RollingBack)
+        matches!(
+            self,
+            Self::Preparing(_) | Self::Executing(_) | Self::Beginning(_) | Self::Asking | Self::RollingBack
+        )
     }
 
     /// Whether the session is on its way to its first command.
@@ -57,6 +65,8 @@ pub(super) struct Request {
     pub kind: u32,
     /// Whether it arrived in the measured phase.
     pub measured: bool,
+    /// Whether the parts of its response time are to be known.
+    pub watched: bool,
     /// How it came to its session.
     pub start: Start,
 }
@@ -86,6 +96,7 @@ pub(super) struct Session {
     pub request: Option<Request>,
     /// How much later than need be it becomes free, because its request was sent late.
     pub carried: Nanos,
+    pub book: Book,
     error: Option<ServerError>,
 }
 
@@ -107,6 +118,7 @@ impl Session {
             reply: Reply::default(),
             request: None,
             carried: Nanos::ZERO,
+            book: Book::default(),
             error: None,
         }
     }
@@ -125,6 +137,7 @@ impl Session {
         self.status = 0;
         self.error = None;
         self.carried = Nanos::ZERO;
+        self.book = Book::default();
     }
 
     /// The login is over: commands may follow.

@@ -1,6 +1,7 @@
 //! TLS on the sockets of the load.
 
 use super::error::{LoadError, show};
+use evenkeel_core::Nanos;
 use evenkeel_os::Socket;
 use evenkeel_os::tls::{TlsError, TlsSetup};
 use evenkeel_site::server::{Target, TlsMode};
@@ -28,15 +29,28 @@ fn failed(target: &Target, error: TlsError) -> LoadError {
 pub(super) struct Link {
     socket: Socket,
     tls: Option<Box<ClientConnection>>,
+    /// Whether the kernel notes when bytes come in, and how long those that were read last had been there.
+    stamps: bool,
+    age: Option<Nanos>,
 }
 
 impl Link {
     pub fn new(socket: Socket) -> Self {
-        Self { socket, tls: None }
+        Self { socket, tls: None, stamps: false, age: None }
     }
 
     pub fn socket(&self) -> &Socket {
         &self.socket
+    }
+
+    /// Has the kernel note when bytes come in, where it does that for such a socket.
+    pub fn stamp_arrivals(&mut self) {
+        self.stamps = self.socket.stamp_arrivals().is_ok();
+    }
+
+    /// How long the bytes that were read last had been there, where that is known.
+    pub fn age(&self) -> Option<Nanos> {
+        self.age
     }
 
     /// Begins the TLS handshake, which goes on in [`Link::send`] and [`Link::receive`].
@@ -78,7 +92,7 @@ impl Link {
     /// none, 0 at the end. Afterwards TLS may want a flush.
     pub fn receive(&mut self, buffer: &mut [u8]) -> io::Result<(usize, bool)> {
         let Some(tls) = &mut self.tls else {
-            let count = self.socket.receive(buffer)?;
+            let count = received(&self.socket, self.stamps, &mut self.age, buffer)?;
             return Ok((count, count < buffer.len()));
         };
         loop {
@@ -87,7 +101,8 @@ impl Link {
                 Err(error) if error.kind() != io::ErrorKind::WouldBlock => return Err(error),
                 Err(_) => {}
             }
-            if tls.read_tls(&mut Raw(&self.socket))? == 0 {
+            let mut raw = Stamped { socket: &self.socket, stamps: self.stamps, age: &mut self.age };
+            if tls.read_tls(&mut raw)? == 0 {
                 return Ok((0, true));
             }
             // What TLS now wants to say is for the caller to flush: room to write says nothing of what there
@@ -97,14 +112,31 @@ impl Link {
     }
 }
 
-/// The socket as what rustls reads from and writes to.
-struct Raw<'a>(&'a Socket);
+/// Reads what is there, and notes how long that had been there.
+fn received(socket: &Socket, stamps: bool, age: &mut Option<Nanos>, buffer: &mut [u8]) -> io::Result<usize> {
+    if !stamps {
+        return socket.receive(buffer);
+    }
+    let (count, noted) = socket.receive_stamped(buffer)?;
+    *age = noted;
+    Ok(count)
+}
 
-impl Read for Raw<'_> {
+/// The socket as what rustls reads from.
+struct Stamped<'a> {
+    socket: &'a Socket,
+    stamps: bool,
+    age: &'a mut Option<Nanos>,
+}
+
+impl Read for Stamped<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.0.receive(buffer)
+        received(self.socket, self.stamps, self.age, buffer)
     }
 }
+
+/// The socket as what rustls writes to.
+struct Raw<'a>(&'a Socket);
 
 impl Write for Raw<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {

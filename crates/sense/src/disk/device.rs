@@ -25,6 +25,20 @@ impl Device {
         Self::find(number).or_else(|| Self::find(source_of(&path, &Mount::all())?))
     }
 
+    /// Number of the disk that it is, or is a partition of: the kernel holds back whole disks alone.
+    pub fn whole(&self) -> (u32, u32) {
+        let folder = PathBuf::from(format!("/sys/dev/block/{}:{}", self.number.0, self.number.1));
+        let Ok(folder) = folder.canonicalize() else { return self.number };
+        if !folder.join("partition").exists() {
+            return self.number;
+        }
+        let above = folder.parent().and_then(|disk| text::read_line(disk.join("dev")));
+        let number = above.as_deref().and_then(|text| text.split_once(':'));
+        number
+            .and_then(|(major, minor)| Some((major.parse().ok()?, minor.parse().ok()?)))
+            .unwrap_or(self.number)
+    }
+
     /// A device by its number; major 0 is never one.
     fn find(number: (u32, u32)) -> Option<Self> {
         let folder = PathBuf::from(format!("/sys/dev/block/{}:{}", number.0, number.1));

@@ -14,7 +14,7 @@ use std::time::Duration;
 /// A group of our own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cgroup {
-    /// `cpuset`, `memory`, `cpuacct`; all of them at once in version 2.
+    /// `cpuset`, `memory`, `blkio`, `cpuacct`; all of them at once in version 2.
     pub controllers: Vec<String>,
     /// Folder of the group, as an absolute path.
     pub path: PathBuf,
@@ -24,12 +24,15 @@ pub struct Cgroup {
 pub(super) struct Limits<'a> {
     pub cpus: Option<&'a CpuSet>,
     pub memory: Option<u64>,
+    /// Whether I/Os will be held back; how many is set once the server is up.
+    pub disk: bool,
 }
 
 impl Limits<'_> {
     fn controllers(&self) -> Vec<&'static str> {
         let cpus = self.cpus.map(|_| "cpuset");
-        cpus.into_iter().chain(self.memory.map(|_| "memory")).collect()
+        let disk = self.disk.then_some("io");
+        cpus.into_iter().chain(self.memory.map(|_| "memory")).chain(disk).collect()
     }
 }
 
@@ -50,12 +53,17 @@ pub enum Limited {
 pub fn try_limit(limited: Limited) -> Result<bool, String> {
     let cpus = evenkeel_sense::cpu::Domain::Process(std::process::id()).cpus().unwrap_or_default();
     let limits = match limited {
-        Limited::Cpus => Limits { cpus: Some(&cpus), memory: None },
-        Limited::Memory => Limits { cpus: None, memory: Some(MEMORY_TRIED) },
+        Limited::Cpus => Limits { cpus: Some(&cpus), memory: None, disk: false },
+        Limited::Memory => Limits { cpus: None, memory: Some(MEMORY_TRIED), disk: false },
     };
     let groups =
         Groups::create(&format!("try-{}", std::process::id()), &limits).map_err(|error| error.to_string())?;
     Ok(!groups.groups().is_empty())
+}
+
+/// A group in which I/Os can be held back, and nothing else.
+pub(super) fn for_disk(name: &str) -> Result<Groups, SandboxError> {
+    Groups::create(name, &Limits { cpus: None, memory: None, disk: true })
 }
 
 /// Bytes of memory of a group that nobody is in.
@@ -162,6 +170,10 @@ fn create_v1(hierarchies: &[Hierarchy], name: &str, limits: &Limits<'_>) -> Resu
                 reason: error.to_string(),
             },
         )?;
+    }
+    if limits.disk {
+        let made = add_v1(&mut groups, hierarchies, name, "blkio", &|_| Ok(()));
+        made.map_err(|error| SandboxError::Limit { what: "the disk".to_owned(), reason: error.to_string() })?;
     }
     if !groups.0.is_empty() {
         // For measuring only: CPU time of the whole group at one place.
@@ -328,7 +340,7 @@ mod tests {
     fn version_2_uses_the_nearest_group_above_that_offers_the_controllers() {
         let (dir, hierarchies) = fake_v2("cpuset cpu memory\n");
         let cpus = "0-1".parse().unwrap();
-        let limits = Limits { cpus: Some(&cpus), memory: Some(1 << 28) };
+        let limits = Limits { cpus: Some(&cpus), memory: Some(1 << 28), disk: false };
         let groups = create_v2(&hierarchies, "a", &limits).unwrap();
         let read = |file: &str| fs::read_to_string(dir.path().join(file)).unwrap();
         assert_eq!(read("cgroup.subtree_control"), "+cpuset +memory");
@@ -341,7 +353,7 @@ mod tests {
     #[test]
     fn memory_cannot_be_limited_without_a_controller() {
         let (_dir, hierarchies) = fake_v2("pids\n");
-        let limits = Limits { cpus: None, memory: Some(1 << 28) };
+        let limits = Limits { cpus: None, memory: Some(1 << 28), disk: false };
         assert!(create_v2(&hierarchies, "a", &limits).is_none());
         let error = create_v1(&hierarchies, "a", &limits).unwrap_err().to_string();
         assert_eq!(
@@ -353,7 +365,7 @@ mod tests {
     #[test]
     fn cpus_without_a_controller_are_left_to_the_affinity() {
         let cpus = "0".parse().unwrap();
-        let groups = create_v1(&[], "a", &Limits { cpus: Some(&cpus), memory: None }).unwrap();
+        let groups = create_v1(&[], "a", &Limits { cpus: Some(&cpus), memory: None, disk: false }).unwrap();
         assert!(groups.groups().is_empty() && !groups.has("cpuset"));
     }
 }

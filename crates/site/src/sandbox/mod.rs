@@ -14,25 +14,31 @@ mod bootstrap;
 mod cgroup;
 mod config;
 mod diagnosis;
+mod disk;
 mod error;
 mod janitor;
 mod lifecycle;
 mod names;
 mod paths;
 mod process;
+mod proof;
 mod record;
 mod registry;
 mod server;
+mod start;
 mod startup;
 
 pub use binary::check_server;
 pub use cgroup::{Cgroup, Limited, try_limit};
+pub use disk::DiskLimit;
 pub use error::{Failure, LogTail, SandboxError};
 pub use evenkeel_sense::cpu::CpuSet;
 pub use lifecycle::Sandbox;
 pub use paths::default_home;
 pub use process::ProcessId;
+pub use proof::try_disk;
 pub use registry::{Cleaned, SandboxInfo, State, clean, find, find_as, list, logs, shell, wake};
+pub use start::{Start, StartError};
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -63,10 +69,14 @@ pub struct SandboxSpec {
     pub cpus: Option<CpuSet>,
     /// Most memory in bytes, its page cache included.
     pub memory: Option<u64>,
+    /// What its disk gives at most, while the server is up.
+    pub disk: DiskLimit,
     /// How long it lives.
     pub lifetime: Lifetime,
     /// Another sandbox under `home`, stopped, whose data a new one begins with, file by file.
     pub copy_of: Option<String>,
+    /// How its process is started.
+    pub start: Start,
 }
 
 impl SandboxSpec {
@@ -80,8 +90,10 @@ impl SandboxSpec {
             port: None,
             cpus: None,
             memory: None,
+            disk: DiskLimit::default(),
             lifetime: Lifetime::Ephemeral,
             copy_of: None,
+            start: Start::Plain,
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::cgroup::Cgroup;
 use super::paths::Paths;
 use super::process::{ProcessId, boot_id};
-use super::{CpuSet, SandboxError};
+use super::{CpuSet, DiskLimit, SandboxError};
 use crate::server::{Address, Target, TlsMode};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -31,6 +31,11 @@ pub(super) struct Record {
     pub settings: BTreeMap<String, String>,
     pub cpus: Option<String>,
     pub memory: Option<u64>,
+    #[serde(default)]
+    pub disk: DiskLimit,
+    /// Limits that were proved, and since which start of the machine.
+    #[serde(default)]
+    disk_proved: Vec<(String, DiskLimit)>,
     pub detached: bool,
     running: Option<Running>,
     groups: Vec<Group>,
@@ -61,6 +66,8 @@ impl Record {
             settings: BTreeMap::new(),
             cpus: None,
             memory: None,
+            disk: DiskLimit::default(),
+            disk_proved: Vec::new(),
             detached: false,
             running: None,
             groups: Vec::new(),
@@ -131,6 +138,18 @@ impl Record {
         let group =
             |group: &Group| Cgroup { controllers: group.controllers.clone(), path: group.path.clone() };
         self.groups.iter().map(group).collect()
+    }
+
+    /// Whether the limit of the disk was proved since the machine was started.
+    pub(super) fn is_disk_proved(&self) -> bool {
+        self.disk_proved.contains(&(boot_id(), self.disk))
+    }
+
+    /// The limit of the disk was proved just now.
+    pub(super) fn set_disk_proved(&mut self) {
+        let boot = boot_id();
+        self.disk_proved.retain(|(proved, _)| *proved == boot);
+        self.disk_proved.push((boot, self.disk));
     }
 
     pub(super) fn cpu_set(&self) -> Option<CpuSet> {

@@ -113,6 +113,9 @@ fn differences(record: &Record, spec: &SandboxSpec) -> Result<Vec<String>, Sandb
         let found = record.memory.map(|bytes| format!("{bytes} bytes"));
         pairs.push(("memory", or_none(found), format!("{bytes} bytes")));
     }
+    if !spec.disk.is_none() {
+        pairs.push(("disk of", record.disk.to_string(), spec.disk.to_string()));
+    }
     let settings = checked(&spec.settings)?;
     for (name, wanted) in &settings {
         let found = record.settings.get(name).map_or("the default", String::as_str);
@@ -138,6 +141,7 @@ pub fn wake(
         settings: record.settings.clone(),
         cpus: record.cpu_set(),
         memory: record.memory,
+        disk: record.disk,
         lifetime: Lifetime::Detached,
         ..SandboxSpec::new(home, name)
     };

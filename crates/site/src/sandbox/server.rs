@@ -23,6 +23,8 @@ pub(super) struct Launch<'a> {
     pub doors: Vec<File>,
     /// CPUs to bind to where no cpuset does it.
     pub affinity: Option<CpuSet>,
+    /// Whether its memory is at the same addresses each time.
+    pub fixed_addresses: bool,
 }
 
 /// A server: one that we started, or one that another evenkeel did.
@@ -104,7 +106,8 @@ impl Launch<'_> {
         let affinity = self.affinity.as_ref().map(Affinity::of);
         let dies_with_us = self.lifetime == Lifetime::Ephemeral;
         // A session of its own: Ctrl-C in the terminal is for evenkeel, which ends it in order.
-        Birth { session: true, dies_with_us, groups: self.doors, affinity }.of(command);
+        let fixed_addresses = self.fixed_addresses;
+        Birth { session: true, dies_with_us, groups: self.doors, affinity, fixed_addresses }.of(command);
     }
 }
 

@@ -152,6 +152,7 @@ fn plan(pair: &Pair, phase: &Phase, host: usize, seed: Seed) -> Result<LoadPlan>
         cpus: Vec::new(),
         busy_poll: false,
         request_log: None,
+        parts: None,
     })
 }
 

@@ -43,6 +43,8 @@ pub fn judge(plan: &Plan, setting: &Setting, runs: &[Run]) -> Judgement {
         (part.name.clone(), "latency_ms", ms, format!("threshold {ms:.0} ms"))
     };
     Judgement {
+        verdicts: Vec::new(),
+        components: Vec::new(),
         headline: headline(plan, &cells),
         published: "With four times the shares host b made 1.78 times the orders of host a, where it made 0.96 of them without \
                     control; both together made 1.12 of what they made without control.",

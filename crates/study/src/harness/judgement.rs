@@ -1,6 +1,7 @@
 //! What a study says: of the published finding, and of its own runs.
 
 use evenkeel_core::caveat::Caveat;
+use evenkeel_core::why::Verdict;
 
 /// All that a study says of its runs.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -17,6 +18,10 @@ pub struct Judgement {
     pub setting: String,
     /// The published findings, each beside ours.
     pub findings: Vec<Finding>,
+    /// Suspects that may make runs differ, each with what was found of it.
+    pub verdicts: Vec<Verdict>,
+    /// What makes runs differ, level by level.
+    pub components: Vec<Share>,
     /// Further sentences, by the name of the part that they are about.
     pub sentences: Vec<(String, String)>,
     /// Doubts about the whole and about single runs.
@@ -27,6 +32,19 @@ pub struct Judgement {
     pub references: Vec<Reference>,
     /// Levels worth a line in a chart: part, figure, value, and what it is.
     pub guides: Vec<(String, &'static str, f64, String)>,
+}
+
+/// What one level makes of the variance of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Share {
+    /// The level: request, run, start, target.
+    pub level: &'static str,
+    /// Standard deviation, in the unit of the figure, with its 95 % interval.
+    pub deviation: Number,
+    /// Its share of a run's variance, percent.
+    pub percent: f64,
+    /// How many units of it there are.
+    pub units: f64,
 }
 
 /// What was published of a combination of levels.

@@ -3,7 +3,7 @@
 use super::measure::{Measured, SENSE_COLUMNS, measure};
 use super::run::Study;
 use super::run_order::{RunOrder, arrivals};
-use super::site::{self, Ready};
+use super::site::{self, Ready, Setting};
 use super::spec::Reset;
 use super::{StudyError, StudyEvent, summary};
 use crate::harness::Course;
@@ -63,6 +63,7 @@ impl Study<'_> {
             warm_up: phases.warm_up,
             measure: phases.measure,
             request_log: self.spec.request_log.then(|| part.join("requests.csv.zst")),
+            together: None,
         };
         let measured = measure(self.spec, &order, &ready, self.stop, self.tell);
         // A server that died explains whatever else went wrong.
@@ -90,7 +91,8 @@ impl Study<'_> {
         let writes = series.writes();
         let site = &mut self.sites[series.site];
         site.reset(&self.spec.reset, writes, self.stop, self.tell)?;
-        let ready = site.up(self.plan.series[cell.series].pool_bytes, self.stop, self.tell)?;
+        let setting = Setting { pool: self.plan.series[cell.series].pool_bytes, disk: series.disk };
+        let ready = site.up(setting, self.stop, self.tell)?;
         if writes {
             site::mark_written(&ready.target, self.stop)?;
         }

@@ -105,6 +105,11 @@ impl StudyError {
         }
     }
 
+    /// Whether a load could not begin for another one's sake, so that the other one tells why.
+    pub(crate) fn is_called_off(&self) -> bool {
+        matches!(self, Self::Load(LoadError::CalledOff))
+    }
+
     /// Whether the server does not answer, so that nobody need wait for it to end by itself.
     pub(super) fn is_silence(&self) -> bool {
         matches!(self, Self::Target(TargetError::Silent { .. } | TargetError::Timeout { .. }))

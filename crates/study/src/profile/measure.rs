@@ -7,12 +7,12 @@ use super::pooled;
 use super::run_order::RunOrder;
 use super::site::Ready;
 use super::spec::StudySpec;
-use super::{StudyError, StudyEvent, around, judge, preflight, stretch};
+use super::{StudyError, StudyEvent, around, disk, judge, parts, preflight, stretch};
 use crate::store::SenseRow;
 use crate::store::format::{CpuRecord, DomainRecord, FORMAT, RunFile};
 use evenkeel_core::Nanos;
 use evenkeel_core::caveat::Caveat;
-use evenkeel_lab::load::{self, LoadPlan, LoadProgress, LoadResult, SessionPolicy};
+use evenkeel_lab::load::{self, LoadPlan, LoadProgress, LoadResult, PartsPlan, SessionPolicy};
 use evenkeel_os::clock::{Clock, unix_time};
 use evenkeel_os::stop::Stop;
 use evenkeel_sense::cpu::CpuUse;
@@ -50,10 +50,14 @@ pub(super) fn measure(
     let plan = load_plan(spec, order, ready, sessions);
     let started_unix_s = unix_time().as_secs();
     let mut eyes = Eyes::new(spec, order, ready, stop);
-    let load = load::run(&plan, stop, &mut |progress: LoadProgress| {
+    let mut look = |progress: LoadProgress| {
         let theta_percent = eyes.look(&progress);
         tell(StudyEvent::Load { load: progress, theta_percent });
-    });
+    };
+    let load = match &order.together {
+        Some(together) => load::run_together(&plan, together, stop, &mut look),
+        None => load::run(&plan, stop, &mut look),
+    };
     let Eyes { observer, watch, failed, heard, .. } = eyes;
     let mut observation = observer.map(|observer| observer.finish(stop));
     let sense = observation.as_mut().map(|seen| &mut seen.sense);
@@ -127,6 +131,7 @@ fn load_plan(spec: &StudySpec, order: &RunOrder<'_>, ready: &Ready, sessions: Se
         cpus: spec.generator_cpus.clone(),
         busy_poll: false,
         request_log: order.request_log.clone(),
+        parts: spec.parts.map(|parts| PartsPlan { server_pid: ready.server_pid, ..parts }),
     }
 }
 
@@ -180,6 +185,7 @@ fn figures(spec: &StudySpec, order: &RunOrder<'_>, load: &LoadResult, seen: Opti
         neighbours: seen.and_then(|seen| around::neighbours(load, seen.neighbours.as_ref()?)),
         error_texts: load.error_texts.clone(),
         probe_wait_ms: seen.and_then(|seen| seen.server.probe_wait_ms.clone()),
+        parts: spec.parts.as_ref().map(|plan| parts::record(plan, &load.parts)),
         // What only the whole of it says comes later.
         ..RunFile::default()
     };
@@ -249,6 +255,7 @@ fn sense_values(whole: &SenseSample, load: &LoadResult) -> BTreeMap<String, f64>
     put("disk_busy_percent", whole.device_io.as_ref().map(|io| 100.0 * io.busy.as_secs_f64() / seconds));
     let switches = whole.switches.as_ref().map(|switches| switches.voluntary + switches.involuntary);
     put("server_switches_per_request", switches.and_then(|count| each(count as f64)));
+    disk::values(whole, requests).into_iter().for_each(|(name, value)| put(name, Some(value)));
     if let Some(counters) = &whole.counters {
         let per_request =
             |count: &Option<evenkeel_sense::counters::Estimate>| count.and_then(|count| each(count.events));

@@ -2,14 +2,16 @@
 //!
 //! `spec` says what is wanted; `run` walks through the whole: `prepare`, then `rates`, where `search` finds the
 //! saturation, then blocks of `attempt`s at runs; `site` brings a server up cold; `measure` makes one run with its
-//! observers (`observe`, `watch`); `judge` raises doubts; `cells` and `summary` say
+//! observers (`observe`, `watch`); `apart` lends server and run to a study with an order of its own; `judge` raises doubts; `cells` and `summary` say
 //! what follows. All of it is resumable: what stands in the folder is not measured again.
 
 mod answer;
+mod apart;
 mod around;
 mod attempt;
 mod cells;
 mod climb;
+mod disk;
 mod error;
 mod event;
 mod eyes;
@@ -22,6 +24,7 @@ mod manifest;
 mod measure;
 mod observe;
 mod order;
+mod parts;
 mod plan;
 mod plans;
 mod pool;
@@ -29,6 +32,7 @@ mod pooled;
 mod preflight;
 mod prepare;
 mod rates;
+mod reduction;
 mod run;
 mod run_order;
 mod saturation;
@@ -41,21 +45,26 @@ mod site;
 mod spec;
 mod stretch;
 mod summary;
+mod telling;
 mod turns;
 mod unanswered;
 mod watch;
 
 pub use answer::overload_throughputs;
+pub(crate) use apart::{Asked, CPU_WAIT_MS, READ_MS, Server, tables};
 pub use cells::{standing, stands};
+pub use disk::{DISK_FIGURES, READ_MS};
 pub use error::StudyError;
 pub use event::StudyEvent;
 pub use figures::{kinds, orders_per_minute, times};
 pub use judge::load_caveats;
 pub use order::is_same_rate;
+pub use parts::{PART_FIGURES, price_over};
 pub use plan::new_plan;
 pub use plans::{StatementPlans, statement_plans};
 pub use pool::POOL_BYTES_MIN;
 pub use preflight::prepared_statements;
+pub use reduction::{Reduction, reductions};
 pub use run::{finished, run};
 pub use server::{COUNTERS_PER_REQUEST, server_measures};
 pub use simulated::VirtualProfile;

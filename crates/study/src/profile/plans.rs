@@ -61,6 +61,29 @@ fn record(report: &PlanReport) -> StatementPlanRecord {
     }
 }
 
+/// How each statement is answered, a line for each table that it reads, without what the server guesses of its rows.
+pub(super) fn shapes(
+    control: &mut Control,
+    workload: &dyn Workload,
+    effort: &Effort,
+    stop: &Stop,
+) -> Result<String, StudyError> {
+    let mut explained = explain(control, workload, effort, stop)?;
+    if !explained.refused.is_empty() {
+        return Err(ExplainError::Refused(explained.refused.swap_remove(0)).into());
+    }
+    explained.plans.sort_by(|one, other| one.statement.cmp(&other.statement));
+    let row = |row: &PlanRow| {
+        let how = [&row.table, &row.access, &row.key, &row.extra].map(|word| word.trim());
+        how.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
+    };
+    let shape = |report: &PlanReport| {
+        let rows = report.rows.iter().map(row).collect::<Vec<_>>().join(", then ");
+        format!("{}: {rows}", report.statement)
+    };
+    Ok(explained.plans.iter().map(shape).collect::<Vec<_>>().join("\n"))
+}
+
 /// The rows of EXPLAIN as aligned columns.
 fn rows(rows: &[PlanRow]) -> String {
     let head = ["id", "select_type", "table", "type", "key", "rows", "extra"].map(str::to_owned);

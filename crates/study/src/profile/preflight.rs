@@ -1,7 +1,7 @@
 //! What runs need of a server, asked before the first of them.
 
-use super::StudyError;
 use super::spec::{Reset, StudySpec, writes};
+use super::{StudyError, telling};
 use evenkeel_core::Nanos;
 use evenkeel_lab::load::{Protocol, SessionPolicy};
 use evenkeel_lab::workload::Workload;
@@ -17,6 +17,9 @@ pub(super) fn check(
     stop: &Stop,
 ) -> Result<Vec<Problem>, StudyError> {
     let mut control = Control::connect_until(target, stop)?;
+    if let Some(parts) = &spec.parts {
+        telling::check(&mut control, parts.told_by)?;
+    }
     let sessions = sessions(spec, workload, &mut control)?;
     match preflight(&mut control, &needs(spec, sessions, workload, target))? {
         Ok(()) => Ok(Vec::new()),

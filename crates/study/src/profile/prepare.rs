@@ -1,17 +1,19 @@
 //! What happens once before the rates are known: data, manifest, sizes of pools, preflight.
 
 use super::run::Study;
-use super::site::Ready;
-use super::spec::SeriesSpec;
+use super::site::{Ready, Setting};
+use super::spec::{SeriesSpec, ServerSpec};
 use super::{StudyError, StudyEvent, manifest, plans, pool, preflight};
 use crate::store::format::{FORMAT, ManifestFile};
 use evenkeel_lab::explain;
+use evenkeel_site::sandbox::{self, DiskLimit};
 use evenkeel_site::server::{Control, Problem};
 use std::collections::BTreeSet;
 
 impl Study<'_> {
     /// Data, manifest, sizes of pools, preflight: once for each site.
     pub(super) fn prepare(&mut self) -> Result<(), StudyError> {
+        self.prove_disks()?;
         let mut found = ManifestFile { format: FORMAT, ..ManifestFile::default() };
         for index in 0..self.sites.len() {
             self.prepare_site(index, &mut found)?;
@@ -25,12 +27,27 @@ impl Study<'_> {
         Ok(self.folder.write_plan(&self.plan)?)
     }
 
+    /// Tries each limit of a disk before any data is made for it.
+    fn prove_disks(&mut self) -> Result<(), StudyError> {
+        let mut proved: Vec<DiskLimit> = vec![DiskLimit::default()];
+        for series in &self.spec.series {
+            let ServerSpec::Sandbox { sandbox, .. } = &self.spec.sites[series.site].place else { continue };
+            if proved.contains(&series.disk) {
+                continue;
+            }
+            let found = sandbox::try_disk(&sandbox.home, series.disk)?;
+            (self.tell)(StudyEvent::Preparing(format!("the disk limited to {}: {found}", series.disk)));
+            proved.push(series.disk);
+        }
+        Ok(())
+    }
+
     fn prepare_site(&mut self, index: usize, found: &mut ManifestFile) -> Result<(), StudyError> {
         let series: Vec<&SeriesSpec> =
             self.spec.series.iter().filter(|series| series.site == index).collect();
         let writes = series.iter().any(|series| series.writes());
         self.sites[index].prepare(&self.plan.id, writes, self.stop, self.tell)?;
-        let ready = self.sites[index].up(None, self.stop, self.tell)?;
+        let ready = self.sites[index].up(Setting::default(), self.stop, self.tell)?;
         let statements = series.iter().flat_map(|series| series.workload.statements());
         let tables: BTreeSet<String> =
             statements.flat_map(|statement| statement.tables.iter().cloned()).collect();

@@ -156,7 +156,8 @@ impl Study<'_> {
         (self.tell)(StudyEvent::Preparing(format!("searching the saturation of {label}")));
         let site = &mut self.sites[spec.site];
         site.reset(&self.spec.reset, spec.writes(), self.stop, self.tell)?;
-        let ready = site.up(self.plan.series[series].pool_bytes, self.stop, self.tell)?;
+        let setting = site::Setting { pool: self.plan.series[series].pool_bytes, disk: spec.disk };
+        let ready = site.up(setting, self.stop, self.tell)?;
         if spec.writes() {
             site::mark_written(&ready.target, self.stop)?;
         }

@@ -62,7 +62,7 @@ pub(super) struct Study<'a> {
     pub folder: &'a StudyFolder,
     pub stop: &'a Stop,
     pub tell: Notify<'a>,
-    pub sites: Vec<Site<'a>>,
+    pub sites: Vec<Site>,
     pub plan: PlanFile,
     /// Since the start, or the resume.
     pub clock: Clock,

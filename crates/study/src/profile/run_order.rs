@@ -4,7 +4,7 @@ use super::spec::StudySpec;
 use crate::store::format::{CellRecord, Process};
 use evenkeel_core::Nanos;
 use evenkeel_core::random::Seed;
-use evenkeel_lab::load::ArrivalPlan;
+use evenkeel_lab::load::{ArrivalPlan, Together};
 use evenkeel_lab::workload::Workload;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -21,6 +21,8 @@ pub(super) struct RunOrder<'a> {
     pub measure: Nanos,
     /// Where the request log goes, if one is kept.
     pub request_log: Option<PathBuf>,
+    /// Other loads that it begins together with.
+    pub together: Option<Together>,
 }
 
 impl RunOrder<'_> {

@@ -75,6 +75,7 @@ impl Search<'_> {
             warm_up: self.spec.warm_up.min(Nanos::from_secs(1)),
             measure: self.spec.duration.min(PROBE_MAX),
             request_log: None,
+            together: None,
         };
         let Some(measured) = measure(self.spec, &order, self.ready, self.stop, self.tell)? else {
             return Err(StudyError::Stopped);

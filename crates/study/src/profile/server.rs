@@ -1,6 +1,7 @@
 //! What the server did in a run, in figures that can be set beside those of other runs.
 
 use super::figures::estimate;
+use super::{disk, parts};
 use crate::store::format::{EstimateRecord, RunFile, StretchRecord};
 use evenkeel_sense::status::is_of_sessions;
 use std::collections::BTreeMap;
@@ -41,13 +42,20 @@ pub fn server_measures(run: &RunFile) -> BTreeMap<&'static str, f64> {
         let known = counters.iter().filter(|name| is_of_it(name)).filter_map(|name| run.status.get(*name));
         known.copied().reduce(|sum, count| sum + count)
     };
-    let per_request =
-        COUNTERS_PER_REQUEST.iter().filter_map(|(name, counters)| Some((*name, sum(counters)? / requests?)));
+    let counters = COUNTERS_PER_REQUEST.iter().chain(&disk::DATA_COUNTERS);
+    let per_request = counters.filter_map(|(name, counters)| Some((*name, sum(counters)? / requests?)));
     let mut measures: BTreeMap<&str, f64> = per_request.collect();
     if let Some(running) = run.gauges.get("Threads_running") {
         measures.insert("threads_running_mean", running.mean);
         measures.insert("threads_running_max", running.max);
     }
+    let misses = disk::miss_percent(
+        measures.get("pool_read_requests_per_request").copied(),
+        measures.get("pool_reads_per_request").copied(),
+    );
+    measures.extend(misses.map(|percent| ("pool_miss_percent", percent)));
+    measures.extend(disk::figures(run));
+    measures.extend(parts::figures(run));
     measures
 }
 

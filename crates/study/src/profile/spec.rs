@@ -6,10 +6,10 @@ use evenkeel_core::random::Seed;
 use evenkeel_core::rates::RatePlan;
 use evenkeel_core::trust::Tolerance;
 use evenkeel_lab::data::DataSpec;
-use evenkeel_lab::load::{Protocol, SessionPolicy};
+use evenkeel_lab::load::{PartsPlan, Protocol, SessionPolicy};
 use evenkeel_lab::workload::{Workload, sql};
 use evenkeel_site::elsewhere::Elsewhere;
-use evenkeel_site::sandbox::SandboxSpec;
+use evenkeel_site::sandbox::{DiskLimit, SandboxSpec};
 use evenkeel_site::server::Target;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -56,6 +56,8 @@ pub struct StudySpec {
     pub tolerance: Tolerance,
     /// CPUs for the load threads.
     pub generator_cpus: Vec<usize>,
+    /// Of how many requests the parts of the response time are to be known; `None` of none.
+    pub parts: Option<PartsPlan>,
     /// Whether each request is logged.
     pub request_log: bool,
     /// How often a disturbed run is measured again at most.
@@ -152,6 +154,8 @@ pub struct SeriesSpec {
     pub workload: Arc<dyn Workload>,
     /// Size of the buffer pool; `None` where the server's own stays.
     pub pool: Option<PoolSize>,
+    /// What its disk gives at most while it is measured; a private server alone has one.
+    pub disk: DiskLimit,
     /// How the data came in.
     pub layout: LayoutRecord,
     /// Level of each factor of a study file.

@@ -1,5 +1,6 @@
 //! Why a published study cannot go on: what went wrong, while doing what, and what can be done about it.
 
+use crate::profile::StudyError;
 use crate::store::StoreError;
 use evenkeel_haul::HaulError;
 use evenkeel_haul::dispatch::DispatchError;
@@ -35,6 +36,8 @@ pub enum PublishedError {
     Haul(#[from] HaulError),
     #[error("{0}")]
     Dispatch(#[from] DispatchError),
+    #[error("{0}")]
+    Server(#[from] StudyError),
     #[error("{0}")]
     Tool(#[from] ToolError),
     #[error("{0}")]

@@ -10,6 +10,7 @@ use crate::shares::{self, Shares};
 use crate::store::StudyFolder;
 use crate::telecom::{self, Telecom};
 use crate::throttling::{self, Throttling, old};
+use crate::variation::{self, Variation};
 use std::path::Path;
 
 /// A study by its plan.
@@ -25,6 +26,7 @@ pub fn of_plan<'a>(workplace: Workplace<'a>, plan: &Plan) -> Result<AnyStudy<'a>
         databases::NAME => Ok(Box::new(Databases::of(workplace, plan)?)),
         shares::NAME => Ok(Box::new(Shares::of(workplace, plan)?)),
         telecom::NAME => Ok(Box::new(Telecom::of(workplace, plan)?)),
+        variation::NAME => Ok(Box::new(Variation::of(workplace, plan)?)),
         kind => Err(PublishedError::with_hint(
             format!("there is no study named {kind:?}"),
             "`evenkeel study --list` names those of this version; another one may know it",
@@ -33,8 +35,14 @@ pub fn of_plan<'a>(workplace: Workplace<'a>, plan: &Plan) -> Result<AnyStudy<'a>
 }
 
 /// All of them; the profile is that of a server of the user's.
-pub const SHIPPED: [Shipped; 5] =
-    [profile::SHIPPED, throttling::SHIPPED, shares::SHIPPED, databases::SHIPPED, telecom::SHIPPED];
+pub const SHIPPED: [Shipped; 6] = [
+    profile::SHIPPED,
+    variation::SHIPPED,
+    throttling::SHIPPED,
+    shares::SHIPPED,
+    databases::SHIPPED,
+    telecom::SHIPPED,
+];
 
 /// The name of the published study in a folder, also of one of before; `None` of a profile.
 ///

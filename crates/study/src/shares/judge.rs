@@ -23,6 +23,8 @@ pub fn judge(plan: &Plan, setting: Setting, runs: &[Run]) -> Judgement {
     let of = |part: &Part| experiments.iter().find(|experiment| experiment.name == part.name);
     let parts = || plan.parts.iter().filter_map(|part| Some((part, of(part)?)));
     Judgement {
+        verdicts: Vec::new(),
+        components: Vec::new(),
         headline: headline(&cells),
         published: PUBLISHED,
         source: SOURCE,

@@ -7,6 +7,7 @@ pub use super::counts::CountsRecord;
 pub use super::estimates::EstimateRecord;
 pub use super::manifest::{ManifestFile, ServerRecord, StatementPlanRecord};
 pub use super::orders::PerMinuteRecord;
+pub use super::parts::{PartMeansRecord, PartsRecord};
 pub use super::plan::{
     CellRecord, PlanFile, ProbeRecord, SeriesRecord, SettingsRecord, SweepRecord, TargetRecord,
     WorkloadFileRecord,
@@ -18,7 +19,7 @@ pub use super::summary::{CellSummary, HeadlineRecord, SummaryFile, UndisturbedRe
 pub use super::times::TimesRecord;
 pub use super::words::{ClassRecord, DomainRecord, LayoutRecord, Process, ResetRecord, Verdict};
 pub use evenkeel_core::caveat::{Caveat, Severity};
-pub use evenkeel_lab::load::Protocol;
+pub use evenkeel_lab::load::{Protocol, ToldBy};
 pub use evenkeel_site::elsewhere::{SensedBy, SensedRecord};
 use serde::Deserialize;
 

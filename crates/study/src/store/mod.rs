@@ -29,6 +29,7 @@ mod histogram;
 pub(crate) mod lateness;
 mod manifest;
 mod orders;
+mod parts;
 mod plan;
 mod readers;
 mod readings;

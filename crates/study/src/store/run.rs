@@ -5,6 +5,7 @@ use super::bounds::NeighboursRecord;
 use super::counts::CountsRecord;
 use super::estimates::EstimateRecord;
 use super::orders::PerMinuteRecord;
+use super::parts::PartsRecord;
 use super::readings::{CpuRecord, GaugeRecord};
 use super::stretch::StretchRecord;
 use super::times::TimesRecord;
@@ -128,6 +129,9 @@ pub struct RunFile {
     /// waited for a CPU, ms; absent where the kernel does not tell, and in older folders.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probe_wait_ms: Option<EstimateRecord>,
+    /// What the response times of some requests are made of; absent where that was not asked for, and in older folders.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parts: Option<PartsRecord>,
 }
 
 fn is_zero(number: &u64) -> bool {

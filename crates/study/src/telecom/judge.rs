@@ -24,6 +24,8 @@ pub fn judge(plan: &Plan, setting: &Setting, runs: &[Run]) -> Judgement {
         tmpdir(),
     ];
     Judgement {
+        verdicts: Vec::new(),
+        components: Vec::new(),
         headline: words::headline(&cells, &findings, &sized),
         published: words::PUBLISHED,
         source: words::SOURCE,

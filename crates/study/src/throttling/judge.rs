@@ -18,6 +18,8 @@ pub fn judge(plan: &Plan, setting: &Setting, runs: &[Run]) -> Judgement {
     });
     let best = verdicts.iter().filter_map(|verdict| Some((verdict.load, verdict.fall.as_ref()?.best.1)));
     Judgement {
+        verdicts: Vec::new(),
+        components: Vec::new(),
         headline: words::headline(&verdicts, runs),
         published: words::PUBLISHED,
         source: words::SOURCE,

@@ -117,6 +117,7 @@ impl Bench<'_> {
             cpus: self.generator_cpus.iter().map(|cpu| cpu as usize).collect(),
             busy_poll: false,
             request_log: None,
+            parts: None,
         })
     }
 

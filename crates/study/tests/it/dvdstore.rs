@@ -77,6 +77,7 @@ fn load(
         cpus: vec![],
         busy_poll: false,
         request_log: None,
+        parts: None,
     };
     change(&mut plan);
     run(&plan, stop, progress).unwrap()

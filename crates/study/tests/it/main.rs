@@ -15,4 +15,5 @@ mod shop;
 mod silent;
 mod study;
 mod target;
+mod telling;
 mod workload;

@@ -1,9 +1,10 @@
-//! The delay of the probes, where it is known: behind a relay that holds every message for a while.
+//! The delay of the probes and of the requests, where it is known: behind a relay that holds every message for a while.
 
 use super::sandbox::eventually;
 use super::study::{folder, measure, spec};
 use evenkeel_core::Nanos;
 use evenkeel_core::rates::RatePlan;
+use evenkeel_lab::load::{PartsPlan, ToldBy};
 use evenkeel_os::stop::Stop;
 use evenkeel_site::sandbox::Sandbox;
 use evenkeel_site::server::{Address, Target};
@@ -23,6 +24,7 @@ fn the_probe_delay_is_what_the_way_adds_and_the_server_does_not() {
     let home = tempfile::tempdir().unwrap();
     let mut spec = spec(home.path(), "tpcw.simple", RatePlan::List(vec![20.0]));
     spec.duration = Nanos::from_millis(1_500);
+    spec.parts = Some(PartsPlan { share: 1.0, told_by: ToldBy::Profiles, server_pid: None });
     let held = 2e3 * HELD.as_secs_f64();
     let mut tries = 0;
     // A machine that stands still in a probe gives it another delay, or none; then it is asked again.
@@ -35,7 +37,11 @@ fn the_probe_delay_is_what_the_way_adds_and_the_server_does_not() {
         let (near, far) = (&near.cells[0], &far.cells[0]);
         assert!(far.tau_ms.mean > held, "the requests take the same way: {:?}", far.tau_ms);
         let added = far.mu_ms.mean - near.mu_ms.mean;
-        (0.8 * held..3.0 * held).contains(&added) && (near.mu_ms.n, far.mu_ms.n) == (2, 2)
+        let part = |name: &str| far.server[name].mean - near.server[name].mean;
+        // What the way adds to the requests is network, and the server works as long as before.
+        let is_network = (0.8 * held..3.0 * held).contains(&part("request_network_ms"));
+        let is_named = is_network && part("request_execution_ms").abs() < 0.2 * held;
+        is_named && (0.8 * held..3.0 * held).contains(&added) && (near.mu_ms.n, far.mu_ms.n) == (2, 2)
     });
 }
 

@@ -5,6 +5,7 @@ mod kept;
 mod shares;
 mod telecom;
 mod throttling;
+mod variation;
 
 use super::Session;
 use crate::failure::WithHint;
@@ -33,6 +34,8 @@ Examples:
   evenkeel study throttling --resume last
   evenkeel study shares
   evenkeel study telecom --quick
+  evenkeel study variation --quick
+      why a profile varies: from run to run, from start to start, from server to server
 
 Exit codes: 0 done; 2 wrong use, no server, or one that refuses a statement; 130, 143 stopped by Ctrl-C, SIGTERM, and \
 what is finished is kept (go on by --resume). Of the study of a file also, as of a profile, 1 most requests of a rate \
@@ -64,6 +67,8 @@ enum Study {
     Throttling(Box<throttling::Args>),
     /// Hosts that share storage, by the published law and by ours: on the virtual clock, in real time, with databases
     Shares(Box<shares::Args>),
+    /// How much response times differ from run to run, start to start and server to server, and why
+    Variation(Box<variation::Args>),
     /// Call records exported, loaded, dispatched and audited, with a server that is killed, each figure beside the published one
     Telecom(Box<telecom::Args>),
 }
@@ -84,6 +89,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     match &args.study {
         Some(Study::Throttling(args)) => throttling::run(session, args),
         Some(Study::Shares(args)) => shares::run(session, args),
+        Some(Study::Variation(args)) => variation::run(session, args),
         Some(Study::Telecom(args)) => telecom::run(session, args),
         None if args.list => {
             out::write(&if args.json { listed_json()? } else { listed() })?;

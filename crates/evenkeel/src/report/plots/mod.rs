@@ -1,6 +1,7 @@
 //! Which charts a report has, and what each of them holds.
 
 mod pair;
+mod reduction;
 mod spectrum;
 mod traces;
 mod variation;
@@ -12,6 +13,7 @@ use evenkeel_study::store::format::{BoundsRecord, CellSummary, HeadlineRecord};
 use traces::{LAG, MU, Measure, PERCENTILES, PROBE_WAIT, TAU, THETA, THROUGHPUT, trace, traces};
 
 pub use pair::{NAMES as SIDES, distributions, look as side_look, pair};
+pub use reduction::reduction;
 pub use spectrum::{HEADING as SPECTRUM, WORDS as SPECTRUM_WORDS, spectra};
 pub use variation::{spread, standard_error};
 

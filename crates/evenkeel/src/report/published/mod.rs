@@ -14,6 +14,7 @@ pub fn html(view: &Published<'_>) -> String {
     let parts: String = view.plan.parts.iter().map(|part| sections::part(view, part)).collect();
     let body = [
         sections::headline(view),
+        sections::why(view),
         sections::findings(view),
         parts,
         sections::caveats(view),

@@ -2,7 +2,7 @@
 
 use super::plots::{self, Line};
 use crate::format;
-use crate::published::{Published, against, hosts, shown};
+use crate::published::{Published, against, hosts, share_words, shown};
 use crate::report::legend::swatch;
 use crate::report::markup::Text;
 use crate::report::page::figure;
@@ -57,6 +57,33 @@ pub fn findings(view: &Published<'_>) -> String {
         table("Published findings beside ours", head, &format!("<tbody>{body}</tbody>"))
     );
     section("findings", "Findings", "", &inner)
+}
+
+/// Suspects with what was found of them, and what each level varies by.
+pub fn why(view: &Published<'_>) -> String {
+    let said = &view.said;
+    if said.verdicts.is_empty() && said.components.is_empty() {
+        return String::new();
+    }
+    let row = |verdict: &evenkeel_core::why::Verdict| {
+        format!(
+            "<tr><td class=\"text\">{}</td><td class=\"text\"><b>{}</b></td><td class=\"text\">{}</td></tr>\n",
+            Text(verdict.suspect.words()),
+            Text(verdict.ruling.words()),
+            Text(&verdict.evidence)
+        )
+    };
+    let body: String = said.verdicts.iter().map(row).collect();
+    let head = "<th scope=\"col\" class=\"text\">suspect</th><th scope=\"col\" class=\"text\">verdict</th><th scope=\"col\" class=\"text\">evidence</th>";
+    let levels: String =
+        said.components.iter().map(|share| format!("<li>{}</li>\n", Text(&share_words(share)))).collect();
+    let levels =
+        if levels.is_empty() { levels } else { format!("<h3>What runs vary by</h3><ul>{levels}</ul>") };
+    let inner = format!(
+        "<div class=\"card\">{}</div>{levels}",
+        table("Suspects", head, &format!("<tbody>{body}</tbody>"))
+    );
+    section("why", "Why", "", &inner)
 }
 
 /// Charts and table of one part.

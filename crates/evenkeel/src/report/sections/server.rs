@@ -12,11 +12,19 @@ type Figure = (&'static str, &'static str, &'static str);
 
 const PER_REQUEST: &str = "per request";
 
-const FIGURES: [Figure; 13] = [
+const FIGURES: [Figure; 21] = [
     ("threads_running_mean", "threads running", "mean"),
     ("threads_running_max", "threads running", "most"),
     ("pool_read_requests_per_request", "pages asked for", PER_REQUEST),
     ("pool_reads_per_request", "pages read from disk", PER_REQUEST),
+    ("pool_miss_percent", "pages not in the pool", "percent"),
+    ("server_read_bytes_per_request", "bytes read by the server", PER_REQUEST),
+    ("server_write_bytes_per_request", "bytes written by the server", PER_REQUEST),
+    ("disk_reads_per_request", "reads of the disk, by all", PER_REQUEST),
+    ("disk_writes_per_request", "writes of the disk, by all", PER_REQUEST),
+    ("data_read_ms", "server's wait for a read", "ms, mean"),
+    ("disk_read_ms", "time of a read on the disk", "ms, mean"),
+    ("disk_write_ms", "time of a write on the disk", "ms, mean"),
     ("handler_reads_per_request", "rows read", PER_REQUEST),
     ("handler_writes_per_request", "rows written", PER_REQUEST),
     ("row_lock_waits_per_request", "row lock waits", PER_REQUEST),

@@ -276,6 +276,9 @@ impl Worker<'_> {
         self.connect_after = now + BACKLOG_WAIT;
         if let Some(request) = request {
             self.busy -= 1;
+            if request.watched {
+                self.ends_watched();
+            }
             self.waiting.push_front(Arrival { at: request.arrival, number: request.number });
         }
     }

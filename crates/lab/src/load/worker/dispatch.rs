@@ -69,12 +69,14 @@ impl Worker<'_> {
     /// A session for one more request: an idle one, or a slot for a fresh connection.
     fn take_session(&mut self, now: Nanos) -> Option<u32> {
         if !self.per_request {
-            return self.idle.pop();
+            return self.idle_session();
         }
         if now < self.connect_after {
             return None;
         }
-        self.take_vacant()
+        let slot = self.take_vacant()?;
+        self.draw_for(slot);
+        Some(slot)
     }
 
     fn start(&mut self, slot: u32, arrival: Arrival, free: bool) {
@@ -83,6 +85,7 @@ impl Worker<'_> {
         let start = if free { Start::default() } else { self.looks.start(arrival.at, carried) };
         let client = if self.closed { arrival.number as u32 } else { slot };
         let kind = self.begin_request(client, arrival.number);
+        let watched = self.begins_watched(slot);
         let request = Request {
             arrival: arrival.at,
             send: Nanos::ZERO,
@@ -93,6 +96,7 @@ impl Worker<'_> {
             client,
             kind: kind as u32,
             measured: self.recorder.measures(arrival.at),
+            watched,
             start,
         };
         let session = &mut self.sessions[slot as usize];

@@ -50,6 +50,7 @@ impl Worker<'_> {
             let Some(link) = &mut self.sessions[slot as usize].link else { break };
             let received = link.receive(&mut buffer);
             now = monotonic();
+            self.note_lay(slot, now);
             if self.is_full() {
                 // What arrived before this answer had to wait for it, also where nobody woke up for it.
                 self.dispatch_due(now);
@@ -121,11 +122,18 @@ impl Worker<'_> {
     fn answered(&mut self, slot: u32, answer: Answer, now: Nanos) {
         let session = &mut self.sessions[slot as usize];
         let Some(request) = session.request else {
-            return self.settle(slot);
+            return match session.state {
+                State::Asking => self.told(slot, &answer, now),
+                _ => self.settle(slot),
+            };
         };
         match (session.state, answer) {
+            (State::Beginning(statement), _) => self.book_begun(slot, statement),
             (State::Preparing(statement), Ok(())) => self.ask(slot, statement),
             (State::Executing(statement), Ok(())) => {
+                if request.watched {
+                    self.watched(slot, request.statement_send, now);
+                }
                 if request.measured {
                     self.recorder.statement(statement, Some(now - request.statement_send));
                 }
@@ -202,6 +210,9 @@ impl Worker<'_> {
 
     /// Sends a statement, or first its preparation.
     pub(super) fn ask(&mut self, slot: u32, statement: usize) {
+        if self.begins_book(slot, statement) {
+            return;
+        }
         let script = &self.shared.scripts[statement];
         let session = &mut self.sessions[slot as usize];
         let (state, expect, sequence) = match (script.prepared, session.handles[statement]) {
@@ -243,7 +254,10 @@ impl Worker<'_> {
     }
 
     /// Sends the command in the buffer of the session; the clock is read right before.
-    fn send(&mut self, slot: u32) {
+    pub(super) fn send(&mut self, slot: u32) {
+        if self.sessions[slot as usize].request.is_some_and(|request| request.watched) {
+            self.watches(slot);
+        }
         let now = monotonic();
         let session = &mut self.sessions[slot as usize];
         if let Some(request) = &mut session.request {

@@ -14,6 +14,9 @@ const ABANDONED_MIN: Nanos = Nanos::from_secs(10);
 impl Worker<'_> {
     /// The request was answered in full.
     pub(super) fn complete(&mut self, slot: u32, answered: Nanos) {
+        if self.asks_about(slot, answered) {
+            return;
+        }
         let mut done = answered;
         if self.per_request {
             self.quit(slot);
@@ -31,6 +34,16 @@ impl Worker<'_> {
         }
     }
 
+    /// A request was completed whose session is needed for something else yet.
+    pub(super) fn end_completed(&mut self, slot: u32, done: Nanos) {
+        self.end(slot, Outcome::Completed, done);
+    }
+
+    /// How long an answer that no request waits for may take.
+    pub(super) fn patience(&self) -> Nanos {
+        self.shared.plan.timeout.max(ABANDONED_MIN)
+    }
+
     /// The request failed; the caller says what becomes of the session.
     pub(super) fn fail(&mut self, slot: u32, code: u16, now: Nanos) {
         self.end(slot, Outcome::Failed(code), now);
@@ -41,6 +54,9 @@ impl Worker<'_> {
         let Some(request) = session.request.take() else { return };
         session.epoch = session.epoch.wrapping_add(1);
         self.busy -= 1;
+        if request.watched {
+            self.ends_watched();
+        }
         if request.measured {
             self.recorder.ended(End {
                 arrival: request.arrival,
@@ -155,7 +171,7 @@ impl Worker<'_> {
         if self.per_request || !session.state.is_asking() {
             return self.close(slot);
         }
-        let deadline = self.deadline(now + self.shared.plan.timeout.max(ABANDONED_MIN), slot);
+        let deadline = self.deadline(now + self.patience(), slot);
         let sessions = &self.sessions;
         self.abandoned.push(deadline, sessions.len(), |deadline| is_live(sessions, deadline));
     }

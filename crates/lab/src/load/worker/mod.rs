@@ -8,12 +8,14 @@
 //! server may run inside it. `done` is read right after the call that brought the last byte. A request on a
 //! fresh connection is sent when it starts to connect and done when its connection is closed.
 
+mod asking;
 mod connect;
 mod dispatch;
 mod exchange;
 mod finish;
 mod pause;
 mod pausing;
+mod told;
 mod usage;
 
 use super::deadlines::{Deadline, Deadlines};
@@ -29,6 +31,7 @@ use super::schedule::{Arrival, Schedule};
 use super::script::Script;
 use super::session::Session;
 use crate::workload::Client;
+use asking::Asking;
 use evenkeel_core::Nanos;
 use evenkeel_core::random::{Random, Seed};
 use evenkeel_os::Endpoint;
@@ -118,6 +121,8 @@ pub(super) struct Worker<'a> {
     recorder: Recorder,
     usage: Usage,
     looks: Looks,
+    /// Where the parts of some response times are to be known.
+    asking: Option<Asking>,
     /// Whether a request may ever have to wait for a session.
     may_wait: bool,
     measure_start: Nanos,
@@ -178,6 +183,7 @@ impl<'a> Worker<'a> {
             recorder: Recorder::new(&*plan.workload, log),
             usage: Usage::default(),
             looks: Looks::default(),
+            asking: Asking::new(plan, thread),
             may_wait: may_wait(shared, thread),
             measure_start: Nanos::MAX,
             measure_end: Nanos::MAX,
@@ -223,7 +229,9 @@ impl<'a> Worker<'a> {
     fn wait(&mut self, now: Nanos) -> io::Result<()> {
         let due = self.next_due(now);
         let asks = self.may_wait && self.idle.is_empty();
+        let waited = self.before_wait();
         let slept = self.poller.wait_watched(now, due, asks, &mut self.looks)?;
+        self.woke(waited, slept);
         for index in 0..self.poller.ready() {
             let now = match self.poller.token(index) {
                 TIMER => monotonic(),

@@ -1,6 +1,7 @@
 //! A sandbox is brought up, used, and taken down again.
 
 mod copied;
+mod disk;
 mod ports;
 mod view;
 
@@ -17,7 +18,7 @@ use crate::sandbox::process::{ProcessId, server_with};
 use crate::sandbox::record::Record;
 use crate::sandbox::server::{Launch, Server};
 use crate::sandbox::startup::Startup;
-use crate::sandbox::{CpuSet, Lifetime, SandboxError, SandboxEvent, SandboxSpec};
+use crate::sandbox::{CpuSet, DiskLimit, Lifetime, SandboxError, SandboxEvent, SandboxSpec, Start};
 use copied::{copy_data, password};
 use evenkeel_os::stop::Stop;
 use evenkeel_sense::cpu::Domain;
@@ -59,6 +60,8 @@ pub struct Sandbox {
     lock: Option<Lock>,
     /// Whether the server survives this value.
     outlives: bool,
+    /// How its process is started.
+    begins: Start,
 }
 
 impl Sandbox {
@@ -70,6 +73,10 @@ impl Sandbox {
         let binary = ServerBinary::find(spec.server_binary.as_deref())?;
         let mut sandbox = Self::prepare(spec, events)?;
         sandbox.record.settings = settings;
+        sandbox.begins = spec.start;
+        if let Some((name, value)) = spec.start.setting() {
+            sandbox.record.settings.insert(name.to_owned(), value.to_owned());
+        }
         sandbox.record.server_binary.clone_from(&binary.path);
         sandbox.record.server_version = binary.version.to_string();
         sandbox.choose_port(spec.port)?;
@@ -84,6 +91,7 @@ impl Sandbox {
             }
         }
         sandbox.limit(spec)?;
+        sandbox.prove_disk(events)?;
         sandbox.start(&binary, stop, events)?;
         Ok(sandbox)
     }
@@ -114,6 +122,7 @@ impl Sandbox {
         record.socket = paths.socket()?;
         record.cpus = spec.cpus.as_ref().map(CpuSet::to_string);
         record.memory = spec.memory;
+        record.disk = spec.disk;
         record.detached = spec.lifetime == Lifetime::Detached;
         record.set_running(None, &[]);
         Ok(Self::new(paths, record, Some(lock)))
@@ -134,6 +143,7 @@ impl Sandbox {
             janitor: None,
             lock,
             outlives: false,
+            begins: Start::Plain,
         }
     }
 
@@ -160,7 +170,7 @@ impl Sandbox {
     }
 
     fn limit(&mut self, spec: &SandboxSpec) -> Result<(), SandboxError> {
-        let limits = Limits { cpus: spec.cpus.as_ref(), memory: spec.memory };
+        let limits = Limits { cpus: spec.cpus.as_ref(), memory: spec.memory, disk: !spec.disk.is_none() };
         // Ours alone: the janitor of a killed evenkeel may be removing its group at this very moment.
         let (hash, owner) = (self.paths.hash() as u32, std::process::id());
         let name = format!("{}-{hash:08x}-{owner}", self.paths.name);
@@ -223,6 +233,7 @@ impl Sandbox {
             self.outlives = true;
             self.janitor.take().into_iter().for_each(Janitor::dismiss);
         }
+        self.hold_disk(self.record.disk)?;
         events(SandboxEvent::Ready { pid: id.pid, port: self.record.port });
         Ok(())
     }
@@ -235,6 +246,7 @@ impl Sandbox {
             lifetime: self.lifetime,
             doors: self.groups.doors()?,
             affinity,
+            fixed_addresses: self.begins == Start::NoAslr,
         };
         let server = launch.start()?;
         let id = server.id;
@@ -317,6 +329,8 @@ impl Sandbox {
         if let Some(server) = &self.server {
             events(SandboxEvent::Stopping { pid: server.id.pid });
         }
+        // A clean shutdown writes all that is dirty, which nobody wants to wait for.
+        let _ = self.hold_disk(DiskLimit::default());
         self.end_server(SHUTDOWN_PATIENCE);
     }
 

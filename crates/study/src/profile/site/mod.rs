@@ -15,12 +15,13 @@ use evenkeel_os::stop::Stop;
 use evenkeel_sense::cpu::Domain;
 use evenkeel_site::copy::{CopyError, Snapshot};
 use evenkeel_site::elsewhere::Elsewhere;
-use evenkeel_site::sandbox::{self, Sandbox, SandboxSpec};
+use evenkeel_site::sandbox::{self, DiskLimit, Sandbox, SandboxSpec};
 use evenkeel_site::server::{Control, Target};
 use keepsake::Keepsake;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
@@ -34,13 +35,22 @@ const LEVEL_DONE: &str = "level.sql";
 const POOL: &str = "innodb_buffer_pool_size";
 
 /// A site of the study; at most one of them has its server up at a time, so that none disturbs another.
-pub(super) struct Site<'a> {
-    spec: &'a SiteSpec,
+pub(super) struct Site {
+    spec: Arc<SiteSpec>,
     sandbox: Option<Sandbox>,
-    /// Buffer pool of the server that is up.
-    pool: Option<u64>,
+    /// What was set for the server that is up.
+    setting: Setting,
     /// Who sees a server of the user's that runs elsewhere, once that was found out.
     elsewhere: Option<Option<Elsewhere>>,
+}
+
+/// What cells set for their server.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Setting {
+    /// Bytes of the buffer pool; `None` where the server's own stays.
+    pub pool: Option<u64>,
+    /// What the disk gives at most.
+    pub disk: DiskLimit,
 }
 
 /// A server that is up.
@@ -57,9 +67,9 @@ pub(super) struct Ready {
     pub elsewhere: Option<Elsewhere>,
 }
 
-impl<'a> Site<'a> {
-    pub(super) fn new(spec: &'a SiteSpec) -> Self {
-        Self { spec, sandbox: None, pool: None, elsewhere: None }
+impl Site {
+    pub(super) fn new(spec: &SiteSpec) -> Self {
+        Self { spec: Arc::new(spec.clone()), sandbox: None, setting: Setting::default(), elsewhere: None }
     }
 
     /// Makes sure that the data is there and whole, and for write runs that a copy of it is. What an earlier write
@@ -71,7 +81,8 @@ impl<'a> Site<'a> {
         stop: &Stop,
         tell: Notify<'_>,
     ) -> Result<(), StudyError> {
-        if let ServerSpec::Named { home, name, .. } = &self.spec.place {
+        let spec = Arc::clone(&self.spec);
+        if let ServerSpec::Named { home, name, .. } = &spec.place {
             self.hold(home, name, stop, tell)?;
             if writes {
                 self.down(tell)?;
@@ -79,17 +90,17 @@ impl<'a> Site<'a> {
             }
             return Ok(());
         }
-        let ServerSpec::Sandbox { data: Some(wanted), sandbox } = &self.spec.place else { return Ok(()) };
+        let ServerSpec::Sandbox { data: Some(wanted), sandbox } = &spec.place else { return Ok(()) };
         let (data_dir, copy) = directories(sandbox);
         let has_copy = Snapshot::open(&data_dir, &copy).is_ok();
         if has_copy && Snapshot::is_interrupted(&data_dir) {
             self.restore(tell)?;
         }
-        let mut ready = self.up(None, stop, tell)?;
+        let mut ready = self.up(Setting::default(), stop, tell)?;
         if has_copy && is_written(&ready.target, wanted, stop)? {
             self.down(tell)?;
             self.restore(tell)?;
-            ready = self.up(None, stop, tell)?;
+            ready = self.up(Setting::default(), stop, tell)?;
         }
         let filled = fill(&ready.target, wanted, &dumps(sandbox), stop, tell);
         let filled = filled.and_then(|stamp| self.level(sandbox, &ready.target, stop, tell).map(|()| stamp));
@@ -123,14 +134,15 @@ impl<'a> Site<'a> {
             .map_err(|source| CopyError::File { doing: "write", path: done, source }.into())
     }
 
-    /// Brings the server up cold, with this buffer pool; one that was kept up with it is taken as it is.
+    /// Brings the server up cold, set like this; one that was kept up with it is taken as it is.
     pub(super) fn up(
         &mut self,
-        pool: Option<u64>,
+        setting: Setting,
         stop: &Stop,
         tell: Notify<'_>,
     ) -> Result<Ready, StudyError> {
-        match &self.spec.place {
+        let spec = Arc::clone(&self.spec);
+        match &spec.place {
             ServerSpec::Remote(target) => self.remote(target, stop),
             ServerSpec::Named { home, name, database } => {
                 let server = self.hold(home, name, stop, tell)?;
@@ -141,17 +153,18 @@ impl<'a> Site<'a> {
             }
             ServerSpec::Sandbox { sandbox, data } => {
                 let database = data.map_or(DataSpec::DATABASE, |data| data.set.name());
-                if let Some(server) = self.sandbox.as_ref().filter(|_| self.pool == pool) {
+                if let Some(server) = self.sandbox.as_ref().filter(|_| self.setting == setting) {
                     return Ok(private(server, database));
                 }
                 self.down(tell)?;
                 let mut spec: SandboxSpec = sandbox.clone();
-                if let Some(bytes) = pool {
+                spec.disk = setting.disk;
+                if let Some(bytes) = setting.pool {
                     spec.settings.insert(POOL.to_owned(), bytes.to_string());
                 }
                 let server = Sandbox::up(&spec, stop, &mut |event| tell_sandbox(event, tell))?;
                 let ready = private(&server, database);
-                (self.sandbox, self.pool) = (Some(server), pool);
+                (self.sandbox, self.setting) = (Some(server), setting);
                 Ok(ready)
             }
         }
@@ -189,7 +202,8 @@ impl<'a> Site<'a> {
 
     /// After the last run: a private server goes down, a named one is up again with the data it had.
     pub(super) fn leave(&mut self, study: &str, tell: Notify<'_>) -> Result<(), StudyError> {
-        let ServerSpec::Named { home, name, .. } = &self.spec.place else { return self.down(tell) };
+        let spec = Arc::clone(&self.spec);
+        let ServerSpec::Named { home, name, .. } = &spec.place else { return self.down(tell) };
         let Some(mut server) = self.sandbox.take() else { return Ok(()) };
         let keepsake = Keepsake::of(home, name);
         if keepsake.is_of(study)? {

@@ -3,6 +3,7 @@
 mod clients;
 mod ends;
 mod logins;
+mod parts;
 mod protocols;
 mod request_log;
 
@@ -174,6 +175,7 @@ fn plan(target: Target, workload: Script, arrivals: ArrivalPlan) -> LoadPlan {
         cpus: vec![],
         busy_poll: false,
         request_log: None,
+        parts: None,
     }
 }
 

@@ -3,7 +3,7 @@
 use super::{failure, spec, up, value};
 use crate::left_out::left_out;
 use evenkeel_os::stop::Stop;
-use evenkeel_site::sandbox::{CpuSet, Failure, SandboxError, SandboxSpec};
+use evenkeel_site::sandbox::{CpuSet, DiskLimit, Failure, Sandbox, SandboxError, SandboxSpec};
 use std::collections::BTreeMap;
 use std::fs;
 
@@ -71,4 +71,61 @@ fn memory_is_limited_or_the_limit_is_refused() {
     let (found, text) = failure(up(&tight).err().unwrap());
     assert_eq!(found, Failure::OutOfMemory, "{text}");
     assert!(!group.path.exists());
+}
+
+/// Direct reads of written blocks a second that a server's own processes get, by what its kernel counts.
+fn limit_of(group: &std::path::Path) -> String {
+    let files =
+        ["blkio.throttle.read_iops_device", "io.max"].map(|file| fs::read_to_string(group.join(file)));
+    files.into_iter().flatten().collect()
+}
+
+/// I/Os can be held back only where groups can be made, on a disk that the kernel throttles.
+#[test]
+fn the_disk_is_held_back_while_the_server_is_up_or_the_limit_is_refused() {
+    let home = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let disk = DiskLimit { iops: Some(300), bytes_per_s: None };
+    let limited = SandboxSpec { disk, ..spec(home.path(), "a") };
+    let mut notes = Vec::new();
+    let sandbox = match Sandbox::up(&limited, &Stop::default(), &mut |event| notes.push(format!("{event:?}")))
+    {
+        Ok(sandbox) => sandbox,
+        Err(error @ SandboxError::Limit { .. }) => return left_out(error),
+        Err(error) => panic!("{error}"),
+    };
+    assert!(notes.iter().any(|note| note.contains("disk limited to 300 I/Os per second: ")), "{notes:?}");
+    let groups = sandbox.domain().cgroups;
+    let is_for_disks = |held: &String| held == "blkio" || held == "io";
+    let group = groups.iter().find(|group| group.controllers.iter().any(is_for_disks)).unwrap();
+    assert!(limit_of(&group.path).contains("300"), "{}", limit_of(&group.path));
+    let members = fs::read_to_string(group.path.join("cgroup.procs")).unwrap();
+    assert_eq!(members.trim(), sandbox.pid().to_string());
+    sandbox.down(&mut |_| {}).unwrap();
+    assert!(!group.path.exists());
+
+    // It was proved, and is not tried again; another one is.
+    let mut again = Vec::new();
+    let sandbox =
+        Sandbox::up(&limited, &Stop::default(), &mut |event| again.push(format!("{event:?}"))).unwrap();
+    assert!(again.iter().all(|note| !note.contains("disk limited")), "{again:?}");
+    drop(sandbox);
+}
+
+#[test]
+fn a_limit_that_the_disk_never_reaches_is_refused_and_so_is_one_in_memory() {
+    let home = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let disk = DiskLimit { iops: Some(9_000_000), bytes_per_s: None };
+    let error = up(&SandboxSpec { disk, ..spec(home.path(), "a") }).err().unwrap().to_string();
+    let is_told = error.contains("would change nothing")
+        || error.contains("cgroup controller")
+        || error.contains("ermission");
+    assert!(error.starts_with("cannot limit the disk") && is_told, "{error}");
+
+    let Ok(memory) = tempfile::tempdir_in("/dev/shm") else { return left_out("there is no /dev/shm") };
+    let disk = DiskLimit { iops: Some(300), bytes_per_s: None };
+    let error = up(&SandboxSpec { disk, ..spec(memory.path(), "a") }).err().unwrap().to_string();
+    let is_told = error.contains("lies on no single disk")
+        || error.contains("cgroup controller")
+        || error.contains("ermission");
+    assert!(error.starts_with("cannot limit the disk to 300 I/Os per second: ") && is_told, "{error}");
 }

@@ -1,5 +1,6 @@
 //! Real servers from up to down, and by every way in between.
 
+mod addresses;
 mod crash;
 mod limits;
 mod private;

@@ -49,6 +49,7 @@ pub fn spec(home: &Path, workload: &str, rates: RatePlan) -> StudySpec {
         tolerance: Tolerance::default(),
         generator_cpus: Vec::new(),
         request_log: true,
+        parts: None,
         retries: 0,
         budget: None,
         whole_sweep: false,
@@ -65,6 +66,7 @@ pub fn spec(home: &Path, workload: &str, rates: RatePlan) -> StudySpec {
             site: 0,
             workload: workload::find(workload, scale).unwrap(),
             pool: Some(PoolSize::Bytes(16 << 20)),
+            disk: Default::default(),
             layout: LayoutRecord::Load,
         }],
     }

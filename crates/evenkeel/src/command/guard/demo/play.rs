@@ -139,6 +139,7 @@ impl Player<'_> {
             cpus: Vec::new(),
             busy_poll: false,
             request_log: None,
+            parts: None,
         })
     }
 

@@ -1,0 +1,68 @@
+//! What is known of runs and targets before anybody judges.
+
+/// A run on one target.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Observation {
+    /// Number of the target.
+    pub target: usize,
+    /// Block that it belongs to: the start of its server with that number.
+    pub start: u32,
+    /// Number of the run of its start. Runs of two targets with the same numbers were made side by side, or one soon after the other.
+    pub run: u32,
+    /// Its mean response time.
+    pub tau_ms: f64,
+    /// What else was seen.
+    pub seen: Seen,
+}
+
+/// What was seen around a run; what was not available is `None`.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Seen {
+    /// What a request spends on its way between client and server, without waiting for a CPU.
+    pub network_ms: Option<f64>,
+    /// Pages that a request reads from disk.
+    pub reads: Option<f64>,
+    /// What one such read takes.
+    pub read_ms: Option<f64>,
+    /// Rows that a request touches at the server.
+    pub rows: Option<f64>,
+    /// What the threads of the server that could run waited for a CPU, for each request.
+    pub cpu_wait_ms: Option<f64>,
+    /// CPU use of the server itself, percent of its CPUs.
+    pub theta_percent: Option<f64>,
+    /// CPU time that the hypervisor took of the server's CPUs, percent.
+    pub stolen_percent: Option<f64>,
+    /// CPU time that others took of them, percent.
+    pub neighbours_percent: Option<f64>,
+    /// The shape of all plans as one number, the same wherever they are the same.
+    pub plan: Option<u64>,
+}
+
+/// What was found in a comparison that is no number, in words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Compared {
+    /// Both have the same.
+    Alike(String),
+    /// They differ.
+    Different(String),
+    /// Nobody could look.
+    Unknown(String),
+}
+
+impl Compared {
+    /// What was found, in words.
+    pub fn words(&self) -> &str {
+        match self {
+            Self::Alike(words) | Self::Different(words) | Self::Unknown(words) => words,
+        }
+    }
+}
+
+/// What is known of the slowest and the fastest target besides their runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Facts {
+    /// Statements, their plans and the statistics of indexes.
+    pub plans: Compared,
+    /// Pages of the tables that the statements ask.
+    pub pages: Compared,
+}

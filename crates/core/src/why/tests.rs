@@ -1,0 +1,205 @@
+//! Causes that are planted into runs with noise, and pairs that differ in nothing.
+
+use super::*;
+use crate::random::{Random, Seed};
+
+const STARTS: u32 = 5;
+const RUNS: u32 = 3;
+
+/// What one of two alike servers has, and what is planted into the first.
+#[derive(Clone, Copy, Default)]
+struct Planted {
+    network_ms: f64,
+    read_ms: f64,
+    reads: f64,
+    rows: f64,
+    plan: u64,
+    neighbours: f64,
+    waits_ms: f64,
+    theta: f64,
+    stolen: f64,
+    /// Standard deviation of starts, ms.
+    start_ms: f64,
+    /// What its time takes more for reasons that nobody sees.
+    unseen_ms: f64,
+}
+
+fn alike() -> Facts {
+    Facts {
+        plans: Compared::Alike("plans are the same".into()),
+        pages: Compared::Alike("pages lie alike".into()),
+    }
+}
+
+fn elsewhere() -> Facts {
+    Facts { pages: Compared::Different("0.03 against 0.99 of its leaves are in order".into()), ..alike() }
+}
+
+fn runs(planted: Planted, seed: u64) -> Vec<Observation> {
+    let mut random = Random::new(Seed(seed));
+    let mut found = Vec::new();
+    for start in 1..=STARTS {
+        let day = 0.5 * random.normal();
+        for target in 0..2 {
+            let has = if target == 0 {
+                planted
+            } else {
+                Planted { start_ms: planted.start_ms, ..Planted::default() }
+            };
+            let own = has.start_ms * random.normal();
+            for run in 1..=RUNS {
+                let (reads, read_ms) =
+                    (20.0 + has.reads + 0.3 * random.normal(), 0.1 + has.read_ms + 0.003 * random.normal());
+                let network_ms = 0.2 + has.network_ms + 0.02 * random.normal();
+                let rest = 3.0
+                    + day
+                    + own
+                    + has.unseen_ms
+                    + has.waits_ms
+                    + 0.05 * has.neighbours
+                    + has.rows / 100.0
+                    + 0.1 * random.normal();
+                let seen = Seen {
+                    network_ms: Some(network_ms),
+                    reads: Some(reads),
+                    read_ms: Some(read_ms),
+                    rows: Some(500.0 + has.rows + random.normal()),
+                    cpu_wait_ms: Some(0.1 + has.waits_ms + 0.02 * random.normal()),
+                    theta_percent: Some(10.0 + has.theta),
+                    stolen_percent: Some((1.0 + has.stolen + 0.3 * random.normal()).max(0.0)),
+                    neighbours_percent: Some((4.0 + has.neighbours + random.normal()).max(0.0)),
+                    plan: Some(has.plan),
+                };
+                found.push(Observation {
+                    target,
+                    start,
+                    run,
+                    tau_ms: rest + network_ms + reads * read_ms,
+                    seen,
+                });
+            }
+        }
+    }
+    found
+}
+
+fn names() -> Vec<String> {
+    vec!["a".to_owned(), "b".to_owned()]
+}
+
+fn why(planted: Planted, facts: &Facts, seed: u64) -> Why {
+    Why::of(&runs(planted, seed), facts, &names()).expect("there are runs")
+}
+
+#[test]
+fn each_planted_cause_is_named_and_no_other_one() {
+    let none = Planted::default();
+    let cases = [
+        (Planted { network_ms: 5.0, ..none }, alike(), Suspect::Network),
+        (Planted { read_ms: 0.2, ..none }, alike(), Suspect::Disk),
+        (Planted { reads: 30.0, ..none }, elsewhere(), Suspect::Layout),
+        (Planted { rows: 400.0, plan: 7, ..none }, alike(), Suspect::Plan),
+        (Planted { neighbours: 40.0, ..none }, alike(), Suspect::Neighbours),
+        (Planted { waits_ms: 2.0, ..none }, alike(), Suspect::Neighbours),
+        (Planted { stolen: 12.0, unseen_ms: 1.0, ..none }, alike(), Suspect::Stolen),
+        (Planted { start_ms: 1.5, ..none }, alike(), Suspect::Start),
+    ];
+    for (planted, facts, cause) in cases {
+        let right = (0..40).filter(|seed| why(planted, &facts, *seed).causes().eq([cause])).count();
+        assert!(right >= 34, "{cause:?} was named alone in {right} of 40: {:#?}", why(planted, &facts, 0));
+    }
+}
+
+#[test]
+fn a_pair_that_differs_in_nothing_seldom_has_a_cause() {
+    let named =
+        (0..400).filter(|seed| why(Planted::default(), &alike(), *seed).causes().next().is_some()).count();
+    assert!(named <= 12, "{named} of 400");
+    let decided = why(Planted::default(), &alike(), 3);
+    assert!(decided.verdicts.iter().all(|verdict| verdict.ruling == Ruling::NotTheCause), "{decided:#?}");
+}
+
+#[test]
+fn a_difference_that_nobody_sees_is_put_on_nobody() {
+    let planted = Planted { unseen_ms: 3.0, ..Planted::default() };
+    let found = why(planted, &alike(), 1);
+    assert!(found.differs());
+    assert_eq!(found.causes().count(), 0, "{found:#?}");
+}
+
+#[test]
+fn a_server_that_is_busy_itself_makes_its_own_threads_wait() {
+    let planted = Planted { waits_ms: 2.0, theta: 70.0, ..Planted::default() };
+    let found = why(planted, &alike(), 1);
+    assert!(found.differs() && found.causes().next().is_none(), "{found:#?}");
+}
+
+#[test]
+fn reads_that_are_more_with_pages_that_lie_alike_are_not_the_layout() {
+    let planted = Planted { reads: 30.0, ..Planted::default() };
+    let found = why(planted, &alike(), 1);
+    assert_eq!(found.verdicts[2].ruling, Ruling::NotTheCause);
+    let unknown = Facts { pages: Compared::Unknown("pages were not read".into()), ..alike() };
+    assert_eq!(why(planted, &unknown, 1).verdicts[2].ruling, Ruling::Cause);
+}
+
+#[test]
+fn another_plan_reads_other_pages_and_is_the_one_cause() {
+    let planted = Planted { reads: 30.0, rows: 400.0, plan: 7, neighbours: 20.0, ..Planted::default() };
+    let found = why(planted, &elsewhere(), 1);
+    assert!(found.causes().eq([Suspect::Plan]), "{found:#?}");
+    assert_eq!(found.verdicts[2].ruling, Ruling::Undecided);
+}
+
+#[test]
+fn what_was_not_seen_is_undecided_and_says_so() {
+    let mut runs = runs(Planted { network_ms: 5.0, ..Planted::default() }, 1);
+    runs.iter_mut().for_each(|run| run.seen = Seen::default());
+    let unknown = Facts {
+        plans: Compared::Unknown("plans were not seen".into()),
+        pages: Compared::Unknown("-".into()),
+    };
+    let found = Why::of(&runs, &unknown, &names()).unwrap();
+    assert!(found.differs());
+    for verdict in found.verdicts.iter().filter(|verdict| verdict.suspect != Suspect::Start) {
+        assert_eq!(verdict.ruling, Ruling::Undecided, "{verdict:?}");
+        assert!(verdict.figure.is_none(), "{verdict:?}");
+    }
+}
+
+#[test]
+fn one_target_alone_tells_of_its_starts_and_of_nothing_else() {
+    let all = runs(Planted { start_ms: 1.5, ..Planted::default() }, 1);
+    let one: Vec<Observation> = all.into_iter().filter(|run| run.target == 0).collect();
+    let found = Why::of(&one, &alike(), &names()).unwrap();
+    assert!(found.gap.is_none() && !found.differs());
+    assert!(found.causes().eq([Suspect::Start]), "{found:#?}");
+    assert_eq!(Why::of(&[], &alike(), &names()), None);
+}
+
+#[test]
+fn two_blocks_are_compared_run_by_run_and_one_pair_not_at_all() {
+    let planted = Planted { network_ms: 5.0, ..Planted::default() };
+    let all = runs(planted, 1);
+    let two: Vec<Observation> = all.iter().filter(|run| run.start <= 2).cloned().collect();
+    let found = Why::of(&two, &alike(), &names()).unwrap();
+    assert_eq!(found.gap.map(|gap| gap.units), Some(2 * RUNS as usize));
+    assert!(found.causes().eq([Suspect::Network]), "{found:#?}");
+    let single: Vec<Observation> = all.into_iter().filter(|run| (run.start, run.run) == (1, 1)).collect();
+    let found = Why::of(&single, &alike(), &names()).unwrap();
+    assert!(found.gap.is_none() && found.verdicts.iter().all(|verdict| verdict.ruling == Ruling::Undecided));
+}
+
+#[test]
+fn the_slowest_of_several_is_held_to_a_wider_interval() {
+    let differences = [1.0, 1.2, 0.8, 1.1];
+    let (one, of_many) = (Gap::of(&differences, 1).unwrap(), Gap::of(&differences, 10).unwrap());
+    assert!(of_many.low < one.low && of_many.high > one.high);
+    assert_eq!(Gap::of(&[1.0], 1), None);
+}
+
+#[test]
+fn numbers_in_sentences_have_three_digits() {
+    let shown: Vec<String> = [0.0, -0.000_01, 0.01234, 0.5, 5.126, 12.34, 5_123.4].map(words::number).into();
+    assert_eq!(shown, ["0", "0", "0.0123", "0.500", "5.13", "12.3", "5123"]);
+}

@@ -1,0 +1,154 @@
+//! Suspects whose part of a request is a time: the network, the disk, the layout.
+
+use super::gap::{Gap, Unit};
+use super::words::{number, with_interval};
+use super::{Figure, Ruling, Suspect, Verdict};
+
+/// What the response times of two targets are, and how much of a difference is worth the name of a cause.
+#[derive(Clone, Debug)]
+pub(super) struct Scale {
+    /// By how much the slow one takes longer.
+    pub gap: Gap,
+    /// Whether they differ clearly, and by more than a little.
+    pub differs: bool,
+    /// Time that a cause makes at least.
+    pub least_ms: f64,
+    /// Name of the slow one.
+    pub slow: String,
+    /// Pairs of targets of which this one was chosen.
+    pub pairs: usize,
+}
+
+impl Scale {
+    /// What a part of the response time comes to, by its difference.
+    pub fn weigh(&self, part: &Gap) -> Ruling {
+        match () {
+            () if part.high < self.least_ms => Ruling::NotTheCause,
+            () if self.differs && part.low > 0.0 && part.mean >= self.least_ms => Ruling::Cause,
+            () => Ruling::Undecided,
+        }
+    }
+
+    fn of_gap(&self) -> String {
+        format!("it takes {} longer", with_interval(&self.gap, " ms"))
+    }
+}
+
+/// What a request spends between client and server.
+pub(super) fn network(units: &[Unit<'_>], scale: &Scale) -> Verdict {
+    let differences: Option<Vec<f64>> = units
+        .iter()
+        .map(|unit| unit.means(|run| run.seen.network_ms).map(|(slow, fast)| slow - fast))
+        .collect();
+    let part = differences.and_then(|differences| Gap::of(&differences, scale.pairs));
+    let text = |part: &Gap| {
+        format!(
+            "A request to {} spends {} more between client and server, and {}.",
+            scale.slow,
+            with_interval(part, " ms"),
+            scale.of_gap()
+        )
+    };
+    verdict(Suspect::Network, "network_ms", part, scale, text, "the delay of the network was not seen")
+}
+
+/// Of a difference in time spent on reads, what their latency makes and what their number does: with `n` reads that take `t`
+/// each, `n t` differs by `(t - t') (n + n') / 2 + (n - n') (t + t') / 2`.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Reads {
+    /// What latency makes.
+    pub by_latency: Option<Gap>,
+    /// What number makes.
+    pub by_number: Option<Gap>,
+    /// The number alone.
+    pub number: Option<Gap>,
+    /// The latency alone; `None` where nothing is read.
+    pub latency: Option<Gap>,
+}
+
+/// A request that reads fewer pages than this reads nothing to speak of.
+const READS_MIN: f64 = 0.01;
+
+impl Reads {
+    pub fn of(units: &[Unit<'_>], pairs: usize) -> Self {
+        let (mut by_latency, mut by_number) = (Vec::new(), Vec::new());
+        let (mut numbers, mut latencies) = (Vec::new(), Vec::new());
+        for unit in units {
+            let Some(reads) = unit.means(|run| run.seen.reads) else { return Self::default() };
+            numbers.push(reads.0 - reads.1);
+            if reads.0.max(reads.1) < READS_MIN {
+                by_latency.push(0.0);
+                by_number.push(0.0);
+                continue;
+            }
+            // A side that reads nothing has no latency, and takes that of the other.
+            let mean = unit.means(|run| run.seen.read_ms);
+            let one = |runs: &[&super::Observation]| runs.iter().find_map(|run| run.seen.read_ms);
+            let either = || one(&unit.slow).or_else(|| one(&unit.fast)).map(|ms| (ms, ms));
+            let Some(latency) = mean.or_else(either) else {
+                return Self { number: Gap::of(&numbers, pairs), ..Self::default() };
+            };
+            latencies.push(latency.0 - latency.1);
+            by_latency.push((latency.0 - latency.1) * f64::midpoint(reads.0, reads.1));
+            by_number.push((reads.0 - reads.1) * f64::midpoint(latency.0, latency.1));
+        }
+        let gap = |differences: &[f64]| Gap::of(differences, pairs);
+        Self {
+            by_latency: gap(&by_latency),
+            by_number: gap(&by_number),
+            number: gap(&numbers),
+            latency: gap(&latencies),
+        }
+    }
+}
+
+/// How long a read takes.
+pub(super) fn disk(reads: &Reads, scale: &Scale) -> Verdict {
+    let text = |part: &Gap| {
+        let each = reads.latency.map_or_else(
+            || "Requests read next to nothing from disk".to_owned(),
+            |each| format!("A read from disk takes {} longer at {}", with_interval(&each, " ms"), scale.slow),
+        );
+        format!("{each}, which is {} of a request, and {}.", with_interval(part, " ms"), scale.of_gap())
+    };
+    let missing = "how long reads take was not seen: set performance_schema=ON at the server";
+    verdict(Suspect::Disk, "read_latency_ms", reads.by_latency, scale, text, missing)
+}
+
+/// How many pages are read.
+pub(super) fn layout(reads: &Reads, scale: &Scale, pages: &str) -> Verdict {
+    let text = |part: &Gap| {
+        let more = reads.number.map_or_else(String::new, |more| with_interval(&more, ""));
+        format!(
+            "A request to {} reads {more} pages more from disk, which is {} of it, and {}; {pages}.",
+            scale.slow,
+            with_interval(part, " ms"),
+            scale.of_gap()
+        )
+    };
+    let missing = "how many pages are read from disk, or how long that takes, was not seen";
+    verdict(Suspect::Layout, "read_number_ms", reads.by_number, scale, text, missing)
+}
+
+fn verdict(
+    suspect: Suspect,
+    name: &'static str,
+    part: Option<Gap>,
+    scale: &Scale,
+    text: impl Fn(&Gap) -> String,
+    missing: &str,
+) -> Verdict {
+    let Some(part) = part else {
+        let evidence = format!("Not known: {missing}.");
+        return Verdict { suspect, ruling: Ruling::Undecided, evidence, figure: None };
+    };
+    let figure = Figure { name, value: part.mean, interval: Some((part.low, part.high)) };
+    let ruling = scale.weigh(&part);
+    let evidence = match ruling {
+        Ruling::Undecided if scale.differs => {
+            format!("{} A cause makes {} ms at least.", text(&part), number(scale.least_ms))
+        }
+        _ => text(&part),
+    };
+    Verdict { suspect, ruling, evidence, figure: Some(figure) }
+}

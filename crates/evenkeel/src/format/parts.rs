@@ -1,0 +1,109 @@
+//! Words for the parts of response times: of how many requests they are, who told them, and what the telling cost.
+
+use super::reduction::signed;
+use super::{ABSENT, count, estimate_time, mean, percent, time};
+use evenkeel_study::profile::price_over;
+use evenkeel_study::store::format::{PartMeansRecord, PartsRecord, RunFile, ToldBy};
+
+/// A sentence each; none where no run has parts.
+pub fn parts(runs: &[RunFile]) -> Vec<String> {
+    let all: Vec<&PartsRecord> = runs.iter().filter_map(|run| run.parts.as_ref()).collect();
+    let Some(first) = all.first() else { return Vec::new() };
+    let (drawn, told) =
+        all.iter().fold((0, 0), |(drawn, told), parts| (drawn + parts.drawn, told + parts.told));
+    let by = match first.told_by {
+        ToldBy::Profiles => "SHOW PROFILES",
+        ToldBy::PerformanceSchema => "the performance schema",
+    };
+    let mut words = vec![format!(
+        "parts of {} of {} requests drawn ({} of all), execution told by {by}",
+        count(told),
+        count(drawn),
+        percent(first.share_percent)
+    )];
+    let means: Vec<&PartMeansRecord> = all.iter().filter_map(|parts| parts.means.as_ref()).collect();
+    if means.is_empty() {
+        words.push("no part is known: the server told of no request".to_owned());
+        return words;
+    }
+    words.push(waking(&means));
+    words.push(price(runs, &means));
+    words
+}
+
+/// Who noted what of waking up.
+fn waking(means: &[&PartMeansRecord]) -> String {
+    let noted = means.iter().map(|means| means.noted_percent).sum::<f64>() / means.len() as f64;
+    let own = match noted {
+        0.0 => "waking up is the wait of the generator's thread for a CPU (of a unix socket the kernel notes no more)".to_owned(),
+        100.0 => "waking up is from the kernel's note that an answer came in to its reading".to_owned(),
+        noted => format!("waking up is from the kernel's note that an answer came in to its reading, for {}", percent(noted)),
+    };
+    let server = match means.iter().all(|means| means.server_waking_ms.is_some()) {
+        true => "what the server's threads waited for a CPU stands beside it",
+        false => "the server's waking up is not told apart from the network",
+    };
+    format!("{own}; {server}")
+}
+
+fn price(runs: &[RunFile], means: &[&PartMeansRecord]) -> String {
+    let question = means.iter().map(|means| means.question_ms).sum::<f64>() / means.len() as f64;
+    let beside = match price_over(runs) {
+        Some(price) => {
+            let ends = price.low.zip(price.high);
+            let between = ends.map_or_else(
+                || ABSENT.to_owned(),
+                |(low, high)| format!("{} to {}", signed(low), signed(high)),
+            );
+            let told = mean(&price).map_or_else(|| estimate_time(&price), signed);
+            format!("a drawn request took {told} more than one that was not ({between})")
+        }
+        None => "what drawing costs a request is not known, since all were drawn".to_owned(),
+    };
+    format!("price: {beside}; each is followed by a question of {}", time(question))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use evenkeel_study::store::format::EstimateRecord;
+
+    fn run(share_percent: f64, price_ms: Option<EstimateRecord>) -> RunFile {
+        let means = PartMeansRecord { question_ms: 0.04, execution_ms: 1.0, ..PartMeansRecord::default() };
+        let parts = PartsRecord {
+            share_percent,
+            told_by: ToldBy::Profiles,
+            drawn: 101,
+            told: 100,
+            means: Some(means),
+            price_ms,
+        };
+        RunFile { parts: Some(parts), ..RunFile::default() }
+    }
+
+    #[test]
+    fn who_told_of_how_many_and_at_what_price_is_said() {
+        let price = EstimateRecord { n: 101, mean: 0.02, se: Some(0.01), ..EstimateRecord::default() };
+        let words = parts(&[run(5.0, Some(price.clone())), run(5.0, Some(price))]).join("\n");
+        assert!(
+            words.starts_with(
+                "parts of 200 of 202 requests drawn (5 % of all), execution told by SHOW PROFILES"
+            ),
+            "{words}"
+        );
+        assert!(words.contains("a drawn request took 20.0 µs more than one that was not (6."), "{words}");
+        assert!(
+            words.contains("wait of the generator's thread") && words.contains("question of 40.0 µs"),
+            "{words}"
+        );
+    }
+
+    #[test]
+    fn where_all_are_drawn_there_is_no_price_and_without_parts_no_words() {
+        assert!(parts(&[run(100.0, None)])[2].contains("not known, since all were drawn"));
+        assert!(parts(&[RunFile::default()]).is_empty());
+        let mut silent = run(5.0, None);
+        silent.parts.as_mut().unwrap().means = None;
+        assert!(parts(&[silent])[1].contains("the server told of no request"));
+    }
+}

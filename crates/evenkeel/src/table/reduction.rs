@@ -1,0 +1,59 @@
+//! What larger buffer pools save, in the terminal.
+
+use super::Look;
+use super::grid::{GridColumn, Place, lines};
+use super::paint::{Ink, wrap};
+use crate::format;
+use evenkeel_study::profile::{Reduction, reductions};
+use evenkeel_study::store::format::{PlanFile, SummaryFile};
+
+/// A line for each pool and rate; nothing where the pool is no factor.
+pub fn reduction(plan: &PlanFile, summary: &SummaryFile, look: Look) -> String {
+    let all = reductions(plan, summary);
+    if all.is_empty() {
+        return String::new();
+    }
+    let label =
+        |series: usize| plan.series.get(series).map_or_else(String::new, |series| series.label.clone());
+    let column = |head: [&str; 2], rank, text: &dyn Fn(&Reduction) -> String| GridColumn {
+        head: head.map(str::to_owned),
+        right: true,
+        rank,
+        places: all.iter().map(|one| Place::new(text(one), Ink::Plain)).collect(),
+    };
+    let titles: Vec<(usize, String)> = (0..all.len())
+        .filter(|row| *row == 0 || all[row - 1].series != all[*row].series)
+        .map(|row| (row, label(all[row].series)))
+        .collect();
+    let columns = vec![
+        column(["rate", "1/s"], 0, &|one| format::short(one.rate_per_s)),
+        column(["tau is less by", ""], 0, &format::saved),
+        column(["of it", "%"], 1, &format::saved_percent),
+    ];
+    let words = "What a larger buffer pool saves: tau with the smallest pool less that with this one";
+    format!("{}\n{}", wrap(words, look.width, 0), lines(columns, &titles, look))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    #[test]
+    fn each_larger_pool_stands_against_the_smallest_and_without_pools_there_is_nothing() {
+        let fixture = fixture::factors();
+        let text = reduction(&fixture.plan, &fixture.summary, Look { width: 100, colour: false });
+        let all = reductions(&fixture.plan, &fixture.summary);
+        assert!(
+            !all.is_empty()
+                && text.starts_with("What a larger buffer pool saves")
+                && text.contains("tau is less by"),
+            "{text}"
+        );
+        for one in &all {
+            assert!(text.contains(&format!("\n{}\n", fixture.plan.series[one.series].label)), "{text}");
+        }
+        let demo = fixture::demo();
+        assert_eq!(reduction(&demo.plan, &demo.summary, Look { width: 100, colour: false }), "");
+    }
+}

@@ -1,0 +1,167 @@
+//! A tiny variation study from the command line, against real servers: killed and gone on with, with servers that are not alike, and
+//! with one that dies.
+
+use crate::cli::{command, evenkeel, refused};
+use crate::patience::eventually;
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+const TINY: [&str; 14] = [
+    "study",
+    "variation",
+    "--duet",
+    "--rate",
+    "30",
+    "--runs",
+    "2",
+    "--duration",
+    "1s",
+    "--warm-up",
+    "0s",
+    "--items",
+    "1000",
+    "--pool=300",
+];
+
+/// Folders of finished runs of the one study.
+fn runs(home: &Path) -> Vec<PathBuf> {
+    let study = fs::read_dir(home.join("runs")).ok().and_then(|mut all| all.next()).and_then(Result::ok);
+    let listed = study.and_then(|study| fs::read_dir(study.path().join("runs")).ok());
+    let paths = listed.into_iter().flatten().flatten().map(|entry| entry.path());
+    paths.filter(|path| path.join("run.json").exists() && path.extension().is_none()).collect()
+}
+
+fn said(output: &std::process::Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn a_study_that_is_killed_goes_on_and_says_of_each_suspect_what_it_found() {
+    let home = tempfile::tempdir().expect("a temporary directory");
+    let tiny = [&TINY[..], &["--starts", "3"]].concat();
+    let mut study = command(home.path(), &tiny)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the binary runs");
+    eventually("three runs", || runs(home.path()).len() >= 3);
+    study.kill().expect("a signal");
+    study.wait().expect("an end");
+    let before = runs(home.path());
+    let first = fs::read(before[0].join("run.json")).expect("a run");
+    assert!(before.len() < 6, "killed when all was done");
+
+    let output = evenkeel(home.path(), &["-q", "study", "variation", "--resume", "last", "--json"]);
+    assert!(output.status.success(), "{}", said(&output));
+    let results: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(fs::read(before[0].join("run.json")).expect("a run"), first, "a finished run was made again");
+    assert_eq!(results["cells"][0]["runs"], 6, "{results:#}");
+    suspects_have_verdicts(&results);
+    seen_by_all(home.path(), &results);
+}
+
+fn suspects_have_verdicts(results: &Value) {
+    let verdicts = results["verdicts"].as_array().expect("verdicts");
+    let suspects: Vec<&str> = verdicts.iter().filter_map(|verdict| verdict["suspect"].as_str()).collect();
+    assert_eq!(suspects, ["network", "disk", "layout", "plan", "start", "stolen-cpu", "neighbours"]);
+    let plan = verdicts[3]["evidence"].as_str().expect("a sentence");
+    assert!(plan.starts_with("The plan is the same, statistics of "), "{plan}");
+    let layout = verdicts[2]["evidence"].as_str().expect("a sentence");
+    assert!(layout.contains("pages of both lie alike"), "{layout}");
+    let levels = results["components"].as_array().expect("components");
+    assert!(levels.iter().any(|level| level["level"] == "request"), "{levels:#?}");
+    let figures = &results["cells"][0]["figures"];
+    for name in ["tau_ms@t1", "tau_ms@t2", "rows_per_request@t1", "network_ms@t2", "theta_percent@t1"] {
+        assert!(figures[name]["mean"].is_number(), "{name} in {figures:#}");
+    }
+    // The same arrivals with the same parameters touch the same rows.
+    let rows =
+        |target: &str| figures[format!("rows_per_request@{target}")]["mean"].as_f64().unwrap_or_default();
+    assert!((rows("t1") / rows("t2") - 1.0).abs() < 0.2, "{figures:#}");
+}
+
+/// The commands that read studies see this one too.
+fn seen_by_all(home: &Path, results: &Value) {
+    let id = results["id"].as_str().expect("a name");
+    let list = evenkeel(home, &["runs"]);
+    let list = String::from_utf8_lossy(&list.stdout).into_owned();
+    assert!(list.contains("study of variation") && list.contains("complete"), "{list}");
+    let csv = evenkeel(home, &["export", id]);
+    let csv = String::from_utf8_lossy(&csv.stdout).into_owned();
+    assert!(csv.starts_with("study,part,rate,figure") && csv.contains("tau_ms@t2"), "{csv}");
+    let page = fs::read_to_string(home.join("runs").join(id).join("report.html")).expect("a page");
+    assert!(page.contains("the storage layout") && page.ends_with("</html>\n"));
+}
+
+fn sandbox(home: &Path, name: &str, setting: &str) {
+    let up = ["-q", "sandbox", "up", name, "--ebs", "1", "--items", "1000", "--set", setting];
+    let output = evenkeel(home, &up);
+    assert!(output.status.success(), "{}", said(&output));
+}
+
+/// The process of a sandbox that is up.
+fn pid(home: &Path, name: &str) -> Option<i32> {
+    let text = fs::read_to_string(home.join("sandboxes").join(name).join("sandbox.json")).ok()?;
+    let record: Value = serde_json::from_str(&text).ok()?;
+    i32::try_from(record["running"]["pid"].as_i64()?).ok()
+}
+
+#[test]
+fn servers_that_are_not_alike_are_refused_by_name_and_one_that_dies_is_named() {
+    let home = tempfile::tempdir().expect("a temporary directory");
+    sandbox(home.path(), "a", "sort_buffer_size=1M");
+    sandbox(home.path(), "b", "sort_buffer_size=2M");
+    let study = ["study", "variation", "sandbox:a", "sandbox:b", "--duet", "--rate", "30"];
+    let told = refused(home.path(), &study);
+    assert!(told.contains("sort_buffer_size is 1048576 at t1 (sandbox:a) and 2097152 at t2"), "{told}");
+    assert!(told.contains("--may-differ") && !has_studies(home.path()), "{told}");
+
+    let long = [
+        &study[..],
+        &["--may-differ", "--duration", "30s", "--warm-up", "0s", "--starts", "1", "--runs", "2"],
+    ]
+    .concat();
+    let mut dying = command(home.path(), &long)
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the binary runs");
+    eventually("a plan", || has_studies(home.path()));
+    // Wherever the server is hit, on its way up or in its run, the study ends by its name.
+    while dying.try_wait().expect("a child").is_none() {
+        std::thread::sleep(std::time::Duration::from_secs(3));
+        if let Some(pid) = pid(home.path(), "b") {
+            // SAFETY: a signal to a process of this test.
+            unsafe { libc::kill(pid, libc::SIGKILL) };
+        }
+    }
+    let output = dying.wait_with_output().expect("an end");
+    let told = said(&output);
+    assert_eq!(output.status.code(), Some(2), "{told}");
+    assert!(told.contains("t2 (sandbox:b)") && told.contains("hint:"), "{told}");
+    evenkeel(home.path(), &["sandbox", "down", "a"]);
+    evenkeel(home.path(), &["sandbox", "down", "b"]);
+}
+
+fn has_studies(home: &Path) -> bool {
+    fs::read_dir(home.join("runs")).is_ok_and(|mut studies| studies.next().is_some())
+}
+
+#[test]
+fn what_cannot_be_measured_is_refused_before_anything_starts() {
+    let home = tempfile::tempdir().expect("a temporary directory");
+    for (flags, hint) in [
+        (&["--parts", "rate"][..], "there is rates, layout, pool, simple, write"),
+        (&["sandbox:nobody"], "no sandbox"),
+        (&["--duet", "--servers", "1"], "name a second one"),
+        (&["--reset", "mysql://a@b/c=true"], "leave --reset out"),
+        (&["--factor", "start=plain,faster"], "none of plain, no-aslr and huge-pages"),
+        (&["--resume", "nothing"], "no study named nothing"),
+    ] {
+        let told = refused(home.path(), &[&["study", "variation"], flags].concat());
+        assert!(told.contains(hint), "{flags:?}: {told}");
+    }
+    assert!(["runs", "sandboxes", "scratch"].iter().all(|name| !home.path().join(name).exists()));
+}

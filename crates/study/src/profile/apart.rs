@@ -1,0 +1,265 @@
+//! A server and runs on it for a study that has an order of its own: the same starts, observers and figures as in a profile.
+
+use super::event::Notify;
+use super::held::hold;
+use super::measure::measure;
+use super::run_order::RunOrder;
+use super::site::{self, Ready, Site};
+use super::spec::{Reset, SeriesSpec, ServerSpec, SiteSpec, StudySpec};
+use super::{StudyError, manifest, plans};
+use crate::store::format::{CellRecord, Process, RunFile, ServerRecord};
+use evenkeel_core::Nanos;
+use evenkeel_core::random::Seed;
+use evenkeel_core::rates::RatePlan;
+use evenkeel_core::trust::Tolerance;
+use evenkeel_lab::explain::Effort;
+use evenkeel_lab::load::{ArrivalPlan, Protocol, SESSIONS_DEFAULT, SessionPolicy, Together};
+use evenkeel_lab::workload::Workload;
+use evenkeel_os::stop::Stop;
+use evenkeel_sense::waits::ThreadWaits;
+use evenkeel_site::server::{Control, Target};
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Time that a read of a data file takes in the mean, ms, where the server counts it.
+pub(crate) const READ_MS: &str = "data_read_ms";
+
+/// What the server's threads that could run waited for a CPU, ms for each request, where the kernel tells.
+pub(crate) const CPU_WAIT_MS: &str = "server_cpu_wait_ms_per_request";
+
+/// A server from start to start.
+pub(crate) struct Server {
+    site: Site,
+    spec: SiteSpec,
+    ready: Option<Ready>,
+    _held: Vec<File>,
+}
+
+/// A run that is asked for.
+pub(crate) struct Asked {
+    pub workload: Arc<dyn Workload>,
+    pub arrivals: ArrivalPlan,
+    pub warm_up: Nanos,
+    pub measure: Nanos,
+    pub timeout: Nanos,
+    /// Of arrivals and parameters: loads with the same seed ask the same.
+    pub seed: Seed,
+    pub generator_cpus: Vec<usize>,
+    /// Others that it begins together with.
+    pub together: Option<Together>,
+}
+
+impl Server {
+    /// One that nobody else measures on meanwhile.
+    ///
+    /// # Errors
+    /// Another study has it.
+    pub fn new(spec: SiteSpec) -> Result<Self, StudyError> {
+        let held = hold(std::slice::from_ref(&spec))?;
+        Ok(Self { site: Site::new(&spec), spec, ready: None, _held: held })
+    }
+
+    /// Whether it can be started anew.
+    pub fn restarts(&self, reset: &Reset) -> bool {
+        !matches!((&self.spec.place, reset), (ServerSpec::Remote(_), Reset::Full | Reset::Nothing))
+    }
+
+    /// Its data, whole; for runs that write with a copy of it.
+    pub fn prepare(
+        &mut self,
+        study: &str,
+        writes: bool,
+        stop: &Stop,
+        tell: Notify<'_>,
+    ) -> Result<(), StudyError> {
+        self.site.prepare(study, writes, stop, tell)
+    }
+
+    /// Ends it and starts it with this buffer pool, with the data that it had at first where runs write.
+    pub fn start(
+        &mut self,
+        reset: &Reset,
+        (pool, writes): (Option<u64>, bool),
+        stop: &Stop,
+        tell: Notify<'_>,
+    ) -> Result<(), StudyError> {
+        self.down(tell)?;
+        self.site.reset(reset, writes, stop, tell)?;
+        let ready = self.site.up(pool, stop, tell)?;
+        if writes {
+            site::mark_written(&ready.target, stop)?;
+        }
+        self.ready = Some(ready);
+        Ok(())
+    }
+
+    /// Ends it where it is a private one.
+    pub fn down(&mut self, tell: Notify<'_>) -> Result<(), StudyError> {
+        self.ready = None;
+        self.site.down(tell)
+    }
+
+    /// Leaves it as it was found.
+    pub fn leave(&mut self, study: &str, tell: Notify<'_>) -> Result<(), StudyError> {
+        self.ready = None;
+        self.site.leave(study, tell)
+    }
+
+    /// Whether a private server still runs; the error says how it ended.
+    pub fn check(&self) -> Result<(), StudyError> {
+        self.site.check()
+    }
+
+    /// How it is reached; `None` while it is down.
+    pub fn target(&self) -> Option<&Target> {
+        self.ready.as_ref().map(|ready| &ready.target)
+    }
+
+    /// Folder with its data, where it is on this machine and up.
+    pub fn data_dir(&self) -> Option<PathBuf> {
+        self.ready.as_ref()?.data_dir.clone()
+    }
+
+    /// Whether it is ours to stop, so that nobody writes to its files.
+    pub fn is_private(&self) -> bool {
+        !matches!(self.spec.place, ServerSpec::Remote(_))
+    }
+
+    /// What it says of itself, and the size of these tables.
+    pub fn record(&self, workload: &dyn Workload, stop: &Stop) -> Result<ServerRecord, StudyError> {
+        manifest::server(self.up()?, &tables(workload), stop)
+    }
+
+    /// Each statement with its plan: which tables are read in which order, how, and by which index. How many rows the server guesses is no
+    /// part of it, since that is drawn at random from page to page.
+    pub fn plans(&self, workload: &dyn Workload, stop: &Stop) -> Result<String, StudyError> {
+        let mut control = Control::connect_until(&self.up()?.target, stop)?;
+        plans::shapes(&mut control, workload, &Effort { executions: 0, ..Effort::default() }, stop)
+    }
+
+    /// Makes a run; `None` where somebody asked to stop.
+    pub fn run(&self, asked: &Asked, stop: &Stop) -> Result<Option<RunFile>, StudyError> {
+        let ready = self.up()?;
+        let mut control = Control::connect_until(&ready.target, stop)?;
+        let spec = spec(asked, &self.spec);
+        let rate_per_s = match asked.arrivals {
+            ArrivalPlan::Poisson(rate) => rate,
+            _ => 0.0,
+        };
+        let cell = CellRecord { id: 0, series: 0, rate_per_s };
+        let order = RunOrder {
+            cell: &cell,
+            repeat: 1,
+            attempt: 1,
+            order: 1,
+            workload: Arc::clone(&asked.workload),
+            arrivals: asked.arrivals.clone(),
+            warm_up: asked.warm_up,
+            measure: asked.measure,
+            request_log: None,
+            together: asked.together.clone(),
+        };
+        let (before, waited) = (reads(&mut control), waited(ready));
+        let measured = measure(&spec, &order, ready, stop, &mut |_| {});
+        // A server that died explains whatever else went wrong.
+        self.check()?;
+        if stop.is_set() && measured.as_ref().is_err_and(StudyError::is_called_off) {
+            return Ok(None);
+        }
+        let Some(mut measured) = measured? else { return Ok(None) };
+        if let Some(ms) = before.zip(reads(&mut control)).and_then(|(before, after)| after.since(before)) {
+            measured.run.sense.insert(READ_MS.to_owned(), ms);
+        }
+        // Requests of the warm-up made them wait too.
+        let requests = measured.run.throughput_per_s * (asked.warm_up + asked.measure).as_secs_f64();
+        if let (Some((before, after)), true) = (waited.zip(self::waited(ready)), requests > 0.0) {
+            measured.run.sense.insert(CPU_WAIT_MS.to_owned(), (after - before).as_millis_f64() / requests);
+        }
+        Ok(Some(measured.run))
+    }
+
+    fn up(&self) -> Result<&Ready, StudyError> {
+        self.ready.as_ref().ok_or_else(|| StudyError::ServerDied("it is not up".to_owned()))
+    }
+}
+
+/// Tables that the statements of a workload ask.
+pub(crate) fn tables(workload: &dyn Workload) -> Vec<String> {
+    let all = workload.statements().iter().flat_map(|statement| statement.tables.iter().cloned());
+    all.collect::<BTreeSet<String>>().into_iter().collect()
+}
+
+/// What a profile says once, for a single run.
+fn spec(asked: &Asked, site: &SiteSpec) -> StudySpec {
+    StudySpec {
+        kind: String::new(),
+        command: Vec::new(),
+        seed: asked.seed,
+        process: Process::Poisson,
+        rates: RatePlan::List(Vec::new()),
+        rate_text: String::new(),
+        repeats: 1,
+        duration: asked.measure,
+        longest: asked.measure,
+        warm_up: asked.warm_up,
+        timeout: asked.timeout,
+        sessions: SessionPolicy::Pooled { max: SESSIONS_DEFAULT },
+        sessions_fit: true,
+        protocol: Protocol::Prepared,
+        reset: Reset::Nothing,
+        theta_ceiling_percent: 100.0,
+        objective_p95: None,
+        tolerance: Tolerance::default(),
+        generator_cpus: asked.generator_cpus.clone(),
+        request_log: false,
+        retries: 0,
+        budget: None,
+        whole_sweep: false,
+        sites: vec![site.clone()],
+        series: Vec::<SeriesSpec>::new(),
+    }
+}
+
+/// What the threads of a server on this machine have waited for a CPU until now.
+fn waited(ready: &Ready) -> Option<Nanos> {
+    ThreadWaits::of_process(ready.server_pid?)
+}
+
+/// Reads of data files that the server has counted.
+#[derive(Clone, Copy)]
+struct Reads {
+    count: f64,
+    /// What they took, in the unit of performance_schema.
+    picoseconds: f64,
+}
+
+impl Reads {
+    /// Mean time of the reads since an earlier count, ms; `None` where there were none.
+    fn since(self, before: Self) -> Option<f64> {
+        let count = self.count - before.count;
+        (count > 0.0).then(|| (self.picoseconds - before.picoseconds) / count / 1e9)
+    }
+}
+
+/// What the server has counted of them; `None` where it does not count.
+fn reads(control: &mut Control) -> Option<Reads> {
+    const ASKED: &str = "SELECT COUNT_READ, SUM_TIMER_READ FROM performance_schema.file_summary_by_event_name \
+                         WHERE EVENT_NAME = 'wait/io/file/innodb/innodb_data_file'";
+    let rows = control.query(ASKED).ok()?;
+    let number = |at: usize| rows.rows.first()?.get(at)?.as_deref()?.parse::<f64>().ok();
+    Some(Reads { count: number(0)?, picoseconds: number(1)? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_read_takes_what_all_of_them_took_since_then() {
+        let before = Reads { count: 100.0, picoseconds: 5e9 };
+        assert_eq!(Reads { count: 110.0, picoseconds: 25e9 }.since(before), Some(2.0));
+        assert_eq!(before.since(before), None);
+    }
+}

@@ -1,0 +1,116 @@
+//! What the disk did for the requests of a run, in figures by name.
+
+use crate::store::format::RunFile;
+use evenkeel_core::Nanos;
+use evenkeel_sense::sampler::SenseSample;
+
+/// Names of the figures in `sense` of a run, with their unit: what the server's own process moved, and what the device that holds its
+/// data did for all who use it, with the mean time of an I/O in its queue and on it.
+pub const DISK_FIGURES: [&str; 6] = [
+    "server_read_bytes_per_request",
+    "server_write_bytes_per_request",
+    "disk_reads_per_request",
+    "disk_writes_per_request",
+    "disk_read_ms",
+    "disk_write_ms",
+];
+
+/// What a read takes as the server waits for it, ms.
+pub const READ_MS: &str = "data_read_ms";
+
+/// Counters of the server by which it tells the same, also from elsewhere.
+pub(super) const DATA_COUNTERS: [(&str, &[&str]); 5] = [
+    ("data_reads_per_request", &["Innodb_data_reads"]),
+    ("data_read_bytes_per_request", &["Innodb_data_read"]),
+    ("data_writes_per_request", &["Innodb_data_writes"]),
+    ("data_written_bytes_per_request", &["Innodb_data_written"]),
+    ("data_fsyncs_per_request", &["Innodb_data_fsyncs"]),
+];
+
+/// Figures of a sample over the whole run, in which so many requests were completed; what is not known is not there.
+pub(super) fn values(whole: &SenseSample, requests: Option<f64>) -> Vec<(&'static str, f64)> {
+    let each = |count: u64| requests.map(|requests| count as f64 / requests);
+    let mean = |time: Nanos, count: u64| (count > 0).then(|| time.as_millis_f64() / count as f64);
+    let (server, device) = (whole.process_io.as_ref(), whole.device_io.as_ref());
+    let values = [
+        server.and_then(|io| each(io.read_bytes)),
+        server.and_then(|io| each(io.write_bytes)),
+        device.and_then(|io| each(io.reads)),
+        device.and_then(|io| each(io.writes)),
+        device.and_then(|io| mean(io.read_time, io.reads)),
+        device.and_then(|io| mean(io.write_time, io.writes)),
+    ];
+    DISK_FIGURES.into_iter().zip(values).filter_map(|(name, value)| Some((name, value?))).collect()
+}
+
+/// The same of a stored run, and how long the server itself waited for a read.
+pub(super) fn figures(run: &RunFile) -> Vec<(&'static str, f64)> {
+    let seen = DISK_FIGURES.into_iter().filter_map(|name| Some((name, *run.sense.get(name)?)));
+    seen.chain(read_ms(run).map(|value| (READ_MS, value))).collect()
+}
+
+/// Mean time of a read as the server waits for it, also where something in front of the device holds it back, or the server runs
+/// elsewhere: by Little's law the reads that were out in the mean, over those that ended in a second.
+fn read_ms(run: &RunFile) -> Option<f64> {
+    let out = run.gauges.get("Innodb_data_pending_reads").filter(|gauge| gauge.samples > 0)?.mean;
+    let reads = run.status.get("Innodb_data_reads").filter(|reads| **reads > 0.0)?;
+    let stretch = run.status_stretch.as_ref().filter(|stretch| stretch.is_sharp())?;
+    Some(1e3 * out * stretch.seconds / reads)
+}
+
+/// Percent of the pages asked for that were not in the buffer pool.
+pub(super) fn miss_percent(asked: Option<f64>, read: Option<f64>) -> Option<f64> {
+    let (asked, read) = (asked?, read?);
+    (asked > 0.0).then(|| 100.0 * read / asked)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::format::{GaugeRecord, StretchRecord};
+    use evenkeel_sense::disk::{DeviceIo, ProcessIo};
+
+    #[test]
+    fn what_was_moved_is_told_per_request_and_an_io_by_its_mean_time() {
+        let whole = SenseSample {
+            process_io: Some(ProcessIo { read_bytes: 16_384_000, write_bytes: 0, cancelled_bytes: 0 }),
+            device_io: Some(DeviceIo {
+                reads: 1_500,
+                read_time: Nanos::from_millis(4_500),
+                ..DeviceIo::default()
+            }),
+            ..SenseSample::default()
+        };
+        let found = values(&whole, Some(500.0));
+        let of = |name: &str| found.iter().find(|(known, _)| *known == name).map(|(_, value)| *value);
+        assert_eq!(
+            (of("server_read_bytes_per_request"), of("disk_reads_per_request")),
+            (Some(32_768.0), Some(3.0))
+        );
+        assert_eq!((of("disk_read_ms"), of("disk_write_ms")), (Some(3.0), None), "no write has no time");
+        let without = values(&whole, None);
+        assert_eq!(without, [("disk_read_ms", 3.0)], "a run without requests has no figure per request");
+        let run = RunFile { sense: [("disk_read_ms".to_owned(), 3.0)].into(), ..RunFile::default() };
+        assert_eq!(figures(&run), without);
+    }
+
+    #[test]
+    fn what_a_read_takes_follows_from_the_reads_that_are_out() {
+        let gauge = GaugeRecord { samples: 10, mean: 6.0, max: 11.0 };
+        let mut run = RunFile {
+            gauges: [("Innodb_data_pending_reads".to_owned(), gauge)].into(),
+            status: [("Innodb_data_reads".to_owned(), 1_200.0)].into(),
+            status_stretch: Some(StretchRecord { seconds: 4.0, requests: Some(40.0), slack_s: 0.0 }),
+            ..RunFile::default()
+        };
+        assert_eq!(figures(&run), [(READ_MS, 20.0)]);
+        run.status.insert("Innodb_data_reads".to_owned(), 0.0);
+        assert!(figures(&run).is_empty(), "no read has no time");
+    }
+
+    #[test]
+    fn a_share_of_no_pages_is_no_share() {
+        assert_eq!(miss_percent(Some(200.0), Some(3.0)), Some(1.5));
+        assert_eq!((miss_percent(Some(0.0), Some(0.0)), miss_percent(None, Some(1.0))), (None, None));
+    }
+}

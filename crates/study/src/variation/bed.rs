@@ -1,0 +1,259 @@
+//! The servers of the study: filled, looked at, started anew, asked.
+
+use super::facts::{PAGES, PLAN, START, STATISTICS, pages_of, statistics_of};
+use super::record::{Setting, TargetRecord};
+use crate::harness::{Event, Notify, Run};
+use crate::profile::{Reset, Server, ServerSpec, SiteSpec, StudyEvent, writes};
+use crate::published::{PublishedError, Result, While, Workplace, workload};
+use crate::store::format::ServerRecord;
+use evenkeel_core::random::Seed;
+use evenkeel_lab::data::tpcw::Scale;
+use evenkeel_lab::data::{DataSpec, Via};
+use evenkeel_lab::workload::Workload;
+use evenkeel_os::clock::unix_time;
+use evenkeel_site::sandbox::{SandboxSpec, Start};
+use evenkeel_site::server::{Control, Target};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// A server of the study: which target, and how its rows came in.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Key {
+    pub target: usize,
+    pub via: String,
+}
+
+/// What is wanted of a server.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Wanted {
+    pub key: Key,
+    /// Number of its start.
+    pub start: u32,
+    /// Buffer pool, percent of the tables that the statement asks; `None` where it is not ours to set.
+    pub pool_percent: Option<f64>,
+    /// What is asked of it.
+    pub workload: String,
+}
+
+/// A server that is up.
+pub(super) struct Standing {
+    pub server: Server,
+    pub workload: Arc<dyn Workload>,
+    /// What it says of itself.
+    pub record: ServerRecord,
+    /// For which workload, start and pool it was started; `None` before the first start.
+    begun: Option<(String, u32, Option<u64>)>,
+    reset: Reset,
+    notes: BTreeMap<&'static str, String>,
+}
+
+/// All of them.
+pub(super) struct Bed<'a> {
+    workplace: Workplace<'a>,
+    id: String,
+    setting: Setting,
+    seed: u64,
+    servers: BTreeMap<Key, Standing>,
+}
+
+impl<'a> Bed<'a> {
+    pub fn new(workplace: Workplace<'a>, id: &str, setting: &Setting, seed: u64) -> Self {
+        Self { workplace, id: id.to_owned(), setting: setting.clone(), seed, servers: BTreeMap::new() }
+    }
+
+    /// A server that is up; whether it was started just now.
+    ///
+    /// # Errors
+    /// It does not start, or cannot be asked.
+    pub fn begin(&mut self, wanted: &Wanted, tell: Notify<'_>) -> Result<bool> {
+        let record = self.target(wanted.key.target)?.clone();
+        let doing = || format!("preparing {}", record.words());
+        if !self.servers.contains_key(&wanted.key) {
+            let standing = self.first(&record, wanted, tell).doing(doing)?;
+            self.servers.insert(wanted.key.clone(), standing);
+        }
+        self.start(wanted, tell).doing(doing)
+    }
+
+    /// A server that was begun.
+    ///
+    /// # Errors
+    /// It was not.
+    pub fn standing(&self, key: &Key) -> Result<&Standing> {
+        self.servers.get(key).ok_or_else(|| PublishedError::wrong("a server of the study is not up"))
+    }
+
+    fn target(&self, number: usize) -> Result<&TargetRecord> {
+        let missing = || PublishedError::wrong(format!("plan.json has no target {}", number + 1));
+        self.setting.targets.get(number).ok_or_else(missing)
+    }
+
+    /// Fills a server and looks at it once.
+    fn first(&self, record: &TargetRecord, wanted: &Wanted, tell: Notify<'_>) -> Result<Standing> {
+        let (site, reset) = self.site(record, &wanted.key.via)?;
+        let mut server = Server::new(site)?;
+        let stop = self.workplace.stop;
+        let mut notify = steps(tell);
+        // The copy for runs that write is of the data as it is before any of them.
+        server.prepare(
+            &self.id,
+            server.is_private() && wanted.workload == super::parts::WRITE_STATEMENT,
+            stop,
+            &mut notify,
+        )?;
+        server.start(&Reset::Nothing, (None, false), stop, &mut notify)?;
+        let target = up(&server)?.clone();
+        let workload = workload(&wanted.workload, &target)?;
+        let said = server.record(workload.as_ref(), stop)?;
+        let mut notes = BTreeMap::new();
+        if let (true, Some(data)) = (server.is_private(), server.data_dir()) {
+            server.down(&mut notify)?;
+            let database = target.database.clone().unwrap_or_default();
+            let tables = crate::profile::tables(workload.as_ref());
+            // Pages that cannot be read cost a comparison, no run.
+            if let Ok(pages) = pages_of(&data, &database, &tables, stop) {
+                notes.insert(PAGES, pages);
+            }
+        }
+        Ok(Standing { server, workload, record: said, begun: None, reset, notes })
+    }
+
+    fn start(&mut self, wanted: &Wanted, tell: Notify<'_>) -> Result<bool> {
+        let (stop, id) = (self.workplace.stop, self.id.clone());
+        let missing = || PublishedError::wrong("a server of the study is not there");
+        let standing = self.servers.get_mut(&wanted.key).ok_or_else(missing)?;
+        let pool = wanted.pool_percent.and_then(|percent| pool_bytes(percent, standing.record.tables_bytes));
+        let begun = (wanted.workload.clone(), wanted.start, pool);
+        if standing.begun.as_ref() == Some(&begun) {
+            return Ok(false);
+        }
+        let mut notify = steps(tell);
+        let is_other = standing.begun.as_ref().is_none_or(|(workload, ..)| *workload != wanted.workload);
+        let writing = writes(standing.workload.as_ref()) || wanted.workload == super::parts::WRITE_STATEMENT;
+        if is_other && writing && standing.server.is_private() {
+            standing.server.down(&mut notify)?;
+            standing.server.prepare(&id, true, stop, &mut notify)?;
+        }
+        let restarts = standing.server.restarts(&standing.reset);
+        if restarts || standing.begun.is_none() {
+            standing.server.start(&standing.reset, (pool, writing), stop, &mut notify)?;
+            standing.notes.insert(START, format!("{} at {}", wanted.start, unix_time().as_secs()));
+        }
+        let target = up(&standing.server)?.clone();
+        standing.workload = workload(&wanted.workload, &target)?;
+        standing.look(&target)?;
+        standing.begun = Some(begun);
+        Ok(true)
+    }
+
+    fn site(&self, record: &TargetRecord, via: &str) -> Result<(SiteSpec, Reset)> {
+        let (place, reset) = match (record.is_private(), record.url.strip_prefix("sandbox:")) {
+            (true, _) => (self.private(record, via)?, Reset::Full),
+            (_, Some(named)) => {
+                let (name, database) = named.split_once('/').unwrap_or((named, DataSpec::DATABASE));
+                let home = self.workplace.home.to_owned();
+                let (name, database) = (name.to_owned(), database.to_owned());
+                (ServerSpec::Named { home, name, database }, Reset::Full)
+            }
+            _ => {
+                let target = Target::parse(&record.url)?;
+                let reset = record.reset.clone().map_or(Reset::Nothing, Reset::Command);
+                (ServerSpec::Remote(target), reset)
+            }
+        };
+        let site = SiteSpec { target_label: record.name.clone(), place, elsewhere: None, sql: Vec::new() };
+        Ok((site, reset))
+    }
+
+    /// Its data stay in the home folder when the study has ended, for the next one.
+    fn private(&self, record: &TargetRecord, via: &str) -> Result<ServerSpec> {
+        let data = &self.setting.data;
+        let name = format!("variation-{}-{}-s{}-{via}-{}", data.ebs, data.items, data.seed, record.name);
+        let mut sandbox = SandboxSpec::new(self.workplace.home, name);
+        sandbox.server_binary = self.setting.machine.server_binary.as_ref().map(PathBuf::from);
+        let cpus = &self.setting.server_cpus;
+        sandbox.cpus = match cpus.is_empty() {
+            true => None,
+            false => Some(cpus.parse().doing(|| "reading the CPUs of the plan")?),
+        };
+        if let Some(start) = &record.start {
+            sandbox.start = Start::from_name(start).doing(|| "reading the start in the plan")?;
+        }
+        // It tells what a read from disk takes; all else that it counts is left out.
+        sandbox.settings.insert("performance_schema".to_owned(), "ON".to_owned());
+        for setting in &self.setting.settings {
+            let (name, value) = setting.split_once('=').unwrap_or((setting, ""));
+            sandbox.settings.insert(name.to_owned(), value.to_owned());
+        }
+        let scale = Scale::new(data.ebs, u64::from(data.items).try_into().unwrap_or(u32::MAX));
+        let set = scale.doing(|| "reading the size of the data in the plan")?.into();
+        let via: Via = via.parse().doing(|| "reading the layout in the plan")?;
+        let threads = std::thread::available_parallelism().map_or(1, |cpus| cpus.get().min(8));
+        let data = DataSpec { set, seed: Seed(data.seed), today: None, via, threads };
+        Ok(ServerSpec::Sandbox { sandbox, data: Some(data) })
+    }
+
+    /// Ends the servers that are not wanted beside others.
+    pub fn rest(&mut self, wanted: &[Key], tell: Notify<'_>) -> Result<()> {
+        let mut notify = steps(tell);
+        for (_, standing) in self.servers.iter_mut().filter(|(key, _)| !wanted.contains(key)) {
+            if standing.begun.take().is_some() {
+                standing.server.down(&mut notify)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Seed of a run, the same for all targets of it.
+    pub fn seed(&self, name: &str) -> Seed {
+        Seed(self.seed).child("variation").child(name)
+    }
+}
+
+impl Drop for Bed<'_> {
+    fn drop(&mut self) {
+        for standing in self.servers.values_mut() {
+            // Whatever fails here is told by `sandbox list`, and nothing was lost.
+            let _ = standing.server.leave(&self.id, &mut |_| {});
+        }
+    }
+}
+
+impl Standing {
+    fn look(&mut self, target: &Target) -> Result<()> {
+        let stop = evenkeel_os::stop::Stop::default();
+        self.notes.insert(PLAN, self.server.plans(self.workload.as_ref(), &stop)?);
+        let tables = crate::profile::tables(self.workload.as_ref());
+        let mut control = Control::connect(target)?;
+        // A user who may not read them loses a comparison, no run.
+        if let Ok(text) = statistics_of(&mut control, &tables) {
+            self.notes.insert(STATISTICS, text);
+        }
+        Ok(())
+    }
+
+    /// Adds to a run what its server is like.
+    pub fn note(&self, run: &mut Run, of_target: &str) {
+        run.notes.extend(self.notes.iter().map(|(name, text)| (format!("{name}{of_target}"), text.clone())));
+    }
+}
+
+fn up(server: &Server) -> Result<&Target> {
+    server.target().ok_or_else(|| PublishedError::wrong("a server of the study is not up"))
+}
+
+/// A server starts with no smaller pool than this, whatever the percent.
+fn pool_bytes(percent: f64, tables_bytes: Option<u64>) -> Option<u64> {
+    let bytes = (tables_bytes? as f64 * percent / 100.0) as u64;
+    Some((bytes.div_ceil(1 << 20) << 20).max(crate::profile::POOL_BYTES_MIN))
+}
+
+/// What a profile tells, as a published study tells it.
+fn steps(tell: Notify<'_>) -> impl FnMut(StudyEvent) + '_ {
+    move |event| match event {
+        StudyEvent::Preparing(text) | StudyEvent::Warning(text) => tell(Event::Step(text)),
+        StudyEvent::Data(progress) => tell(Event::Data(progress)),
+        _ => {}
+    }
+}

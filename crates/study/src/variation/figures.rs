@@ -1,0 +1,74 @@
+//! The figures of a run.
+
+use crate::harness::{Chart, Figure, Scale, Unit};
+
+/// Mean response time.
+pub const TAU: &str = "tau_ms";
+/// What a request spends between client and server, without waiting for a CPU.
+pub const NETWORK: &str = "network_ms";
+/// Pages that a request reads from disk.
+pub const READS: &str = "disk_reads_per_request";
+/// What one such read takes.
+pub const READ: &str = "read_ms";
+/// Rows that a request touches.
+pub const ROWS: &str = "rows_per_request";
+/// Utilisation of the server.
+pub const THETA: &str = "theta_percent";
+/// What the server's threads wait for a CPU.
+pub const CPU_WAIT: &str = "cpu_wait_ms";
+/// CPU time that the hypervisor took.
+pub const STOLEN: &str = "steal_percent";
+/// CPU time that others took of the server's CPUs.
+pub const NEIGHBOURS: &str = "neighbours_percent";
+/// Arrival rate.
+pub const RATE: &str = "rate_per_s";
+/// Completions.
+pub const THROUGHPUT: &str = "throughput_per_s";
+/// Whether the queue did not grow.
+pub const KEPT_UP: &str = "kept_up";
+/// What a first look said that a server carries.
+pub const CARRIED: &str = "carried_per_s";
+
+/// All that are shown, in the order of columns.
+pub const FIGURES: [Figure; 17] = [
+    Figure::drawn(
+        TAU,
+        ["tau", "ms"],
+        Chart::new(
+            "Response time",
+            "tau, ms",
+            "Lines that part as they rise are servers that differ.",
+            Unit::Milliseconds,
+            Scale::Logarithmic,
+        ),
+    ),
+    Figure::plain(RATE, ["rate", "1/s"]),
+    Figure::plain(THETA, ["theta", "%"]),
+    Figure::plain(NETWORK, ["network", "ms"]),
+    Figure::plain(READS, ["disk reads", "per request"]),
+    Figure::plain(READ, ["read", "ms"]),
+    Figure::plain(ROWS, ["rows", "per request"]),
+    Figure::plain(CPU_WAIT, ["CPU wait", "ms/request"]),
+    Figure::plain("cpu_us_per_request", ["CPU", "us/request"]),
+    Figure::plain("p95_ms", ["p95", "ms"]),
+    Figure::plain(THROUGHPUT, ["throughput", "1/s"]),
+    Figure::plain(STOLEN, ["steal", "%"]),
+    Figure::plain(NEIGHBOURS, ["neighbours", "%"]),
+    Figure::plain("probe_delay_ms", ["probe delay", "ms"]),
+    Figure::plain("lost_percent", ["lost", "%"]),
+    Figure::flag(KEPT_UP, ["kept up", ""]),
+    Figure::plain(CARRIED, ["carries about", "1/s"]),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_figure_has_a_name_of_its_own() {
+        let mut keys: Vec<&str> = FIGURES.iter().map(|figure| figure.key).collect();
+        keys.sort_unstable();
+        keys.dedup();
+        assert_eq!(keys.len(), FIGURES.len());
+    }
+}

@@ -1,0 +1,169 @@
+//! The published findings beside ours: `storage` has those of buffer pool and layout, `statements` those of the simple read and the write.
+
+mod statements;
+mod storage;
+
+use super::figures::NETWORK;
+use super::judge::Found;
+use super::parts::{COMPLEX_STATEMENT, RATES, WRITE};
+use super::record::Setting;
+use crate::format;
+use crate::harness::{Cell, Finding, Number, Outcome};
+use evenkeel_core::statistics::Estimate;
+use evenkeel_core::trust::{Point, Reason, TrustLimit};
+use evenkeel_core::why::{Ruling, Suspect};
+
+/// Utilisation up to which script-filled servers of the study agreed, percent.
+const PUBLISHED_LIMIT: f64 = 50.0;
+
+/// All of them, in the order of their figures.
+pub(super) fn all(setting: &Setting, cells: &[Cell<'_>], found: &Found<'_>) -> Vec<Finding> {
+    vec![
+        limit(setting, found),
+        network(setting, found),
+        storage::pool(cells),
+        storage::pool_at_high_rates(cells),
+        storage::dump(cells),
+        servers(setting, found),
+        statements::simple(setting, cells),
+        statements::write(setting, cells),
+        untested(
+            "write-on-guests-and-hosts",
+            WRITE,
+            "a guest carries more than twice the host's writes (Figure 14)",
+            "There is one domain: a guest beside its host takes a hypervisor.",
+        ),
+        untested(
+            "statements-of-a-class-alike",
+            RATES,
+            "all statements of a class behave alike",
+            "One statement of each class is measured.",
+        ),
+    ]
+}
+
+fn untested(name: &'static str, part: &str, published: &str, why: &str) -> Finding {
+    Finding {
+        name,
+        part: part.to_owned(),
+        outcome: Outcome::NotTestable,
+        published: published.to_owned(),
+        here: why.to_owned(),
+        numbers: Vec::new(),
+    }
+}
+
+fn finding(
+    name: &'static str,
+    part: &str,
+    published: &str,
+    holds: Option<bool>,
+    here: String,
+    numbers: Vec<Number>,
+) -> Finding {
+    Finding { outcome: Outcome::of(holds), here, numbers, ..untested(name, part, published, "") }
+}
+
+/// Figure 7: repeats and servers agree up to half of the CPU, and part beyond.
+fn limit(setting: &Setting, found: &Found<'_>) -> Finding {
+    let published =
+        "runs and servers agree up to a utilisation of 50 %, and differ by hundreds of ms at 80 % (Figure 7)";
+    let name = "agreement-ends-at-half-load";
+    if setting.workload != COMPLEX_STATEMENT {
+        return untested(name, RATES, published, "Another workload was asked.");
+    }
+    let highest = found.rates.iter().filter_map(|at| at.point.as_ref()?.utilisation).reduce(f64::max);
+    let numbers: Vec<Number> = found
+        .limit
+        .utilisation
+        .map(|limit| Number::plain("trust_limit_percent", limit))
+        .into_iter()
+        .collect();
+    let points: Vec<Point> = found.rates.iter().filter_map(|at| at.point.clone()).collect();
+    let end = found.limit.end.as_ref().and_then(|end| end.utilisation);
+    let holds = match (breaks(&points, &found.limit), found.limit.utilisation, end) {
+        (Some(true), Some(limit), _) if limit >= PUBLISHED_LIMIT - 15.0 => Some(true),
+        (Some(true), _, Some(end)) if end < PUBLISHED_LIMIT => Some(false),
+        (Some(false), ..) if highest.is_some_and(|highest| highest >= 80.0) => Some(false),
+        _ => None,
+    };
+    finding(name, RATES, published, holds, format!("Here: {}.", found.limit), numbers)
+}
+
+/// Whether runs or servers differ by more than is trusted; `None` where it takes more runs to tell: of a few the standard error may be too
+/// large, and need not be.
+fn breaks(points: &[Point], limit: &TrustLimit) -> Option<bool> {
+    let Some(end) = &limit.end else { return (!points.is_empty()).then_some(false) };
+    let estimated = points
+        .iter()
+        .find(|point| point.rate == end.rate)
+        .and_then(|point| Some(100.0 * point.tau.standard_error()? / point.tau.mean));
+    match end.reason {
+        Reason::TooFewRuns(_) | Reason::TooShort | Reason::Invalid(_) => None,
+        Reason::StandardError { tolerance, .. } => {
+            estimated.filter(|percent| *percent > tolerance).map(|_| true)
+        }
+        _ => Some(true),
+    }
+}
+
+/// Table II and Figure 9: the network's delay does not climb with the rate as response times do.
+fn network(setting: &Setting, found: &Found<'_>) -> Finding {
+    let ruling = |at: &super::judge::AtRate<'_>| {
+        let why = at.why.as_ref()?;
+        why.verdicts.iter().find(|verdict| verdict.suspect == Suspect::Network).map(|verdict| verdict.ruling)
+    };
+    let rulings: Vec<Ruling> = found.rates.iter().filter_map(ruling).collect();
+    let holds = match () {
+        () if rulings.contains(&Ruling::Cause) => Some(false),
+        () if !rulings.is_empty() && rulings.iter().all(|ruling| *ruling == Ruling::NotTheCause) => {
+            Some(true)
+        }
+        () => None,
+    };
+    let delays: Vec<Number> = found
+        .rates
+        .iter()
+        .filter_map(|at| {
+            let values: Vec<f64> = at.runs.iter().filter_map(|run| run.figure(setting, NETWORK)).collect();
+            let mean = Estimate::of(&values)?;
+            let name = format!("network_ms_at_{}_per_s", at.rate.round());
+            Some(Number { name, value: mean.mean, interval: mean.low().zip(mean.high()) })
+        })
+        .collect();
+    let told: Vec<String> = delays.iter().map(|delay| format::significant(delay.value, 3)).collect();
+    let here = match told.is_empty() {
+        true => "It was not measured.".to_owned(),
+        false => format!(
+            "Here the delay of a probe, without waiting for a CPU, is {} ms from the lowest rate to the highest.",
+            told.join(", ")
+        ),
+    };
+    let published = "the network is not the cause: 1.43 to 2.05 ms from 10 to 40/s (Table II)";
+    finding("network-is-not-the-cause", RATES, published, holds, here, delays)
+}
+
+/// Figure 12: servers of a cloud differ.
+fn servers(setting: &Setting, found: &Found<'_>) -> Finding {
+    let published = "of ten servers of Amazon EC2 two differ strongly above 12/s (Figure 12)";
+    let name = "rented-servers-differ";
+    if setting.targets.len() < 2
+        || setting.targets.iter().any(|target| target.is_private() || target.url.starts_with("sandbox:"))
+    {
+        return untested(name, RATES, published, "It takes several servers of yours: name their URLs.");
+    }
+    let differ = found.rates.iter().filter_map(|at| at.why.as_ref()).map(|why| why.differs());
+    let (count, of) = differ.fold((0, 0), |(yes, all), differs| (yes + usize::from(differs), all + 1));
+    let here = format!(
+        "Here the slowest and the fastest of {} differ at {count} of {of} rates.",
+        setting.targets.len()
+    );
+    finding(
+        name,
+        RATES,
+        published,
+        (of > 0).then_some(count > 0),
+        here,
+        vec![Number::plain("rates_that_differ", count as f64)],
+    )
+}

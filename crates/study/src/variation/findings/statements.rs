@@ -1,0 +1,83 @@
+//! Findings about the simple read and the write.
+
+use super::{breaks, finding, untested};
+use crate::format;
+use crate::harness::{Cell, Finding, Number};
+use crate::variation::figures::{RATE, TAU, THETA};
+use crate::variation::parts::{LOAD, SIMPLE, WRITE};
+use crate::variation::record::Setting;
+use crate::variation::seen::{self, on_targets};
+use evenkeel_core::statistics::Estimate;
+use evenkeel_core::trust::{Point, Tolerance, TrustLimit};
+
+/// Figure 13: the simple read.
+pub(super) fn simple(setting: &Setting, cells: &[Cell<'_>]) -> Finding {
+    let published = "the simple read differs by less than 1 ms between 20 and 120/s, until connections are refused (Figure 13)";
+    let own = cells.iter().filter(|cell| cell.part.name == SIMPLE);
+    let means: Vec<Estimate> = own.filter_map(|cell| cell.estimate(TAU)).collect();
+    if means.len() < 2 {
+        return untested("simple-reads-are-alike", SIMPLE, published, "It was not measured.");
+    }
+    let least = |of: fn(&Estimate) -> Option<f64>| means.iter().filter_map(of).reduce(f64::min);
+    let most = |of: fn(&Estimate) -> Option<f64>| means.iter().filter_map(of).reduce(f64::max);
+    let apart = |high: Option<f64>, low: Option<f64>| high.zip(low).map(|(high, low)| high - low);
+    let mean = |estimate: &Estimate| Some(estimate.mean);
+    // By all that the intervals of the means allow, and by what they allow at least.
+    let (at_most, at_least) = (
+        apart(most(Estimate::high), least(Estimate::low)),
+        apart(most(Estimate::low), least(Estimate::high)),
+    );
+    let holds = match (at_most, at_least) {
+        (Some(at_most), _) if at_most < 1.0 => Some(true),
+        (_, Some(at_least)) if at_least > 1.0 => Some(false),
+        _ => None,
+    };
+    let found = apart(most(mean), least(mean)).unwrap_or_default();
+    let here = format!(
+        "Here means over servers and rates lie {} ms apart; {}. Rates were not raised until connections are refused.",
+        format::significant(found, 3),
+        limit_of(setting, cells, SIMPLE).1
+    );
+    finding(
+        "simple-reads-are-alike",
+        SIMPLE,
+        published,
+        holds,
+        here,
+        vec![Number {
+            name: "means_apart_ms".to_owned(),
+            value: found,
+            interval: at_least.map(|low| low.max(0.0)).zip(at_most),
+        }],
+    )
+}
+
+/// Figure 14: the write.
+pub(super) fn write(setting: &Setting, cells: &[Cell<'_>]) -> Finding {
+    let published = "variation of the write is negligible up to 80/s (Figure 14)";
+    let all: Vec<&Cell<'_>> = cells.iter().filter(|cell| cell.part.name == WRITE).collect();
+    if all.iter().map(|cell| cell.runs.len()).sum::<usize>() < 2 {
+        return untested("writes-vary-little", WRITE, published, "It was not measured.");
+    }
+    let (points, limit) = limit_of(setting, cells, WRITE);
+    let theta = all.iter().filter_map(|cell| cell.mean(THETA)).reduce(f64::max);
+    let numbers = theta.map(|theta| Number::plain("theta_max_percent", theta)).into_iter().collect();
+    let holds = breaks(&points, &limit).map(|breaks| !breaks);
+    finding("writes-vary-little", WRITE, published, holds, format!("Here: {limit}."), numbers)
+}
+
+/// What is trusted of a part, with its rates.
+fn limit_of(setting: &Setting, cells: &[Cell<'_>], part: &str) -> (Vec<Point>, TrustLimit) {
+    let own: Vec<&Cell<'_>> = cells.iter().filter(|cell| cell.part.name == part).collect();
+    let mut loads: Vec<&str> = own.iter().map(|cell| cell.level(LOAD)).collect();
+    loads.sort_unstable();
+    loads.dedup();
+    let point = |load: &str| {
+        let at: Vec<&Cell<'_>> = own.iter().copied().filter(|cell| cell.level(LOAD) == load).collect();
+        let rate = at.iter().find_map(|cell| cell.mean(RATE))?;
+        seen::point(setting, &on_targets(setting, &at), rate)
+    };
+    let points: Vec<Point> = loads.into_iter().filter_map(point).collect();
+    let limit = TrustLimit::of(&points, Tolerance::default());
+    (points, limit)
+}

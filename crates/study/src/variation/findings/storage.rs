@@ -1,0 +1,151 @@
+//! Findings about what is read from disk: the buffer pool and the storage layout.
+
+use super::{finding, untested};
+use crate::format;
+use crate::harness::{Cell, Finding, Number};
+use crate::variation::figures::{READS, TAU};
+use crate::variation::parts::{LAYOUT, LOAD, POOL};
+use evenkeel_core::statistics::{Estimate, Ratio, unpaired_ratio};
+
+/// Cells of a part at one level of each of some factors.
+fn taus(cells: &[Cell<'_>], part: &str, levels: &[(&str, &str)], figure: &str) -> Vec<f64> {
+    let is_it = |cell: &&Cell<'_>| {
+        cell.part.name == part && levels.iter().all(|(factor, level)| cell.level(factor) == *level)
+    };
+    cells.iter().filter(is_it).flat_map(|cell| cell.values(figure)).collect()
+}
+
+fn above(ratio: Option<&Ratio>, least: f64) -> Option<bool> {
+    match ratio?.interval? {
+        (low, _) if low > least => Some(true),
+        (_, high) if high <= least => Some(false),
+        _ => None,
+    }
+}
+
+fn number(name: &str, ratio: Option<&Ratio>) -> Vec<Number> {
+    ratio
+        .map(|ratio| Number { name: name.to_owned(), value: ratio.ratio, interval: ratio.interval })
+        .into_iter()
+        .collect()
+}
+
+fn words(ratio: &Ratio) -> String {
+    format::ratio(ratio)
+}
+
+/// Smallest and largest level of a numeric factor of a part that was measured.
+fn ends(cells: &[Cell<'_>], part: &str, factor: &str) -> Option<(String, String)> {
+    let own = || cells.iter().filter(|cell| cell.part.name == part);
+    let by = |one: &&Cell<'_>, other: &&Cell<'_>| {
+        one.number(factor).unwrap_or_default().total_cmp(&other.number(factor).unwrap_or_default())
+    };
+    let (low, high) = (own().min_by(by)?.level(factor), own().max_by(by)?.level(factor));
+    (low != high).then(|| (low.to_owned(), high.to_owned()))
+}
+
+fn pool_ratio(cells: &[Cell<'_>], load: &str) -> Option<Ratio> {
+    let (small, large) = ends(cells, POOL, "pool-percent")?;
+    let of = |pool: &str| taus(cells, POOL, &[("pool-percent", pool), (LOAD, load)], TAU);
+    unpaired_ratio(&of(&small), &of(&large))
+}
+
+/// Figure 9: disk I/O is the cause.
+pub(super) fn pool(cells: &[Cell<'_>]) -> Finding {
+    let published = "response times and their variation fall as the buffer pool grows from 20 to 100 % of the tables (Figure 9)";
+    let Some((small, large)) = ends(cells, POOL, "pool-percent") else {
+        return untested(
+            "a-larger-pool-takes-it-away",
+            POOL,
+            published,
+            "Only private servers have a buffer pool that is ours to set; or it was not measured.",
+        );
+    };
+    let ratio = ends(cells, POOL, LOAD)
+        .map(|(_, high)| high)
+        .or_else(|| cells.iter().find(|cell| cell.part.name == POOL).map(|cell| cell.level(LOAD).to_owned()))
+        .and_then(|load| pool_ratio(cells, &load));
+    let reads = |pool: &str| {
+        Estimate::of(&taus(cells, POOL, &[("pool-percent", pool)], READS)).map(|reads| reads.mean)
+    };
+    let here = match (&ratio, reads(&small), reads(&large)) {
+        (Some(ratio), Some(few), Some(many)) => format!(
+            "Here tau at {small} % is {} times that at {large} %, with {} and {} reads from disk per request.",
+            words(ratio),
+            format::significant(few, 3),
+            format::significant(many, 3)
+        ),
+        (Some(ratio), _, _) => format!("Here tau at {small} % is {} times that at {large} %.", words(ratio)),
+        _ => "It was not measured.".to_owned(),
+    };
+    finding(
+        "a-larger-pool-takes-it-away",
+        POOL,
+        published,
+        above(ratio.as_ref(), 1.0),
+        here,
+        number("small_over_large", ratio.as_ref()),
+    )
+}
+
+/// Figure 10: what a pool saves is more at high rates.
+pub(super) fn pool_at_high_rates(cells: &[Cell<'_>]) -> Finding {
+    let published = "a small pool pays most at high rates (Figure 10)";
+    let name = "a-pool-pays-at-high-rates";
+    let Some((low, high)) = ends(cells, POOL, LOAD) else {
+        return untested(name, POOL, published, "It takes two rates at several sizes of the pool.");
+    };
+    let (low, high) = (pool_ratio(cells, &low), pool_ratio(cells, &high));
+    let holds = low.as_ref().zip(high.as_ref()).and_then(|(low, high)| {
+        let ((_, low_end), (high_end, _)) = (low.interval?, high.interval?);
+        match () {
+            () if high_end > low_end => Some(true),
+            () if high.interval?.1 < low.interval?.0 => Some(false),
+            () => None,
+        }
+    });
+    let here = match (&low, &high) {
+        (Some(low), Some(high)) => format!(
+            "Here the smallest pool takes {} times as long as the largest at the low rate, and {} times at the high one.",
+            words(low),
+            words(high)
+        ),
+        _ => "It was not measured.".to_owned(),
+    };
+    let numbers = number("at_low_rate", low.as_ref())
+        .into_iter()
+        .chain(number("at_high_rate", high.as_ref()))
+        .collect();
+    finding(name, POOL, published, holds, here, numbers)
+}
+
+/// Figure 11: the layout is the root cause.
+pub(super) fn dump(cells: &[Cell<'_>]) -> Finding {
+    let published = "the same data reloaded from a dump answers faster and alike on all servers (Figure 11)";
+    let (script, dump) =
+        (taus(cells, LAYOUT, &[("layout", "script")], TAU), taus(cells, LAYOUT, &[("layout", "dump")], TAU));
+    let ratio = unpaired_ratio(&script, &dump);
+    let reads = |layout: &str| {
+        Estimate::of(&taus(cells, LAYOUT, &[("layout", layout)], READS)).map(|reads| reads.mean)
+    };
+    let here = match (&ratio, reads("script"), reads("dump")) {
+        (Some(ratio), Some(script), Some(dump)) => format!(
+            "Here tau after the script is {} times that after the dump, with {} and {} reads from disk per request.",
+            words(ratio),
+            format::significant(script, 3),
+            format::significant(dump, 3)
+        ),
+        (Some(ratio), _, _) => {
+            format!("Here tau after the script is {} times that after the dump.", words(ratio))
+        }
+        _ => "It was not measured: it takes private servers.".to_owned(),
+    };
+    finding(
+        "a-dump-takes-it-away",
+        LAYOUT,
+        published,
+        above(ratio.as_ref(), 1.0),
+        here,
+        number("script_over_dump", ratio.as_ref()),
+    )
+}

@@ -1,0 +1,39 @@
+//! The variation study: servers that should be alike, measured from start to start; how much each level varies, and why.
+//!
+//! `study` is what the harness makes: `bed` has the servers, `round` makes a run on one of them or the same load on several at once.
+//!
+//! All else is pure: `record` is the setting in its plan, `parts` which runs there are, `time` how long they take, `figures` which figures
+//! a run has, `seen` makes of runs what core judges, `differences` refuses servers that are not alike, `facts` compares plans and pages, `judge` says what the runs come to, `findings` holds them
+//! beside the published ones, `references` has those, `words` the sentences.
+
+mod bed;
+mod differences;
+mod facts;
+pub mod figures;
+mod findings;
+mod judge;
+pub mod parts;
+pub mod record;
+mod references;
+mod round;
+mod seen;
+mod study;
+#[cfg(test)]
+mod tests;
+pub mod time;
+mod words;
+
+pub use judge::judge;
+pub use study::Variation;
+
+use crate::published::Shipped;
+
+/// The study's name in plans and on the command line.
+pub const NAME: &str = "variation";
+
+/// What it asks, and how it is made.
+pub const SHIPPED: Shipped = Shipped {
+    name: NAME,
+    question: "how much do response times differ from run to run, start to start and server to server, and why?",
+    command: "study variation",
+};

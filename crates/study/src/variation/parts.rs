@@ -1,0 +1,150 @@
+//! Which runs the study has.
+
+use super::record::{Setting, TargetRecord};
+use crate::harness::{Factor, Part};
+
+/// The workload by rate.
+pub const RATES: &str = "rates";
+/// The same at several sizes of the buffer pool.
+pub const POOL: &str = "pool";
+/// The same with rows that came in by a script, and reloaded from a dump.
+pub const LAYOUT: &str = "layout";
+/// The simple read by rate.
+pub const SIMPLE: &str = "simple";
+/// The write by rate.
+pub const WRITE: &str = "write";
+
+/// Statements of the published study.
+pub const COMPLEX_STATEMENT: &str = "tpcw.complex";
+/// The simple read.
+pub const SIMPLE_STATEMENT: &str = "tpcw.simple";
+/// The insert of an order's line.
+pub const WRITE_STATEMENT: &str = "tpcw.order_line_insert";
+
+/// The factor of servers; absent where all of them get each run at once.
+pub const TARGET: &str = "target";
+/// Arrival rate in percent of what a first look says that a server carries.
+pub const LOAD: &str = "load-percent";
+/// Arrival rate per second.
+pub const RATE: &str = "rate";
+
+/// How often and at which rates.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Extent {
+    /// Levels of rate or load of the part `rates`.
+    pub levels: Vec<u32>,
+    /// Whether these are rates per second, and not percent of what a server carries.
+    pub are_rates: bool,
+    /// Levels of load of the simple read and the write.
+    pub others: Vec<u32>,
+    /// Levels of load of layouts and sizes of the buffer pool.
+    pub storage: Vec<u32>,
+    /// Sizes of the buffer pool, percent.
+    pub pools: Vec<u32>,
+    /// Starts of each server in the part `rates`.
+    pub starts: u32,
+    /// In the other parts.
+    pub other_starts: u32,
+}
+
+/// All of them.
+pub fn parts(setting: &Setting, extent: &Extent) -> Vec<Part> {
+    let repeats = |name: &str| {
+        let starts = if name == RATES { extent.starts } else { extent.other_starts };
+        starts * setting.runs_of_start
+    };
+    let part = |name: &str, title: String, about: &str, factors: Vec<Option<Factor>>| Part {
+        name: name.to_owned(),
+        title,
+        about: about.to_owned(),
+        factors: factors.into_iter().flatten().collect(),
+        repeats: repeats(name),
+        marks: Vec::new(),
+    };
+    let targets = || (!setting.duet).then(|| targets(&setting.targets));
+    let levels = if extent.are_rates { RATE } else { LOAD };
+    let rates = Factor::numeric(levels, extent.levels.iter().copied());
+    let load = || Some(Factor::numeric(LOAD, extent.others.iter().copied()));
+    let storage = || Some(Factor::numeric(LOAD, extent.storage.iter().copied()));
+    let mut all = vec![part(
+        RATES,
+        format!("{} by rate", setting.workload),
+        "Servers that should be alike, each started several times, with several runs of each start.",
+        vec![targets(), Some(rates)],
+    )];
+    if !setting.is_private() || setting.duet || setting.workload != COMPLEX_STATEMENT || extent.are_rates {
+        return all;
+    }
+    let pools = Factor::numeric("pool-percent", extent.pools.iter().copied());
+    let layouts =
+        Factor::named("layout", [("script", "filled by a script"), ("dump", "reloaded from a dump")]);
+    all.push(part(
+        LAYOUT,
+        "script against dump".to_owned(),
+        "The same rows as a script inserts them, and reloaded from a dump.",
+        vec![targets(), Some(layouts), storage()],
+    ));
+    all.push(part(
+        POOL,
+        "by size of the buffer pool".to_owned(),
+        "Percent of the tables and indexes that the statement asks.",
+        vec![targets(), storage(), Some(pools)],
+    ));
+    all.push(part(SIMPLE, "the simple read by rate".to_owned(), "", vec![targets(), load()]));
+    all.push(part(WRITE, "the write by rate".to_owned(), "", vec![targets(), load()]));
+    all
+}
+
+fn targets(of: &[TargetRecord]) -> Factor {
+    let titled: Vec<(String, String)> =
+        of.iter().map(|target| (target.name.clone(), target.words())).collect();
+    Factor::named(TARGET, titled.iter().map(|(name, title)| (name.as_str(), title.as_str())))
+}
+
+/// The statement or mix that a part asks.
+pub fn workload<'a>(setting: &'a Setting, part: &str) -> &'a str {
+    match part {
+        SIMPLE => SIMPLE_STATEMENT,
+        WRITE => WRITE_STATEMENT,
+        _ => &setting.workload,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::setting;
+    use super::*;
+
+    fn extent() -> Extent {
+        Extent {
+            levels: vec![30, 60],
+            are_rates: false,
+            others: vec![50],
+            storage: vec![50],
+            pools: vec![20, 100],
+            starts: 3,
+            other_starts: 2,
+        }
+    }
+
+    #[test]
+    fn private_servers_have_all_parts_and_others_that_of_their_rates() {
+        let all = |setting: &Setting, extent: &Extent| -> Vec<String> {
+            parts(setting, extent).into_iter().map(|part| part.name).collect()
+        };
+        assert_eq!(all(&setting(), &extent()), [RATES, LAYOUT, POOL, SIMPLE, WRITE]);
+        assert_eq!(all(&Setting { duet: true, ..setting() }, &extent()), [RATES]);
+        assert_eq!(all(&setting(), &Extent { are_rates: true, ..extent() }), [RATES]);
+        let mut others = setting();
+        others.targets[0].url = "mysql://db1/tpcw".to_owned();
+        assert_eq!(all(&others, &extent()), [RATES]);
+    }
+
+    #[test]
+    fn repeats_are_starts_times_runs_and_a_duet_has_no_target_to_choose() {
+        let found = parts(&setting(), &extent());
+        assert_eq!((found[0].repeats, found[0].runs(), found[1].repeats), (6, 24, 4));
+        let duet = parts(&Setting { duet: true, ..setting() }, &extent());
+        assert!(duet[0].place(TARGET).is_none() && duet[0].runs() == 12);
+    }
+}

@@ -1,0 +1,155 @@
+//! From runs to what core judges: observations of targets, and components of variance.
+
+use super::facts::{Noted, PAGES, PLAN, STATISTICS};
+use super::figures::{
+    CPU_WAIT, KEPT_UP, NEIGHBOURS, NETWORK, READ, READS, ROWS, STOLEN, TAU, THETA, THROUGHPUT,
+};
+use super::parts::TARGET;
+use super::record::Setting;
+use crate::harness::{Cell, Run};
+use evenkeel_core::statistics::Estimate;
+use evenkeel_core::trust::{Point, Settling};
+use evenkeel_core::variance::{Components, Observation as Repeat, Position, VarianceError};
+use evenkeel_core::why::{Facts, Observation, Seen};
+
+/// A run on one target.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct OnTarget<'a> {
+    pub target: usize,
+    /// Number of the start of its server.
+    pub start: u32,
+    /// Number of the run of that start.
+    pub number: u32,
+    pub run: &'a Run,
+}
+
+/// All runs of cells that differ in the target alone; of a run on several targets at once each of them.
+pub(super) fn on_targets<'a>(setting: &Setting, cells: &[&Cell<'a>]) -> Vec<OnTarget<'a>> {
+    let of_cell = |cell: &Cell<'a>| -> Vec<OnTarget<'a>> {
+        let targets =
+            if setting.duet { (0..setting.targets.len()).collect() } else { vec![place(setting, cell)] };
+        let of_run = |run: &&'a Run| {
+            let (start, number) = setting.start_and_run(run.repeat);
+            let run: &'a Run = run;
+            targets.iter().map(move |&target| OnTarget { target, start, number, run }).collect::<Vec<_>>()
+        };
+        cell.runs.iter().flat_map(of_run).collect()
+    };
+    cells.iter().flat_map(|cell| of_cell(cell)).collect()
+}
+
+fn place(setting: &Setting, cell: &Cell<'_>) -> usize {
+    setting.targets.iter().position(|target| target.name == cell.level(TARGET)).unwrap_or(0)
+}
+
+impl OnTarget<'_> {
+    /// A figure of this target.
+    pub fn figure(&self, setting: &Setting, name: &str) -> Option<f64> {
+        self.run.figure(&format!("{name}{}", setting.of_target(self.target)))
+    }
+
+    fn note(&self, setting: &Setting, name: &str) -> Option<&String> {
+        self.run.notes.get(&format!("{name}{}", setting.of_target(self.target)))
+    }
+
+    /// What is judged of it; `None` where nothing was answered.
+    fn observation(&self, setting: &Setting) -> Option<Observation> {
+        let figure = |name: &str| self.figure(setting, name);
+        Some(Observation {
+            target: self.target,
+            start: self.start,
+            run: self.number,
+            tau_ms: figure(TAU)?,
+            seen: Seen {
+                network_ms: figure(NETWORK),
+                reads: figure(READS),
+                read_ms: figure(READ),
+                rows: figure(ROWS),
+                cpu_wait_ms: figure(CPU_WAIT),
+                theta_percent: figure(THETA),
+                stolen_percent: figure(STOLEN),
+                neighbours_percent: figure(NEIGHBOURS),
+                plan: self.note(setting, PLAN).map(|text| number(text)),
+            },
+        })
+    }
+
+    fn repeat(&self, setting: &Setting) -> Option<Repeat> {
+        let of_target = setting.of_target(self.target);
+        let column = |name: &str| self.run.series.over_time(&format!("{name}{of_target}"));
+        let batches = column("batch_requests").into_iter().zip(column("batch_response_ms"));
+        Some(Repeat {
+            place: Position {
+                target: u32::try_from(self.target).unwrap_or(u32::MAX),
+                population: 0,
+                start: self.start,
+                run: self.number,
+            },
+            mean: self.figure(setting, TAU)?,
+            batches: batches.map(|((_, count), (_, sum))| (count, sum)).collect(),
+        })
+    }
+}
+
+/// One number for a text: the same for the same text, in every version (FNV-1a).
+fn number(text: &str) -> u64 {
+    text.bytes()
+        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
+/// What core judges.
+pub(super) fn observations(setting: &Setting, runs: &[OnTarget<'_>]) -> Vec<Observation> {
+    runs.iter().filter_map(|run| run.observation(setting)).collect()
+}
+
+/// What each level makes of the variance.
+///
+/// # Errors
+/// There are too few runs.
+pub(super) fn components(setting: &Setting, runs: &[OnTarget<'_>]) -> Result<Components, VarianceError> {
+    Components::of(&runs.iter().filter_map(|run| run.repeat(setting)).collect::<Vec<_>>())
+}
+
+/// Plans, statistics and pages of two targets, as their last runs tell of them.
+pub(super) fn facts(setting: &Setting, runs: &[OnTarget<'_>], slow: usize, fast: usize) -> Facts {
+    let told = |target: usize| {
+        let last = |name: &str| {
+            runs.iter()
+                .rev()
+                .filter(|run| run.target == target)
+                .find_map(|run| run.note(setting, name))
+                .cloned()
+        };
+        Noted {
+            name: setting.targets.get(target).map(|target| target.name.clone()).unwrap_or_default(),
+            plan: last(PLAN),
+            statistics: last(STATISTICS),
+            pages: last(PAGES),
+        }
+    };
+    super::facts::compared(&told(slow), &told(fast))
+}
+
+/// A rate as the trust limit takes it; `None` where nothing was answered.
+pub(super) fn point(setting: &Setting, runs: &[OnTarget<'_>], rate: f64) -> Option<Point> {
+    let all = |name: &str| -> Vec<f64> { runs.iter().filter_map(|run| run.figure(setting, name)).collect() };
+    let kept = all(KEPT_UP).iter().filter(|kept| **kept > 0.0).count();
+    let tau = Estimate::of(&all(TAU))?;
+    let of_target = |target: usize| {
+        let own = runs.iter().filter(|run| run.target == target);
+        Estimate::of(&own.filter_map(|run| run.figure(setting, TAU)).collect::<Vec<_>>()).map(|tau| tau.mean)
+    };
+    Some(Point {
+        rate,
+        utilisation: Estimate::of(&all(THETA)).map(|theta| theta.mean),
+        invalid: None,
+        settling: Settling::of(runs.len(), kept, runs.len() - kept),
+        lost: Estimate::of(&all("lost_percent")).map_or(0.0, |lost| lost.mean),
+        targets: setting.targets.len(),
+        tau_degrees: tau.n as f64 - 1.0,
+        tau,
+        target_taus: (0..setting.targets.len()).filter_map(of_target).collect(),
+        throughput: Estimate::of(&all(THROUGHPUT))?,
+        p95: Estimate::of(&all("p95_ms"))?,
+    })
+}

@@ -1,0 +1,178 @@
+//! The study as the harness makes it: runs of all parts on servers that should be alike.
+
+use super::bed::{Bed, Key, Wanted};
+use super::figures::{CARRIED, FIGURES};
+use super::parts::{self, LOAD, POOL, RATE, TARGET};
+use super::record::Setting;
+use super::round::Round;
+use super::{differences, time};
+use crate::harness::{Event, Figure, Judgement, Notify, Order, Part, Plan, Run, Study};
+use crate::published::{self, PublishedError, Result, While, Workplace};
+use evenkeel_os::clock::unix_time;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+/// The study, whose servers start when the first run needs them.
+pub struct Variation<'a> {
+    workplace: Workplace<'a>,
+    plan: Plan,
+    setting: Setting,
+    bed: Option<Bed<'a>>,
+    /// What a server carries about, by part: found once, and kept with each run, so that a study that goes on has the same rates.
+    carried: RefCell<BTreeMap<String, f64>>,
+}
+
+impl<'a> Variation<'a> {
+    /// By its plan.
+    ///
+    /// # Errors
+    /// Its setting is not that of this study.
+    pub fn of(workplace: Workplace<'a>, plan: &Plan) -> Result<Self> {
+        let setting = published::setting(plan)?;
+        Ok(Self { workplace, plan: plan.clone(), setting, bed: None, carried: RefCell::default() })
+    }
+
+    /// Servers that a run is on.
+    fn keys(&self, order: &Order<'_>) -> Result<Vec<Key>> {
+        let via = match order.level("layout") {
+            "" => self.setting.data.via.clone(),
+            layout => layout.to_owned(),
+        };
+        let key = |target: usize| Key { target, via: via.clone() };
+        if self.setting.duet {
+            return Ok((0..self.setting.targets.len()).map(key).collect());
+        }
+        let named = order.level(TARGET);
+        let found = self.setting.targets.iter().position(|target| target.name == named);
+        Ok(vec![key(found.ok_or_else(|| unreadable("target"))?)])
+    }
+
+    fn wanted(&self, order: &Order<'_>, key: &Key) -> Result<Wanted> {
+        let percent = match order.level("pool-percent") {
+            "" => self.setting.pool_percent,
+            level => level.parse().map_err(|_| unreadable("pool"))?,
+        };
+        let is_private = self.setting.targets.get(key.target).is_some_and(|target| target.is_private());
+        Ok(Wanted {
+            key: key.clone(),
+            start: self.setting.start_and_run(order.repeat).0,
+            pool_percent: is_private.then_some(percent),
+            workload: parts::workload(&self.setting, &order.part.name).to_owned(),
+        })
+    }
+
+    fn round<'b>(&'b self, order: &Order<'_>, keys: Vec<Key>, what: &str) -> Result<Round<'b, 'a>> {
+        let bed = self.bed.as_ref().ok_or_else(published::not_running)?;
+        // Runs of the same repeat and rate ask the same of every target.
+        let levels = order.part.factors.iter().zip(order.levels).filter(|(factor, _)| factor.name != TARGET);
+        let levels: String = levels.map(|(_, level)| format!("-{level}")).collect();
+        let name = format!("{what}{}{levels}-{}", order.part.name, order.repeat);
+        Ok(Round { bed, setting: &self.setting, keys, name, stop: self.workplace.stop })
+    }
+
+    /// The rate of a run, and what a server carries where the rate follows from that; `None` where somebody asked to stop.
+    fn rate(&self, order: &Order<'_>, keys: &[Key], tell: Notify<'_>) -> Result<Option<(f64, Option<f64>)>> {
+        if let Ok(rate) = order.level(RATE).parse() {
+            return Ok(Some((rate, None)));
+        }
+        let percent: f64 = order.level(LOAD).parse().map_err(|_| unreadable("load"))?;
+        let known = self.carried.borrow().get(&order.part.name).copied();
+        let carried = match known {
+            Some(carried) => carried,
+            None => {
+                tell(Event::Step("a first look at what a server carries".to_owned()));
+                let Some(carried) = self.round(order, keys.to_vec(), "look-")?.carried()? else {
+                    return Ok(None);
+                };
+                if carried <= 0.0 {
+                    return Err(PublishedError::wrong("a first look at the server had no answer at all"));
+                }
+                self.carried.borrow_mut().insert(order.part.name.clone(), carried);
+                carried
+            }
+        };
+        Ok(Some(((carried * percent / 100.0).max(1.0), Some(carried))))
+    }
+
+    fn measured(&mut self, order: &Order<'_>, tell: Notify<'_>) -> Result<Option<Run>> {
+        let keys = self.keys(order)?;
+        let wanted: Result<Vec<Wanted>> = keys.iter().map(|key| self.wanted(order, key)).collect();
+        let wanted = wanted?;
+        let bed = self.bed.as_mut().ok_or_else(published::not_running)?;
+        let mut is_cold = false;
+        for one in &wanted {
+            is_cold |= bed.begin(one, tell)?;
+        }
+        let Some((rate, carried)) = self.rate(order, &keys, tell)? else { return Ok(None) };
+        if is_cold && !self.round(order, keys.clone(), "warm-")?.warm_up(rate)? {
+            return Ok(None);
+        }
+        self.round(order, keys, "")?.run(rate, carried)
+    }
+}
+
+impl Study for Variation<'_> {
+    type Error = PublishedError;
+
+    fn figures(&self) -> &'static [Figure] {
+        &FIGURES
+    }
+
+    /// Also takes in what earlier runs of the part say that a server carries.
+    fn wants(&self, part: &Part, runs: &[Run]) -> bool {
+        let known = runs.iter().filter(|run| run.part == part.name).find_map(|run| run.figure(CARRIED));
+        if let Some(carried) = known {
+            self.carried.borrow_mut().insert(part.name.clone(), carried);
+        }
+        true
+    }
+
+    fn takes_s(&self, part: &Part, _: &[String]) -> f64 {
+        time::takes_s(&self.setting, part)
+    }
+
+    /// All targets are filled and looked at before the first run, so that those that are not alike are refused then.
+    fn prepare(&mut self, part: &Part, tell: Notify<'_>) -> Result<()> {
+        let bed = self
+            .bed
+            .get_or_insert_with(|| Bed::new(self.workplace, &self.plan.id, &self.setting, self.plan.seed));
+        let vias = match part.place("layout") {
+            Some(place) => part.factors[place].levels.iter().map(|level| level.name.clone()).collect(),
+            None => vec![self.setting.data.via.clone()],
+        };
+        let keys: Vec<Key> = vias
+            .iter()
+            .flat_map(|via| (0..self.setting.targets.len()).map(|target| Key { target, via: via.clone() }))
+            .collect();
+        bed.rest(&keys, tell)?;
+        for key in &keys {
+            let is_private = self.setting.targets[key.target].is_private();
+            let pool_percent = is_private.then_some(self.setting.pool_percent).filter(|_| part.name != POOL);
+            let workload = parts::workload(&self.setting, &part.name).to_owned();
+            bed.begin(&Wanted { key: key.clone(), start: 0, pool_percent, workload }, tell)?;
+        }
+        let records: Result<Vec<_>> = keys
+            .iter()
+            .map(|key| Ok((self.setting.targets[key.target].words(), &bed.standing(key)?.record)))
+            .collect();
+        differences::check(&records?, self.setting.may_differ, part.place("layout").is_some())
+    }
+
+    fn run(&mut self, order: &Order<'_>, tell: Notify<'_>) -> Result<Option<Run>> {
+        let started_unix_s = unix_time().as_secs();
+        match self.measured(order, tell) {
+            Ok(run) => Ok(run.map(|run| Run { started_unix_s, ..run })),
+            // Whatever was under way then ended because somebody asked to stop.
+            Err(_) if self.workplace.stop.is_set() => Ok(None),
+            Err(error) => Err(error).doing(|| format!("measuring {}", order.name())),
+        }
+    }
+
+    fn judge(&self, plan: &Plan, runs: &[Run]) -> Judgement {
+        super::judge(plan, &self.setting, runs)
+    }
+}
+
+fn unreadable(what: &str) -> PublishedError {
+    PublishedError::wrong(format!("plan.json has a run whose {what} cannot be read"))
+}

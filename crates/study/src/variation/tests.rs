@@ -1,0 +1,166 @@
+//! The study's judgement on runs that were never made.
+
+use super::figures::{KEPT_UP, NETWORK, READ, READS, ROWS, TAU, THETA, THROUGHPUT};
+use super::parts::{Extent, parts};
+use super::record::{DataRecord, PRIVATE, Setting, TargetRecord};
+use crate::harness::{FORMAT, Judgement, Outcome, Plan, Run};
+use evenkeel_core::random::{Random, Seed};
+use evenkeel_core::why::{Ruling, Suspect};
+
+pub(super) fn setting() -> Setting {
+    let target = |name: &str| TargetRecord {
+        name: name.to_owned(),
+        url: PRIVATE.to_owned(),
+        ..TargetRecord::default()
+    };
+    Setting {
+        targets: vec![target("t1"), target("t2")],
+        workload: "tpcw.complex".to_owned(),
+        runs_of_start: 2,
+        warm_up_s: 1.0,
+        duration_s: 4.0,
+        timeout_s: 10.0,
+        data: DataRecord { ebs: 1, items: 1_000, seed: 1, via: "script".to_owned() },
+        pool_percent: 20.0,
+        ..Setting::default()
+    }
+}
+
+pub(super) fn plan() -> Plan {
+    plan_of(&setting())
+}
+
+fn plan_of(setting: &Setting) -> Plan {
+    let extent = Extent {
+        levels: vec![30, 60],
+        are_rates: false,
+        others: vec![50],
+        storage: vec![50],
+        pools: vec![20, 100],
+        starts: 4,
+        other_starts: 4,
+    };
+    Plan {
+        format: FORMAT,
+        id: "variation-1".to_owned(),
+        kind: super::NAME.to_owned(),
+        seed: 1,
+        parts: parts(setting, &extent),
+        setting: serde_json::to_value(setting).expect("a setting"),
+        ..Plan::default()
+    }
+}
+
+/// Runs of the first part; a request to the first target has this much more of the network.
+fn runs(setting: &Setting, network_ms: f64) -> Vec<Run> {
+    let plan = plan_of(setting);
+    let part = &plan.parts[0];
+    let mut random = Random::new(Seed(9));
+    let mut made = Vec::new();
+    for (levels, repeat) in part.order(1) {
+        let mut run = Run { part: part.name.clone(), levels: levels.clone(), repeat, ..Run::default() };
+        for (target, record) in setting.targets.iter().enumerate() {
+            if !setting.duet && levels[0] != record.name {
+                continue;
+            }
+            let more = if target == 0 { network_ms } else { 0.0 };
+            let of_target = setting.of_target(target);
+            let mut set = |name: &str, value: f64| run.set(&format!("{name}{of_target}"), value);
+            set(TAU, 5.0 + more + 0.1 * random.normal());
+            set(NETWORK, 0.2 + more + 0.01 * random.normal());
+            set(READS, 0.0);
+            set(READ, 0.1);
+            set(ROWS, 500.0);
+            set(THETA, 40.0);
+            set(THROUGHPUT, 30.0);
+            set("p95_ms", 9.0);
+            set("lost_percent", 0.0);
+            set(KEPT_UP, 1.0);
+            run.notes.insert(format!("plan{of_target}"), "tpcw.complex: item ref i_subject".to_owned());
+        }
+        run.set("rate_per_s", 30.0);
+        made.push(run);
+    }
+    made
+}
+
+fn judged(setting: &Setting, network_ms: f64) -> Judgement {
+    super::judge(&plan_of(setting), setting, &runs(setting, network_ms))
+}
+
+fn ruling(said: &Judgement, suspect: Suspect) -> Ruling {
+    said.verdicts.iter().find(|verdict| verdict.suspect == suspect).expect("a verdict on each").ruling
+}
+
+#[test]
+fn a_network_that_differs_is_named_with_and_without_a_duet() {
+    for setting in [setting(), Setting { duet: true, ..setting() }] {
+        let said = judged(&setting, 5.0);
+        assert_eq!(ruling(&said, Suspect::Network), Ruling::Cause, "{said:#?}");
+        assert!(said.headline.ends_with("the cause is the network."), "{}", said.headline);
+        let finding = said.findings.iter().find(|one| one.name == "network-is-not-the-cause").unwrap();
+        assert_eq!(finding.outcome, Outcome::DoesNotHold);
+    }
+}
+
+#[test]
+fn servers_that_are_alike_have_no_cause_and_their_components_are_told() {
+    let said = judged(&setting(), 0.0);
+    assert!(said.verdicts.iter().all(|verdict| verdict.ruling != Ruling::Cause), "{:#?}", said.verdicts);
+    assert_eq!(ruling(&said, Suspect::Plan), Ruling::NotTheCause);
+    let levels: Vec<&str> = said.components.iter().map(|share| share.level).collect();
+    assert_eq!(levels, ["target", "start", "run"], "runs without batches tell nothing of requests");
+    assert!((said.components.iter().map(|share| share.percent).sum::<f64>() - 100.0).abs() < 1e-6);
+    assert!(said.headline.contains("do not differ clearly"), "{}", said.headline);
+    assert!(said.sentences.iter().any(|(_, text)| text.starts_with("One more ")), "{:?}", said.sentences);
+}
+
+#[test]
+fn each_published_finding_stands_beside_ours_also_where_it_cannot_be_told() {
+    let said = judged(&setting(), 0.0);
+    let outcome = |name: &str| said.findings.iter().find(|one| one.name == name).unwrap().outcome;
+    assert_eq!(said.findings.len(), 10);
+    assert_eq!(outcome("network-is-not-the-cause"), Outcome::Holds);
+    for name in
+        ["a-dump-takes-it-away", "rented-servers-differ", "simple-reads-are-alike", "writes-vary-little"]
+    {
+        assert_eq!(outcome(name), Outcome::NotTestable, "{name}");
+    }
+    assert!(said.findings.iter().all(|one| !one.here.is_empty() && !one.published.is_empty()));
+    assert_eq!(super::judge(&plan(), &setting(), &[]).headline, "Nothing has been measured yet.");
+}
+
+/// Runs of the simple read that lie this far from one another, and differ from server to server by `apart_ms`.
+fn simple_runs(deviation_ms: f64, apart_ms: f64) -> Outcome {
+    let plan = plan();
+    let part = plan.part("simple").expect("a part");
+    let mut random = Random::new(Seed(3));
+    let runs: Vec<Run> = part
+        .order(1)
+        .into_iter()
+        .map(|(levels, repeat)| {
+            let more = if levels[0] == "t1" { apart_ms } else { 0.0 };
+            let mut run = Run { part: part.name.clone(), levels, repeat, ..Run::default() };
+            run.set(TAU, 3.0 + more + deviation_ms * random.normal().abs());
+            run
+        })
+        .collect();
+    let said = super::judge(&plan, &setting(), &runs);
+    said.findings.iter().find(|one| one.name == "simple-reads-are-alike").expect("a finding").outcome
+}
+
+#[test]
+fn a_finding_needs_intervals_that_are_narrow_enough() {
+    assert_eq!(simple_runs(0.01, 0.1), Outcome::Holds);
+    assert_eq!(simple_runs(0.01, 5.0), Outcome::DoesNotHold);
+    assert_eq!(simple_runs(20.0, 0.1), Outcome::NotTestable, "the runs differ too much to tell");
+}
+
+#[test]
+fn a_server_that_was_not_started_anew_is_told() {
+    let mut setting = setting();
+    setting.targets[1].url = "mysql://db2/tpcw".to_owned();
+    let said = judged(&setting, 0.0);
+    let doubt = said.caveats.iter().find(|caveat| caveat.code == "starts-not-made").expect("a doubt");
+    assert!(doubt.text.contains("t2") && doubt.text.contains("--reset"), "{doubt}");
+}

@@ -1,0 +1,53 @@
+//! How long runs take, roughly.
+
+use super::parts::{POOL, WRITE};
+use super::record::Setting;
+use crate::harness::Part;
+
+/// A server ends, starts and gets warm within so many seconds, besides the warm-up.
+const START_S: f64 = 4.0;
+/// Between two runs: figures are read, sessions opened.
+const BETWEEN_S: f64 = 0.8;
+/// Rows of a data set that come in within a second, one by one.
+const ROWS_PER_S: f64 = 15_000.0;
+
+/// Seconds that a run takes with its part of what comes before it.
+pub fn takes_s(setting: &Setting, part: &Part) -> f64 {
+    let servers = if setting.duet { setting.targets.len() as f64 } else { 1.0 };
+    let combinations: usize =
+        part.factors.iter().filter(|factor| factor.is_numeric()).map(|factor| factor.levels.len()).product();
+    // Another pool takes another start; all else of a block is asked of one.
+    let runs_of_start = match part.name.as_str() {
+        POOL => 1.0,
+        WRITE => f64::from(setting.runs_of_start.max(1)),
+        _ => f64::from(setting.runs_of_start.max(1)) * combinations.max(1) as f64,
+    };
+    setting.warm_up_s
+        + setting.duration_s
+        + BETWEEN_S
+        + servers * (START_S + setting.warm_up_s) / runs_of_start
+}
+
+/// Seconds of all runs, and of the data before them.
+pub fn whole_s(setting: &Setting, parts: &[Part]) -> f64 {
+    let rows = f64::from(setting.data.items) * 1.3 + f64::from(setting.data.ebs) * 30_000.0;
+    let servers = setting.targets.iter().filter(|target| target.is_private()).count() as f64;
+    let fills = if parts.len() > 1 { 2.0 } else { 1.0 };
+    let data_s = servers * fills * (rows / ROWS_PER_S + 5.0);
+    data_s + parts.iter().map(|part| part.runs() as f64 * takes_s(setting, part)).sum::<f64>()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{plan, setting};
+    use super::*;
+
+    #[test]
+    fn longer_runs_and_more_of_them_take_longer() {
+        let (plan, setting) = (plan(), setting());
+        let longer = Setting { duration_s: 180.0, ..setting.clone() };
+        assert!(whole_s(&longer, &plan.parts) > 10.0 * whole_s(&setting, &plan.parts));
+        let one = whole_s(&setting, &plan.parts[..1]);
+        assert!(one < whole_s(&setting, &plan.parts));
+    }
+}

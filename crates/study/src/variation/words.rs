@@ -1,0 +1,173 @@
+//! The sentences of the study.
+
+use super::judge::{AtRate, Found, costs};
+use super::parts::RATES;
+use super::record::Setting;
+use crate::format;
+use crate::harness::{Plan, Run};
+use evenkeel_core::caveat::{Caveat, Severity};
+use evenkeel_core::variance::{Components, Level};
+use evenkeel_core::why::{LITTLE, NEIGHBOURS_MIN, Ruling, SHARE_MIN, STOLEN_MIN, Suspect, Why};
+
+/// The published finding.
+pub(super) const PUBLISHED: &str = "Profiles of servers that should be alike agree up to a utilisation of 50 %; beyond that they differ by disk I/O, whose root \
+                                    is the storage layout: reloaded from a dump they agree up to 80 %.";
+/// Where it was published.
+pub(super) const SOURCE: &str = "variation study: MySQL 5.1 with InnoDB on Xen 4.1.2, four nodes of four cores at 3.1 GHz, guests with one virtual CPU; and ten \
+                                 servers of Amazon EC2";
+
+/// By which rule it is judged.
+pub(super) fn rule() -> String {
+    format!(
+        "The slowest and the fastest server are compared, start by start. A suspect is the cause where they differ (95 % interval above 0, and {:.0} % \
+         of tau at least), what it takes of a request differs too, and that makes {:.0} % of the difference at least; it is not the cause where the whole \
+         interval is less. Of stolen CPU time {STOLEN_MIN} points more are needed, of neighbours {NEIGHBOURS_MIN}, and no other cause. Runs and servers are \
+         trusted as in a profile: a standard error of at most 10 % of tau (90 % confidence) and a spread of at most 40 %.",
+        100.0 * LITTLE,
+        100.0 * SHARE_MIN
+    )
+}
+
+/// What was done, in a line.
+pub(super) fn setting(plan: &Plan, setting: &Setting) -> String {
+    let starts = plan.part(RATES).map_or(0, |part| part.repeats / setting.runs_of_start.max(1));
+    let servers = format::counted(setting.targets.len(), "server");
+    let at_once = if setting.duet { ", each run on all of them at once" } else { "" };
+    format!(
+        "{servers} ({}), {} of each with {} of {} s, {}{at_once}, seed {}",
+        setting.targets.iter().map(|target| target.words()).collect::<Vec<_>>().join(", "),
+        format::counted(starts as usize, "start"),
+        format::counted(setting.runs_of_start as usize, "run"),
+        setting.duration_s,
+        setting.workload,
+        plan.seed
+    )
+}
+
+/// The first sentence: what differs, and why.
+pub(super) fn headline(setting: &Setting, found: &Found<'_>) -> String {
+    let Some(at) = found.judged() else { return "Nothing has been measured yet.".to_owned() };
+    let Some(why) = &at.why else { return "No request was answered.".to_owned() };
+    let name =
+        |target: usize| setting.targets.get(target).map(|target| target.name.clone()).unwrap_or_default();
+    let rate = format::significant(at.rate, 3);
+    let Some(gap) = why.gap else {
+        return format!("At {rate} requests per second: {}", dominates(found.components.as_ref()));
+    };
+    let more = |value: f64| format::significant(value, 3);
+    let gap = format!("{} ms ({} to {})", more(gap.mean), more(gap.low), more(gap.high));
+    if !why.differs() {
+        return format!(
+            "At {rate} requests per second {} and {} do not differ clearly: a request to the slower one takes {gap} longer of {} ms. {}",
+            name(why.slow),
+            name(why.fast),
+            more(why.fast_ms),
+            dominates(found.components.as_ref())
+        );
+    }
+    let causes: Vec<&str> = why.causes().map(Suspect::words).collect();
+    let because = match causes.as_slice() {
+        [] => "none of the suspects is found to be the cause".to_owned(),
+        [one] => format!("the cause is {one}"),
+        many => format!("the causes are {}", many.join(" and ")),
+    };
+    format!(
+        "At {rate} requests per second a request to {} takes {gap} longer than to {}, where it takes {} ms: {because}.",
+        name(why.slow),
+        name(why.fast),
+        more(why.fast_ms)
+    )
+}
+
+fn dominates(components: Option<&Components>) -> String {
+    let Some(dominant) = components.and_then(Components::dominant) else {
+        return "Too few runs tell what varies most.".to_owned();
+    };
+    let between = match dominant.level {
+        Level::Target => "between servers",
+        Level::Population => "between populations of the tables",
+        Level::Start => "between starts of a server",
+        Level::Run => "between runs of a start",
+        Level::Request => "between the requests of a run",
+    };
+    let certain = if dominant.is_certain { "" } else { ", though their intervals overlap" };
+    format!("Most of the variance of a run ({:.0} %) lies {between}{certain}.", 100.0 * dominant.share)
+}
+
+/// Further sentences, by part.
+pub(super) fn sentences(setting: &Setting, found: &Found<'_>) -> Vec<(String, String)> {
+    let mut said = Vec::new();
+    let mut say = |text: String| said.push((RATES.to_owned(), text));
+    if let Some(components) = &found.components {
+        say(dominates(Some(components)));
+        if let Some(text) = one_more(setting, components) {
+            say(text);
+        }
+    }
+    say(format!("Response times and servers are {}.", found.limit));
+    for (place, at) in found.rates.iter().enumerate() {
+        if let (Some(why), true) = (&at.why, Some(place) != found.judged) {
+            say(at_other(at, why));
+        }
+    }
+    said
+}
+
+/// Which suspects are named at a rate that is not the one of the table.
+fn at_other(at: &AtRate<'_>, why: &Why) -> String {
+    let of = |ruling: Ruling| -> Vec<&str> {
+        why.verdicts.iter().filter(|one| one.ruling == ruling).map(|one| one.suspect.words()).collect()
+    };
+    let list = |names: Vec<&str>| if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+    format!(
+        "At {} requests per second: cause: {}; undecided: {}.",
+        format::significant(at.rate, 3),
+        list(of(Ruling::Cause)),
+        list(of(Ruling::Undecided))
+    )
+}
+
+/// Where one more repeat pays most.
+fn one_more(setting: &Setting, components: &Components) -> Option<String> {
+    let now = components.variance_of_mean();
+    let best = components.repeats(&costs(setting)).into_iter().next()?;
+    Some(format!(
+        "One more {} pays most: in {} s it takes the standard error of the mean over all from {} to {} ms.",
+        if best.level == Level::Target { "server" } else { best.level.word() },
+        format::significant(best.cost, 2),
+        format::significant(now.max(0.0).sqrt(), 3),
+        format::significant(best.variance_after.max(0.0).sqrt(), 3)
+    ))
+}
+
+/// Doubts about the whole and about runs.
+pub(super) fn caveats(setting: &Setting, runs: &[Run]) -> Vec<Caveat> {
+    let mut found = Vec::new();
+    if setting.may_differ {
+        let text = "Servers may differ in settings and data, since that was allowed: what is found may be that difference.";
+        found.push(Caveat::new("targets-may-differ", Severity::Doubt, text));
+    }
+    let cannot = |target: &&super::record::TargetRecord| {
+        !target.is_private() && !target.url.starts_with("sandbox:") && target.reset.is_none()
+    };
+    let stay: Vec<&str> = setting.targets.iter().filter(cannot).map(|target| target.name.as_str()).collect();
+    if !stay.is_empty() {
+        let text = format!(
+            "Servers that were not started anew: {}. What a start makes is in the difference between servers there. Name a command by --reset.",
+            stay.join(", ")
+        );
+        found.push(Caveat::new("starts-not-made", Severity::Doubt, text));
+    }
+    let stolen =
+        runs.iter().flat_map(|run| &run.figures).filter(|(name, _)| name.starts_with(super::figures::STOLEN));
+    found.extend(stolen.map(|(_, percent)| *percent).reduce(f64::max).and_then(Caveat::steal));
+    found
+}
+
+/// Where it was measured.
+pub(super) fn machine(setting: &Setting) -> Vec<(&'static str, String)> {
+    let machine = &setting.machine;
+    let known =
+        [("processor", &machine.processor), ("CPUs", &machine.cpus), ("hypervisor", &machine.hypervisor)];
+    known.into_iter().filter_map(|(name, value)| Some((name, value.clone()?))).collect()
+}

@@ -1,0 +1,123 @@
+//! What response times are made of, asked of real servers whose statements take a known time.
+
+use super::*;
+use evenkeel_core::statistics::Sample;
+use evenkeel_lab::load::{PartsPlan, PartsResult, ToldBy};
+
+/// A statement that works for 20 ms, whatever the machine does besides.
+const SLOW: &str = "DO SLEEP(0.02)";
+const SLOW_MS: f64 = 20.0;
+
+fn parts(share: f64, told_by: ToldBy) -> Option<PartsPlan> {
+    Some(PartsPlan { share, told_by, server_pid: None })
+}
+
+fn mean(sample: &Sample) -> f64 {
+    sample.mean().expect("something was told")
+}
+
+/// The parts add up, none is below what is known of it, and the server told of all that were drawn.
+fn check(found: &PartsResult, statements: f64) {
+    assert!(found.drawn > 0, "{found:?}");
+    assert_eq!(found.response.n(), found.drawn, "the server told of all: {found:?}");
+    assert!(mean(&found.execution) >= statements * SLOW_MS, "{found:?}");
+    let named = mean(&found.before) + mean(&found.network) + mean(&found.waking) + mean(&found.execution);
+    let server = found.server_waking.mean().unwrap_or(0.0);
+    assert!((named + server - mean(&found.response)).abs() < 1e-6, "{found:?}");
+    assert!(mean(&found.before) >= 0.0 && mean(&found.waking) >= 0.0, "{found:?}");
+    assert!(mean(&found.network) > -1.0, "what is left is no less than nothing: {found:?}");
+}
+
+fn measured(server: &Server, mut plan: LoadPlan, parts: Option<PartsPlan>) -> PartsResult {
+    plan.parts =
+        parts.map(|parts| PartsPlan { server_pid: u32::try_from(server.sandbox.pid()).ok(), ..parts });
+    let result = load(&plan);
+    check_accounts(&result);
+    assert_eq!(result.counts.completed, result.counts.arrivals, "{:?}", result.error_texts);
+    result.parts
+}
+
+#[test]
+fn the_servers_own_time_is_told_for_every_request_by_profiles_and_in_text_too() {
+    let server = Server::shared();
+    for protocol in [Protocol::Prepared, Protocol::Text] {
+        let mut plan = plan(server.target(), Script::new(&[SLOW]), ArrivalPlan::Constant(40.0));
+        plan.protocol = protocol;
+        let found = measured(&server, plan, parts(1.0, ToldBy::Profiles));
+        check(&found, 1.0);
+        assert_eq!(
+            (found.noted.by_kernel, found.noted.by_thread),
+            (0, found.drawn),
+            "a unix socket has no notes"
+        );
+        assert_eq!(found.server_waking.n(), found.drawn, "the server names its threads");
+        assert_eq!(found.compared.1.n(), 0);
+    }
+}
+
+#[test]
+fn over_tcp_the_kernel_notes_when_each_answer_came_in() {
+    let server = Server::shared();
+    let plan = plan(server.tcp_target(), Script::new(&[SLOW]), ArrivalPlan::Constant(40.0));
+    let found = measured(&server, plan, parts(1.0, ToldBy::Profiles));
+    check(&found, 1.0);
+    assert_eq!((found.noted.by_kernel, found.noted.by_thread), (found.drawn, 0));
+}
+
+#[test]
+fn encrypted_answers_are_noted_as_well() {
+    let server = Server::shared();
+    let target = Target { tls: evenkeel_site::server::TlsMode::Required, ..server.tcp_target() };
+    let plan = plan(target, Script::new(&[SLOW]), ArrivalPlan::Constant(20.0));
+    let found = measured(&server, plan, parts(1.0, ToldBy::Profiles));
+    check(&found, 1.0);
+    assert_eq!(found.noted.by_thread, 0);
+}
+
+#[test]
+fn a_request_of_several_statements_is_told_as_the_sum_of_them() {
+    let server = Server::shared();
+    let script = Script::new(&["BEGIN", SLOW, SELECT, SLOW, "COMMIT"]);
+    let plan = plan(server.target(), script, ArrivalPlan::Constant(15.0));
+    check(&measured(&server, plan, parts(1.0, ToldBy::Profiles)), 2.0);
+}
+
+#[test]
+fn a_connection_of_its_own_is_no_part_of_the_network() {
+    let server = Server::shared();
+    let mut plan = plan(server.target(), Script::new(&[SLOW]), ArrivalPlan::Constant(20.0));
+    plan.sessions = SessionPolicy::PerRequest { max: 16 };
+    let found = measured(&server, plan, parts(1.0, ToldBy::Profiles));
+    check(&found, 1.0);
+    assert!(mean(&found.before) > 0.0, "connecting comes before");
+}
+
+#[test]
+fn requests_are_drawn_by_chance_and_the_others_are_the_control() {
+    let server = Server::shared();
+    let mut plan = plan(server.target(), Script::new(&[SELECT]), ArrivalPlan::Poisson(400.0));
+    plan.seed = Seed(3);
+    let found = measured(&server, plan, parts(0.2, ToldBy::Profiles));
+    let (drawn, others) = (found.compared.0.n(), found.compared.1.n());
+    assert_eq!((drawn, found.response.n()), (found.drawn, found.drawn));
+    let share = drawn as f64 / (drawn + others) as f64;
+    assert!((0.1..0.3).contains(&share), "{drawn} of {}", drawn + others);
+}
+
+#[test]
+fn the_performance_schema_tells_where_it_is_on_and_nothing_where_it_is_off() {
+    let server = Server::shared();
+    let script = || plan(server.target(), Script::new(&[SLOW]), ArrivalPlan::Constant(20.0));
+    let off = measured(&server, script(), parts(1.0, ToldBy::PerformanceSchema));
+    assert!(off.drawn > 0 && off.response.n() == 0, "{off:?}");
+
+    let home = tempfile::tempdir().unwrap();
+    let mut spec = spec(home.path(), "schema");
+    let on = ["", "_consumer_events_statements_current", "_consumer_events_statements_history"];
+    let on = on.map(|name| (format!("performance_schema{name}"), "ON".to_owned()));
+    spec.settings.extend(on);
+    let sandbox = up(&spec).unwrap();
+    let mut plan = plan(sandbox.target(), Script::new(&[SLOW, "DO 1"]), ArrivalPlan::Constant(20.0));
+    plan.parts = parts(1.0, ToldBy::PerformanceSchema);
+    check(&load(&plan).parts, 1.0);
+}
