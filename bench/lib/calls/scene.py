@@ -15,7 +15,7 @@ class Scene:
     def __init__(self, desk, records, seed=1):
         self.desk = desk
         self.file, self.layout, self.rejects = desk.path("calls"), desk.path("calls.toml"), desk.path("calls.rejects")
-        said = desk.ours("cdr", "generate", self.file, "--records", str(records), "--dirt", "all", "--seed", str(seed), "--json")
+        said = desk.ours("cdr", "generate", self.file, "--overwrite", "--records", str(records), "--dirt", "all", "--seed", str(seed), "--json")
         self.planted = json.loads(said)["planted"]
         with open(self.layout, "w", encoding="utf-8") as file:
             file.write(desk.ours("cdr", "generate", "--print-layout"))

@@ -1,10 +1,11 @@
 //! A server and runs on it for a study that has an order of its own: the same starts, observers and figures as in a profile.
 
+use super::disk::READ_MS;
 use super::event::Notify;
 use super::held::hold;
 use super::measure::measure;
 use super::run_order::RunOrder;
-use super::site::{self, Ready, Site};
+use super::site::{self, Ready, Setting, Site};
 use super::spec::{Reset, SeriesSpec, ServerSpec, SiteSpec, StudySpec};
 use super::{StudyError, manifest, plans};
 use crate::store::format::{CellRecord, Process, RunFile, ServerRecord};
@@ -22,9 +23,6 @@ use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::PathBuf;
 use std::sync::Arc;
-
-/// Time that a read of a data file takes in the mean, ms, where the server counts it.
-pub(crate) const READ_MS: &str = "data_read_ms";
 
 /// What the server's threads that could run waited for a CPU, ms for each request, where the kernel tells.
 pub(crate) const CPU_WAIT_MS: &str = "server_cpu_wait_ms_per_request";
@@ -87,7 +85,7 @@ impl Server {
     ) -> Result<(), StudyError> {
         self.down(tell)?;
         self.site.reset(reset, writes, stop, tell)?;
-        let ready = self.site.up(pool, stop, tell)?;
+        let ready = self.site.up(Setting { pool, ..Setting::default() }, stop, tell)?;
         if writes {
             site::mark_written(&ready.target, stop)?;
         }
@@ -213,6 +211,7 @@ fn spec(asked: &Asked, site: &SiteSpec) -> StudySpec {
         objective_p95: None,
         tolerance: Tolerance::default(),
         generator_cpus: asked.generator_cpus.clone(),
+        parts: None,
         request_log: false,
         retries: 0,
         budget: None,

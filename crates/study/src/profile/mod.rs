@@ -51,7 +51,7 @@ mod unanswered;
 mod watch;
 
 pub use answer::overload_throughputs;
-pub(crate) use apart::{Asked, CPU_WAIT_MS, READ_MS, Server, tables};
+pub(crate) use apart::{Asked, CPU_WAIT_MS, Server, tables};
 pub use cells::{standing, stands};
 pub use disk::{DISK_FIGURES, READ_MS};
 pub use error::StudyError;
