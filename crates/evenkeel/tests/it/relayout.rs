@@ -3,12 +3,14 @@
 use crate::cli::{command, evenkeel, refused};
 use crate::patience::eventually;
 use crate::sandbox::done;
+use evenkeel_core::random::{Random, Seed};
 use evenkeel_site::sandbox;
 use evenkeel_site::server::{Control, Target};
 use serde_json::Value;
 use std::path::Path;
 use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
 
 /// A private server with a database `shop`.
 struct Shop {
@@ -189,13 +191,16 @@ fn rows_that_are_written_meanwhile_are_neither_lost_nor_doubled() {
     assert_eq!(rows, before + written.load(Ordering::Relaxed));
     assert_eq!(
         shop.value(
-            "SELECT COUNT(*) FROM evenkeel_before_item o LEFT JOIN item USING (id) WHERE item.id IS NULL"
+            "SELECT COUNT(*) FROM item_evenkeel_before o LEFT JOIN item USING (id) WHERE item.id IS NULL"
         ),
         "0"
     );
     let told = evenkeel(shop.home(), &["relayout", "sandbox:a/shop", "--tables", "item", "--fresh"]);
-    let told = String::from_utf8_lossy(&told.stderr).into_owned();
-    assert!(told.contains("evenkeel_before_item has it as it was") && told.contains("hint: "), "{told}");
+    let said = String::from_utf8_lossy(&told.stdout).into_owned();
+    assert!(
+        told.status.code() == Some(1) && said.contains("item_evenkeel_before has it as it was"),
+        "{told:?}"
+    );
 }
 
 #[test]
@@ -203,7 +208,9 @@ fn a_relayout_that_is_killed_or_interrupted_leaves_the_table_as_it_was_and_begin
     let shop = Shop::up();
     shop.shuffled("item", "");
     let sum = shop.sum("item");
-    for signal in ["-KILL", "-INT"] {
+    let mut random = Random::new(Seed(29));
+    for number in 0..10 {
+        let signal = ["-KILL", "-INT"][number % 2];
         let words = ["relayout", "sandbox:a/shop", "--tables", "item", "--fresh"];
         let mut child = command(shop.home(), &words)
             .stdout(Stdio::null())
@@ -212,22 +219,70 @@ fn a_relayout_that_is_killed_or_interrupted_leaves_the_table_as_it_was_and_begin
             .expect("it starts");
         eventually("a copy", || {
             shop.value(
-                "SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_NAME = 'evenkeel_relayout_item'",
+                "SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_NAME = 'item_evenkeel_relayout'",
             ) == "1"
         });
+        // At any moment from here to its end, copying, sorting, verifying, swapping or dropping.
+        std::thread::sleep(Duration::from_secs_f64(0.5 * random.unit()));
         let sent = std::process::Command::new("kill").args([signal, &child.id().to_string()]).status();
         assert!(sent.is_ok());
         child.wait().expect("an end");
         eventually("the end of its statements", || {
-            shop.value("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE INFO LIKE '%evenkeel_relayout%' AND INFO NOT LIKE '%PROCESSLIST%'") == "0"
+            shop.value("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE INFO LIKE '%item_evenkeel_relayout%' AND INFO NOT LIKE '%PROCESSLIST%'") == "0"
         });
         assert_eq!(shop.sum("item"), sum, "{signal}");
+        shop.exec("DROP TABLE IF EXISTS item_evenkeel_before");
     }
     let all = shop.relayout(&["--tables", "item", "--fresh"]);
     assert!(all[0]["done"]["verified_rows"].is_u64(), "{all:?}");
     assert_eq!(shop.sum("item"), sum);
     assert_eq!(
-        shop.value("SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_NAME LIKE 'evenkeel%item'"),
+        shop.value("SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_NAME LIKE 'item_evenkeel%'"),
         "0"
     );
+}
+
+#[test]
+fn a_table_that_somebody_alters_meanwhile_is_not_dropped_and_two_at_once_do_no_harm() {
+    let shop = Shop::up();
+    shop.shuffled("item", "");
+    let fresh = ["relayout", "sandbox:a/shop", "--tables", "item", "--fresh"];
+    let start = || {
+        let mut words = command(shop.home(), &fresh);
+        words.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts")
+    };
+    let count = |sql: &str| shop.value(&format!("SELECT COUNT(*) FROM {sql}"));
+    // Whoever waits to alter the table before we wait to swap it comes first: what he did must not go with the old table.
+    let mut altered = 0;
+    for number in 0..8 {
+        let child = start();
+        eventually("a copy", || {
+            count("information_schema.TABLES WHERE TABLE_NAME = 'item_evenkeel_relayout'") == "1"
+        });
+        shop.exec(&format!("ALTER TABLE item ADD COLUMN more{number} INT"));
+        let output = child.wait_with_output().expect("an end");
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        let column = format!("information_schema.COLUMNS WHERE COLUMN_NAME = 'more{number}' AND TABLE_NAME");
+        let is_there = |table: &str| count(&format!("{column} = '{table}'")) == "1";
+        assert!(is_there("item") || is_there("item_evenkeel_before"), "{told}");
+        if !is_there("item") {
+            assert!(
+                told.contains("was altered while its copy took its place") && told.contains("drop neither"),
+                "{told}"
+            );
+            shop.exec("DROP TABLE item");
+            shop.exec("RENAME TABLE item_evenkeel_before TO item");
+            altered += 1;
+        }
+    }
+    println!("{altered} of 8 came between");
+    let sum = shop.sum("item");
+    let both: Vec<_> =
+        [start(), start()].into_iter().map(|child| child.wait_with_output().expect("an end")).collect();
+    assert!(both.iter().any(|output| output.status.success()), "{both:?}");
+    for output in both.iter().filter(|output| !output.status.success()) {
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(told.contains("is being built anew by somebody else"), "{told}");
+    }
+    assert_eq!(shop.sum("item"), sum);
 }

@@ -32,20 +32,23 @@ pub enum RelayoutError {
         /// Both figures, as a part of a sentence.
         what: String,
     },
-    /// Rows came to the table between the check of its copy and the swap. Both are there, and the copy has the name.
+    /// Somebody changed the table between the check of its copy and the swap. Both are there, and the copy has the name.
     #[error(
-        "table {table} was written to while it was locked: {before} has {rows} rows, and its copy was verified with {verified}; nothing was dropped"
+        "table {table} {what} while its copy took its place: {before} has that, {table} has not; nothing was dropped"
     )]
-    WrittenTo {
+    Changed {
         /// Name of the table, unquoted.
         table: String,
         /// Name of the table as it was.
         before: String,
-        /// Rows that it has.
-        rows: String,
-        /// Rows that the copy had when it was verified.
-        verified: String,
+        /// What happened to it, as a part of a sentence.
+        what: String,
     },
+    /// Somebody else builds the same table anew.
+    #[error(
+        "table {0} is being built anew by somebody else, or the lock for that was lost; nothing was changed"
+    )]
+    Busy(String),
     /// Somebody holds the table.
     #[error("table {table} is held by another client for longer than {seconds} s; nothing was changed")]
     Held {
@@ -67,9 +70,11 @@ impl RelayoutError {
             Self::Differs { .. } => Some(
                 "run CHECK TABLE on it: rows that cannot be read twice alike are damaged, or not plain values",
             ),
-            Self::WrittenTo { .. } => Some(
-                "bring the rows that the old table has more into the new one, by its key; then drop the old one",
+            Self::Changed { .. } => Some(
+                "drop neither: compare both by their keys, changed and deleted rows too, bring what is missing into the new one, and \
+                 make the same change to it",
             ),
+            Self::Busy(_) => Some("wait for it, and run the same again"),
             Self::Held { .. } => Some(
                 "SHOW FULL PROCESSLIST names who is at the table; run the same again once that one is done",
             ),

@@ -1,6 +1,7 @@
 //! What a table has that a new one must have too.
 
-use super::names::literal;
+use super::names::{beside, has_room, is_ours, literal};
+use super::sums::made;
 use super::{How, RelayoutError};
 use crate::server::{Control, Rows};
 use serde::Serialize;
@@ -28,6 +29,10 @@ pub struct Facts {
     pub generated: Vec<String>,
     /// Partitions; none of a table without.
     pub partitions: Vec<String>,
+    /// The name of the table as it was before an earlier relayout, where that is there still.
+    pub left_over: Option<String>,
+    /// Whether its files lie in a folder of their own (`DATA DIRECTORY`).
+    pub lies_elsewhere: bool,
 }
 
 /// All tables of these names, or all InnoDB tables of the database.
@@ -45,7 +50,7 @@ pub fn tables(control: &mut Control, names: &[String]) -> Result<Vec<Facts>, Rel
     )?;
     let mut found: Vec<Facts> = all.rows.iter().map(|row| plain(row)).collect();
     match names {
-        [] => found.retain(|facts| facts.is_innodb() && !facts.table.starts_with("evenkeel_")),
+        [] => found.retain(|facts| facts.is_innodb() && !is_ours(&facts.table)),
         names => {
             let missing = names.iter().find(|name| found.iter().all(|facts| &&facts.table != name));
             if let Some(name) = missing {
@@ -58,6 +63,12 @@ pub fn tables(control: &mut Control, names: &[String]) -> Result<Vec<Facts>, Rel
         facts.ask(control)?;
     }
     Ok(found)
+}
+
+/// One table, as it is now.
+pub(super) fn one(control: &mut Control, table: &str) -> Result<Facts, RelayoutError> {
+    let mut found = tables(control, &[table.to_owned()])?;
+    found.pop().ok_or_else(|| RelayoutError::NoTable(table.to_owned()))
 }
 
 /// Of a row of `information_schema.TABLES`.
@@ -99,6 +110,13 @@ impl Facts {
             "SELECT PARTITION_NAME FROM information_schema.PARTITIONS WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = {table} \
              AND PARTITION_NAME IS NOT NULL GROUP BY PARTITION_NAME ORDER BY 1"
         ))?);
+        let (_, before) = beside(&self.table);
+        let there = control.query_value(&format!(
+            "SELECT 1 FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = {}",
+            literal(&before)
+        ))?;
+        self.left_over = there.map(|_| before);
+        self.lies_elsewhere = self.is_innodb() && made(control, &self.table)?.contains(" DATA DIRECTORY=");
         Ok(())
     }
 
@@ -116,8 +134,24 @@ impl Facts {
         if how == How::InPlace {
             return None;
         }
-        // A foreign key belongs to its table and not to the name, and so does a trigger: both would go with the old one.
         let in_place = "relayout it in place (without --fresh), which keeps them";
+        if let Some(before) = &self.left_over {
+            let what = format!("was built anew before, and {before} has it as it was");
+            return refused(
+                what,
+                "look whether the table is whole, drop the old one, and run the same again",
+            );
+        }
+        if !has_room(&self.table) {
+            return refused(
+                "has a name too long for a copy beside it".to_owned(),
+                "relayout it in place (without --fresh)",
+            );
+        }
+        if self.lies_elsewhere {
+            return refused("has a DATA DIRECTORY, which a fresh copy would lose".to_owned(), in_place);
+        }
+        // A foreign key belongs to its table and not to the name, and so does a trigger: both would go with the old one.
         match (self.foreign_keys.first(), self.triggers.first()) {
             (Some(key), _) => {
                 refused(format!("has foreign key {key}, which a fresh copy would lose"), in_place)

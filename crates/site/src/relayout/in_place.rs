@@ -1,8 +1,9 @@
 //! The server builds a table anew by itself.
 
 use super::names::quoted;
-use super::{Done, LOCK_WAIT_S, RelayoutError, Waits};
-use crate::server::{Control, TargetError};
+use super::session::explained;
+use super::{Done, RelayoutError, Waits};
+use crate::server::Control;
 
 /// From the one that keeps nobody waiting to the one that any table allows.
 const MANNERS: [(&str, &str, Waits); 3] = [
@@ -13,9 +14,6 @@ const MANNERS: [(&str, &str, Waits); 3] = [
 
 /// ER_ALTER_OPERATION_NOT_SUPPORTED, and the same with a reason: for a table like this one another manner has to be taken.
 const NOT_SUPPORTED: [u16; 2] = [1845, 1846];
-/// ER_LOCK_WAIT_TIMEOUT.
-pub(super) const TIMED_OUT: u16 = 1205;
-
 /// Has the server do it, in the first manner that it takes.
 pub(super) fn run(
     control: &mut Control,
@@ -38,12 +36,4 @@ pub(super) fn run(
         }
     }
     Err(refused)
-}
-
-/// A lock that did not come is told as what it is.
-pub(super) fn explained(error: TargetError, table: &str) -> RelayoutError {
-    match error.code() {
-        Some(TIMED_OUT) => RelayoutError::Held { table: table.to_owned(), seconds: LOCK_WAIT_S },
-        _ => error.into(),
-    }
 }

@@ -2,6 +2,7 @@
 
 mod measured;
 mod shown;
+mod table;
 
 use super::{Session, mode};
 use crate::failure::{FINDING, Stopped, WithHint, line};
@@ -11,12 +12,12 @@ use crate::progress::{ProgressEvent, View};
 use crate::server::place;
 use anyhow::{Result, anyhow};
 use evenkeel_os::clock::monotonic;
-use evenkeel_site::relayout::{Done, Facts, How, Relayout, tables};
+use evenkeel_site::relayout::{Facts, How, Relayout, tables};
 use evenkeel_site::server::{Control, Target};
 use measured::{Pages, pages};
-use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use table::Table;
 
 /// Flags of `evenkeel relayout`.
 #[derive(Debug, clap::Args)]
@@ -28,21 +29,24 @@ index of 64 leaves or more lies badly (less than 0.9 in order, or filled by less
   in place   (default) ALTER TABLE ... FORCE, without keeping writers away where the server can. Foreign keys, triggers,
              generated columns and partitions stay.
   --fresh    rows go to a new table in the order of the primary key, count and checksum of both are compared, and one RENAME
-             swaps them. Writers wait all the time. A table with foreign keys or triggers is refused by name, since
-             they would go with the old one. --keep-old leaves the old table as evenkeel_before_TABLE.
+             swaps them. Writers wait all the time. A table with foreign keys, triggers or a DATA DIRECTORY is refused by
+             name, since these would go with the old one. --keep-old leaves the old table as TABLE_evenkeel_before.
 
 Pages are read where the server runs on this machine: each table is held by FLUSH TABLES ... FOR EXPORT for as long as its
-file takes (privileges RELOAD, SELECT, LOCK TABLES). Elsewhere nothing is promised, and tables have to be named. Both ways
-need room for the table once more, beside what the server has.
+file takes, and writers wait for that (privileges RELOAD, SELECT, LOCK TABLES). Elsewhere nothing is promised, and tables have to
+be named. In place needs room for the table once more, --fresh twice: for the copy, and for the copy while it is sorted.
 
-Ctrl-C leaves a table as it was. After a kill of this process or of the server the same command begins the table again.
+At its end either way waits for who is at the table, and everybody waits behind it, for a minute at most. Ctrl-C and kills leave
+a table as it was, or, once its copy has its place, whole and with the old one beside it as TABLE_evenkeel_before; that is told, and
+the table is refused by --fresh until you have looked and dropped it. If the table was changed all the same while it was
+swapped, nothing is dropped, and the error says what was changed.
 
 Examples:
   evenkeel relayout sandbox:demo --dry-run
   evenkeel relayout mysql://root@db1/shop --tables item,author
   evenkeel relayout mysql://root@db1/shop --tables item --fresh --keep-old
 
-Exit codes: 0 done, or nothing lies badly; 1 a table was refused; 2 wrong use, or the server's error; 130, 143 stopped by
+Exit codes: 0 done, or nothing lies badly; 1 a table was refused, or its pages cannot be seen; 2 wrong use, or the server's error; 130, 143 stopped by
 Ctrl-C, SIGTERM.")]
 pub struct Args {
     /// Server and database, as mysql://user@host:port/database or sandbox:NAME[/DATABASE]
@@ -68,22 +72,8 @@ pub struct Args {
     pub json: bool,
 }
 
-/// A table, and what became of it.
-#[derive(Debug, Serialize)]
-struct Table {
-    #[serde(flatten)]
-    facts: Facts,
-    /// How its indexes lay before; none where pages cannot be read from here.
-    before: Option<Vec<Pages>>,
-    /// Why they cannot.
-    unread: Option<String>,
-    /// How they lie now.
-    after: Option<Vec<Pages>>,
-    done: Option<Done>,
-    took_s: Option<f64>,
-    /// Why nothing was done.
-    left: Option<String>,
-}
+/// What is said of a table that has nothing to gain.
+const WELL: &str = "lies well";
 
 /// Where pages can be read, or why they cannot.
 type Place = std::result::Result<PathBuf, String>;
@@ -98,11 +88,13 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let (mut all, mut is_refused) = (Vec::new(), false);
     for facts in tables(&mut control, &args.tables)? {
         step(&mut view, &format!("reading the pages of {}", facts.table));
-        is_refused |= facts.refusal(how).is_some();
+        let begin = monotonic();
         let seen = seen(session, &target, &place, &facts)?;
+        let pages_s = if seen.is_ok() { (monotonic() - begin).as_secs_f64() } else { 0.0 };
         let left = left(args, &facts, &seen, how);
+        is_refused |= left.as_deref().is_some_and(|why| why != WELL);
         let (before, unread) = (seen.as_ref().ok().cloned(), seen.err());
-        all.push(Table { facts, before, unread, after: None, done: None, took_s: None, left });
+        all.push(Table { facts, before, unread, after: None, done: None, took_s: None, pages_s, left });
     }
     if let (Err(why), true, false) = (&place, args.tables.is_empty(), args.all) {
         return Err(anyhow!("which tables lie badly cannot be seen from here: {why}"))
@@ -166,14 +158,21 @@ fn left(
     seen: &std::result::Result<Vec<Pages>, String>,
     how: How,
 ) -> Option<String> {
+    let is_asked = args.all || !args.tables.is_empty();
+    if let Ok(indexes) = seen
+        && !is_asked
+        && facts.refusal(How::InPlace).is_none()
+        && indexes.iter().all(Pages::lies_well)
+    {
+        return Some(WELL.to_owned());
+    }
     if let Some(error) = facts.refusal(how) {
         let hint = error.hint().unwrap_or_default();
         return Some(format!("refused: {error}; {hint}"));
     }
     match seen {
-        _ if args.all || !args.tables.is_empty() => None,
-        Err(why) => Some(format!("left, since nobody can see how it lies: {why}")),
-        Ok(indexes) => indexes.iter().all(Pages::lies_well).then(|| "lies well".to_owned()),
+        Err(why) if !is_asked => Some(format!("left, since nobody can see how it lies: {why}")),
+        _ => None,
     }
 }
 
@@ -183,10 +182,12 @@ fn relayout(work: &Relayout<'_>, table: &mut Table, data: Option<&Path>, view: &
     table.took_s = Some((monotonic() - begin).as_secs_f64());
     table.done = Some(done);
     step(view, &format!("reading the pages of {}", table.facts.table));
+    let begin = monotonic();
     // It is done, whatever can be seen of it.
     table.after = data
         .filter(|_| table.before.is_some())
         .and_then(|data| pages(work.target, data, &table.facts.table, work.stop).ok());
+    table.pages_s += (monotonic() - begin).as_secs_f64();
     Ok(())
 }
 

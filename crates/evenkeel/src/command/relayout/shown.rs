@@ -1,7 +1,7 @@
 //! What a relayout promises and what it gained, as tables for people.
 
-use super::Table;
 use super::measured::{Pages, RANGE};
+use super::table::Table;
 use crate::format;
 use crate::table::{GridColumn, Ink, Look, Place, lines};
 use evenkeel_site::relayout::{How, Waits};
@@ -31,7 +31,7 @@ pub fn before(all: &[Table], how: How, dry_run: bool, look: Look) -> String {
             text.push_str(&format!("{}: keeps {}\n", table.facts.table, kept.join("; ")));
         }
     }
-    let room = chosen.iter().map(|table| room(table)).max().unwrap_or(0);
+    let room = chosen.iter().map(|table| room(table)).max().unwrap_or(0) * times(how);
     let waits = match how {
         How::InPlace => "writers do not wait where the server can do without",
         How::Fresh => "writers of a table wait until it is swapped",
@@ -59,6 +59,11 @@ fn room(table: &Table) -> u64 {
     }
 }
 
+/// How often a table needs that room.
+fn times(how: How) -> u64 {
+    if how == How::Fresh { 2 } else { 1 }
+}
+
 /// A table once it is done.
 pub fn after(table: &Table, look: Look) -> String {
     let Some(done) = &table.done else { return String::new() };
@@ -68,14 +73,18 @@ pub fn after(table: &Table, look: Look) -> String {
         text.push_str(&lines(gained(&before, after), &[], look));
     }
     let waited = match done.waits {
-        Waits::Nobody => "nobody waited",
-        Waits::Writers => "writers waited",
+        Waits::Nobody => "writers waited for moments",
+        Waits::Writers => "writers waited all the time",
+    };
+    let pages = match table.pages_s {
+        none if none <= 0.0 => String::new(),
+        pages_s => format!(", and {} while its pages were read", format::seconds(pages_s)),
     };
     let verified = done.verified_rows.map_or_else(String::new, |rows| {
         format!(", {} rows verified by count and checksum", format::count(rows))
     });
     let took = format::seconds(table.took_s.unwrap_or_default());
-    text.push_str(&format!("{}: built anew in {took}, {waited}{verified}\n\n", table.facts.table));
+    text.push_str(&format!("{}: built anew in {took}, {waited}{pages}{verified}\n\n", table.facts.table));
     text
 }
 
