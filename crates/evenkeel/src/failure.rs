@@ -13,6 +13,7 @@ use evenkeel_share::FuseError;
 use evenkeel_share::backing::FileError;
 use evenkeel_site::copy::CopyError;
 use evenkeel_site::elsewhere::ElsewhereError;
+use evenkeel_site::relayout::RelayoutError;
 use evenkeel_site::sandbox::SandboxError;
 use evenkeel_site::server::TargetError;
 use evenkeel_study::profile::StudyError;
@@ -83,6 +84,7 @@ fn stopped(error: &anyhow::Error) -> Option<String> {
             || cause.downcast_ref().is_some_and(StudyError::is_stop)
             || cause.downcast_ref().is_some_and(HaulError::is_stop)
             || cause.downcast_ref().is_some_and(PagesError::is_stop)
+            || cause.downcast_ref().is_some_and(RelayoutError::is_stop)
             || cause.downcast_ref().is_some_and(DispatchError::is_stop)
             || matches!(cause.downcast_ref(), Some(SandboxError::Stopped { .. }))
     };
@@ -147,6 +149,7 @@ fn known_hint(error: &anyhow::Error) -> Option<String> {
             cause.downcast_ref::<FuseError>().and_then(FuseError::hint),
             cause.downcast_ref::<ElsewhereError>().and_then(ElsewhereError::hint),
             cause.downcast_ref::<PagesError>().and_then(PagesError::hint),
+            cause.downcast_ref::<RelayoutError>().and_then(RelayoutError::hint),
             cause.downcast_ref::<ToolError>().and_then(ToolError::hint),
             cause.downcast_ref::<io::Error>().and_then(full),
         ];

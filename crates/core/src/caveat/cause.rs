@@ -71,7 +71,7 @@ pub const CAUSES: [Cause; 12] = [
     Cause {
         name: "Runs did not start alike",
         codes: &[&["first-repeat-differs"], &["no-reset"]],
-        remedy: "Have the server restarted before each run (--reset-command), and lengthen the warm-up (--warm-up).",
+        remedy: "Have the server restarted before each run (--reset-command; a private one by leaving --no-reset out), and lengthen the warm-up (--warm-up).",
     },
     Cause {
         name: "The page cache may hide the disk",

@@ -100,7 +100,7 @@ impl Caveat {
         )
     }
 
-    /// The server was not restarted between runs.
+    /// A server of the user's was not restarted between runs.
     pub fn not_reset() -> Self {
         Self::new(
             "no-reset",
@@ -110,10 +110,26 @@ impl Caveat {
         )
     }
 
-    /// Runs of the study, by its name, are still to be measured: fewer are finished than planned, or not all cells are known.
-    pub fn incomplete(done: u32, planned: u32, rates_known: bool, study: &str) -> Option<Self> {
+    /// So many runs began on a private server that the run before had left running.
+    pub fn kept_up(inherited: usize, runs: usize) -> Option<Self> {
         let text = format!(
-            "Of {} {done} {} finished. Go on with `evenkeel profile --resume {study}`.",
+            "The server was not restarted before {inherited} of {}, so that {} the buffer pool of the run before. Have it \
+             restarted before each run: leave --no-reset out.",
+            plural(runs as u64, "run", "runs"),
+            if inherited == 1 { "it inherits" } else { "they inherit" }
+        );
+        (inherited > 0).then(|| {
+            Self::new("no-reset", Note, text)
+                .with("inherited_runs", inherited as f64)
+                .with("runs", runs as f64)
+        })
+    }
+
+    /// Runs of a study are still to be measured: fewer are finished than planned, or not all cells are known. It goes on with this
+    /// command.
+    pub fn incomplete(done: u32, planned: u32, rates_known: bool, command: &str) -> Option<Self> {
+        let text = format!(
+            "Of {} {done} {} finished. Go on with `{command}`.",
             plural(u64::from(planned), "run", "runs"),
             if done == 1 { "is" } else { "are" }
         );

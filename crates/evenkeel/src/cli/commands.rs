@@ -2,8 +2,8 @@
 
 use super::Cli;
 use crate::command::{
-    Session, cdr, compare, data, doctor, explain, export, guard, layout, load, man, profile, report, runs,
-    sandbox, sense, share, simulate, size, study,
+    Session, cdr, compare, data, doctor, explain, export, guard, layout, load, man, profile, relayout,
+    report, runs, sandbox, sense, share, simulate, size, study,
 };
 use crate::failure::WithHint;
 use crate::{out, signals};
@@ -27,6 +27,8 @@ pub enum Command {
     Explain(explain::Args),
     /// How the pages of tables and indexes lie in their files: fill, order, broken chains, a picture
     Layout(layout::Args),
+    /// Build tables anew in the order of their keys: what it promises before, what it gained after
+    Relayout(relayout::Args),
     /// A proxy that keeps a server at its peak: run it, watch it, replay its decisions
     Guard(Box<guard::Args>),
     /// Virtual disks by which hosts get their share of common storage
@@ -102,6 +104,7 @@ pub fn run(cli: Cli<Command>) -> Result<ExitCode> {
         Command::Cdr(args) => cdr::run(&session, &args),
         Command::Explain(args) => explain::run(&session, &args),
         Command::Layout(args) => layout::run(&session, &args),
+        Command::Relayout(args) => relayout::run(&session, &args),
         Command::Guard(args) => guard::run(&session, &args),
         Command::Share(args) => share::run(&session, &args),
         Command::Study(args) => study::run(&session, &args),

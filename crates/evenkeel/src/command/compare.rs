@@ -73,9 +73,14 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
             .hint("name two studies, or two cells as last:c03; `evenkeel runs` lists all studies");
     }
     let compared = compare::compare(&first, &second, args.of, args.margin);
-    let compared = compared.map_err(|error| match error.hint() {
-        Some(hint) => anyhow::Error::from(error).context(crate::failure::Hint(hint)),
-        None => error.into(),
+    let compared = compared.map_err(|error| {
+        // It may be why there is nothing to compare.
+        let unfinished = compare::unfinished(&first, &second);
+        unfinished.iter().for_each(|caveat| out::tell(&format!("unfinished: {caveat}\n")));
+        match error.hint() {
+            Some(hint) => anyhow::Error::from(error).context(crate::failure::Hint(hint)),
+            None => error.into(),
+        }
     })?;
     match args.json {
         true => out::line(serde_json::to_string_pretty(&as_json(first.name(), second.name(), &compared))?)?,

@@ -28,7 +28,9 @@ pub enum Format {
 /// Flags of `evenkeel export`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  evenkeel export last > cells.csv\n  evenkeel export last --format runs --to runs.csv\n  evenkeel export last --format json | python3 -m json.tool"
+    after_help = "Examples:\n  evenkeel export last > cells.csv\n  evenkeel export last --format runs --to runs.csv\n  evenkeel export last --format json | python3 -m json.tool\n\n\
+                  Exit codes: 0 all figures are exported, also where files beside a run are damaged, which are named and have \
+                  no figures of their own; 2 the study cannot be read."
 )]
 pub struct Args {
     /// The study that is exported

@@ -11,6 +11,7 @@ pub mod layout;
 pub mod load;
 pub mod man;
 pub mod profile;
+pub mod relayout;
 pub mod report;
 pub mod runs;
 pub mod sandbox;

@@ -16,7 +16,9 @@ use std::process::ExitCode;
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  evenkeel report last\n  evenkeel report 20261121 --to /tmp/profile.html\n  \
-                  evenkeel report 20261121 last    two studies over each other, with their ratios"
+                  evenkeel report 20261121 last    two studies over each other, with their ratios\n\n\
+                  Exit codes: 0 the page is written; 1 it is, and files beside a run are damaged, which are named; 2 the study \
+                  cannot be read."
 )]
 pub struct Args {
     /// Study: its folder, its name or the start of it, or `last`

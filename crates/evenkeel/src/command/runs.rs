@@ -17,7 +17,8 @@ use std::process::ExitCode;
 
 /// Flags of `evenkeel runs`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  evenkeel runs\n  evenkeel runs last\n  evenkeel runs --json")]
+#[command(after_help = "Examples:\n  evenkeel runs\n  evenkeel runs last\n  evenkeel runs --json\n\n\
+Exit codes: 0 all is well; 1 a study, or a file beside a run, is damaged, which is named; 2 the study that was named cannot be read.")]
 pub struct Args {
     /// Show one study as a table: its folder, its name or the start of it, or `last`
     pub study: Option<String>,

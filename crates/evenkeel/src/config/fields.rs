@@ -1,7 +1,7 @@
 //! The keys of a TOML table, taken one by one, so that what is left over is a mistake.
 
 use super::file;
-use super::lines::{AtKey, located};
+use super::lines::{at_key, located};
 use super::units;
 use crate::old_names::{self, Renamed};
 use anyhow::{Context, Result, anyhow, bail, ensure};
@@ -142,8 +142,8 @@ impl Fields {
     }
 
     /// An error of one of its keys.
-    fn at(&self, key: &str, text: String) -> anyhow::Error {
-        AtKey { entry: self.entry.clone(), key: key.to_owned(), text }.into()
+    pub fn at(&self, key: &str, text: String) -> anyhow::Error {
+        at_key(&self.entry, key, text)
     }
 }
 
@@ -157,7 +157,10 @@ pub fn word<T>(read: fn(&str) -> Result<T>) -> impl Fn(&mut Fields, &'static str
 
 /// What reads a key whose text has a form of its own.
 pub fn text<T>(read: fn(&str) -> Result<T>) -> impl Fn(&mut Fields, &'static str) -> Result<Option<T>> {
-    move |fields, key| fields.optional::<String>(key)?.as_deref().map(read).transpose()
+    move |fields, key| {
+        let text = fields.optional::<String>(key)?.as_deref().map(read).transpose();
+        text.map_err(|error| fields.at(key, format!("`{key}`: {error:#}")))
+    }
 }
 
 /// Names in backticks, separated by commas.

@@ -11,6 +11,7 @@ pub use flags::Flags;
 pub use old_flags::OldFlags;
 
 use super::fields::{Fields, LIMIT_MAX, load};
+use super::lines::at_key;
 use super::masked;
 use super::old_keys;
 use super::simulate::{fitted, memory, named, with_memory};
@@ -121,29 +122,11 @@ impl GuardConfig {
     /// # Errors
     /// Names the keys that contradict each other.
     pub fn check(&self) -> Result<()> {
-        let limits = [("initial_limit", self.initial_limit), ("max_limit", self.max_limit)];
-        if let Some((key, limit)) = limits.iter().find(|(_, limit)| !(1..=LIMIT_MAX).contains(limit)) {
-            bail!("control: `{key}` must be between 1 and {LIMIT_MAX}, and is {limit}");
-        }
-        if self.initial_limit > self.max_limit {
-            bail!("`initial_limit` {} is above `max_limit` {}", self.initial_limit, self.max_limit);
-        }
-        let range = Nanos::from_millis(20)..=Nanos::from_secs(1);
-        if !range.contains(&self.tick) {
-            bail!("`tick` must be between 20ms and 1s, and is {} ms", self.tick.as_millis_f64());
-        }
-        if self.reflection_span < self.tick {
-            bail!(
-                "`reflection_span` must be a tick or more, and is {} ms",
-                self.reflection_span.as_millis_f64()
-            );
-        }
-        if !(1..=evenkeel_guard::proxy::THREADS_MAX).contains(&self.plan.threads) {
-            bail!(
-                "`threads` must be between 1 and {}, and is {}",
-                evenkeel_guard::proxy::THREADS_MAX,
-                self.plan.threads
-            );
+        self.check_control()?;
+        let (threads, most) = (self.plan.threads, evenkeel_guard::proxy::THREADS_MAX);
+        if !(1..=most).contains(&threads) {
+            let words = format!("`threads` must be between 1 and {most}, and is {threads}");
+            return Err(at_key("guard", "threads", words));
         }
         self.plan.backend_tls.mode()?;
         self.check_clients()?;
@@ -151,13 +134,40 @@ impl GuardConfig {
         self.controller_settings().map(|_| ())
     }
 
+    fn check_control(&self) -> Result<()> {
+        let wrong = |key: &str, words: String| Err(at_key("control", key, words));
+        let limits = [("initial_limit", self.initial_limit), ("max_limit", self.max_limit)];
+        if let Some((key, limit)) = limits.iter().find(|(_, limit)| !(1..=LIMIT_MAX).contains(limit)) {
+            return wrong(key, format!("`{key}` must be between 1 and {LIMIT_MAX}, and is {limit}"));
+        }
+        let [(key, initial), (most_key, most)] = limits;
+        if initial > most {
+            return wrong(key, format!("`{key}` {initial} is above `{most_key}` {most}"));
+        }
+        let (tick, span) = (self.tick, self.reflection_span);
+        if !(Nanos::from_millis(20)..=Nanos::from_secs(1)).contains(&tick) {
+            let words = format!("`tick` must be between 20ms and 1s, and is {} ms", tick.as_millis_f64());
+            return wrong("tick", words);
+        }
+        if span < tick {
+            let words =
+                format!("`reflection_span` must be a tick or more, and is {} ms", span.as_millis_f64());
+            return wrong("reflection_span", words);
+        }
+        Ok(())
+    }
+
     fn check_clients(&self) -> Result<()> {
+        let wrong = |key: &str, words: String| Err(at_key("guard", key, words));
         let times = [("login_max", self.plan.login_max), ("backend_silence", self.plan.silence_max)];
         if let Some((key, time)) = times.iter().find(|(_, time)| *time < Nanos::from_secs(1)) {
-            bail!("`{key}` must be 1s or more, and is {} ms", time.as_millis_f64());
+            return wrong(key, format!("`{key}` must be 1s or more, and is {} ms", time.as_millis_f64()));
         }
         if self.plan.clients_max == Some(0) {
-            bail!("`clients_max` must be 1 or more: with 0 nobody could connect");
+            return wrong(
+                "clients_max",
+                "`clients_max` must be 1 or more: with 0 nobody could connect".to_owned(),
+            );
         }
         Ok(())
     }

@@ -1,5 +1,6 @@
 //! On which line of a file a key stands, for errors that are found once its text has become a table.
 
+use super::old_keys;
 use anyhow::anyhow;
 use std::fmt;
 use toml::de::{DeTable, DeValue};
@@ -9,7 +10,7 @@ use toml::de::{DeTable, DeValue};
 pub struct AtKey {
     /// The name that errors call its table by.
     pub entry: String,
-    /// The key in that table, as it is written in the file.
+    /// The key in that table, by the name that it has now.
     pub key: String,
     /// What is wrong with it, without the entry.
     pub text: String,
@@ -23,12 +24,51 @@ impl fmt::Display for AtKey {
 
 impl std::error::Error for AtKey {}
 
-/// An error of a file, with its line where it is that of a key.
+/// What is wrong with the value of a key, by the name of its table.
+pub fn at_key(entry: &str, key: &str, text: String) -> anyhow::Error {
+    AtKey { entry: entry.to_owned(), key: key.to_owned(), text }.into()
+}
+
+/// An error of a file, with its line where it is that of a key. Keys are called as they are in the file.
 pub fn located(file: &str, text: &str, error: &anyhow::Error) -> anyhow::Error {
-    let key = error.downcast_ref::<AtKey>();
-    match key.and_then(|at| Lines::of(text)?.of_key(&at.entry, &at.key)) {
-        Some(line) => anyhow!("{file}:{line}: {error}"),
-        None => anyhow!("{file}: {error}"),
+    let Some(at) = error.downcast_ref::<AtKey>() else { return anyhow!("{file}: {error}") };
+    let Some(lines) = Lines::of(text) else { return anyhow!("{file}: {at}") };
+    let told = lines.as_written(at);
+    match lines.written(&at.entry, &at.key) {
+        Some((line, _)) => anyhow!("{file}:{line}: {told}"),
+        None => anyhow!("{file}: {told}"),
+    }
+}
+
+/// A key somewhere in a file.
+struct Found {
+    /// Own name of its table, or of the list that the table is in; empty at the top.
+    table: String,
+    /// What errors call this table and no other one.
+    entries: Vec<String>,
+    line: usize,
+}
+
+/// Errors of these are about the top of a file.
+const TOP: [&str; 5] = ["guard", "share", "scenario", "study", "workload"];
+
+/// How surely a key is in the table that an error names.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Sureness {
+    Elsewhere,
+    Alike,
+    There,
+}
+
+impl Found {
+    fn sureness(&self, entry: &str) -> Sureness {
+        if self.entries.iter().any(|own| own == entry) {
+            Sureness::There
+        } else if !self.table.is_empty() && entry.contains(&self.table) {
+            Sureness::Alike
+        } else {
+            Sureness::Elsewhere
+        }
     }
 }
 
@@ -64,32 +104,63 @@ impl<'a> Lines<'a> {
 
     /// The line of a key of the table that errors call so; `None` where several tables that may be meant have it.
     pub fn of_key(&self, entry: &str, key: &str) -> Option<usize> {
-        let mut found = Vec::new();
-        self.search(&self.table, "", key, &mut found);
-        let is_meant = |name: &str| !name.is_empty() && entry.contains(name);
-        let meant: Vec<usize> =
-            found.iter().filter(|(name, _)| is_meant(name)).map(|(_, line)| *line).collect();
-        match (meant.as_slice(), found.as_slice()) {
-            ([line], _) | ([], [(_, line)]) => Some(*line),
-            _ => None,
-        }
+        let found = self.everywhere(key);
+        let surest = found.iter().map(|found| found.sureness(entry)).max()?;
+        let mut meant = found.iter().filter(|found| found.sureness(entry) == surest);
+        meant.next().filter(|_| meant.next().is_none()).map(|found| found.line)
     }
 
-    /// Every table that has the key, by the table's own name.
-    fn search(&self, table: &DeTable<'_>, name: &str, key: &str, found: &mut Vec<(String, usize)>) {
-        found.extend(self.line_in(table, key).map(|line| (name.to_owned(), line)));
-        for (own, value) in table {
-            self.search_value(value.get_ref(), own.get_ref(), key, found);
-        }
+    /// The line of a key and the name that it has in the file, which may be an old one.
+    fn written<'k>(&self, entry: &str, key: &'k str) -> Option<(usize, &'k str)> {
+        let sureness = |name: &str| self.everywhere(name).iter().map(|found| found.sureness(entry)).max();
+        // What stands elsewhere under an old name is another key.
+        let is_it = |old: &&str| sureness(old) > Some(Sureness::Elsewhere) && sureness(old) > sureness(key);
+        let name = old_keys::before(key).find(is_it).unwrap_or(key);
+        Some((self.of_key(entry, name)?, name))
     }
 
-    fn search_value(&self, value: &DeValue<'_>, name: &str, key: &str, found: &mut Vec<(String, usize)>) {
-        match value {
-            DeValue::Table(inner) => self.search(inner, name, key, found),
-            DeValue::Array(values) => {
-                values.iter().for_each(|value| self.search_value(value.get_ref(), name, key, found));
+    /// What an error says, with keys by the names that they have in the file.
+    fn as_written(&self, at: &AtKey) -> String {
+        let mut told = at.to_string();
+        for (_, new) in old_keys::all().filter(|(_, new)| at.text.contains(&format!("`{new}`"))) {
+            if let Some((_, name)) = self.written(&at.entry, new) {
+                told = told.replace(&format!("`{new}`"), &format!("`{name}`"));
             }
-            _ => {}
+        }
+        told
+    }
+
+    /// Every table that has the key.
+    fn everywhere(&self, key: &str) -> Vec<Found> {
+        let mut found = Vec::new();
+        self.search(&self.table, "", TOP.map(str::to_owned).to_vec(), key, &mut found);
+        found
+    }
+
+    fn search(
+        &self,
+        table: &DeTable<'_>,
+        name: &str,
+        entries: Vec<String>,
+        key: &str,
+        found: &mut Vec<Found>,
+    ) {
+        let line = self.line_in(table, key);
+        found.extend(line.map(|line| Found { table: name.to_owned(), entries, line }));
+        for (own, value) in table {
+            let own = own.get_ref();
+            match value.get_ref() {
+                DeValue::Table(inner) => self.search(inner, own, vec![own.to_string()], key, found),
+                DeValue::Array(values) => {
+                    let tables = values.iter().enumerate();
+                    let tables =
+                        tables.filter_map(|(place, value)| Some((place, value.get_ref().as_table()?)));
+                    tables.for_each(|(place, inner)| {
+                        self.search(inner, own, of_list(own, place, inner), key, found);
+                    });
+                }
+                _ => {}
+            }
         }
     }
 
@@ -97,6 +168,13 @@ impl<'a> Lines<'a> {
         let (own, _) = table.get_key_value(key)?;
         Some(1 + self.text.get(..own.span().start)?.matches('\n').count())
     }
+}
+
+/// What errors call a table of a list: by its number, or by its name where it has one.
+fn of_list(list: &str, place: usize, table: &DeTable<'_>) -> Vec<String> {
+    let name = table.get("name").and_then(|name| name.get_ref().as_str());
+    let named = name.map(|name| format!("{list} `{name}`"));
+    [format!("{list} {}", place + 1)].into_iter().chain(named).collect()
 }
 
 fn element<'a, 'i>(values: &'a DeValue<'i>, place: &str) -> Option<&'a DeValue<'i>> {
@@ -121,5 +199,38 @@ mod tests {
         assert_eq!(lines.of_key("somewhere else", "rate"), Some(13));
         assert_eq!(lines.of_key("somewhere else", "name"), None, "there are four");
         assert!(Lines::of("name = ").is_none());
+    }
+
+    #[test]
+    fn a_table_of_a_list_is_meant_by_its_number_or_name_and_the_top_by_what_the_file_is() {
+        let text = "name = 's'\nsize = 1\n[[disk]]\nname = 'a'\nsize = 2\n[[disk]]\nname = 'b'\nsize = 3\n";
+        let lines = Lines::of(text).unwrap();
+        let found = ["share", "disk 1", "disk `b`", "disk 3"].map(|entry| lines.of_key(entry, "size"));
+        assert_eq!(found, [Some(2), Some(5), Some(8), None]);
+    }
+
+    #[test]
+    fn an_error_calls_keys_as_the_file_does_and_an_old_name_of_another_table_is_no_key_of_this_one() {
+        let told = |text: &str, entry: &str, words: &str| {
+            let key = words.split('`').nth(1).unwrap();
+            located("f", text, &at_key(entry, key, words.to_owned())).to_string()
+        };
+        let limits = "[control]\nlimit = 9\nlimit_max = 3\n";
+        assert_eq!(
+            told(limits, "control", "`initial_limit` is above `max_limit`"),
+            "f:2: control: `limit` is above `limit_max`"
+        );
+        assert_eq!(
+            told("[queue]\nlimit = 9\n", "control", "`initial_limit` is 0"),
+            "f: control: `initial_limit` is 0"
+        );
+        let both = "limit-max = 1\n[[expect]]\nmax-limit = 2\n[[expect]]\nlimit-max = 3\n";
+        for (entry, found) in [
+            ("scenario", "f:1: scenario: `limit-max` is 0"),
+            ("expect 1", "f:3: expect 1: `max-limit` is 0"),
+            ("expect 2", "f:5: expect 2: `limit-max` is 0"),
+        ] {
+            assert_eq!(told(both, entry, "`max-limit` is 0"), found);
+        }
     }
 }

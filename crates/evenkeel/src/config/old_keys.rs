@@ -11,3 +11,13 @@ pub const WINDOW: [Renamed; 3] =
 pub const SCENARIO: [Renamed; 2] = [("start", "initial-limit"), ("limit-max", "max-limit")];
 /// Under `[[expect]]` of a scenario.
 pub const EXPECT: [Renamed; 2] = [("limit-min", "min-limit"), ("limit-max", "max-limit")];
+
+/// All of them; a name of now has one old name, whatever the table.
+pub fn all() -> impl Iterator<Item = Renamed> {
+    [&CONTROL[..], &WINDOW, &SCENARIO, &EXPECT].into_iter().flatten().copied()
+}
+
+/// What a key was called before.
+pub fn before(key: &str) -> impl Iterator<Item = &'static str> {
+    all().filter(move |(_, new)| *new == key).map(|(old, _)| old)
+}

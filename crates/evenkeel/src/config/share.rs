@@ -6,6 +6,7 @@ mod sockets;
 
 use super::costs::CostTables;
 use super::fields::{Fields, load};
+use super::lines::at_key;
 use super::masked;
 use super::old_keys;
 use crate::view::log::Form;
@@ -155,7 +156,8 @@ impl DiskConfig {
             bail!("disk {name:?}: a name has 1 to 255 bytes and no slash");
         }
         if !(1e-3..=1e6).contains(share) {
-            bail!("disk `{name}`: `share` must be between 0.001 and 1000000, and is {share}");
+            let words = format!("`share` must be between 0.001 and 1000000, and is {share}");
+            return Err(at_key(&format!("disk `{name}`"), "share", words));
         }
         Ok(())
     }
@@ -226,25 +228,41 @@ impl ShareConfig {
         }
         self.tls.check()?;
         if !(1..=SLOTS_MAX).contains(&self.bus.slots) {
-            bail!("`slots` must be between 1 and {SLOTS_MAX}, and is {}", self.bus.slots);
+            let words = format!("`slots` must be between 1 and {SLOTS_MAX}, and is {}", self.bus.slots);
+            return Err(at_key("bus", "slots", words));
         }
         if self.name.is_empty() || self.name.len() > 64 {
-            bail!("the host's name {:?} must have 1 to 64 bytes", self.name);
+            let words = format!("the host's `name` {:?} must have 1 to 64 bytes", self.name);
+            return Err(at_key("share", "name", words));
         }
-        if !(Nanos::from_micros(10)..=Nanos::from_secs(10)).contains(&self.latency) {
-            bail!("`latency` must be between 10us and 10s, and is {} ms", self.latency.as_millis_f64());
-        }
-        if !(Nanos::from_millis(50)..=Nanos::from_secs(60)).contains(&self.period) {
-            bail!("`period` must be between 50ms and 60s, and is {} ms", self.period.as_millis_f64());
-        }
-        let (initial, most) = (self.initial_window, self.max_window);
-        if !(initial > 0.0 && initial <= most && most <= 65_536.0) {
-            bail!(
-                "`initial_window` is above 0 and at most `max_window`, that at most 65536; here are {initial} and {most}"
-            );
-        }
+        self.check_window()?;
         self.costs.costs()?;
         self.law().map(|_| ())
+    }
+
+    fn check_window(&self) -> Result<()> {
+        let wrong = |key: &str, words: String| Err(at_key("window", key, words));
+        let (latency, period) = (self.latency, self.period);
+        if !(Nanos::from_micros(10)..=Nanos::from_secs(10)).contains(&latency) {
+            let words =
+                format!("`latency` must be between 10us and 10s, and is {} ms", latency.as_millis_f64());
+            return wrong("latency", words);
+        }
+        if !(Nanos::from_millis(50)..=Nanos::from_secs(60)).contains(&period) {
+            let words =
+                format!("`period` must be between 50ms and 60s, and is {} ms", period.as_millis_f64());
+            return wrong("period", words);
+        }
+        let (initial, most) = (self.initial_window, self.max_window);
+        if initial > 0.0 && initial <= most && most <= 65_536.0 {
+            return Ok(());
+        }
+        // Where the default of the other one is in the way, the file has this one alone.
+        let key = if most > 65_536.0 { "max_window" } else { "initial_window" };
+        let words = format!(
+            "`initial_window` is above 0 and at most `max_window`, that at most 65536; here are {initial} and {most}"
+        );
+        wrong(key, words)
     }
 
     /// The law that was chosen.
@@ -265,7 +283,10 @@ impl ShareConfig {
                 most: self.max_window,
                 initial: self.initial_window,
             })),
-            other => bail!("`law` is {other:?}, and must be \"fixed\", \"parda\" or \"evenkeel\""),
+            other => {
+                let words = format!("`law` is {other:?}, and must be \"fixed\", \"parda\" or \"evenkeel\"");
+                Err(at_key("window", "law", words))
+            }
         }
     }
 }

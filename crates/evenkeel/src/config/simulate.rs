@@ -1,7 +1,7 @@
 //! Scenarios of `evenkeel simulate`: `examples/scenarios/*.toml` show every key.
 
 use super::fields::{Fields, list};
-use super::lines::located;
+use super::lines::{at_key, located};
 use super::{old_keys, units};
 use anyhow::{Context, Result, anyhow, bail};
 use evenkeel_core::Nanos;
@@ -65,7 +65,9 @@ fn read(table: Table, instead: &Instead) -> Result<ScenarioFile> {
     let expects: Vec<Value> = fields.optional("expect")?.unwrap_or_default();
     fields.finish()?;
     if tick < Nanos::from_millis(1) || duration < tick || duration > LONGEST {
-        bail!("scenario: `tick` must be at least 1ms and `duration` between a tick and 48h");
+        let key = if tick < Nanos::from_millis(1) { "tick" } else { "duration" };
+        let words = "`tick` must be at least 1ms and `duration` between a tick and 48h";
+        return Err(at_key("scenario", key, words.to_owned()));
     }
     let plants = plants.into_iter().enumerate().map(|(place, value)| plant(place + 1, value));
     let plants: Vec<(String, Plant)> = plants.collect::<Result<_>>()?;
@@ -109,10 +111,15 @@ pub fn named(name: Option<&String>, bounds: Bounds) -> Result<ControllerSettings
 pub fn memory(fields: &mut Fields) -> Result<Option<evenkeel::Memory>> {
     let Some(table) = fields.optional::<Value>("memory")? else { return Ok(None) };
     let mut fields = Fields::of("memory", table)?;
-    let budget = units::bytes(&fields.required::<String>("budget")?)? as f64;
-    let each = units::bytes(&fields.required::<String>("each")?)? as f64;
+    let (budget, each) = (size(&mut fields, "budget")?, size(&mut fields, "each")?);
     fields.finish()?;
     Ok(Some(evenkeel::Memory { budget, each }))
+}
+
+/// A size in bytes that must be there.
+fn size(fields: &mut Fields, key: &'static str) -> Result<f64> {
+    let bytes = units::bytes(&fields.required::<String>(key)?);
+    bytes.map(|bytes| bytes as f64).map_err(|error| fields.at(key, format!("`{key}`: {error}")))
 }
 
 /// The same with a budget of memory, where the controller knows what that is.
@@ -153,8 +160,7 @@ fn plant_memory(fields: &mut Fields) -> Result<Option<(f64, f64)>> {
     let entry = format!("{}, memory", fields.entry());
     let Some(table) = fields.optional::<Value>("memory")? else { return Ok(None) };
     let mut fields = Fields::of(entry, table)?;
-    let free = units::bytes(&fields.required::<String>("free")?)? as f64;
-    let each = units::bytes(&fields.required::<String>("each")?)? as f64;
+    let (free, each) = (size(&mut fields, "free")?, size(&mut fields, "each")?);
     fields.finish()?;
     Ok(Some((free, each)))
 }
@@ -270,7 +276,7 @@ fn expect(number: usize, value: Value, duration: Nanos) -> Result<Expect> {
 fn positive(fields: &mut Fields, key: &'static str) -> Result<f64> {
     match fields.required::<f64>(key)? {
         value if value.is_finite() && value > 0.0 => Ok(value),
-        value => bail!("{}: `{key}` is {value}; it is above 0", fields.entry()),
+        value => Err(fields.at(key, format!("`{key}` is {value}; it is above 0"))),
     }
 }
 
@@ -278,7 +284,7 @@ fn count(fields: &mut Fields, key: &'static str) -> Result<Option<u32>> {
     match fields.optional::<u64>(key)? {
         None => Ok(None),
         Some(value @ 1..=100_000) => Ok(u32::try_from(value).ok()),
-        Some(value) => bail!("{}: `{key}` is {value}; it is between 1 and 100000", fields.entry()),
+        Some(value) => Err(fields.at(key, format!("`{key}` is {value}; it is between 1 and 100000"))),
     }
 }
 
@@ -300,6 +306,23 @@ mod tests {
         let instead = Instead { controller: Some("vegas".to_owned()), seed: Some(9) };
         let other = read(MINIMAL.parse().unwrap(), &instead).unwrap();
         assert_eq!((other.controller.name(), other.scenario.seed), ("vegas", Seed(9)));
+    }
+
+    #[test]
+    fn a_value_out_of_range_is_told_with_its_line_and_the_name_that_its_key_has_in_the_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("s.toml");
+        for (text, expected) in [
+            (format!("start = 0\n{MINIMAL}"), "1: scenario: `start` is 0; it is between"),
+            (format!("limit-max = 0\n{MINIMAL}"), "1: scenario: `limit-max` is 0; it is between"),
+            (format!("{MINIMAL}[[expect]]\nlimit-min = 0\n"), "7: expect 1: `limit-min` is 0; it is between"),
+            (format!("{MINIMAL}[[expect]]\nmax-limit = 0\n"), "7: expect 1: `max-limit` is 0; it is between"),
+            (format!("tick = \"0s\"\n{MINIMAL}"), "1: scenario: `tick` must be at least 1ms"),
+        ] {
+            std::fs::write(&path, text).unwrap();
+            let error = load(&path, &Instead::default()).unwrap_err().to_string();
+            assert!(error.starts_with(&format!("{}:{expected}", path.display())), "{error}");
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Study files: what is changed, and how it is measured. `examples/studies/*.toml` show every key.
 
 use super::fields::Fields;
-use super::lines::{Lines, located};
+use super::lines::{Lines, at_key, located};
 use super::masked;
 use super::units;
 use anyhow::{Context, Result, anyhow, bail, ensure};
@@ -91,10 +91,10 @@ fn parse(text: &str) -> Result<StudyFile> {
     let table: Table = text.parse().map_err(|error| masked::no_toml(&error))?;
     let mut fields = Fields::new("study", table);
     let name: String = fields.required("name")?;
-    ensure!(
-        is_name(&name),
-        "study: `name` is for a folder: letters, digits, - and _, at most 40, not {name:?}"
-    );
+    if !is_name(&name) {
+        let words = format!("`name` is for a folder: letters, digits, - and _, at most 40, not {name:?}");
+        return Err(fields.at("name", words));
+    }
     let question = fields.optional("question")?.unwrap_or_default();
     let compare: String = fields.optional("compare")?.unwrap_or_else(|| "tau".to_owned());
     let margin: String = fields.optional("margin")?.unwrap_or_else(|| "5%".to_owned());
@@ -110,8 +110,9 @@ fn parse(text: &str) -> Result<StudyFile> {
         name,
         question,
         compare: Figure::from_name(&compare)
-            .ok_or_else(|| anyhow!("study: `compare` is throughput, tau or p95"))?,
-        margin: units::margin(&margin).map_err(|error| anyhow!("study: `margin`: {error}"))?,
+            .ok_or_else(|| at_key("study", "compare", "`compare` is throughput, tau or p95".to_owned()))?,
+        margin: units::margin(&margin)
+            .map_err(|error| at_key("study", "margin", format!("`margin`: {error}")))?,
         combinations: combinations((&profile, &all), &factors)?,
     })
 }

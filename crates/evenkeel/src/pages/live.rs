@@ -4,15 +4,26 @@ use super::found::{FoundFile, is_named};
 use crate::failure::WithHint;
 use anyhow::{Result, anyhow};
 use evenkeel_os::stop::Stop;
-use evenkeel_sense::pages::{IndexName, Names, Wanted, read};
+use evenkeel_sense::pages::{IndexName, Names, Wanted, holder, read};
 use evenkeel_site::server::{Control, Target};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Tables with their files, and whether these are their own.
 const TABLES: &str = "SELECT t.NAME, t.SPACE <> 0 FROM information_schema.INNODB_SYS_TABLES t \
      WHERE t.NAME LIKE '%/%' AND t.NAME NOT LIKE 'mysql/%' AND t.NAME NOT LIKE 'sys/%' ORDER BY 1";
 const INDEXES: &str = "SELECT i.INDEX_ID, t.NAME, i.NAME FROM information_schema.INNODB_SYS_INDEXES i \
      JOIN information_schema.INNODB_SYS_TABLES t ON t.TABLE_ID = i.TABLE_ID";
+
+/// Where the files of a server lie, provided that it runs on this machine and they can be seen here: a folder of the same name may be
+/// another server's, so that the process that has its files open must be the one whose number the server wrote down.
+pub fn data_of(control: &mut Control) -> Result<Option<PathBuf>> {
+    let row = control.query("SELECT @@datadir, @@pid_file")?.rows.into_iter().next().unwrap_or_default();
+    let [Some(data), Some(pid_file)] = row.as_slice() else { return Ok(None) };
+    let data = PathBuf::from(data);
+    let pid =
+        std::fs::read_to_string(data.join(pid_file)).ok().and_then(|text| text.trim().parse::<u32>().ok());
+    Ok(pid.filter(|pid| holder(&data.join("ibdata1")) == Some(*pid)).map(|_| data))
+}
 
 /// Reads the files of a server's tables, each while the server holds it still. Writers of a table wait for as long as its file takes.
 pub fn read_live(
@@ -56,6 +67,8 @@ fn names(control: &mut Control) -> Result<Names> {
 
 /// A table's name for a statement. The dictionary has odd characters in codes, which are not decoded here.
 fn quoted(name: &str) -> Result<String> {
+    // Partitions are held with their table.
+    let name = name.split("#P#").next().unwrap_or(name);
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'/');
     match name.split_once('/') {
         Some((database, table)) if name.bytes().all(is_plain) => Ok(format!("`{database}`.`{table}`")),

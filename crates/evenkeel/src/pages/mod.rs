@@ -10,6 +10,6 @@ mod table;
 pub use files::{of_directory, of_file};
 pub use found::FoundFile;
 pub use json::json;
-pub use live::read_live;
+pub use live::{data_of, read_live};
 pub use picture::picture;
 pub use table::table;

@@ -9,10 +9,10 @@ use crate::progress::{ProgressEvents, View};
 use crate::report;
 use crate::session::Session;
 use crate::signals;
-use crate::study::goes_on;
+use crate::study::{goes_on, stored::tell_complete};
 use crate::table;
 use anyhow::{Context, Result};
-use evenkeel_study::profile::{self as lab_study, StudyError};
+use evenkeel_study::profile::{self as lab_study, StudyError, StudyEvent};
 use evenkeel_study::store::StudyFolder;
 use evenkeel_study::store::format::{PlanFile, RunFile, SummaryFile};
 use std::process::ExitCode;
@@ -27,11 +27,20 @@ pub fn measure(
 ) -> Result<SummaryFile> {
     let mut view = View::new(mode(session, json));
     let mut events = ProgressEvents::new(&study.spec);
-    let outcome = lab_study::run(&study.spec, folder, &session.stop, &mut |event| {
+    let mut show = |event| {
         if let Some(event) = events.of(event) {
             view.show(&event);
         }
-    });
+    };
+    let finished = if is_new { None } else { lab_study::finished(&study.spec, folder)? };
+    let outcome = match finished {
+        Some(summary) => {
+            tell_complete(session, folder);
+            show(StudyEvent::Ends(Box::new(summary.clone())));
+            Ok(summary)
+        }
+        None => lab_study::run(&study.spec, folder, &session.stop, &mut show),
+    };
     drop(view);
     if outcome.is_err() && is_new {
         discard_if_empty(folder);

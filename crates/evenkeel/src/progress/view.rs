@@ -2,8 +2,10 @@
 
 use super::{ProgressEvent, line};
 use crate::format::plain;
+use evenkeel_site::server::on_lock_wait;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{self, Write};
+use std::sync::Arc;
 
 /// How to show progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +29,7 @@ const TEMPLATE: &str = "{bar:10.cyan/dim} {wide_msg}";
 /// Shows events on stderr. Dropping it clears the live line.
 pub struct View {
     sink: Sink,
+    _hears: Option<Hears>,
 }
 
 enum Sink {
@@ -34,38 +37,54 @@ enum Sink {
     Text { out: Box<dyn Write + Send>, mode: Mode, last_step: String },
 }
 
+impl Sink {
+    fn text(mode: Mode, out: Box<dyn Write + Send>) -> Self {
+        let mode = if mode == Mode::Live { Mode::Lines } else { mode };
+        Self::Text { out, mode, last_step: String::new() }
+    }
+}
+
 impl View {
-    /// A view on stderr.
+    /// A view on stderr. As long as it is there, it shows also that a statement waits for a lock of others.
     pub fn new(mode: Mode) -> Self {
-        match mode {
-            Mode::Live => Self { sink: Sink::Live(bar()) },
-            _ => Self::to(mode, Box::new(io::stderr())),
-        }
+        let (sink, live) = match mode {
+            Mode::Live => {
+                let bar = bar();
+                (Sink::Live(bar.clone()), Some(bar))
+            }
+            _ => (Sink::text(mode, Box::new(io::stderr())), None),
+        };
+        on_lock_wait(Some(Arc::new(move |text: &str| {
+            let event = ProgressEvent::Warning { text: text.to_owned() };
+            match &live {
+                Some(bar) => show_live(bar, &event),
+                None => write_line(&mut io::stderr(), mode, &event, &mut String::new()),
+            }
+        })));
+        Self { sink, _hears: Some(Hears) }
     }
 
     /// A view that writes text elsewhere; `Live` becomes `Lines`.
+    #[cfg(test)]
     pub fn to(mode: Mode, out: Box<dyn Write + Send>) -> Self {
-        let mode = if mode == Mode::Live { Mode::Lines } else { mode };
-        Self { sink: Sink::Text { out, mode, last_step: String::new() } }
+        Self { sink: Sink::text(mode, out), _hears: None }
     }
 
     /// Shows an event. A stderr that cannot be written to does not stop a measurement: the event is lost.
     pub fn show(&mut self, event: &ProgressEvent) {
         match &mut self.sink {
             Sink::Live(bar) => show_live(bar, event),
-            Sink::Text { out, mode, last_step } => {
-                let text = match mode {
-                    Mode::Json => serde_json::to_string(event).ok(),
-                    Mode::Quiet => {
-                        line::lasting(event).filter(|_| matches!(event, ProgressEvent::Warning { .. }))
-                    }
-                    Mode::Live | Mode::Lines => plain_line(event, last_step),
-                };
-                if let Some(text) = text {
-                    let _ = writeln!(out, "{}", plain(&text));
-                }
-            }
+            Sink::Text { out, mode, last_step } => write_line(out, *mode, event, last_step),
         }
+    }
+}
+
+/// Nobody hears of locks any more when this is dropped.
+struct Hears;
+
+impl Drop for Hears {
+    fn drop(&mut self) {
+        on_lock_wait(None);
     }
 }
 
@@ -74,6 +93,17 @@ impl Drop for View {
         if let Sink::Live(bar) = &self.sink {
             bar.finish_and_clear();
         }
+    }
+}
+
+fn write_line(out: &mut dyn Write, mode: Mode, event: &ProgressEvent, last_step: &mut String) {
+    let text = match mode {
+        Mode::Json => serde_json::to_string(event).ok(),
+        Mode::Quiet => line::lasting(event).filter(|_| matches!(event, ProgressEvent::Warning { .. })),
+        Mode::Live | Mode::Lines => plain_line(event, last_step),
+    };
+    if let Some(text) = text {
+        let _ = writeln!(out, "{}", plain(&text));
     }
 }
 

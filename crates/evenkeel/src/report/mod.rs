@@ -72,4 +72,6 @@ pub fn write(folder: &StudyFolder) -> anyhow::Result<PathBuf> {
 #[cfg(test)]
 pub use markup::check::fault;
 #[cfg(test)]
+pub use tests::labels::readable;
+#[cfg(test)]
 mod tests;

@@ -6,87 +6,14 @@ use crate::fixture::{self, Fixture};
 use evenkeel_study::store::format::{BoundsRecord, Caveat, EstimateRecord, Severity};
 use std::collections::BTreeSet;
 
+pub mod labels;
+
 fn page(fixture: &Fixture) -> String {
     html(fixture)
 }
 
 fn all() -> Vec<Fixture> {
     vec![fixture::demo(), fixture::factors(), fixture::twelve(), fixture::single(), fixture::empty()]
-}
-
-/// A text of a drawing: what it says and the box it covers, left, top, right, bottom.
-type Label = (String, [f64; 4]);
-
-/// The value of an attribute.
-fn attribute<'a>(tag: &'a str, name: &str) -> Option<&'a str> {
-    tag.split_once(&format!(" {name}=\"")).and_then(|(_, rest)| rest.split('"').next())
-}
-
-/// Width and height of a chart, and its texts. A character of 12.5 px is about half as wide as high.
-fn labels(svg: &str) -> ((f64, f64), Vec<Label>) {
-    let number = |text: &str| text.parse::<f64>().unwrap();
-    let size: Vec<f64> = attribute(svg, "viewBox").unwrap().split(' ').map(number).collect();
-    let label = |part: &str| {
-        let (tag, rest) = part.split_once('>').unwrap();
-        let text = rest.split("</text>").next().unwrap().to_owned();
-        let (x, y) = (number(attribute(tag, "x").unwrap()), number(attribute(tag, "y").unwrap()));
-        let width = 6.2 * text.chars().count() as f64;
-        let left = match attribute(tag, "text-anchor") {
-            Some("end") => x - width,
-            Some("middle") => x - width / 2.0,
-            _ => x,
-        };
-        (text, [left, y - 9.0, left + width, y + 2.0])
-    };
-    ((size[2], size[3]), svg.split("<text").skip(1).map(label).collect())
-}
-
-#[test]
-fn no_label_lies_over_another_and_none_is_cut() {
-    let mut seen = 0;
-    for fixture in all() {
-        let page = page(&fixture);
-        for svg in page.split("<svg class=\"chart").skip(1).map(|rest| rest.split("</svg>").next().unwrap()) {
-            let id = svg.split("aria-labelledby=\"").nth(1).unwrap().split(' ').next().unwrap();
-            let ((width, height), labels) = labels(svg);
-            for (at, (text, own)) in labels.iter().enumerate() {
-                seen += 1;
-                assert!(own[0] >= -1.0 && own[2] <= width + 1.0, "{id}: {text} at {own:?} of {width}");
-                assert!(own[1] >= 0.0 && own[3] <= height, "{id}: {text} at {own:?} of {height}");
-                for (other, theirs) in &labels[..at] {
-                    let over =
-                        own[0] < theirs[2] && theirs[0] < own[2] && own[1] < theirs[3] && theirs[1] < own[3];
-                    assert!(!over, "{id}: {text} {own:?} lies over {other} {theirs:?}");
-                }
-            }
-        }
-    }
-    assert!(seen > 1_000, "only {seen} labels found");
-}
-
-#[test]
-fn every_mark_lies_within_its_chart_and_none_on_its_edge() {
-    for fixture in all() {
-        let page = page(&fixture);
-        for svg in page.split("<svg class=\"chart\"").skip(1).map(|rest| rest.split("</svg>").next().unwrap())
-        {
-            let clip = svg.split("<clipPath").nth(1).unwrap();
-            let of = |name: &str| attribute(clip, name).unwrap().parse::<f64>().unwrap();
-            let (left, top) = (of("x"), of("y"));
-            let (right, bottom) = (left + of("width"), top + of("height"));
-            for place in
-                svg.split("transform=\"translate(").skip(1).map(|rest| rest.split(')').next().unwrap())
-            {
-                let (x, y) = place.split_once(' ').unwrap();
-                let (x, y): (f64, f64) = (x.parse().unwrap(), y.parse().unwrap());
-                // What is all but zero may lie on the floor of a linear axis.
-                assert!(
-                    x > left && x < right - 6.0 && y > top + 1.0 && y <= bottom,
-                    "{place} in {left} {top} {right} {bottom}"
-                );
-            }
-        }
-    }
 }
 
 #[test]

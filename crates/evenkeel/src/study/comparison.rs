@@ -4,6 +4,7 @@ use crate::format;
 use evenkeel_core::experiment::{self, Verdict};
 use evenkeel_core::statistics::Estimate;
 use evenkeel_study::compare::{Compared, Condition, Figure, Parted};
+use evenkeel_study::store::Caveats;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
@@ -24,7 +25,9 @@ pub fn text(first: &str, second: &str, compared: &Compared) -> String {
     let parted = compared.parted.iter().map(parted_line);
     let unlike = compared.unlike.iter().map(|unlike| format!("not alike: {unlike}"));
     let left = compared.left_out.iter().map(|left| format!("left out: {left}"));
-    for line in conditions.chain(parted).chain(nearly(compared)).chain(unlike).chain(left) {
+    let unfinished = compared.caveats.iter().map(|caveat| format!("unfinished: {caveat}"));
+    let lines = conditions.chain(parted).chain(nearly(compared)).chain(unlike).chain(left).chain(unfinished);
+    for line in lines {
         let _ = writeln!(text, "  {line}");
     }
     text
@@ -147,6 +150,6 @@ pub fn as_json(first: &str, second: &str, compared: &Compared) -> Value {
         "verdict": verdict, "at": places(compared), "runs_more": runs_more,
         "conditions": compared.conditions.iter().map(condition).collect::<Vec<_>>(),
         "parted": compared.parted.iter().map(parted).collect::<Vec<_>>(),
-        "left_out": compared.left_out, "unlike": compared.unlike,
+        "left_out": compared.left_out, "unlike": compared.unlike, "caveats": Caveats(&compared.caveats),
     })
 }

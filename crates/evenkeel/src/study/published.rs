@@ -1,6 +1,7 @@
 //! Published studies: begun, gone on with and shown, whatever they are of.
 
 use super::program::ThisProgram;
+use super::stored::tell_complete;
 use super::wanted;
 use crate::console::{look, mode};
 use crate::failure::WithHint;
@@ -10,7 +11,7 @@ use crate::report::published::html;
 use crate::session::Session;
 use crate::{format, out, signals};
 use anyhow::{Context, Result, anyhow};
-use evenkeel_study::harness::{Event, FORMAT, Part, Plan, Run, Study, measure, read};
+use evenkeel_study::harness::{Event, FORMAT, Part, Plan, Run, Study, is_complete, measure, read};
 use evenkeel_study::published::{PublishedError, Workplace, of_plan};
 use evenkeel_study::store::{self, StudyFolder};
 use evenkeel_study::throttling::{self, old};
@@ -82,7 +83,13 @@ pub fn resume(session: &Session, kind: &str, name: &str, show: &Show<'_>) -> Res
     let folder = StudyFolder::resume(&path)?;
     let plan: Plan = folder.read("plan.json")?;
     let mut study = of_plan(workplace(session), &plan)?;
-    let outcome = measured(session, &mut *study, &folder, show);
+    let outcome = match is_complete(&mut *study, &folder)? {
+        true => {
+            tell_complete(session, &folder);
+            Ok(true)
+        }
+        false => measured(session, &mut *study, &folder, show),
+    };
     finish(session, &folder, &plan, &*study, outcome, show)
 }
 

@@ -45,6 +45,14 @@ pub fn damage(errors: &[StoreError]) -> Option<Damage> {
     Some(Damage { text: format!("{first}{more}"), hint })
 }
 
+/// Says on the error stream that a study that was to go on has nothing left to measure.
+pub fn tell_complete(session: &Session, folder: &StudyFolder) {
+    if !session.quiet {
+        let name = folder.path().file_name().unwrap_or_default().to_string_lossy();
+        out::tell(&format!("{name} is complete, and nothing is left to measure\n"));
+    }
+}
+
 /// Says on the error stream what of a study cannot be read beside what was asked for; whether there is such a thing.
 pub fn tell_damage(folder: &StudyFolder) -> Result<bool> {
     let Some(damage) = damage(&folder.damage()?) else { return Ok(false) };

@@ -237,6 +237,36 @@ fn a_record_that_comes_twice_by_a_pipe_is_refused_also_where_its_key_stands_else
 }
 
 #[test]
+fn lines_that_somebody_changed_are_made_again_though_they_are_as_many_bytes() {
+    let home = tempfile::tempdir().expect("a temporary directory");
+    let path = |name: &str| home.path().join(name).display().to_string();
+    fs::write(path("names.toml"), NAMES).expect("a layout");
+    fs::write(path("a"), "   1ada \n").expect("records");
+    let (input, layout, into) = (path("a"), path("names.toml"), path("csv"));
+    let words = ["cdr", "convert", &input, "--layout", &layout, "--into", &into, "--json"];
+    ok(&evenkeel(home.path(), &words));
+    let made = || fs::metadata(path("csv/a.csv")).and_then(|known| known.modified()).expect("an output");
+    let first = made();
+    ok(&evenkeel(home.path(), &words));
+    assert_eq!(made(), first, "what is done is left alone");
+    fs::write(path("csv/a.csv"), "1;eve\n").expect("an output");
+    ok(&evenkeel(home.path(), &words));
+    assert_eq!(fs::read_to_string(path("csv/a.csv")).expect("lines"), "1;ada\n");
+}
+
+#[test]
+fn records_are_generated_over_no_file_that_is_there() {
+    let home = tempfile::tempdir().expect("a temporary directory");
+    let path = home.path().join("calls.cdr").display().to_string();
+    fs::write(&path, "mine").expect("a file");
+    let told = refused(home.path(), &["cdr", "generate", &path, "--records", "10"]);
+    assert!(told.contains("is there already") && told.contains("--overwrite"), "{told}");
+    assert_eq!(fs::read(&path).expect("a file"), b"mine");
+    ok(&evenkeel(home.path(), &["cdr", "generate", &path, "--records", "10", "--overwrite"]));
+    assert!(fs::read(&path).expect("a file").len() > 1_000);
+}
+
+#[test]
 fn a_record_that_was_sent_yesterday_is_refused_today() {
     let home = tempfile::tempdir().expect("a temporary directory");
     let path = |name: &str| home.path().join(name).display().to_string();

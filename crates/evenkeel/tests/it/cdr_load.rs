@@ -3,6 +3,7 @@
 mod audited;
 mod broken;
 mod idle;
+mod locked;
 mod refusals;
 mod rejects;
 mod rerun;

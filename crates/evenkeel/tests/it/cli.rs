@@ -159,9 +159,27 @@ fn a_damaged_study_is_listed_as_one_and_is_a_finding() {
             "{text}"
         );
     }
+    a_damaged_study_is_refused_by_all_who_need_it_whole(home.path(), &folder);
     std::fs::remove_dir_all(&folder).expect("removed");
     std::fs::create_dir(&folder).expect("a folder that is no study");
     assert_eq!(evenkeel(home.path(), &["runs"]).status.code(), Some(0));
+}
+
+/// Exit code 2, with the file and the way out; the help of each says so.
+fn a_damaged_study_is_refused_by_all_who_need_it_whole(home: &Path, folder: &Path) {
+    std::fs::write(folder.join("plan.json"), "{\"format\": 1, \"id\"").expect("written");
+    let name = "20260101-0000-broken";
+    for line in [&["report", name][..], &["export", name], &["runs", name], &["compare", name, name]] {
+        let output = evenkeel(home, line);
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{line:?}: {told}");
+        assert!(
+            told.contains("plan.json is damaged") && told.contains("bring plan.json back"),
+            "{line:?}: {told}"
+        );
+        let help = String::from_utf8(evenkeel(home, &[line[0], "--help"]).stdout).expect("help is text");
+        assert!(help.contains("Exit codes: 0 "), "{line:?}");
+    }
 }
 
 #[test]

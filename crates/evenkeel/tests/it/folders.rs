@@ -156,6 +156,8 @@ fn a_complete_profile_of_before_goes_on_and_measures_nothing() {
         "its generator was late in all runs, so that it has no bound: {said}"
     );
     assert!(!said.contains("error"), "{said}");
+    assert!(said.contains("profile is complete, and nothing is left to measure"), "{said}");
+    assert!(!home.path().join("sandboxes").exists(), "a server was started");
     assert_eq!(text(&evenkeel(home.path(), &["export", "--format", "runs"], &study)), before);
 }
 
@@ -165,7 +167,10 @@ fn a_complete_throttling_study_of_before_goes_on_and_measures_nothing() {
     let study = home.path().join("studies/throttling");
     copy(&kept("throttling"), &study);
     let before = text(&evenkeel(home.path(), &["export"], &study));
-    text(&evenkeel(home.path(), &["study", "throttling", "--resume"], &study));
+    let output = evenkeel(home.path(), &["study", "throttling", "--resume"], &study);
+    text(&output);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("throttling is complete, and nothing is left to measure"), "{said}");
     assert_eq!(text(&evenkeel(home.path(), &["export"], &study)), before);
     assert!(study.join("runs").is_dir() || study.join("points").is_dir(), "the runs are kept");
 }

@@ -1,11 +1,12 @@
 //! One thread: its sockets, its sessions, its mail.
 
-use super::arrivals::{self, Refused};
+mod clients;
+
 use super::kinds::Kinds;
-use super::pair::{Attempt, Desk, Flow, Pair};
+use super::pair::{Desk, Flow, Pair};
 use super::seat::Door;
-use super::session::{Action, Arrival, Context, Event, Session, Side};
-use super::shared::{PLACES_MAX, Shared, ThreadDoor, place_of, session_id, session_of};
+use super::session::{Action, Context, Event, Side};
+use super::shared::{PLACES_MAX, Shared, ThreadDoor, place_of, session_of};
 use crate::admission::Notice;
 use evenkeel_core::Nanos;
 use evenkeel_os::{Interest, Listener, Poller, Ready, Socket};
@@ -20,17 +21,11 @@ const BUFFER: usize = 64 << 10;
 const TICK: Nanos = Nanos::from_millis(50);
 /// Ticks between two looks at whether the servers' machines are there.
 const SERVERS_EVERY: u32 = 20;
-/// Clients accepted before those who are in have their turn again.
-const ACCEPTS: usize = 64;
-/// Time to wait for free descriptors when there are none.
-const PAUSE: Nanos = Nanos::from_millis(100);
 
 /// Tokens of the mailbox and the timer; listeners are numbered down from the one below them. Sessions have small ones.
 const WAKE: u64 = u64::MAX;
 const TIMER: u64 = WAKE - 1;
 const LISTENERS: u64 = TIMER - 1;
-/// A login older than this gives way where there is no room for another client.
-const LOGIN_SPARED: Nanos = Nanos::from_secs(1);
 
 /// A slot for a session of this thread.
 #[derive(Default)]
@@ -158,124 +153,6 @@ impl Worker {
         }
         self.serve(place, |pair, desk| pair.ready(side, ready, desk));
         Ok(())
-    }
-
-    fn accept(&mut self, listener: usize) -> io::Result<()> {
-        let Some(local) = self.listeners.get(listener).map(Listener::is_local) else { return Ok(()) };
-        for _ in 0..ACCEPTS {
-            match self.listeners[listener].accept() {
-                Ok(client) => self.open(client, local),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
-                // Out of descriptors or memory: the client waits in the kernel's queue until there are some.
-                Err(error)
-                    if matches!(
-                        error.raw_os_error(),
-                        Some(libc::EMFILE | libc::ENFILE | libc::ENOBUFS | libc::ENOMEM)
-                    ) =>
-                {
-                    self.paused_until = self.shared.clock.now() + PAUSE;
-                    return self.listen(false);
-                }
-                // A client that left before it was accepted.
-                Err(_) => {}
-            }
-        }
-        Ok(())
-    }
-
-    fn open(&mut self, client: Socket, local: bool) {
-        let shared = Arc::clone(&self.shared);
-        shared.stats.accepted.add();
-        let spare = match shared.room() {
-            arrivals::Room::Free => false,
-            _ if self.has_made_room() => false,
-            arrivals::Room::Spare => true,
-            arrivals::Room::None => return arrivals::turn_away(&client, Refused::TooMany, &shared.stats),
-        };
-        let Ok(server) = shared.backend.socket() else {
-            return arrivals::turn_away(&client, Refused::NoDescriptors, &shared.stats);
-        };
-        let place = self.free.pop().unwrap_or_else(|| {
-            self.slots.push(Slot::default());
-            self.slots.len() - 1
-        });
-        let found = &mut self.slots[place];
-        found.generation = found.generation.wrapping_add(1);
-        let id = session_id(self.thread, place, found.generation);
-        let now = shared.clock.now();
-        let session = Session::new(id, Arrival { local, spare }, now);
-        let pair = Pair::new(
-            session,
-            client,
-            server,
-            Attempt { endpoints: shared.backend.endpoints(), ..Attempt::default() },
-        );
-        let added = self.poller.add(&pair.client, place as u64 * 2, Interest::Read);
-        found.pair = Some(Box::new(pair));
-        found.armed = [false, true];
-        found.watched = true;
-        match added {
-            Ok(()) => self.connect(place),
-            Err(error) => self.serve(place, |pair, desk| pair.happens(Event::Unreachable(error), desk)),
-        }
-    }
-
-    /// Whether a login that takes long has given way to who comes now.
-    fn has_made_room(&mut self) -> bool {
-        let now = self.shared.clock.now();
-        let since = |place: &Slot| place.pair.as_ref().and_then(|pair| pair.session.login_since());
-        let waiting = self.slots.iter().enumerate().filter_map(|(place, found)| Some((since(found)?, place)));
-        let Some((_, place)) = waiting.min().filter(|(since, _)| now - *since >= LOGIN_SPARED) else {
-            return false;
-        };
-        self.serve(place, |pair, desk| pair.happens(Event::GiveWay, desk));
-        true
-    }
-
-    /// Tries the addresses that are left, until one of them may answer.
-    fn connect(&mut self, place: usize) {
-        let shared = Arc::clone(&self.shared);
-        let Some(pair) = &mut self.slots[place].pair else { return };
-        let (endpoints, mut failed) = (Arc::clone(&pair.attempt.endpoints), io::ErrorKind::TimedOut.into());
-        while let Some(endpoint) = endpoints.get(pair.attempt.tried) {
-            let connected = Socket::connect(endpoint);
-            pair.attempt.full = matches!(&connected, Err(error) if error.kind() == io::ErrorKind::WouldBlock);
-            if pair.attempt.full {
-                return;
-            }
-            pair.attempt.tried += 1;
-            pair.attempt.since = shared.clock.now();
-            let watched = connected.and_then(|socket| {
-                self.poller.add(&socket, place as u64 * 2 + 1, Interest::ReadWrite).map(|()| socket)
-            });
-            match watched {
-                Ok(socket) => {
-                    pair.server = super::link::Link::new(socket);
-                    self.slots[place].armed[1] = true;
-                    return;
-                }
-                Err(error) => failed = error,
-            }
-        }
-        self.serve(place, |pair, desk| pair.happens(Event::Unreachable(failed), desk));
-    }
-
-    /// A connection to the server was made or refused.
-    fn connected(&mut self, place: usize) {
-        let shared = Arc::clone(&self.shared);
-        let Some(pair) = &mut self.slots[place].pair else { return };
-        let prepared =
-            pair.server.socket().connected().and_then(|()| shared.greet(&pair.client, &mut pair.server));
-        match prepared {
-            Ok(()) => {
-                let server = shared.arrived(&pair.attempt);
-                self.serve(place, |pair, desk| pair.happens(Event::Connected { server }, desk));
-            }
-            Err(error) if pair.attempt.tried >= pair.attempt.endpoints.len() => {
-                self.serve(place, |pair, desk| pair.happens(Event::Unreachable(error), desk));
-            }
-            Err(_) => self.connect(place),
-        }
     }
 
     /// Lets a session do something, and does what follows for its place. A defect that panics ends this session alone:

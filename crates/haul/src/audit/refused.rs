@@ -28,17 +28,30 @@ pub(super) fn read(
         return read_file(of, rejects, None, wanted, take);
     }
     for (number, input) in (0_u32..).zip(of.inputs) {
-        read_file(of, &path(rejects, input), Some(number), wanted, take)?;
+        for path in paths(rejects, input) {
+            read_file(of, &path, Some(number), wanted, take)?;
+        }
     }
     Ok(())
 }
 
+/// What the rejects of an input may be called in a folder: a conversion leaves out how the input is packed, a watch does not.
+fn paths(rejects: &Path, input: &Input) -> Vec<PathBuf> {
+    let mut names = vec![input.stem()];
+    if let Input::File(path) = input {
+        names.push(path.file_name().unwrap_or_default().to_string_lossy().into_owned());
+    }
+    names.dedup();
+    names.into_iter().map(|name| rejects.join(format!("{name}.rejects"))).collect()
+}
+
 /// The rejects file of an input.
 pub(super) fn path(rejects: &Path, input: &Input) -> PathBuf {
-    match rejects.is_dir() {
-        true => rejects.join(format!("{}.rejects", input.stem())),
-        false => rejects.to_owned(),
+    if !rejects.is_dir() {
+        return rejects.to_owned();
     }
+    let paths = paths(rejects, input);
+    paths.iter().find(|path| path.is_file()).unwrap_or(&paths[0]).clone()
 }
 
 /// `input` is the one that all lines are of; without it each line names its own.

@@ -25,6 +25,10 @@ pub struct Done {
     pub tally: Tally,
     /// Files that were written, with their bytes.
     pub outputs: Vec<(PathBuf, u64)>,
+    /// When each of them was last changed, nanoseconds since 1970; none where an earlier version wrote them. One that was changed since
+    /// is no output any more, even of as many bytes.
+    #[serde(default)]
+    pub changed_ns: Vec<i128>,
 }
 
 /// An input that is being converted: `.NAME.progress`.
@@ -58,7 +62,12 @@ pub(super) fn write<T: Serialize>(path: &Path, value: &T, durable: bool) -> Resu
         }
         fs::rename(&beside, path)
     };
-    written().map_err(HaulError::io("write", path))
+    let written = written();
+    if written.is_err() {
+        // Half a file of a full disk is of no use to anybody.
+        let _ = fs::remove_file(&beside);
+    }
+    written.map_err(HaulError::io("write", path))
 }
 
 /// Names this start of the machine; empty where the kernel does not say, which is no start at all.

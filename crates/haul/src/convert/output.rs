@@ -6,7 +6,7 @@ use super::done::{self, Checkpoint, Done};
 use super::pool::Sink;
 use super::{Progress, Tally};
 use crate::HaulError;
-use crate::input::{Identity, Input};
+use crate::input::{Identity, Input, changed_ns};
 use crate::keys::Seen;
 use crate::layout::LayoutFile;
 use std::fs::{self, File, OpenOptions};
@@ -60,10 +60,12 @@ pub(super) fn names(input: &Input, file: &LayoutFile, direction: Direction) -> V
 /// What is known of an earlier conversion of this input as it is now, if its outputs are still there.
 pub(super) fn finished(into: &Path, input: &Input) -> Option<Done> {
     let found: Done = done::read(&into.join(format!("{}.done", input.stem())))?;
-    let there =
-        |(path, bytes): &(PathBuf, u64)| into.join(path).metadata().is_ok_and(|known| known.len() == *bytes);
+    let there = |(number, (path, bytes)): (usize, &(PathBuf, u64))| {
+        let as_left = |at: i128| found.changed_ns.get(number).is_none_or(|left| *left == at);
+        into.join(path).metadata().is_ok_and(|now| now.len() == *bytes && as_left(changed_ns(&now)))
+    };
     let same = found.identity.is_some() && found.identity == Identity::of(input.path());
-    (same && found.outputs.iter().all(there)).then_some(found)
+    (same && found.outputs.iter().enumerate().all(there)).then_some(found)
 }
 
 /// Refuses to write over the outputs of another input that has the same name in another folder.
@@ -118,17 +120,26 @@ impl Output {
 
     /// Gives the files their names, once all is on disk, and notes that the input is done.
     pub fn finish(self, input: &Input, into: &Path) -> Result<Done, HaulError> {
-        let mut outputs = Vec::new();
+        let (mut outputs, mut changed) = (Vec::new(), Vec::new());
         for part in &self.parts {
             part.file.sync_all().map_err(HaulError::io("write", &part.hidden))?;
         }
         for part in &self.parts {
             fs::rename(&part.hidden, &part.path).map_err(HaulError::io("write", &part.path))?;
             outputs.push((part.path.file_name().map(PathBuf::from).unwrap_or_default(), part.length));
+            changed.push(changed_ns(&part.file.metadata().map_err(HaulError::io("read", &part.path))?));
         }
         let Checkpoint { identity, offset, tally, .. } = self.at;
         let rules = self.rules;
-        let done = Done { input: input.path().to_owned(), identity, rules, bytes: offset, tally, outputs };
+        let done = Done {
+            input: input.path().to_owned(),
+            identity,
+            rules,
+            bytes: offset,
+            tally,
+            outputs,
+            changed_ns: changed,
+        };
         done::write(&self.done, &done, true)?;
         // Not there where the input was shorter than a checkpoint.
         let _ = fs::remove_file(&self.checkpoint);

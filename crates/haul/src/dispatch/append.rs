@@ -9,7 +9,7 @@ use super::which::Which;
 use super::work::Work;
 use super::{DispatchError, Progress, Shape};
 use crate::table::quoted;
-use evenkeel_site::server::Control;
+use evenkeel_site::server::{Control, row_hash, sum_of_hashes};
 
 /// How many rows, and a sum over them that does not depend on their order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -18,15 +18,13 @@ pub(super) struct Sum {
     pub checksum: u128,
 }
 
-/// The MD5 of a row's values: rows that join by it have the same values, as good as surely. A FLOAT is read as a DOUBLE, since its own
-/// text has six digits and more values than one.
+/// The MD5 of a row's values, as an expression.
 fn hash(shape: &Shape) -> String {
-    let part = |name: &String| {
-        let is_float = shape.columns.iter().any(|(other, kind)| other == name && kind.starts_with("float"));
-        let (name, more) = (quoted(name), if is_float { " + 0e0" } else { "" });
-        format!("COALESCE(CONCAT(LENGTH({name}{more}), ':', CAST({name}{more} AS BINARY)), 'N')")
-    };
-    format!("MD5(CONCAT({}))", shape.given.iter().map(part).collect::<Vec<_>>().join(", "))
+    let is_float =
+        |name: &String| shape.columns.iter().any(|(other, kind)| other == name && kind.starts_with("float"));
+    let columns: Vec<(String, bool)> =
+        shape.given.iter().map(|name| (quoted(name), is_float(name))).collect();
+    row_hash(columns.iter().map(|(name, is_float)| (name.as_str(), *is_float)))
 }
 
 /// Adds the rows of a table up: by the first 64 bits of their hashes.
@@ -38,8 +36,8 @@ pub(super) fn sum(
 ) -> Result<Sum, DispatchError> {
     let hash = hash(shape);
     let rows = control.query(&format!(
-        "SELECT COUNT(*), COALESCE(SUM(CAST(CONV(LEFT({hash}, 16), 16, 10) AS UNSIGNED)), 0), \
-         COALESCE(SUM({hash} IS NULL), 0) FROM {} WHERE {which}",
+        "SELECT COUNT(*), {}, COALESCE(SUM({hash} IS NULL), 0) FROM {} WHERE {which}",
+        sum_of_hashes(&hash),
         quoted(table)
     ))?;
     let text = |place: usize| rows.rows.first().and_then(|row| row[place].clone()).unwrap_or_default();

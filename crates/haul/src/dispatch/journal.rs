@@ -185,6 +185,18 @@ pub fn is_ours(control: &mut Control, source: &str, table: &str) -> Result<bool,
     Ok(control.query_value(&sql)?.is_some())
 }
 
+/// How many records were dispatched to a table, from whichever source, since it was made.
+///
+/// # Errors
+/// What the server said.
+pub fn moved(control: &mut Control, table: &str) -> Result<u64, DispatchError> {
+    let sql = format!(
+        "SELECT COALESCE(SUM(records), 0) FROM {JOURNAL} WHERE table_name = {} AND way <> 'take' AND state = 'done'",
+        literal(table.as_bytes())
+    );
+    Ok(number(control.query_value(&sql)?))
+}
+
 /// Rows of a table.
 ///
 /// # Errors

@@ -18,6 +18,8 @@ pub struct Retire {
     pub keep_days: u32,
     /// What today is; the newest day with records, or the server's today where that is earlier, if nobody says.
     pub today: Option<Day>,
+    /// Whether tables go too that have other records than were dispatched to them.
+    pub changed: bool,
     /// Whether nothing is dropped.
     pub dry_run: bool,
 }
@@ -46,7 +48,7 @@ pub struct RetiredTable {
     pub table: String,
     /// The day whose records it has.
     pub day: Day,
-    /// Records in it when it was dropped; of one that stays they are not counted.
+    /// Records in it when it was dropped; of one that stays for another reason than their number they are not counted.
     pub records: u64,
     /// Bytes of its data and indexes, as the server estimates them.
     pub bytes: u64,
@@ -96,21 +98,17 @@ pub fn retire(
             retired.kept += 1;
             continue;
         }
-        let refused = refusal(control, &job.table, &table)?;
-        let mut found = RetiredTable { table, day, records: 0, bytes, refused };
+        let mut found = RetiredTable { table, day, records: 0, bytes, refused: None };
+        found.refused = refusal(control, job, &mut found)?;
         if found.refused.is_some() {
             retired.refused.push(found);
             continue;
         }
-        // What goes is said by number, since it is nowhere else afterwards.
-        let rows = control.query_value(&format!("SELECT COUNT(*) FROM {}", quoted(&found.table)))?;
-        found.records = journal::number(rows);
         if !job.dry_run {
             report(&Progress::Step(format!("dropping {}", found.table)));
             control.exec(&format!("DROP TABLE IF EXISTS {}", quoted(&found.table)))?;
             control.exec(&format!(
-                "UPDATE {JOURNAL} SET state = 'retired' WHERE source = {} AND table_name = {}",
-                literal(job.table.as_bytes()),
+                "UPDATE {JOURNAL} SET state = 'retired' WHERE table_name = {}",
                 literal(found.table.as_bytes())
             ))?;
         }
@@ -165,8 +163,14 @@ fn day_tables(control: &mut Control, names: &NamePattern) -> Result<Vec<(Day, St
     Ok(tables)
 }
 
-/// Why a table that is old enough stays.
-fn refusal(control: &mut Control, source: &str, table: &str) -> Result<Option<String>, DispatchError> {
+/// Why a table that is old enough stays. What goes is counted, since it is nowhere else afterwards, and because a table that was put in the
+/// place of one that a dispatch has made has its name and hardly ever its number of records.
+fn refusal(
+    control: &mut Control,
+    job: &Retire,
+    found: &mut RetiredTable,
+) -> Result<Option<String>, DispatchError> {
+    let (source, table) = (&job.table, &found.table);
     if !journal::is_ours(control, source, table)? {
         return Ok(Some(format!("no dispatch of {source} has made it")));
     }
@@ -174,5 +178,17 @@ fn refusal(control: &mut Control, source: &str, table: &str) -> Result<Option<St
         "SELECT 1 FROM {JOURNAL} WHERE table_name = {} AND state IN ('begun', 'copying') LIMIT 1",
         literal(table.as_bytes())
     ))?;
-    Ok(open.map(|_| "a dispatch to it was cut: run evenkeel cdr dispatch first".to_owned()))
+    if open.is_some() {
+        return Ok(Some("a dispatch to it was cut: run evenkeel cdr dispatch first".to_owned()));
+    }
+    found.records = journal::count(control, table, "TRUE")?;
+    let moved = journal::moved(control, table)?;
+    let differs = found.records != moved && !job.changed;
+    Ok(differs.then(|| {
+        format!(
+            "it has {} records, and {moved} were dispatched to it: somebody changed it or put another in its place; look at it, then \
+             drop it by --changed",
+            found.records
+        )
+    }))
 }

@@ -38,6 +38,11 @@ pub enum ExportError {
         /// The database that was named.
         wanted: String,
     },
+    /// A file with the name of an export's that no manifest knows.
+    #[error(
+        "{0} is there already, and no export of this database is known to have written it; nothing was changed"
+    )]
+    Foreign(String),
     /// A manifest that does not say which database it is of.
     #[error(
         "{path} was written by an earlier version, which did not note the server and the database; nothing was written"
@@ -99,8 +104,9 @@ impl ExportError {
             }
             Self::Name(_) => "rename the table",
             Self::NoManifest(_) => "name the folder that `evenkeel cdr export --into` wrote",
+            Self::Foreign(_) => "choose another folder, or move the file away",
             Self::Origin { .. } | Self::NoOrigin { .. } => {
-                "choose another folder, or remove that file, after which the table is exported anew"
+                "choose another folder, or move that file and those of the table away, after which the table is exported anew"
             }
             Self::Filled { .. } => "load into a database without that table, or drop the table",
             Self::Emptied { .. } => {
@@ -110,7 +116,9 @@ impl ExportError {
             Self::Stored { .. } => {
                 "see whether the table has the columns and keys that it had when it was exported, and run the same again"
             }
-            Self::Manifest { .. } => "remove that file and export the table again, or choose another folder",
+            Self::Manifest { .. } => {
+                "move that file and those of the table away and export the table again, or choose another folder"
+            }
         }
     }
 }

@@ -65,7 +65,7 @@ impl Export<'_> {
         for (name, known) in names.iter().zip(known) {
             match known.filter(|known| known.is_whole(self.into)) {
                 Some(known) => all.push((known, true)),
-                None => self.clear(name)?,
+                None => self.clear(name, &origin)?,
             }
         }
         let missing = |name: &&String| !all.iter().any(|(known, _)| known.table == **name);
@@ -115,7 +115,7 @@ impl Export<'_> {
         let pending = shared.pending.into_inner().unwrap_or_else(PoisonError::into_inner);
         if let Some(error) = shared.first_error.into_inner().unwrap_or_else(PoisonError::into_inner) {
             for table in pending.iter().filter(|table| table.left > 0) {
-                self.clear(&table.manifest.table)?;
+                self.clear(&table.manifest.table, origin)?;
             }
             return Err(error);
         }
@@ -167,22 +167,30 @@ impl Export<'_> {
         })
     }
 
-    /// Takes away what is left of a table that is not whole.
-    fn clear(&self, table: &str) -> Result<(), HaulError> {
+    /// Takes away what is left of a table that is not whole. A file with the name of an export that no manifest knows is somebody else's.
+    fn clear(&self, table: &str, origin: &Origin) -> Result<(), HaulError> {
         if table.is_empty() || table.starts_with('.') || table.contains('/') {
             return Err(ExportError::Name(table.to_owned()).into());
         }
         let (file, part) = (format!("{table}."), format!(".{table}."));
+        let ours = Manifest::files_of(self.into, table, origin);
+        let mut gone = Vec::new();
         for entry in self.into.read_dir().map_err(HaulError::io("read", self.into))? {
             let path = entry.map_err(HaulError::io("read", self.into))?.path();
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
             let is_file = name.strip_prefix(&file).is_some_and(|rest| is_number(rest, ".csv"));
             let is_part = name.strip_prefix(&part).is_some_and(|rest| is_number(rest, ".csv.part"));
-            if is_file || is_part || path == Manifest::path(self.into, table) {
-                fs::remove_file(&path).map_err(HaulError::io("remove", &path))?;
+            if is_file && !ours.contains(&name) {
+                return Err(ExportError::Foreign(path.display().to_string()).into());
+            }
+            if is_file || is_part {
+                gone.push(path);
             }
         }
-        Ok(())
+        // The manifests go last, since they say whose the files are.
+        let manifests = [Manifest::path(self.into, table), Manifest::hidden(self.into, table)];
+        gone.extend(manifests.into_iter().filter(|path| path.exists()));
+        gone.iter().try_for_each(|path| fs::remove_file(path).map_err(HaulError::io("remove", path)))
     }
 
     /// Two exports at once would write the same files.

@@ -6,6 +6,7 @@ use super::ranges::KeyRange;
 use super::{ExportError, Instant};
 use crate::HaulError;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -122,18 +123,36 @@ impl Manifest {
             .all(|file| folder.join(&file.name).metadata().is_ok_and(|found| found.len() == file.bytes))
     }
 
-    /// Writes it, as a whole or not at all.
-    pub(super) fn write(&self, into: &Path) -> Result<(), HaulError> {
-        let path = Self::path(into, &self.table);
-        let hidden = into.join(format!(".{}.export.json.part", self.table));
+    /// Writes it under a hidden name, before any file has its own: by that a file is known as an export's, also after a kill between.
+    pub(super) fn announce(&self, into: &Path) -> Result<(), HaulError> {
+        let hidden = Self::hidden(into, &self.table);
         let written = || -> std::io::Result<()> {
             let mut file = File::create(&hidden)?;
             file.write_all(&serde_json::to_vec_pretty(self)?)?;
             file.sync_all()?;
-            fs::rename(&hidden, &path)?;
             File::open(into)?.sync_all()
         };
-        written().map_err(HaulError::io("write", &path))
+        written().map_err(HaulError::io("write", &hidden))
+    }
+
+    /// Gives it its name, once its files have theirs.
+    pub(super) fn publish(&self, into: &Path) -> Result<(), HaulError> {
+        let path = Self::path(into, &self.table);
+        let named = fs::rename(Self::hidden(into, &self.table), &path);
+        named.and_then(|()| File::open(into)?.sync_all()).map_err(HaulError::io("write", &path))
+    }
+
+    /// The name of a manifest that is not published yet.
+    pub(super) fn hidden(into: &Path, table: &str) -> PathBuf {
+        into.join(format!(".{table}.export.json.part"))
+    }
+
+    /// Names of the files that exports of a table of this database have written into a folder.
+    pub(super) fn files_of(into: &Path, table: &str, origin: &Origin) -> BTreeSet<String> {
+        let manifests = [Self::path(into, table), Self::hidden(into, table)];
+        let known = manifests.iter().filter_map(|path| Self::read(path).ok());
+        let ours = known.filter(|known| known.origin.as_ref().is_some_and(|other| other.is_same(origin)));
+        ours.flat_map(|known| known.files).map(|file| file.name).collect()
     }
 }
 

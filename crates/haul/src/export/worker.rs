@@ -124,11 +124,12 @@ impl Shared<'_> {
         table.files.sort_by_key(|(number, _)| *number);
         table.manifest.files = table.files.drain(..).flat_map(|(_, files)| files).collect();
         table.manifest.sum_up()?;
+        table.manifest.announce(self.into)?;
         for file in &table.manifest.files {
             let (from, to) = (hidden(self.into, &file.name), self.into.join(&file.name));
             fs::rename(&from, &to).map_err(HaulError::io("write", &to))?;
         }
-        table.manifest.write(self.into)
+        table.manifest.publish(self.into)
     }
 }
 

@@ -4,8 +4,8 @@ mod list;
 mod open;
 
 pub use list::list;
-pub(crate) use open::is_packed;
 pub use open::{Identity, Opened, open};
+pub(crate) use open::{changed_ns, is_packed};
 
 use std::path::{Path, PathBuf};
 

@@ -44,9 +44,13 @@ impl Identity {
     }
 
     fn from(found: &Metadata) -> Self {
-        let changed_ns = i128::from(found.mtime()) * 1_000_000_000 + i128::from(found.mtime_nsec());
-        Self { inode: found.ino(), size: found.len(), changed_ns }
+        Self { inode: found.ino(), size: found.len(), changed_ns: changed_ns(found) }
     }
+}
+
+/// When a file was last written, nanoseconds since 1970.
+pub(crate) fn changed_ns(found: &Metadata) -> i128 {
+    i128::from(found.mtime()) * 1_000_000_000 + i128::from(found.mtime_nsec())
 }
 
 /// Opens an input at an offset of what it says, unpacked.

@@ -107,6 +107,10 @@ impl Record {
             .open(&new)
             .and_then(|mut file| file.write_all(&text))
             .and_then(|()| fs::rename(&new, &path));
+        if written.is_err() {
+            // Nothing of it stays where the disk is full, as far as it can be removed.
+            let _ = fs::remove_file(&new);
+        }
         written.map_err(SandboxError::io("write", &path))
     }
 

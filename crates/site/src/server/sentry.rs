@@ -7,7 +7,7 @@
 
 use super::connect::{self, Patience};
 use super::session::Session;
-use super::{Address, Target, TargetError};
+use super::{Address, Target, TargetError, lock_wait};
 use evenkeel_core::Nanos;
 use evenkeel_os::Cable;
 use evenkeel_os::clock::Clock;
@@ -30,7 +30,7 @@ const LOGINS_LOST: u32 = 2;
 const GRACE: Nanos = Nanos::from_secs(1);
 /// One whose rows still come has so long: a server that lets them drip would never be silent.
 const GRACE_WITH_ROWS: Nanos = Nanos::from_secs(3);
-/// The server has so long to let us in and to end the statement of one who stops.
+/// The server has so long to let us in and to end the statement of one who stops, or to say what a statement waits for.
 const KILL_PATIENCE: Duration = Duration::from_secs(2);
 
 /// What a stop means for the statement under way.
@@ -198,16 +198,29 @@ impl Watch {
         }
     }
 
-    /// Whether the server still lets anybody in, or at least says why not.
+    /// Whether the server still lets anybody in, or at least says why not. One that does is asked whether the statement waits for a lock.
     fn answers(&self) -> bool {
         let patience = Patience { stop: self.stop.clone(), ..Patience::default() };
         (0..LOGINS_LOST).any(|_| match connect::connect(&self.target, &patience) {
             Err(
                 TargetError::Timeout { .. } | TargetError::Unreachable { .. } | TargetError::Refused { .. },
             ) => false,
+            Ok((mut session, _)) => {
+                self.look_for_locks(&mut session);
+                true
+            }
             // That somebody stops says nothing about the server, and is seen at the next look.
-            Ok(_) | Err(_) => true,
+            Err(_) => true,
         })
+    }
+
+    fn look_for_locks(&self, session: &mut Session) {
+        if let Some(silent) = self.line.silent_for()
+            && session.limit_waits(Some(KILL_PATIENCE)).is_ok()
+            && self.is_ours(session)
+        {
+            lock_wait::look(session, self.id, silent.as_secs_f64());
+        }
     }
 
     /// Somebody has asked to stop. Ends the connection, and the statement at the server too, which would otherwise go on

@@ -32,12 +32,16 @@ pub enum CompareError {
         /// Name of the study.
         study: String,
     },
-    /// No rate was measured in both.
-    #[error("no rate was measured in both studies so that response times can be compared{}", told(left_out))]
+    /// No rate that both have tells anything of response times.
+    #[error("{}", no_common_rate(*common, *levels, left_out))]
     NoCommonRate {
+        /// Rates that both have.
+        common: usize,
+        /// Whether the two are levels of one study.
+        levels: bool,
         /// Rates of the first at which the response settled.
         rates: Vec<f64>,
-        /// Rates that both have, with the reason why they do not count.
+        /// What does not take part, with the reason: rates that both have, and series that one of them has alone.
         left_out: Vec<String>,
     },
     /// Neither cell has a figure that tells anything.
@@ -61,6 +65,18 @@ pub enum CompareError {
     },
 }
 
+fn no_common_rate(common: usize, levels: bool, left_out: &[String]) -> String {
+    let sides = if levels { "levels" } else { "studies" };
+    let why = told(left_out);
+    match common {
+        0 => format!("the two {sides} have no rate in common at which response times could be compared{why}"),
+        1 => format!("at the one rate that both {sides} have response times cannot be compared{why}"),
+        _ => format!(
+            "at none of the {common} rates that both {sides} have can response times be compared{why}"
+        ),
+    }
+}
+
 fn told(left_out: &[String]) -> String {
     if left_out.is_empty() { String::new() } else { format!(" ({})", left_out.join("; ")) }
 }
@@ -77,6 +93,9 @@ impl CompareError {
             Self::NoOverload { .. } => {
                 "measure it with --within, which goes into overload, or compare response times (--of tau)"
                     .to_owned()
+            }
+            Self::NoCommonRate { common: 1.., .. } => {
+                "measure both at rates at which their queues settle, for longer (--duration) and more often (--repeats), with a generator that keeps up (--generator-cpus)".to_owned()
             }
             Self::NoCommonRate { rates, .. } if !rates.is_empty() => {
                 let rates: Vec<String> = rates.iter().map(f64::to_string).collect();

@@ -3,6 +3,7 @@
 use super::found::{Condition, Found};
 use super::settling::Parted;
 use super::{CompareError, Figure};
+use evenkeel_core::caveat::Caveat;
 use evenkeel_core::experiment::{Comparison, Margin, Pair, Side, Verdict};
 
 /// What came of it.
@@ -24,13 +25,15 @@ pub struct Compared {
     pub left_out: Vec<String>,
     /// What was asked of the two, where it is not the same.
     pub unlike: Vec<String>,
+    /// Sides of which runs are still to come.
+    pub caveats: Vec<Caveat>,
 }
 
 pub(super) fn of(
     mut found: Found,
     figure: Figure,
     margin: Margin,
-    unlike: Vec<String>,
+    (unlike, caveats): (Vec<String>, Vec<Caveat>),
 ) -> Result<Compared, CompareError> {
     let comparison = comparison(&mut found, figure, margin)?;
     Ok(Compared {
@@ -42,6 +45,7 @@ pub(super) fn of(
         comparison,
         left_out: found.left_out,
         unlike,
+        caveats,
     })
 }
 

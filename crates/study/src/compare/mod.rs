@@ -24,6 +24,7 @@ pub use levels::{LevelPair, level_pairs};
 pub use settling::Parted;
 pub use side::{CellName, Side};
 
+use evenkeel_core::caveat::Caveat;
 use evenkeel_core::experiment::Margin;
 
 /// Compares the second side to the first.
@@ -42,7 +43,15 @@ pub fn compare(
         (None, None) => studies::at_common_rates(first, second, figure)?,
         _ => return Err(CompareError::CellAndStudy),
     };
-    judged::of(found, figure, margin, matched::unlike(first, second))
+    judged::of(found, figure, margin, (matched::unlike(first, second), unfinished(first, second)))
+}
+
+/// The sides of which runs are still to come, each study once.
+pub fn unfinished(first: &Side, second: &Side) -> Vec<Caveat> {
+    let mut caveats: Vec<Caveat> =
+        [first, second].into_iter().filter_map(Side::unfinished).cloned().collect();
+    caveats.dedup();
+    caveats
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use super::error::CompareError;
 use super::figure::Figure;
 use crate::profile::{self, overload_throughputs, stands, summarise};
-use crate::store::format::{CellSummary, PlanFile, RunFile, SummaryFile, Verdict};
+use crate::store::format::{Caveat, CellSummary, PlanFile, RunFile, SummaryFile, Verdict};
 use crate::store::{StoreError, StudyFolder};
 
 /// The name of a side: a study, and perhaps a cell of it.
@@ -27,6 +27,9 @@ impl CellName {
         }
     }
 }
+
+/// Code of the caveat that runs are still to come.
+const INCOMPLETE: &str = "incomplete";
 
 /// A study that was read, with what follows from its runs by this version.
 #[derive(Clone, Debug)]
@@ -73,6 +76,16 @@ impl Side {
     /// The plan of the study.
     pub fn plan(&self) -> &PlanFile {
         &self.plan
+    }
+
+    /// That runs of it are still to come: of the study, or of the cell that is compared.
+    pub fn unfinished(&self) -> Option<&Caveat> {
+        let is_whole = |cell: &CellSummary| {
+            let made = self.runs.iter().filter(|run| run.cell == cell.cell).count();
+            made >= self.plan.settings.repeats as usize
+        };
+        let caveat = self.summary.caveats.iter().find(|caveat| caveat.code == INCOMPLETE);
+        caveat.filter(|_| !self.cell().is_some_and(is_whole))
     }
 
     pub(super) fn cell(&self) -> Option<&CellSummary> {

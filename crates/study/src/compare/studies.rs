@@ -44,9 +44,10 @@ pub(super) fn in_overload(first: &Side, second: &Side) -> Result<Found, CompareE
 
 /// Response times at the rates that both have.
 pub(super) fn at_common_rates(first: &Side, second: &Side, figure: Figure) -> Result<Found, CompareError> {
-    let mut found = Found::default();
+    let (mut found, mut common) = (Found::default(), 0);
     for (label, one, other) in matched::series(first, second, &mut found.left_out)? {
         for (own, its) in common_cells((first, one), (second, other)) {
+            common += 1;
             let relation = relation(&Settling::of(first, own, figure), &Settling::of(second, its, figure));
             let pair = || Pair { first: first.figures(own, figure), second: second.figures(its, figure) };
             found.add(&label, own.rate_per_s, relation, pair);
@@ -54,7 +55,9 @@ pub(super) fn at_common_rates(first: &Side, second: &Side, figure: Figure) -> Re
     }
     found.leave_out_single_runs();
     if found.conditions.is_empty() && found.parted.is_empty() && found.leaning.is_empty() {
-        return Err(CompareError::NoCommonRate { rates: first.settled_rates(), left_out: found.left_out });
+        let (rates, left_out) = (first.settled_rates(), found.left_out);
+        let levels = first.name() == second.name();
+        return Err(CompareError::NoCommonRate { common, levels, rates, left_out });
     }
     Ok(found)
 }

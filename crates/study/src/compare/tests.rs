@@ -234,12 +234,53 @@ fn what_has_nothing_in_common_is_refused_with_what_to_measure() {
     let other = Side::of(elsewhere, runs([10.0, 20.0]), None);
     let error = compare(&one, &other, Figure::Tau, margin()).unwrap_err();
     assert!(error.hint().unwrap().contains("--rate 100,200"), "{error:?}");
+    let none = "the two studies have no rate in common at which response times could be compared";
+    assert_eq!(error.to_string(), none);
     let error = compare(&one, &one.clone(), Figure::Throughput, margin()).unwrap_err();
     assert!(matches!(error, CompareError::NoOverload { .. }), "{error:?}");
     let cell = Side::of(plan("one"), runs([10.0, 20.0]), Some(1));
     assert_eq!(compare(&one, &cell, Figure::Tau, margin()).unwrap_err(), CompareError::CellAndStudy);
     let none = Side::of(plan("one"), runs([10.0, 20.0]), Some(9)).checked().unwrap_err();
     assert_eq!(none, CompareError::NoCell { study: "one".into(), cell: 9 });
+}
+
+#[test]
+fn rates_that_both_have_and_that_do_not_count_are_not_told_as_rates_that_nobody_measured() {
+    let stormy = |id: &str| {
+        let mut all = runs([10.0, 20.0]);
+        all.iter_mut().for_each(|run| run.stability = Verdict::Unstable);
+        Side::of(plan(id), all, None)
+    };
+    let told = |one: &Side, other: &Side| {
+        let error = compare(one, other, Figure::Tau, margin()).unwrap_err();
+        assert!(error.hint().unwrap().contains("queues settle"), "{error:?}");
+        error.to_string()
+    };
+    let studies = told(&stormy("one"), &stormy("two"));
+    assert!(
+        studies.starts_with("at none of the 2 rates that both studies have can response times"),
+        "{studies}"
+    );
+    assert!(studies.contains("100 requests/s: the queue did not settle"), "{studies}");
+    let levels = told(&stormy("one"), &stormy("one"));
+    assert!(levels.starts_with("at none of the 2 rates that both levels have"), "{levels}");
+}
+
+#[test]
+fn a_side_with_runs_to_come_says_so_and_how_it_goes_on() {
+    let unfinished = |id: &str, cell| Side::of(plan(id), runs([10.0, 20.0])[..7].to_vec(), cell);
+    let told = |one: &Side, other: &Side| {
+        let found = compare(one, other, Figure::Tau, margin()).unwrap();
+        found.caveats.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    let whole = side("one", [10.0, 20.0]);
+    let missing = "Of 8 runs 7 are finished. Go on with `evenkeel profile --resume two`.";
+    assert_eq!(told(&whole, &side("two", [10.0, 20.0])), [""; 0]);
+    assert_eq!(told(&whole, &unfinished("two", None)), [missing]);
+    assert_eq!(told(&unfinished("two", None), &unfinished("two", None)), [missing], "once of one study");
+    let cell = Side::of(plan("one"), runs([10.0, 20.0]), Some(1));
+    assert_eq!(told(&cell, &unfinished("two", Some(1))), [""; 0], "that cell has all of its runs");
+    assert_eq!(told(&cell, &unfinished("two", Some(2))), [missing]);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! What is to be run, and what a run brought.
 
+use crate::published::{Number, Numbers};
 use evenkeel_core::caveat::Caveat;
 use evenkeel_core::share::experiment::Treatment;
 use evenkeel_core::share::simulation::Stretch;
@@ -99,6 +100,18 @@ pub struct Period {
     pub ios_per_s: f64,
     /// Their mean latency in seconds.
     pub latency_s: Option<f64>,
+}
+
+impl Numbers for Setting {
+    fn numbers(&self) -> Vec<Number> {
+        vec![
+            Number::new("clients", self.clients.into(), 1.0, 100_000.0),
+            Number::around_s("warm_up_s", self.warm_up_s),
+            Number::measured_s("duration_s", self.duration_s),
+            Number::around_s("lull_s", self.lull_s),
+            Number::new("period_s", self.period_s, 0.05, 60.0),
+        ]
+    }
 }
 
 impl Setting {

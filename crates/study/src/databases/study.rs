@@ -2,6 +2,7 @@
 
 use super::contend::contend;
 use super::images::Images;
+use super::needs;
 use super::pair::Pair;
 use super::record::{Key, Setting};
 use super::{FIGURES, judge, kept, most};
@@ -46,6 +47,7 @@ impl Study for Databases<'_> {
 
     fn prepare(&mut self, _: &Part, tell: Notify<'_>) -> Result<()> {
         if self.made.is_none() {
+            needs::check()?;
             let scratch = Scratch::of_study(&self.workplace, &self.plan.id)?;
             let images = Images::make(&self.workplace, scratch.path(), &self.setting, tell)?;
             self.made = Some((images, scratch));
@@ -57,7 +59,7 @@ impl Study for Databases<'_> {
         let (images, scratch) =
             self.made.as_ref().ok_or_else(|| PublishedError::wrong("no store was filled"))?;
         let way = way_of(order)?;
-        let unknown = || PublishedError::wrong("plan.json has a run whose most window cannot be read");
+        let unknown = || PublishedError::unreadable("most window");
         let most = most(order.part).ok_or_else(unknown)?;
         let key = Key { way, most, round: order.repeat };
         let started_unix_s = unix_time().as_secs();

@@ -91,6 +91,21 @@ pub fn go_through<C: Course>(course: &mut C, stop: &Stop) -> Result<bool, C::Err
     Ok(true)
 }
 
+/// Whether going through it would make no run: all are made, and none that was disturbed would be made again.
+///
+/// # Errors
+/// Those of the course.
+pub fn is_complete<C: Course>(course: &mut C) -> Result<bool, C::Error> {
+    while let Some(block) = course.next()? {
+        let is_missing = block.keys.iter().any(|key| course.finished(key).is_none());
+        let most = if block.retries > 0 { block.retries_in_all as usize } else { 0 };
+        if is_missing || !disturbed(course, &block, most).is_empty() {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
 /// The runs of a block that were disturbed from outside, once more; of the attempts at a run the least disturbed stands.
 /// What was measured has no part in it.
 fn disturbed_again<C: Course>(course: &mut C, block: &Block<C::Key>, stop: &Stop) -> Result<bool, C::Error> {

@@ -1,6 +1,6 @@
 //! A published study from its first run to its last: what is missing is measured, and each run is kept as soon as it is whole.
 
-use super::course::{Block, Course, go_through};
+use super::course::{self, Block, Course, go_through};
 use super::plan::{Part, Plan};
 use super::run::{Run, keep, read};
 use super::study::{Event, Notify, Order, Study};
@@ -23,14 +23,28 @@ pub fn measure<S: Study + ?Sized>(
     stop: &Stop,
     tell: Notify<'_>,
 ) -> Result<bool, S::Error> {
+    let plan = plan(folder)?;
+    go_through(&mut Parts::of(study, &plan, folder, tell)?, stop)
+}
+
+/// Whether there is nothing left to measure in a folder, which nothing has to be started for.
+///
+/// # Errors
+/// A damaged file, by name.
+pub fn is_complete<S: Study + ?Sized>(study: &mut S, folder: &StudyFolder) -> Result<bool, S::Error> {
+    let plan = plan(folder)?;
+    course::is_complete(&mut Parts::of(study, &plan, folder, &mut |_| {})?)
+}
+
+fn plan(folder: &StudyFolder) -> Result<Plan, StoreError> {
     let plan: Plan = folder.read("plan.json")?;
-    if let Some(part) = plan.parts.iter().find(|part| part.runs() > RUNS_MAX) {
-        let text = format!("part {} has {} runs, and {RUNS_MAX} are the most", part.name, part.runs());
-        return Err(StoreError::Unread { path: folder.path().join("plan.json"), text }.into());
+    match plan.parts.iter().find(|part| part.runs() > RUNS_MAX) {
+        None => Ok(plan),
+        Some(part) => {
+            let text = format!("part {} has {} runs, and {RUNS_MAX} are the most", part.name, part.runs());
+            Err(StoreError::Unread { path: folder.path().join("plan.json"), text })
+        }
     }
-    let runs = read(folder)?;
-    let mut parts = Parts { study, plan: &plan, folder, runs, tell, at: 0, blocks: None, prepared: None };
-    go_through(&mut parts, stop)
 }
 
 /// A study under way, part by part.
@@ -51,7 +65,18 @@ struct Parts<'a, S: ?Sized> {
 /// Place of the part, level of each factor, repeat.
 type Key = (usize, Vec<String>, u32);
 
-impl<S: Study + ?Sized> Parts<'_, S> {
+impl<'a, S: Study + ?Sized> Parts<'a, S> {
+    /// With the runs that the folder has.
+    fn of(
+        study: &'a mut S,
+        plan: &'a Plan,
+        folder: &'a StudyFolder,
+        tell: Notify<'a>,
+    ) -> Result<Self, StoreError> {
+        let runs = read(folder)?;
+        Ok(Self { study, plan, folder, runs, tell, at: 0, blocks: None, prepared: None })
+    }
+
     /// The next block of the part under way: every combination of levels once.
     fn next_block(&mut self, part: &Part) -> Option<Vec<Key>> {
         let repeat = self.blocks.filter(|blocks| *blocks < part.repeats)? + 1;

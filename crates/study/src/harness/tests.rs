@@ -94,7 +94,7 @@ fn a_study_that_was_stopped_goes_on_where_it_was_and_finds_what_was_published() 
     let plan = plan();
     let folder = StudyFolder::create_for(root.path(), &plan.id, &plan).unwrap();
     let mut study = Workers { prepared: 0, left: 5 };
-    assert!(!measured(&mut study, &folder));
+    assert!(!measured(&mut study, &folder) && !is_complete(&mut study, &folder).unwrap());
     assert_eq!(study.judge(&plan, &[]).findings[0].outcome, Outcome::NotTestable);
     drop(folder);
 
@@ -108,6 +108,7 @@ fn a_study_that_was_stopped_goes_on_where_it_was_and_finds_what_was_published() 
     let runs = read(&folder).unwrap();
     assert_eq!((runs.len(), study.prepared), (12, 2));
     assert_eq!(study.judge(&plan, &runs).findings[0].outcome, Outcome::Holds);
+    assert!(is_complete(&mut study, &folder).unwrap(), "nothing is missing");
     assert!(measured(&mut study, &folder) && study.prepared == 2, "nothing is missing, nothing is prepared");
 }
 

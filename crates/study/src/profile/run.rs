@@ -7,7 +7,7 @@ use super::site::Site;
 use super::spec::StudySpec;
 use super::turns::Turns;
 use super::{StudyError, StudyEvent, order, summary};
-use crate::harness::{Block, Course, go_through};
+use crate::harness::{Block, Course, go_through, is_course_complete};
 use crate::store::StudyFolder;
 use crate::store::format::{Caveat, CellRecord, PlanFile, RunFile, SummaryFile};
 use evenkeel_core::Nanos;
@@ -27,21 +27,7 @@ pub fn run(
     tell: &mut dyn FnMut(StudyEvent),
 ) -> Result<SummaryFile, StudyError> {
     let _held = hold(&spec.sites)?;
-    let mut study = Study {
-        clock: Clock::start(),
-        sites: spec.sites.iter().map(Site::new).collect(),
-        plan: folder.plan()?,
-        runs: folder.runs()?,
-        cells_told: 0,
-        blocks: 0,
-        climbs: None,
-        turns: None,
-        caveats: Vec::new(),
-        spec,
-        folder,
-        stop,
-        tell,
-    };
+    let mut study = Study::of(spec, folder, stop, tell)?;
     let outcome = study.prepare().and_then(|()| go_through(&mut study, stop));
     let down = study.all_down();
     match outcome {
@@ -53,6 +39,21 @@ pub fn run(
     folder.write_summary(&summary)?;
     (study.tell)(StudyEvent::Ends(Box::new(summary.clone())));
     Ok(summary)
+}
+
+/// What follows from all runs of a study that has nothing left to measure, for which no server need be started; `None` of any other.
+///
+/// # Errors
+/// A damaged file, by name, and those of the disk.
+pub fn finished(spec: &StudySpec, folder: &StudyFolder) -> Result<Option<SummaryFile>, StudyError> {
+    let (stop, mut tell) = (Stop::default(), |_| {});
+    let mut study = Study::of(spec, folder, &stop, &mut tell)?;
+    if !study.is_finished()? {
+        return Ok(None);
+    }
+    let summary = summary::summarise(&study.plan, &study.runs);
+    folder.write_summary(&summary)?;
+    Ok(Some(summary))
 }
 
 /// A study under way.
@@ -79,7 +80,42 @@ pub(super) struct Study<'a> {
     pub turns: Option<Turns>,
 }
 
-impl Study<'_> {
+impl<'a> Study<'a> {
+    /// With what the folder has.
+    fn of(
+        spec: &'a StudySpec,
+        folder: &'a StudyFolder,
+        stop: &'a Stop,
+        tell: Notify<'a>,
+    ) -> Result<Self, StudyError> {
+        Ok(Self {
+            clock: Clock::start(),
+            sites: spec.sites.iter().map(Site::new).collect(),
+            plan: folder.plan()?,
+            runs: folder.runs()?,
+            cells_told: 0,
+            blocks: 0,
+            climbs: None,
+            turns: None,
+            caveats: Vec::new(),
+            spec,
+            folder,
+            stop,
+            tell,
+        })
+    }
+
+    /// Whether nothing is left to measure. A sequence that ended because its time was up goes on for as long again.
+    fn is_finished(&mut self) -> Result<bool, StudyError> {
+        if !self.plan.rates_known || self.plan.cells.is_empty() {
+            return Ok(false);
+        }
+        match self.spec.budget {
+            Some(budget) => Ok(self.plan.ended.is_some() && self.sequence_has_ended(budget)),
+            None => is_course_complete(self),
+        }
+    }
+
     /// The next block of all cells; `None` after the last.
     fn next_block(&mut self) -> Option<Block<(CellRecord, u32)>> {
         self.tell_plan();

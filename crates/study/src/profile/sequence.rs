@@ -66,6 +66,11 @@ impl Study<'_> {
         Ok(Turns { groups: groups.into(), runs: VecDeque::new(), end: End::Enough })
     }
 
+    /// Whether no group has a run that would tell more.
+    pub(super) fn sequence_has_ended(&self, budget: Budget) -> bool {
+        summary::groups(&self.plan).iter().all(|group| self.next_rate(group, budget).is_err())
+    }
+
     /// The rate of the next run; an end where there is none.
     fn next_rate(&self, group: &[usize], budget: Budget) -> Result<f64, End> {
         if self.runs.len() >= RUNS_MAX {

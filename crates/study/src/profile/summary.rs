@@ -3,11 +3,12 @@
 use super::answer;
 use super::cells;
 use super::figures::{add_counts, estimate_record};
+use super::inherited;
 use super::sentence::{Findings, trust_reason};
 use super::unanswered::Unanswered;
 use crate::store::format::{
-    Caveat, CellSummary, CountsRecord, EstimateRecord, FORMAT, HeadlineRecord, PlanFile, ResetRecord,
-    RunFile, Severity, SummaryFile, SweepRecord, Verdict,
+    Caveat, CellSummary, CountsRecord, EstimateRecord, FORMAT, HeadlineRecord, PlanFile, RunFile, Severity,
+    SummaryFile, SweepRecord, Verdict,
 };
 use evenkeel_core::statistics::Estimate;
 use evenkeel_core::trust::{Capacity, Point, Settling, Tolerance, TrustLimit};
@@ -22,7 +23,7 @@ pub fn summarise(plan: &PlanFile, runs: &[RunFile]) -> SummaryFile {
     SummaryFile {
         format: FORMAT,
         headlines: groups(plan).into_iter().map(|group| headline(plan, &cells, runs, group)).collect(),
-        caveats: caveats(plan, runs_done, runs_planned),
+        caveats: caveats(plan, runs, runs_planned),
         complete: is_complete(plan, runs_done, runs_planned),
         ended: plan.ended.clone().filter(|_| plan.settings.is_sequence()),
         runs_done,
@@ -228,9 +229,12 @@ fn group_label(plan: &PlanFile, group: &[usize]) -> String {
 }
 
 /// Doubts that belong to no single cell.
-fn caveats(plan: &PlanFile, done: u32, planned: u32) -> Vec<Caveat> {
-    let incomplete = Caveat::incomplete(done, planned, plan.rates_known, &plan.id);
-    let not_reset = (plan.settings.reset == ResetRecord::Nothing).then(Caveat::not_reset);
+fn caveats(plan: &PlanFile, runs: &[RunFile], planned: u32) -> Vec<Caveat> {
+    let done = u32::try_from(runs.len()).unwrap_or(u32::MAX);
+    let command = if plan.kind == super::NAME { "profile" } else { "study" };
+    let command = format!("evenkeel {command} --resume {}", plan.id);
+    let incomplete = Caveat::incomplete(done, planned, plan.rates_known, &command);
+    let not_reset = inherited::caveat(plan, runs);
     let rises = first_block_rises(plan).then(Caveat::first_block_rises);
     let ends = plan.sweeps.iter().filter_map(|sweep| not_measured(plan, sweep));
     incomplete.into_iter().chain(not_reset).chain(ends).chain(rises).collect()

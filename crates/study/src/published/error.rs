@@ -61,6 +61,14 @@ impl PublishedError {
         Self::Wrong { what: what.into(), hint: Some(hint.into()) }
     }
 
+    /// This of a run of the plan is none that the study knows.
+    pub(crate) fn unreadable(what: &str) -> Self {
+        Self::with_hint(
+            format!("plan.json has a run whose {what} cannot be read"),
+            "bring plan.json back from a copy; finished runs stay in the folder",
+        )
+    }
+
     /// What the user can do about it, where the error is of no library that says so itself.
     pub fn hint(&self) -> Option<&str> {
         match self {

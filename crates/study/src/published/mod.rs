@@ -23,6 +23,6 @@ pub use kept::{AnyStudy, SHIPPED, kind, of_plan, stored};
 pub use program::{DiskStatus, Guard, GuardPlan, Host, HostStatus, Program, Tick};
 pub(crate) use scratch::Scratch;
 pub(crate) use server::{PrivateServer, not_running};
-pub(crate) use setting::setting;
+pub(crate) use setting::{Number, Numbers, setting};
 pub use shipped::Shipped;
 pub use workplace::Workplace;

@@ -54,7 +54,7 @@ pub fn way(name: &str) -> Option<Treatment> {
 /// # Errors
 /// The plan names none that is known.
 pub(crate) fn way_of(order: &Order<'_>) -> Result<Treatment> {
-    let unknown = || PublishedError::wrong("plan.json has a run whose way cannot be read");
+    let unknown = || PublishedError::unreadable("way");
     way(order.level("way")).ok_or_else(unknown)
 }
 

@@ -2,6 +2,7 @@
 
 use super::{PUBLISHED_S, words};
 use crate::harness::{Factor, Part};
+use crate::published::{Number, Numbers};
 use evenkeel_core::share::experiment::{Experiment, Treatment};
 use serde::{Deserialize, Serialize};
 
@@ -12,6 +13,12 @@ pub struct Setting {
     pub period_s: f64,
     /// In real time, with fio as the clients, instead of on the virtual clock.
     pub live: bool,
+}
+
+impl Numbers for Setting {
+    fn numbers(&self) -> Vec<Number> {
+        vec![Number::new("period_s", self.period_s, 0.05, 60.0)]
+    }
 }
 
 /// A part for each experiment.

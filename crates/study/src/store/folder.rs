@@ -76,6 +76,9 @@ impl StudyFolder {
                 fs::remove_dir_all(&entry).map_err(StoreError::io("remove", &entry))?;
             }
         }
+        for entry in read_dir(path)?.into_iter().filter(|entry| file_name(entry).ends_with(BESIDE)) {
+            fs::remove_file(&entry).map_err(StoreError::io("remove", &entry))?;
+        }
         Ok(folder)
     }
 
@@ -322,7 +325,7 @@ fn read_head(path: &Path) -> Result<(Head, Vec<u8>), StoreError> {
 }
 
 fn parsed<T: DeserializeOwned>(path: &Path, text: &[u8]) -> Result<T, StoreError> {
-    serde_json::from_slice(text).map_err(|source| StoreError::Damaged { path: path.to_owned(), source })
+    serde_json::from_slice(text).map_err(|source| StoreError::damaged(path, text, source))
 }
 
 /// As [`replace_json`], and makes the name durable too.
@@ -331,12 +334,15 @@ fn write_json<T: Serialize>(path: &Path, value: &T) -> Result<(), StoreError> {
     path.parent().map_or(Ok(()), sync)
 }
 
+/// How a file of JSON ends while it is being written.
+const BESIDE: &str = ".json.new";
+
 /// Writes beside, makes durable, renames: a reader sees the old file or the new one, also after a power cut.
 fn replace_json<T: Serialize>(path: &Path, value: &T) -> Result<(), StoreError> {
-    let mut text = serde_json::to_vec_pretty(value)
-        .map_err(|source| StoreError::Damaged { path: path.to_owned(), source })?;
+    let mut text =
+        serde_json::to_vec_pretty(value).map_err(|source| StoreError::damaged(path, &[], source))?;
     text.push(b'\n');
-    let beside = path.with_extension("json.new");
+    let beside = path.with_extension(&BESIDE[1..]);
     let write = || {
         let mut file = evenkeel_os::open_own(&beside)?;
         file.write_all(&text)?;
@@ -345,7 +351,12 @@ fn replace_json<T: Serialize>(path: &Path, value: &T) -> Result<(), StoreError> 
         sync_open(&file, &beside)?;
         fs::rename(&beside, path)
     };
-    write().map_err(StoreError::io("write", path))
+    let written = write();
+    if written.is_err() {
+        // What cannot be removed goes at the next resume.
+        let _ = fs::remove_file(&beside);
+    }
+    written.map_err(StoreError::io("write", path))
 }
 
 /// Makes a file durable, or the names in a folder.

@@ -1,5 +1,6 @@
 //! What the study needs to know beside parts and repeats, as it stands in its plan; and the ways of the published study.
 
+use crate::published::{Number, Numbers};
 use evenkeel_haul::table::Engine;
 use serde::{Deserialize, Serialize};
 
@@ -34,6 +35,16 @@ pub struct MachineRecord {
 
 /// A row with its indexes takes about so many bytes.
 const ROW_BYTES: u64 = 300;
+
+impl Numbers for Setting {
+    fn numbers(&self) -> Vec<Number> {
+        vec![
+            Number::new("records", self.records as f64, 1.0, 1e10),
+            Number::new("days", self.days.into(), 1.0, 10_000.0),
+            Number::new("pool_mib", self.pool_mib as f64, 1.0, 1e9),
+        ]
+    }
+}
 
 impl Setting {
     /// The pool that holds a day with its indexes, as that of the published study about did, between 64 MiB and a quarter of the

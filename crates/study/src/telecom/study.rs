@@ -9,7 +9,7 @@ use super::parts::{CRASH, DAYS, DISPATCH, EXPORT, LOAD, WATCHING};
 use super::record::{Method, Setting};
 use super::{dispatch, time};
 use crate::harness::{Event, Figure, Judgement, Notify, Order, Part, Plan, Run, Study};
-use crate::published::{self, PublishedError, Result, Scratch, While, Workplace};
+use crate::published::{self, PublishedError, Result, Scratch, While, Workplace, not_running};
 use evenkeel_core::random::Seed;
 use evenkeel_haul::load::Indexes;
 use evenkeel_os::clock::unix_time;
@@ -36,26 +36,25 @@ impl<'a> Telecom<'a> {
     }
 
     fn measured(&mut self, order: &Order<'_>) -> Result<Run> {
-        let missing = || PublishedError::wrong("the private server is not running");
-        let (bed, files) = self.made.as_mut().ok_or_else(missing)?;
+        let (bed, files) = self.made.as_mut().ok_or_else(not_running)?;
         let mut bench = Bench { workplace: self.workplace, files, bed, name: order.name() };
-        let way = || Method::from_name(order.level("way")).ok_or_else(|| unreadable("way"));
+        let way = || Method::from_name(order.level("way")).ok_or_else(|| PublishedError::unreadable("way"));
         match order.part.name.as_str() {
             LOAD => {
                 let after = order.level("indexes") == "after";
                 bench.load_run(way()?, if after { Indexes::After } else { Indexes::Before })
             }
             CRASH => bench.crash_run(way()?),
-            DISPATCH => {
-                bench.dispatch_run(dispatch::way(order.level("way")).ok_or_else(|| unreadable("way"))?)
-            }
+            DISPATCH => bench.dispatch_run(
+                dispatch::way(order.level("way")).ok_or_else(|| PublishedError::unreadable("way"))?,
+            ),
             DAYS => {
                 let source = Source::from_name(order.level("source"));
-                bench.days_run(source.ok_or_else(|| unreadable("source"))?)
+                bench.days_run(source.ok_or_else(|| PublishedError::unreadable("source"))?)
             }
             EXPORT => bench.export_run(if order.level("connections") == "two" { 2 } else { 1 }),
             WATCHING => bench.watching_run(order.level("watcher")),
-            _ => Err(unreadable("part")),
+            _ => Err(PublishedError::unreadable("part")),
         }
     }
 }
@@ -104,8 +103,4 @@ impl Study for Telecom<'_> {
     fn judge(&self, plan: &Plan, runs: &[Run]) -> Judgement {
         super::judge(plan, &self.setting, runs)
     }
-}
-
-fn unreadable(what: &str) -> PublishedError {
-    PublishedError::wrong(format!("plan.json has a run whose {what} cannot be read"))
 }

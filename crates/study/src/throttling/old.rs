@@ -2,13 +2,14 @@
 
 use super::figures::{SETTLED, SETTLED_AT, WAITED};
 use super::parts::{self, Sweep};
-use super::record::{Load, Setting, StepPlan, Times, Treatment};
+use super::record::{Load, Setting, Times, Treatment};
 use crate::harness::{FORMAT, Part, Plan, Run, Series, keep};
 use crate::published::{PublishedError, Result, While};
-use crate::store::StudyFolder;
+use crate::store::{StoreError, StudyFolder};
 use evenkeel_os::replace;
-use serde_json::{Value, json};
-use std::path::Path;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+use std::path::{Path, PathBuf};
 
 /// The plan as it was, of a study that is being brought into today's form: a kill may leave one half on the way.
 const PLAN_BEFORE: &str = "plan.before.json";
@@ -24,17 +25,18 @@ pub fn is_one(folder: &Path) -> bool {
 /// A file is damaged, or of a later version.
 pub fn read(folder: &Path) -> Result<(Plan, Vec<Run>)> {
     let before = folder.join(PLAN_BEFORE);
-    let old = json_of(&if before.exists() { before } else { folder.join("plan.json") })?;
+    let of_plan = if before.exists() { before } else { folder.join("plan.json") };
+    let old = json_of(&of_plan)?;
     if old["format"].as_u64() != Some(1) {
         let what = format!("{} has format {}, this version reads 1", folder.display(), old["format"]);
         return Err(PublishedError::wrong(what));
     }
-    let plan = plan(&old).doing(|| format!("reading the plan in {}", folder.display()))?;
-    let points = all(&folder.join("points"))?;
-    let steps = all(&folder.join("steps"))?;
+    let plan = plan(&Old { file: &of_plan, whole: &old })?;
+    let (points, steps) = (all(&folder.join("points"))?, all(&folder.join("steps"))?);
     let before_s = old["step"]["before_s"].as_f64().unwrap_or(0.0);
-    let runs = points.iter().map(point).chain(steps.iter().map(|old| step(old, before_s)));
-    Ok((plan, runs.collect::<Result<_>>()?))
+    let points = points.iter().map(|(file, whole)| point(&Old { file, whole }));
+    let steps = steps.iter().map(|(file, whole)| step(&Old { file, whole }, before_s));
+    Ok((plan, points.chain(steps).collect::<Result<_>>()?))
 }
 
 /// Gives a study of before the form of today, beside what it had. After a kill in the middle it can be done again.
@@ -65,43 +67,42 @@ fn keep_new(folder: &StudyFolder, run: &Run) -> Result<()> {
 }
 
 fn json_of(path: &Path) -> Result<Value> {
-    let text = std::fs::read_to_string(path).doing(|| format!("reading {}", path.display()))?;
-    serde_json::from_str(&text).doing(|| format!("reading {}", path.display()))
+    let text = std::fs::read(path).doing(|| format!("reading {}", path.display()))?;
+    serde_json::from_slice(&text).map_err(|source| StoreError::damaged(path, &text, source).into())
 }
 
-fn all(folder: &Path) -> Result<Vec<Value>> {
+fn all(folder: &Path) -> Result<Vec<(PathBuf, Value)>> {
     let entries = std::fs::read_dir(folder).doing(|| format!("listing {}", folder.display()))?;
     let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
     paths.retain(|path| path.extension().is_some_and(|extension| extension == "json"));
     paths.sort();
-    paths.iter().map(|path| json_of(path)).collect()
+    paths.into_iter().map(|path| json_of(&path).map(|value| (path, value))).collect()
 }
 
-fn plan(old: &Value) -> Result<Plan> {
-    let of = |name: &str| old[name].clone();
-    let times = |name: &str| -> Result<Times> { Ok(serde_json::from_value(of(name))?) };
-    let step: StepPlan = serde_json::from_value(of("step"))?;
+fn plan(old: &Old<'_>) -> Result<Plan> {
+    let times = |load: Load| -> Result<Times> { old.part(load.name(), "its `warm_up_s` and `duration_s`") };
     let setting = Setting {
-        ebs: serde_json::from_value(of("ebs"))?,
-        items: serde_json::from_value(of("items"))?,
-        settle: serde_json::from_value(of("settle"))?,
-        shopping: times("shopping")?,
-        reread: times("reread")?,
-        second: serde_json::from_value(of("second"))?,
-        step,
-        place: serde_json::from_value(of("place"))?,
+        ebs: old.number("ebs")?,
+        items: old.number("items")?,
+        settle: old.part("settle", "`span_s` and `most_s`, or nothing")?,
+        shopping: times(Load::Shopping)?,
+        reread: times(Load::Reread)?,
+        second: old.part("second", "\"auto\", \"always\" or \"never\"")?,
+        step: old.part("step", "its `clients`, `before_s` and `after_s`")?,
+        place: old.part("place", "the server and its machine")?,
     };
-    let part = |load: Load| -> Result<Part> { Ok(parts::of_load(load, &sweep(&old[load.name()])?)) };
-    let steps =
-        sweep(&json!({ "clients": [], "ways": old["step"]["ways"], "repeats": old["step"]["repeats"] }))?;
+    let part = |load: Load| -> Result<Part> {
+        Ok(parts::of_load(load, &Sweep { clients: clients(old, load)?, ..sweep(old, load.name())? }))
+    };
+    let steps = sweep(old, "step")?;
     Ok(Plan {
         format: FORMAT,
-        id: serde_json::from_value(of("id"))?,
+        id: old.part("id", "a text")?,
         kind: super::NAME.to_owned(),
-        created_unix_s: serde_json::from_value(of("created_unix_s"))?,
+        created_unix_s: old.part("created_unix_s", "a whole number from 0 up")?,
         tool: String::new(),
-        command: serde_json::from_value(of("command"))?,
-        seed: serde_json::from_value(of("seed"))?,
+        command: old.part("command", "a list of texts")?,
+        seed: old.part("seed", "a whole number from 0 up")?,
         parts: vec![
             part(Load::Shopping)?,
             parts::of_step(&setting, &steps.ways, steps.repeats),
@@ -111,12 +112,59 @@ fn plan(old: &Value) -> Result<Plan> {
     })
 }
 
-fn sweep(old: &Value) -> Result<Sweep> {
+fn clients(old: &Old<'_>, load: Load) -> Result<Vec<u32>> {
+    old.part(&format!("{}.clients", load.name()), "a list of whole numbers")
+}
+
+/// Without clients, which a step has none of.
+fn sweep(old: &Old<'_>, name: &str) -> Result<Sweep> {
     Ok(Sweep {
-        clients: serde_json::from_value(old["clients"].clone())?,
-        ways: serde_json::from_value(old["ways"].clone())?,
-        repeats: serde_json::from_value(old["repeats"].clone())?,
+        clients: Vec::new(),
+        ways: old.part(&format!("{name}.ways"), WAYS)?,
+        repeats: old.number(&format!("{name}.repeats"))?,
     })
+}
+
+const WAY: &str = "\"direct\", \"unlimited\", \"reflection\" or \"evenkeel\"";
+const WAYS: &str = "a list of \"direct\", \"unlimited\", \"reflection\" and \"evenkeel\"";
+
+/// A file as it was written, for errors that name it.
+struct Old<'a> {
+    file: &'a Path,
+    whole: &'a Value,
+}
+
+impl Old<'_> {
+    /// What stands under a key, as `key.clients`; null where nothing does.
+    fn value(&self, key: &str) -> &Value {
+        key.split('.').fold(self.whole, |value, name| &value[name])
+    }
+
+    /// The same as what it must be, which is said in words.
+    fn part<T: DeserializeOwned>(&self, key: &str, allowed: &str) -> Result<T> {
+        let value = self.value(key).clone();
+        serde_json::from_value(value).map_err(|_| self.wrong(key, allowed))
+    }
+
+    /// A number of things, of which there is one at least.
+    fn number(&self, key: &str) -> Result<u32> {
+        let number = self.value(key).as_u64().and_then(|number| u32::try_from(number).ok());
+        number.filter(|number| *number > 0).ok_or_else(|| self.wrong(key, "a whole number from 1 up"))
+    }
+
+    /// A figure; `None` where it was not available.
+    fn figure(&self, key: &str) -> Result<Option<f64>> {
+        self.part(key, "a number, or null")
+    }
+
+    fn wrong(&self, key: &str, allowed: &str) -> PublishedError {
+        let found = match self.value(key) {
+            Value::Null => "is missing".to_owned(),
+            found => format!("is {found}"),
+        };
+        let text = format!("`{key}` {found}, and must be {allowed}");
+        StoreError::Unread { path: self.file.to_owned(), text }.into()
+    }
 }
 
 /// What figures per commit were called in a file, where that was not their name.
@@ -129,38 +177,40 @@ const RENAMED: [(&str, &str); 6] = [
     ("switches", "switches_per_commit"),
 ];
 
-fn point(old: &Value) -> Result<Run> {
-    let key = &old["key"];
-    let clients: u32 = serde_json::from_value(key["clients"].clone()).doing(|| "a point without clients")?;
+fn point(old: &Old<'_>) -> Result<Run> {
+    let load: Load = old.part("key.load", "\"shopping\" or \"reread\"")?;
+    let way: Treatment = old.part("key.way", WAY)?;
     let mut run = Run {
         format: FORMAT,
-        part: key["load"].as_str().unwrap_or_default().to_owned(),
-        levels: vec![key["way"].as_str().unwrap_or_default().to_owned(), clients.to_string()],
-        repeat: serde_json::from_value(key["repeat"].clone())?,
-        started_unix_s: old["started_unix_s"].as_u64().unwrap_or(0),
+        part: load.name().to_owned(),
+        levels: vec![way.name().to_owned(), old.number("key.clients")?.to_string()],
+        repeat: old.number("key.repeat")?,
+        started_unix_s: old.whole["started_unix_s"].as_u64().unwrap_or(0),
         ..Run::default()
     };
-    for (name, value) in old["figures"].as_object().into_iter().flatten() {
+    let figures: Map<String, Value> = old.part("figures", "figures by their names")?;
+    for name in figures.keys() {
         let known = RENAMED.iter().find(|(before, _)| before == name).map_or(name.as_str(), |(_, now)| now);
-        run.set(known, value.as_f64());
+        run.set(known, old.figure(&format!("figures.{name}"))?);
     }
     for name in ["measured_s", "arrivals", "completed", "deadlocks", "failed", "lost"] {
-        run.set(name, old[name].as_f64());
+        run.set(name, old.figure(name)?);
     }
-    let settling = &old["settling"];
-    run.set(SETTLED, settling["settled"].as_bool().map(|settled| f64::from(u8::from(settled))));
-    run.set(WAITED, settling["waited_s"].as_f64());
-    run.set(SETTLED_AT, settling["limit"].as_f64());
-    if let Some(reason) = old["counters_refused"].as_str() {
+    let settled: Option<bool> = old.part("settling.settled", "true or false")?;
+    run.set(SETTLED, settled.map(|settled| f64::from(u8::from(settled))));
+    run.set(WAITED, old.figure("settling.waited_s")?);
+    run.set(SETTLED_AT, old.figure("settling.limit")?);
+    if let Some(reason) = old.whole["counters_refused"].as_str() {
         run.notes.insert(super::COUNTERS_REFUSED.to_owned(), reason.to_owned());
     }
     Ok(run)
 }
 
 /// Instants count from the start of the few clients, with the step where it was planned.
-fn step(old: &Value, before_s: f64) -> Result<Run> {
-    let way: Treatment = serde_json::from_value(old["way"].clone()).doing(|| "a step without a way")?;
-    let at_s = old["step_at_s"].as_f64().unwrap_or(before_s);
+fn step(old: &Old<'_>, before_s: f64) -> Result<Run> {
+    let way: Treatment = old.part("way", WAY)?;
+    let at_s = old.figure("step_at_s")?.unwrap_or(before_s);
+    let seconds: Vec<Value> = old.part("seconds", "a list, with an instant each")?;
     let row = |second: &Value| {
         let values = ["throughput_per_s", "limit"].map(|name| second[name].as_f64());
         (second["at_s"].as_f64().unwrap_or(0.0) - at_s + before_s, values.to_vec())
@@ -169,10 +219,10 @@ fn step(old: &Value, before_s: f64) -> Result<Run> {
         format: FORMAT,
         part: parts::STEP.to_owned(),
         levels: vec![way.name().to_owned()],
-        repeat: serde_json::from_value(old["repeat"].clone())?,
+        repeat: old.number("repeat")?,
         series: Series {
             columns: ["throughput_per_s", "limit"].map(str::to_owned).to_vec(),
-            rows: old["seconds"].as_array().into_iter().flatten().map(row).collect(),
+            rows: seconds.iter().map(row).collect(),
         },
         ..Run::default()
     })
@@ -228,5 +278,40 @@ mod tests {
         assert_eq!(runs[1].series.rows[1], (2.5, vec![Some(19.0), Some(8.0)]));
         std::fs::write(folder.path().join("points/cut.json"), "{").unwrap();
         assert!(format!("{:#}", read(folder.path()).unwrap_err()).contains("cut.json"));
+    }
+    #[test]
+    fn what_is_wrong_in_a_file_of_before_is_told_with_file_key_and_what_is_allowed() {
+        let folder = tempfile::tempdir().unwrap();
+        let (plan, point) = (folder.path().join("plan.json"), folder.path().join("points/a.json"));
+        std::fs::create_dir_all(folder.path().join("steps")).unwrap();
+        std::fs::create_dir_all(folder.path().join("points")).unwrap();
+        for (file, before, after, expected) in [
+            (
+                &point,
+                "\"clients\":8",
+                "\"clients\":0",
+                "`key.clients` is 0, and must be a whole number from 1 up",
+            ),
+            (&point, "\"repeat\":2", "\"repeat\":-2", "`key.repeat` is -2, and must be"),
+            (&point, "\"repeat\":2", "\"repeated\":2", "`key.repeat` is missing, and must be"),
+            (&point, "\"direct\"", "\"dirct\"", "`key.way` is \"dirct\", and must be \"direct\","),
+            (&point, "1.25", "\"much\"", "`figures.cpu_ms` is \"much\", and must be a number"),
+            (&plan, "\"seed\":1,", "", "`seed` is missing, and must be a whole number"),
+            (&plan, "\"repeats\":2", "\"repeats\":0", "`step.repeats` is 0, and must be"),
+            (&plan, "\"warm_up_s\":1.0", "\"warm_up_s\":\"x\"", "`shopping` is {"),
+        ] {
+            let edited = |own: &Path, text: &str| {
+                if own == file { text.replacen(before, after, 1) } else { text.to_owned() }
+            };
+            std::fs::write(&plan, edited(&plan, PLAN)).unwrap();
+            std::fs::write(&point, edited(&point, POINT)).unwrap();
+            let Err(PublishedError::Store(error)) = read(folder.path()) else { panic!("{expected}") };
+            let told = error.to_string();
+            assert!(told.starts_with(&format!("cannot read {}: {expected}", file.display())), "{told}");
+            assert!(
+                error.hint().is_some_and(|hint| hint.contains("copy") || hint.contains("move")),
+                "{told}"
+            );
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! What the study needs to know beside parts and repeats, as it stands in its plan.
 
+use crate::published::{Number, Numbers};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -168,6 +169,28 @@ pub struct Setting {
     pub step: StepPlan,
     /// Where all this ran.
     pub place: MachineRecord,
+}
+
+impl Numbers for Setting {
+    fn numbers(&self) -> Vec<Number> {
+        let settle = self.settle.map(|settle| {
+            [
+                Number::measured_s("settle.span_s", settle.span_s),
+                Number::measured_s("settle.most_s", settle.most_s),
+            ]
+        });
+        let own = [
+            Number::new("ebs", self.ebs.into(), 1.0, 1e6),
+            Number::new("items", self.items.into(), 1.0, 1e8),
+            Number::around_s("shopping.warm_up_s", self.shopping.warm_up_s),
+            Number::measured_s("shopping.duration_s", self.shopping.duration_s),
+            Number::around_s("reread.warm_up_s", self.reread.warm_up_s),
+            Number::measured_s("reread.duration_s", self.reread.duration_s),
+            Number::around_s("step.before_s", self.step.before_s),
+            Number::measured_s("step.after_s", self.step.after_s),
+        ];
+        own.into_iter().chain(settle.into_iter().flatten()).collect()
+    }
 }
 
 impl Setting {

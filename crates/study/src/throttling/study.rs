@@ -84,13 +84,14 @@ impl Study for Throttling<'_> {
     }
 
     fn run(&mut self, order: &Order<'_>, tell: Notify<'_>) -> Result<Option<Run>> {
-        let way = Treatment::from_name(order.level("way")).ok_or_else(|| unreadable("way"))?;
+        let way =
+            Treatment::from_name(order.level("way")).ok_or_else(|| PublishedError::unreadable("way"))?;
         let bench = self.bench()?;
         if order.part.name == STEP {
             return bench.step(way, order.repeat, &self.setting.step);
         }
-        let load = Load::from_name(&order.part.name).ok_or_else(|| unreadable("workload"))?;
-        let clients = order.level("clients").parse().map_err(|_| unreadable("clients"))?;
+        let load = Load::from_name(&order.part.name).ok_or_else(|| PublishedError::unreadable("workload"))?;
+        let clients = order.level("clients").parse().map_err(|_| PublishedError::unreadable("clients"))?;
         let run = bench.point(&order.name(), way, clients, self.setting.times(load))?;
         if let Some(rest) = run.as_ref().and_then(words::rest) {
             tell(Event::Step(format!("{}: {rest}", order.name())));
@@ -101,8 +102,4 @@ impl Study for Throttling<'_> {
     fn judge(&self, plan: &Plan, runs: &[Run]) -> Judgement {
         super::judge(plan, &self.setting, runs)
     }
-}
-
-fn unreadable(what: &str) -> PublishedError {
-    PublishedError::wrong(format!("plan.json has a run whose {what} cannot be read"))
 }

@@ -1,12 +1,12 @@
 //! `evenkeel cdr audit`.
 
 use super::convert::DuplicatesWord;
+use super::server;
 use super::told::Shown;
 use crate::clock::Clock;
 use crate::command::{Session, mode};
 use crate::failure::{FINDING, WithHint};
 use crate::progress::{Mode, View};
-use crate::server::place;
 use crate::{format, out};
 use anyhow::{Result, anyhow};
 use evenkeel_haul::audit::{Audit, Finding, Kind, Report};
@@ -34,7 +34,7 @@ Examples:
 Exit codes: 0 each record is stored or refused once; 1 something was found; 2 wrong use, or a file or a table that
 cannot be read; 130, 143 stopped by Ctrl-C, SIGTERM.")]
 pub struct Args {
-    /// Server, as mysql://user@host:port/database or sandbox:NAME/DATABASE
+    /// Server, as mysql://user@host:port/database or sandbox:NAME/DATABASE (there: cdr, unless named)
     #[arg(value_name = "URL")]
     pub target: String,
     /// Files, folders, patterns; .gz and .zst are unpacked
@@ -85,7 +85,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     if args.ragged {
         file.layout = file.layout.ragged(true);
     }
-    let target = place::target(session, &args.target, "")?;
+    let target = server::named(session, &args.target)?;
     let scratch = args.scratch.clone().unwrap_or_else(std::env::temp_dir);
     let is_for_programs = args.json || args.csv;
     let audit = Audit {

@@ -1,11 +1,11 @@
 //! `evenkeel cdr export`, and what was exported held against its tables.
 
+use super::server;
 use super::told::Shown;
 use crate::clock::Clock;
 use crate::command::{Session, mode};
 use crate::failure::{FINDING, WithHint};
 use crate::progress::{Mode, ProgressEvent, View};
-use crate::server::place;
 use crate::{format, out};
 use anyhow::{Result, anyhow};
 use evenkeel_haul::export::{Export, Fault, Manifest, compare, manifests, verify};
@@ -35,7 +35,7 @@ Other databases have their own clients, whose output goes through a pipe into `e
 
 Exit codes: 0 done; 2 wrong use, or a table or a file that cannot be read or written; 130, 143 stopped by Ctrl-C, SIGTERM.")]
 pub struct Args {
-    /// Server, as mysql://user@host:port/database or sandbox:NAME/DATABASE
+    /// Server, as mysql://user@host:port/database or sandbox:NAME/DATABASE (there: cdr, unless named)
     #[arg(value_name = "URL")]
     pub target: String,
     /// Table, or a pattern of tables in quotes, as 'T_*'; may come several times
@@ -57,7 +57,7 @@ pub struct Args {
 
 /// Writes the files of the tables, and prints their rows and bytes.
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
-    let target = place::target(session, &args.target, "")?;
+    let target = server::named(session, &args.target)?;
     let export = Export {
         target: &target,
         tables: &args.tables,
@@ -118,7 +118,7 @@ pub(super) fn check(
     folder: &Path,
     (tables, json): (&[String], bool),
 ) -> Result<ExitCode> {
-    let target = place::target(session, target, "")?;
+    let target = server::named(session, target)?;
     let mut all = manifests(folder)?;
     all.retain(|manifest| tables.is_empty() || tables.contains(&manifest.table));
     if all.is_empty() {

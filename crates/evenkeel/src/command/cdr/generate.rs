@@ -24,7 +24,7 @@ Examples:
 Dirt: late, duplicate, contradiction (same key, other bytes), delimiter, backslash, nul, non-ascii, crlf, each with
 its share of the records, and short-last; `all` is a thousandth of each and a hundredth of late ones.
 
-Exit codes: 0 done; 2 wrong use, or a file that cannot be written; 130, 143 stopped by Ctrl-C, SIGTERM, with
+Exit codes: 0 done; 2 wrong use, a file that is there already or cannot be written; 130, 143 stopped by Ctrl-C, SIGTERM, with
 nothing left behind.")]
 pub struct Args {
     /// File to write, or - for the standard output
@@ -48,6 +48,9 @@ pub struct Args {
     /// Seed; the same one gives the same bytes
     #[arg(long, default_value_t = 1, value_name = "N")]
     pub seed: u64,
+    /// Replace a file that is there
+    #[arg(long)]
+    pub overwrite: bool,
     /// Say how often which dirt was planted as JSON
     #[arg(long)]
     pub json: bool,
@@ -75,6 +78,11 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     };
     let spec = spec(args)?;
+    // It may hold records that are nowhere else.
+    if !args.overwrite && path.is_file() {
+        return Err(anyhow!("{} is there already", path.display()))
+            .hint("name another file, or replace it by --overwrite");
+    }
     let view = View::new(mode(session, false));
     let mut file = Whole::create(path).hint("name a file in a folder where you may write")?;
     let planted =

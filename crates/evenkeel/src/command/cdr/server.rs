@@ -15,6 +15,22 @@ const DATABASE: &str = "cdr";
 /// # Errors
 /// No such server, or a URL without a database.
 pub fn target(session: &Session, text: &str) -> Result<Target> {
+    let target = named(session, text)?;
+    if text.starts_with("sandbox:") {
+        let database = target.database.clone().unwrap_or_default();
+        let without = Target { database: None, ..target.clone() };
+        let mut control = Control::connect_until(&without, &session.stop)?;
+        control
+            .exec(&format!("CREATE DATABASE IF NOT EXISTS {}", evenkeel_haul::table::quoted(&database)))?;
+    }
+    Ok(target)
+}
+
+/// The same for who only reads: no database is made.
+///
+/// # Errors
+/// No such server, or a URL without a database.
+pub fn named(session: &Session, text: &str) -> Result<Target> {
     if !text.starts_with("sandbox:") {
         let target = Target::parse(text)?;
         return match target.database {
@@ -22,14 +38,8 @@ pub fn target(session: &Session, text: &str) -> Result<Target> {
             None => Err(anyhow!("{target} names no database")).hint("as mysql://user@host:port/database"),
         };
     }
-    let named = text.contains('/');
-    let text = if named { text.to_owned() } else { format!("{text}/{DATABASE}") };
-    let target = place::target(session, &text, "")?;
-    let database = target.database.clone().unwrap_or_default();
-    let without = Target { database: None, ..target.clone() };
-    let mut control = Control::connect_until(&without, &session.stop)?;
-    control.exec(&format!("CREATE DATABASE IF NOT EXISTS {}", evenkeel_haul::table::quoted(&database)))?;
-    Ok(target)
+    let text = if text.contains('/') { text.to_owned() } else { format!("{text}/{DATABASE}") };
+    place::target(session, &text, "")
 }
 
 /// Looks whether the server takes loads at all.

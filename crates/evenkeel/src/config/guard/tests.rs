@@ -32,6 +32,31 @@ fn a_mistyped_key_of_a_file_is_told_with_its_line() {
 }
 
 #[test]
+fn a_value_out_of_range_is_told_with_its_line_and_the_name_that_its_key_has_in_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("guard.toml");
+    for (more, expected) in [
+        ("[control]\nlimit = 0\n", "4: control: `limit` must be between 1 and 100000, and is 0"),
+        (
+            "[control]\ninitial_limit = 0\n",
+            "4: control: `initial_limit` must be between 1 and 100000, and is 0",
+        ),
+        ("[control]\nlimit = -1\n", "4: control: `limit` must be between 1 and 100000, not -1"),
+        ("[control]\nlimit = 'x'\n", "4: control: `limit` must be a whole number, not a text"),
+        ("[control]\nlimit_max = 0\n", "4: control: `limit_max` must be between 1 and 100000, and is 0"),
+        ("[control]\nlimit = 9\nlimit_max = 3\n", "4: control: `limit` 9 is above `limit_max` 3"),
+        ("[control]\nlimit = 9\nmax_limit = 3\n", "4: control: `limit` 9 is above `max_limit` 3"),
+        ("[control]\n\ntick = '1h'\n", "5: control: `tick` must be between"),
+        ("threads = 0\n", "3: guard: `threads` must be between 1 and"),
+        ("clients_max = 0\n", "3: guard: `clients_max` must be 1 or more"),
+    ] {
+        std::fs::write(&file, format!("{SHORT}{more}")).unwrap();
+        let error = GuardConfig::load(&file).unwrap_err().to_string();
+        assert!(error.starts_with(&format!("{}:{expected}", file.display())), "{error}");
+    }
+}
+
+#[test]
 fn keys_are_taken_under_their_old_names() {
     let read = |control: &str| {
         let config = GuardConfig::parse(&format!("{SHORT}[control]\n{control}")).unwrap();

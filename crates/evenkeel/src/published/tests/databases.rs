@@ -30,6 +30,11 @@ fn every_way_stands_beside_its_published_figures() {
     for part in ["12,356", "the published law", "time-beta-most-32", "min(wanted / window, 1)"] {
         assert!(page.contains(part), "{part}");
     }
+    assert!(crate::report::readable(&page) > 50);
+    // A colour is a host's in all charts here, and so it is no way's beside them.
+    assert!(page.contains("</svg>host a</li>") && page.contains("</svg>host b</li>"));
+    assert!(!page.contains("</svg>uncontrolled") && !page.contains("</svg> uncontrolled"));
+    assert!(!page.contains("class=\"guide s1\""), "a threshold in the colour of host b");
     for amiss in [">NaN", ">inf", "http://", "https://", "at most 64"] {
         assert!(!page.contains(amiss), "{amiss}");
     }

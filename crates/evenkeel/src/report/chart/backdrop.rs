@@ -113,9 +113,13 @@ impl Frame<'_> {
         let Some(y) = self.y.place(value) else { return Vec::new() };
         let at = |x, y, anchor| Spot { x, y, anchor };
         let (left, right) = (self.left + 8.0, self.right - 8.0);
-        let (above, below) = (y - 6.0, y + LINE_HEIGHT);
         let places = [(left, Anchor::Start), (right, Anchor::End), ((left + right) / 2.0, Anchor::Middle)];
-        [above, below].into_iter().flat_map(|y| places.map(|(x, anchor)| at(x, y, anchor))).collect()
+        // Where traces lie along the line, it is read better a little further away.
+        let heights = (0..LEVEL_LINES).flat_map(|line| {
+            let away = LINE_HEIGHT * f64::from(line);
+            [y - 6.0 - away, y + LINE_HEIGHT + away]
+        });
+        heights.flat_map(|y| places.map(|(x, anchor)| at(x, y, anchor))).collect()
     }
 
     fn beside_upright(&self, value: f64) -> Vec<Spot> {
@@ -162,6 +166,43 @@ impl Frame<'_> {
     }
 }
 
+/// A text stands so many lines away from its level at most.
+const LEVEL_LINES: u32 = 4;
+
 fn guide_line(out: &mut String, class: &str, path: &str) {
     let _ = writeln!(out, "<path class=\"guide {class}\" d=\"{path}\"/>");
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::report::chart::{Axis, Chart, Guide, Point, Quantity, Spacing, Trace};
+
+    #[test]
+    fn a_level_in_the_midst_of_a_trace_is_named_where_the_trace_leaves_room() {
+        let axis = |holds: &[f64]| Axis {
+            title: "axis".to_owned(),
+            quantity: Quantity::Plain,
+            spacing: Spacing::Linear,
+            holds: holds.to_vec(),
+        };
+        let around =
+            |at: u32| Point { x: f64::from(at), y: 50.0 + 4.0 * f64::from(at % 3), ..Point::default() };
+        let chart = Chart {
+            id: "one".to_owned(),
+            title: "one".to_owned(),
+            description: "one".to_owned(),
+            size: (510.0, 320.0),
+            x: axis(&[]),
+            y: axis(&[0.0, 100.0]),
+            guides: vec![Guide::Level { y: 54.0, text: "threshold".to_owned(), class: String::new() }],
+            traces: vec![Trace { points: (0..60).map(around).collect(), ..Trace::default() }],
+        };
+        let svg = chart.svg();
+        let number = |text: &str| text.split(['"', 'H', ' ']).next().unwrap().parse::<f64>().unwrap();
+        let line = svg.split("class=\"guide \" d=\"M").nth(1).unwrap().split_once(' ').unwrap().1;
+        let text = svg.split(">threshold<").next().unwrap().rsplit(" y=\"").next().unwrap();
+        let away = number(text) - number(line);
+        // The trace spreads over 15 units on both sides, and the text stands on its baseline.
+        assert!(!(-15.0..=25.0).contains(&away), "the text stands {away} below the line");
+    }
 }

@@ -59,7 +59,7 @@ pub fn against_factor(
         let mut plot =
             plot(part, figure, &chart, traces.collect(), axis(factor, Quantity::Plain, Spacing::Logarithmic));
         plot.chart.title = format!("{} against {factor}", chart.axis);
-        plot.chart.guides = guides(view, part, figure.key);
+        plot.chart.guides = guides(view, part, figure.key, BEST);
         plot
     });
     let wide = plots.next().map(|mut plot| {
@@ -76,9 +76,14 @@ fn is_without(line: &Line<'_, '_>, part: &Part, chart: &harness::Chart) -> bool 
     !chart.without.is_empty() && line.cells.iter().any(has)
 }
 
-fn guides(view: &Published<'_>, part: &Part, key: &str) -> Vec<Guide> {
+/// What a guide looks like beside lines: as the first level of the first factor, which nothing is done for.
+const BEST: &str = "s1";
+/// And beside hosts, of which the second has that look.
+const PLAIN: &str = "";
+
+fn guides(view: &Published<'_>, part: &Part, key: &str, class: &str) -> Vec<Guide> {
     let here = view.said.guides.iter().filter(|(of, figure, ..)| *of == part.name && *figure == key);
-    here.map(|(.., y, text)| Guide::Level { y: *y, text: text.clone(), class: "s1".to_owned() }).collect()
+    here.map(|(.., y, text)| Guide::Level { y: *y, text: text.clone(), class: class.to_owned() }).collect()
 }
 
 fn axis(title: &str, quantity: Quantity, spacing: Spacing) -> Axis {
@@ -181,11 +186,17 @@ pub fn over_time(view: &Published<'_>, part: &Part, lines: &[Line<'_, '_>]) -> V
         .collect()
 }
 
-fn marked(view: &Published<'_>, part: &Part, figure: &Figure, mut plot: Plot, name: &str) -> Plot {
+fn marked(
+    view: &Published<'_>,
+    part: &Part,
+    figure: &Figure,
+    mut plot: Plot,
+    (name, guide): (&str, &str),
+) -> Plot {
     plot.chart.id = format!("time-{}{name}", plot.chart.id);
     plot.chart.title = format!("{} over time", plot.chart.title);
     let marks = part.marks.iter().map(|(x, text)| Guide::Upright { x: *x, text: text.clone() });
-    plot.chart.guides = marks.chain(guides(view, part, figure.key)).collect();
+    plot.chart.guides = marks.chain(guides(view, part, figure.key, guide)).collect();
     plot
 }
 
@@ -208,7 +219,7 @@ fn of_lines(
         ..Trace::default()
     };
     let plot = plot(part, figure, chart, lines.iter().map(trace).collect(), time_axis());
-    marked(view, part, figure, plot, "")
+    marked(view, part, figure, plot, ("", BEST))
 }
 
 fn over_runs(line: &Line<'_, '_>, cell: &Cell<'_>, key: &str) -> Vec<Point> {
@@ -260,9 +271,27 @@ fn of_hosts(
         let mut plot = plot(part, figure, chart, traces, time_axis());
         plot.chart.y.holds.clone_from(&holds);
         plot.heading = format!("{}: {name}", plot.heading);
-        marked(view, part, figure, plot, &format!("-{at}"))
+        marked(view, part, figure, plot, (&format!("-{at}"), PLAIN))
     };
     drawn.into_iter().enumerate().map(one).collect()
+}
+
+/// The hosts whose figures were watched over time, in the order in which they are drawn; none where lines are.
+pub fn drawn_hosts(lines: &[Line<'_, '_>]) -> Vec<String> {
+    let runs = lines.iter().flat_map(|line| &line.cells).flat_map(|cell| &cell.runs);
+    let columns = runs.flat_map(|run| &run.series.columns);
+    let mut hosts: Vec<String> = Vec::new();
+    for host in columns.map(|column| split(column).1).filter(|host| !host.is_empty()) {
+        if !hosts.iter().any(|known| known == host) {
+            hosts.push(host.to_owned());
+        }
+    }
+    hosts
+}
+
+/// How the host at this place is drawn.
+pub fn look_of_host(at: usize) -> Look {
+    Look { hue: at % crate::report::palette::HUES, marker: Marker::numbered(at), dashed: false }
 }
 
 fn host_trace(at: usize, column: &str, values: &[(f64, f64)]) -> Trace {
@@ -273,9 +302,10 @@ fn host_trace(at: usize, column: &str, values: &[(f64, f64)]) -> Trace {
         let x = part.last().map_or(0.0, |(at_s, _)| *at_s);
         Point { x, y, tip: format!("{host}\n{x:.1} s\n{}", format::short(y)), ..Point::default() }
     };
+    let look = look_of_host(at);
     Trace {
-        class: format!("s{}", at % crate::report::palette::HUES),
-        marker: Marker::numbered(at),
+        class: format!("s{}", look.hue),
+        marker: look.marker,
         end_text: host.to_owned(),
         points: values.chunks(step).map(point).collect(),
         ..Trace::default()

@@ -69,7 +69,8 @@ pub fn part(view: &Published<'_>, part: &Part) -> String {
         return String::new();
     }
     let lines = plots::lines(part, &cells);
-    let legend = legend(&lines);
+    let hosts = plots::drawn_hosts(&lines);
+    let legend = if hosts.is_empty() { legend(&lines) } else { legend_of_hosts(&hosts) };
     let (wide, half) = plots::against_factor(view, part, &lines);
     let wide: String = wide.iter().map(|plot| figure(plot, &legend)).collect();
     let over_time = plots::over_time(view, part, &lines);
@@ -94,6 +95,14 @@ fn legend(lines: &[Line<'_, '_>]) -> String {
     format!("<ul class=\"legend\">\n{}</ul>\n", lines.iter().map(item).collect::<String>())
 }
 
+/// Each chart is of one line then, and what differs in it is the host.
+fn legend_of_hosts(hosts: &[String]) -> String {
+    let item = |(at, host): (usize, &String)| {
+        format!("<li>{}host {}</li>\n", swatch(plots::look_of_host(at)), Text(host))
+    };
+    format!("<ul class=\"legend\">\n{}</ul>\n", hosts.iter().enumerate().map(item).collect::<String>())
+}
+
 fn table_of(view: &Published<'_>, part: &Part, cells: &[&Cell<'_>], lines: &[Line<'_, '_>]) -> String {
     let figures = view.known(cells);
     if figures.is_empty() {
@@ -111,11 +120,12 @@ fn table_of(view: &Published<'_>, part: &Part, cells: &[&Cell<'_>], lines: &[Lin
     figures.iter().for_each(|figure| head.push_str(&column(figure.head[0], figure.head[1])));
     let columns = figures.len() + 1 + usize::from(against.is_some()) + usize::from(hosts.len() > 1);
     let mut body = String::new();
+    let has_looks = plots::drawn_hosts(lines).is_empty();
     for line in lines {
+        let look = if has_looks { format!("{} ", swatch(line.look)) } else { String::new() };
         let _ = writeln!(
             body,
-            "<tbody>\n<tr class=\"series\"><th scope=\"rowgroup\" colspan=\"{columns}\">{} {}</th></tr>",
-            swatch(line.look),
+            "<tbody>\n<tr class=\"series\"><th scope=\"rowgroup\" colspan=\"{columns}\">{look}{}</th></tr>",
             Text(&line.words)
         );
         for cell in &line.cells {

@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 /// Records of a wave: so many that a dispatch takes a while.
-const RECORDS: u64 = 30_000;
+const RECORDS: u64 = 12_000;
 
 /// A wave with records of three days: of one whose table is large already, some are like records in it.
 fn wave(desk: &Desk, number: u64) {
@@ -21,7 +21,7 @@ fn wave(desk: &Desk, number: u64) {
 /// Starts a dispatch and ends `pid`, or the dispatch itself, after a while; whether it had ended by itself before.
 fn killed_after(desk: &Desk, way: &str, after: Duration, server: bool) -> bool {
     let url = desk.url();
-    let words = [&desk.words(&url, way)[..], &["--batch", "5000"]].concat();
+    let words = [&desk.words(&url, way)[..], &["--batch", "2000"]].concat();
     let mut child =
         command(&desk.home, &words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
     std::thread::sleep(after);

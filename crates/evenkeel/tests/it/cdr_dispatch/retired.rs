@@ -23,3 +23,36 @@ fn a_dispatch_without_transactions_that_was_cut_goes_on_after_its_first_day_was_
     assert!(!desk.sql("SHOW TABLES").contains("evenkeel_taken"));
     assert_eq!(desk.dispatch("insert", &[])["records"], 0);
 }
+
+#[test]
+fn a_table_in_the_place_of_one_that_was_dispatched_stays_until_it_is_looked_at() {
+    let desk = Desk::up();
+    let url = desk.url();
+    desk.fresh("InnoDB", "");
+    desk.load(1, 40, "'2026-06-01' + INTERVAL (seq % 4) DAY");
+    desk.dispatch("insert", &[]);
+    // One day is replaced by another table of its name, a record of another day is deleted, and a third gets a late record.
+    desk.sql("DROP TABLE calls_20260601; CREATE TABLE calls_20260601 LIKE calls; DELETE FROM calls_20260602 LIMIT 1");
+    desk.load(41, 41, "'2026-06-03'");
+    desk.dispatch("insert", &[]);
+    let retire = |more: &[&str]| {
+        let words =
+            [&["cdr", "retire", &url, "--table", "calls", "--keep", "1d", "--today", "20260605"][..], more];
+        let output = evenkeel(&desk.home, &words.concat());
+        (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned())
+    };
+    let (code, told) = retire(&[]);
+    assert_eq!(code, Some(1), "{told}");
+    assert!(
+        told.contains("refused  calls_20260601  it has 0 records, and 10 were dispatched to it"),
+        "{told}"
+    );
+    assert!(told.contains("refused  calls_20260602  it has 9 records, and 10 were"), "{told}");
+    assert!(told.contains("dropped  calls_20260603  11 records"), "{told}");
+    let (code, told) = retire(&["--changed"]);
+    assert_eq!(
+        (code, told.contains("2 tables dropped with 9 records, 0 tables refused")),
+        (Some(0), true),
+        "{told}"
+    );
+}

@@ -43,9 +43,13 @@ fn a_table_of_the_same_name_in_another_database_is_not_taken_for_the_one_that_wa
     assert!(text.contains("was written by an earlier version") && text.contains("hint: "), "{text}");
     let there = names(&into);
     fs::write(&manifest, "{").expect("written");
-    assert!(refused(scene.home(), &same).contains("hint: remove that file"));
+    assert!(refused(scene.home(), &same).contains("hint: move that file"));
     assert_eq!(names(&into), there, "nothing was taken away");
+    // Without a manifest, a file with the name of an export's is somebody else's.
     fs::remove_file(&manifest).expect("removed");
+    let text = refused(scene.home(), &words);
+    assert!(text.contains("a.0001.csv is there already") && text.contains("hint: "), "{text}");
+    fs::rename(into.join("a.0001.csv"), scene.home().join("mine.csv")).expect("moved away");
     let text = done(scene.home(), &words);
     assert!(text.contains("a: 10 rows") && !text.contains("whole before"), "{text}");
 }

@@ -1,6 +1,7 @@
 //! What goes wrong: kills, half files, bad files, a server that is away.
 
 use super::{Site, signalled, text};
+use crate::cli::evenkeel;
 use crate::patience::{eventually, found};
 use std::fs::{self, File};
 use std::io::Write;
@@ -137,4 +138,32 @@ fn a_server_that_is_killed_is_waited_for_and_what_was_cut_goes_on() {
     assert!(told.matches("waiting until it is there again").count() == 1, "{told}");
     assert!(told.contains("the server is there again"), "{told}");
     site.expect("a restart of the server", 1, 40_000);
+}
+
+#[test]
+fn the_name_of_a_file_makes_no_second_line_and_its_rejects_are_found_by_an_audit() {
+    let site = Site::up();
+    let made = fs::read(site.make("made.cdr", "20260801", (1, 500), "nul=0.02")).expect("records");
+    fs::write(site.path("a\nforged.cdr: 9 records.zst"), zstd_of(&made)).expect("a file");
+    let (lines, told) = text(&site.once(&[]));
+    assert_eq!(lines.lines().count(), 1, "{lines}{told}");
+    assert!(lines.contains("forged.cdr: 9 records.zst: 500 records"), "{lines}");
+    let (folder, layout, rejects) =
+        (site.server.path("in"), site.server.layout(), site.server.path("rejects"));
+    let words = [
+        "cdr",
+        "audit",
+        "sandbox:a",
+        &folder,
+        "--layout",
+        &layout,
+        "--table",
+        "calls*",
+        "--rejects",
+        &rejects,
+    ];
+    let found = evenkeel(site.server.home(), &words);
+    let (said, told) = text(&found);
+    assert_eq!(found.status.code(), Some(0), "{said}{told}");
+    assert!(said.contains(" rejected: each once\n"), "{said}");
 }

@@ -8,6 +8,7 @@
 //! where nobody is left to take a long result.
 
 mod end;
+mod leave;
 mod lend;
 mod login;
 mod parting;
@@ -24,6 +25,7 @@ use super::seat::{Seat, Standing};
 use crate::admission::{Rejection, SessionId};
 use end::End;
 use evenkeel_core::Nanos;
+use leave::Leave;
 use login::{Login, LoginEnd};
 use relay::Relay;
 use std::sync::Arc;
@@ -382,12 +384,12 @@ impl Session {
         let Stage::Relay(relay) = &mut self.stage else { return Ok(()) };
         self.client_ended = true;
         match relay.leave(cx) {
-            relay::Leave::Close => Err(End::Over),
-            relay::Leave::EndServer => {
+            Leave::Close => Err(End::Over),
+            Leave::EndServer => {
                 cx.actions.push(Action::End(Side::Server));
                 Ok(())
             }
-            relay::Leave::Drain => Ok(()),
+            Leave::Drain => Ok(()),
         }
     }
 }

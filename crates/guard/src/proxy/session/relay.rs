@@ -3,12 +3,11 @@
 
 use super::login::{self, Accepted};
 use super::tenure::Tenure;
-use super::{Context, Refusal, Side};
+use super::{Context, Refusal};
 use crate::admission::Rejection;
 use crate::policy::{self, Passage};
 use crate::proxy::seat::{Asked, Permit, Seat, Standing};
 use evenkeel_core::Nanos;
-use evenkeel_wire::command;
 use evenkeel_wire::relay::{Command, CommandKind, CommandReader, Dialect, Expect, ReplyReader, Step};
 use evenkeel_wire::relay::{hello, sql};
 
@@ -74,7 +73,7 @@ pub struct Relay {
     /// Commands under the present permit.
     turn: u32,
     /// The client said goodbye itself.
-    quit: bool,
+    pub(super) quit: bool,
     /// The command that was sent last will be answered.
     pub(super) answered: bool,
     /// The server has announced its end: nothing goes to it any more.
@@ -331,31 +330,6 @@ impl Relay {
         self.permit = None;
     }
 
-    /// The client has left: what becomes of its session. What it had not finished to say is never completed.
-    pub fn leave(&mut self, cx: &mut Context<'_>) -> Leave {
-        (self.held, self.parked) = (Vec::new(), true);
-        if self.standing() == Some(Standing::Waiting) {
-            self.permit = None;
-        }
-        let login_hangs = self.is_in_login();
-        match () {
-            () if self.commands.is_stream() => Leave::Close,
-            // A goodbye may be incomplete, or be part of a file for the server: the end of the client is passed on too.
-            () if self.quit || !self.commands.is_between() || login_hangs => Leave::EndServer,
-            () if self.replies.pending() > 0 => Leave::Drain,
-            () if self.permit.is_none() && !self.policy.hold().is_any() => Leave::Close,
-            () => {
-                cx.stats.resets.add();
-                let mut reset = Vec::new();
-                command::reset(&mut reset);
-                cx.send(Side::Server, reset);
-                self.replies.expect(CommandKind::ResetConnection);
-                self.question = Some(Box::new(Question::Reset));
-                Leave::Drain
-            }
-        }
-    }
-
     /// Whether a command of the client's has not been sent on.
     pub fn is_waiting(&self) -> bool {
         self.replies.pending() == 0 && (!self.held.is_empty() || self.is_discarding())
@@ -402,15 +376,4 @@ impl Relay {
     pub fn awaits_answer(&self) -> bool {
         self.replies.is_between() && (self.replies.pending() > 0 || self.is_waiting())
     }
-}
-
-/// What to do when a client has left.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Leave {
-    /// Nothing is left to wait for.
-    Close,
-    /// Read on until the server has answered everything.
-    Drain,
-    /// The server waits for something that does not come: pass the end on to it, and wait for its own.
-    EndServer,
 }

@@ -139,3 +139,26 @@ fn a_run_is_known_by_its_name_and_one_that_somebody_moved_away_is_not() {
         ["c01-r2.part", "c01-r2.attempt-2.part", "work-0.5-r1.part", "c01-r2.damaged", "work-0.5-r1.old"];
     assert!(none.iter().all(|name| !is_finished(Path::new(name))));
 }
+
+#[test]
+fn what_was_being_written_when_the_disk_was_full_or_somebody_killed_it_does_not_stay() {
+    let home = tempfile::tempdir().unwrap();
+    let path = study(home.path(), "one");
+    // No file takes the name of a folder that is not empty, as none is written where there is no space left.
+    let (summary, beside) = (path.join("summary.json"), path.join("summary.json.new"));
+    fs::create_dir_all(summary.join("in-the-way")).unwrap();
+    let error = write_json(&summary, &ManifestFile::default()).unwrap_err();
+    assert!(
+        error.to_string().starts_with("cannot write ") && error.to_string().contains("summary.json:"),
+        "{error}"
+    );
+    assert!(!beside.exists(), "what was written beside it stays");
+
+    fs::write(&beside, "half of it").unwrap();
+    fs::write(path.join("notes.new"), "of somebody's").unwrap();
+    fs::write(path.join("plan.json"), r#"{"format":1,"kind":"profile"}"#).unwrap();
+    drop(StudyFolder::open(&path).unwrap());
+    assert!(beside.exists(), "a reader takes nothing from whoever is writing it");
+    drop(StudyFolder::resume(&path).unwrap());
+    assert!(!beside.exists() && path.join("notes.new").exists());
+}

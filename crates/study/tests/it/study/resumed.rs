@@ -25,8 +25,10 @@ fn a_stopped_study_goes_on_with_the_same_cells_and_measures_none_twice() {
     std::fs::create_dir(path.join("runs/c02-r2.part")).unwrap();
 
     let again = StudyFolder::resume(&path).unwrap();
+    assert_eq!(profile::finished(&spec, &again).unwrap(), None, "runs are missing");
     let summary = measure(&spec, &again, usize::MAX);
     assert!(summary.complete);
+    assert_eq!(profile::finished(&spec, &again).unwrap(), Some(summary), "nothing is left to measure");
     assert_eq!(again.plan().unwrap().cells, cells);
     let keys = keys(&again);
     assert_eq!(keys.len(), 4);

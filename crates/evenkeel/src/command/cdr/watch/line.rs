@@ -5,6 +5,7 @@ use crate::{format, out};
 use anyhow::Result;
 use evenkeel_haul::dispatch::{DayDone, Dispatched, RetiredTable};
 use serde::Serialize;
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 /// A line of JSON.
@@ -12,7 +13,7 @@ use std::path::{Path, PathBuf};
 #[serde(tag = "event", rename_all = "kebab-case")]
 enum Line<'a> {
     Done {
-        file: &'a Path,
+        file: Cow<'a, str>,
         records: u64,
         rows: u64,
         rejects: u64,
@@ -36,10 +37,10 @@ enum Line<'a> {
         days: &'a [DayDone],
     },
     Refused {
-        file: &'a Path,
+        file: Cow<'a, str>,
         why: &'a str,
         hint: Option<&'a str>,
-        set_aside: Option<&'a PathBuf>,
+        set_aside: Option<Cow<'a, str>>,
     },
 }
 
@@ -63,7 +64,7 @@ pub fn done(json: bool, path: &Path, passage: &Passage) -> Result<()> {
     if json {
         let dropped = passage.retired.iter().flat_map(|done| &done.dropped);
         return Ok(out::line(serde_json::to_string(&Line::Done {
-            file: path,
+            file: path.to_string_lossy(),
             records,
             rows,
             rejects,
@@ -91,7 +92,7 @@ pub fn done(json: bool, path: &Path, passage: &Passage) -> Result<()> {
     text.push_str(&of_days(passage, days));
     text.push_str(&of_retired(passage));
     text.push_str(&format!("; {} s", format::fixed(passage.time().as_secs_f64(), 1)));
-    Ok(out::line(text)?)
+    one_line(&text)
 }
 
 fn of_audit(passage: &Passage) -> String {
@@ -133,6 +134,11 @@ fn of_retired(passage: &Passage) -> String {
         }
         text = format!("; {tables} dropped with {records} records ({})", names.join(", "));
     }
+    let refused = passage.retired.iter().flat_map(|done| &done.refused);
+    for (table, why) in refused.filter_map(|table| Some((&table.table, table.refused.as_ref()?))).take(NAMES)
+    {
+        text.push_str(&format!("; {table} stays: {why}"));
+    }
     if let Some(why) = &passage.not_retired {
         text.push_str(&format!("; old tables stay: {why}"));
     }
@@ -167,14 +173,21 @@ pub fn refused(
     set_aside: Option<&PathBuf>,
 ) -> Result<()> {
     if json {
-        return Ok(out::line(serde_json::to_string(&Line::Refused { file: path, why, hint, set_aside })?)?);
+        let set_aside = set_aside.map(|place| place.to_string_lossy());
+        let line = Line::Refused { file: path.to_string_lossy(), why, hint, set_aside };
+        return Ok(out::line(serde_json::to_string(&line)?)?);
     }
     let hint = hint.map(|hint| format!("; hint: {hint}")).unwrap_or_default();
     let place = match set_aside {
         Some(place) => format!("set aside as {}", place.display()),
         None => "left where it is".to_owned(),
     };
-    Ok(out::line(format!("{}: refused, {place}: {why}{hint}", name(path)))?)
+    one_line(&format!("{}: refused, {place}: {why}{hint}", name(path)))
+}
+
+/// Whoever may put files into the folder chooses their names, and none makes two lines of one.
+fn one_line(text: &str) -> Result<()> {
+    Ok(out::line(format::plain(text))?)
 }
 
 fn name(path: &Path) -> String {

@@ -84,10 +84,10 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
 }
 
 fn with_databases(session: &Session, args: &Args, show: &Show<'_>) -> Result<ExitCode> {
-    needs::check()?;
     if let Some(name) = &args.resume {
         return published::resume(session, evenkeel_study::databases::NAME, name, show);
     }
+    needs::check()?;
     let (setting, parts) = args.databases.setting(args.period.as_deref())?;
     let plan = published::plan(evenkeel_study::databases::NAME, args.seed, parts, &setting)?;
     published::start(session, &plan, show)

@@ -1,0 +1,134 @@
+//! How the indexes of a table lie, and what a new layout promises.
+
+use crate::pages::read_live;
+use anyhow::Result;
+use evenkeel_os::stop::Stop;
+use evenkeel_sense::pages::{IndexLayout, Wanted};
+use evenkeel_site::server::Target;
+use serde::Serialize;
+use std::path::Path;
+
+/// Share of an index that a range of keys reads.
+pub const RANGE: f64 = 0.05;
+/// From this share of leaves in order on, and from this fill, there is little to gain.
+const WELL_IN_ORDER: f64 = 0.9;
+const WELL_FILLED: f64 = 0.8;
+/// What a server that sorts leaves on each leaf: it keeps a sixteenth free for what comes later.
+const FILL_OF_SORTED: f64 = 15.0 / 16.0;
+/// An index of fewer leaves than an extent is read at once however they lie; InnoDB gives it single pages first, where it finds some.
+const FEW_LEAVES: u64 = 64;
+
+/// How an index lies.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Pages {
+    /// Its name; with that of the partition where there is one.
+    pub index: String,
+    /// Pages in use.
+    pub pages: u64,
+    /// Bytes of each.
+    pub page_bytes: u64,
+    /// Those with rows.
+    pub leaves: u64,
+    /// Mean share of a leaf that rows take.
+    pub fill: f64,
+    /// Share of leaves whose successor is the next page of the file.
+    pub in_order: Option<f64>,
+    /// Stretches of 1 MiB that a range of 5 % of the keys touches, in the mean.
+    pub range_extents: Option<f64>,
+    /// Pages that a new layout promises.
+    pub promised_pages: u64,
+    /// Such stretches that a new layout promises.
+    pub promised_range_extents: Option<f64>,
+}
+
+impl Pages {
+    fn of(page_bytes: u64, partition: Option<&str>, name: &str, layout: &IndexLayout) -> Self {
+        let less = if layout.leaves < 2 { 1.0 } else { (layout.fill / FILL_OF_SORTED).min(1.0) };
+        let promised = (layout.pages as f64 * less).ceil().max(1.0);
+        Self {
+            index: partition.map_or_else(|| name.to_owned(), |partition| format!("{name} of {partition}")),
+            pages: layout.pages,
+            page_bytes,
+            leaves: layout.leaves,
+            fill: layout.fill,
+            in_order: layout.in_order,
+            range_extents: layout.range.map(|range| range.extents),
+            promised_pages: promised as u64,
+            promised_range_extents: layout
+                .range
+                .map(|range| (f64::from(range.extents_least as u32) * less).max(1.0)),
+        }
+    }
+
+    /// Bytes of its pages.
+    pub fn bytes(&self) -> u64 {
+        self.pages * self.page_bytes
+    }
+
+    /// Whether a new layout would gain little.
+    pub fn lies_well(&self) -> bool {
+        self.leaves < FEW_LEAVES
+            || (self.in_order.is_none_or(|share| share >= WELL_IN_ORDER) && self.fill >= WELL_FILLED)
+    }
+}
+
+/// The indexes of a table, read while the server holds it still.
+///
+/// # Errors
+/// It may not be held, or its file cannot be read.
+pub fn pages(target: &Target, data: &Path, table: &str, stop: &Stop) -> Result<Vec<Pages>> {
+    let database = target.database.as_deref().unwrap_or_default();
+    let wanted = Wanted { range: RANGE, cells: 0 };
+    let name = format!("{database}.{table}");
+    let files = read_live(target, data, Some(&name), &wanted, stop)?;
+    let mut all = Vec::new();
+    for file in &files {
+        for index in file.indexes(Some(&name), true) {
+            let partition = index.name.table.split_once("#P#").map(|(_, partition)| partition);
+            all.push(Pages::of(
+                file.space.format.page_bytes as u64,
+                partition,
+                &index.name.index,
+                index.layout,
+            ));
+        }
+    }
+    Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use evenkeel_sense::pages::RangeCost;
+
+    fn index(leaves: u64, fill: f64, in_order: f64) -> Pages {
+        let layout = IndexLayout {
+            id: 1,
+            pages: leaves + 1,
+            freed: 0,
+            levels: 2,
+            leaves,
+            records: 100 * leaves,
+            used_bytes: 0,
+            fill,
+            fills: [0; 10],
+            in_order: Some(in_order),
+            mean_jump: None,
+            range: Some(RangeCost { leaves: leaves / 20, extents: 9.0, extents_least: 2 }),
+        };
+        Pages::of(16_384, None, "PRIMARY", &layout)
+    }
+
+    #[test]
+    fn an_index_out_of_order_or_half_empty_is_worth_it_and_a_small_one_is_not() {
+        assert!(!index(400, 0.93, 0.1).lies_well() && !index(400, 0.6, 0.99).lies_well());
+        assert!(index(400, 0.93, 0.95).lies_well() && index(40, 0.3, 0.0).lies_well());
+    }
+
+    #[test]
+    fn half_empty_leaves_promise_fewer_pages_and_full_ones_as_many() {
+        let half = index(400, 0.46875, 0.1);
+        assert_eq!((half.promised_pages, half.promised_range_extents), (201, Some(1.0)));
+        assert_eq!(index(400, 0.98, 0.1).promised_pages, 401);
+    }
+}

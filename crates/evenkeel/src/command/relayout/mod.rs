@@ -1,0 +1,195 @@
+//! `evenkeel relayout`: tables are built anew so that they lie in the order of their keys, measured before and after.
+
+mod measured;
+mod shown;
+
+use super::{Session, mode};
+use crate::failure::{FINDING, Stopped, WithHint, line};
+use crate::out;
+use crate::pages::data_of;
+use crate::progress::{ProgressEvent, View};
+use crate::server::place;
+use anyhow::{Result, anyhow};
+use evenkeel_os::clock::monotonic;
+use evenkeel_site::relayout::{Done, Facts, How, Relayout, tables};
+use evenkeel_site::server::{Control, Target};
+use measured::{Pages, pages};
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Flags of `evenkeel relayout`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Rows and indexes of an InnoDB table are laid anew in the order of their keys. Before, it says of each index how it lies and
+what a new layout promises; afterwards what was gained. Without --tables these are the tables of the database of which an
+index of 64 leaves or more lies badly (less than 0.9 in order, or filled by less than 0.8); --all takes the others too.
+
+  in place   (default) ALTER TABLE ... FORCE, without keeping writers away where the server can. Foreign keys, triggers,
+             generated columns and partitions stay.
+  --fresh    rows go to a new table in the order of the primary key, count and checksum of both are compared, and one RENAME
+             swaps them. Writers wait all the time. A table with foreign keys or triggers is refused by name, since
+             they would go with the old one. --keep-old leaves the old table as evenkeel_before_TABLE.
+
+Pages are read where the server runs on this machine: each table is held by FLUSH TABLES ... FOR EXPORT for as long as its
+file takes (privileges RELOAD, SELECT, LOCK TABLES). Elsewhere nothing is promised, and tables have to be named. Both ways
+need room for the table once more, beside what the server has.
+
+Ctrl-C leaves a table as it was. After a kill of this process or of the server the same command begins the table again.
+
+Examples:
+  evenkeel relayout sandbox:demo --dry-run
+  evenkeel relayout mysql://root@db1/shop --tables item,author
+  evenkeel relayout mysql://root@db1/shop --tables item --fresh --keep-old
+
+Exit codes: 0 done, or nothing lies badly; 1 a table was refused; 2 wrong use, or the server's error; 130, 143 stopped by
+Ctrl-C, SIGTERM.")]
+pub struct Args {
+    /// Server and database, as mysql://user@host:port/database or sandbox:NAME[/DATABASE]
+    #[arg(value_name = "URL")]
+    pub target: String,
+    /// These tables, with commas between
+    #[arg(long, value_name = "TABLES", value_delimiter = ',')]
+    pub tables: Vec<String>,
+    /// By a verified copy that takes the table's place
+    #[arg(long)]
+    pub fresh: bool,
+    /// With --fresh: leave the old table under another name
+    #[arg(long, requires = "fresh")]
+    pub keep_old: bool,
+    /// Tables that lie well too
+    #[arg(long)]
+    pub all: bool,
+    /// Say what would be done and what it promises, and do nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// What was done as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// A table, and what became of it.
+#[derive(Debug, Serialize)]
+struct Table {
+    #[serde(flatten)]
+    facts: Facts,
+    /// How its indexes lay before; none where pages cannot be read from here.
+    before: Option<Vec<Pages>>,
+    /// Why they cannot.
+    unread: Option<String>,
+    /// How they lie now.
+    after: Option<Vec<Pages>>,
+    done: Option<Done>,
+    took_s: Option<f64>,
+    /// Why nothing was done.
+    left: Option<String>,
+}
+
+/// Where pages can be read, or why they cannot.
+type Place = std::result::Result<PathBuf, String>;
+
+/// Builds tables anew.
+pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
+    let target = target(session, &args.target)?;
+    let mut control = Control::connect_until(&target, &session.stop)?;
+    let place = place_of(&mut control)?;
+    let how = if args.fresh { How::Fresh } else { How::InPlace };
+    let mut view = View::new(mode(session, args.json));
+    let (mut all, mut is_refused) = (Vec::new(), false);
+    for facts in tables(&mut control, &args.tables)? {
+        step(&mut view, &format!("reading the pages of {}", facts.table));
+        is_refused |= facts.refusal(how).is_some();
+        let seen = seen(session, &target, &place, &facts)?;
+        let left = left(args, &facts, &seen, how);
+        let (before, unread) = (seen.as_ref().ok().cloned(), seen.err());
+        all.push(Table { facts, before, unread, after: None, done: None, took_s: None, left });
+    }
+    if let (Err(why), true, false) = (&place, args.tables.is_empty(), args.all) {
+        return Err(anyhow!("which tables lie badly cannot be seen from here: {why}"))
+            .hint("name them by --tables, take --all, or run it on the server's machine");
+    }
+    if !args.json {
+        out::painted(&shown::before(&all, how, args.dry_run, super::look()))?;
+    }
+    if !args.dry_run {
+        let work = Relayout { target: &target, how, keep_old: args.keep_old, stop: &session.stop };
+        for table in all.iter_mut().filter(|table| table.left.is_none()) {
+            relayout(&work, table, place.as_deref().ok(), &mut view)?;
+            if !args.json {
+                out::painted(&shown::after(table, super::look()))?;
+            }
+        }
+    }
+    drop(view);
+    if args.json {
+        out::line(serde_json::to_string_pretty(&all)?)?;
+    }
+    Ok(if is_refused { ExitCode::from(FINDING) } else { ExitCode::SUCCESS })
+}
+
+fn target(session: &Session, text: &str) -> Result<Target> {
+    let target = place::target(session, text, "")?;
+    match target.database {
+        Some(_) => Ok(target),
+        None => Err(anyhow!("{target} names no database")).hint("as mysql://user@host:port/database"),
+    }
+}
+
+/// Where the server's files are.
+fn place_of(control: &mut Control) -> Result<Place> {
+    Ok(data_of(control)?
+        .ok_or_else(|| "the server does not run on this machine, or its files may not be read".to_owned()))
+}
+
+/// How the indexes of a table lie, or why that cannot be seen.
+fn seen(
+    session: &Session,
+    target: &Target,
+    place: &Place,
+    facts: &Facts,
+) -> Result<std::result::Result<Vec<Pages>, String>> {
+    let data = match place {
+        _ if facts.refusal(How::InPlace).is_some() => return Ok(Ok(Vec::new())),
+        Err(why) => return Ok(Err(why.clone())),
+        Ok(data) => data,
+    };
+    match pages(target, data, &facts.table, &session.stop) {
+        Err(_) if session.stop.is_set() => Err(Stopped("before anything was changed".to_owned()).into()),
+        seen => Ok(seen.map_err(|error| line(&error))),
+    }
+}
+
+/// Why a table is left as it is; `None` where it is not.
+fn left(
+    args: &Args,
+    facts: &Facts,
+    seen: &std::result::Result<Vec<Pages>, String>,
+    how: How,
+) -> Option<String> {
+    if let Some(error) = facts.refusal(how) {
+        let hint = error.hint().unwrap_or_default();
+        return Some(format!("refused: {error}; {hint}"));
+    }
+    match seen {
+        _ if args.all || !args.tables.is_empty() => None,
+        Err(why) => Some(format!("left, since nobody can see how it lies: {why}")),
+        Ok(indexes) => indexes.iter().all(Pages::lies_well).then(|| "lies well".to_owned()),
+    }
+}
+
+fn relayout(work: &Relayout<'_>, table: &mut Table, data: Option<&Path>, view: &mut View) -> Result<()> {
+    let begin = monotonic();
+    let done = work.run(&table.facts, &mut |text| step(view, text))?;
+    table.took_s = Some((monotonic() - begin).as_secs_f64());
+    table.done = Some(done);
+    step(view, &format!("reading the pages of {}", table.facts.table));
+    // It is done, whatever can be seen of it.
+    table.after = data
+        .filter(|_| table.before.is_some())
+        .and_then(|data| pages(work.target, data, &table.facts.table, work.stop).ok());
+    Ok(())
+}
+
+fn step(view: &mut View, text: &str) {
+    view.show(&ProgressEvent::Step { text: text.to_owned() });
+}

@@ -1,0 +1,147 @@
+//! What a relayout promises and what it gained, as tables for people.
+
+use super::Table;
+use super::measured::{Pages, RANGE};
+use crate::format;
+use crate::table::{GridColumn, Ink, Look, Place, lines};
+use evenkeel_site::relayout::{How, Waits};
+
+/// All tables before anything is done, with what a new layout promises.
+pub fn before(all: &[Table], how: How, dry_run: bool, look: Look) -> String {
+    let chosen: Vec<&Table> = all.iter().filter(|table| table.left.is_none()).collect();
+    let mut text = String::new();
+    let rows: Vec<(&str, &Pages)> = chosen.iter().flat_map(|table| rows(table)).collect();
+    if !rows.is_empty() {
+        text.push_str(&lines(promised(&rows), &[], look));
+        text.push('\n');
+    }
+    for table in &chosen {
+        if let Some(why) = &table.unread {
+            text.push_str(&format!("{}: nothing is promised, since {why}\n", table.facts.table));
+        }
+    }
+    for table in all {
+        if let Some(why) = &table.left {
+            text.push_str(&format!("{}: {why}\n", table.facts.table));
+        }
+    }
+    for table in &chosen {
+        let kept = table.facts.kept();
+        if !kept.is_empty() {
+            text.push_str(&format!("{}: keeps {}\n", table.facts.table, kept.join("; ")));
+        }
+    }
+    let room = chosen.iter().map(|table| room(table)).max().unwrap_or(0);
+    let waits = match how {
+        How::InPlace => "writers do not wait where the server can do without",
+        How::Fresh => "writers of a table wait until it is swapped",
+    };
+    let tables = format::counted(chosen.len(), "table");
+    text.push_str(&match (chosen.is_empty(), dry_run) {
+        (true, _) => "nothing to do\n".to_owned(),
+        (_, true) => format!(
+            "{tables} would be built anew, with {} of room for the largest; {waits}\n",
+            format::bytes(room)
+        ),
+        (_, false) => format!(
+            "{tables} to be built anew, with {} of room for the largest; {waits}\n",
+            format::bytes(room)
+        ),
+    });
+    text
+}
+
+/// Bytes of a table: by its pages where they were read, since the server's own figure may be old.
+fn room(table: &Table) -> u64 {
+    match table.before.as_deref() {
+        Some(indexes @ [_, ..]) => indexes.iter().map(Pages::bytes).sum(),
+        _ => table.facts.bytes,
+    }
+}
+
+/// A table once it is done.
+pub fn after(table: &Table, look: Look) -> String {
+    let Some(done) = &table.done else { return String::new() };
+    let (before, after) = (rows(table), table.after.as_deref().unwrap_or_default());
+    let mut text = String::new();
+    if !after.is_empty() {
+        text.push_str(&lines(gained(&before, after), &[], look));
+    }
+    let waited = match done.waits {
+        Waits::Nobody => "nobody waited",
+        Waits::Writers => "writers waited",
+    };
+    let verified = done.verified_rows.map_or_else(String::new, |rows| {
+        format!(", {} rows verified by count and checksum", format::count(rows))
+    });
+    let took = format::seconds(table.took_s.unwrap_or_default());
+    text.push_str(&format!("{}: built anew in {took}, {waited}{verified}\n\n", table.facts.table));
+    text
+}
+
+fn rows(table: &Table) -> Vec<(&str, &Pages)> {
+    let pages = table.before.as_deref().unwrap_or_default();
+    pages.iter().map(|index| (table.facts.table.as_str(), index)).collect()
+}
+
+fn column(head: [&str; 2], right: bool, rank: u8, places: Vec<String>) -> GridColumn {
+    let places = places.into_iter().map(|text| Place::new(text, Ink::Plain)).collect();
+    GridColumn { head: head.map(str::to_owned), right, rank, places }
+}
+
+fn each<T>(rows: &[T], text: impl Fn(&T) -> String) -> Vec<String> {
+    rows.iter().map(text).collect()
+}
+
+fn promised(rows: &[(&str, &Pages)]) -> Vec<GridColumn> {
+    let of = format!("of {}", format::percent(RANGE * 100.0));
+    vec![
+        column(["table", ""], false, 0, each(rows, |(table, _)| (*table).to_owned())),
+        column(["index", ""], false, 0, each(rows, |(_, index)| index.index.clone())),
+        column(["fill", ""], true, 2, each(rows, |(_, index)| share(Some(index.fill)))),
+        column(["in", "order"], true, 0, each(rows, |(_, index)| share(index.in_order))),
+        column(["pages", ""], true, 0, each(rows, |(_, index)| index.pages.to_string())),
+        column(["pages", "promised"], true, 0, each(rows, |(_, index)| index.promised_pages.to_string())),
+        column(["extents", &of], true, 1, each(rows, |(_, index)| decimal(index.range_extents))),
+        column(
+            ["extents", "promised"],
+            true,
+            1,
+            each(rows, |(_, index)| decimal(index.promised_range_extents)),
+        ),
+    ]
+}
+
+fn gained(before: &[(&str, &Pages)], after: &[Pages]) -> Vec<GridColumn> {
+    let was = |index: &Pages| before.iter().find(|(_, old)| old.index == index.index).map(|(_, old)| *old);
+    let pair = |index: &Pages, figure: &dyn Fn(&Pages) -> String| {
+        format!("{} -> {}", was(index).map_or("-".to_owned(), figure), figure(index))
+    };
+    let of = format!("of {}", format::percent(RANGE * 100.0));
+    vec![
+        column(["index", ""], false, 0, each(after, |index| index.index.clone())),
+        column(["fill", ""], true, 2, each(after, |index| pair(index, &|old| share(Some(old.fill))))),
+        column(["in order", ""], true, 0, each(after, |index| pair(index, &|old| share(old.in_order)))),
+        column(["pages", ""], true, 0, each(after, |index| pair(index, &|old| old.pages.to_string()))),
+        column(
+            ["pages", "promised"],
+            true,
+            1,
+            each(after, |index| was(index).map_or("-".to_owned(), |old| old.promised_pages.to_string())),
+        ),
+        column(
+            ["extents", &of],
+            true,
+            0,
+            each(after, |index| pair(index, &|old| decimal(old.range_extents))),
+        ),
+    ]
+}
+
+fn share(value: Option<f64>) -> String {
+    value.map_or("-".to_owned(), |value| format!("{value:.3}"))
+}
+
+fn decimal(value: Option<f64>) -> String {
+    value.map_or("-".to_owned(), |value| format!("{value:.1}"))
+}

@@ -1,0 +1,78 @@
+//! How many servers a load needs, from the folder of a profile whose truth is known.
+
+use crate::cli::{evenkeel, refused};
+use crate::sandbox::done;
+use evenkeel_core::Nanos;
+use evenkeel_core::random::Seed;
+use evenkeel_core::simulation::VirtualServer;
+use evenkeel_lab::load::nothing_measured;
+use evenkeel_study::profile::VirtualProfile;
+use evenkeel_study::store::{RunTables, StudyFolder, run_name};
+use serde_json::Value;
+use std::path::Path;
+
+/// Writes the profile of a server of one CPU that takes 4 ms for each request, at these parts of what it carries.
+fn profiled(home: &Path, loads: &[f64]) {
+    let server = VirtualServer {
+        cpus: 1,
+        service: Nanos::from_millis(4),
+        unevenness: 1.0,
+        disk: Nanos::ZERO,
+        delay: Nanos::ZERO,
+    };
+    let profile = VirtualProfile {
+        server,
+        targets: vec![1.0],
+        drift: 0.0,
+        loads: loads.to_vec(),
+        repeats: 5,
+        seconds: (8.0, 64.0),
+    };
+    let (plan, runs) = profile.play(Seed(1)).expect("rates");
+    let folder = StudyFolder::create(&home.join("runs"), &plan).expect("a folder");
+    for run in runs {
+        let name = run_name(run.cell, run.repeat);
+        folder.begin_run(&name).expect("a run");
+        let tables = RunTables { load: &nothing_measured(), sense_columns: Vec::new(), sense: Vec::new() };
+        folder.finish_run(&name, &run, |dir| tables.write(dir)).expect("a run");
+    }
+}
+
+#[test]
+fn a_stored_profile_says_servers_response_and_money_and_keeps_silent_beyond_its_trust() {
+    let home = tempfile::tempdir().expect("a temporary directory");
+    let home = home.path();
+    profiled(home, &[0.2, 0.3, 0.4, 0.5, 0.6, 0.7]);
+    let told = |words: &[&str]| {
+        let output = evenkeel(home, &[&["size", "last", "--rate"], words].concat());
+        (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned())
+    };
+    // Of M/M/1 p95 is 12 ms / (1 - u): within 30 ms up to 150 requests/s, so that three servers do, or four with what is not known.
+    let (code, text) = told(&["400", "--objective", "p95=30ms", "--cost", "0.12/h", "--json"]);
+    assert_eq!(code, Some(0), "{text}");
+    let found: Value = serde_json::from_str(&text).expect("JSON");
+    let answer = &found["answers"][0];
+    let servers = answer["servers"].as_f64().expect("servers");
+    assert!((3.0..=4.0).contains(&servers), "{text}");
+    assert!((answer["cost"]["per_hour"].as_f64().expect("money") - 0.12 * servers).abs() < 1e-9, "{text}");
+    let tau = |end: &str| answer["each"]["tau_ms"][end].as_f64().expect("a response");
+    let truth = 4.0 / (1.0 - 0.004 * 400.0 / servers);
+    assert!(tau("low") < truth && truth < tau("high"), "{truth} {text}");
+    let (code, text) = told(&["240", "--servers", "1"]);
+    assert!(code == Some(1) && text.contains("beyond the trust limit of 175.0"), "{text}");
+    assert!(text.contains("--beyond-trust"), "{text}");
+    // At 96 % of what the server carries the six rates do not say enough, and no figure is invented.
+    let (code, text) = told(&["240", "--servers", "1", "--beyond-trust"]);
+    assert!(code == Some(1) && text.contains("leaves open"), "{text}");
+}
+
+#[test]
+fn a_profile_of_few_rates_is_refused_with_what_to_measure() {
+    let home = tempfile::tempdir().expect("a temporary directory");
+    profiled(home.path(), &[0.3, 0.5, 0.6]);
+    let text = refused(home.path(), &["size", "last", "--rate", "400"]);
+    assert!(text.contains("hint: measure more rates"), "{text}");
+    let text = refused(home.path(), &["size", "nothing", "--rate", "400"]);
+    assert!(text.contains("no study named nothing"), "{text}");
+    let _ = done(home.path(), &["runs"]);
+}

@@ -1,0 +1,104 @@
+//! File systems that are full and block devices, for which the system has to be asked.
+
+use super::*;
+
+/// A mount or loop device that is taken down by this.
+struct Down(Vec<String>);
+
+impl Drop for Down {
+    fn drop(&mut self) {
+        let arguments: Vec<&str> = self.0[1..].iter().map(String::as_str).collect();
+        let down = system(&self.0[0], &arguments);
+        // A test that failed already has more to say than this.
+        assert!(down.is_ok() || std::thread::panicking(), "{down:?}");
+    }
+}
+
+/// A file system of one MiB.
+fn a_mib_at(folder: &TempDir) -> Result<Down, String> {
+    let at = folder.path().to_str().unwrap().to_owned();
+    system("mount", &["-t", "tmpfs", "-o", "size=1m", "none", &at])?;
+    Ok(Down(vec!["umount".to_owned(), at]))
+}
+
+#[test]
+fn a_full_disk_says_so_and_what_was_there_stays() {
+    let folder = TempDir::new().unwrap();
+    let _down = match a_mib_at(&folder) {
+        Ok(down) => down,
+        Err(why) => return left_out(format!("no file system can be mounted: {why}")),
+    };
+    let path: PathBuf = folder.path().join("disk");
+    File::create(&path).unwrap().set_len(8 << 20).unwrap();
+    for options in ways(&path) {
+        let engine = serve(&path, options);
+        done(&engine, write(0, &[5; 4_096])).unwrap();
+        let answers: Vec<_> = (0..8).map(|mib| ask(&engine, write(mib << 20, &[6; 1 << 20]))).collect();
+        let errors = answers.iter().filter_map(|answer| answer.recv_timeout(PATIENCE).unwrap().err());
+        let errors: Vec<_> = errors.collect();
+        assert!(errors.len() >= 7 && errors.iter().all(|&errno| errno == Errno::NO_SPACE), "{errors:?}");
+        done(&engine, Work::Trim { offset: 0, bytes: 8 << 20 }).unwrap();
+        done(&engine, write(1 << 20, &[5; 4_096])).unwrap();
+        assert_eq!(bytes_at(&engine, 1 << 20, 4_096), [5; 4_096], "{options:?}");
+        done(&engine, Work::Trim { offset: 0, bytes: 8 << 20 }).unwrap();
+    }
+}
+
+#[test]
+fn a_durable_write_for_which_there_is_no_space_takes_nothing_with_it() {
+    let folder = TempDir::new().unwrap();
+    let _down = match a_mib_at(&folder) {
+        Ok(down) => down,
+        Err(why) => return left_out(format!("no file system can be mounted: {why}")),
+    };
+    let path: PathBuf = folder.path().join("disk");
+    File::create(&path).unwrap().set_len(8 << 20).unwrap();
+    let durable =
+        |offset, bytes: &[u8]| Work::Write { offset, buffer: Buffer::from_slice(bytes), durable: true };
+    for options in ways(&path) {
+        let engine = serve(&path, options);
+        done(&engine, durable(0, &[5; 4_096])).unwrap();
+        for _ in 0..2 {
+            let refused = done(&engine, durable(1 << 20, &[6; 2 << 20]));
+            assert_eq!(refused.map(drop), Err(Errno::NO_SPACE), "{options:?}");
+        }
+        done(&engine, Work::Trim { offset: 1 << 20, bytes: 7 << 20 }).unwrap();
+        done(&engine, Work::Flush).unwrap();
+        done(&engine, durable(4_096, &[7; 4_096])).unwrap();
+        assert_eq!(bytes_at(&engine, 0, 8_192), [[5; 4_096], [7; 4_096]].concat(), "{options:?}");
+        done(&engine, Work::Trim { offset: 0, bytes: 8 << 20 }).unwrap();
+        engine.stop().unwrap();
+    }
+}
+
+#[test]
+fn a_block_device_is_a_disk_as_a_file_is() {
+    const BYTES: usize = 4 << 20;
+    let file = sparse(BYTES as u64);
+    let device = match system("losetup", &["--find", "--show", file.path().to_str().unwrap()]) {
+        Ok(device) => device,
+        Err(why) => return left_out(format!("there is no loop device: {why}")),
+    };
+    let _down = Down(vec!["losetup".to_owned(), "--detach".to_owned(), device.clone()]);
+    let device = Path::new(&device);
+    for options in ways(device) {
+        let engine = serve(device, options);
+        assert!(matches!(FileBacking::open(device, options), Err(FileError::InUse(_))));
+        let (place, bytes) = (1_000_u64, 300_000_usize);
+        done(&engine, write(0, &[3; BYTES])).unwrap();
+        done(&engine, write(place, &vec![4; bytes])).unwrap();
+        done(&engine, Work::Zero { offset: 700_000, bytes: 9_999, allocate: false, durable: true }).unwrap();
+        done(&engine, Work::Zero { offset: 800_000, bytes: 8_192, allocate: true, durable: false }).unwrap();
+        done(&engine, Work::Trim { offset: 1_000_001, bytes: 1_000_000 }).unwrap();
+        done(&engine, Work::Flush).unwrap();
+        let mut wanted = vec![3; BYTES];
+        wanted[place as usize..][..bytes].fill(4);
+        wanted[700_000..709_999].fill(0);
+        wanted[800_000..808_192].fill(0);
+        let found = bytes_at(&engine, 0, BYTES);
+        assert!(found[..1_000_001] == wanted[..1_000_001], "{options:?}");
+        assert!(found[2_000_001..] == wanted[2_000_001..], "{options:?}");
+        engine.stop().unwrap();
+    }
+    assert_eq!(fs::metadata(file.path()).unwrap().len(), BYTES as u64);
+}

@@ -1,0 +1,192 @@
+//! What a table has that a new one must have too.
+
+use super::names::literal;
+use super::{How, RelayoutError};
+use crate::server::{Control, Rows};
+use serde::Serialize;
+
+/// A table, and what hangs on it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Facts {
+    /// Its name, as the server has it.
+    pub table: String,
+    /// `BASE TABLE` of one with rows of its own.
+    pub kind: String,
+    /// Its engine, as the server names it.
+    pub engine: String,
+    /// Rows, as the server estimates them.
+    pub rows_estimate: u64,
+    /// Bytes of data and indexes, as the server counts their pages.
+    pub bytes: u64,
+    /// Bytes within its file that nothing uses.
+    pub free_bytes: u64,
+    /// Foreign keys of its own, and of others that refer to it.
+    pub foreign_keys: Vec<String>,
+    /// Triggers that its changes set off.
+    pub triggers: Vec<String>,
+    /// Columns that the server computes.
+    pub generated: Vec<String>,
+    /// Partitions; none of a table without.
+    pub partitions: Vec<String>,
+}
+
+/// All tables of these names, or all InnoDB tables of the database.
+///
+/// # Errors
+/// A name that is not there, or what the server said.
+pub fn tables(control: &mut Control, names: &[String]) -> Result<Vec<Facts>, RelayoutError> {
+    if control.query_value("SELECT DATABASE()")?.is_none() {
+        return Err(RelayoutError::NoDatabase);
+    }
+    let all = control.query(
+        "SELECT TABLE_NAME, TABLE_TYPE, COALESCE(ENGINE, ''), COALESCE(TABLE_ROWS, 0), \
+         COALESCE(DATA_LENGTH, 0) + COALESCE(INDEX_LENGTH, 0), COALESCE(DATA_FREE, 0) FROM information_schema.TABLES \
+         WHERE TABLE_SCHEMA = DATABASE() ORDER BY TABLE_NAME",
+    )?;
+    let mut found: Vec<Facts> = all.rows.iter().map(|row| plain(row)).collect();
+    match names {
+        [] => found.retain(|facts| facts.is_innodb() && !facts.table.starts_with("evenkeel_")),
+        names => {
+            let missing = names.iter().find(|name| found.iter().all(|facts| &&facts.table != name));
+            if let Some(name) = missing {
+                return Err(RelayoutError::NoTable(name.clone()));
+            }
+            found.retain(|facts| names.contains(&facts.table));
+        }
+    }
+    for facts in &mut found {
+        facts.ask(control)?;
+    }
+    Ok(found)
+}
+
+/// Of a row of `information_schema.TABLES`.
+fn plain(row: &[Option<String>]) -> Facts {
+    let text = |place: usize| row[place].clone().unwrap_or_default();
+    let number = |place: usize| text(place).parse().unwrap_or_default();
+    Facts {
+        table: text(0),
+        kind: text(1),
+        engine: text(2),
+        rows_estimate: number(3),
+        bytes: number(4),
+        free_bytes: number(5),
+        ..Facts::default()
+    }
+}
+
+impl Facts {
+    fn is_innodb(&self) -> bool {
+        self.kind == "BASE TABLE" && self.engine.eq_ignore_ascii_case("InnoDB")
+    }
+
+    fn ask(&mut self, control: &mut Control) -> Result<(), RelayoutError> {
+        let table = literal(&self.table);
+        self.foreign_keys = first(control.query(&format!(
+            "SELECT CONCAT(CONSTRAINT_NAME, ' of ', TABLE_NAME) FROM information_schema.REFERENTIAL_CONSTRAINTS \
+             WHERE (CONSTRAINT_SCHEMA = DATABASE() AND TABLE_NAME = {table}) \
+             OR (UNIQUE_CONSTRAINT_SCHEMA = DATABASE() AND REFERENCED_TABLE_NAME = {table}) ORDER BY 1"
+        ))?);
+        self.triggers = first(control.query(&format!(
+            "SELECT TRIGGER_NAME FROM information_schema.TRIGGERS WHERE EVENT_OBJECT_SCHEMA = DATABASE() \
+             AND EVENT_OBJECT_TABLE = {table} ORDER BY 1"
+        ))?);
+        self.generated = first(control.query(&format!(
+            "SELECT COLUMN_NAME FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = {table} \
+             AND COALESCE(GENERATION_EXPRESSION, '') <> '' ORDER BY ORDINAL_POSITION"
+        ))?);
+        self.partitions = first(control.query(&format!(
+            "SELECT PARTITION_NAME FROM information_schema.PARTITIONS WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = {table} \
+             AND PARTITION_NAME IS NOT NULL GROUP BY PARTITION_NAME ORDER BY 1"
+        ))?);
+        Ok(())
+    }
+
+    /// Why it cannot be done this way.
+    pub fn refusal(&self, how: How) -> Option<RelayoutError> {
+        let refused =
+            |what: String, hint| Some(RelayoutError::Refused { table: self.table.clone(), what, hint });
+        if !self.is_innodb() {
+            let what = match self.kind.as_str() {
+                "BASE TABLE" => format!("has engine {}", self.engine),
+                kind => format!("is a {}", kind.to_lowercase()),
+            };
+            return refused(what, "name InnoDB tables: others have no pages that lie in an order of keys");
+        }
+        if how == How::InPlace {
+            return None;
+        }
+        // A foreign key belongs to its table and not to the name, and so does a trigger: both would go with the old one.
+        let in_place = "relayout it in place (without --fresh), which keeps them";
+        match (self.foreign_keys.first(), self.triggers.first()) {
+            (Some(key), _) => {
+                refused(format!("has foreign key {key}, which a fresh copy would lose"), in_place)
+            }
+            (None, Some(name)) => {
+                refused(format!("has trigger {name}, which a fresh copy would lose"), in_place)
+            }
+            (None, None) => None,
+        }
+    }
+
+    /// What hangs on it and stays, as parts of a sentence.
+    pub fn kept(&self) -> Vec<String> {
+        let of = |what: &str, names: &[String]| {
+            (!names.is_empty()).then(|| format!("{what} {}", names.join(", ")))
+        };
+        let all = [
+            of("foreign keys", &self.foreign_keys),
+            of("triggers", &self.triggers),
+            of("generated columns", &self.generated),
+            of("partitions", &self.partitions),
+        ];
+        all.into_iter().flatten().collect()
+    }
+}
+
+fn first(rows: Rows) -> Vec<String> {
+    rows.rows.into_iter().filter_map(|row| row.into_iter().next()?).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn item() -> Facts {
+        Facts {
+            table: "item".to_owned(),
+            kind: "BASE TABLE".to_owned(),
+            engine: "InnoDB".to_owned(),
+            ..Facts::default()
+        }
+    }
+
+    #[test]
+    fn what_a_copy_would_lose_is_refused_by_name_and_stays_in_place() {
+        let keyed = Facts { foreign_keys: vec!["to_author of item".to_owned()], ..item() };
+        let triggered = Facts { triggers: vec!["takes_note".to_owned()], ..item() };
+        for (facts, name) in [(&keyed, "to_author of item"), (&triggered, "takes_note")] {
+            let error = facts.refusal(How::Fresh).unwrap();
+            assert!(
+                error.to_string().contains(name) && error.hint().unwrap().contains("in place"),
+                "{error}"
+            );
+            assert!(facts.refusal(How::InPlace).is_none() && facts.kept()[0].contains(name));
+        }
+        let partitioned =
+            Facts { partitions: vec!["p0".to_owned()], generated: vec!["area".to_owned()], ..item() };
+        assert!(partitioned.refusal(How::Fresh).is_none());
+        assert_eq!(partitioned.kept(), ["generated columns area", "partitions p0"]);
+    }
+
+    #[test]
+    fn what_has_no_pages_in_an_order_of_keys_is_refused() {
+        let view = Facts { kind: "VIEW".to_owned(), engine: String::new(), ..item() };
+        let other = Facts { engine: "Aria".to_owned(), ..item() };
+        for (facts, expected) in [(view, "is a view"), (other, "has engine Aria")] {
+            for how in [How::InPlace, How::Fresh] {
+                assert!(facts.refusal(how).unwrap().to_string().contains(expected));
+            }
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! The server builds a table anew by itself.
+
+use super::names::quoted;
+use super::{Done, LOCK_WAIT_S, RelayoutError, Waits};
+use crate::server::{Control, TargetError};
+
+/// From the one that keeps nobody waiting to the one that any table allows.
+const MANNERS: [(&str, &str, Waits); 3] = [
+    ("INPLACE", "NONE", Waits::Nobody),
+    ("INPLACE", "SHARED", Waits::Writers),
+    ("COPY", "SHARED", Waits::Writers),
+];
+
+/// ER_ALTER_OPERATION_NOT_SUPPORTED, and the same with a reason: for a table like this one another manner has to be taken.
+const NOT_SUPPORTED: [u16; 2] = [1845, 1846];
+/// ER_LOCK_WAIT_TIMEOUT.
+pub(super) const TIMED_OUT: u16 = 1205;
+
+/// Has the server do it, in the first manner that it takes.
+pub(super) fn run(
+    control: &mut Control,
+    table: &str,
+    tell: &mut dyn FnMut(&str),
+) -> Result<Done, RelayoutError> {
+    let mut refused = RelayoutError::NoTable(table.to_owned());
+    for (algorithm, lock, waits) in MANNERS {
+        tell(&format!("building {table} anew (ALGORITHM={algorithm}, LOCK={lock})"));
+        let sql = format!("ALTER TABLE {} FORCE, ALGORITHM={algorithm}, LOCK={lock}", quoted(table));
+        match control.exec(&sql) {
+            Ok(_) => return Ok(Done { waits, verified_rows: None }),
+            Err(error) => {
+                let is_other_manner = error.code().is_some_and(|code| NOT_SUPPORTED.contains(&code));
+                refused = explained(error, table);
+                if !is_other_manner {
+                    break;
+                }
+            }
+        }
+    }
+    Err(refused)
+}
+
+/// A lock that did not come is told as what it is.
+pub(super) fn explained(error: TargetError, table: &str) -> RelayoutError {
+    match error.code() {
+        Some(TIMED_OUT) => RelayoutError::Held { table: table.to_owned(), seconds: LOCK_WAIT_S },
+        _ => error.into(),
+    }
+}
