@@ -21,6 +21,7 @@ Examples:
   evenkeel sandbox up                                     a private server named `default`
   evenkeel sandbox up demo --ebs 10 --items 10000         with TPC-W data
   evenkeel sandbox up small --set innodb_buffer_pool_size=64M --cpus 0 --memory 1G
+  evenkeel sandbox up slow --disk-iops 300                300 reads and 300 writes a second, tried before use
   evenkeel sandbox up twin --copy-of demo                 the same files; stop demo first
   evenkeel sandbox shell demo -- -e 'SHOW TABLES' tpcw
   evenkeel sandbox down demo

@@ -98,7 +98,8 @@ impl Worker<'_> {
         self.release(slot);
     }
 
-    fn release(&mut self, slot: u32) {
+    /// The session is free for another request.
+    pub(super) fn release(&mut self, slot: u32) {
         self.sessions[slot as usize].state = State::Idle;
         self.idle.push(slot);
     }

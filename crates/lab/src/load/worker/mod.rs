@@ -307,7 +307,7 @@ impl<'a> Worker<'a> {
     fn is_over(&self, now: Nanos) -> bool {
         let quiet = self.busy == 0 && self.waiting.is_empty();
         let ended = self.stopped || now >= self.measure_end;
-        ended && (quiet || now >= self.drain_end)
+        ended && (quiet && !self.is_asking() || now >= self.drain_end)
     }
 
     fn deadline(&self, at: Nanos, slot: u32) -> Deadline {

@@ -155,6 +155,12 @@ impl Worker<'_> {
         true
     }
 
+    /// Whether the server still owes an answer about a request that has ended: without it the last ones of a run would never be
+    /// told of.
+    pub(super) fn is_asking(&self) -> bool {
+        self.asking.is_some() && self.sessions.iter().any(|session| session.state == State::Asking)
+    }
+
     /// The server has told, or not.
     pub(super) fn told(&mut self, slot: u32, answer: &Answer, now: Nanos) {
         let Some(asking) = &self.asking else { return self.settle(slot) };
@@ -165,7 +171,12 @@ impl Worker<'_> {
         if let Some(execution_ms) = execution_ms.filter(|_| book.measured) {
             self.recorder.parts().told(&book.watched, execution_ms, now - book.asked_at);
         }
-        self.settle(slot);
+        // What the request left behind, an open transaction say, is as without the question.
+        session.epoch = session.epoch.wrapping_add(1);
+        match self.per_request {
+            true => self.quit(slot),
+            false => self.release(slot),
+        }
     }
 }
 
