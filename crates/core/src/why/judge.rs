@@ -2,28 +2,23 @@
 
 use super::gap::{Gap, Unit, units};
 use super::observation::{Compared, Facts, Observation, Seen};
+use super::start;
+use super::threshold::{LITTLE, NEIGHBOURS_MIN, OWN_MAX, ROWS_MIN, SHARE_MIN, STOLEN_MIN};
 use super::timed::{Reads, Scale, disk, layout, network};
+use super::verdict::{Figure, Ruling, Suspect, Verdict, Why};
 use super::words::{number, with_interval};
-use super::{Figure, Ruling, Suspect, Verdict, Why, start};
-use crate::caveat::threshold::{OTHER_LOAD_MAX, STEAL_REPEATED};
 use crate::statistics::Sample;
 use std::collections::BTreeSet;
 
-/// Response times that differ by less than this share differ little.
-pub const LITTLE: f64 = 0.05;
-/// Of what response times differ by, a cause makes this share at least.
-pub const SHARE_MIN: f64 = 0.25;
-/// Statements that touch this share of rows more are answered in another way.
-pub const ROWS_MIN: f64 = 0.1;
-/// Points of the CPUs' time by which stolen time has to differ.
-pub const STOLEN_MIN: f64 = STEAL_REPEATED;
-/// Points of the CPUs' time by which that of neighbours has to.
-pub const NEIGHBOURS_MIN: f64 = OTHER_LOAD_MAX;
-/// Threads of a server that uses less of its CPUs than this, percent, wait for those of others and not for one another.
-pub const OWN_MAX: f64 = 50.0;
+impl Why {
+    /// From all runs that are to be compared; `names` are those of the targets by their numbers. `None` without runs.
+    pub fn of(runs: &[Observation], facts: &Facts, names: &[String]) -> Option<Self> {
+        judge(runs, facts, names)
+    }
+}
 
 /// All suspects, in their order.
-pub(super) fn judge(runs: &[Observation], facts: &Facts, names: &[String]) -> Option<Why> {
+fn judge(runs: &[Observation], facts: &Facts, names: &[String]) -> Option<Why> {
     let targets: BTreeSet<usize> = runs.iter().map(|run| run.target).collect();
     let mean = |target: usize| {
         let taus = runs.iter().filter(|run| run.target == target).map(|run| run.tau_ms);
