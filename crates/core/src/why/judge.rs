@@ -27,7 +27,7 @@ fn judge(runs: &[Observation], facts: &Facts, names: &[String]) -> Option<Why> {
     let by_tau = |one: &&usize, other: &&usize| mean(**one).total_cmp(&mean(**other));
     let (fast, slow) = (*targets.iter().min_by(by_tau)?, *targets.iter().max_by(by_tau)?);
     let fast_ms = mean(fast);
-    let begun = start::start(runs, slow, fast, fast_ms);
+    let begun = unless_disturbed(start::start(runs, slow, fast, fast_ms), runs);
     if fast == slow {
         let verdicts = Suspect::ALL.into_iter().map(|suspect| alone(suspect, &begun)).collect();
         return Some(Why { slow, fast, fast_ms, gap: None, verdicts });
@@ -44,6 +44,23 @@ fn judge(runs: &[Observation], facts: &Facts, names: &[String]) -> Option<Why> {
     let slow_name = names.get(slow).cloned().unwrap_or_else(|| (slow + 1).to_string());
     let case = Case { units, scale: Scale { gap, differs, least_ms, slow: slow_name, pairs }, facts };
     Some(Why { slow, fast, fast_ms, gap: Some(gap), verdicts: case.verdicts(runs, begun) })
+}
+
+/// Neighbours that come and go within minutes reach one start and not the next one, and are in no difference by what a start makes.
+fn unless_disturbed(start: Verdict, runs: &[Observation]) -> Verdict {
+    let taken = runs.iter().filter_map(|run| run.seen.neighbours_percent).collect::<Sample>().mean();
+    match (start.ruling, taken) {
+        (Ruling::Cause, Some(taken)) if taken >= NEIGHBOURS_MIN => Verdict {
+            ruling: Ruling::Undecided,
+            evidence: format!(
+                "{} Neighbours took {} % of the CPUs meanwhile, which may come and go from start to start.",
+                start.evidence,
+                number(taken)
+            ),
+            ..start
+        },
+        _ => start,
+    }
 }
 
 /// A single target has nothing to be compared with, but its starts.
