@@ -2,28 +2,23 @@
 
 use super::gap::{Gap, Unit, units};
 use super::observation::{Compared, Facts, Observation, Seen};
+use super::start;
+use super::threshold::{LITTLE, NEIGHBOURS_MIN, OWN_MAX, ROWS_MIN, SHARE_MIN, STOLEN_MIN};
 use super::timed::{Reads, Scale, disk, layout, network};
+use super::verdict::{Figure, Ruling, Suspect, Verdict, Why};
 use super::words::{number, with_interval};
-use super::{Figure, Ruling, Suspect, Verdict, Why, start};
-use crate::caveat::threshold::{OTHER_LOAD_MAX, STEAL_REPEATED};
 use crate::statistics::Sample;
 use std::collections::BTreeSet;
 
-/// Response times that differ by less than this share differ little.
-pub const LITTLE: f64 = 0.05;
-/// Of what response times differ by, a cause makes this share at least.
-pub const SHARE_MIN: f64 = 0.25;
-/// Statements that touch this share of rows more are answered in another way.
-pub const ROWS_MIN: f64 = 0.1;
-/// Points of the CPUs' time by which stolen time has to differ.
-pub const STOLEN_MIN: f64 = STEAL_REPEATED;
-/// Points of the CPUs' time by which that of neighbours has to.
-pub const NEIGHBOURS_MIN: f64 = OTHER_LOAD_MAX;
-/// Threads of a server that uses less of its CPUs than this, percent, wait for those of others and not for one another.
-pub const OWN_MAX: f64 = 50.0;
+impl Why {
+    /// From all runs that are to be compared; `names` are those of the targets by their numbers. `None` without runs.
+    pub fn of(runs: &[Observation], facts: &Facts, names: &[String]) -> Option<Self> {
+        judge(runs, facts, names)
+    }
+}
 
 /// All suspects, in their order.
-pub(super) fn judge(runs: &[Observation], facts: &Facts, names: &[String]) -> Option<Why> {
+fn judge(runs: &[Observation], facts: &Facts, names: &[String]) -> Option<Why> {
     let targets: BTreeSet<usize> = runs.iter().map(|run| run.target).collect();
     let mean = |target: usize| {
         let taus = runs.iter().filter(|run| run.target == target).map(|run| run.tau_ms);
@@ -32,7 +27,7 @@ pub(super) fn judge(runs: &[Observation], facts: &Facts, names: &[String]) -> Op
     let by_tau = |one: &&usize, other: &&usize| mean(**one).total_cmp(&mean(**other));
     let (fast, slow) = (*targets.iter().min_by(by_tau)?, *targets.iter().max_by(by_tau)?);
     let fast_ms = mean(fast);
-    let begun = start::start(runs, slow, fast, fast_ms);
+    let begun = unless_disturbed(start::start(runs, slow, fast, fast_ms), runs);
     if fast == slow {
         let verdicts = Suspect::ALL.into_iter().map(|suspect| alone(suspect, &begun)).collect();
         return Some(Why { slow, fast, fast_ms, gap: None, verdicts });
@@ -49,6 +44,23 @@ pub(super) fn judge(runs: &[Observation], facts: &Facts, names: &[String]) -> Op
     let slow_name = names.get(slow).cloned().unwrap_or_else(|| (slow + 1).to_string());
     let case = Case { units, scale: Scale { gap, differs, least_ms, slow: slow_name, pairs }, facts };
     Some(Why { slow, fast, fast_ms, gap: Some(gap), verdicts: case.verdicts(runs, begun) })
+}
+
+/// Neighbours that come and go within minutes reach one start and not the next one, and are in no difference by what a start makes.
+fn unless_disturbed(start: Verdict, runs: &[Observation]) -> Verdict {
+    let taken = runs.iter().filter_map(|run| run.seen.neighbours_percent).collect::<Sample>().mean();
+    match (start.ruling, taken) {
+        (Ruling::Cause, Some(taken)) if taken >= NEIGHBOURS_MIN => Verdict {
+            ruling: Ruling::Undecided,
+            evidence: format!(
+                "{} Neighbours took {} % of the CPUs meanwhile, which may come and go from start to start.",
+                start.evidence,
+                number(taken)
+            ),
+            ..start
+        },
+        _ => start,
+    }
 }
 
 /// A single target has nothing to be compared with, but its starts.

@@ -12,142 +12,15 @@ mod gap;
 mod judge;
 mod observation;
 mod start;
+mod threshold;
 mod timed;
+mod verdict;
 mod words;
 
 pub use gap::Gap;
-pub use judge::{LITTLE, NEIGHBOURS_MIN, OWN_MAX, ROWS_MIN, SHARE_MIN, STOLEN_MIN};
 pub use observation::{Compared, Facts, Observation, Seen};
-
-use std::fmt;
+pub use threshold::{LITTLE, NEIGHBOURS_MIN, OWN_MAX, ROWS_MIN, SHARE_MIN, STOLEN_MIN};
+pub use verdict::{Figure, Ruling, Suspect, Verdict, Why};
 
 #[cfg(test)]
 mod tests;
-
-/// What may make response times differ.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Suspect {
-    /// The way between client and server.
-    Network,
-    /// How long a read from disk takes.
-    Disk,
-    /// How many pages have to be read: how rows lie in their files.
-    Layout,
-    /// How the server answers a statement.
-    Plan,
-    /// What is drawn anew when a server starts: its addresses in memory, for one.
-    Start,
-    /// CPU time that the hypervisor took.
-    Stolen,
-    /// CPU time that other processes took.
-    Neighbours,
-}
-
-impl Suspect {
-    /// All of them.
-    pub const ALL: [Self; 7] =
-        [Self::Network, Self::Disk, Self::Layout, Self::Plan, Self::Start, Self::Stolen, Self::Neighbours];
-
-    /// The suspect as one word, for files.
-    pub fn word(self) -> &'static str {
-        ["network", "disk", "layout", "plan", "start", "stolen-cpu", "neighbours"][self as usize]
-    }
-
-    /// The suspect in a sentence.
-    pub fn words(self) -> &'static str {
-        match self {
-            Self::Network => "the network",
-            Self::Disk => "the disk",
-            Self::Layout => "the storage layout",
-            Self::Plan => "the plan",
-            Self::Start => "the start of the server",
-            Self::Stolen => "stolen CPU time",
-            Self::Neighbours => "neighbours on its CPUs",
-        }
-    }
-}
-
-/// What is found of a suspect.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ruling {
-    /// It makes response times differ.
-    Cause,
-    /// It does not, or by too little.
-    NotTheCause,
-    /// These runs do not tell.
-    Undecided,
-}
-
-impl Ruling {
-    /// The ruling as tables and pages write it.
-    pub fn words(self) -> &'static str {
-        match self {
-            Self::Cause => "cause",
-            Self::NotTheCause => "not the cause",
-            Self::Undecided => "undecided",
-        }
-    }
-}
-
-impl fmt::Display for Ruling {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.pad(self.words())
-    }
-}
-
-/// What is found of one suspect, and why.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Verdict {
-    /// Who is suspected.
-    pub suspect: Suspect,
-    /// What is found of it.
-    pub ruling: Ruling,
-    /// One sentence that says what was seen.
-    pub evidence: String,
-    /// The number behind it.
-    pub figure: Option<Figure>,
-}
-
-/// A number behind a verdict.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Figure {
-    /// Name, with unit.
-    pub name: &'static str,
-    /// Its value.
-    pub value: f64,
-    /// Its interval, where there is one.
-    pub interval: Option<(f64, f64)>,
-}
-
-/// Why two targets differ.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Why {
-    /// Number of the slowest target.
-    pub slow: usize,
-    /// Number of the fastest one; that of the slowest, where there is only one.
-    pub fast: usize,
-    /// Mean response time of the fastest, ms.
-    pub fast_ms: f64,
-    /// By how much the slowest takes longer, ms; `None` of a single target, or too few runs.
-    pub gap: Option<Gap>,
-    /// Each suspect, in the order of [`Suspect::ALL`].
-    pub verdicts: Vec<Verdict>,
-}
-
-impl Why {
-    /// From all runs that are to be compared; `names` are those of the targets by their numbers. `None` without runs.
-    pub fn of(runs: &[Observation], facts: &Facts, names: &[String]) -> Option<Self> {
-        judge::judge(runs, facts, names)
-    }
-
-    /// Whether the two differ, with 95 % confidence and by enough to speak of.
-    pub fn differs(&self) -> bool {
-        self.gap.is_some_and(|gap| gap.low > 0.0 && gap.mean >= LITTLE * self.fast_ms)
-    }
-
-    /// The suspects that are the cause.
-    pub fn causes(&self) -> impl Iterator<Item = Suspect> + '_ {
-        let named = self.verdicts.iter().filter(|verdict| verdict.ruling == Ruling::Cause);
-        named.map(|verdict| verdict.suspect)
-    }
-}

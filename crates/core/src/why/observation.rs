@@ -43,7 +43,7 @@ pub struct Seen {
 pub enum Compared {
     /// Both have the same.
     Alike(String),
-    /// They differ.
+    /// Each side has something else.
     Different(String),
     /// Nobody could look.
     Unknown(String),

@@ -1,9 +1,9 @@
 //! Whether starts of one server differ.
 
-use super::judge::{LITTLE, SHARE_MIN};
 use super::observation::Observation;
+use super::threshold::{LITTLE, SHARE_MIN};
+use super::verdict::{Figure, Ruling, Suspect, Verdict};
 use super::words::number;
-use super::{Figure, Ruling, Suspect, Verdict};
 use crate::variance::{Component, Components, Level, Observation as Run, Position};
 
 /// What starts do, by the runs of two targets that were made side by side: what the machine did meanwhile is in both and falls out of their

@@ -120,6 +120,16 @@ fn a_pair_that_differs_in_nothing_seldom_has_a_cause() {
 }
 
 #[test]
+fn starts_that_differ_beside_busy_neighbours_are_not_blamed() {
+    let mut all = runs(Planted { start_ms: 1.5, ..Planted::default() }, 1);
+    assert!(Why::of(&all, &alike(), &names()).unwrap().causes().eq([Suspect::Start]));
+    all.iter_mut().for_each(|run| run.seen.neighbours_percent = Some(30.0));
+    let found = Why::of(&all, &alike(), &names()).unwrap();
+    assert_eq!(found.verdicts[4].ruling, Ruling::Undecided);
+    assert!(found.verdicts[4].evidence.contains("30.0 % of the CPUs"), "{:?}", found.verdicts[4]);
+}
+
+#[test]
 fn a_difference_that_nobody_sees_is_put_on_nobody() {
     let planted = Planted { unseen_ms: 3.0, ..Planted::default() };
     let found = why(planted, &alike(), 1);

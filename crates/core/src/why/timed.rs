@@ -1,8 +1,9 @@
 //! Suspects whose part of a request is a time: the network, the disk, the layout.
 
 use super::gap::{Gap, Unit};
+use super::observation::Observation;
+use super::verdict::{Figure, Ruling, Suspect, Verdict};
 use super::words::{number, with_interval};
-use super::{Figure, Ruling, Suspect, Verdict};
 
 /// What the response times of two targets are, and how much of a difference is worth the name of a cause.
 #[derive(Clone, Debug)]
@@ -83,7 +84,7 @@ impl Reads {
             }
             // A side that reads nothing has no latency, and takes that of the other.
             let mean = unit.means(|run| run.seen.read_ms);
-            let one = |runs: &[&super::Observation]| runs.iter().find_map(|run| run.seen.read_ms);
+            let one = |runs: &[&Observation]| runs.iter().find_map(|run| run.seen.read_ms);
             let either = || one(&unit.slow).or_else(|| one(&unit.fast)).map(|ms| (ms, ms));
             let Some(latency) = mean.or_else(either) else {
                 return Self { number: Gap::of(&numbers, pairs), ..Self::default() };

@@ -129,7 +129,7 @@ fn the_list_of_studies_has_all_that_are_shipped_and_a_mistyped_name_is_told_from
     let listed: Value = serde_json::from_str(&json).expect("JSON");
     let names: Vec<&str> =
         listed.as_array().expect("a list").iter().filter_map(|one| one["name"].as_str()).collect();
-    assert_eq!(names, ["profile", "throttling", "shares", "databases", "telecom"]);
+    assert_eq!(names, ["profile", "variation", "throttling", "shares", "databases", "telecom"]);
     for study in listed.as_array().expect("a list") {
         let command = study["command"].as_str().expect("a command");
         assert!(text.contains(command), "{command}: {text}");

@@ -20,9 +20,9 @@ pub const CPU_WAIT: &str = "cpu_wait_ms";
 pub const STOLEN: &str = "steal_percent";
 /// CPU time that others took of the server's CPUs.
 pub const NEIGHBOURS: &str = "neighbours_percent";
-/// Arrival rate.
+/// Arrivals for each second, as asked for.
 pub const RATE: &str = "rate_per_s";
-/// Completions.
+/// Completions for each second.
 pub const THROUGHPUT: &str = "throughput_per_s";
 /// Whether the queue did not grow.
 pub const KEPT_UP: &str = "kept_up";

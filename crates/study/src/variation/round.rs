@@ -116,8 +116,10 @@ impl Round<'_, '_> {
                 Err(error) => failed.push((key, error)),
             }
         }
-        let is_cause = |(_, error): &(&Key, StudyError)| !error.is_called_off();
-        if self.stop.is_set() {
+        let is_cause = |(_, error): &(&Key, StudyError)| !error.is_called_off() && !error.is_stop();
+        // A run that is given up because its server died sets the switch too, and is no wish to stop.
+        let is_failure = failed.iter().any(|(_, error)| !error.is_called_off() && !error.is_stop());
+        if self.stop.is_set() && !is_failure {
             return Ok(None);
         }
         let cause = failed.iter().position(is_cause).or(if failed.is_empty() { None } else { Some(0) });

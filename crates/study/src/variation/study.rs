@@ -7,6 +7,7 @@ use super::record::Setting;
 use super::round::Round;
 use super::{differences, time};
 use crate::harness::{Event, Figure, Judgement, Notify, Order, Part, Plan, Run, Study};
+use crate::profile::StudyError;
 use crate::published::{self, PublishedError, Result, While, Workplace};
 use evenkeel_os::clock::unix_time;
 use std::cell::RefCell;
@@ -163,7 +164,7 @@ impl Study for Variation<'_> {
         match self.measured(order, tell) {
             Ok(run) => Ok(run.map(|run| Run { started_unix_s, ..run })),
             // Whatever was under way then ended because somebody asked to stop.
-            Err(_) if self.workplace.stop.is_set() => Ok(None),
+            Err(error) if self.workplace.stop.is_set() && !is_of_server(&error) => Ok(None),
             Err(error) => Err(error).doing(|| format!("measuring {}", order.name())),
         }
     }
@@ -171,6 +172,14 @@ impl Study for Variation<'_> {
     fn judge(&self, plan: &Plan, runs: &[Run]) -> Judgement {
         super::judge(plan, &self.setting, runs)
     }
+}
+
+/// Whether a server failed. A run that is given up because of that sets the switch by which somebody asks to stop.
+fn is_of_server(error: &PublishedError) -> bool {
+    let PublishedError::While { source, .. } = error else { return false };
+    let own = source.downcast_ref::<StudyError>();
+    own.is_some_and(|error| !error.is_stop() && !error.is_called_off())
+        || source.downcast_ref::<PublishedError>().is_some_and(is_of_server)
 }
 
 fn unreadable(what: &str) -> PublishedError {

@@ -1,6 +1,6 @@
 //! The sentences of the study.
 
-use super::judge::{AtRate, Found, costs};
+use super::found::{AtRate, Found, costs};
 use super::parts::RATES;
 use super::record::Setting;
 use crate::format;

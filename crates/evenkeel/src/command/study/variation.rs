@@ -1,5 +1,6 @@
 //! `evenkeel study variation`: its flags, and the plan that they make.
 
+mod flags;
 mod servers;
 
 use crate::command::Session;
@@ -8,129 +9,14 @@ use crate::failure::WithHint;
 use crate::study::published::{self, Show};
 use crate::{format, out};
 use anyhow::{Context, Result, anyhow};
-use evenkeel_lab::data::Via;
 use evenkeel_sense::Machine;
 use evenkeel_study::harness::{Part, Plan};
-use evenkeel_study::variation::parts::{COMPLEX_STATEMENT, Extent, parts};
+use evenkeel_study::variation::parts::{Extent, parts};
 use evenkeel_study::variation::record::{DataRecord, MachineRecord, Setting};
 use evenkeel_study::variation::{NAME, time};
-use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Flags of `evenkeel study variation`.
-#[derive(Debug, clap::Args)]
-#[command(after_help = "\
-Examples:
-  evenkeel study variation --quick
-      two private servers, all parts of the published study roughly, within 15 minutes on two cores
-  evenkeel study variation
-  evenkeel study variation --full
-      20 runs of 180 s at each rate; how many hours that is stands in the first line
-  evenkeel study variation sandbox:a sandbox:b --duet --rate 50 --starts 5 --runs 2 --duration 5s
-      two servers get the same arrivals at the same instants: why do they differ?
-  evenkeel study variation mysql://bench@db1/tpcw mysql://bench@db2/tpcw --rate 20,40 \\
-      --reset 'mysql://bench@db1/tpcw=ssh db1 systemctl restart mariadb' \\
-      --reset 'mysql://bench@db2/tpcw=ssh db2 systemctl restart mariadb'
-  evenkeel study variation --factor start=plain,no-aslr --parts rates
-      does it matter where the server's memory lies?
-  evenkeel study variation --resume last
-
-Servers that should be alike are started several times, each start has several runs, and what differs is parted into servers, \
-starts, runs and requests, each with its interval. Then each suspect (network, disk, layout, plan, start, stolen CPU time, \
-neighbours) is the cause, not the cause, or undecided, with one sentence of evidence. Without URL private servers are started.
-
-Exit codes: 0 done; 2 wrong use, no server, servers that are not alike, or one that died; 130, 143 stopped by Ctrl-C, SIGTERM, and \
-what is finished is kept (go on by --resume).")]
-pub struct Args {
-    /// Servers, as mysql://user@host:port/database or sandbox:NAME; the password comes from EVENKEEL_PASSWORD or ?defaults-file=
-    #[arg(value_name = "URL")]
-    targets: Vec<String>,
-    /// Private servers, where no URL is given
-    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=16))]
-    servers: u32,
-    /// A rough look within 15 minutes: runs of 3 s, three starts of two runs
-    #[arg(long, conflicts_with = "full")]
-    quick: bool,
-    /// The published size: 20 runs of 180 s at ten rates
-    #[arg(long)]
-    full: bool,
-    /// TPC-W statement or mix that the first part asks
-    #[arg(long, short, value_name = "NAME", default_value = COMPLEX_STATEMENT)]
-    workload: String,
-    /// Arrival rates per second of the first part, which is then the only one [default: --load]
-    #[arg(long, short, value_name = "LIST", value_delimiter = ',', conflicts_with = "load", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
-    rate: Vec<u32>,
-    /// Rates in percent of what a first look says that a server carries [default: 30,60,85; --full: 10 to 100 by 10]
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=200))]
-    load: Vec<u32>,
-    /// Starts of each server [default: 5, of parts but the first 3; --quick: 3 and 2; --full: 10]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000))]
-    starts: Option<u32>,
-    /// Runs of each start
-    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=1_000))]
-    runs: u32,
-    /// Measured time of a run [default: 10s; --quick: 3s; --full: 180s]
-    #[arg(long, value_name = "TIME")]
-    duration: Option<String>,
-    /// Load before measuring begins [default: 2s; --quick: 1s; --full: 10s]
-    #[arg(long, value_name = "TIME")]
-    warm_up: Option<String>,
-    /// Age at which a request is given up; it then counts with the age it reached
-    #[arg(long, value_name = "TIME", default_value = "10s")]
-    timeout: String,
-    /// All servers get the same arrivals at the same instants: what the machine does meanwhile reaches all of them alike
-    #[arg(long)]
-    duet: bool,
-    /// How a server of yours is started anew: its URL, =, and a shell command. EVENKEEL_TARGET and EVENKEEL_URL (without password) in its
-    /// environment say which. Kept with the study, so name no password in it
-    #[arg(long, value_name = "URL=COMMAND")]
-    reset: Vec<String>,
-    /// A further factor of private servers: start=plain,no-aslr,huge-pages
-    #[arg(long, value_name = "NAME=LEVELS")]
-    factor: Vec<String>,
-    /// Measure servers all the same that differ in settings or data
-    #[arg(long)]
-    may_differ: bool,
-    /// Only these parts: rates, layout, pool, simple, write
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
-    parts: Vec<String>,
-    /// Buffer pool of private servers, percent of the tables that the statement asks
-    #[arg(long, value_name = "PERCENT", default_value_t = 20.0)]
-    pool: f64,
-    /// How rows come into private servers: insert, script, aged, shuffled, load, dump
-    #[arg(long, value_name = "WAY", default_value = "script")]
-    via: Via,
-    /// TPC-W NUM_EBS of private servers
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000))]
-    ebs: u32,
-    /// TPC-W NUM_ITEMS of private servers
-    #[arg(long, value_name = "N", default_value_t = 40_000, value_parser = clap::value_parser!(u32).range(100..=10_000_000))]
-    items: u32,
-    /// A setting of private servers, for example innodb_flush_method=fsync
-    #[arg(long, value_name = "NAME=VALUE")]
-    set: Vec<String>,
-    /// CPUs of private servers [default: all but the last; with --duet: all]
-    #[arg(long, value_name = "LIST")]
-    cpus: Option<String>,
-    /// CPUs for the load threads [default with private servers: the last one; with --duet: any]
-    #[arg(long, value_name = "LIST")]
-    generator_cpus: Option<String>,
-    /// Seed of arrivals, parameters, order and data
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    seed: u64,
-    /// The server's program [default: mariadbd in PATH and the usual places]
-    #[arg(long, value_name = "FILE")]
-    server_binary: Option<PathBuf>,
-    /// File for the page [default: report.html in the study's folder]
-    #[arg(long, value_name = "FILE")]
-    out: Option<PathBuf>,
-    /// Go on with a stopped study: its folder, its name or the start of it, or `last`; other flags are not looked at
-    #[arg(long, value_name = "STUDY")]
-    resume: Option<String>,
-    /// Results as JSON
-    #[arg(long)]
-    json: bool,
-}
+pub use flags::Args;
 
 /// Makes the study, or goes on with one, and prints what came out.
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {

@@ -1,17 +1,19 @@
 //! The published findings beside ours: `storage` has those of buffer pool and layout, `statements` those of the simple read and the write.
 
+mod made;
 mod statements;
 mod storage;
 
 use super::figures::NETWORK;
-use super::judge::Found;
+use super::found::Found;
 use super::parts::{COMPLEX_STATEMENT, RATES, WRITE};
 use super::record::Setting;
 use crate::format;
-use crate::harness::{Cell, Finding, Number, Outcome};
+use crate::harness::{Cell, Finding, Number};
 use evenkeel_core::statistics::Estimate;
-use evenkeel_core::trust::{Point, Reason, TrustLimit};
+use evenkeel_core::trust::Point;
 use evenkeel_core::why::{Ruling, Suspect};
+use made::{breaks, finding, untested};
 
 /// Utilisation up to which script-filled servers of the study agreed, percent.
 const PUBLISHED_LIMIT: f64 = 50.0;
@@ -42,28 +44,6 @@ pub(super) fn all(setting: &Setting, cells: &[Cell<'_>], found: &Found<'_>) -> V
     ]
 }
 
-fn untested(name: &'static str, part: &str, published: &str, why: &str) -> Finding {
-    Finding {
-        name,
-        part: part.to_owned(),
-        outcome: Outcome::NotTestable,
-        published: published.to_owned(),
-        here: why.to_owned(),
-        numbers: Vec::new(),
-    }
-}
-
-fn finding(
-    name: &'static str,
-    part: &str,
-    published: &str,
-    holds: Option<bool>,
-    here: String,
-    numbers: Vec<Number>,
-) -> Finding {
-    Finding { outcome: Outcome::of(holds), here, numbers, ..untested(name, part, published, "") }
-}
-
 /// Figure 7: repeats and servers agree up to half of the CPU, and part beyond.
 fn limit(setting: &Setting, found: &Found<'_>) -> Finding {
     let published =
@@ -90,26 +70,9 @@ fn limit(setting: &Setting, found: &Found<'_>) -> Finding {
     finding(name, RATES, published, holds, format!("Here: {}.", found.limit), numbers)
 }
 
-/// Whether runs or servers differ by more than is trusted; `None` where it takes more runs to tell: of a few the standard error may be too
-/// large, and need not be.
-fn breaks(points: &[Point], limit: &TrustLimit) -> Option<bool> {
-    let Some(end) = &limit.end else { return (!points.is_empty()).then_some(false) };
-    let estimated = points
-        .iter()
-        .find(|point| point.rate == end.rate)
-        .and_then(|point| Some(100.0 * point.tau.standard_error()? / point.tau.mean));
-    match end.reason {
-        Reason::TooFewRuns(_) | Reason::TooShort | Reason::Invalid(_) => None,
-        Reason::StandardError { tolerance, .. } => {
-            estimated.filter(|percent| *percent > tolerance).map(|_| true)
-        }
-        _ => Some(true),
-    }
-}
-
 /// Table II and Figure 9: the network's delay does not climb with the rate as response times do.
 fn network(setting: &Setting, found: &Found<'_>) -> Finding {
-    let ruling = |at: &super::judge::AtRate<'_>| {
+    let ruling = |at: &super::found::AtRate<'_>| {
         let why = at.why.as_ref()?;
         why.verdicts.iter().find(|verdict| verdict.suspect == Suspect::Network).map(|verdict| verdict.ruling)
     };

@@ -1,6 +1,6 @@
 //! Findings about the simple read and the write.
 
-use super::{breaks, finding, untested};
+use super::made::{breaks, finding, untested};
 use crate::format;
 use crate::harness::{Cell, Finding, Number};
 use crate::variation::figures::{RATE, TAU, THETA};

@@ -1,6 +1,6 @@
 //! Findings about what is read from disk: the buffer pool and the storage layout.
 
-use super::{finding, untested};
+use super::made::{finding, untested};
 use crate::format;
 use crate::harness::{Cell, Finding, Number};
 use crate::variation::figures::{READS, TAU};

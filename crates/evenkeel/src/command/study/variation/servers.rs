@@ -1,6 +1,6 @@
 //! Which servers the study measures, and what private ones are like.
 
-use super::Args;
+use super::flags::Args;
 use crate::command::Session;
 use crate::config::units;
 use crate::failure::WithHint;

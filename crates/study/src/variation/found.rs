@@ -1,0 +1,89 @@
+//! What is known of the part `rates`: how much each level varies, and why targets differ.
+
+use super::figures;
+use super::parts::{LOAD, RATE, RATES};
+use super::record::Setting;
+use super::seen::{self, OnTarget};
+use crate::harness::{Cell, Number, Share};
+use evenkeel_core::trust::{Point, Settling, Tolerance, TrustLimit};
+use evenkeel_core::variance::{Components, Costs};
+use evenkeel_core::why::Why;
+
+/// Runs at one rate, on all targets.
+pub(super) struct AtRate<'a> {
+    /// Arrivals per second, as the runs have them.
+    pub rate: f64,
+    pub runs: Vec<OnTarget<'a>>,
+    pub point: Option<Point>,
+    pub why: Option<Why>,
+}
+
+/// What is known of the part `rates`.
+pub(super) struct Found<'a> {
+    pub rates: Vec<AtRate<'a>>,
+    /// Place of the rate that suspects are judged at: the highest one that all targets kept up with.
+    pub judged: Option<usize>,
+    pub limit: TrustLimit,
+    pub components: Option<Components>,
+}
+
+impl<'a> Found<'a> {
+    pub fn of(setting: &Setting, all: &[Cell<'a>]) -> Self {
+        let rates = rates(setting, all);
+        let settled =
+            |at: &AtRate<'_>| at.point.as_ref().is_some_and(|point| point.settling == Settling::Settled);
+        let judged = rates.iter().rposition(settled).or_else(|| rates.iter().position(|at| at.why.is_some()));
+        let points: Vec<Point> = rates.iter().filter_map(|at| at.point.clone()).collect();
+        let limit = TrustLimit::of(&points, Tolerance::default());
+        let components = judged.and_then(|at| seen::components(setting, &rates[at].runs).ok());
+        Self { rates, judged, limit, components }
+    }
+
+    /// The rate that suspects are judged at.
+    pub fn judged(&self) -> Option<&AtRate<'a>> {
+        self.rates.get(self.judged?)
+    }
+}
+
+fn rates<'a>(setting: &Setting, all: &[Cell<'a>]) -> Vec<AtRate<'a>> {
+    let of_part: Vec<&Cell<'a>> = all.iter().filter(|cell| cell.part.name == RATES).collect();
+    let level = |cell: &Cell<'_>| cell.number(RATE).or_else(|| cell.number(LOAD)).unwrap_or_default();
+    let mut levels: Vec<f64> = of_part.iter().map(|cell| level(cell)).collect();
+    levels.sort_by(f64::total_cmp);
+    levels.dedup();
+    let at = |wanted: f64| {
+        let own: Vec<&Cell<'a>> = of_part.iter().copied().filter(|cell| level(cell) == wanted).collect();
+        let runs = seen::on_targets(setting, &own);
+        let rate = own.iter().find_map(|cell| cell.mean(figures::RATE)).unwrap_or(wanted);
+        let names: Vec<String> = setting.targets.iter().map(|target| target.name.clone()).collect();
+        let observations = seen::observations(setting, &runs);
+        // Which two are compared is known only when they are judged; their facts do not change that.
+        let why = Why::of(&observations, &seen::facts(setting, &runs, 0, 0), &names)
+            .and_then(|why| Why::of(&observations, &seen::facts(setting, &runs, why.slow, why.fast), &names));
+        AtRate { rate, point: seen::point(setting, &runs, rate), runs, why }
+    };
+    levels.into_iter().map(at).collect()
+}
+
+/// Each level by the standard deviation that it gives to a run's mean.
+pub(super) fn shares(components: &Components) -> Vec<Share> {
+    let part = |variance: f64, in_run: f64| (variance * in_run).max(0.0);
+    let all: f64 = components.all.iter().map(|one| part(one.variance, one.in_run)).sum();
+    let share = |one: &evenkeel_core::variance::Component| Share {
+        level: one.level.word(),
+        deviation: Number {
+            name: "deviation_ms".to_owned(),
+            value: part(one.variance, one.in_run).sqrt(),
+            interval: Some((part(one.low, one.in_run).sqrt(), part(one.high, one.in_run).sqrt())),
+        },
+        percent: if all > 0.0 { 100.0 * part(one.variance, one.in_run) / all } else { 0.0 },
+        units: one.units,
+    };
+    components.all.iter().map(share).collect()
+}
+
+/// What one more unit of each level costs, in seconds.
+pub(super) fn costs(setting: &Setting) -> Costs {
+    let run_s = setting.warm_up_s + setting.duration_s;
+    Costs([0.0, 0.0, 4.0 + setting.warm_up_s, run_s, 0.0])
+}
