@@ -2,7 +2,7 @@
 
 use super::{ProgressEvent, line};
 use crate::format::plain;
-use evenkeel_site::server::on_lock_wait;
+use evenkeel_site::server::{LockWait, on_lock_wait};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -54,14 +54,14 @@ impl View {
             }
             _ => (Sink::text(mode, Box::new(io::stderr())), None),
         };
-        on_lock_wait(Some(Arc::new(move |text: &str| {
+        let before = on_lock_wait(Some(Arc::new(move |text: &str| {
             let event = ProgressEvent::Warning { text: text.to_owned() };
             match &live {
                 Some(bar) => show_live(bar, &event),
                 None => write_line(&mut io::stderr(), mode, &event, &mut String::new()),
             }
         })));
-        Self { sink, _hears: Some(Hears) }
+        Self { sink, _hears: Some(Hears { before }) }
     }
 
     /// A view that writes text elsewhere; `Live` becomes `Lines`.
@@ -79,12 +79,14 @@ impl View {
     }
 }
 
-/// Nobody hears of locks any more when this is dropped.
-struct Hears;
+/// Who heard of locks before hears of them again when this is dropped: of two views the inner one goes first.
+struct Hears {
+    before: Option<LockWait>,
+}
 
 impl Drop for Hears {
     fn drop(&mut self) {
-        on_lock_wait(None);
+        on_lock_wait(self.before.take());
     }
 }
 

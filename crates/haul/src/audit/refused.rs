@@ -28,30 +28,28 @@ pub(super) fn read(
         return read_file(of, rejects, None, wanted, take);
     }
     for (number, input) in (0_u32..).zip(of.inputs) {
-        for path in paths(rejects, input) {
-            read_file(of, &path, Some(number), wanted, take)?;
-        }
+        read_file(of, &path(rejects, input, of.inputs), Some(number), wanted, take)?;
     }
     Ok(())
 }
 
-/// What the rejects of an input may be called in a folder: a conversion leaves out how the input is packed, a watch does not.
-fn paths(rejects: &Path, input: &Input) -> Vec<PathBuf> {
-    let mut names = vec![input.stem()];
-    if let Input::File(path) = input {
-        names.push(path.file_name().unwrap_or_default().to_string_lossy().into_owned());
-    }
-    names.dedup();
-    names.into_iter().map(|name| rejects.join(format!("{name}.rejects"))).collect()
-}
-
-/// The rejects file of an input.
-pub(super) fn path(rejects: &Path, input: &Input) -> PathBuf {
+/// The rejects file of an input. In a folder a watch calls it by the whole name of the input, and a conversion leaves out how that is packed;
+/// the latter is not asked where another input of the audit is called so, whose rejects they are.
+pub(super) fn path(rejects: &Path, input: &Input, inputs: &[Input]) -> PathBuf {
     if !rejects.is_dir() {
         return rejects.to_owned();
     }
-    let paths = paths(rejects, input);
-    paths.iter().find(|path| path.is_file()).unwrap_or(&paths[0]).clone()
+    let (name, stem) = (name(input), input.stem());
+    let whole = rejects.join(format!("{name}.rejects"));
+    let is_anothers = name != stem && inputs.iter().any(|other| self::name(other) == stem);
+    if whole.is_file() || is_anothers { whole } else { rejects.join(format!("{stem}.rejects")) }
+}
+
+fn name(input: &Input) -> String {
+    match input {
+        Input::File(path) => path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+        Input::Pipe => input.stem(),
+    }
 }
 
 /// `input` is the one that all lines are of; without it each line names its own.
@@ -139,6 +137,22 @@ fn unescape(text: &[u8]) -> Option<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn rejects_of_a_packed_file_are_its_own_and_never_those_of_a_plain_one_beside_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let [plain, packed] = ["in/a.cdr", "in/a.cdr.gz"].map(|name| Input::File(name.into()));
+        let found = |inputs: &[Input]| path(folder.path(), &packed, inputs).file_name().unwrap().to_owned();
+        std::fs::write(folder.path().join("a.cdr.rejects"), "").unwrap();
+        assert_eq!(found(&[packed.clone()]), "a.cdr.rejects");
+        assert_eq!(found(&[plain.clone(), packed.clone()]), "a.cdr.gz.rejects");
+        std::fs::write(folder.path().join("a.cdr.gz.rejects"), "").unwrap();
+        assert_eq!(found(&[packed.clone()]), "a.cdr.gz.rejects");
+        assert_eq!(
+            path(folder.path(), &plain, &[packed.clone(), plain.clone()]),
+            folder.path().join("a.cdr.rejects")
+        );
+    }
 
     #[test]
     fn every_byte_of_a_record_comes_back_and_what_nobody_wrote_is_no_record() {

@@ -51,9 +51,10 @@ pub(super) fn read<T: DeserializeOwned>(path: &Path) -> Option<T> {
     serde_json::from_slice(&fs::read(path).ok()?).ok()
 }
 
-/// Writes a file so that it is there as a whole or not at all.
+/// Writes a file so that it is there as a whole or not at all. Until then it has a hidden name that no output and no file of a user has.
 pub(super) fn write<T: Serialize>(path: &Path, value: &T, durable: bool) -> Result<(), HaulError> {
-    let beside = path.with_extension("new");
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let beside = path.with_file_name(format!(".{name}.new"));
     let written = || -> io::Result<()> {
         let mut file = File::create(&beside)?;
         file.write_all(&serde_json::to_vec_pretty(value)?)?;

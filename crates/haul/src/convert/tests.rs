@@ -89,6 +89,17 @@ fn the_bytes_of_a_reject_can_be_had_again() {
 }
 
 #[test]
+fn a_file_of_the_user_with_the_name_of_an_input_and_another_ending_is_left_alone() {
+    let bench = Bench::new();
+    bench.put("a", records(0..10));
+    let out = bench.home.path().join("out");
+    fs::create_dir(&out).unwrap();
+    fs::write(out.join("a.new"), "mine").unwrap();
+    bench.convert().unwrap();
+    assert_eq!((bench.out("a.new").as_str(), out.join("a.done").exists()), ("mine", true));
+}
+
+#[test]
 fn a_record_that_does_not_fit_makes_no_other_one_a_duplicate() {
     let bench = Bench::new();
     bench.put("a", b"       1a\0d   \n       1ada   \n");

@@ -185,14 +185,16 @@ pub fn is_ours(control: &mut Control, source: &str, table: &str) -> Result<bool,
     Ok(control.query_value(&sql)?.is_some())
 }
 
-/// How many records were dispatched to a table, from whichever source, since it was made.
+/// How many records were dispatched to a table, from whichever source, since it was made last: one that somebody dropped and that a late
+/// record has made anew does not have those of before.
 ///
 /// # Errors
 /// What the server said.
 pub fn moved(control: &mut Control, table: &str) -> Result<u64, DispatchError> {
+    let table = literal(table.as_bytes());
     let sql = format!(
-        "SELECT COALESCE(SUM(records), 0) FROM {JOURNAL} WHERE table_name = {} AND way <> 'take' AND state = 'done'",
-        literal(table.as_bytes())
+        "SELECT COALESCE(SUM(records), 0) FROM {JOURNAL} WHERE table_name = {table} AND way <> 'take' AND state = 'done' AND id >= \
+         (SELECT MAX(id) FROM {JOURNAL} WHERE table_name = {table} AND created = 1 AND state <> 'retired')"
     );
     Ok(number(control.query_value(&sql)?))
 }

@@ -79,7 +79,7 @@ pub fn retire(
     let (table, names) = (folded(control, &job.table)?, job.names.folded(control)?);
     let job = &Retire { table, names, ..job.clone() };
     lock(control, &job.table)?;
-    forget_missing(control, &job.table)?;
+    forget_missing(control)?;
     let today = match job.today {
         Some(today) => today,
         None => today_by_records(control, &job.table)?,
@@ -108,7 +108,7 @@ pub fn retire(
             report(&Progress::Step(format!("dropping {}", found.table)));
             control.exec(&format!("DROP TABLE IF EXISTS {}", quoted(&found.table)))?;
             control.exec(&format!(
-                "UPDATE {JOURNAL} SET state = 'retired' WHERE table_name = {}",
+                "UPDATE {JOURNAL} SET state = 'retired' WHERE table_name = {} AND state = 'done'",
                 literal(found.table.as_bytes())
             ))?;
         }
@@ -117,13 +117,12 @@ pub fn retire(
     Ok(retired)
 }
 
-/// A table that is gone is nobody's: another one of the same name would be somebody else's.
-fn forget_missing(control: &mut Control, source: &str) -> Result<(), DispatchError> {
+/// A table that is gone is nobody's, whichever sources it had records of: another one of the same name would be somebody else's.
+fn forget_missing(control: &mut Control) -> Result<(), DispatchError> {
     control.exec(&format!(
-        "UPDATE {JOURNAL} SET state = 'retired' WHERE source = {} AND way <> 'take' AND state = 'done' AND NOT EXISTS \
+        "UPDATE {JOURNAL} SET state = 'retired' WHERE way <> 'take' AND state = 'done' AND NOT EXISTS \
          (SELECT 1 FROM information_schema.TABLES AS t WHERE t.TABLE_SCHEMA = DATABASE() \
-         AND t.TABLE_NAME = {JOURNAL}.table_name COLLATE utf8mb4_bin)",
-        literal(source.as_bytes())
+         AND t.TABLE_NAME = {JOURNAL}.table_name COLLATE utf8mb4_bin)"
     ))?;
     Ok(())
 }

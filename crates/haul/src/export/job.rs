@@ -13,7 +13,7 @@ use evenkeel_site::server::{Control, Target};
 use std::collections::VecDeque;
 use std::fs::{self, File};
 use std::os::fd::AsFd;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Mutex, PoisonError};
 
@@ -59,15 +59,14 @@ impl Export<'_> {
         names.dedup();
         let origin = Origin::of(&mut control)?;
         // All are looked at before anything is taken away.
-        let known: Vec<Option<Manifest>> =
-            names.iter().map(|name| Manifest::known(self.into, name, &origin)).collect::<Result<_, _>>()?;
-        let mut all = Vec::new();
-        for (name, known) in names.iter().zip(known) {
-            match known.filter(|known| known.is_whole(self.into)) {
+        let (mut all, mut gone) = (Vec::new(), Vec::new());
+        for name in &names {
+            match Manifest::known(self.into, name, &origin)?.filter(|known| known.is_whole(self.into)) {
                 Some(known) => all.push((known, true)),
-                None => self.clear(name, &origin)?,
+                None => gone.extend(self.left_over(name, &origin)?),
             }
         }
+        remove(&gone)?;
         let missing = |name: &&String| !all.iter().any(|(known, _)| known.table == **name);
         let names: Vec<&String> = names.iter().filter(missing).collect();
         if !names.is_empty() {
@@ -115,7 +114,8 @@ impl Export<'_> {
         let pending = shared.pending.into_inner().unwrap_or_else(PoisonError::into_inner);
         if let Some(error) = shared.first_error.into_inner().unwrap_or_else(PoisonError::into_inner) {
             for table in pending.iter().filter(|table| table.left > 0) {
-                self.clear(&table.manifest.table, origin)?;
+                // What ended the export is what has to be said. What stays is taken away by the next one, or named by it.
+                let _ = self.left_over(&table.manifest.table, origin).and_then(|gone| remove(&gone));
             }
             return Err(error);
         }
@@ -167,8 +167,8 @@ impl Export<'_> {
         })
     }
 
-    /// Takes away what is left of a table that is not whole. A file with the name of an export that no manifest knows is somebody else's.
-    fn clear(&self, table: &str, origin: &Origin) -> Result<(), HaulError> {
+    /// What is left of a table that is not whole. A file with the name of an export that no manifest knows is somebody else's.
+    fn left_over(&self, table: &str, origin: &Origin) -> Result<Vec<PathBuf>, HaulError> {
         if table.is_empty() || table.starts_with('.') || table.contains('/') {
             return Err(ExportError::Name(table.to_owned()).into());
         }
@@ -190,7 +190,7 @@ impl Export<'_> {
         // The manifests go last, since they say whose the files are.
         let manifests = [Manifest::path(self.into, table), Manifest::hidden(self.into, table)];
         gone.extend(manifests.into_iter().filter(|path| path.exists()));
-        gone.iter().try_for_each(|path| fs::remove_file(path).map_err(HaulError::io("remove", path)))
+        Ok(gone)
     }
 
     /// Two exports at once would write the same files.
@@ -201,6 +201,10 @@ impl Export<'_> {
             false => Err(HaulError::InUse(self.into.to_owned())),
         }
     }
+}
+
+fn remove(paths: &[PathBuf]) -> Result<(), HaulError> {
+    paths.iter().try_for_each(|path| fs::remove_file(path).map_err(HaulError::io("remove", path)))
 }
 
 /// Whether a name goes on as those of an export do: the number of the range in four digits or more, and behind a dash that of the file,

@@ -9,9 +9,9 @@ pub type LockWait = Arc<dyn Fn(&str) + Send + Sync>;
 /// One for the whole process, since any connection may come to wait.
 static LISTENER: Mutex<Option<LockWait>> = Mutex::new(None);
 
-/// From now on this function hears of statements that wait for locks; none is nobody.
-pub fn on_lock_wait(listener: Option<LockWait>) {
-    *LISTENER.lock().unwrap_or_else(PoisonError::into_inner) = listener;
+/// From now on this function hears of statements that wait for locks; none is nobody. Returned is who heard of them before.
+pub fn on_lock_wait(listener: Option<LockWait>) -> Option<LockWait> {
+    std::mem::replace(&mut *LISTENER.lock().unwrap_or_else(PoisonError::into_inner), listener)
 }
 
 /// Says that the statement of a connection has waited so many seconds, where the server says that it waits for a lock. `session` is
@@ -25,14 +25,21 @@ pub(super) fn look(session: &mut Session, id: u32, waited_s: f64) {
     }
 }
 
-fn sentence(state: &str, id: u32, waited_s: f64) -> Option<String> {
-    let waits = state.starts_with("Waiting for") && state.contains("lock");
-    waits.then(|| {
+/// The state is that of now, and the silence may have begun before the wait: how long it has waited nobody knows.
+fn sentence(state: &str, id: u32, silent_s: f64) -> Option<String> {
+    is_wait(state).then(|| {
         format!(
-            "connection {id} has waited {waited_s:.0} s for another client ({state}): SHOW FULL PROCESSLIST names who is at the table; \
-             it goes on once that one ends its transaction, and Ctrl-C gives up"
+            "connection {id} has been silent for {silent_s:.0} s and waits for another client ({state}): SHOW FULL PROCESSLIST lists who is \
+             connected; one that sleeps in an open transaction may hold it. It goes on once that one lets go, and Ctrl-C gives up"
         )
     })
+}
+
+/// Whether a statement in this state waits for others: for metadata, a table, a flush or a named lock. One that waits for a row lock
+/// has the state of one that works.
+fn is_wait(state: &str) -> bool {
+    let is_lock = state.starts_with("Waiting for") && state.contains("lock");
+    is_lock || matches!(state, "Waiting for table flush" | "User lock")
 }
 
 #[cfg(test)]
@@ -41,14 +48,29 @@ mod tests {
 
     #[test]
     fn only_a_statement_that_waits_for_a_lock_is_told_of() {
-        for state in
-            ["Waiting for table metadata lock", "Waiting for table level lock", "Waiting for backup lock"]
-        {
+        for state in [
+            "Waiting for table metadata lock",
+            "Waiting for table level lock",
+            "Waiting for backup lock",
+            "Waiting for table flush",
+            "User lock",
+        ] {
             let text = sentence(state, 7, 10.2).unwrap();
-            assert!(text.starts_with("connection 7 has waited 10 s") && text.contains(state), "{text}");
+            assert!(
+                text.starts_with("connection 7 has been silent for 10 s") && text.contains(state),
+                "{text}"
+            );
         }
-        for state in ["", "Reading file", "copy to tmp table", "Waiting for work"] {
+        for state in ["", "Reading file", "copy to tmp table", "Waiting for work", "User sleep"] {
             assert_eq!(sentence(state, 7, 10.0), None, "{state}");
         }
+    }
+
+    #[test]
+    fn who_heard_of_waits_before_is_given_back() {
+        let first: LockWait = Arc::new(|_: &str| ());
+        let before = on_lock_wait(Some(Arc::clone(&first)));
+        let given = on_lock_wait(before).expect("the first one");
+        assert!(Arc::ptr_eq(&given, &first));
     }
 }

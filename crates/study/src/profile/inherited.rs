@@ -20,7 +20,7 @@ fn is_of_the_user(series: &SeriesRecord) -> bool {
 }
 
 /// Runs of which the one right before was on the same server with the same buffer pool. An attempt that was set aside is in
-/// the order too: what came after it is not counted, which says less than is true and never more.
+/// the order too: what came after it is not counted, although it may have begun on the same server.
 fn inherited(plan: &PlanFile, runs: &[RunFile]) -> usize {
     let series = |cell: u32| {
         let cell = plan.cells.iter().find(|known| known.id == cell)?;

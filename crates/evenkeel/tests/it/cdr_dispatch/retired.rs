@@ -56,3 +56,26 @@ fn a_table_in_the_place_of_one_that_was_dispatched_stays_until_it_is_looked_at()
         "{told}"
     );
 }
+
+#[test]
+fn a_table_that_was_dropped_by_hand_and_made_anew_by_a_late_record_goes_by_age_as_any_other() {
+    let desk = Desk::up();
+    let url = desk.url();
+    desk.fresh("InnoDB", "");
+    desk.load(1, 10, "'2026-06-01'");
+    desk.dispatch("insert", &[]);
+    desk.sql("DROP TABLE calls_20260601");
+    desk.load(11, 11, "'2026-06-01'");
+    desk.dispatch("insert", &[]);
+    let output = evenkeel(
+        &desk.home,
+        &["cdr", "retire", &url, "--table", "calls", "--keep", "1d", "--today", "20260605"],
+    );
+    let told = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && told.contains("dropped  calls_20260601  1 record"), "{output:?}");
+    // Nothing of it is left that would speak for another table of this name.
+    assert_eq!(
+        desk.count("evenkeel_dispatches WHERE table_name = 'calls_20260601' AND state <> 'retired'"),
+        0
+    );
+}

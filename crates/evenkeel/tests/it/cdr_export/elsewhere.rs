@@ -53,3 +53,22 @@ fn a_table_of_the_same_name_in_another_database_is_not_taken_for_the_one_that_wa
     let text = done(scene.home(), &words);
     assert!(text.contains("a: 10 rows") && !text.contains("whole before"), "{text}");
 }
+
+#[test]
+fn nothing_of_a_table_is_taken_away_where_another_ones_file_is_somebody_elses() {
+    let mut scene = Scene::of_calls();
+    for table in ["a", "b"] {
+        scene.exec(&format!("CREATE TABLE {table} AS SELECT seq AS id FROM seq_1_to_10"));
+    }
+    let into = scene.home().join("out");
+    let first = export(&scene, &into, &["--table", "a"]);
+    // What is there of the first table is not whole, so that it would be made anew.
+    fs::write(&files(&first["tables"][0], &into)[0], "1").expect("written");
+    fs::write(into.join("b.0001.csv"), "mine").expect("written");
+    let there = names(&into);
+    let folder = into.to_str().expect("UTF-8");
+    let words = ["cdr", "export", "sandbox:a/calls", "--table", "a", "--table", "b", "--into", folder];
+    let text = refused(scene.home(), &words);
+    assert!(text.contains("b.0001.csv is there already") && text.contains("nothing was changed"), "{text}");
+    assert_eq!(names(&into), there);
+}

@@ -17,7 +17,7 @@ fn a_load_that_waits_for_somebody_elses_lock_says_so_and_goes_on_once_that_is_go
     let mut load = command(server.home(), &borrowed(&words));
     let mut load = load.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("it starts");
     let told = BufReader::new(load.stderr.take().expect("a pipe")).lines().map_while(Result::ok);
-    let mut told = told.skip_while(|line| !line.contains("has waited"));
+    let mut told = told.skip_while(|line| !line.contains("waits for another client"));
     let waits = told.next().expect("a word about the lock");
     assert!(waits.contains("metadata lock") && waits.contains("SHOW FULL PROCESSLIST"), "{waits}");
     other.exec("UNLOCK TABLES").expect("no lock any more");

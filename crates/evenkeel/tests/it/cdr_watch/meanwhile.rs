@@ -3,7 +3,7 @@
 use super::{Site, text};
 use evenkeel_site::server::Control;
 use std::fs::{self, OpenOptions};
-use std::io::Write;
+use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
 use std::process::{Child, Output};
 
@@ -69,4 +69,18 @@ fn a_file_that_took_the_name_during_the_dispatch_is_not_put_away_for_the_one_tha
     site.expect("replaced", 1, 2_000);
     assert_eq!(bytes(site.path("b.cdr")), size);
     assert!(!PathBuf::from(done).join("b.cdr").exists());
+}
+
+#[test]
+fn a_watch_whose_dispatch_waits_for_somebody_elses_lock_says_so() {
+    let (site, done) = site_with_a_day();
+    let (mut child, mut control) = held_up(&site, &done);
+    let told = BufReader::new(child.stderr.take().expect("a pipe")).lines().map_while(Result::ok);
+    let mut told = told.skip_while(|line| !line.contains("waits for another client"));
+    let waits = told.next().expect("a word about the lock");
+    assert!(waits.contains("has been silent for") && waits.contains("metadata lock"), "{waits}");
+    control.exec("UNLOCK TABLES").expect("an end");
+    let rest: Vec<String> = told.collect();
+    assert!(child.wait().expect("an end").success(), "{rest:?}");
+    site.expect("waited", 1, 2_000);
 }
