@@ -144,10 +144,10 @@ mod tests {
         let [plain, packed] = ["in/a.cdr", "in/a.cdr.gz"].map(|name| Input::File(name.into()));
         let found = |inputs: &[Input]| path(folder.path(), &packed, inputs).file_name().unwrap().to_owned();
         std::fs::write(folder.path().join("a.cdr.rejects"), "").unwrap();
-        assert_eq!(found(&[packed.clone()]), "a.cdr.rejects");
+        assert_eq!(found(std::slice::from_ref(&packed)), "a.cdr.rejects");
         assert_eq!(found(&[plain.clone(), packed.clone()]), "a.cdr.gz.rejects");
         std::fs::write(folder.path().join("a.cdr.gz.rejects"), "").unwrap();
-        assert_eq!(found(&[packed.clone()]), "a.cdr.gz.rejects");
+        assert_eq!(found(std::slice::from_ref(&packed)), "a.cdr.gz.rejects");
         assert_eq!(
             path(folder.path(), &plain, &[packed.clone(), plain.clone()]),
             folder.path().join("a.cdr.rejects")
