@@ -27,8 +27,10 @@ fn count(path: &Path) -> u64 {
 fn dirty_records_are_lines_or_rejects_and_as_many_as_were_planted() {
     let home = tempfile::tempdir().expect("a temporary directory");
     let (calls, layout) = made(home.path(), "all");
-    let planted =
-        evenkeel(home.path(), &["cdr", "generate", &calls, "--records", "20000", "--dirt", "all", "--json"]);
+    let planted = evenkeel(
+        home.path(),
+        &["cdr", "generate", &calls, "--records", "20000", "--dirt", "all", "--json", "--overwrite"],
+    );
     let planted: serde_json::Value = serde_json::from_str(&ok(&planted)).expect("JSON");
     let planted = |kind: &str| planted["planted"][kind].as_u64().expect("a count");
     let into = home.path().join("csv");

@@ -91,13 +91,19 @@ impl Server {
 
     pub fn generate(&self, name: &str, records: u64, dirt: &str) {
         let (path, records) = (self.path(name), records.to_string());
-        ok(&evenkeel(self.home(), &["cdr", "generate", &path, "--records", &records, "--dirt", dirt]));
+        ok(&evenkeel(
+            self.home(),
+            &["cdr", "generate", &path, "--records", &records, "--dirt", dirt, "--overwrite"],
+        ));
     }
 
     /// Clean records whose numbers begin there.
     pub fn generate_from(&self, name: &str, records: u64, first: u64) {
         let (path, records, first) = (self.path(name), records.to_string(), first.to_string());
-        ok(&evenkeel(self.home(), &["cdr", "generate", &path, "--records", &records, "--first", &first]));
+        ok(&evenkeel(
+            self.home(),
+            &["cdr", "generate", &path, "--records", &records, "--first", &first, "--overwrite"],
+        ));
     }
 
     /// The words that load files into a table.
