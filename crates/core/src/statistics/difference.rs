@@ -13,8 +13,9 @@ pub fn difference(one: &Estimate, other: &Estimate, degrees: (f64, f64)) -> Esti
     Estimate::with_error(one.n.min(other.n), one.mean - other.mean, error, joint)
 }
 
-/// Without any variance the interval has no width, whatever its degrees.
-fn joint_degrees((one, other): (f64, f64), degrees: (f64, f64)) -> f64 {
+/// Welch's and Satterthwaite's degrees of freedom of the sum of two variances of means. Without any variance the interval has no width,
+/// whatever its degrees.
+pub(super) fn joint_degrees((one, other): (f64, f64), degrees: (f64, f64)) -> f64 {
     let joint = (one + other).powi(2) / (one * one / degrees.0 + other * other / degrees.1);
     if joint.is_finite() { joint } else { degrees.0.min(degrees.1) }
 }

@@ -5,6 +5,7 @@
 //! geometric means.
 
 use super::CONFIDENCE;
+use super::difference::joint_degrees;
 use super::mean::{Estimate, Sample};
 use super::student::student_quantile;
 
@@ -55,12 +56,8 @@ pub fn unpaired_ratio(numerators: &[f64], denominators: &[f64]) -> Option<Ratio>
 
 /// Half the width of the interval, from the variance of each mean and the number behind it.
 fn welch_half_width((v1, n1): (f64, u64), (v2, n2): (f64, u64)) -> f64 {
-    let variance = v1 + v2;
-    if variance == 0.0 {
-        return 0.0;
-    }
-    let degrees = variance * variance / (v1 * v1 / (n1 - 1) as f64 + v2 * v2 / (n2 - 1) as f64);
-    student_quantile(f64::midpoint(1.0, CONFIDENCE), degrees) * variance.sqrt()
+    let degrees = joint_degrees((v1, v2), ((n1 - 1) as f64, (n2 - 1) as f64));
+    student_quantile(f64::midpoint(1.0, CONFIDENCE), degrees) * (v1 + v2).sqrt()
 }
 
 fn log_sample(values: &[f64]) -> Option<Sample> {

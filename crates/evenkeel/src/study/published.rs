@@ -53,6 +53,27 @@ pub fn plan(kind: &str, seed: u64, parts: Vec<Part>, setting: &impl Serialize) -
     })
 }
 
+/// The parts of these names, or all where none is named; `more` says what else a hint has to say.
+///
+/// # Errors
+/// A name that no part has.
+pub fn chosen(asked: &[String], all: Vec<Part>, more: &str) -> Result<Vec<Part>> {
+    let names: Vec<&str> = all.iter().map(|part| part.name.as_str()).collect();
+    if let Some(unknown) = asked.iter().find(|name| !names.contains(&name.as_str())) {
+        return Err(anyhow!("there is no part {unknown:?} here"))
+            .hint(format!("there is {}{more}", names.join(", ")));
+    }
+    Ok(all.into_iter().filter(|part| asked.is_empty() || asked.contains(&part.name)).collect())
+}
+
+/// How long a study will take, for people.
+pub fn lasts(whole_s: f64) -> String {
+    match whole_s {
+        short if short < 5_400.0 => format!("{:.0} minutes", (short / 60.0).max(1.0).ceil()),
+        long => format!("{:.0} hours", (long / 3_600.0).ceil()),
+    }
+}
+
 /// Makes a study and shows what came out.
 ///
 /// # Errors

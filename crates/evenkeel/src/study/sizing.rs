@@ -240,9 +240,7 @@ fn rival_json(rival: &Rival) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use evenkeel_core::Nanos;
     use evenkeel_core::random::Seed;
-    use evenkeel_core::simulation::VirtualServer;
     use evenkeel_study::profile::VirtualProfile;
     use evenkeel_study::size::sized;
 
@@ -255,21 +253,7 @@ mod tests {
     };
 
     fn profiled() -> Sized {
-        let server = VirtualServer {
-            cpus: 1,
-            service: Nanos::from_millis(4),
-            unevenness: 1.0,
-            disk: Nanos::ZERO,
-            delay: Nanos::ZERO,
-        };
-        let profile = VirtualProfile {
-            server,
-            targets: vec![1.0],
-            drift: 0.0,
-            loads: vec![0.2, 0.3, 0.4, 0.5, 0.6, 0.7],
-            repeats: 5,
-            seconds: (8.0, 64.0),
-        };
+        let profile = VirtualProfile::of_one_cpu(&[0.2, 0.3, 0.4, 0.5, 0.6, 0.7]);
         let (plan, runs) = profile.play(Seed(1)).unwrap();
         sized(&plan, &runs).remove(0)
     }

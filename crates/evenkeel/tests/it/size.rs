@@ -2,9 +2,7 @@
 
 use crate::cli::{evenkeel, refused};
 use crate::sandbox::done;
-use evenkeel_core::Nanos;
 use evenkeel_core::random::Seed;
-use evenkeel_core::simulation::VirtualServer;
 use evenkeel_lab::load::nothing_measured;
 use evenkeel_study::profile::VirtualProfile;
 use evenkeel_study::store::{RunTables, StudyFolder, run_name};
@@ -13,22 +11,7 @@ use std::path::Path;
 
 /// Writes the profile of a server of one CPU that takes 4 ms for each request, at these parts of what it carries.
 fn profiled(home: &Path, loads: &[f64]) {
-    let server = VirtualServer {
-        cpus: 1,
-        service: Nanos::from_millis(4),
-        unevenness: 1.0,
-        disk: Nanos::ZERO,
-        delay: Nanos::ZERO,
-    };
-    let profile = VirtualProfile {
-        server,
-        targets: vec![1.0],
-        drift: 0.0,
-        loads: loads.to_vec(),
-        repeats: 5,
-        seconds: (8.0, 64.0),
-    };
-    let (plan, runs) = profile.play(Seed(1)).expect("rates");
+    let (plan, runs) = VirtualProfile::of_one_cpu(loads).play(Seed(1)).expect("rates");
     let folder = StudyFolder::create(&home.join("runs"), &plan).expect("a folder");
     for run in runs {
         let name = run_name(run.cell, run.repeat);

@@ -13,9 +13,9 @@ mod sql;
 
 pub use column::{Column, ColumnType};
 pub use error::TableError;
+pub use evenkeel_site::server::{literal, quoted};
 pub(crate) use fold::folded;
 pub use found::{Found, FoundColumn};
-pub use name::{literal, quoted};
 
 use evenkeel_wire::record::{Blank, Charset, Field, Layout};
 

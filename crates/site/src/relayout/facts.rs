@@ -1,6 +1,6 @@
 //! What a table has that a new one must have too.
 
-use super::names::{beside, has_room, is_ours, literal};
+use super::names::{beside, has_room, is_ours, named};
 use super::sums::made;
 use super::{How, RelayoutError};
 use crate::server::{Control, Rows};
@@ -43,21 +43,24 @@ pub fn tables(control: &mut Control, names: &[String]) -> Result<Vec<Facts>, Rel
     if control.query_value("SELECT DATABASE()")?.is_none() {
         return Err(RelayoutError::NoDatabase);
     }
-    let all = control.query(
+    let which = match names {
+        [] => String::new(),
+        names => {
+            let names: Vec<String> = names.iter().map(|name| named(name)).collect();
+            format!("AND TABLE_NAME IN ({})", names.join(", "))
+        }
+    };
+    let all = control.query(&format!(
         "SELECT TABLE_NAME, TABLE_TYPE, COALESCE(ENGINE, ''), COALESCE(TABLE_ROWS, 0), \
          COALESCE(DATA_LENGTH, 0) + COALESCE(INDEX_LENGTH, 0), COALESCE(DATA_FREE, 0) FROM information_schema.TABLES \
-         WHERE TABLE_SCHEMA = DATABASE() ORDER BY TABLE_NAME",
-    )?;
+         WHERE TABLE_SCHEMA = DATABASE() {which} ORDER BY TABLE_NAME"
+    ))?;
     let mut found: Vec<Facts> = all.rows.iter().map(|row| plain(row)).collect();
-    match names {
-        [] => found.retain(|facts| facts.is_innodb() && !is_ours(&facts.table)),
-        names => {
-            let missing = names.iter().find(|name| found.iter().all(|facts| &&facts.table != name));
-            if let Some(name) = missing {
-                return Err(RelayoutError::NoTable(name.clone()));
-            }
-            found.retain(|facts| names.contains(&facts.table));
-        }
+    if let Some(name) = names.iter().find(|name| found.iter().all(|facts| &&facts.table != name)) {
+        return Err(RelayoutError::NoTable(name.clone()));
+    }
+    if names.is_empty() {
+        found.retain(|facts| facts.is_innodb() && !is_ours(&facts.table));
     }
     for facts in &mut found {
         facts.ask(control)?;
@@ -92,7 +95,7 @@ impl Facts {
     }
 
     fn ask(&mut self, control: &mut Control) -> Result<(), RelayoutError> {
-        let table = literal(&self.table);
+        let table = named(&self.table);
         self.foreign_keys = first(control.query(&format!(
             "SELECT CONCAT(CONSTRAINT_NAME, ' of ', TABLE_NAME) FROM information_schema.REFERENTIAL_CONSTRAINTS \
              WHERE (CONSTRAINT_SCHEMA = DATABASE() AND TABLE_NAME = {table}) \
@@ -113,7 +116,7 @@ impl Facts {
         let (_, before) = beside(&self.table);
         let there = control.query_value(&format!(
             "SELECT 1 FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = {}",
-            literal(&before)
+            named(&before)
         ))?;
         self.left_over = there.map(|_| before);
         self.lies_elsewhere = self.is_innodb() && made(control, &self.table)?.contains(" DATA DIRECTORY=");

@@ -5,12 +5,12 @@
 //! than we do, such as one who changes the table.
 
 use super::facts::one;
-use super::names::{beside, literal, quoted};
+use super::names::{beside, named};
 use super::session::{explained, prepare};
 use super::sums::{Columns, Sums, made, next_number, sums, without_name};
 use super::swap::swap;
 use super::{Done, How, Relayout, RelayoutError, Waits};
-use crate::server::Control;
+use crate::server::{Control, quoted};
 
 /// Copies a table, verifies the copy and swaps both.
 pub(super) fn run(
@@ -57,7 +57,7 @@ struct Copied {
 fn alone(control: &mut Control, table: &str) -> Result<String, RelayoutError> {
     let name = control.query_value(&format!(
         "SELECT CONCAT('evenkeel_relayout_', MD5(CONCAT(DATABASE(), '.', {})))",
-        literal(table)
+        named(table)
     ))?;
     let name = name.unwrap_or_default();
     match control.query_value(&format!("SELECT GET_LOCK('{name}', 0)"))?.as_deref() {

@@ -1,9 +1,8 @@
 //! The server builds a table anew by itself.
 
-use super::names::quoted;
 use super::session::explained;
 use super::{Done, RelayoutError, Waits};
-use crate::server::Control;
+use crate::server::{Control, quoted};
 
 /// From the one that keeps nobody waiting to the one that any table allows.
 const MANNERS: [(&str, &str, Waits); 3] = [

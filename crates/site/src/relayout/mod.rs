@@ -16,7 +16,7 @@ pub use facts::{Facts, tables};
 pub use how::{Done, How, Relayout, Waits};
 pub use names::{BEFORE, COPY};
 
-use crate::server::Control;
+use crate::server::{Control, quoted};
 
 impl Relayout<'_> {
     /// Builds a table anew.
@@ -35,7 +35,7 @@ impl Relayout<'_> {
             How::Fresh => fresh::run(&mut control, self, &facts.table, tell),
         }?;
         // The statistics are of the old pages, and so would be the plans; a server that makes none now will later.
-        let _ = control.query(&format!("ANALYZE TABLE {}", names::quoted(&facts.table)));
+        let _ = control.query(&format!("ANALYZE TABLE {}", quoted(&facts.table)));
         Ok(done)
     }
 }

@@ -1,5 +1,7 @@
 //! How tables are called while one takes the place of another.
 
+use crate::server::literal;
+
 /// What stands behind the name of a table in that of its copy, until that is finished.
 pub const COPY: &str = "_evenkeel_relayout";
 /// What stands behind it in that of the old table once a copy has its place.
@@ -23,14 +25,9 @@ pub(super) fn is_ours(table: &str) -> bool {
     table.ends_with(COPY) || table.ends_with(BEFORE)
 }
 
-/// A name for a statement.
-pub(super) fn quoted(name: &str) -> String {
-    format!("`{}`", name.replace('`', "``"))
-}
-
-/// A text for a statement.
-pub(super) fn literal(text: &str) -> String {
-    format!("'{}'", text.replace('\\', "\\\\").replace('\'', "''"))
+/// A name as a value that is compared with those of `information_schema`.
+pub(super) fn named(name: &str) -> String {
+    format!("CONVERT({} USING utf8)", literal(name.as_bytes()))
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! What a table has: its rows by number and sum, and how it is made.
 
 use super::RelayoutError;
-use super::names::{literal, quoted};
+use super::names::named;
 use super::session::explained;
-use crate::server::{Control, row_hash, sum_of_hashes};
+use crate::server::{Control, quoted, row_hash, sum_of_hashes};
 
 /// Rows of a table and the sum of their hashes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,7 +21,7 @@ impl Columns {
         let rows = control.query(&format!(
             "SELECT COLUMN_NAME, DATA_TYPE FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = {} \
              AND COALESCE(GENERATION_EXPRESSION, '') = '' ORDER BY ORDINAL_POSITION",
-            literal(table)
+            named(table)
         ))?;
         let column = |row: Vec<Option<String>>| match row.as_slice() {
             [Some(name), kind] => Some((quoted(name), kind.as_deref() == Some("float"))),

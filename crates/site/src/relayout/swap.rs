@@ -3,10 +3,9 @@
 //! A connection asks for the renaming of both and waits at the server for the one that holds the table; only then is that lock given up.
 //! A server lets a waiting renaming in before all who wait to write.
 
-use super::names::quoted;
 use super::session::{explained, prepare};
 use super::{Relayout, RelayoutError};
-use crate::server::{Control, TargetError};
+use crate::server::{Control, TargetError, quoted};
 use evenkeel_core::Nanos;
 use evenkeel_os::clock::monotonic;
 use std::time::Duration;

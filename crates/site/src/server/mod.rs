@@ -12,6 +12,7 @@ mod row_hash;
 mod sentry;
 mod session;
 mod status;
+mod text;
 mod tls;
 mod url;
 mod version;
@@ -24,6 +25,7 @@ pub use preflight::{Needs, Problem, file_limit, preflight};
 pub use row_hash::{row_hash, sum_of_hashes};
 pub use session::Outcome;
 pub use status::StatusOf;
+pub use text::{literal, quoted};
 pub use url::without_password;
 pub use version::{Flavor, ServerVersion};
 

@@ -45,26 +45,15 @@ fn is_same_server(one: &SeriesRecord, other: &SeriesRecord) -> bool {
 mod tests {
     use super::*;
     use crate::profile::{VirtualProfile, summarise};
-    use evenkeel_core::Nanos;
     use evenkeel_core::random::Seed;
-    use evenkeel_core::simulation::VirtualServer;
 
     /// Two servers, two rates and two repeats, with nothing reset in between.
     fn played(layout: LayoutRecord) -> (PlanFile, Vec<RunFile>) {
-        let server = VirtualServer {
-            cpus: 1,
-            service: Nanos::from_millis(4),
-            unevenness: 1.0,
-            disk: Nanos::ZERO,
-            delay: Nanos::ZERO,
-        };
         let profile = VirtualProfile {
-            server,
             targets: vec![1.0, 1.0],
-            drift: 0.0,
-            loads: vec![0.2, 0.4],
             repeats: 2,
             seconds: (2.0, 4.0),
+            ..VirtualProfile::of_one_cpu(&[0.2, 0.4])
         };
         let (mut plan, runs) = profile.play(Seed(1)).unwrap();
         plan.series.iter_mut().for_each(|series| series.layout = layout);

@@ -35,6 +35,23 @@ pub struct VirtualProfile {
     pub seconds: (f64, f64),
 }
 
+#[cfg(any(test, feature = "fixture"))]
+impl VirtualProfile {
+    /// Of a server of one CPU that takes 4 ms for each request, an M/M/1, in five runs of 8 s for each of these parts of what it carries.
+    pub fn of_one_cpu(loads: &[f64]) -> Self {
+        let service = evenkeel_core::Nanos::from_millis(4);
+        let none = evenkeel_core::Nanos::ZERO;
+        Self {
+            server: VirtualServer { cpus: 1, service, unevenness: 1.0, disk: none, delay: none },
+            targets: vec![1.0],
+            drift: 0.0,
+            loads: loads.to_vec(),
+            repeats: 5,
+            seconds: (8.0, 64.0),
+        }
+    }
+}
+
 impl VirtualProfile {
     /// The rates, per second.
     pub fn rates(&self) -> Vec<f64> {

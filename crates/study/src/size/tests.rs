@@ -2,31 +2,12 @@
 
 use super::*;
 use crate::profile::VirtualProfile;
-use evenkeel_core::Nanos;
 use evenkeel_core::random::Seed;
 use evenkeel_core::simulation::VirtualServer;
 use evenkeel_core::size::Objective;
 
-fn profile(loads: &[f64]) -> VirtualProfile {
-    let server = VirtualServer {
-        cpus: 1,
-        service: Nanos::from_millis(4),
-        unevenness: 1.0,
-        disk: Nanos::ZERO,
-        delay: Nanos::ZERO,
-    };
-    VirtualProfile {
-        server,
-        targets: vec![1.0],
-        drift: 0.0,
-        loads: loads.to_vec(),
-        repeats: 5,
-        seconds: (8.0, 64.0),
-    }
-}
-
 fn one(loads: &[f64]) -> Sized {
-    let (plan, runs) = profile(loads).play(Seed(1)).unwrap();
+    let (plan, runs) = VirtualProfile::of_one_cpu(loads).play(Seed(1)).unwrap();
     sized(&plan, &runs).remove(0)
 }
 
@@ -54,14 +35,15 @@ fn a_profile_of_few_rates_has_no_server_and_says_why() {
 
 #[test]
 fn a_guard_sets_out_from_what_is_under_way_at_the_highest_trusted_rate() {
-    let (plan, runs) = profile(&[0.3, 0.5, 0.7]).play(Seed(1)).unwrap();
+    let (plan, runs) = VirtualProfile::of_one_cpu(&[0.3, 0.5, 0.7]).play(Seed(1)).unwrap();
     let found = start(&plan, &runs).unwrap();
     // M/M/1 at 0.7 has 2.33 requests under way.
     assert_eq!((found.limit, found.rate, found.cpus), (3, 175.0, Some(1.0)));
     assert!((found.in_flight - 2.33).abs() < 0.4, "{found:?}");
-    let server = VirtualServer { cpus: 8, ..profile(&[]).server };
-    let (plan, runs) = VirtualProfile { server, ..profile(&[0.2, 0.3]) }.play(Seed(1)).unwrap();
+    let server = VirtualServer { cpus: 8, ..VirtualProfile::of_one_cpu(&[]).server };
+    let (plan, runs) =
+        VirtualProfile { server, ..VirtualProfile::of_one_cpu(&[0.2, 0.3]) }.play(Seed(1)).unwrap();
     assert_eq!(start(&plan, &runs).unwrap().limit, 8);
-    let (plan, runs) = profile(&[1.3, 1.5]).play(Seed(1)).unwrap();
+    let (plan, runs) = VirtualProfile::of_one_cpu(&[1.3, 1.5]).play(Seed(1)).unwrap();
     assert_eq!(start(&plan, &runs), Err(SizeError::NothingTrusted));
 }

@@ -103,26 +103,13 @@ fn setting(args: &Args) -> Setting {
 
 fn plan(args: &Args, setting: &Setting) -> Result<Plan> {
     let all = parts::parts(setting, args.repeats.unwrap_or(if args.quick { 1 } else { 3 }));
-    published::plan(NAME, args.seed, chosen(&args.parts, all)?, setting)
-}
-
-/// The parts asked for.
-fn chosen(asked: &[String], all: Vec<Part>) -> Result<Vec<Part>> {
-    let names: Vec<&str> = all.iter().map(|part| part.name.as_str()).collect();
-    if let Some(unknown) = asked.iter().find(|name| !names.contains(&name.as_str())) {
-        return Err(anyhow!("there is no part {unknown:?}")).hint(format!("they are {}", names.join(", ")));
-    }
-    Ok(all.into_iter().filter(|part| asked.is_empty() || asked.contains(&part.name)).collect())
+    published::plan(NAME, args.seed, published::chosen(&args.parts, all, "")?, setting)
 }
 
 /// How much it will be, and how long it will take.
 fn before(plan: &Plan, setting: &Setting) -> String {
     let runs: usize = plan.parts.iter().map(Part::runs).sum();
-    let whole_s = time::whole_s(setting, &plan.parts);
-    let lasts = match whole_s {
-        short if short < 5_400.0 => format!("{:.0} minutes", (short / 60.0).max(1.0).ceil()),
-        long => format!("{:.0} hours", (long / 3_600.0).ceil()),
-    };
+    let lasts = published::lasts(time::whole_s(setting, &plan.parts));
     format!(
         "{} of {} days with {} records each: about {lasts} on two cores, and up to {} of disk\n",
         format::counted(runs, "run"),
@@ -188,7 +175,8 @@ mod tests {
         let made = plan(&args, &setting(&args)).expect("a plan");
         let names: Vec<&str> = made.parts.iter().map(|part| part.name.as_str()).collect();
         assert_eq!(names, ["load", "crash"]);
-        let error = chosen(&["loads".to_owned()], parts::parts(&Setting::default(), 1)).unwrap_err();
+        let error =
+            published::chosen(&["loads".to_owned()], parts::parts(&Setting::default(), 1), "").unwrap_err();
         assert_eq!(error.root_cause().to_string(), "there is no part \"loads\"");
     }
 }

@@ -105,29 +105,22 @@ fn plan(args: &Args, setting: &Setting) -> Result<Plan> {
         starts: args.starts.unwrap_or_else(|| by_extent(args, [5, 3, 10])),
         other_starts: args.starts.unwrap_or_else(|| by_extent(args, [3, 2, 10])),
     };
-    published::plan(NAME, args.seed, chosen(&args.parts, parts(setting, &extent))?, setting)
-}
-
-/// The parts asked for.
-fn chosen(asked: &[String], all: Vec<Part>) -> Result<Vec<Part>> {
-    let names: Vec<&str> = all.iter().map(|part| part.name.as_str()).collect();
-    if let Some(unknown) = asked.iter().find(|name| !names.contains(&name.as_str())) {
-        return Err(anyhow!("there is no part {unknown:?} here")).hint(format!(
-            "there is {}; the other parts take private servers without --duet, --rate and --workload",
-            names.join(", ")
-        ));
-    }
-    Ok(all.into_iter().filter(|part| asked.is_empty() || asked.contains(&part.name)).collect())
+    published::plan(
+        NAME,
+        args.seed,
+        published::chosen(
+            &args.parts,
+            parts(setting, &extent),
+            "; the other parts take private servers without --duet, --rate and --workload",
+        )?,
+        setting,
+    )
 }
 
 /// How much it will be, and how long it will take.
 fn before(plan: &Plan, setting: &Setting) -> String {
     let runs: usize = plan.parts.iter().map(Part::runs).sum();
-    let whole_s = time::whole_s(setting, &plan.parts);
-    let lasts = match whole_s {
-        short if short < 5_400.0 => format!("{:.0} minutes", (short / 60.0).max(1.0).ceil()),
-        long => format!("{:.0} hours", (long / 3_600.0).ceil()),
-    };
+    let lasts = published::lasts(time::whole_s(setting, &plan.parts));
     format!(
         "{} on {}: about {lasts}\n",
         format::counted(runs, "run"),
