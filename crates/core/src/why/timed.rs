@@ -103,6 +103,10 @@ impl Reads {
     }
 }
 
+/// Beyond what a server carries its counters do not fall on the requests of a run.
+const READS_MISSING: &str =
+    "how many pages a request reads from disk was not seen, as in overload; a lower rate would tell";
+
 /// How long a read takes.
 pub(super) fn disk(reads: &Reads, scale: &Scale) -> Verdict {
     let text = |part: &Gap| {
@@ -112,7 +116,10 @@ pub(super) fn disk(reads: &Reads, scale: &Scale) -> Verdict {
         );
         format!("{each}, which is {} of a request, and {}.", with_interval(part, " ms"), scale.of_gap())
     };
-    let missing = "how long reads take was not seen: set performance_schema=ON at the server";
+    let missing = match reads.number {
+        Some(_) => "how long reads take was not seen: set performance_schema=ON at the server",
+        None => READS_MISSING,
+    };
     verdict(Suspect::Disk, "read_latency_ms", reads.by_latency, scale, text, missing)
 }
 
@@ -127,7 +134,10 @@ pub(super) fn layout(reads: &Reads, scale: &Scale, pages: &str) -> Verdict {
             scale.of_gap()
         )
     };
-    let missing = "how many pages are read from disk, or how long that takes, was not seen";
+    let missing = match reads.number {
+        Some(_) => "how long a read from disk takes was not seen: set performance_schema=ON at the server",
+        None => READS_MISSING,
+    };
     verdict(Suspect::Layout, "read_number_ms", reads.by_number, scale, text, missing)
 }
 

@@ -68,7 +68,7 @@ pub fn parts(setting: &Setting, extent: &Extent) -> Vec<Part> {
     let storage = || Some(Factor::numeric(LOAD, extent.storage.iter().copied()));
     let mut all = vec![part(
         RATES,
-        format!("{} by rate", setting.workload),
+        format!("rates of {}", setting.workload),
         "Servers that should be alike, each started several times, with several runs of each start.",
         vec![targets(), Some(rates)],
     )];

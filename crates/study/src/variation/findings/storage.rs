@@ -58,7 +58,7 @@ pub(super) fn pool(cells: &[Cell<'_>]) -> Finding {
             "a-larger-pool-takes-it-away",
             POOL,
             published,
-            "Only private servers have a buffer pool that is ours to set; or it was not measured.",
+            "It was not measured; it takes private servers, whose buffer pool is ours to set.",
         );
     };
     let ratio = ends(cells, POOL, LOAD)
@@ -138,7 +138,7 @@ pub(super) fn dump(cells: &[Cell<'_>]) -> Finding {
         (Some(ratio), _, _) => {
             format!("Here tau after the script is {} times that after the dump.", words(ratio))
         }
-        _ => "It was not measured: it takes private servers.".to_owned(),
+        _ => "It was not measured; it takes private servers.".to_owned(),
     };
     finding(
         "a-dump-takes-it-away",
