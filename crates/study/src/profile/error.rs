@@ -137,7 +137,7 @@ impl StudyError {
             Self::Search { .. } => {
                 "give the rates yourself, for example --rate 10..:10, and look at `evenkeel explain`".into()
             }
-            Self::Preflight(_) => "change the settings named, or ask for fewer sessions by --max-sessions".into(),
+            Self::Preflight(_) => "change what is named there; where it is about connections, --max-sessions asks for fewer".into(),
             Self::SmallPool { .. } => "take more data (--items, --ebs) or larger percentages".into(),
             Self::UnknownSize { .. } => {
                 "name the tables of each statement in the workload, or give the pool in bytes".into()
