@@ -81,6 +81,9 @@ pub enum HaulError {
         /// The input that has the same name.
         input: PathBuf,
     },
+    /// A file in the place of an output that no conversion is known to have written.
+    #[error("{} is there already, and no conversion is known to have written it; nothing was changed", .0.display())]
+    Foreign(PathBuf),
     /// More than the search for records that come twice can tell apart.
     #[error("{what} at once are too many: at most {most}; take fewer in one call, or --duplicates keep")]
     TooMany {
@@ -118,8 +121,9 @@ impl HaulError {
             Self::Server(error) => error.hint(),
             Self::Pattern { .. } => Some("as '*.cdr*', in quotes"),
             Self::Taken { .. } => Some(
-                "take a folder of its own for each folder of inputs; remove NAME.done to have it replaced",
+                "take a folder of its own for each folder of inputs; or move NAME.done and the outputs of NAME away",
             ),
+            Self::Foreign(_) => Some("take another folder, or move that file away"),
             _ => None,
         }
     }

@@ -8,6 +8,7 @@ use super::finding::{Found, Kind, Report};
 use super::judge::judge;
 use super::progress::{Progress, Step};
 use super::records::{Noted, Records};
+use super::refused;
 use super::rows;
 use super::spill::Spill;
 use super::sums::{Sums, Wanted, different};
@@ -122,14 +123,18 @@ impl Audit<'_> {
 
     fn check_inputs(&self) -> Result<(), HaulError> {
         keys::check_inputs(self.inputs.len())?;
-        let mut stems: BTreeMap<String, &Input> = BTreeMap::new();
+        let mut places: BTreeMap<PathBuf, &Input> = BTreeMap::new();
+        let place = |input: &Input| match self.rejects.as_deref() {
+            Some(folder) if folder.is_dir() => refused::path(folder, input, &self.inputs),
+            _ => PathBuf::from(input.stem()),
+        };
         for input in &self.inputs {
             let name = |input: &Input| input.path().display().to_string();
             if !input.path().is_file() {
                 return Err(AuditError::Pipe(name(input)).into());
             }
             if let Some(first) =
-                stems.insert(input.stem(), input).filter(|_| self.rejects.is_some() && self.after.is_none())
+                places.insert(place(input), input).filter(|_| self.rejects.is_some() && self.after.is_none())
             {
                 return Err(AuditError::Alike(name(first), name(input), input.stem()).into());
             }

@@ -65,7 +65,7 @@ pub(super) fn finished(into: &Path, input: &Input) -> Option<Done> {
         into.join(path).metadata().is_ok_and(|now| now.len() == *bytes && as_left(changed_ns(&now)))
     };
     let same = found.identity.is_some() && found.identity == Identity::of(input.path());
-    (same && found.outputs.iter().enumerate().all(there)).then_some(found)
+    (same && !found.outputs.is_empty() && found.outputs.iter().enumerate().all(there)).then_some(found)
 }
 
 /// Refuses to write over the outputs of another input that has the same name in another folder.
@@ -73,7 +73,11 @@ pub(super) fn finished(into: &Path, input: &Input) -> Option<Done> {
 /// # Errors
 /// There are such.
 pub(super) fn keep_those_of_others(into: &Path, input: &Input) -> Result<(), HaulError> {
-    let known: Option<Done> = done::read(&into.join(format!("{}.done", input.stem())));
+    let path = into.join(format!("{}.done", input.stem()));
+    let known: Option<Done> = done::read(&path);
+    if known.is_none() && path.exists() {
+        return Err(HaulError::Foreign(path));
+    }
     let Some(known) = known.filter(|known| known.input != input.path()) else { return Ok(()) };
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let is_same = real(&known.input) == real(input.path()) || known.identity == Identity::of(input.path());
@@ -93,8 +97,15 @@ impl Output {
         names: &[String],
         (identity, rules, keys): (Option<Identity>, u64, u64),
     ) -> Result<Self, HaulError> {
-        let mut parts = names.iter().map(|name| Part::open(into, name)).collect::<Result<Vec<_>, _>>()?;
         let checkpoint = into.join(format!(".{}.progress", input.stem()));
+        let done = into.join(format!("{}.done", input.stem()));
+        // A conversion that was killed while it gave its outputs their names has left a note of how far it was.
+        let is_known = done.exists() || checkpoint.exists();
+        let there = names.iter().map(|name| into.join(name)).find(|path| !is_known && path.exists());
+        if let Some(path) = there {
+            return Err(HaulError::Foreign(path));
+        }
+        let mut parts = names.iter().map(|name| Part::open(into, name)).collect::<Result<Vec<_>, _>>()?;
         let fresh = Checkpoint {
             boot: done::boot(),
             identity,
@@ -109,7 +120,6 @@ impl Output {
             part.go_on_at(*length)?;
         }
         let next_checkpoint = at.offset + CHECKPOINT;
-        let done = into.join(format!("{}.done", input.stem()));
         Ok(Self { parts, checkpoint, done, rules, at, next_checkpoint })
     }
 
@@ -124,6 +134,8 @@ impl Output {
         for part in &self.parts {
             part.file.sync_all().map_err(HaulError::io("write", &part.hidden))?;
         }
+        // By this note a rerun knows the outputs for ours that have their names already.
+        self.note()?;
         for part in &self.parts {
             fs::rename(&part.hidden, &part.path).map_err(HaulError::io("write", &part.path))?;
             outputs.push((part.path.file_name().map(PathBuf::from).unwrap_or_default(), part.length));

@@ -100,6 +100,24 @@ fn a_file_of_the_user_with_the_name_of_an_input_and_another_ending_is_left_alone
 }
 
 #[test]
+fn a_file_in_the_place_of_an_output_that_no_note_knows_is_left_alone() {
+    let bench = Bench::new();
+    bench.put("a", records(0..10));
+    let out = bench.home.path().join("out");
+    fs::create_dir(&out).unwrap();
+    fs::write(out.join("a.csv"), "mine").unwrap();
+    assert!(matches!(bench.convert(), Err(HaulError::Foreign(_))));
+    assert_eq!(bench.out("a.csv"), "mine");
+    fs::remove_file(out.join("a.csv")).unwrap();
+    bench.convert().unwrap();
+    let made = bench.out("a.csv");
+    // A note that cannot be read does not say whose the outputs are.
+    fs::write(out.join("a.done"), "{").unwrap();
+    assert!(matches!(bench.convert(), Err(HaulError::Foreign(_))));
+    assert_eq!(bench.out("a.csv"), made);
+}
+
+#[test]
 fn a_record_that_does_not_fit_makes_no_other_one_a_duplicate() {
     let bench = Bench::new();
     bench.put("a", b"       1a\0d   \n       1ada   \n");

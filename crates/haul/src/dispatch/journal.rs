@@ -172,13 +172,14 @@ pub fn change(id: u64, state: State, more: &str) -> String {
     format!("UPDATE {JOURNAL} SET state = '{}'{done}{more} WHERE id = {id}", state.name())
 }
 
-/// Whether a table was made by a dispatch of this source.
+/// Whether a table was made by a dispatch of this source: the one that made it last, since somebody may have dropped the one before.
 ///
 /// # Errors
 /// What the server said.
 pub fn is_ours(control: &mut Control, source: &str, table: &str) -> Result<bool, DispatchError> {
     let sql = format!(
-        "SELECT 1 FROM {JOURNAL} WHERE source = {} AND table_name = {} AND created = 1 AND state <> 'retired' LIMIT 1",
+        "SELECT 1 FROM {JOURNAL} WHERE source = {} AND id = (SELECT MAX(id) FROM {JOURNAL} WHERE table_name = {} AND created = 1 \
+         AND state <> 'retired')",
         literal(source.as_bytes()),
         literal(table.as_bytes())
     );

@@ -107,6 +107,10 @@ impl Manifest {
             found => found?,
         };
         let path = path.display().to_string();
+        if found.table != table {
+            let problem = format!("it is of table {}", found.table);
+            return Err(ExportError::Manifest { path, problem }.into());
+        }
         match &found.origin {
             None => Err(ExportError::NoOrigin { path }.into()),
             Some(other) if !other.is_same(origin) => {
@@ -118,9 +122,12 @@ impl Manifest {
 
     /// Whether its files are there, each as long as it was.
     pub fn is_whole(&self, folder: &Path) -> bool {
-        self.files
-            .iter()
-            .all(|file| folder.join(&file.name).metadata().is_ok_and(|found| found.len() == file.bytes))
+        let rows: u64 = self.files.iter().map(|file| file.rows).sum();
+        rows == self.rows
+            && self
+                .files
+                .iter()
+                .all(|file| folder.join(&file.name).metadata().is_ok_and(|found| found.len() == file.bytes))
     }
 
     /// Writes it under a hidden name, before any file has its own: by that a file is known as an export's, also after a kill between.

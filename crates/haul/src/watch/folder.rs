@@ -71,7 +71,8 @@ impl Folder {
     }
 
     fn is_meant(&self, name: &OsStr) -> bool {
-        let Some(name) = name.to_str() else { return false };
+        // A name that is no UTF-8 is one too: its records would be missed by nobody.
+        let name = &*name.to_string_lossy();
         let is_finished = !name.starts_with('.') && !UNFINISHED.iter().any(|ending| name.ends_with(ending));
         is_finished && self.pattern.matches(name)
     }

@@ -91,6 +91,8 @@ fn of_load(error: &HaulError, path: &Path) -> Trouble {
             io::ErrorKind::NotFound => Trouble::Gone,
             _ => Trouble::Bad,
         },
+        // The name of its rejects would be longer than a file system takes: no other file is to wait for that.
+        HaulError::Io { source, .. } if source.kind() == io::ErrorKind::InvalidFilename => Trouble::Bad,
         HaulError::Io { .. } => Trouble::Away,
         HaulError::TooMany { .. } => Trouble::Bad,
         HaulError::Load(error) => match error {

@@ -1,6 +1,7 @@
 //! Who waits for a lock that others hold is told so: the server itself says nothing until it gives up, by default after a day.
 
 use super::session::Session;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Takes a sentence about a statement that waits. It is called from another thread.
@@ -8,6 +9,9 @@ pub type LockWait = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// One for the whole process, since any connection may come to wait.
 static LISTENER: Mutex<Option<LockWait>> = Mutex::new(None);
+
+/// Whether a sentence is being heard.
+static IS_HEARD: AtomicBool = AtomicBool::new(false);
 
 /// From now on this function hears of statements that wait for locks; none is nobody. Returned is who heard of them before.
 pub fn on_lock_wait(listener: Option<LockWait>) -> Option<LockWait> {
@@ -20,8 +24,16 @@ pub(super) fn look(session: &mut Session, id: u32, waited_s: f64) {
     let Some(listener) = LISTENER.lock().unwrap_or_else(PoisonError::into_inner).clone() else { return };
     let sql = format!("SELECT state FROM information_schema.processlist WHERE id = {id}");
     let Ok(Some(state)) = session.value(&sql) else { return };
-    if let Some(text) = sentence(&state, id, waited_s) {
-        listener(&text);
+    let Some(text) = sentence(&state, id, waited_s) else { return };
+    // Whoever listens may be held up, by a pipe that nobody reads: the next sentence is left out then, and nobody waits for it.
+    if !IS_HEARD.swap(true, Ordering::AcqRel) {
+        let heard = std::thread::Builder::new().name("lock-wait".into()).spawn(move || {
+            listener(&text);
+            IS_HEARD.store(false, Ordering::Release);
+        });
+        if heard.is_err() {
+            IS_HEARD.store(false, Ordering::Release);
+        }
     }
 }
 

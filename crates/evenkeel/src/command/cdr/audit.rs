@@ -173,15 +173,14 @@ fn sentence(report: &Report) -> String {
         others => format!(" + {} of other types", count(others)),
     };
     if report.total() == 0 {
-        let rejected = report.records - report.rows.min(report.records) - report.other_types;
         let checked =
             if report.rejects_checked { "" } else { ", whose files were not looked at (--rejects)" };
-        let checked = if rejected == 0 { "" } else { checked };
+        let checked = if report.rejected == 0 { "" } else { checked };
         return format!(
             "{} records = {} stored + {} rejected{others}: each once{checked}\n",
             count(report.records),
-            count(report.rows),
-            count(rejected)
+            count(report.lines),
+            count(report.rejected)
         );
     }
     let found: Vec<String> =

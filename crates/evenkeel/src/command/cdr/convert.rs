@@ -128,7 +128,16 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
             let dash = Path::new("-");
             let (output, rejects) =
                 (output.as_deref().unwrap_or(dash), args.rejects.as_deref().unwrap_or(dash));
-            let to = ToStreams { file: &file, direction, inputs: &inputs, duplicates, keys, output, rejects };
+            let to = ToStreams {
+                layout: &args.layout,
+                file: &file,
+                direction,
+                inputs: &inputs,
+                duplicates,
+                keys,
+                output,
+                rejects,
+            };
             (streams(session, &to, &mut shown)?, Vec::new())
         }
     };

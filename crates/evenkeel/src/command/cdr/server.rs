@@ -97,6 +97,9 @@ fn of_code(code: u16) -> Option<&'static str> {
         3 | 20 | 1021 | 1030 | 1114 | 1296 => {
             "look for free space at the server, in its datadir and its tmpdir, and run the same again: what is in stays in"
         }
+        1878 => {
+            "look for free space in the server's tmpdir, and run the same again: the rows are in, and it adds the indexes"
+        }
         1205 | 1213 => {
             "another client holds rows of the table: SHOW PROCESSLIST names it; run the same again"
         }

@@ -13,6 +13,8 @@ use std::path::{Path, PathBuf};
 
 /// What goes into one stream of lines and one of rejects.
 pub(super) struct ToStreams<'a> {
+    /// Where the layout was read from.
+    pub layout: &'a Path,
     pub file: &'a LayoutFile,
     pub direction: Direction,
     pub inputs: &'a [Input],
@@ -26,12 +28,13 @@ pub(super) struct ToStreams<'a> {
 
 /// Converts all inputs into one stream of lines and one of rejects.
 pub(super) fn streams(session: &Session, to: &ToStreams<'_>, shown: &mut Shown) -> Result<Tally> {
-    let ToStreams { file, direction, inputs, duplicates, keys, output, rejects: rejects_path } = *to;
+    let ToStreams { layout, file, direction, inputs, duplicates, keys, output, rejects: rejects_path } = *to;
     if direction == Direction::Delimit && file.layout.types().len() > 1 {
         return Err(anyhow!("the layout has several types of records, and --output is one file"))
             .hint("take --into, which has a file for each type");
     }
     keep_apart(inputs, output, rejects_path)?;
+    keep_away([Some(layout), keys.map(|keys| keys.path)], [output, rejects_path])?;
     let open = |path| Whole::create(path).hint("name a file in a folder where you may write");
     let (mut lines, mut rejects) = (open(output)?, open(rejects_path)?);
     let has_key = file.layout.types().iter().any(|each| !each.key.is_empty());
@@ -64,6 +67,17 @@ fn keep_apart(inputs: &[Input], output: &Path, rejects: &Path) -> Result<()> {
     if output != Path::new("-") && is_same_file(output, rejects) {
         return Err(anyhow!("--output and --rejects are both {}", output.display()))
             .hint("name two files; nothing was written");
+    }
+    Ok(())
+}
+
+/// Refuses outputs in the place of what a conversion needs beside its inputs.
+fn keep_away(needed: [Option<&Path>; 2], outputs: [&Path; 2]) -> Result<()> {
+    for path in needed.into_iter().flatten() {
+        if outputs.iter().any(|output| is_same_file(output, path)) {
+            return Err(anyhow!("{} is the layout or the file of keys, and no output", path.display()))
+                .hint("name another file; nothing was written");
+        }
     }
     Ok(())
 }

@@ -3,8 +3,10 @@
 use super::{Site, signalled, text};
 use crate::cli::evenkeel;
 use crate::patience::{eventually, found};
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
 use std::time::Duration;
 
 #[test]
@@ -166,4 +168,25 @@ fn the_name_of_a_file_makes_no_second_line_and_its_rejects_are_found_by_an_audit
     let (said, told) = text(&found);
     assert_eq!(found.status.code(), Some(0), "{said}{told}");
     assert!(said.contains(" rejected: each once\n"), "{said}");
+}
+
+#[test]
+fn a_name_that_is_no_text_is_loaded_and_one_that_is_too_long_holds_nobody_up() {
+    let site = Site::up();
+    let odd = site.path("x").with_file_name(OsStr::from_bytes(b"caf\xe9.cdr"));
+    fs::rename(site.make("one", "20260801", (1, 500), "none"), odd).expect("the same file system");
+    fs::rename(
+        site.make("two", "20260801", (1_001, 500), "none"),
+        site.path(&format!("{}.cdr", "n".repeat(246))),
+    )
+    .expect("the same");
+    site.arrive("z.cdr", "20260801", (2_001, 500), "none");
+    let output = site.once(&["--set-aside", &site.server.path("aside")]);
+    let (lines, told) = text(&output);
+    assert_eq!(output.status.code(), Some(1), "{lines}{told}");
+    assert!(
+        lines.contains("caf\u{fffd}.cdr: 500 records") && lines.contains("z.cdr: 500 records"),
+        "{lines}{told}"
+    );
+    assert!(lines.contains("refused, set aside as"), "{lines}{told}");
 }
