@@ -8,11 +8,39 @@ use evenkeel_sense::pages::{IndexName, Names, Wanted, holder, read};
 use evenkeel_site::server::{Control, Target};
 use std::path::{Path, PathBuf};
 
-/// Tables with their files, and whether these are their own.
-const TABLES: &str = "SELECT t.NAME, t.SPACE <> 0 FROM information_schema.INNODB_SYS_TABLES t \
-     WHERE t.NAME LIKE '%/%' AND t.NAME NOT LIKE 'mysql/%' AND t.NAME NOT LIKE 'sys/%' ORDER BY 1";
-const INDEXES: &str = "SELECT i.INDEX_ID, t.NAME, i.NAME FROM information_schema.INNODB_SYS_INDEXES i \
-     JOIN information_schema.INNODB_SYS_TABLES t ON t.TABLE_ID = i.TABLE_ID";
+/// How a server calls its lists of tables and indexes: `INNODB_SYS_` before their names in MariaDB and MySQL 5.7, `INNODB_` in MySQL 8.
+struct Lists {
+    prefix: &'static str,
+}
+
+impl Lists {
+    fn of(control: &mut Control) -> Result<Self> {
+        let has = control.query(
+            "SELECT COUNT(*) FROM information_schema.TABLES \
+             WHERE TABLE_SCHEMA = 'information_schema' AND TABLE_NAME = 'INNODB_SYS_TABLES'",
+        )?;
+        let is_there = has.rows.first().and_then(|row| row.first()?.as_deref()).is_some_and(|count| count != "0");
+        Ok(Self { prefix: if is_there { "INNODB_SYS_" } else { "INNODB_" } })
+    }
+
+    /// Tables with their files, and whether these are their own.
+    fn tables(&self) -> String {
+        format!(
+            "SELECT t.NAME, t.SPACE <> 0 FROM information_schema.{}TABLES t \
+             WHERE t.NAME LIKE '%/%' AND t.NAME NOT LIKE 'mysql/%' AND t.NAME NOT LIKE 'sys/%' ORDER BY 1",
+            self.prefix
+        )
+    }
+
+    /// Indexes by number, with their tables.
+    fn indexes(&self) -> String {
+        let prefix = self.prefix;
+        format!(
+            "SELECT i.INDEX_ID, t.NAME, i.NAME FROM information_schema.{prefix}INDEXES i \
+             JOIN information_schema.{prefix}TABLES t ON t.TABLE_ID = i.TABLE_ID"
+        )
+    }
+}
 
 /// Where the files of a server lie, provided that it runs on this machine and they can be seen here: a folder of the same name may be
 /// another server's, so that the process that has its files open must be the one whose number the server wrote down.
@@ -34,9 +62,10 @@ pub fn read_live(
     stop: &Stop,
 ) -> Result<Vec<FoundFile>> {
     let mut control = Control::connect_until(&Target { database: None, ..target.clone() }, stop)?;
-    let names = names(&mut control)?;
+    let lists = Lists::of(&mut control)?;
+    let names = names(&mut control, &lists)?;
     let mut found = Vec::new();
-    for row in control.query(TABLES)?.rows {
+    for row in control.query(&lists.tables())?.rows {
         let [Some(name), Some(own)] = row.as_slice() else { continue };
         if table.is_some_and(|table| !is_named(name, table)) {
             continue;
@@ -56,8 +85,8 @@ pub fn read_live(
     Ok(found)
 }
 
-fn names(control: &mut Control) -> Result<Names> {
-    let rows = control.query(INDEXES)?.rows.into_iter();
+fn names(control: &mut Control, lists: &Lists) -> Result<Names> {
+    let rows = control.query(&lists.indexes())?.rows.into_iter();
     Ok(Names::new(rows.filter_map(|row| {
         let mut fields = row.into_iter().flatten();
         let id = fields.next()?.parse().ok()?;
@@ -69,6 +98,7 @@ fn names(control: &mut Control) -> Result<Names> {
 fn quoted(name: &str) -> Result<String> {
     // Partitions are held with their table.
     let name = name.split("#P#").next().unwrap_or(name);
+    let name = name.split("#p#").next().unwrap_or(name);
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'/');
     match name.split_once('/') {
         Some((database, table)) if name.bytes().all(is_plain) => Ok(format!("`{database}`.`{table}`")),

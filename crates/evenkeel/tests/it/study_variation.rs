@@ -25,6 +25,17 @@ const TINY: [&str; 14] = [
     "--pool=300",
 ];
 
+/// A workload of the user's on the tables of private servers.
+const NEWEST: &str = r#"
+name = "newest"
+
+[[statement]]
+name = "newest"
+sql = "SELECT i_id, i_title, a_fname, a_lname FROM item JOIN author ON a_id = i_a_id WHERE i_subject = ? ORDER BY i_pub_date DESC, i_title LIMIT 50"
+tables = ["item", "author"]
+parameters = [{ choice = { values = ["ARTS", "HISTORY", "TRAVEL"] } }]
+"#;
+
 /// Folders of finished runs of the one study.
 fn runs(home: &Path) -> Vec<PathBuf> {
     let study = fs::read_dir(home.join("runs")).ok().and_then(|mut all| all.next()).and_then(Result::ok);
@@ -40,7 +51,10 @@ fn said(output: &std::process::Output) -> String {
 #[test]
 fn a_study_that_is_killed_goes_on_and_says_of_each_suspect_what_it_found() {
     let home = tempfile::tempdir().expect("a temporary directory");
-    let tiny = [&TINY[..], &["--starts", "3"]].concat();
+    let file = home.path().join("newest.toml");
+    fs::write(&file, NEWEST).expect("a workload");
+    let more = ["--starts", "3", "--populations", "2", "--mu", "requests=50%", "--workload"];
+    let tiny = [&TINY[..], &more, &[file.to_str().expect("a path")]].concat();
     let mut study = command(home.path(), &tiny)
         .stdout(Stdio::null())
         .stderr(Stdio::null())
@@ -52,6 +66,7 @@ fn a_study_that_is_killed_goes_on_and_says_of_each_suspect_what_it_found() {
     let before = runs(home.path());
     let first = fs::read(before[0].join("run.json")).expect("a run");
     assert!(before.len() < 6, "killed when all was done");
+    fs::remove_file(&file).expect("the study has its own");
 
     let output = evenkeel(home.path(), &["-q", "study", "variation", "--resume", "last", "--json"]);
     assert!(output.status.success(), "{}", said(&output));
@@ -71,7 +86,9 @@ fn suspects_have_verdicts(results: &Value) {
     let layout = verdicts[2]["evidence"].as_str().expect("a sentence");
     assert!(layout.contains("pages of both lie alike"), "{layout}");
     let levels = results["components"].as_array().expect("components");
-    assert!(levels.iter().any(|level| level["level"] == "request"), "{levels:#?}");
+    for known in ["population", "start", "run", "request"] {
+        assert!(levels.iter().any(|level| level["level"] == known), "{known} in {levels:#?}");
+    }
     let figures = &results["cells"][0]["figures"];
     for name in ["tau_ms@t1", "tau_ms@t2", "rows_per_request@t1", "network_ms@t2", "theta_percent@t1"] {
         assert!(figures[name]["mean"].is_number(), "{name} in {figures:#}");

@@ -14,7 +14,7 @@ use evenkeel_core::random::Seed;
 use evenkeel_core::rates::RatePlan;
 use evenkeel_core::trust::Tolerance;
 use evenkeel_lab::explain::Effort;
-use evenkeel_lab::load::{ArrivalPlan, Protocol, SESSIONS_DEFAULT, SessionPolicy, Together};
+use evenkeel_lab::load::{ArrivalPlan, PartsPlan, Protocol, SESSIONS_DEFAULT, SessionPolicy, Together};
 use evenkeel_lab::workload::Workload;
 use evenkeel_os::stop::Stop;
 use evenkeel_sense::waits::ThreadWaits;
@@ -45,6 +45,10 @@ pub(crate) struct Asked {
     /// Of arrivals and parameters: loads with the same seed ask the same.
     pub seed: Seed,
     pub generator_cpus: Vec<usize>,
+    /// Of which share of the requests the server is asked for the execution time.
+    pub parts: Option<PartsPlan>,
+    /// Whether as many sessions are opened as requests wait, until the server refuses them.
+    pub is_refused: bool,
     /// Others that it begins together with.
     pub together: Option<Together>,
 }
@@ -204,14 +208,14 @@ fn spec(asked: &Asked, site: &SiteSpec) -> StudySpec {
         warm_up: asked.warm_up,
         timeout: asked.timeout,
         sessions: SessionPolicy::Pooled { max: SESSIONS_DEFAULT },
-        sessions_fit: true,
+        sessions_fit: !asked.is_refused,
         protocol: Protocol::Prepared,
         reset: Reset::Nothing,
         theta_ceiling_percent: 100.0,
         objective_p95: None,
         tolerance: Tolerance::default(),
         generator_cpus: asked.generator_cpus.clone(),
-        parts: None,
+        parts: asked.parts,
         request_log: false,
         retries: 0,
         budget: None,

@@ -141,7 +141,7 @@ pub(super) fn kept_up(run: &RunFile) -> bool {
 
 /// Errors by which a server lets nobody more in: too many connections (1040, 1203), or none taken at all (2002, 2003). That
 /// says that it carries no more; any other failure says something about the requests.
-pub(super) const REFUSALS: [u16; 4] = [1040, 1203, 2002, 2003];
+pub(crate) const REFUSALS: [u16; 4] = [1040, 1203, 2002, 2003];
 
 /// Whether the server let nobody more in.
 pub(super) fn refused(run: &RunFile) -> bool {

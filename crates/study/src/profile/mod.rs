@@ -57,6 +57,7 @@ pub use disk::{DISK_FIGURES, READ_MS};
 pub use error::StudyError;
 pub use event::StudyEvent;
 pub use figures::{kinds, orders_per_minute, times};
+pub(crate) use judge::REFUSALS;
 pub use judge::load_caveats;
 pub use order::is_same_rate;
 pub use parts::{PART_FIGURES, price_over};

@@ -5,6 +5,7 @@ use super::{PublishedError, Result, While};
 use crate::harness::{Event, Notify};
 use evenkeel_core::random::Seed;
 use evenkeel_lab::data::{DataSet, DataSpec, Stamp, Via, populate};
+use evenkeel_lab::workload::user::UserWorkload;
 use evenkeel_lab::workload::{self, Database, Workload, plan_think};
 use evenkeel_site::server::{Control, Target};
 use std::sync::Arc;
@@ -30,6 +31,21 @@ pub(crate) fn fill(
     let mut control = Control::connect(target)?;
     Stamp::mark_written(&mut control)?;
     Ok(control)
+}
+
+/// A workload of a file of the user's, on the tables of a target.
+///
+/// # Errors
+/// The server does not answer, or the file does not fit its tables.
+pub(crate) fn workload_of_file(
+    workplace: &Workplace<'_>,
+    (file, text): (&str, &str),
+    target: &Target,
+) -> Result<Arc<dyn Workload>> {
+    let mut control = Control::connect_until(target, workplace.stop)?;
+    let definition = workplace.program.workload(file, text)?;
+    let workload = UserWorkload::new(&definition, &mut control);
+    Ok(Arc::new(workload.doing(|| format!("reading {file}"))?))
 }
 
 /// A workload by its name on what the database of a target holds now.

@@ -15,7 +15,7 @@ mod setting;
 mod shipped;
 mod workplace;
 
-pub(crate) use dataset::{fill, workload};
+pub(crate) use dataset::{fill, workload, workload_of_file};
 pub(crate) use error::While;
 pub use error::{AnyError, PublishedError, Result};
 pub use host_file::{DiskFile, HostFile, WindowFile};

@@ -4,7 +4,7 @@ use super::facts::{PAGES, PLAN, START, STATISTICS, pages_of, statistics_of};
 use super::record::{Setting, TargetRecord};
 use crate::harness::{Event, Notify, Run};
 use crate::profile::{Reset, Server, ServerSpec, SiteSpec, StudyEvent, writes};
-use crate::published::{PublishedError, Result, While, Workplace, workload};
+use crate::published::{PublishedError, Result, While, Workplace, workload, workload_of_file};
 use crate::store::format::ServerRecord;
 use evenkeel_core::random::Seed;
 use evenkeel_lab::data::tpcw::Scale;
@@ -17,11 +17,13 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// A server of the study: which target, and how its rows came in.
+/// A server of the study: which target, how its rows came in, and which time.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Key {
     pub target: usize,
     pub via: String,
+    /// Which filling of its tables, from 0.
+    pub population: u32,
 }
 
 /// What is wanted of a server.
@@ -34,15 +36,19 @@ pub(super) struct Wanted {
     pub pool_percent: Option<f64>,
     /// What is asked of it.
     pub workload: String,
+    /// The server stays as it is where another workload of the same name here is asked next.
+    pub group: String,
 }
 
 /// A server that is up.
 pub(super) struct Standing {
     pub server: Server,
     pub workload: Arc<dyn Workload>,
+    /// Its name or file.
+    asked: String,
     /// What it says of itself.
     pub record: ServerRecord,
-    /// For which workload, start and pool it was started; `None` before the first start.
+    /// For which group of workloads, start and pool it was started; `None` before the first start.
     begun: Option<(String, u32, Option<u64>)>,
     reset: Reset,
     notes: BTreeMap<&'static str, String>,
@@ -91,7 +97,7 @@ impl<'a> Bed<'a> {
 
     /// Fills a server and looks at it once.
     fn first(&self, record: &TargetRecord, wanted: &Wanted, tell: Notify<'_>) -> Result<Standing> {
-        let (site, reset) = self.site(record, &wanted.key.via)?;
+        let (site, reset) = self.site(record, &wanted.key)?;
         let mut server = Server::new(site)?;
         let stop = self.workplace.stop;
         let mut notify = steps(tell);
@@ -104,7 +110,11 @@ impl<'a> Bed<'a> {
         )?;
         server.start(&Reset::Nothing, (None, false), stop, &mut notify)?;
         let target = up(&server)?.clone();
-        let workload = workload(&wanted.workload, &target)?;
+        // Sizes are those of the tables that the study is about, whatever else it asks.
+        let workload = asked(&self.workplace, &self.setting, &self.setting.workload, &target)?;
+        if writes(workload.as_ref()) && !server.is_private() && record.reset.is_none() {
+            return Err(only_reads(&self.setting.workload));
+        }
         let said = server.record(workload.as_ref(), stop)?;
         let mut notes = BTreeMap::new();
         if let (true, Some(data)) = (server.is_private(), server.data_dir()) {
@@ -116,7 +126,8 @@ impl<'a> Bed<'a> {
                 notes.insert(PAGES, pages);
             }
         }
-        Ok(Standing { server, workload, record: said, begun: None, reset, notes })
+        let asked = self.setting.workload.clone();
+        Ok(Standing { server, workload, asked, record: said, begun: None, reset, notes })
     }
 
     fn start(&mut self, wanted: &Wanted, tell: Notify<'_>) -> Result<bool> {
@@ -124,12 +135,15 @@ impl<'a> Bed<'a> {
         let missing = || PublishedError::wrong("a server of the study is not there");
         let standing = self.servers.get_mut(&wanted.key).ok_or_else(missing)?;
         let pool = wanted.pool_percent.and_then(|percent| pool_bytes(percent, standing.record.tables_bytes));
-        let begun = (wanted.workload.clone(), wanted.start, pool);
+        let begun = (wanted.group.clone(), wanted.start, pool);
         if standing.begun.as_ref() == Some(&begun) {
+            if standing.asked != wanted.workload {
+                standing.ask(&self.workplace, &self.setting, &wanted.workload)?;
+            }
             return Ok(false);
         }
         let mut notify = steps(tell);
-        let is_other = standing.begun.as_ref().is_none_or(|(workload, ..)| *workload != wanted.workload);
+        let is_other = standing.begun.as_ref().is_none_or(|(group, ..)| *group != wanted.group);
         let writing = writes(standing.workload.as_ref()) || wanted.workload == super::parts::WRITE_STATEMENT;
         if is_other && writing && standing.server.is_private() {
             standing.server.down(&mut notify)?;
@@ -140,16 +154,14 @@ impl<'a> Bed<'a> {
             standing.server.start(&standing.reset, (pool, writing), stop, &mut notify)?;
             standing.notes.insert(START, format!("{} at {}", wanted.start, unix_time().as_secs()));
         }
-        let target = up(&standing.server)?.clone();
-        standing.workload = workload(&wanted.workload, &target)?;
-        standing.look(&target)?;
+        standing.ask(&self.workplace, &self.setting, &wanted.workload)?;
         standing.begun = Some(begun);
         Ok(true)
     }
 
-    fn site(&self, record: &TargetRecord, via: &str) -> Result<(SiteSpec, Reset)> {
+    fn site(&self, record: &TargetRecord, key: &Key) -> Result<(SiteSpec, Reset)> {
         let (place, reset) = match (record.is_private(), record.url.strip_prefix("sandbox:")) {
-            (true, _) => (self.private(record, via)?, Reset::Full),
+            (true, _) => (self.private(record, key)?, Reset::Full),
             (_, Some(named)) => {
                 let (name, database) = named.split_once('/').unwrap_or((named, DataSpec::DATABASE));
                 let home = self.workplace.home.to_owned();
@@ -167,9 +179,11 @@ impl<'a> Bed<'a> {
     }
 
     /// Its data stay in the home folder when the study has ended, for the next one.
-    fn private(&self, record: &TargetRecord, via: &str) -> Result<ServerSpec> {
+    fn private(&self, record: &TargetRecord, Key { via, population, .. }: &Key) -> Result<ServerSpec> {
         let data = &self.setting.data;
-        let name = format!("variation-{}-{}-s{}-{via}-{}", data.ebs, data.items, data.seed, record.name);
+        let again = if *population > 0 { format!("-p{}", population + 1) } else { String::new() };
+        let name =
+            format!("variation-{}-{}-s{}-{via}-{}{again}", data.ebs, data.items, data.seed, record.name);
         let mut sandbox = SandboxSpec::new(self.workplace.home, name);
         sandbox.server_binary = self.setting.machine.server_binary.as_ref().map(PathBuf::from);
         let cpus = &self.setting.server_cpus;
@@ -221,6 +235,14 @@ impl Drop for Bed<'_> {
 }
 
 impl Standing {
+    /// Asks this of it from now on.
+    fn ask(&mut self, workplace: &Workplace<'_>, setting: &Setting, name: &str) -> Result<()> {
+        let target = up(&self.server)?.clone();
+        self.workload = asked(workplace, setting, name, &target)?;
+        name.clone_into(&mut self.asked);
+        self.look(&target)
+    }
+
     fn look(&mut self, target: &Target) -> Result<()> {
         let stop = evenkeel_os::stop::Stop::default();
         self.notes.insert(PLAN, self.server.plans(self.workload.as_ref(), &stop)?);
@@ -237,6 +259,27 @@ impl Standing {
     pub fn note(&self, run: &mut Run, of_target: &str) {
         run.notes.extend(self.notes.iter().map(|(name, text)| (format!("{name}{of_target}"), text.clone())));
     }
+}
+
+/// A workload by its name, or by the file of the user's that the study keeps.
+fn asked(
+    workplace: &Workplace<'_>,
+    setting: &Setting,
+    name: &str,
+    target: &Target,
+) -> Result<Arc<dyn Workload>> {
+    match &setting.workload_file {
+        Some(text) if name == setting.workload => workload_of_file(workplace, (name, text), target),
+        _ => workload(name, target),
+    }
+}
+
+/// What runs write stays in a server that is not filled anew, and the next run finds other tables.
+fn only_reads(workload: &str) -> PublishedError {
+    PublishedError::with_hint(
+        format!("{workload} writes, and a server that is not ours cannot be given its rows back"),
+        "name a workload that only reads, or a command by --reset that gives the rows back; without URL the part `write` asks private servers",
+    )
 }
 
 fn up(server: &Server) -> Result<&Target> {

@@ -24,13 +24,15 @@ pub const NEIGHBOURS: &str = "neighbours_percent";
 pub const RATE: &str = "rate_per_s";
 /// Completions for each second.
 pub const THROUGHPUT: &str = "throughput_per_s";
+/// Requests that found no connection, since the server let nobody more in.
+pub const REFUSED: &str = "refused_percent";
 /// Whether the queue did not grow.
 pub const KEPT_UP: &str = "kept_up";
 /// What a first look said that a server carries.
 pub const CARRIED: &str = "carried_per_s";
 
 /// All that are shown, in the order of columns.
-pub const FIGURES: [Figure; 17] = [
+pub const FIGURES: [Figure; 18] = [
     Figure::drawn(
         TAU,
         ["tau", "ms"],
@@ -56,6 +58,7 @@ pub const FIGURES: [Figure; 17] = [
     Figure::plain(NEIGHBOURS, ["neighbours", "%"]),
     Figure::plain("probe_delay_ms", ["probe delay", "ms"]),
     Figure::plain("lost_percent", ["lost", "%"]),
+    Figure::plain(REFUSED, ["refused", "%"]),
     Figure::flag(KEPT_UP, ["kept up", ""]),
     Figure::plain(CARRIED, ["carries about", "1/s"]),
 ];

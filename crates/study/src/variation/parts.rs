@@ -13,6 +13,8 @@ pub const LAYOUT: &str = "layout";
 pub const SIMPLE: &str = "simple";
 /// The write by rate.
 pub const WRITE: &str = "write";
+/// Several statements of each class of reads.
+pub const CLASS: &str = "class";
 
 /// Statements of the published study.
 pub const COMPLEX_STATEMENT: &str = "tpcw.complex";
@@ -23,6 +25,14 @@ pub const WRITE_STATEMENT: &str = "tpcw.order_line_insert";
 
 /// The factor of servers; absent where all of them get each run at once.
 pub const TARGET: &str = "target";
+/// The factor of statements.
+pub const STATEMENT: &str = "statement";
+/// Classes of reads by EXPLAIN, with statements of each: those that sort or build temporary tables, and those that use indexes alone.
+pub const CLASSES: [(&str, [&str; 3]); 2] = [
+    ("complex", [COMPLEX_STATEMENT, "tpcw.best_sellers", "tpcw.search_subject"]),
+    ("simple", [SIMPLE_STATEMENT, "tpcw.product_detail", "tpcw.order_lines"]),
+];
+
 /// Arrival rate in percent of what a first look says that a server carries.
 pub const LOAD: &str = "load-percent";
 /// Arrival rate per second.
@@ -35,8 +45,12 @@ pub struct Extent {
     pub levels: Vec<u32>,
     /// Whether these are rates per second, and not percent of what a server carries.
     pub are_rates: bool,
-    /// Levels of load of the simple read and the write.
-    pub others: Vec<u32>,
+    /// Levels of load of the simple read; beyond 100 % servers refuse.
+    pub simple: Vec<u32>,
+    /// Levels of load of the write.
+    pub write: Vec<u32>,
+    /// Levels of load of the statements of a class.
+    pub class: Vec<u32>,
     /// Levels of load of layouts and sizes of the buffer pool.
     pub storage: Vec<u32>,
     /// Sizes of the buffer pool, percent.
@@ -64,8 +78,8 @@ pub fn parts(setting: &Setting, extent: &Extent) -> Vec<Part> {
     let targets = || (!setting.duet).then(|| targets(&setting.targets));
     let levels = if extent.are_rates { RATE } else { LOAD };
     let rates = Factor::numeric(levels, extent.levels.iter().copied());
-    let load = || Some(Factor::numeric(LOAD, extent.others.iter().copied()));
-    let storage = || Some(Factor::numeric(LOAD, extent.storage.iter().copied()));
+    let load = |levels: &[u32]| Some(Factor::numeric(LOAD, levels.iter().copied()));
+    let storage = || load(&extent.storage);
     let mut all = vec![part(
         RATES,
         format!("rates of {}", setting.workload),
@@ -90,8 +104,23 @@ pub fn parts(setting: &Setting, extent: &Extent) -> Vec<Part> {
         "Percent of the tables and indexes that the statement asks.",
         vec![targets(), storage(), Some(pools)],
     ));
-    all.push(part(SIMPLE, "the simple read by rate".to_owned(), "", vec![targets(), load()]));
-    all.push(part(WRITE, "the write by rate".to_owned(), "", vec![targets(), load()]));
+    all.push(part(
+        SIMPLE,
+        "the simple read by rate".to_owned(),
+        "Beyond 100 % of what a server carries it refuses connections.",
+        vec![targets(), load(&extent.simple)],
+    ));
+    let statements = CLASSES.iter().flat_map(|(class, of)| of.iter().map(move |name| (*name, *class)));
+    let titled: Vec<(&str, String)> =
+        statements.map(|(name, class)| (name, format!("{name} ({class})"))).collect();
+    let statements = Factor::named(STATEMENT, titled.iter().map(|(name, title)| (*name, title.as_str())));
+    all.push(part(
+        CLASS,
+        "statements of a class".to_owned(),
+        "Reads that sort or build temporary tables, and reads that use indexes alone, each at a share of what a server carries of it.",
+        vec![targets(), Some(statements), load(&extent.class)],
+    ));
+    all.push(part(WRITE, "the write by rate".to_owned(), "", vec![targets(), load(&extent.write)]));
     all
 }
 
@@ -101,13 +130,19 @@ fn targets(of: &[TargetRecord]) -> Factor {
     Factor::named(TARGET, titled.iter().map(|(name, title)| (name.as_str(), title.as_str())))
 }
 
-/// The statement or mix that a part asks.
-pub fn workload<'a>(setting: &'a Setting, part: &str) -> &'a str {
-    match part {
-        SIMPLE => SIMPLE_STATEMENT,
-        WRITE => WRITE_STATEMENT,
-        _ => &setting.workload,
+/// The statement or mix that a part asks; `statement` is the level of that factor, or empty.
+pub fn workload<'a>(setting: &'a Setting, part: &str, statement: &'a str) -> &'a str {
+    match (part, statement) {
+        (SIMPLE, _) => SIMPLE_STATEMENT,
+        (WRITE, _) => WRITE_STATEMENT,
+        (_, "") => &setting.workload,
+        _ => statement,
     }
+}
+
+/// What a server was started for: all statements of classes are asked of one start.
+pub fn group<'a>(setting: &'a Setting, part: &'a str) -> &'a str {
+    if part == CLASS { CLASS } else { workload(setting, part, "") }
 }
 
 #[cfg(test)]
@@ -119,7 +154,9 @@ mod tests {
         Extent {
             levels: vec![30, 60],
             are_rates: false,
-            others: vec![50],
+            simple: vec![50, 120],
+            write: vec![50],
+            class: vec![50],
             storage: vec![50],
             pools: vec![20, 100],
             starts: 3,
@@ -132,7 +169,7 @@ mod tests {
         let all = |setting: &Setting, extent: &Extent| -> Vec<String> {
             parts(setting, extent).into_iter().map(|part| part.name).collect()
         };
-        assert_eq!(all(&setting(), &extent()), [RATES, LAYOUT, POOL, SIMPLE, WRITE]);
+        assert_eq!(all(&setting(), &extent()), [RATES, LAYOUT, POOL, SIMPLE, CLASS, WRITE]);
         assert_eq!(all(&Setting { duet: true, ..setting() }, &extent()), [RATES]);
         assert_eq!(all(&setting(), &Extent { are_rates: true, ..extent() }), [RATES]);
         let mut others = setting();

@@ -2,11 +2,12 @@
 
 use super::bed::{Bed, Key, Standing};
 use super::figures::{
-    CARRIED, CPU_WAIT, KEPT_UP, NEIGHBOURS, NETWORK, RATE, READ, READS, ROWS, STOLEN, TAU, THETA, THROUGHPUT,
+    CARRIED, CPU_WAIT, KEPT_UP, NEIGHBOURS, NETWORK, RATE, READ, READS, REFUSED, ROWS, STOLEN, TAU, THETA,
+    THROUGHPUT,
 };
 use super::record::Setting;
 use crate::harness::{Run, Series};
-use crate::profile::{Asked, CPU_WAIT_MS, READ_MS, StudyError, server_measures};
+use crate::profile::{Asked, CPU_WAIT_MS, READ_MS, REFUSALS, StudyError, server_measures};
 use crate::published::{PublishedError, Result, While};
 use crate::store::format::{RunFile, Verdict};
 use evenkeel_core::Nanos;
@@ -28,6 +29,8 @@ pub(super) struct Round<'a, 'b> {
     pub keys: Vec<Key>,
     /// For its seed.
     pub name: String,
+    /// Whether sessions are opened until the server refuses them.
+    pub is_refused: bool,
     pub stop: &'a Stop,
 }
 
@@ -79,6 +82,8 @@ impl Round<'_, '_> {
             timeout: Nanos::from_secs_f64(self.setting.timeout_s),
             seed: self.bed.seed(&self.name),
             generator_cpus: self.setting.generator_cpus.clone(),
+            parts: self.setting.mu.map(|mu| mu.plan()),
+            is_refused: self.is_refused && matches!(arrivals, ArrivalPlan::Poisson(_)),
             together: together.clone(),
         };
         let stop = self.stop;
@@ -141,7 +146,8 @@ fn figures(run: &mut Run, file: &RunFile, of_target: &str) {
     let answered = file.response.count > 0;
     let lost = file.counts.arrivals.saturating_sub(file.counts.completed) as f64;
     let arrivals = file.counts.arrivals.max(1) as f64;
-    let figures: [(&str, Option<f64>); 14] = [
+    let refused: u64 = REFUSALS.iter().filter_map(|code| file.counts.failed.get(code)).sum();
+    let figures: [(&str, Option<f64>); 15] = [
         (TAU, answered.then_some(file.response.mean_ms)),
         ("p95_ms", answered.then_some(file.response.p95_ms)),
         (THROUGHPUT, Some(file.throughput_per_s)),
@@ -155,6 +161,7 @@ fn figures(run: &mut Run, file: &RunFile, of_target: &str) {
         (STOLEN, file.steal_percent()),
         ("probe_delay_ms", file.mu_ms.as_ref().map(|mu| mu.mean)),
         ("lost_percent", Some(100.0 * lost / arrivals)),
+        (REFUSED, Some(100.0 * refused as f64 / arrivals)),
         (KEPT_UP, Some(f64::from(u8::from(file.stability != Verdict::Unstable && !file.lower_bound)))),
     ];
     for (name, value) in figures {
@@ -162,9 +169,12 @@ fn figures(run: &mut Run, file: &RunFile, of_target: &str) {
     }
 }
 
-/// What the requests of a run spend between client and server: that of its probes, without what their threads waited for a CPU, for each
-/// statement of a request. A delay that was measured of the requests themselves would stand here instead of it.
+/// What the requests of a run spend between client and server: what the server's own account of them leaves, where it was asked; else that
+/// of its probes, without what their threads waited for a CPU, for each statement of a request.
 fn network_ms(file: &RunFile) -> Option<f64> {
+    if let Some(parts) = &file.parts {
+        return parts.means.map(|means| means.network_ms);
+    }
     let mu = file.mu_ms.as_ref().filter(|mu| mu.n > 0)?;
     let waited = file.probe_wait_ms.as_ref().map_or(0.0, |waited| waited.mean);
     let statements: u64 = file.statements.iter().map(|statement| statement.completed).sum();

@@ -81,7 +81,7 @@ impl OnTarget<'_> {
         Some(Repeat {
             place: Position {
                 target: u32::try_from(self.target).unwrap_or(u32::MAX),
-                population: 0,
+                population: setting.population(self.start),
                 start: self.start,
                 run: self.number,
             },

@@ -2,7 +2,7 @@
 
 use super::bed::{Bed, Key, Wanted};
 use super::figures::{CARRIED, FIGURES};
-use super::parts::{self, LOAD, POOL, RATE, TARGET};
+use super::parts::{self, LOAD, POOL, RATE, RATES, STATEMENT, TARGET};
 use super::record::Setting;
 use super::round::Round;
 use super::{differences, time};
@@ -19,7 +19,7 @@ pub struct Variation<'a> {
     plan: Plan,
     setting: Setting,
     bed: Option<Bed<'a>>,
-    /// What a server carries about, by part: found once, and kept with each run, so that a study that goes on has the same rates.
+    /// What a server carries about, by part and statement: found once, and kept with each run, so that a study that goes on has the same rates.
     carried: RefCell<BTreeMap<String, f64>>,
 }
 
@@ -39,7 +39,11 @@ impl<'a> Variation<'a> {
             "" => self.setting.data.via.clone(),
             layout => layout.to_owned(),
         };
-        let key = |target: usize| Key { target, via: via.clone() };
+        let population = match order.part.name.as_str() {
+            RATES => self.setting.population(self.setting.start_and_run(order.repeat).0),
+            _ => 0,
+        };
+        let key = |target: usize| Key { target, via: via.clone(), population };
         if self.setting.duet {
             return Ok((0..self.setting.targets.len()).map(key).collect());
         }
@@ -58,7 +62,8 @@ impl<'a> Variation<'a> {
             key: key.clone(),
             start: self.setting.start_and_run(order.repeat).0,
             pool_percent: is_private.then_some(percent),
-            workload: parts::workload(&self.setting, &order.part.name).to_owned(),
+            workload: parts::workload(&self.setting, &order.part.name, order.level(STATEMENT)).to_owned(),
+            group: parts::group(&self.setting, &order.part.name).to_owned(),
         })
     }
 
@@ -68,7 +73,8 @@ impl<'a> Variation<'a> {
         let levels = order.part.factors.iter().zip(order.levels).filter(|(factor, _)| factor.name != TARGET);
         let levels: String = levels.map(|(_, level)| format!("-{level}")).collect();
         let name = format!("{what}{}{levels}-{}", order.part.name, order.repeat);
-        Ok(Round { bed, setting: &self.setting, keys, name, stop: self.workplace.stop })
+        let is_refused = order.part.name == parts::SIMPLE;
+        Ok(Round { bed, setting: &self.setting, keys, name, is_refused, stop: self.workplace.stop })
     }
 
     /// The rate of a run, and what a server carries where the rate follows from that; `None` where somebody asked to stop.
@@ -77,7 +83,8 @@ impl<'a> Variation<'a> {
             return Ok(Some((rate, None)));
         }
         let percent: f64 = order.level(LOAD).parse().map_err(|_| unreadable("load"))?;
-        let known = self.carried.borrow().get(&order.part.name).copied();
+        let asked = format!("{} {}", order.part.name, order.level(STATEMENT));
+        let known = self.carried.borrow().get(&asked).copied();
         let carried = match known {
             Some(carried) => carried,
             None => {
@@ -88,7 +95,7 @@ impl<'a> Variation<'a> {
                 if carried <= 0.0 {
                     return Err(PublishedError::wrong("a first look at the server had no answer at all"));
                 }
-                self.carried.borrow_mut().insert(order.part.name.clone(), carried);
+                self.carried.borrow_mut().insert(asked, carried);
                 carried
             }
         };
@@ -121,9 +128,12 @@ impl Study for Variation<'_> {
 
     /// Also takes in what earlier runs of the part say that a server carries.
     fn wants(&self, part: &Part, runs: &[Run]) -> bool {
-        let known = runs.iter().filter(|run| run.part == part.name).find_map(|run| run.figure(CARRIED));
-        if let Some(carried) = known {
-            self.carried.borrow_mut().insert(part.name.clone(), carried);
+        let place = part.place(STATEMENT);
+        for run in runs.iter().filter(|run| run.part == part.name) {
+            let statement = place.and_then(|place| run.levels.get(place)).map_or("", String::as_str);
+            if let Some(carried) = run.figure(CARRIED) {
+                self.carried.borrow_mut().insert(format!("{} {statement}", part.name), carried);
+            }
         }
         true
     }
@@ -141,16 +151,20 @@ impl Study for Variation<'_> {
             Some(place) => part.factors[place].levels.iter().map(|level| level.name.clone()).collect(),
             None => vec![self.setting.data.via.clone()],
         };
-        let keys: Vec<Key> = vias
-            .iter()
-            .flat_map(|via| (0..self.setting.targets.len()).map(|target| Key { target, via: via.clone() }))
-            .collect();
+        let populations = if part.name == RATES { self.setting.populations.max(1) } else { 1 };
+        let of_via = |via: &String| -> Vec<Key> {
+            let all = (0..self.setting.targets.len())
+                .flat_map(|target| (0..populations).map(move |population| (target, population)));
+            all.map(|(target, population)| Key { target, via: via.clone(), population }).collect()
+        };
+        let keys: Vec<Key> = vias.iter().flat_map(of_via).collect();
         bed.rest(&keys, tell)?;
         for key in &keys {
             let is_private = self.setting.targets[key.target].is_private();
             let pool_percent = is_private.then_some(self.setting.pool_percent).filter(|_| part.name != POOL);
-            let workload = parts::workload(&self.setting, &part.name).to_owned();
-            bed.begin(&Wanted { key: key.clone(), start: 0, pool_percent, workload }, tell)?;
+            let group = parts::group(&self.setting, &part.name).to_owned();
+            let workload = parts::workload(&self.setting, &part.name, "").to_owned();
+            bed.begin(&Wanted { key: key.clone(), start: 0, pool_percent, workload, group }, tell)?;
         }
         let records: Result<Vec<_>> = keys
             .iter()

@@ -34,7 +34,9 @@ fn plan_of(setting: &Setting) -> Plan {
     let extent = Extent {
         levels: vec![30, 60],
         are_rates: false,
-        others: vec![50],
+        simple: vec![50, 120],
+        write: vec![50],
+        class: vec![50],
         storage: vec![50],
         pools: vec![20, 100],
         starts: 4,
@@ -113,6 +115,14 @@ fn servers_that_are_alike_have_no_cause_and_their_components_are_told() {
     assert!((said.components.iter().map(|share| share.percent).sum::<f64>() - 100.0).abs() < 1e-6);
     assert!(said.headline.contains("do not differ clearly"), "{}", said.headline);
     assert!(said.sentences.iter().any(|(_, text)| text.starts_with("One more ")), "{:?}", said.sentences);
+}
+
+#[test]
+fn fillings_of_the_tables_are_a_level_of_their_own_where_each_has_several_starts() {
+    let setting = Setting { populations: 2, ..setting() };
+    let said = judged(&setting, 0.0);
+    let levels: Vec<&str> = said.components.iter().map(|share| share.level).collect();
+    assert_eq!(levels, ["target", "population", "start", "run"]);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! How long runs take, roughly.
 
-use super::parts::{POOL, WRITE};
+use super::parts::{CLASS, CLASSES, POOL, WRITE};
 use super::record::Setting;
 use crate::harness::Part;
 
@@ -20,6 +20,10 @@ pub fn takes_s(setting: &Setting, part: &Part) -> f64 {
     let runs_of_start = match part.name.as_str() {
         POOL => 1.0,
         WRITE => f64::from(setting.runs_of_start.max(1)),
+        CLASS => {
+            f64::from(setting.runs_of_start.max(1))
+                * CLASSES.iter().map(|(_, of)| of.len() as f64).sum::<f64>()
+        }
         _ => f64::from(setting.runs_of_start.max(1)) * combinations.max(1) as f64,
     };
     setting.warm_up_s
@@ -28,12 +32,19 @@ pub fn takes_s(setting: &Setting, part: &Part) -> f64 {
         + servers * (START_S + setting.warm_up_s) / runs_of_start
 }
 
+/// Seconds until the tables of a private server are filled.
+pub fn fill_s(setting: &Setting) -> f64 {
+    let rows = f64::from(setting.data.items) * 1.3 + f64::from(setting.data.ebs) * 30_000.0;
+    rows / ROWS_PER_S + 5.0
+}
+
 /// Seconds of all runs, and of the data before them.
 pub fn whole_s(setting: &Setting, parts: &[Part]) -> f64 {
-    let rows = f64::from(setting.data.items) * 1.3 + f64::from(setting.data.ebs) * 30_000.0;
     let servers = setting.targets.iter().filter(|target| target.is_private()).count() as f64;
     let fills = if parts.len() > 1 { 2.0 } else { 1.0 };
-    let data_s = servers * fills * (rows / ROWS_PER_S + 5.0);
+    // The layout fills each server a second time, populations fill those of its way once each.
+    let fills = fills + f64::from(setting.populations.max(1)) - 1.0;
+    let data_s = servers * fills * fill_s(setting);
     data_s + parts.iter().map(|part| part.runs() as f64 * takes_s(setting, part)).sum::<f64>()
 }
 

@@ -4,15 +4,16 @@ mod flags;
 mod servers;
 
 use crate::command::Session;
-use crate::config::units;
+use crate::config::{mu, units, workload};
 use crate::failure::WithHint;
+use crate::server::place;
 use crate::study::published::{self, Show};
 use crate::{format, out};
 use anyhow::{Context, Result, anyhow};
 use evenkeel_sense::Machine;
 use evenkeel_study::harness::{Part, Plan};
 use evenkeel_study::variation::parts::{Extent, parts};
-use evenkeel_study::variation::record::{DataRecord, MachineRecord, Setting};
+use evenkeel_study::variation::record::{DataRecord, MachineRecord, MuRecord, Setting};
 use evenkeel_study::variation::{NAME, time};
 use std::process::ExitCode;
 
@@ -33,7 +34,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
 }
 
 fn setting(session: &Session, args: &Args) -> Result<Setting> {
-    crate::server::place::check_workload(&args.workload)?;
+    let workload_file = workload_file(args)?;
     let targets = servers::targets(session, args)?;
     if args.duet && targets.len() < 2 {
         return Err(anyhow!("--duet asks several servers at once, and there is one"))
@@ -43,7 +44,11 @@ fn setting(session: &Session, args: &Args) -> Result<Setting> {
     Ok(Setting {
         targets,
         workload: args.workload.clone(),
+        workload_file,
         runs_of_start: args.runs,
+        populations: servers::populations(args)?,
+        mu: mu::parse(&args.mu, None)?
+            .map(|plan| MuRecord { share_percent: 100.0 * plan.share, told_by: plan.told_by }),
         warm_up_s: seconds(args.warm_up.as_deref(), "--warm-up", (args, [2.0, 1.0, 10.0]), 0.0)?,
         duration_s: seconds(args.duration.as_deref(), "--duration", (args, [10.0, 3.0, 180.0]), 1.0)?,
         timeout_s: units::positive(&args.timeout, "--timeout")?.as_secs_f64(),
@@ -66,6 +71,17 @@ fn setting(session: &Session, args: &Args) -> Result<Setting> {
             server_binary: args.server_binary.as_ref().map(|path| path.display().to_string()),
         },
     })
+}
+
+/// The text of a workload file, which was understood; `None` for one that has a name.
+fn workload_file(args: &Args) -> Result<Option<String>> {
+    if !place::is_file(&args.workload) {
+        place::check_workload(&args.workload)?;
+        return Ok(None);
+    }
+    let text = workload::text(args.workload.as_ref())?;
+    workload::parse(&args.workload, &text)?;
+    Ok(Some(text))
 }
 
 /// A time by its flag, or what holds without it: usually, with --quick, with --full.
@@ -99,12 +115,18 @@ fn plan(args: &Args, setting: &Setting) -> Result<Plan> {
     let extent = Extent {
         levels,
         are_rates: !args.rate.is_empty(),
-        others: if args.quick { vec![30, 60] } else { vec![20, 50, 80] },
+        simple: if args.quick { vec![30, 60, 150] } else { vec![20, 50, 80, 120, 150] },
+        write: if args.quick { vec![30, 60] } else { vec![20, 50, 80] },
+        class: if args.quick { vec![60] } else { vec![40, 80] },
         storage: if args.quick { vec![60] } else { vec![20, 50, 80] },
         pools: if args.quick { vec![20, 60, 100] } else { vec![20, 40, 60, 80, 100] },
         starts: args.starts.unwrap_or_else(|| by_extent(args, [5, 3, 10])),
         other_starts: args.starts.unwrap_or_else(|| by_extent(args, [3, 2, 10])),
     };
+    if args.populations > extent.starts {
+        return Err(anyhow!("{} populations have fewer starts, {}", args.populations, extent.starts))
+            .hint("give --starts at least as many; with twice as many fillings can be told from starts");
+    }
     published::plan(
         NAME,
         args.seed,

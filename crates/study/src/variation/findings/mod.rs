@@ -1,5 +1,6 @@
-//! The published findings beside ours: `storage` has those of buffer pool and layout, `statements` those of the simple read and the write.
+//! The published findings beside ours: `storage` has those of buffer pool and layout, `statements` those of the simple read and the write, `class` that of several statements of a class.
 
+mod class;
 mod made;
 mod statements;
 mod storage;
@@ -35,12 +36,7 @@ pub(super) fn all(setting: &Setting, cells: &[Cell<'_>], found: &Found<'_>) -> V
             "a guest carries more than twice the host's writes (Figure 14)",
             "There is one domain: a guest beside its host takes a hypervisor.",
         ),
-        untested(
-            "statements-of-a-class-alike",
-            RATES,
-            "all statements of a class behave alike",
-            "One statement of each class is measured.",
-        ),
+        class::alike(setting, cells),
     ]
 }
 
@@ -98,7 +94,11 @@ fn network(setting: &Setting, found: &Found<'_>) -> Finding {
     let here = match told.is_empty() {
         true => "It was not measured.".to_owned(),
         false => format!(
-            "Here the delay of a probe, without waiting for a CPU, is {} ms from the lowest rate to the highest.",
+            "Here {} {} ms from the lowest rate to the highest.",
+            match setting.mu {
+                Some(_) => "the network takes of a request, by the server's own account,",
+                None => "the delay of a probe, without waiting for a CPU, is",
+            },
             told.join(", ")
         ),
     };

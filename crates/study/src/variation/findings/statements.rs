@@ -3,7 +3,7 @@
 use super::made::{breaks, finding, untested};
 use crate::format;
 use crate::harness::{Cell, Finding, Number};
-use crate::variation::figures::{RATE, TAU, THETA};
+use crate::variation::figures::{KEPT_UP, RATE, REFUSED, TAU, THETA};
 use crate::variation::parts::{LOAD, SIMPLE, WRITE};
 use crate::variation::record::Setting;
 use crate::variation::seen::{self, on_targets};
@@ -13,8 +13,11 @@ use evenkeel_core::trust::{Point, Tolerance, TrustLimit};
 /// Figure 13: the simple read.
 pub(super) fn simple(setting: &Setting, cells: &[Cell<'_>]) -> Finding {
     let published = "the simple read differs by less than 1 ms between 20 and 120/s, until connections are refused (Figure 13)";
-    let own = cells.iter().filter(|cell| cell.part.name == SIMPLE);
-    let means: Vec<Estimate> = own.filter_map(|cell| cell.estimate(TAU)).collect();
+    let own: Vec<&Cell<'_>> = cells.iter().filter(|cell| cell.part.name == SIMPLE).collect();
+    // Response times say how servers differ up to the rate at which they refuse, or their queues grow.
+    let carried =
+        |cell: &&&Cell<'_>| cell.values(KEPT_UP).iter().all(|kept| *kept > 0.0) && !is_refused(cell);
+    let means: Vec<Estimate> = own.iter().filter(carried).filter_map(|cell| cell.estimate(TAU)).collect();
     if means.len() < 2 {
         return untested("simple-reads-are-alike", SIMPLE, published, "It was not measured.");
     }
@@ -34,9 +37,10 @@ pub(super) fn simple(setting: &Setting, cells: &[Cell<'_>]) -> Finding {
     };
     let found = apart(most(mean), least(mean)).unwrap_or_default();
     let here = format!(
-        "Here means over servers and rates lie {} ms apart; {}. Rates were not raised until connections are refused.",
+        "Here means over servers and rates lie {} ms apart; {}. {}",
         format::significant(found, 3),
-        limit_of(setting, cells, SIMPLE).1
+        limit_of(setting, cells, SIMPLE).1,
+        refusal(&own)
     );
     finding(
         "simple-reads-are-alike",
@@ -50,6 +54,29 @@ pub(super) fn simple(setting: &Setting, cells: &[Cell<'_>]) -> Finding {
             interval: at_least.map(|low| low.max(0.0)).zip(at_most),
         }],
     )
+}
+
+fn is_refused(cell: &Cell<'_>) -> bool {
+    cell.values(REFUSED).iter().any(|percent| *percent > 0.0)
+}
+
+/// From which rate on connections are refused.
+fn refusal(cells: &[&Cell<'_>]) -> String {
+    let rate = |cell: &&Cell<'_>| cell.mean(RATE).unwrap_or_default();
+    let of_rate = |cell: &&Cell<'_>| format::significant(rate(cell), 3);
+    let by = |one: &&Cell<'_>, other: &&Cell<'_>| rate(one).total_cmp(&rate(other));
+    let refusing = cells.iter().copied().filter(|cell| is_refused(cell)).min_by(by);
+    match (refusing, cells.iter().copied().max_by(by)) {
+        (Some(first), _) => format!(
+            "At {} requests per second connections are refused to {} % of them.",
+            of_rate(&first),
+            format::significant(first.mean(REFUSED).unwrap_or_default(), 2)
+        ),
+        (None, Some(highest)) => {
+            format!("No connection was refused up to {} requests per second.", of_rate(&highest))
+        }
+        (None, None) => String::new(),
+    }
 }
 
 /// Figure 14: the write.
@@ -68,7 +95,11 @@ pub(super) fn write(setting: &Setting, cells: &[Cell<'_>]) -> Finding {
 
 /// What is trusted of a part, with its rates.
 fn limit_of(setting: &Setting, cells: &[Cell<'_>], part: &str) -> (Vec<Point>, TrustLimit) {
-    let own: Vec<&Cell<'_>> = cells.iter().filter(|cell| cell.part.name == part).collect();
+    limit_over(setting, &cells.iter().filter(|cell| cell.part.name == part).collect::<Vec<_>>())
+}
+
+/// The same of cells that differ in target and load alone.
+pub(super) fn limit_over(setting: &Setting, own: &[&Cell<'_>]) -> (Vec<Point>, TrustLimit) {
     let mut loads: Vec<&str> = own.iter().map(|cell| cell.level(LOAD)).collect();
     loads.sort_unstable();
     loads.dedup();

@@ -18,12 +18,18 @@ Examples:
   evenkeel study variation mysql://bench@db1/tpcw mysql://bench@db2/tpcw --rate 20,40 \\
       --reset 'mysql://bench@db1/tpcw=ssh db1 systemctl restart mariadb' \\
       --reset 'mysql://bench@db2/tpcw=ssh db2 systemctl restart mariadb'
+  evenkeel study variation mysql://app@db1/shop mysql://app@db2/shop --workload orders.toml --rate 20,40
+      why do two servers of yours differ, by statements of yours?
   evenkeel study variation --factor start=plain,no-aslr --parts rates
       does it matter where the server's memory lies?
+  evenkeel study variation --parts rates --populations 3 --starts 6
+      do tables that are filled anew with the same rows answer in other times?
+  evenkeel study variation --parts rates --mu requests=5%
+      the network's part by the server's own account of the requests, instead of probes
   evenkeel study variation --resume last
 
 Servers that should be alike are started several times, each start has several runs, and what differs is parted into servers, \
-starts, runs and requests, each with its interval. Then each suspect (network, disk, layout, plan, start, stolen CPU time, \
+fillings of the tables, starts, runs and requests, each with its interval. Then each suspect (network, disk, layout, plan, start, stolen CPU time, \
 neighbours) is the cause, not the cause, or undecided, with one sentence of evidence. Without URL private servers are started.
 
 Exit codes: 0 done; 2 wrong use, no server, servers that are not alike, or one that died; 130, 143 stopped by Ctrl-C, SIGTERM, and \
@@ -41,8 +47,8 @@ pub struct Args {
     /// The published size: 20 runs of 180 s at ten rates
     #[arg(long)]
     pub full: bool,
-    /// TPC-W statement or mix that the first part asks
-    #[arg(long, short, value_name = "NAME", default_value = COMPLEX_STATEMENT)]
+    /// Statement or mix of TPC-W that the first part asks, or a file of your own (.toml), which the study keeps
+    #[arg(long, short, value_name = "NAME|FILE", default_value = COMPLEX_STATEMENT)]
     pub workload: String,
     /// Arrival rates per second of the first part, which is then the only one [default: --load]
     #[arg(long, short, value_name = "LIST", value_delimiter = ',', conflicts_with = "load", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
@@ -56,6 +62,13 @@ pub struct Args {
     /// Runs of each start
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     pub runs: u32,
+    /// Fill the tables of each private server so many times, with the same rows; its starts go from one filling to the next
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub populations: u32,
+    /// What stands for the network: a small probe about once a second, or requests=SHARE: the server tells how long that share of the
+    /// requests took it (as with profile --mu)
+    #[arg(long, value_name = "probe|requests=SHARE", default_value = "probe")]
+    pub mu: String,
     /// Measured time of a run [default: 10s; --quick: 3s; --full: 180s]
     #[arg(long, value_name = "TIME")]
     pub duration: Option<String>,
@@ -78,10 +91,10 @@ pub struct Args {
     /// Measure servers all the same that differ in settings or data
     #[arg(long)]
     pub may_differ: bool,
-    /// Only these parts: rates, layout, pool, simple, write
+    /// Only these parts: rates, layout, pool, simple, class, write
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub parts: Vec<String>,
-    /// Buffer pool of private servers, percent of the tables that the statement asks
+    /// Buffer pool of private servers, percent of the tables that --workload asks
     #[arg(long, value_name = "PERCENT", default_value_t = 20.0)]
     pub pool: f64,
     /// How rows come into private servers: insert, script, aged, shuffled, load, dump

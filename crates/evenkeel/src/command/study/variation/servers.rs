@@ -122,6 +122,18 @@ fn starts(args: &Args) -> Result<Vec<String>> {
     Ok(levels)
 }
 
+/// How often tables are filled.
+pub fn populations(args: &Args) -> Result<u32> {
+    if args.populations > 1 && !args.targets.is_empty() {
+        return Err(anyhow!(
+            "--populations {} fills tables, and those of a server of yours are yours",
+            args.populations
+        ))
+        .hint("leave the URLs out, so that private servers are filled");
+    }
+    Ok(args.populations)
+}
+
 /// A pool in percent of the tables.
 pub fn pool(args: &Args) -> Result<f64> {
     if !(args.pool > 0.0 && args.pool <= 1_000.0) {
