@@ -19,7 +19,8 @@ impl Lists {
             "SELECT COUNT(*) FROM information_schema.TABLES \
              WHERE TABLE_SCHEMA = 'information_schema' AND TABLE_NAME = 'INNODB_SYS_TABLES'",
         )?;
-        let is_there = has.rows.first().and_then(|row| row.first()?.as_deref()).is_some_and(|count| count != "0");
+        let is_there =
+            has.rows.first().and_then(|row| row.first()?.as_deref()).is_some_and(|count| count != "0");
         Ok(Self { prefix: if is_there { "INNODB_SYS_" } else { "INNODB_" } })
     }
 

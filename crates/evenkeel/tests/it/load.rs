@@ -105,7 +105,7 @@ fn what_was_not_measured_is_absent_and_what_changed_is_shown_over_time() {
 #[test]
 fn what_keeps_a_load_from_starting_is_told_with_what_to_do_next() {
     let server = Server::up();
-    let log = server.flags(&["--rate", "5", "--request-log", "/nowhere/requests.csv.zst"]);
+    let log = server.flags(&["--rate", "5", "--request-log", "/proc/nowhere/requests.csv.zst"]);
     let cpu = server.flags(&["--rate", "5", "--generator-cpus", "999"]);
     let file = ["load", "sandbox:a/mysql", "--workload", "missing.toml", "--rate", "5"];
     for (flags, hint) in [

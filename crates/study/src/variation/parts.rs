@@ -59,12 +59,18 @@ pub struct Extent {
     pub starts: u32,
     /// In the other parts.
     pub other_starts: u32,
+    /// In that of classes, which has most statements.
+    pub class_starts: u32,
 }
 
 /// All of them.
 pub fn parts(setting: &Setting, extent: &Extent) -> Vec<Part> {
     let repeats = |name: &str| {
-        let starts = if name == RATES { extent.starts } else { extent.other_starts };
+        let starts = match name {
+            RATES => extent.starts,
+            CLASS => extent.class_starts,
+            _ => extent.other_starts,
+        };
         starts * setting.runs_of_start
     };
     let part = |name: &str, title: String, about: &str, factors: Vec<Option<Factor>>| Part {
@@ -161,6 +167,7 @@ mod tests {
             pools: vec![20, 100],
             starts: 3,
             other_starts: 2,
+            class_starts: 1,
         }
     }
 

@@ -41,6 +41,7 @@ fn plan_of(setting: &Setting) -> Plan {
         pools: vec![20, 100],
         starts: 4,
         other_starts: 4,
+        class_starts: 2,
     };
     Plan {
         format: FORMAT,

@@ -116,12 +116,13 @@ fn plan(args: &Args, setting: &Setting) -> Result<Plan> {
         levels,
         are_rates: !args.rate.is_empty(),
         simple: if args.quick { vec![30, 60, 150] } else { vec![20, 50, 80, 120, 150] },
-        write: if args.quick { vec![30, 60] } else { vec![20, 50, 80] },
+        write: if args.quick { vec![60] } else { vec![20, 50, 80] },
         class: if args.quick { vec![60] } else { vec![40, 80] },
         storage: if args.quick { vec![60] } else { vec![20, 50, 80] },
-        pools: if args.quick { vec![20, 60, 100] } else { vec![20, 40, 60, 80, 100] },
+        pools: if args.quick { vec![20, 100] } else { vec![20, 40, 60, 80, 100] },
         starts: args.starts.unwrap_or_else(|| by_extent(args, [5, 3, 10])),
         other_starts: args.starts.unwrap_or_else(|| by_extent(args, [3, 2, 10])),
+        class_starts: args.starts.unwrap_or_else(|| by_extent(args, [3, 1, 10])),
     };
     if args.populations > extent.starts {
         return Err(anyhow!("{} populations have fewer starts, {}", args.populations, extent.starts))
