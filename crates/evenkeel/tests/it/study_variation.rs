@@ -170,7 +170,7 @@ fn has_studies(home: &Path) -> bool {
 fn what_cannot_be_measured_is_refused_before_anything_starts() {
     let home = tempfile::tempdir().expect("a temporary directory");
     for (flags, hint) in [
-        (&["--parts", "rate"][..], "there is rates, layout, pool, simple, write"),
+        (&["--parts", "rate"][..], "there is rates, layout, pool, simple, class, write"),
         (&["sandbox:nobody"], "no sandbox"),
         (&["--duet", "--servers", "1"], "name a second one"),
         (&["--reset", "mysql://a@b/c=true"], "leave --reset out"),

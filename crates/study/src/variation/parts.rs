@@ -65,69 +65,101 @@ pub struct Extent {
 
 /// All of them.
 pub fn parts(setting: &Setting, extent: &Extent) -> Vec<Part> {
-    let repeats = |name: &str| {
-        let starts = match name {
-            RATES => extent.starts,
-            CLASS => extent.class_starts,
-            _ => extent.other_starts,
-        };
-        starts * setting.runs_of_start
-    };
-    let part = |name: &str, title: String, about: &str, factors: Vec<Option<Factor>>| Part {
-        name: name.to_owned(),
-        title,
-        about: about.to_owned(),
-        factors: factors.into_iter().flatten().collect(),
-        repeats: repeats(name),
-        marks: Vec::new(),
-    };
-    let targets = || (!setting.duet).then(|| targets(&setting.targets));
-    let levels = if extent.are_rates { RATE } else { LOAD };
-    let rates = Factor::numeric(levels, extent.levels.iter().copied());
-    let load = |levels: &[u32]| Some(Factor::numeric(LOAD, levels.iter().copied()));
-    let storage = || load(&extent.storage);
-    let mut all = vec![part(
-        RATES,
-        format!("rates of {}", setting.workload),
-        "Servers that should be alike, each started several times, with several runs of each start.",
-        vec![targets(), Some(rates)],
-    )];
-    if !setting.is_private() || setting.duet || setting.workload != COMPLEX_STATEMENT || extent.are_rates {
-        return all;
+    let making = Making { setting, extent };
+    let mut all = vec![making.rates()];
+    if setting.is_private()
+        && !setting.duet
+        && setting.workload == COMPLEX_STATEMENT
+        && setting.workload_file.is_none()
+        && !extent.are_rates
+    {
+        all.extend(making.storage());
+        all.extend(making.statements());
     }
-    let pools = Factor::numeric("pool-percent", extent.pools.iter().copied());
-    let layouts =
-        Factor::named("layout", [("script", "filled by a script"), ("dump", "reloaded from a dump")]);
-    all.push(part(
-        LAYOUT,
-        "script against dump".to_owned(),
-        "The same rows as a script inserts them, and reloaded from a dump.",
-        vec![targets(), Some(layouts), storage()],
-    ));
-    all.push(part(
-        POOL,
-        "by size of the buffer pool".to_owned(),
-        "Percent of the tables and indexes that the statement asks.",
-        vec![targets(), storage(), Some(pools)],
-    ));
-    all.push(part(
-        SIMPLE,
-        "the simple read by rate".to_owned(),
-        "Beyond 100 % of what a server carries it refuses connections.",
-        vec![targets(), load(&extent.simple)],
-    ));
-    let statements = CLASSES.iter().flat_map(|(class, of)| of.iter().map(move |name| (*name, *class)));
-    let titled: Vec<(&str, String)> =
-        statements.map(|(name, class)| (name, format!("{name} ({class})"))).collect();
-    let statements = Factor::named(STATEMENT, titled.iter().map(|(name, title)| (*name, title.as_str())));
-    all.push(part(
-        CLASS,
-        "statements of a class".to_owned(),
-        "Reads that sort or build temporary tables, and reads that use indexes alone, each at a share of what a server carries of it.",
-        vec![targets(), Some(statements), load(&extent.class)],
-    ));
-    all.push(part(WRITE, "the write by rate".to_owned(), "", vec![targets(), load(&extent.write)]));
     all
+}
+
+struct Making<'a> {
+    setting: &'a Setting,
+    extent: &'a Extent,
+}
+
+impl Making<'_> {
+    fn part(&self, name: &str, title: &str, about: &str, factors: Vec<Factor>) -> Part {
+        let starts = match name {
+            RATES => self.extent.starts,
+            CLASS => self.extent.class_starts,
+            _ => self.extent.other_starts,
+        };
+        let targets = (!self.setting.duet).then(|| targets(&self.setting.targets));
+        Part {
+            name: name.to_owned(),
+            title: title.to_owned(),
+            about: about.to_owned(),
+            factors: targets.into_iter().chain(factors).collect(),
+            repeats: starts * self.setting.runs_of_start,
+            marks: Vec::new(),
+        }
+    }
+
+    fn rates(&self) -> Part {
+        let levels = if self.extent.are_rates { RATE } else { LOAD };
+        self.part(
+            RATES,
+            &format!("rates of {}", self.setting.workload),
+            "Servers that should be alike, each started several times, with several runs of each start.",
+            vec![Factor::numeric(levels, self.extent.levels.iter().copied())],
+        )
+    }
+
+    /// Buffer pool and layout.
+    fn storage(&self) -> [Part; 2] {
+        let storage = load(&self.extent.storage);
+        let pools = Factor::numeric("pool-percent", self.extent.pools.iter().copied());
+        let layouts =
+            Factor::named("layout", [("script", "filled by a script"), ("dump", "reloaded from a dump")]);
+        [
+            self.part(
+                LAYOUT,
+                "script against dump",
+                "The same rows as a script inserts them, and reloaded from a dump.",
+                vec![layouts, storage.clone()],
+            ),
+            self.part(
+                POOL,
+                "by size of the buffer pool",
+                "Percent of the tables and indexes that the statement asks.",
+                vec![storage, pools],
+            ),
+        ]
+    }
+
+    /// Other statements.
+    fn statements(&self) -> [Part; 3] {
+        let of_classes = CLASSES.iter().flat_map(|(class, of)| of.iter().map(move |name| (*name, *class)));
+        let titled: Vec<(&str, String)> =
+            of_classes.map(|(name, class)| (name, format!("{name} ({class})"))).collect();
+        let of_classes = Factor::named(STATEMENT, titled.iter().map(|(name, title)| (*name, title.as_str())));
+        [
+            self.part(
+                SIMPLE,
+                "the simple read by rate",
+                "Beyond 100 % of what a server carries it refuses connections.",
+                vec![load(&self.extent.simple)],
+            ),
+            self.part(
+                CLASS,
+                "statements of a class",
+                "Reads that sort or build temporary tables, and reads that use indexes alone, each at a share of what a server carries of it.",
+                vec![of_classes, load(&self.extent.class)],
+            ),
+            self.part(WRITE, "the write by rate", "", vec![load(&self.extent.write)]),
+        ]
+    }
+}
+
+fn load(levels: &[u32]) -> Factor {
+    Factor::numeric(LOAD, levels.iter().copied())
 }
 
 fn targets(of: &[TargetRecord]) -> Factor {
