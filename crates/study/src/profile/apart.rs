@@ -27,6 +27,9 @@ use std::sync::Arc;
 /// What the server's threads that could run waited for a CPU, ms for each request, where the kernel tells.
 pub(crate) const CPU_WAIT_MS: &str = "server_cpu_wait_ms_per_request";
 
+/// More than a private server lets in, which are 2,000 as in the published study.
+const SESSIONS_REFUSED: u32 = 2_200;
+
 /// A server from start to start.
 pub(crate) struct Server {
     site: Site,
@@ -47,7 +50,7 @@ pub(crate) struct Asked {
     pub generator_cpus: Vec<usize>,
     /// Of which share of the requests the server is asked for the execution time.
     pub parts: Option<PartsPlan>,
-    /// Whether as many sessions are opened as requests wait, until the server refuses them.
+    /// Whether each request opens a session of its own, until a private server refuses them.
     pub is_refused: bool,
     /// Others that it begins together with.
     pub together: Option<Together>,
@@ -207,7 +210,10 @@ fn spec(asked: &Asked, site: &SiteSpec) -> StudySpec {
         longest: asked.measure,
         warm_up: asked.warm_up,
         timeout: asked.timeout,
-        sessions: SessionPolicy::Pooled { max: SESSIONS_DEFAULT },
+        sessions: match asked.is_refused {
+            true => SessionPolicy::PerRequest { max: SESSIONS_REFUSED },
+            false => SessionPolicy::Pooled { max: SESSIONS_DEFAULT },
+        },
         sessions_fit: !asked.is_refused,
         protocol: Protocol::Prepared,
         reset: Reset::Nothing,

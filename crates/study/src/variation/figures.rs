@@ -24,6 +24,8 @@ pub const NEIGHBOURS: &str = "neighbours_percent";
 pub const RATE: &str = "rate_per_s";
 /// Completions for each second.
 pub const THROUGHPUT: &str = "throughput_per_s";
+/// Requests that were refused or given up.
+pub const LOST: &str = "lost_percent";
 /// Requests that found no connection, since the server let nobody more in.
 pub const REFUSED: &str = "refused_percent";
 /// Whether the queue did not grow.
@@ -57,7 +59,7 @@ pub const FIGURES: [Figure; 18] = [
     Figure::plain(STOLEN, ["steal", "%"]),
     Figure::plain(NEIGHBOURS, ["neighbours", "%"]),
     Figure::plain("probe_delay_ms", ["probe delay", "ms"]),
-    Figure::plain("lost_percent", ["lost", "%"]),
+    Figure::plain(LOST, ["lost", "%"]),
     Figure::plain(REFUSED, ["refused", "%"]),
     Figure::flag(KEPT_UP, ["kept up", ""]),
     Figure::plain(CARRIED, ["carries about", "1/s"]),

@@ -45,7 +45,7 @@ pub struct Extent {
     pub levels: Vec<u32>,
     /// Whether these are rates per second, and not percent of what a server carries.
     pub are_rates: bool,
-    /// Levels of load of the simple read; beyond 100 % servers refuse.
+    /// Levels of load of the simple read; beyond 100 % requests are lost.
     pub simple: Vec<u32>,
     /// Levels of load of the write.
     pub write: Vec<u32>,
@@ -144,7 +144,7 @@ impl Making<'_> {
             self.part(
                 SIMPLE,
                 "the simple read by rate",
-                "Beyond 100 % of what a server carries it refuses connections.",
+                "Beyond 100 % of what a server carries each request has a session of its own, until requests are lost.",
                 vec![load(&self.extent.simple)],
             ),
             self.part(

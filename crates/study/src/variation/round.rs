@@ -2,8 +2,8 @@
 
 use super::bed::{Bed, Key, Standing};
 use super::figures::{
-    CARRIED, CPU_WAIT, KEPT_UP, NEIGHBOURS, NETWORK, RATE, READ, READS, REFUSED, ROWS, STOLEN, TAU, THETA,
-    THROUGHPUT,
+    CARRIED, CPU_WAIT, KEPT_UP, LOST, NEIGHBOURS, NETWORK, RATE, READ, READS, REFUSED, ROWS, STOLEN, TAU,
+    THETA, THROUGHPUT,
 };
 use super::record::Setting;
 use crate::harness::{Run, Series};
@@ -29,7 +29,7 @@ pub(super) struct Round<'a, 'b> {
     pub keys: Vec<Key>,
     /// For its seed.
     pub name: String,
-    /// Whether sessions are opened until the server refuses them.
+    /// Whether each request opens a session, until the server refuses them.
     pub is_refused: bool,
     pub stop: &'a Stop,
 }
@@ -160,7 +160,7 @@ fn figures(run: &mut Run, file: &RunFile, of_target: &str) {
         (CPU_WAIT, file.sense.get(CPU_WAIT_MS).copied()),
         (STOLEN, file.steal_percent()),
         ("probe_delay_ms", file.mu_ms.as_ref().map(|mu| mu.mean)),
-        ("lost_percent", Some(100.0 * lost / arrivals)),
+        (LOST, Some(100.0 * lost / arrivals)),
         (REFUSED, Some(100.0 * refused as f64 / arrivals)),
         (KEPT_UP, Some(f64::from(u8::from(file.stability != Verdict::Unstable && !file.lower_bound)))),
     ];

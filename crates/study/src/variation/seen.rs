@@ -2,7 +2,7 @@
 
 use super::facts::{Noted, PAGES, PLAN, STATISTICS};
 use super::figures::{
-    CPU_WAIT, KEPT_UP, NEIGHBOURS, NETWORK, READ, READS, ROWS, STOLEN, TAU, THETA, THROUGHPUT,
+    CPU_WAIT, KEPT_UP, LOST, NEIGHBOURS, NETWORK, READ, READS, ROWS, STOLEN, TAU, THETA, THROUGHPUT,
 };
 use super::parts::TARGET;
 use super::record::Setting;
@@ -144,7 +144,7 @@ pub(super) fn point(setting: &Setting, runs: &[OnTarget<'_>], rate: f64) -> Opti
         utilisation: Estimate::of(&all(THETA)).map(|theta| theta.mean),
         invalid: None,
         settling: Settling::of(runs.len(), kept, runs.len() - kept),
-        lost: Estimate::of(&all("lost_percent")).map_or(0.0, |lost| lost.mean),
+        lost: Estimate::of(&all(LOST)).map_or(0.0, |lost| lost.mean),
         targets: setting.targets.len(),
         tau_degrees: tau.n as f64 - 1.0,
         tau,

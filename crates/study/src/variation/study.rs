@@ -73,7 +73,8 @@ impl<'a> Variation<'a> {
         let levels = order.part.factors.iter().zip(order.levels).filter(|(factor, _)| factor.name != TARGET);
         let levels: String = levels.map(|(_, level)| format!("-{level}")).collect();
         let name = format!("{what}{}{levels}-{}", order.part.name, order.repeat);
-        let is_refused = order.part.name == parts::SIMPLE;
+        let is_beyond = order.level(LOAD).parse().is_ok_and(|percent: f64| percent > 100.0);
+        let is_refused = order.part.name == parts::SIMPLE && is_beyond;
         Ok(Round { bed, setting: &self.setting, keys, name, is_refused, stop: self.workplace.stop })
     }
 

@@ -30,7 +30,8 @@ pub(super) fn rule() -> String {
 
 /// What was done, in a line.
 pub(super) fn setting(plan: &Plan, setting: &Setting) -> String {
-    let starts = plan.part(RATES).map_or(0, |part| part.repeats / setting.runs_of_start.max(1));
+    let part = plan.part(RATES).or_else(|| plan.parts.first());
+    let starts = part.map_or(0, |part| part.repeats / setting.runs_of_start.max(1));
     let servers = format::counted(setting.targets.len(), "server");
     let at_once = if setting.duet { ", each run on all of them at once" } else { "" };
     format!(
@@ -46,7 +47,11 @@ pub(super) fn setting(plan: &Plan, setting: &Setting) -> String {
 
 /// The first sentence: what differs, and why.
 pub(super) fn headline(setting: &Setting, found: &Found<'_>) -> String {
-    let Some(at) = found.judged() else { return "Nothing has been measured yet.".to_owned() };
+    let Some(at) = found.judged() else {
+        return format!(
+            "Nothing has been measured yet of the part `{RATES}`, which says what differs and why."
+        );
+    };
     let Some(why) = &at.why else { return "No request was answered.".to_owned() };
     let name =
         |target: usize| setting.targets.get(target).map(|target| target.name.clone()).unwrap_or_default();

@@ -3,7 +3,7 @@
 use super::made::{breaks, finding, untested};
 use crate::format;
 use crate::harness::{Cell, Finding, Number};
-use crate::variation::figures::{KEPT_UP, RATE, REFUSED, TAU, THETA};
+use crate::variation::figures::{KEPT_UP, LOST, RATE, REFUSED, TAU, THETA};
 use crate::variation::parts::{LOAD, SIMPLE, WRITE};
 use crate::variation::record::Setting;
 use crate::variation::seen::{self, on_targets};
@@ -15,8 +15,7 @@ pub(super) fn simple(setting: &Setting, cells: &[Cell<'_>]) -> Finding {
     let published = "the simple read differs by less than 1 ms between 20 and 120/s, until connections are refused (Figure 13)";
     let own: Vec<&Cell<'_>> = cells.iter().filter(|cell| cell.part.name == SIMPLE).collect();
     // Response times say how servers differ up to the rate at which they refuse, or their queues grow.
-    let carried =
-        |cell: &&&Cell<'_>| cell.values(KEPT_UP).iter().all(|kept| *kept > 0.0) && !is_refused(cell);
+    let carried = |cell: &&&Cell<'_>| cell.values(KEPT_UP).iter().all(|kept| *kept > 0.0) && !is_losing(cell);
     let means: Vec<Estimate> = own.iter().filter(carried).filter_map(|cell| cell.estimate(TAU)).collect();
     if means.len() < 2 {
         return untested("simple-reads-are-alike", SIMPLE, published, "It was not measured.");
@@ -40,7 +39,7 @@ pub(super) fn simple(setting: &Setting, cells: &[Cell<'_>]) -> Finding {
         "Here means over servers and rates lie {} ms apart; {}. {}",
         format::significant(found, 3),
         limit_of(setting, cells, SIMPLE).1,
-        refusal(&own)
+        losses(&own)
     );
     finding(
         "simple-reads-are-alike",
@@ -56,25 +55,25 @@ pub(super) fn simple(setting: &Setting, cells: &[Cell<'_>]) -> Finding {
     )
 }
 
-fn is_refused(cell: &Cell<'_>) -> bool {
-    cell.values(REFUSED).iter().any(|percent| *percent > 0.0)
+/// Whether requests were refused or given up.
+fn is_losing(cell: &Cell<'_>) -> bool {
+    cell.mean(LOST).is_some_and(|percent| percent > 0.0)
 }
 
-/// From which rate on connections are refused.
-fn refusal(cells: &[&Cell<'_>]) -> String {
+/// From which rate on requests are lost, and how.
+fn losses(cells: &[&Cell<'_>]) -> String {
     let rate = |cell: &&Cell<'_>| cell.mean(RATE).unwrap_or_default();
     let of_rate = |cell: &&Cell<'_>| format::significant(rate(cell), 3);
     let by = |one: &&Cell<'_>, other: &&Cell<'_>| rate(one).total_cmp(&rate(other));
-    let refusing = cells.iter().copied().filter(|cell| is_refused(cell)).min_by(by);
-    match (refusing, cells.iter().copied().max_by(by)) {
+    let losing = cells.iter().copied().filter(|cell| is_losing(cell)).min_by(by);
+    match (losing, cells.iter().copied().max_by(by)) {
         (Some(first), _) => format!(
-            "At {} requests per second connections are refused to {} % of them.",
+            "At {} requests per second {} % of them are lost: {} % were refused a connection, the others waited too long.",
             of_rate(&first),
+            format::significant(first.mean(LOST).unwrap_or_default(), 2),
             format::significant(first.mean(REFUSED).unwrap_or_default(), 2)
         ),
-        (None, Some(highest)) => {
-            format!("No connection was refused up to {} requests per second.", of_rate(&highest))
-        }
+        (None, Some(highest)) => format!("None was lost up to {} requests per second.", of_rate(&highest)),
         (None, None) => String::new(),
     }
 }
