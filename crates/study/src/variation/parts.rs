@@ -134,7 +134,7 @@ impl Making<'_> {
         ]
     }
 
-    /// Other statements.
+    /// Those that ask other statements, each at shares of what a server carries of it.
     fn statements(&self) -> [Part; 3] {
         let of_classes = CLASSES.iter().flat_map(|(class, of)| of.iter().map(move |name| (*name, *class)));
         let titled: Vec<(&str, String)> =
