@@ -12,6 +12,9 @@ pub struct Measured {
     pub response: f64,
     /// Standard error of it, as a part of it.
     pub error: f64,
+    /// The rate at which the CPUs would be full, by the work of a request at this rate; `None` where that cannot be seen or says
+    /// little.
+    pub full_at: Option<f64>,
 }
 
 impl Measured {
@@ -35,4 +38,15 @@ pub struct Basis {
     pub full_at: Option<f64>,
     /// The highest rate that the profile trusts, per second.
     pub limit: f64,
+}
+
+impl Basis {
+    /// As it is known by these points alone, so that a rate that is left out has no part in what tells it.
+    pub(super) fn by(&self, points: &[Measured]) -> Self {
+        let full: Vec<f64> = points.iter().filter_map(|point| point.full_at).collect();
+        match full.len() {
+            0 => *self,
+            n => Self { full_at: Some(full.iter().sum::<f64>() / n as f64), ..*self },
+        }
+    }
 }

@@ -28,12 +28,14 @@ pub enum SizeError {
         /// What it carries at most, as the model has it.
         capacity: f64,
     },
-    /// No number of servers meets the objective: a server with hardly any load already answers more slowly.
+    /// No number of servers is known to meet the objective: at the lowest rate that was measured a server may already answer more slowly.
     OutOfReach {
         /// What was wanted, seconds.
         objective: f64,
-        /// What a server with hardly any load may take, seconds.
+        /// What a server may take at the lowest rate that was measured, seconds.
         least: f64,
+        /// That rate, per second.
+        rate: f64,
     },
     /// The interval is so wide that it says nothing.
     LeavesOpen {
@@ -60,9 +62,9 @@ impl fmt::Display for SizeError {
                     "a server does not carry {rate:.1} requests/s: by the model it ends at {capacity:.1}"
                 )
             }
-            Self::OutOfReach { objective, least } => write!(
+            Self::OutOfReach { objective, least, rate } => write!(
                 out,
-                "no number of servers meets {:.1} ms: one with hardly any load may already take {:.1} ms",
+                "no number of servers is known to meet {:.1} ms: at {rate:.1} requests/s, the least that was measured, one may already take {:.1} ms",
                 1e3 * objective,
                 1e3 * least
             ),

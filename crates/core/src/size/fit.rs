@@ -15,20 +15,21 @@ const END: (f64, f64) = (1.01, 30.0);
 /// work that falls as load rises lets them go on for longer.
 const END_BY_CPU: f64 = 0.2;
 
-/// The best of a model; `None` where points are too few for it, or the model needs what is not known.
-pub(super) fn fit(kind: Kind, points: &[Measured], basis: &Basis) -> Option<Curve> {
+/// The best of a model; `None` where points are too few for it, or the model needs what is not known. `degree` is that of a polynomial.
+pub(super) fn fit(kind: Kind, points: &[Measured], basis: &Basis, degree: usize) -> Option<Curve> {
     match kind {
         Kind::Queue => queue(points, basis),
         Kind::Network => network(points, basis),
-        Kind::Regression => regression::fit(points),
+        Kind::Regression => regression::fit(points, degree),
     }
 }
 
-/// Degrees of freedom that a model takes from the points.
-pub(super) fn taken(kind: Kind, points: usize) -> usize {
+/// Degrees of freedom that a model takes from the points: what it fits. Where the CPUs are known to be full says where a queue ends.
+pub(super) fn taken(kind: Kind, basis: &Basis, degree: usize) -> usize {
     match kind {
-        Kind::Queue | Kind::Network => 2,
-        Kind::Regression => regression::degree(points) + 1,
+        Kind::Queue => 3 - usize::from(basis.full_at.is_some()),
+        Kind::Network => 3,
+        Kind::Regression => degree + 1,
     }
 }
 

@@ -8,14 +8,16 @@
 //!   Probability, Statistics and Queueing Theory, 2nd ed., 1990, section 5.3);
 //! - [`Kind::Network`]: an open network of CPUs, a disk and a delay, `b + R(l) + D / (1 - l D)`, by mean value analysis, which for
 //!   open networks is a sum over stations (Lazowska, Zahorjan, Graham and Sevcik, Quantitative System Performance, 1984,
-//!   section 6.4). The CPUs' part is known from their utilisation, and the disk's is fitted;
+//!   section 6.4). Where the CPUs are full is known from their utilisation; delay, scale and the disk's part are fitted;
 //! - [`Kind::Regression`]: the logarithm of the response as a polynomial of the rate, which knows of no queue.
 //!
 //! Each is judged by leaving out one rate after the other and telling its response from the others. The one that errs least is
-//! used; beyond what was measured, only those that know that a server has an end. Beyond the trust limit nothing is told unless it
+//! used, and what choosing it makes is judged too: each rate is told by the model that the others alone would have chosen (nested
+//! cross-validation; Varma and Simon, BMC Bioinformatics 7 (2006) 91); beyond what was measured, only those that know that a server has an end. Beyond the trust limit nothing is told unless it
 //! is asked for.
 
 mod basis;
+mod chosen;
 mod curve;
 mod error;
 mod fit;

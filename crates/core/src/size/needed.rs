@@ -6,6 +6,8 @@ use crate::statistics::{CONFIDENCE, student_quantile};
 
 /// More servers than these are never told.
 const SERVERS_MAX: f64 = 1e6;
+/// Share of the servers that is tried next where so many do not do.
+const FEWER: f64 = 0.9;
 /// Utilisation above which a server is taken to be full.
 const FULL: f64 = 1.0;
 
@@ -100,9 +102,15 @@ impl Server {
                 high => Ok((high? <= wanted).then_some(told)),
             }
         };
-        // With more servers each has less to do and answers no later, so that the fewest can be found by halving.
+        // With more servers each has less to do and answers no later, so that the fewest can be found by halving. Intervals are wider at the ends
+        // of what was measured, so that one in the middle may do where the most do not.
         let (mut short, mut enough) = (if beyond_trust { 0.0 } else { trusted - 1.0 }, most);
-        let Some(mut each) = fits(enough)? else { return Err(self.out_of_reach(rate / most, objective)) };
+        let mut found = fits(enough)?;
+        while found.is_none() && enough > trusted {
+            enough = (enough * FEWER).floor().max(trusted);
+            found = fits(enough)?;
+        }
+        let Some(mut each) = found else { return Err(self.out_of_reach(rate / most, objective)) };
         while enough - short > 1.0 {
             let middle = ((short + enough) / 2.0).floor();
             match fits(middle)? {
@@ -130,7 +138,10 @@ impl Server {
         };
         match objective {
             Some((objective, wanted)) => match self.high(&told, objective) {
-                Ok(least) => SizeError::OutOfReach { objective: wanted, least },
+                Ok(least) => {
+                    let lowest = self.tau.points().first().map_or(rate, |point| point.rate);
+                    SizeError::OutOfReach { objective: wanted, least, rate: lowest }
+                }
                 Err(error) => error,
             },
             None => SizeError::Saturates { rate, capacity: self.tau.basis().limit },

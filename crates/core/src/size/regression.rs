@@ -6,15 +6,15 @@ use super::curve::Curve;
 /// Points from which on the polynomial bends.
 const BENDS_FROM: usize = 5;
 
-/// Degree of the polynomial through so many points.
+/// Degree of the polynomial through so many points; where one of them is left out, it stays that of all.
 pub(super) fn degree(points: usize) -> usize {
     if points >= BENDS_FROM { 2 } else { 1 }
 }
 
 /// By weighted least squares; `None` of points that leave it open.
-pub(super) fn fit(points: &[Measured]) -> Option<Curve> {
+pub(super) fn fit(points: &[Measured], degree: usize) -> Option<Curve> {
     let unit = points.iter().map(|point| point.rate).fold(0.0, f64::max);
-    let size = degree(points.len()) + 1;
+    let size = degree + 1;
     let mut rows = [[0.0; 4]; 3];
     for point in points {
         let (x, weight) = (point.rate / unit, 1.0 / point.error().powi(2));

@@ -1,9 +1,11 @@
 //! Which model errs least, and what it tells with an interval.
 
 use super::basis::{Basis, Measured};
+use super::chosen::chosen;
 use super::curve::{Curve, Kind};
 use super::error::SizeError;
 use super::fit::{fit, taken};
+use super::regression::degree;
 use crate::random::{Random, Seed};
 use crate::statistics::{CONFIDENCE, student_quantile};
 
@@ -18,7 +20,8 @@ const WIDE_MOST: f64 = 100.0;
 /// Most that a logarithm is believed to be off: a model that leaves the response open by more than this tells nothing.
 const OFF_MOST: f64 = 20.0;
 
-/// A response that was told, with its 95 % prediction interval: where a further measurement at that rate would lie.
+/// A response that was told, with its 95 % prediction interval: where a further measurement at that rate would lie, which is the mean
+/// of as many runs as those that there are.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Prediction {
     /// Arrivals per second.
@@ -61,18 +64,27 @@ pub struct Rival {
     pub kind: Kind,
     /// One rate after the other.
     pub left_out: Vec<LeftOut>,
+    /// Of the polynomial.
+    degree: usize,
     curve: Curve,
 }
 
 impl Rival {
     /// Root of the mean squared error of the logarithm over the rates that were left out; infinite where one could not be told.
     pub fn error(&self) -> f64 {
-        let squares = self
-            .left_out
-            .iter()
-            .map(|left| left.error().map_or(f64::INFINITY, |off| (1.0 + off).ln().powi(2)));
-        (squares.sum::<f64>() / self.left_out.len() as f64).sqrt()
+        error_of(&self.left_out)
     }
+
+    /// How many of the rates that were left out it could not tell.
+    pub fn untold(&self) -> usize {
+        self.left_out.iter().filter(|left| left.told.is_none()).count()
+    }
+}
+
+fn error_of(left_out: &[LeftOut]) -> f64 {
+    let squares =
+        left_out.iter().map(|left| left.error().map_or(f64::INFINITY, |off| (1.0 + off).ln().powi(2)));
+    (squares.sum::<f64>() / left_out.len() as f64).sqrt()
 }
 
 /// All models of one response, fitted to the trusted rates.
@@ -82,6 +94,8 @@ pub struct Sizing {
     basis: Basis,
     /// The models that could be fitted, the one that errs least first.
     pub rivals: Vec<Rival>,
+    /// Each rate as the model tells it that the others alone would have chosen: what choosing one flatters is not in it.
+    pub chosen: Vec<LeftOut>,
 }
 
 impl Sizing {
@@ -100,18 +114,26 @@ impl Sizing {
         if points.is_empty() || rates < RATES_MIN {
             return Err(SizeError::TooFewRates { have: rates.min(points.len()), needed: RATES_MIN });
         }
+        let (basis, degree) = (basis.by(&points), degree(points.len()));
         let mut rivals: Vec<Rival> =
-            Kind::ALL.iter().filter_map(|kind| rival(*kind, &points, &basis)).collect();
+            Kind::ALL.iter().filter_map(|kind| rival(*kind, &points, &basis, degree)).collect();
         rivals.sort_by(|one, other| one.error().total_cmp(&other.error()));
         if rivals.first().is_none_or(|best| !best.error().is_finite()) {
             return Err(SizeError::TooFewRates { have: rates, needed: RATES_MIN.max(rates + 1) });
         }
-        Ok(Self { points, basis, rivals })
+        let chosen = chosen(&rivals, &points, &basis, degree);
+        Ok(Self { points, basis, rivals, chosen })
     }
 
     /// The model that errs least.
     pub fn better(&self) -> &Rival {
         &self.rivals[0]
+    }
+
+    /// Root of the mean squared error of the logarithm over all rates, each told by the model that the others alone would have chosen; infinite
+    /// where one could not be told.
+    pub fn error(&self) -> f64 {
+        error_of(&self.chosen)
     }
 
     /// What was measured, as far as it is trusted, by rising rate.
@@ -138,30 +160,40 @@ impl Sizing {
         }
         let lowest = self.points.first().map_or(rate, |point| point.rate);
         let rival = match is_beyond {
-            true => self.rivals.iter().find(|rival| rival.kind.has_an_end()).unwrap_or(self.better()),
+            // One that could not tell a rate that was measured says nothing of those beyond.
+            true => self
+                .rivals
+                .iter()
+                .find(|rival| rival.kind.has_an_end() && rival.error().is_finite())
+                .ok_or(SizeError::LeavesOpen { rate })?,
             false => self.better(),
         };
         let ends = SizeError::Saturates { rate, capacity: rival.curve.end() };
-        // What a further measurement errs by is what those that there are do.
-        let error = self.points.iter().map(Measured::error).sum::<f64>() / self.points.len() as f64;
-        let found = told(rival, &self.points, &self.basis, (rate.max(lowest), error)).ok_or(ends)?;
+        let at = (rate.max(lowest), further(&self.points));
+        let found = told(rival, &self.points, &self.basis, at).ok_or(ends)?;
         let is_something = found.high <= WIDE_MOST * found.low;
         is_something.then_some(found).ok_or(SizeError::LeavesOpen { rate })
     }
 }
 
-fn rival(kind: Kind, points: &[Measured], basis: &Basis) -> Option<Rival> {
-    let curve = fit(kind, points, basis)?;
+/// What a further measurement errs by, which is what those that there are do.
+fn further(points: &[Measured]) -> f64 {
+    points.iter().map(Measured::error).sum::<f64>() / points.len() as f64
+}
+
+fn rival(kind: Kind, points: &[Measured], basis: &Basis, degree: usize) -> Option<Rival> {
+    let curve = fit(kind, points, basis, degree)?;
     let left_out = (0..points.len()).map(|at| {
         let mut others = points.to_vec();
         let measured = others.remove(at);
-        let told = fit(kind, &others, basis).and_then(|curve| {
-            let rival = Rival { kind, left_out: Vec::new(), curve };
-            told(&rival, &others, basis, (measured.rate, measured.error()))
+        let basis = basis.by(&others);
+        let told = fit(kind, &others, &basis, degree).and_then(|curve| {
+            let rival = Rival { kind, degree, left_out: Vec::new(), curve };
+            told(&rival, &others, &basis, (measured.rate, further(&others)))
         });
         LeftOut { measured, told }
     });
-    Some(Rival { kind, left_out: left_out.collect(), curve })
+    Some(Rival { kind, degree, left_out: left_out.collect(), curve })
 }
 
 /// The response at a rate with the interval of a measurement there that errs by `error`; `None` where there is none.
@@ -170,12 +202,12 @@ fn rival(kind: Kind, points: &[Measured], basis: &Basis) -> Option<Rival> {
 /// (the parametric bootstrap; Efron and Tibshirani, An Introduction to the Bootstrap, 1993, chapter 6); what the points lie farther
 /// from the model than their own errors say; and that of the measurement itself.
 fn told(rival: &Rival, points: &[Measured], basis: &Basis, (rate, error): (f64, f64)) -> Option<Prediction> {
-    let Rival { kind, curve, .. } = rival;
+    let Rival { kind, degree, curve, .. } = rival;
     let response = curve.at(rate);
     if !(response > 0.0 && response.is_finite()) {
         return None;
     }
-    let free = points.len().saturating_sub(taken(*kind, points.len())).max(1) as f64;
+    let free = points.len().saturating_sub(taken(*kind, basis, *degree)).max(1) as f64;
     let misfit = misfit(curve, points, free);
     let mut random = Random::new(SEED);
     let mut squares = 0.0;
@@ -185,12 +217,12 @@ fn told(rival: &Rival, points: &[Measured], basis: &Basis, (rate, error): (f64, 
             Measured { response: curve.at(point.rate) * (deviation * random.normal()).exp(), ..*point }
         };
         let drawn: Vec<Measured> = points.iter().map(draw).collect();
-        let off = fit(*kind, &drawn, basis).map_or(f64::INFINITY, |other| (other.at(rate) / response).ln());
+        let off = fit(*kind, &drawn, basis, *degree)
+            .map_or(f64::INFINITY, |other| (other.at(rate) / response).ln());
         squares += off.abs().min(OFF_MOST).powi(2);
     }
     let deviation = (squares / DRAWS as f64 + misfit + error * error).sqrt();
-    // Two points more than a model needs say little of how well it fits.
-    let half = student_quantile(f64::midpoint(1.0, CONFIDENCE), free.max(2.0)) * deviation;
+    let half = student_quantile(f64::midpoint(1.0, CONFIDENCE), free) * deviation;
     let (low, high) = (response * (-half).exp(), response * half.exp());
     Some(Prediction { rate, response, low, high, kind: *kind })
 }

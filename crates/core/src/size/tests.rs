@@ -7,7 +7,12 @@ const BASIS: Basis = Basis { cpus: 1.0, full_at: Some(250.0), limit: 200.0 };
 
 /// An M/M/1 server of 4 ms: `s / (1 - u)`.
 fn mm1(rates: &[f64]) -> Vec<Measured> {
-    let point = |rate: &f64| Measured { rate: *rate, response: 0.004 / (1.0 - rate * 0.004), error: 0.02 };
+    let point = |rate: &f64| Measured {
+        rate: *rate,
+        response: 0.004 / (1.0 - rate * 0.004),
+        error: 0.02,
+        full_at: None,
+    };
     rates.iter().map(point).collect()
 }
 
@@ -79,14 +84,18 @@ fn an_objective_needs_as_many_servers_as_keep_its_upper_end_within_it() {
 #[test]
 fn an_objective_that_an_idle_server_does_not_meet_is_out_of_reach() {
     let error = server().needed(400.0, Some((Objective::P95, 0.005)), false).unwrap_err();
-    assert!(matches!(error, SizeError::OutOfReach { objective: 0.005, least } if least > 0.012), "{error}");
+    assert!(
+        matches!(error, SizeError::OutOfReach { objective: 0.005, least, rate: 50.0 } if least > 0.012),
+        "{error}"
+    );
 }
 
 #[test]
 fn rates_that_contradict_one_another_leave_the_response_open() {
     let wild = [0.01, 5.0, 0.02, 9.0, 0.01].iter().zip(RATES);
-    let points: Vec<Measured> =
-        wild.map(|(response, rate)| Measured { rate, response: *response, error: 0.05 }).collect();
+    let points: Vec<Measured> = wild
+        .map(|(response, rate)| Measured { rate, response: *response, error: 0.05, full_at: None })
+        .collect();
     let sizing = Sizing::of(&points, BASIS).unwrap();
     assert_eq!(sizing.predict(110.0, false), Err(SizeError::LeavesOpen { rate: 110.0 }));
     let server = Server { p95: Sizing::of(&points, BASIS), tau: sizing, busy: Vec::new() };
@@ -119,9 +128,57 @@ fn several_cpus_and_a_delay_are_fitted_as_well() {
             rate: *rate,
             response: truth(*rate) * (0.01 * random.normal()).exp(),
             error: 0.01,
+            full_at: None,
         })
         .collect();
     let sizing = Sizing::of(&points, basis).unwrap();
     let told = sizing.predict(850.0, false).unwrap();
     assert!((told.response / truth(850.0) - 1.0).abs() < 0.05, "{told:?} {}", truth(850.0));
+}
+
+/// Responses of a queue that are off by 20 % at random, though they pretend to be sharp.
+fn noisy(seed: u64) -> Vec<Measured> {
+    let mut random = Random::new(Seed(seed));
+    let off = |point: Measured, random: &mut Random| Measured {
+        response: point.response * (0.2 * random.normal()).exp(),
+        ..point
+    };
+    mm1(&RATES).into_iter().map(|point| off(point, &mut random)).collect()
+}
+
+#[test]
+fn what_choosing_the_best_of_several_models_flatters_is_not_in_the_error_that_is_told() {
+    let (mut best, mut told) = (0.0, 0.0);
+    for seed in 1..=20 {
+        let sizing = Sizing::of(&noisy(seed), BASIS).unwrap();
+        assert_eq!(sizing.chosen.len(), RATES.len());
+        if sizing.error().is_finite() {
+            (best, told) = (best + sizing.better().error(), told + sizing.error());
+        }
+    }
+    assert!(told > 1.02 * best, "{told} is hardly more than {best}");
+}
+
+#[test]
+fn the_work_of_a_rate_that_is_left_out_has_no_part_in_what_tells_it() {
+    let at = |full_at: f64| {
+        let mut points = mm1(&RATES);
+        for point in &mut points {
+            point.full_at = Some(250.0);
+        }
+        points[2].full_at = Some(full_at);
+        let sizing = Sizing::of(&points, BASIS).unwrap();
+        let queue = sizing.rivals.iter().find(|rival| rival.kind == Kind::Queue).unwrap();
+        (queue.left_out[2].told, queue.left_out[0].told)
+    };
+    let (sane, wild) = (at(250.0), at(900.0));
+    assert_eq!(sane.0, wild.0);
+    assert_ne!(sane.1, wild.1);
+}
+
+#[test]
+fn what_each_model_fits_is_taken_from_the_degrees_of_freedom() {
+    let unseen = Basis { full_at: None, ..BASIS };
+    let taken = |basis: &Basis| Kind::ALL.map(|kind| super::fit::taken(kind, basis, 2));
+    assert_eq!((taken(&BASIS), taken(&unseen)), ([2, 3, 3], [3, 3, 3]));
 }

@@ -7,6 +7,8 @@ use crate::pages::{FoundFile, json, of_directory, of_file, picture, read_live, t
 use anyhow::{Context, Result, anyhow};
 use evenkeel_sense::pages::{Wanted, read};
 use evenkeel_site::sandbox::{self, SandboxInfo, State};
+use std::fs::{self, File};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -74,6 +76,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
             .hint("without --table all tables are listed; a server without a dictionary in ibdata1 names no indexes");
     }
     if let Some(path) = &args.svg {
+        check_picture(path)?;
         out::file(path, &picture(&found)).with_context(|| format!("writing {}", path.display()))?;
     }
     if args.json {
@@ -83,6 +86,22 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     }
     let is_whole = found.iter().all(|file| file.space.broken.is_empty());
     Ok(if is_whole { ExitCode::SUCCESS } else { ExitCode::from(FINDING) })
+}
+
+/// A picture takes the place of an older one and of nothing else: a file of tables is gone with one slip.
+fn check_picture(path: &Path) -> Result<()> {
+    let mut begin = [0; 4];
+    let is_picture = match File::open(path) {
+        Err(_) => true,
+        Ok(mut file) => file.read_exact(&mut begin).is_ok() && &begin == b"<svg",
+    };
+    // A device or a pipe is written to as it comes.
+    let is_file = fs::metadata(path).is_ok_and(|found| found.is_file() && found.len() > 0);
+    if is_file && !is_picture {
+        return Err(anyhow!("{} is there, and is no picture", path.display()))
+            .hint("name a file that is not there for --svg, or an older picture");
+    }
+    Ok(())
 }
 
 fn found(session: &Session, args: &Args, wanted: &Wanted) -> Result<Vec<FoundFile>> {

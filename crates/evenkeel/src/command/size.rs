@@ -26,10 +26,10 @@ Examples:
 
 A queue, a network of queues and a regression are fitted to the rates that the profile trusts, at least four of them. Each rate is
 left out once and told from the others; the model that errs least is used, and its error is shown beside the others'. Intervals are
-95 % prediction intervals: where a measurement at that rate would lie. An objective is met where even the upper end is within it. The
+95 % prediction intervals: where the mean of as many runs as the profile has of a rate would lie; single runs lie farther apart. An objective is met where even the upper end is within it. The
 load is shared equally, and each server is like the one that was profiled.
 
-Exit codes: 0 done; 1 no number of servers meets the objective, or what was asked lies beyond the trust limit or what a server
+Exit codes: 0 done; 1 no number of servers is known to meet the objective, or what was asked lies beyond the trust limit or what a server
 carries; 2 wrong use, or the profile is too small for a model, or damaged.")]
 pub struct Args {
     /// Profile: its folder, its name or the start of it, or `last`
@@ -155,7 +155,7 @@ fn is_too_small(error: &SizeError) -> bool {
 fn hint(error: &SizeError) -> &'static str {
     match error {
         SizeError::TooFewRates { .. } => {
-            "measure more rates below the trust limit, with repeats: `evenkeel profile --rates FROM..TO:STEP --repeats 5`"
+            "measure more rates below the trust limit, with repeats: `evenkeel profile --rate FROM..TO:STEP --repeats 5`"
         }
         SizeError::NothingTrusted => {
             "repeat the profile with more or longer runs; `evenkeel report` says why none is trusted"
@@ -164,7 +164,9 @@ fn hint(error: &SizeError) -> &'static str {
             "name more servers, leave --servers away, or ask for it by --beyond-trust"
         }
         SizeError::Saturates { .. } => "name more servers, or leave --servers away",
-        SizeError::OutOfReach { .. } => "a faster server, or an index, would help; more of the same do not",
+        SizeError::OutOfReach { .. } => {
+            "a faster server, or an index, would help; profile lower rates too, if a server may have less to do"
+        }
         SizeError::LeavesOpen { .. } => {
             "repeat the profile with more or longer runs, at a time with quieter neighbours"
         }

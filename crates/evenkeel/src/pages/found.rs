@@ -70,9 +70,32 @@ pub fn label(path: &Path) -> String {
 
 /// Whether a table of the dictionary (`shop/item`, a partition `shop/item#P#p0`) is meant by `item`, `shop.item` or `shop/item`.
 pub fn is_named(found: &str, wanted: &str) -> bool {
-    let wanted = wanted.replacen('.', "/", 1);
-    let found = found.split("#P#").next().unwrap_or(found);
-    found == wanted || found.split_once('/').is_some_and(|(_, table)| table == wanted)
+    let whole = table_of(found).0;
+    let Some((database, table)) = whole.split_once('/') else { return whole == wanted };
+    let (database, table) = (decoded(database), decoded(table));
+    let is_named = |database: &str, table: &str| {
+        wanted == table || [".", "/"].iter().any(|between| wanted == format!("{database}{between}{table}"))
+    };
+    is_named(database.as_deref().unwrap_or_default(), table.as_deref().unwrap_or_default())
+}
+
+/// A table of the dictionary, and its partition: `shop/item#P#p0`, with small letters in MySQL 8.
+pub fn table_of(found: &str) -> (&str, Option<&str>) {
+    let split = found.split_once("#P#").or_else(|| found.split_once("#p#"));
+    split.map_or((found, None), |(table, partition)| (table, Some(partition)))
+}
+
+/// A name as people write it. The dictionary has letters beyond plain ones by their number, `@002d` for a hyphen; `None` where it has one by
+/// another code, which MySQL uses for letters of some scripts.
+pub fn decoded(name: &str) -> Option<String> {
+    let mut parts = name.split('@');
+    let mut text = parts.next()?.to_owned();
+    for part in parts {
+        let (code, rest) = part.split_at_checked(4)?;
+        text.push(char::from_u32(u32::from_str_radix(code, 16).ok()?)?);
+        text.push_str(rest);
+    }
+    Some(text)
 }
 
 #[cfg(test)]
@@ -85,6 +108,12 @@ mod tests {
             assert!(is_named("shop/item", wanted) && is_named("shop/item#P#p0", wanted), "{wanted}");
             assert!(!is_named("shop/items", wanted) && !is_named("item/shop", wanted), "{wanted}");
         }
+        assert!(is_named("my@002dshop/order@002dlines#p#p0", "my-shop.order-lines"));
+        assert!(is_named("a@002eb/item", "a.b.item") && !is_named("a@1zb/item", "item@"));
+        assert_eq!(
+            (decoded("we@0060ird@003b@0020db").as_deref(), decoded("db@0p")),
+            (Some("we`ird; db"), None)
+        );
         assert_eq!(label(Path::new("/data/shop/item.ibd")), "shop/item");
         assert_eq!(label(Path::new("/data/ibdata1")), "ibdata1");
     }

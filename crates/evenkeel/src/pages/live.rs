@@ -1,6 +1,6 @@
 //! A private server that runs: its tables are held one by one while their files are read, and it is asked for names.
 
-use super::found::{FoundFile, is_named};
+use super::found::{FoundFile, decoded, is_named, table_of};
 use crate::failure::WithHint;
 use anyhow::{Result, anyhow};
 use evenkeel_os::stop::Stop;
@@ -95,15 +95,18 @@ fn names(control: &mut Control, lists: &Lists) -> Result<Names> {
     })))
 }
 
-/// A table's name for a statement. The dictionary has odd characters in codes, which are not decoded here.
+/// A table's name for a statement. Partitions are held with their table.
 fn quoted(name: &str) -> Result<String> {
-    // Partitions are held with their table.
-    let name = name.split("#P#").next().unwrap_or(name);
-    let name = name.split("#p#").next().unwrap_or(name);
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'/');
-    match name.split_once('/') {
-        Some((database, table)) if name.bytes().all(is_plain) => Ok(format!("`{database}`.`{table}`")),
-        _ => Err(anyhow!("table {name} has a name that a running server cannot be asked for here"))
+    let names = table_of(name)
+        .0
+        .split_once('/')
+        .and_then(|(database, table)| Some((decoded(database)?, decoded(table)?)));
+    match names {
+        Some((database, table)) => {
+            let quoted = evenkeel_site::server::quoted;
+            Ok(format!("{}.{}", quoted(&database), quoted(&table)))
+        }
+        None => Err(anyhow!("table {name} has letters whose codes are not known here, so that a running server cannot be asked to hold it"))
             .hint("name the other tables by --table, or stop the server first"),
     }
 }

@@ -8,7 +8,7 @@ mod picture;
 mod table;
 
 pub use files::{of_directory, of_file};
-pub use found::FoundFile;
+pub use found::{FoundFile, table_of};
 pub use json::json;
 pub use live::{data_of, read_live};
 pub use picture::picture;

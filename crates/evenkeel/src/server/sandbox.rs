@@ -49,12 +49,22 @@ pub fn spec(session: &Session, args: &ServerArgs, name: String) -> Result<Sandbo
     Ok(spec)
 }
 
+/// What a disk gives at least: with less, the proof that it is held back would take minutes, and the start of the server too.
+const BANDWIDTH_MIN: u64 = 256 << 10;
+/// The same in I/Os per second.
+const IOPS_MIN: u64 = 10;
+
 /// What its disk gives at most.
 pub fn disk(args: &ServerArgs) -> Result<DiskLimit> {
     let bytes_per_s = args.disk_bandwidth.as_deref().map(units::bytes).transpose();
     let bytes_per_s = bytes_per_s.context("reading --disk-bandwidth")?;
-    if bytes_per_s == Some(0) {
-        bail!("--disk-bandwidth of nothing lets no server start; write it as 20M");
+    if let Some(bytes) = bytes_per_s.filter(|bytes| *bytes < BANDWIDTH_MIN) {
+        bail!(
+            "--disk-bandwidth of {bytes} bytes per second lets no server start in time; give it 256K or more, as 20M"
+        );
+    }
+    if let Some(iops) = args.disk_iops.filter(|iops| *iops < IOPS_MIN) {
+        bail!("--disk-iops {iops} lets no server start in time; give it {IOPS_MIN} or more");
     }
     Ok(DiskLimit { iops: args.disk_iops, bytes_per_s })
 }

@@ -1,7 +1,7 @@
 //! What a load needs, for people and programs.
 
 use crate::format;
-use evenkeel_core::size::{Needed, Objective, Prediction, Rival, Server, SizeError};
+use evenkeel_core::size::{LeftOut, Needed, Objective, Prediction, Rival, Server, SizeError, Sizing};
 use evenkeel_study::size::Sized;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -103,7 +103,11 @@ fn lines(asked: &Asked<'_>, sized: &Sized, server: &Server, told: &Answered) -> 
     }
     let mut lines = vec![response];
     lines.extend(asked.cost.map(|cost| money(asked.rate, told.needed.servers, cost)));
-    lines.push(models(sized, &server.tau.rivals, each.tau.kind));
+    let (figure, by) = match (asked.objective, &server.p95, &each.p95) {
+        (Some((Objective::P95, _)), Ok(sizing), Some(told)) => (sizing, told.kind),
+        _ => (&server.tau, each.tau.kind),
+    };
+    lines.push(models(sized, figure, by));
     let limit = server.tau.basis().limit;
     lines.push(match (each.rate > limit * 1.000_1, told.needed.by_trust) {
         (true, _) => format!(
@@ -132,14 +136,21 @@ fn statements(all: &[(String, Prediction)]) -> Vec<String> {
     slowest.iter().take(STATEMENTS_MOST).map(line).collect()
 }
 
-fn models(sized: &Sized, rivals: &[Rival], used: evenkeel_core::size::Kind) -> String {
-    let errors: Vec<String> = rivals
-        .iter()
-        .filter(|rival| rival.error().is_finite())
-        .map(|rival| format!("{} {}", rival.kind.word(), format::percent(100.0 * rival.error())))
-        .collect();
+/// What the models of the figure that decides err by.
+fn models(sized: &Sized, sizing: &Sizing, used: evenkeel_core::size::Kind) -> String {
+    let error = |rival: &Rival| match rival.untold() {
+        0 => format!("{} {}", rival.kind.word(), format::percent(100.0 * rival.error())),
+        some => format!("{} cannot tell {some} of {}", rival.kind.word(), rival.left_out.len()),
+    };
+    let errors: Vec<String> = sizing.rivals.iter().map(error).collect();
+    let chosen = match sizing.error() {
+        error if error.is_finite() => {
+            format!("; with the model chosen without it, {}", format::percent(100.0 * error))
+        }
+        _ => String::new(),
+    };
     format!(
-        "by the {} of {} trusted rates; each left out and told from the others, models err by: {}",
+        "by the {} of {} trusted rates; each left out and told from the others, models err by: {}{chosen}",
         used.word(),
         sized.rates,
         errors.join(", ")
@@ -194,7 +205,17 @@ fn answer_json(asked: &Asked<'_>, answer: &Answers<'_>) -> Value {
         "label": sized.label, "workload": sized.workload, "trusted_rates": sized.rates, "trust_limit_per_s": sized.limit.rate,
         "error": answer.told.as_ref().err().map(ToString::to_string),
         "models": sized.server.as_ref().map_or_else(|_| Vec::new(), |server| server.tau.rivals.iter().map(rival_json).collect()),
+        "chosen": sized.server.as_ref().map_or(Value::Null, |server| chosen_json(&server.tau)),
     });
+    if let Ok(p95) = sized
+        .server
+        .as_ref()
+        .map_err(|error| *error)
+        .and_then(|server| server.p95.as_ref().map_err(|error| *error))
+    {
+        told["p95_models"] = p95.rivals.iter().map(rival_json).collect();
+        told["p95_chosen"] = chosen_json(p95);
+    }
     if let Ok(Answered { needed, statements }) = &answer.told {
         let each = &needed.each;
         told["servers"] = json!(needed.servers);
@@ -220,20 +241,28 @@ fn prediction_json(told: &Prediction) -> Value {
     json!({ "mean": 1e3 * told.response, "low": 1e3 * told.low, "high": 1e3 * told.high, "model": told.kind.word() })
 }
 
-fn rival_json(rival: &Rival) -> Value {
-    let left_out: Vec<Value> = rival
-        .left_out
+/// What each rate is off by, told by the model that the others would have chosen.
+fn chosen_json(sizing: &Sizing) -> Value {
+    let error = sizing.error();
+    json!({ "error_percent": error.is_finite().then_some(100.0 * error), "left_out": left_out_json(&sizing.chosen) })
+}
+
+fn left_out_json(left_out: &[LeftOut]) -> Vec<Value> {
+    left_out
         .iter()
         .map(|left| {
             json!({
-                "rate_per_s": left.measured.rate, "measured_ms": 1e3 * left.measured.response,
+                "rate_per_s": left.measured.rate, "model": left.told.as_ref().map(|told| told.kind.word()), "measured_ms": 1e3 * left.measured.response,
                 "se_share": left.measured.error, "told_ms": left.told.as_ref().map(prediction_json), "held": left.is_held(),
             })
         })
-        .collect();
+        .collect()
+}
+
+fn rival_json(rival: &Rival) -> Value {
     let error = rival.error();
     json!({
-        "model": rival.kind.word(), "error_percent": error.is_finite().then_some(100.0 * error), "left_out": left_out,
+        "model": rival.kind.word(), "error_percent": error.is_finite().then_some(100.0 * error), "left_out": left_out_json(&rival.left_out),
     })
 }
 

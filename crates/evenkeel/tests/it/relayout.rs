@@ -252,6 +252,7 @@ fn a_table_that_somebody_alters_meanwhile_is_not_dropped_and_two_at_once_do_no_h
         words.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts")
     };
     let count = |sql: &str| shop.value(&format!("SELECT COUNT(*) FROM {sql}"));
+    let had = shop.sum("item");
     // Whoever waits to alter the table before we wait to swap it comes first: what he did must not go with the old table.
     let mut altered = 0;
     for number in 0..8 {
@@ -277,6 +278,7 @@ fn a_table_that_somebody_alters_meanwhile_is_not_dropped_and_two_at_once_do_no_h
     }
     println!("{altered} of 8 came between");
     let sum = shop.sum("item");
+    assert_eq!(sum, had, "columns came, and no row went");
     let both: Vec<_> =
         [start(), start()].into_iter().map(|child| child.wait_with_output().expect("an end")).collect();
     assert!(both.iter().any(|output| output.status.success()), "{both:?}");

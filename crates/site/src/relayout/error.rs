@@ -11,6 +11,9 @@ pub enum RelayoutError {
     /// The URL names no database.
     #[error("the target names no database")]
     NoDatabase,
+    /// A name of nothing.
+    #[error("a table has no name")]
+    NoName,
     /// No such table.
     #[error("there is no table {0} in the database, or none that this account may read")]
     NoTable(String),
@@ -44,6 +47,18 @@ pub enum RelayoutError {
         /// What happened to it, as a part of a sentence.
         what: String,
     },
+    /// The copy has its place, and what came after that failed.
+    #[error(
+        "table {table} is built anew and has its place, and as it was it is there still as {before}: {what}"
+    )]
+    Left {
+        /// Name of the table, unquoted.
+        table: String,
+        /// Name of the table as it was.
+        before: String,
+        /// What failed.
+        what: String,
+    },
     /// Somebody else builds the same table anew.
     #[error(
         "table {0} is being built anew by somebody else, or the lock for that was lost; nothing was changed"
@@ -65,6 +80,10 @@ impl RelayoutError {
         match self {
             Self::Server(error) => error.hint(),
             Self::NoDatabase => Some("write it as mysql://user@host:port/DATABASE"),
+            Self::NoName => Some("write them as --tables item,author"),
+            Self::Left { .. } => Some(
+                "compare both by number of rows and CHECKSUM TABLE, and drop the old one where they are alike",
+            ),
             Self::NoTable(_) => Some("SHOW TABLES lists them"),
             Self::Refused { hint, .. } => Some(hint),
             Self::Differs { .. } => Some(

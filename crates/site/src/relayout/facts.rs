@@ -3,7 +3,7 @@
 use super::names::{beside, has_room, is_ours, named};
 use super::sums::made;
 use super::{How, RelayoutError};
-use crate::server::{Control, Rows};
+use crate::server::{Control, Rows, has_privilege};
 use serde::Serialize;
 
 /// A table, and what hangs on it.
@@ -25,6 +25,8 @@ pub struct Facts {
     pub foreign_keys: Vec<String>,
     /// Triggers that its changes set off.
     pub triggers: Vec<String>,
+    /// Whether this account would not see triggers that are there.
+    pub hides_triggers: bool,
     /// Columns that the server computes.
     pub generated: Vec<String>,
     /// Partitions; none of a table without.
@@ -40,8 +42,9 @@ pub struct Facts {
 /// # Errors
 /// A name that is not there, or what the server said.
 pub fn tables(control: &mut Control, names: &[String]) -> Result<Vec<Facts>, RelayoutError> {
-    if control.query_value("SELECT DATABASE()")?.is_none() {
-        return Err(RelayoutError::NoDatabase);
+    let database = control.query_value("SELECT DATABASE()")?.ok_or(RelayoutError::NoDatabase)?;
+    if names.iter().any(String::is_empty) {
+        return Err(RelayoutError::NoName);
     }
     let which = match names {
         [] => String::new(),
@@ -62,8 +65,10 @@ pub fn tables(control: &mut Control, names: &[String]) -> Result<Vec<Facts>, Rel
     if names.is_empty() {
         found.retain(|facts| facts.is_innodb() && !is_ours(&facts.table));
     }
+    let hides_triggers = !has_privilege(control, "TRIGGER", &database)?;
     for facts in &mut found {
         facts.ask(control)?;
+        facts.hides_triggers = hides_triggers;
     }
     Ok(found)
 }
@@ -101,10 +106,7 @@ impl Facts {
              WHERE (CONSTRAINT_SCHEMA = DATABASE() AND TABLE_NAME = {table}) \
              OR (UNIQUE_CONSTRAINT_SCHEMA = DATABASE() AND REFERENCED_TABLE_NAME = {table}) ORDER BY 1"
         ))?);
-        self.triggers = first(control.query(&format!(
-            "SELECT TRIGGER_NAME FROM information_schema.TRIGGERS WHERE EVENT_OBJECT_SCHEMA = DATABASE() \
-             AND EVENT_OBJECT_TABLE = {table} ORDER BY 1"
-        ))?);
+        self.triggers = triggers(control, &self.table)?;
         self.generated = first(control.query(&format!(
             "SELECT COLUMN_NAME FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = {table} \
              AND COALESCE(GENERATION_EXPRESSION, '') <> '' ORDER BY ORDINAL_POSITION"
@@ -130,9 +132,12 @@ impl Facts {
         if !self.is_innodb() {
             let what = match self.kind.as_str() {
                 "BASE TABLE" => format!("has engine {}", self.engine),
+                "SYSTEM VERSIONED" => {
+                    "keeps its history (system versioning), which this does not know how to carry".to_owned()
+                }
                 kind => format!("is a {}", kind.to_lowercase()),
             };
-            return refused(what, "name InnoDB tables: others have no pages that lie in an order of keys");
+            return refused(what, "name plain InnoDB tables, which have pages that lie in an order of keys");
         }
         if how == How::InPlace {
             return None;
@@ -162,6 +167,10 @@ impl Facts {
             (None, Some(name)) => {
                 refused(format!("has trigger {name}, which a fresh copy would lose"), in_place)
             }
+            (None, None) if self.hides_triggers => refused(
+                "may have triggers that this account cannot see, and a fresh copy would lose them".to_owned(),
+                "grant the account TRIGGER on the database, or relayout it in place (without --fresh)",
+            ),
             (None, None) => None,
         }
     }
@@ -179,6 +188,15 @@ impl Facts {
         ];
         all.into_iter().flatten().collect()
     }
+}
+
+/// Triggers that a table has, as far as the account may see them.
+pub(super) fn triggers(control: &mut Control, table: &str) -> Result<Vec<String>, RelayoutError> {
+    Ok(first(control.query(&format!(
+        "SELECT TRIGGER_NAME FROM information_schema.TRIGGERS WHERE EVENT_OBJECT_SCHEMA = DATABASE() \
+         AND EVENT_OBJECT_TABLE = {} ORDER BY 1",
+        named(table)
+    ))?))
 }
 
 fn first(rows: Rows) -> Vec<String> {
@@ -210,6 +228,9 @@ mod tests {
             );
             assert!(facts.refusal(How::InPlace).is_none() && facts.kept()[0].contains(name));
         }
+        let hidden = Facts { hides_triggers: true, ..item() };
+        assert!(hidden.refusal(How::Fresh).unwrap().to_string().contains("cannot see"));
+        assert!(hidden.refusal(How::InPlace).is_none());
         let partitioned =
             Facts { partitions: vec!["p0".to_owned()], generated: vec!["area".to_owned()], ..item() };
         assert!(partitioned.refusal(How::Fresh).is_none());

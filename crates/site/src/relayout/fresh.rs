@@ -4,7 +4,7 @@
 //! table has and how it is made is held against the copy once more before it is dropped: a server may let in somebody who waited for longer
 //! than we do, such as one who changes the table.
 
-use super::facts::one;
+use super::facts::{one, triggers};
 use super::names::{beside, named};
 use super::session::{explained, prepare};
 use super::sums::{Columns, Sums, made, next_number, sums, without_name};
@@ -42,8 +42,26 @@ pub(super) fn run(
         }
     };
     drop(holder);
-    finish(job, (table, &before), &copied, tell)?;
+    finish(job, (table, &before), &copied, tell).map_err(|error| left(error, table, &before))?;
     Ok(Done { waits: Waits::Writers, verified_rows: Some(copied.sums.rows) })
+}
+
+/// What failed after the swap is told with that it was made.
+fn left(error: RelayoutError, table: &str, before: &str) -> RelayoutError {
+    match error {
+        error @ RelayoutError::Changed { .. } => error,
+        // It says that nothing was changed, which is no longer so.
+        RelayoutError::Held { seconds, .. } => RelayoutError::Left {
+            table: table.to_owned(),
+            before: before.to_owned(),
+            what: format!("another client held it for longer than {seconds} s"),
+        },
+        error => RelayoutError::Left {
+            table: table.to_owned(),
+            before: before.to_owned(),
+            what: error.to_string(),
+        },
+    }
 }
 
 /// What a copy was verified with.
@@ -133,6 +151,9 @@ fn finish(
         |what: String| RelayoutError::Changed { table: table.to_owned(), before: before.to_owned(), what };
     if without_name(&made(&mut control, before)?) != copied.made {
         return Err(changed("was altered".to_owned()));
+    }
+    if let Some(name) = triggers(&mut control, before)?.first() {
+        return Err(changed(format!("got trigger {name}")));
     }
     let had = sums(&mut control, before, &copied.columns)?;
     if had != copied.sums {

@@ -21,7 +21,7 @@ pub use capacity::{Capacity, capacity};
 pub use control::{Cell, Control, HangUp, RowTaker, Rows};
 pub use error::TargetError;
 pub use lock_wait::{LockWait, on_lock_wait};
-pub use preflight::{Needs, Problem, file_limit, preflight};
+pub use preflight::{Needs, Problem, file_limit, has_privilege, preflight};
 pub use row_hash::{row_hash, sum_of_hashes};
 pub use session::Outcome;
 pub use status::StatusOf;

@@ -66,6 +66,14 @@ pub fn preflight(control: &mut Control, needs: &Needs) -> Result<Result<(), Vec<
     Ok(if problems.is_empty() { Ok(()) } else { Err(problems) })
 }
 
+/// Whether the account has a privilege on a database, or on a part of it. What a role brings may not be seen.
+///
+/// # Errors
+/// The server does not answer.
+pub fn has_privilege(control: &mut Control, privilege: &str, database: &str) -> Result<bool, TargetError> {
+    Ok(grants(control)?.0.allow(privilege, Some(database)))
+}
+
 /// What the account may do. A server that does not look at privileges does not tell them either: there everybody may do
 /// everything, and that is told as a disturbance.
 fn grants(control: &mut Control) -> Result<(Grants, Option<Problem>), TargetError> {

@@ -72,9 +72,14 @@ fn trusted<'a>(
 }
 
 fn server(taus: &[Measured], cells: &[(f64, Vec<&CellSummary>)], basis: Basis) -> Result<Server, SizeError> {
+    let full = full(cells, basis.limit);
+    let with_full = |points: &[Measured]| -> Vec<Measured> {
+        let at = |rate: f64| full.iter().find(|(own, _)| *own == rate).map(|(_, full)| *full);
+        points.iter().map(|point| Measured { full_at: at(point.rate), ..*point }).collect()
+    };
     Ok(Server {
-        tau: Sizing::of(taus, basis)?,
-        p95: Sizing::of(&points(cells, |cell| &cell.p95_ms), basis),
+        tau: Sizing::of(&with_full(taus), basis)?,
+        p95: Sizing::of(&with_full(&points(cells, |cell| &cell.p95_ms)), basis),
         busy: busy(cells),
     })
 }
@@ -95,7 +100,8 @@ fn point(rate: f64, cells: &[&CellSummary], of: fn(&CellSummary) -> &EstimateRec
     }
     let mean = sum / count;
     let apart = cells.iter().map(|cell| (of(cell).mean / mean - 1.0).powi(2)).sum::<f64>() / count;
-    let found = Measured { rate, response: mean / 1e3, error: (squares / count + apart).sqrt() };
+    let found =
+        Measured { rate, response: mean / 1e3, error: (squares / count + apart).sqrt(), full_at: None };
     (found.response > 0.0 && found.error.is_finite()).then_some(found)
 }
 
@@ -112,18 +118,20 @@ fn busy(cells: &[(f64, Vec<&CellSummary>)]) -> Vec<(f64, f64)> {
     cells.iter().filter_map(|(rate, cells)| Some((*rate, theta(cells)?))).collect()
 }
 
+/// Each rate with the one at which the CPUs would be full by its work. At little load a server's own work counts as that of its few
+/// requests.
+fn full(cells: &[(f64, Vec<&CellSummary>)], highest: f64) -> Vec<(f64, f64)> {
+    let enough = busy(cells).into_iter().filter(|(rate, busy)| *rate >= BUSY_FROM * highest && *busy > 0.0);
+    enough.map(|(rate, busy)| (rate, rate / busy)).collect()
+}
+
 fn basis(cells: &[(f64, Vec<&CellSummary>)], runs: &[RunFile], limit: &TrustLimit) -> Basis {
     let is_own = |run: &&RunFile| cells.iter().any(|(_, own)| own.iter().any(|cell| cell.cell == run.cell));
     let own = || runs.iter().filter(is_own);
     let by_quota = own().filter_map(|run| run.neighbours.as_ref()?.quota_cpus).reduce(f64::min);
     let by_theta = own().filter_map(|run| Some(run.theta.as_ref()?.cpus)).reduce(f64::max);
     let highest = limit.rate.unwrap_or(0.0);
-    // At little load a server's own work counts as that of its few requests.
-    let full: Vec<f64> = busy(cells)
-        .into_iter()
-        .filter(|(rate, busy)| *rate >= BUSY_FROM * highest && *busy > 0.0)
-        .map(|(rate, busy)| rate / busy)
-        .collect();
+    let full: Vec<f64> = full(cells, highest).into_iter().map(|(_, full)| full).collect();
     Basis {
         cpus: by_theta.into_iter().chain(by_quota).reduce(f64::min).unwrap_or(1.0),
         full_at: (!full.is_empty()).then(|| full.iter().sum::<f64>() / full.len() as f64),

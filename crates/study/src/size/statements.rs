@@ -37,5 +37,10 @@ fn point(name: &str, rate: f64, cells: &[&CellSummary], runs: &[RunFile]) -> Opt
     };
     let means: Vec<f64> = standing(&own).iter().filter_map(named).collect();
     let found = Estimate::of(&means)?;
-    Some(Measured { rate, response: found.mean / 1e3, error: found.standard_error()? / found.mean })
+    Some(Measured {
+        rate,
+        response: found.mean / 1e3,
+        error: found.standard_error()? / found.mean,
+        full_at: None,
+    })
 }

@@ -75,8 +75,9 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         Some(Action::Top(top)) => view::top(session, top),
         Some(Action::Replay(replay)) => view::replay(replay),
         None => {
-            let config = args.flags.read()?;
+            let mut config = args.flags.read()?;
             if args.flags.check {
+                profiled::set_out(session, &mut config)?;
                 crate::out::line("the configuration is right")?;
                 return Ok(ExitCode::SUCCESS);
             }

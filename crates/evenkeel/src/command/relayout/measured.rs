@@ -1,7 +1,8 @@
 //! How the indexes of a table lie, and what a new layout promises.
 
-use crate::pages::read_live;
-use anyhow::Result;
+use crate::failure::WithHint;
+use crate::pages::{read_live, table_of};
+use anyhow::{Result, anyhow};
 use evenkeel_os::stop::Stop;
 use evenkeel_sense::pages::{IndexLayout, Wanted};
 use evenkeel_site::server::Target;
@@ -12,7 +13,8 @@ use std::path::Path;
 pub const RANGE: f64 = 0.05;
 /// From this share of leaves in order on, and from this fill, there is little to gain.
 const WELL_IN_ORDER: f64 = 0.9;
-const WELL_FILLED: f64 = 0.8;
+/// Of the fill that can be reached.
+const WELL_FILLED: f64 = 0.85;
 /// What a server that sorts leaves on each leaf: it keeps a sixteenth free for what comes later.
 const FILL_OF_SORTED: f64 = 15.0 / 16.0;
 /// An index of fewer leaves than an extent is read at once however they lie; InnoDB gives it single pages first, where it finds some.
@@ -31,6 +33,8 @@ pub struct Pages {
     pub leaves: u64,
     /// Mean share of a leaf that rows take.
     pub fill: f64,
+    /// That share where rows are sorted anew: whole rows have to fit.
+    pub reached_fill: f64,
     /// Share of leaves whose successor is the next page of the file.
     pub in_order: Option<f64>,
     /// Stretches of 1 MiB that a range of 5 % of the keys touches, in the mean.
@@ -43,7 +47,8 @@ pub struct Pages {
 
 impl Pages {
     fn of(page_bytes: u64, partition: Option<&str>, name: &str, layout: &IndexLayout) -> Self {
-        let less = if layout.leaves < 2 { 1.0 } else { (layout.fill / FILL_OF_SORTED).min(1.0) };
+        let reached = reached(page_bytes, layout);
+        let less = if layout.leaves < 2 { 1.0 } else { (layout.fill / reached).min(1.0) };
         let promised = (layout.pages as f64 * less).ceil().max(1.0);
         Self {
             index: partition.map_or_else(|| name.to_owned(), |partition| format!("{name} of {partition}")),
@@ -51,6 +56,7 @@ impl Pages {
             page_bytes,
             leaves: layout.leaves,
             fill: layout.fill,
+            reached_fill: reached,
             in_order: layout.in_order,
             range_extents: layout.range.map(|range| range.extents),
             promised_pages: promised as u64,
@@ -68,8 +74,16 @@ impl Pages {
     /// Whether a new layout would gain little.
     pub fn lies_well(&self) -> bool {
         self.leaves < FEW_LEAVES
-            || (self.in_order.is_none_or(|share| share >= WELL_IN_ORDER) && self.fill >= WELL_FILLED)
+            || (self.in_order.is_none_or(|share| share >= WELL_IN_ORDER)
+                && self.fill >= WELL_FILLED * self.reached_fill)
     }
+}
+
+/// What a server that sorts leaves on each leaf: as many whole rows of the mean size as fit beside what it keeps free.
+fn reached(page_bytes: u64, layout: &IndexLayout) -> f64 {
+    let row = layout.used_bytes as f64 / layout.records as f64 / page_bytes as f64;
+    let rows = (FILL_OF_SORTED / row).floor();
+    if row > 0.0 && row.is_finite() && rows >= 1.0 { rows * row } else { FILL_OF_SORTED }
 }
 
 /// The indexes of a table, read while the server holds it still.
@@ -84,7 +98,7 @@ pub fn pages(target: &Target, data: &Path, table: &str, stop: &Stop) -> Result<V
     let mut all = Vec::new();
     for file in &files {
         for index in file.indexes(Some(&name), true) {
-            let partition = index.name.table.split_once("#P#").map(|(_, partition)| partition);
+            let partition = table_of(&index.name.table).1;
             all.push(Pages::of(
                 file.space.format.page_bytes as u64,
                 partition,
@@ -92,6 +106,10 @@ pub fn pages(target: &Target, data: &Path, table: &str, stop: &Stop) -> Result<V
                 index.layout,
             ));
         }
+    }
+    if all.is_empty() {
+        return Err(anyhow!("no file of table {table} is found at the server"))
+            .hint("its name may have letters whose codes are not known here");
     }
     Ok(all)
 }
@@ -101,8 +119,8 @@ mod tests {
     use super::*;
     use evenkeel_sense::pages::RangeCost;
 
-    fn index(leaves: u64, fill: f64, in_order: f64) -> Pages {
-        let layout = IndexLayout {
+    fn layout(leaves: u64, fill: f64, in_order: f64) -> IndexLayout {
+        IndexLayout {
             id: 1,
             pages: leaves + 1,
             freed: 0,
@@ -115,14 +133,25 @@ mod tests {
             in_order: Some(in_order),
             mean_jump: None,
             range: Some(RangeCost { leaves: leaves / 20, extents: 9.0, extents_least: 2 }),
-        };
-        Pages::of(16_384, None, "PRIMARY", &layout)
+        }
+    }
+
+    fn index(leaves: u64, fill: f64, in_order: f64) -> Pages {
+        Pages::of(16_384, None, "PRIMARY", &layout(leaves, fill, in_order))
     }
 
     #[test]
     fn an_index_out_of_order_or_half_empty_is_worth_it_and_a_small_one_is_not() {
         assert!(!index(400, 0.93, 0.1).lies_well() && !index(400, 0.6, 0.99).lies_well());
         assert!(index(400, 0.93, 0.95).lies_well() && index(40, 0.3, 0.0).lies_well());
+    }
+
+    #[test]
+    fn two_large_rows_to_a_leaf_are_all_that_a_new_layout_can_reach() {
+        let layout =
+            IndexLayout { records: 800, used_bytes: 800 * 6_000, fill: 0.74, ..layout(400, 0.74, 0.99) };
+        let found = Pages::of(16_384, None, "PRIMARY", &layout);
+        assert!(found.lies_well() && found.promised_pages == 401, "{found:?}");
     }
 
     #[test]

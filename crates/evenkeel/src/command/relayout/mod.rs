@@ -85,7 +85,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let place = place_of(&mut control)?;
     let how = if args.fresh { How::Fresh } else { How::InPlace };
     let mut view = View::new(mode(session, args.json));
-    let (mut all, mut is_refused) = (Vec::new(), false);
+    let (mut all, mut is_refused, mut failed) = (Vec::new(), false, None);
     for facts in tables(&mut control, &args.tables)? {
         step(&mut view, &format!("reading the pages of {}", facts.table));
         let begin = monotonic();
@@ -106,7 +106,11 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     if !args.dry_run {
         let work = Relayout { target: &target, how, keep_old: args.keep_old, stop: &session.stop };
         for table in all.iter_mut().filter(|table| table.left.is_none()) {
-            relayout(&work, table, place.as_deref().ok(), &mut view)?;
+            // What was done before it is told all the same.
+            if let Err(error) = relayout(&work, table, place.as_deref().ok(), &mut view) {
+                failed = Some(error);
+                break;
+            }
             if !args.json {
                 out::painted(&shown::after(table, super::look()))?;
             }
@@ -115,6 +119,9 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     drop(view);
     if args.json {
         out::line(serde_json::to_string_pretty(&all)?)?;
+    }
+    if let Some(error) = failed {
+        return Err(error);
     }
     Ok(if is_refused { ExitCode::from(FINDING) } else { ExitCode::SUCCESS })
 }

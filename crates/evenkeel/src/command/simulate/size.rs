@@ -84,13 +84,17 @@ fn attempt(seed: Seed) -> Result<Value, RateError> {
     let found = sized(&plan, &runs).into_iter().next();
     let server = found.as_ref().and_then(|found| found.server.as_ref().ok());
     let better = server.map(|server| server.tau.better());
-    let left_out = better.map_or(&[][..], |rival| rival.left_out.as_slice());
+    let left_out = server.map_or(&[][..], |server| server.tau.chosen.as_slice());
+    let p95 = server.and_then(|server| server.p95.as_ref().ok()).map_or(&[][..], |p95| p95.chosen.as_slice());
     Ok(json!({
         "cpus": profile.server.cpus, "rates": found.as_ref().map_or(0, |found| found.rates),
         "model": better.map(|rival| rival.kind.word()),
         "errors": left_out.iter().map(|left| left.error()).collect::<Vec<_>>(),
         "held": left_out.iter().filter(|left| left.is_held()).count(),
         "left_out": left_out.len(),
+        "p95_errors": p95.iter().map(|left| left.error()).collect::<Vec<_>>(),
+        "p95_held": p95.iter().filter(|left| left.is_held()).count(),
+        "widths": left_out.iter().filter_map(|left| left.told.map(|told| told.high / told.low)).collect::<Vec<_>>(),
     }))
 }
 

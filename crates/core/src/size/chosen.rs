@@ -1,0 +1,32 @@
+//! What the whole of it errs by, the choice of the model with it.
+
+use super::basis::{Basis, Measured};
+use super::curve::Kind;
+use super::fit::fit;
+use super::sizing::{LeftOut, Rival};
+
+/// Each rate as it is told by the model that the other rates alone would have chosen.
+pub(super) fn chosen(rivals: &[Rival], points: &[Measured], basis: &Basis, degree: usize) -> Vec<LeftOut> {
+    let told = |at: usize| {
+        let mut others = points.to_vec();
+        others.remove(at);
+        let best = rivals
+            .iter()
+            .map(|rival| (squares(rival.kind, &others, basis, degree), rival))
+            .min_by(|(one, _), (other, _)| one.total_cmp(other));
+        best.map(|(_, rival)| rival.left_out[at])
+    };
+    (0..points.len()).filter_map(told).collect()
+}
+
+/// Sum of the squared errors of the logarithm over points that are left out one after the other; infinite where one could not be told.
+fn squares(kind: Kind, points: &[Measured], basis: &Basis, degree: usize) -> f64 {
+    let off = |at: usize| {
+        let mut others = points.to_vec();
+        let measured = others.remove(at);
+        let told = fit(kind, &others, &basis.by(&others), degree).map(|curve| curve.at(measured.rate));
+        let told = told.filter(|response| *response > 0.0 && response.is_finite());
+        told.map_or(f64::INFINITY, |response| (response / measured.response).ln().powi(2))
+    };
+    (0..points.len()).map(off).sum()
+}
