@@ -4,8 +4,8 @@ use super::observation::Observation;
 use crate::statistics::{CONFIDENCE, Sample, student_quantile};
 use std::collections::BTreeSet;
 
-/// Fewest blocks that are told apart from one another; with fewer of them runs are.
-const BLOCKS_MIN: usize = 3;
+/// Fewest blocks that are told apart from one another; of a single one its runs are.
+const BLOCKS_MIN: usize = 2;
 
 /// By how much the slower one of two targets has more of a figure.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -48,11 +48,15 @@ impl Unit<'_> {
     }
 }
 
-/// Blocks that both targets have; single runs of the same number where there are too few blocks to tell how those differ.
+/// Blocks that both targets have: starts, or fillings of the tables where there are several, since starts on the same one have that in common.
+/// Of a single block its runs, pair by pair, and then what blocks differ by is in no interval.
 pub(super) fn units<'a>(runs: &'a [Observation], slow: usize, fast: usize) -> Vec<Unit<'a>> {
+    let first = runs.first().map(|run| run.population);
+    let has_populations = runs.iter().any(|run| Some(run.population) != first);
+    let block = |run: &Observation| if has_populations { run.population } else { run.start };
     let of = |target: usize, key: (u32, Option<u32>)| -> Vec<&'a Observation> {
         let is_it = |run: &&Observation| {
-            run.target == target && run.start == key.0 && key.1.is_none_or(|number| number == run.run)
+            run.target == target && block(run) == key.0 && key.1.is_none_or(|number| number == run.run)
         };
         runs.iter().filter(is_it).collect()
     };
@@ -60,9 +64,9 @@ pub(super) fn units<'a>(runs: &'a [Observation], slow: usize, fast: usize) -> Ve
         let unit = |key: (u32, Option<u32>)| Unit { slow: of(slow, key), fast: of(fast, key) };
         keys.into_iter().map(unit).filter(|unit| !unit.slow.is_empty() && !unit.fast.is_empty()).collect()
     };
-    let blocks = paired(runs.iter().map(|run| (run.start, None)).collect());
+    let blocks = paired(runs.iter().map(|run| (block(run), None)).collect());
     if blocks.len() >= BLOCKS_MIN {
         return blocks;
     }
-    paired(runs.iter().map(|run| (run.start, Some(run.run))).collect())
+    paired(runs.iter().map(|run| (block(run), Some(run.run))).collect())
 }

@@ -29,7 +29,8 @@ fn judge(runs: &[Observation], facts: &Facts, names: &[String]) -> Option<Why> {
     let fast_ms = mean(fast);
     let begun = unless_disturbed(start::start(runs, slow, fast, fast_ms), runs);
     if fast == slow {
-        let verdicts = Suspect::ALL.into_iter().map(|suspect| alone(suspect, &begun)).collect();
+        let varies = plan_varies(runs) && begun.ruling == Ruling::Cause;
+        let verdicts = Suspect::ALL.into_iter().map(|suspect| alone(suspect, &begun, varies)).collect();
         return Some(Why { slow, fast, fast_ms, gap: None, verdicts });
     }
     let units = units(runs, slow, fast);
@@ -63,10 +64,22 @@ fn unless_disturbed(start: Verdict, runs: &[Observation]) -> Verdict {
     }
 }
 
+/// Starts that have other plans are not blamed for what those take.
+fn beside_plans(start: Verdict) -> Verdict {
+    let evidence = format!("{} Plans differ between starts too.", start.evidence);
+    Verdict { ruling: Ruling::Undecided, evidence, ..start }
+}
+
 /// A single target has nothing to be compared with, but its starts.
-fn alone(suspect: Suspect, start: &Verdict) -> Verdict {
-    if suspect == Suspect::Start {
-        return start.clone();
+fn alone(suspect: Suspect, start: &Verdict, varies: bool) -> Verdict {
+    match suspect {
+        Suspect::Start if varies => return beside_plans(start.clone()),
+        Suspect::Start => return start.clone(),
+        Suspect::Plan if varies => {
+            let evidence = format!("Plans differ between starts. {}", start.evidence);
+            return Verdict { suspect, ruling: Ruling::Cause, evidence, figure: None };
+        }
+        _ => {}
     }
     let evidence = "Not known: there is one target, and nothing to compare it with.".to_owned();
     Verdict { suspect, ruling: Ruling::Undecided, evidence, figure: None }
@@ -93,10 +106,11 @@ struct Case<'a> {
 impl Case<'_> {
     fn verdicts(&self, runs: &[Observation], start: Verdict) -> Vec<Verdict> {
         let varies = plan_varies(runs);
-        let plan = self.plan(varies && start.ruling == Ruling::Cause);
         let reads = Reads::of(&self.units, self.scale.pairs);
         let network = network(&self.units, &self.scale);
-        let (disk, layout) = (disk(&reads, &self.scale), self.layout(&reads, plan.ruling));
+        let more_reads = layout(&reads, &self.scale, self.facts.pages.words());
+        let plan = self.plan(varies && start.ruling == Ruling::Cause, more_reads.ruling == Ruling::Cause);
+        let (disk, layout) = (disk(&reads, &self.scale), self.layout(more_reads, plan.ruling));
         let is_explained = [&network, &disk, &layout, &plan].iter().any(|one| one.ruling == Ruling::Cause);
         let stolen = self.taken(Suspect::Stolen, STOLEN_MIN, is_explained, |seen| seen.stolen_percent);
         let neighbours =
@@ -108,19 +122,15 @@ impl Case<'_> {
             _ => neighbours,
         };
         let start = match (varies, start.ruling) {
-            (true, Ruling::Cause) => Verdict {
-                ruling: Ruling::Undecided,
-                evidence: format!("{} Plans differ between starts too.", start.evidence),
-                ..start
-            },
+            (true, Ruling::Cause) => beside_plans(start),
             _ => start,
         };
         vec![network, disk, layout, plan, start, stolen, neighbours]
     }
 
-    /// Another plan reads other pages, and pages that lie alike are not read more often for how they lie.
-    fn layout(&self, reads: &Reads, plan: Ruling) -> Verdict {
-        let verdict = layout(reads, &self.scale, self.facts.pages.words());
+    /// Another plan reads other pages, pages that lie alike are not read more often for how they lie, and of pages that nobody saw it is
+    /// not known: a colder buffer pool reads more of them too.
+    fn layout(&self, verdict: Verdict, plan: Ruling) -> Verdict {
         match (verdict.ruling, plan, &self.facts.pages) {
             (Ruling::Cause, Ruling::Cause, _) => Verdict {
                 ruling: Ruling::Undecided,
@@ -128,11 +138,17 @@ impl Case<'_> {
                 ..verdict
             },
             (Ruling::Cause, _, Compared::Alike(_)) => Verdict { ruling: Ruling::NotTheCause, ..verdict },
+            (Ruling::Cause, _, Compared::Unknown(_)) => Verdict {
+                ruling: Ruling::Undecided,
+                evidence: format!("{} More is read, and why is not known.", verdict.evidence),
+                ..verdict
+            },
             _ => verdict,
         }
     }
 
-    fn plan(&self, is_start: bool) -> Verdict {
+    /// Another plan is the cause where it touches more rows, or pages from disk so many more that these are a cause.
+    fn plan(&self, is_start: bool, reads_more: bool) -> Verdict {
         let known: Vec<bool> = self
             .units
             .iter()
@@ -148,7 +164,7 @@ impl Case<'_> {
         let least = ROWS_MIN * base.collect::<Sample>().mean().unwrap_or_default();
         let has_more = rows.is_some_and(|rows| rows.low > 0.0 && rows.mean >= least);
         let ruling = match () {
-            () if self.scale.differs && (is_other || has_more) || is_start => Ruling::Cause,
+            () if self.scale.differs && is_other && (has_more || reads_more) || is_start => Ruling::Cause,
             () if !known.is_empty() && differing == 0 && rows.is_none_or(|rows| rows.high < least) => {
                 Ruling::NotTheCause
             }
@@ -163,7 +179,12 @@ impl Case<'_> {
             value: rows.mean,
             interval: Some((rows.low, rows.high)),
         });
-        let evidence = format!("{}; {touched}.", capitalised(self.facts.plans.words()));
+        let odd = match (is_other, has_more) {
+            (true, false) if ruling == Ruling::Undecided => " Another plan that takes no more is no cause.",
+            (false, true) => " With the same plan more rows are those of other data, or of other statistics.",
+            _ => "",
+        };
+        let evidence = format!("{}; {touched}.{odd}", capitalised(self.facts.plans.words()));
         Verdict { suspect: Suspect::Plan, ruling, evidence, figure }
     }
 

@@ -5,6 +5,8 @@
 pub struct Observation {
     /// Number of the target.
     pub target: usize,
+    /// Which filling of its server's tables it is on.
+    pub population: u32,
     /// Block that it belongs to: the start of its server with that number.
     pub start: u32,
     /// Number of the run of its start. Runs of two targets with the same numbers were made side by side, or one soon after the other.

@@ -4,6 +4,7 @@ use super::observation::Observation;
 use super::threshold::{LITTLE, SHARE_MIN};
 use super::verdict::{Figure, Ruling, Suspect, Verdict};
 use super::words::number;
+use crate::statistics::{CONFIDENCE, fisher_quantile};
 use crate::variance::{Component, Components, Level, Observation as Run, Position};
 
 /// What starts do, by the runs of two targets that were made side by side: what the machine did meanwhile is in both and falls out of their
@@ -32,9 +33,7 @@ pub(super) fn start(runs: &[Observation], slow: usize, fast: usize, tau_ms: f64)
 }
 
 fn told(start: &Component, run: &Component, sides: f64, tau_ms: f64) -> Verdict {
-    let all = start.variance + run.variance;
-    let share = |variance: f64| if all > 0.0 { (100.0 * variance / all).min(100.0) } else { 0.0 };
-    let (low, value, high) = (share(start.low), share(start.variance), share(start.high));
+    let (low, value, high) = share_percent(start, run);
     let deviation = |variance: f64| (variance / sides).sqrt();
     let little = LITTLE * tau_ms;
     let ruling = match () {
@@ -57,6 +56,25 @@ fn told(start: &Component, run: &Component, sides: f64, tau_ms: f64) -> Verdict 
     Verdict { suspect: Suspect::Start, ruling, evidence, figure }
 }
 
+/// What starts make of the variance of a run, percent, with its 95 % interval: the intraclass correlation of a one-way model (Shrout and Fleiss,
+/// Psychological Bulletin 86 (1979) 420; Searle, Linear Models, 1971, section 9.9). With `F` the mean square between starts over that within
+/// them, `n` runs of each and `F'` that ratio over a quantile of its distribution, an end is `(F' - 1) / (F' + n - 1)`.
+fn share_percent(start: &Component, run: &Component) -> (f64, f64, f64) {
+    let (starts, runs) = (start.units, run.units);
+    let each = runs / starts;
+    if !(run.variance > 0.0 && starts > 1.0 && runs > starts) {
+        let all = if start.variance > 0.0 { 100.0 } else { 0.0 };
+        return (0.0, all, 100.0);
+    }
+    let ratio = 1.0 + each * start.variance / run.variance;
+    let (between, within) = (starts - 1.0, runs - starts);
+    let beyond = (1.0 - CONFIDENCE) / 2.0;
+    let of = |ratio: f64| 100.0 * ((ratio - 1.0) / (ratio + each - 1.0)).clamp(0.0, 1.0);
+    let low = of(ratio / fisher_quantile(1.0 - beyond, between, within));
+    let high = of(ratio / fisher_quantile(beyond, between, within));
+    (low, of(ratio), high)
+}
+
 /// Differences between runs of the same numbers, raised until all are above zero, as means of runs have to be.
 fn differences(runs: &[Observation], slow: usize, fast: usize) -> Vec<Run> {
     let other = |run: &Observation| {
@@ -67,7 +85,12 @@ fn differences(runs: &[Observation], slow: usize, fast: usize) -> Vec<Run> {
     let of_slow = runs.iter().filter(|run| run.target == slow);
     let found: Vec<(Position, f64)> = of_slow
         .filter_map(|run| {
-            let place = Position { start: run.start, run: run.run, ..Position::default() };
+            let place = Position {
+                population: run.population,
+                start: run.start,
+                run: run.run,
+                ..Position::default()
+            };
             Some((place, run.tau_ms - other(run)?))
         })
         .collect();

@@ -56,7 +56,7 @@ pub enum RelayoutError {
         table: String,
         /// Name of the table as it was.
         before: String,
-        /// What failed.
+        /// What failed after the swap, as a sentence.
         what: String,
     },
     /// Somebody else builds the same table anew.

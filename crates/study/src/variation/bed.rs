@@ -1,6 +1,6 @@
 //! The servers of the study: filled, looked at, started anew, asked.
 
-use super::facts::{PAGES, PLAN, START, STATISTICS, pages_of, statistics_of};
+use super::facts::{PAGES, PLAN, START, STATISTICS, data_of, pages_of, statistics_of};
 use super::record::{Setting, TargetRecord};
 use crate::harness::{Event, Notify, Run};
 use crate::profile::{Reset, Server, ServerSpec, SiteSpec, StudyEvent, writes};
@@ -115,7 +115,11 @@ impl<'a> Bed<'a> {
         if writes(workload.as_ref()) && !server.is_private() && record.reset.is_none() {
             return Err(only_reads(&self.setting.workload));
         }
-        let said = server.record(workload.as_ref(), stop)?;
+        let mut said = server.record(workload.as_ref(), stop)?;
+        if !said.data.contains_key("checksum") {
+            let mut control = Control::connect_until(&target, stop)?;
+            said.data.extend(data_of(&mut control, &crate::profile::tables(workload.as_ref()))?);
+        }
         let mut notes = BTreeMap::new();
         if let (true, Some(data)) = (server.is_private(), server.data_dir()) {
             server.down(&mut notify)?;

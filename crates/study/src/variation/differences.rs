@@ -55,8 +55,12 @@ fn between((one, record): (&str, &ServerRecord), (other, against): (&str, &Serve
     let settings = SETTINGS
         .iter()
         .map(|name| (*name, record.variables.get(*name).cloned(), against.variables.get(*name).cloned()));
-    let data =
-        DATA.iter().map(|name| (*name, record.data.get(*name).cloned(), against.data.get(*name).cloned()));
+    let is_counted = |name: &&str| name.starts_with("rows of ") || name.starts_with("columns of ");
+    let counted = record.data.keys().map(String::as_str).filter(is_counted);
+    let data = DATA
+        .into_iter()
+        .chain(counted)
+        .map(|name| (name, record.data.get(name).cloned(), against.data.get(name).cloned()));
     let version = std::iter::once(("version", Some(record.version.clone()), Some(against.version.clone())));
     version
         .chain(data)
@@ -96,6 +100,15 @@ mod tests {
         assert!(text.contains("innodb_buffer_pool_size is 128M at t1 and 64M at t2"), "{text}");
         assert!(text.contains("checksum is a at t1 and b at t2") && !text.contains("hostname"), "{text}");
         assert!(error.hint().is_some_and(|hint| hint.contains("--may-differ")));
+        let counted = |rows: &str| ServerRecord {
+            data: [("rows of item".to_owned(), rows.to_owned())].into(),
+            ..record("64M", "a")
+        };
+        let (one, other) = (counted("1000"), counted("1200"));
+        let text = check(&[("t1".to_owned(), &one), ("t2".to_owned(), &other)], false, false)
+            .unwrap_err()
+            .to_string();
+        assert!(text.contains("rows of item is 1000 at t1 and 1200 at t2"), "{text}");
         assert!(check(&targets, true, false).is_ok());
         assert!(check(&targets[..1], false, false).is_ok() && check(&[], false, false).is_ok());
     }

@@ -3,7 +3,7 @@
 use evenkeel_core::why::{Compared, Facts};
 use evenkeel_os::stop::Stop;
 use evenkeel_sense::pages::{Names, PagesError, Wanted, read};
-use evenkeel_site::server::{Control, TargetError};
+use evenkeel_site::server::{Control, TargetError, literal, quoted};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -53,12 +53,36 @@ pub(super) fn pages_of(
     Ok(serde_json::to_string(&found).unwrap_or_default())
 }
 
+/// What tables hold that nobody's data set describes, by name: their columns, and how many rows. Indexes are left out, since one that is
+/// missing is a cause to be found.
+///
+/// # Errors
+/// It does not let us look.
+pub(super) fn data_of(
+    control: &mut Control,
+    tables: &[String],
+) -> Result<BTreeMap<String, String>, TargetError> {
+    let mut found = BTreeMap::new();
+    for table in tables {
+        let columns = control.query_value(&format!(
+            "SELECT GROUP_CONCAT(CONCAT(COLUMN_NAME, ' ', COLUMN_TYPE) ORDER BY ORDINAL_POSITION SEPARATOR ', ') \
+             FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = {}",
+            literal(table.as_bytes())
+        ))?;
+        let rows = control.query_value(&format!("SELECT COUNT(*) FROM {}", quoted(table)))?;
+        found.insert(format!("columns of {table}"), columns.unwrap_or_default());
+        found.insert(format!("rows of {table}"), rows.unwrap_or_default());
+    }
+    Ok(found)
+}
+
 /// What the server believes of the indexes of these tables, a line for each.
 ///
 /// # Errors
 /// It does not let us look.
 pub(super) fn statistics_of(control: &mut Control, tables: &[String]) -> Result<String, TargetError> {
-    let named = tables.iter().map(|table| format!("'{table}'")).collect::<Vec<_>>().join(",");
+    let named: Vec<String> = tables.iter().map(|table| literal(table.as_bytes())).collect();
+    let named = if named.is_empty() { "NULL".to_owned() } else { named.join(",") };
     let rows = control.query(&format!(
         "SELECT CONCAT(table_name, '.', index_name, ' ', stat_name), stat_value FROM mysql.innodb_index_stats \
          WHERE database_name = DATABASE() AND table_name IN ({named}) AND stat_name IN ('size', 'n_diff_pfx01') ORDER BY 1"
@@ -123,6 +147,12 @@ fn pages(slow: &Noted, fast: &Noted) -> Compared {
     let (Some(one), Some(other)) = (read(slow), read(fast)) else {
         return Compared::Unknown("pages were not read, which takes servers of ours".to_owned());
     };
+    if one.is_empty() || other.is_empty() {
+        return Compared::Unknown("no page was read".to_owned());
+    }
+    if let Some(alone) = other.iter().find(|index| one.iter().all(|own| own.index != index.index)) {
+        return Compared::Different(format!("{} has no index {}", slow.name, alone.index));
+    }
     let mut worst: Option<(f64, String)> = None;
     for index in &one {
         let Some(against) = other.iter().find(|other| other.index == index.index) else {

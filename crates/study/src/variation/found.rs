@@ -23,6 +23,8 @@ pub(super) struct Found<'a> {
     pub rates: Vec<AtRate<'a>>,
     /// Place of the rate that suspects are judged at: the highest one that all targets kept up with.
     pub judged: Option<usize>,
+    /// Whether all targets kept up with that rate.
+    pub is_settled: bool,
     pub limit: TrustLimit,
     pub components: Option<Components>,
 }
@@ -35,14 +37,26 @@ impl<'a> Found<'a> {
         let judged = rates.iter().rposition(settled).or_else(|| rates.iter().position(|at| at.why.is_some()));
         let points: Vec<Point> = rates.iter().filter_map(|at| at.point.clone()).collect();
         let limit = TrustLimit::of(&points, Tolerance::default());
-        let components = judged.and_then(|at| seen::components(setting, &rates[at].runs).ok());
-        Self { rates, judged, limit, components }
+        let components = judged.and_then(|at| components(setting, &rates[at]));
+        let is_settled = judged.is_some_and(|at| settled(&rates[at]));
+        Self { rates, judged, is_settled, limit, components }
     }
 
     /// The rate that suspects are judged at.
     pub fn judged(&self) -> Option<&AtRate<'a>> {
         self.rates.get(self.judged?)
     }
+}
+
+/// What levels make at a rate. Servers of a duet have the machine, the arrivals and the numbers of their starts in common, so that they are no
+/// level of a nested model: there it is what the slowest one varies by alone.
+fn components(setting: &Setting, at: &AtRate<'_>) -> Option<Components> {
+    if !setting.duet {
+        return seen::components(setting, &at.runs).ok();
+    }
+    let slow = at.why.as_ref()?.slow;
+    let own: Vec<OnTarget<'_>> = at.runs.iter().filter(|run| run.target == slow).copied().collect();
+    seen::components(setting, &own).ok()
 }
 
 fn rates<'a>(setting: &Setting, all: &[Cell<'a>]) -> Vec<AtRate<'a>> {

@@ -160,6 +160,14 @@ impl Setting {
         self.targets.iter().all(TargetRecord::is_private)
     }
 
+    /// Whether all servers are started anew; where one is not, repeats of all are runs of one start.
+    pub fn restarts(&self) -> bool {
+        let can = |target: &TargetRecord| {
+            target.is_private() || target.url.starts_with("sandbox:") || target.reset.is_some()
+        };
+        self.targets.iter().all(can)
+    }
+
     /// What the name of a figure ends with that is of one target of several at once.
     pub fn of_target(&self, target: usize) -> String {
         match self.targets.get(target) {

@@ -11,6 +11,7 @@ use evenkeel_core::statistics::Estimate;
 use evenkeel_core::trust::{Point, Settling};
 use evenkeel_core::variance::{Components, Observation as Repeat, Position, VarianceError};
 use evenkeel_core::why::{Facts, Observation, Seen};
+use std::collections::BTreeMap;
 
 /// A run on one target.
 #[derive(Clone, Copy, Debug)]
@@ -29,7 +30,9 @@ pub(super) fn on_targets<'a>(setting: &Setting, cells: &[&Cell<'a>]) -> Vec<OnTa
         let targets =
             if setting.duet { (0..setting.targets.len()).collect() } else { vec![place(setting, cell)] };
         let of_run = |run: &&'a Run| {
-            let (start, number) = setting.start_and_run(run.repeat);
+            // A start that nobody made is none, whatever the plan calls it.
+            let (start, number) =
+                if setting.restarts() { setting.start_and_run(run.repeat) } else { (1, run.repeat) };
             let run: &'a Run = run;
             targets.iter().map(move |&target| OnTarget { target, start, number, run }).collect::<Vec<_>>()
         };
@@ -57,6 +60,7 @@ impl OnTarget<'_> {
         let figure = |name: &str| self.figure(setting, name);
         Some(Observation {
             target: self.target,
+            population: setting.population(self.start),
             start: self.start,
             run: self.number,
             tau_ms: figure(TAU)?,
@@ -130,11 +134,49 @@ pub(super) fn facts(setting: &Setting, runs: &[OnTarget<'_>], slow: usize, fast:
     super::facts::compared(&told(slow), &told(fast))
 }
 
+/// Means of a figure by start of each target: runs of one start are not independent of one another. Of a target with a single start its
+/// runs, which is all that there is.
+pub(super) fn of_starts(setting: &Setting, runs: &[OnTarget<'_>], target: usize, name: &str) -> Vec<f64> {
+    let mut starts: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+    for run in runs.iter().filter(|run| run.target == target) {
+        if let Some(value) = run.figure(setting, name) {
+            starts.entry(run.start).or_default().push(value);
+        }
+    }
+    match starts.len() {
+        1 => starts.into_values().next().unwrap_or_default(),
+        _ => starts.into_values().map(|values| values.iter().sum::<f64>() / values.len() as f64).collect(),
+    }
+}
+
+/// The target that is known least sharply, as a profile judges a rate by.
+fn worst(setting: &Setting, runs: &[OnTarget<'_>]) -> Option<Estimate> {
+    let taus =
+        (0..setting.targets.len()).filter_map(|target| Estimate::of(&of_starts(setting, runs, target, TAU)));
+    let share = |tau: &Estimate| tau.standard_error().unwrap_or(f64::INFINITY) / tau.mean;
+    taus.max_by(|one, other| share(one).total_cmp(&share(other)))
+}
+
+/// Whether most runs of each target kept up.
+fn settling(setting: &Setting, runs: &[OnTarget<'_>]) -> Settling {
+    let of_target = |target: usize| {
+        let own: Vec<f64> = runs
+            .iter()
+            .filter(|run| run.target == target)
+            .filter_map(|run| run.figure(setting, KEPT_UP))
+            .collect();
+        let kept = own.iter().filter(|kept| **kept > 0.0).count();
+        Settling::of(own.len(), kept, own.len() - kept)
+    };
+    let all: Vec<Settling> = (0..setting.targets.len()).map(of_target).collect();
+    let not_settled = all.iter().find(|one| **one != Settling::Settled);
+    not_settled.or(all.first()).copied().unwrap_or(Settling::of(0, 0, 0))
+}
+
 /// A rate as the trust limit takes it; `None` where nothing was answered.
 pub(super) fn point(setting: &Setting, runs: &[OnTarget<'_>], rate: f64) -> Option<Point> {
     let all = |name: &str| -> Vec<f64> { runs.iter().filter_map(|run| run.figure(setting, name)).collect() };
-    let kept = all(KEPT_UP).iter().filter(|kept| **kept > 0.0).count();
-    let tau = Estimate::of(&all(TAU))?;
+    let tau = worst(setting, runs)?;
     let of_target = |target: usize| {
         let own = runs.iter().filter(|run| run.target == target);
         Estimate::of(&own.filter_map(|run| run.figure(setting, TAU)).collect::<Vec<_>>()).map(|tau| tau.mean)
@@ -143,7 +185,7 @@ pub(super) fn point(setting: &Setting, runs: &[OnTarget<'_>], rate: f64) -> Opti
         rate,
         utilisation: Estimate::of(&all(THETA)).map(|theta| theta.mean),
         invalid: None,
-        settling: Settling::of(runs.len(), kept, runs.len() - kept),
+        settling: settling(setting, runs),
         lost: Estimate::of(&all(LOST)).map_or(0.0, |lost| lost.mean),
         targets: setting.targets.len(),
         tau_degrees: tau.n as f64 - 1.0,

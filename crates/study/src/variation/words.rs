@@ -19,7 +19,7 @@ pub(super) const SOURCE: &str = "variation study: MySQL 5.1 with InnoDB on Xen 4
 /// By which rule it is judged.
 pub(super) fn rule() -> String {
     format!(
-        "The slowest and the fastest server are compared, start by start. A suspect is the cause where they differ (95 % interval above 0, and {:.0} % \
+        "The slowest and the fastest server are compared, start by start, or run by run where there is a single start. A suspect is the cause where they differ (95 % interval above 0, and {:.0} % \
          of tau at least), what it takes of a request differs too, and that makes {:.0} % of the difference at least; it is not the cause where the whole \
          interval is less. Of stolen CPU time {STOLEN_MIN} points more are needed, of neighbours {NEIGHBOURS_MIN}, and no other cause. Runs and servers are \
          trusted as in a profile: a standard error of at most 10 % of tau (90 % confidence) and a spread of at most 40 %.",
@@ -55,33 +55,40 @@ pub(super) fn headline(setting: &Setting, found: &Found<'_>) -> String {
     let Some(why) = &at.why else { return "No request was answered.".to_owned() };
     let name =
         |target: usize| setting.targets.get(target).map(|target| target.name.clone()).unwrap_or_default();
+    let ahead = if found.is_settled { "" } else { "No rate was kept up with by all servers. " };
     let rate = format::significant(at.rate, 3);
     let Some(gap) = why.gap else {
-        return format!("At {rate} requests per second: {}", dominates(found.components.as_ref()));
+        return format!("{ahead}At {rate} requests per second: {}", dominates(found.components.as_ref()));
     };
     let more = |value: f64| format::significant(value, 3);
     let gap = format!("{} ms ({} to {})", more(gap.mean), more(gap.low), more(gap.high));
     if !why.differs() {
         return format!(
-            "At {rate} requests per second {} and {} do not differ clearly: a request to the slower one takes {gap} longer of {} ms. {}",
+            "{ahead}At {rate} requests per second {} and {} do not differ clearly: a request to the slower one takes {gap} longer of {} ms. {}",
             name(why.slow),
             name(why.fast),
             more(why.fast_ms),
             dominates(found.components.as_ref())
         );
     }
-    let causes: Vec<&str> = why.causes().map(Suspect::words).collect();
+    // Starts make response times vary, which is no reason why one server is slower in the mean.
+    let causes: Vec<&str> =
+        why.causes().filter(|suspect| *suspect != Suspect::Start).map(Suspect::words).collect();
     let because = match causes.as_slice() {
         [] => "none of the suspects is found to be the cause".to_owned(),
         [one] => format!("the cause is {one}"),
         many => format!("the causes are {}", many.join(" and ")),
     };
     format!(
-        "At {rate} requests per second a request to {} takes {gap} longer than to {}, where it takes {} ms: {because}.",
+        "{ahead}At {rate} requests per second a request to {} takes {gap} longer than to {}, where it takes {} ms: {because}.",
         name(why.slow),
         name(why.fast),
         more(why.fast_ms)
     )
+}
+
+fn name_of(setting: &Setting, target: usize) -> String {
+    setting.targets.get(target).map(|target| target.name.clone()).unwrap_or_default()
 }
 
 fn dominates(components: Option<&Components>) -> String {
@@ -105,8 +112,16 @@ pub(super) fn sentences(setting: &Setting, found: &Found<'_>) -> Vec<(String, St
     let mut say = |text: String| said.push((RATES.to_owned(), text));
     if let Some(components) = &found.components {
         say(dominates(Some(components)));
-        if let Some(text) = one_more(setting, components) {
-            say(text);
+        match (setting.duet, one_more(setting, components)) {
+            (true, _) => say(format!(
+                "Components are those of {} alone: servers that are asked at once have the machine in common.",
+                found
+                    .judged()
+                    .and_then(|at| Some(name_of(setting, at.why.as_ref()?.slow)))
+                    .unwrap_or_default()
+            )),
+            (false, Some(text)) => say(text),
+            (false, None) => {}
         }
     }
     say(format!("Response times and servers are {}.", found.limit));
@@ -155,6 +170,12 @@ pub(super) fn caveats(setting: &Setting, runs: &[Run]) -> Vec<Caveat> {
     let cannot = |target: &&super::record::TargetRecord| {
         !target.is_private() && !target.url.starts_with("sandbox:") && target.reset.is_none()
     };
+    let of_rates =
+        || runs.iter().filter(|run| run.part == RATES).map(|run| setting.start_and_run(run.repeat).0);
+    if setting.restarts() && of_rates().max() == Some(1) {
+        let text = "There is one start of each server: what starts make is in the difference between servers, and in no interval. Take --starts 3.";
+        found.push(Caveat::new("one-start", Severity::Doubt, text));
+    }
     let stay: Vec<&str> = setting.targets.iter().filter(cannot).map(|target| target.name.as_str()).collect();
     if !stay.is_empty() {
         let text = format!(
