@@ -64,7 +64,10 @@ fn bad_input_is_refused_with_what_to_do_before_anything_is_started() {
         (&["profile", "--mu", "requests=0%"], "write --mu probe, or --mu requests=5%"),
         (&["profile", "--mu-by", "profiles"], "--mu-by has no meaning without --mu requests=SHARE"),
         (&["profile", "--factor", "disk-iops=0"], "a limit of nothing lets no server work"),
-        (&["profile", "--disk-bandwidth", "0"], "--disk-bandwidth of nothing lets no server start"),
+        (
+            &["profile", "--disk-bandwidth", "0"],
+            "--disk-bandwidth of 0 bytes per second lets no server start in time",
+        ),
         (
             &["profile", "mysql://root@127.0.0.1:1/tpcw", "--disk-iops", "300"],
             "--disk-iops and --disk-bandwidth hold back private servers alone",
