@@ -3,11 +3,16 @@
 use std::io;
 use std::path::PathBuf;
 
+/// Where in a file something failed, in words; at its begin it goes without saying.
+fn at(offset: u64) -> String {
+    if offset == 0 { String::new() } else { format!(" at byte {offset}") }
+}
+
 /// Why there are no figures of a file.
 #[derive(Debug, thiserror::Error)]
 pub enum PagesError {
     /// The system refused to open or to read it.
-    #[error("cannot {doing} {path} at byte {offset}", path = path.display())]
+    #[error("cannot {doing} {path}{at}", path = path.display(), at = at(*offset))]
     File {
         /// What was being done.
         doing: &'static str,

@@ -5,9 +5,11 @@ use crate::harness::{Factor, Part};
 
 /// The workload by rate.
 pub const RATES: &str = "rates";
+/// The factor of sizes of the buffer pool, percent of the tables.
+pub const POOL_PERCENT: &str = "pool-percent";
 /// The same at several sizes of the buffer pool.
 pub const POOL: &str = "pool";
-/// The same with rows that came in by a script, and reloaded from a dump.
+/// The same with rows that came in by a script, and reloaded from a dump; the factor has that name too.
 pub const LAYOUT: &str = "layout";
 /// The simple read by rate.
 pub const SIMPLE: &str = "simple";
@@ -115,9 +117,9 @@ impl Making<'_> {
     /// Buffer pool and layout.
     fn storage(&self) -> [Part; 2] {
         let storage = load(&self.extent.storage);
-        let pools = Factor::numeric("pool-percent", self.extent.pools.iter().copied());
+        let pools = Factor::numeric(POOL_PERCENT, self.extent.pools.iter().copied());
         let layouts =
-            Factor::named("layout", [("script", "filled by a script"), ("dump", "reloaded from a dump")]);
+            Factor::named(LAYOUT, [("script", "filled by a script"), ("dump", "reloaded from a dump")]);
         [
             self.part(
                 LAYOUT,

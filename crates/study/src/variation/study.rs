@@ -35,7 +35,7 @@ impl<'a> Variation<'a> {
 
     /// Servers that a run is on.
     fn keys(&self, order: &Order<'_>) -> Result<Vec<Key>> {
-        let via = match order.level("layout") {
+        let via = match order.level(parts::LAYOUT) {
             "" => self.setting.data.via.clone(),
             layout => layout.to_owned(),
         };
@@ -53,7 +53,7 @@ impl<'a> Variation<'a> {
     }
 
     fn wanted(&self, order: &Order<'_>, key: &Key) -> Result<Wanted> {
-        let percent = match order.level("pool-percent") {
+        let percent = match order.level(parts::POOL_PERCENT) {
             "" => self.setting.pool_percent,
             level => level.parse().map_err(|_| unreadable("pool"))?,
         };
@@ -79,7 +79,7 @@ impl<'a> Variation<'a> {
     }
 
     /// The rate of a run, and what a server carries where the rate follows from that; `None` where somebody asked to stop.
-    fn rate(&self, order: &Order<'_>, keys: &[Key], tell: Notify<'_>) -> Result<Option<(f64, Option<f64>)>> {
+    fn rate(&mut self, order: &Order<'_>, tell: Notify<'_>) -> Result<Option<(f64, Option<f64>)>> {
         if let Ok(rate) = order.level(RATE).parse() {
             return Ok(Some((rate, None)));
         }
@@ -89,13 +89,7 @@ impl<'a> Variation<'a> {
         let carried = match known {
             Some(carried) => carried,
             None => {
-                tell(Event::Step("a first look at what a server carries".to_owned()));
-                let Some(carried) = self.round(order, keys.to_vec(), "look-")?.carried()? else {
-                    return Ok(None);
-                };
-                if carried <= 0.0 {
-                    return Err(PublishedError::wrong("a first look at the server had no answer at all"));
-                }
+                let Some(carried) = self.look(order, tell)? else { return Ok(None) };
                 self.carried.borrow_mut().insert(asked, carried);
                 carried
             }
@@ -103,16 +97,43 @@ impl<'a> Variation<'a> {
         Ok(Some(((carried * percent / 100.0).max(1.0), Some(carried))))
     }
 
+    /// What a server carries about, of the levels that carry least: at a share of what others carry those would be in overload.
+    fn look(&mut self, order: &Order<'_>, tell: Notify<'_>) -> Result<Option<f64>> {
+        let mut wanted: Vec<Wanted> =
+            self.keys(order)?.iter().map(|key| self.wanted(order, key)).collect::<Result<_>>()?;
+        let levels = |factor: &str| order.part.place(factor).map(|place| &order.part.factors[place].levels);
+        let pools = levels(parts::POOL_PERCENT).into_iter().flatten();
+        let smallest = pools.filter_map(|level| level.name.parse::<f64>().ok()).reduce(f64::min);
+        let script = levels(parts::LAYOUT).into_iter().flatten().find(|level| level.name == "script");
+        let bed = self.bed.as_mut().ok_or_else(published::not_running)?;
+        for one in &mut wanted {
+            one.pool_percent = one.pool_percent.map(|percent| smallest.unwrap_or(percent));
+            if let Some(script) = script {
+                one.key.via.clone_from(&script.name);
+            }
+            bed.begin(one, tell)?;
+        }
+        tell(Event::Step("a first look at what a server carries".to_owned()));
+        let keys = wanted.into_iter().map(|one| one.key).collect();
+        let Some(carried) = self.round(order, keys, "look-")?.carried()? else { return Ok(None) };
+        match carried > 0.0 {
+            true => Ok(Some(carried)),
+            false => Err(PublishedError::wrong("a first look at the server had no answer at all")),
+        }
+    }
+
     fn measured(&mut self, order: &Order<'_>, tell: Notify<'_>) -> Result<Option<Run>> {
+        let known = self.carried.borrow().len();
+        let Some((rate, carried)) = self.rate(order, tell)? else { return Ok(None) };
+        // A server that was started for a first look is warmed up as any other.
+        let mut is_cold = self.carried.borrow().len() > known;
         let keys = self.keys(order)?;
         let wanted: Result<Vec<Wanted>> = keys.iter().map(|key| self.wanted(order, key)).collect();
         let wanted = wanted?;
         let bed = self.bed.as_mut().ok_or_else(published::not_running)?;
-        let mut is_cold = false;
         for one in &wanted {
             is_cold |= bed.begin(one, tell)?;
         }
-        let Some((rate, carried)) = self.rate(order, &keys, tell)? else { return Ok(None) };
         if is_cold && !self.round(order, keys.clone(), "warm-")?.warm_up(rate)? {
             return Ok(None);
         }
@@ -148,7 +169,7 @@ impl Study for Variation<'_> {
         let bed = self
             .bed
             .get_or_insert_with(|| Bed::new(self.workplace, &self.plan.id, &self.setting, self.plan.seed));
-        let vias = match part.place("layout") {
+        let vias = match part.place(parts::LAYOUT) {
             Some(place) => part.factors[place].levels.iter().map(|level| level.name.clone()).collect(),
             None => vec![self.setting.data.via.clone()],
         };
@@ -171,7 +192,7 @@ impl Study for Variation<'_> {
             .iter()
             .map(|key| Ok((self.setting.targets[key.target].words(), &bed.standing(key)?.record)))
             .collect();
-        differences::check(&records?, self.setting.may_differ, part.place("layout").is_some())
+        differences::check(&records?, self.setting.may_differ, part.place(parts::LAYOUT).is_some())
     }
 
     fn run(&mut self, order: &Order<'_>, tell: Notify<'_>) -> Result<Option<Run>> {
