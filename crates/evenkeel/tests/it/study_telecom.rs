@@ -105,7 +105,7 @@ fn the_study_dispatches_as_many_records_at_once_as_the_command_does() {
 fn what_cannot_be_measured_is_refused_before_anything_starts() {
     let home = tempfile::tempdir().expect("a temporary directory");
     for (flags, said) in [
-        (&["--parts", "loads"][..], "they are export, load"),
+        (&["--parts", "loads"][..], "there is export, load"),
         (&["--records", "5"], "5 is not in"),
         (&["--records", "1000000000", "--days", "31"], "take fewer --records"),
         (&["--resume", "nothing"], "no study named nothing"),

@@ -177,6 +177,6 @@ mod tests {
         assert_eq!(names, ["load", "crash"]);
         let error =
             published::chosen(&["loads".to_owned()], parts::parts(&Setting::default(), 1), "").unwrap_err();
-        assert_eq!(error.root_cause().to_string(), "there is no part \"loads\"");
+        assert_eq!(error.root_cause().to_string(), "there is no part \"loads\" here");
     }
 }
