@@ -60,11 +60,11 @@ pub fn disk(args: &ServerArgs) -> Result<DiskLimit> {
     let bytes_per_s = bytes_per_s.context("reading --disk-bandwidth")?;
     if let Some(bytes) = bytes_per_s.filter(|bytes| *bytes < BANDWIDTH_MIN) {
         bail!(
-            "--disk-bandwidth of {bytes} bytes per second lets no server start in time; write 256K or more, as 20M"
+            "--disk-bandwidth of {bytes} bytes per second lets no server start in time; write it as 256K or more, 20M for example"
         );
     }
     if let Some(iops) = args.disk_iops.filter(|iops| *iops < IOPS_MIN) {
-        bail!("--disk-iops {iops} lets no server start in time; write {IOPS_MIN} or more");
+        bail!("--disk-iops {iops} lets no server start in time; write it as {IOPS_MIN} or more");
     }
     Ok(DiskLimit { iops: args.disk_iops, bytes_per_s })
 }
