@@ -180,7 +180,9 @@ impl Case<'_> {
             interval: Some((rows.low, rows.high)),
         });
         let odd = match (is_other, has_more) {
-            (true, false) if ruling == Ruling::Undecided => " Another plan that takes no more is no cause.",
+            (true, false) if ruling == Ruling::Undecided && rows.is_some() => {
+                " That it touches more rows is not known, and so it is no cause."
+            }
             (false, true) => " With the same plan more rows are those of other data, or of other statistics.",
             _ => "",
         };

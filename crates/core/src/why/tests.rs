@@ -239,3 +239,31 @@ fn numbers_in_sentences_have_three_digits() {
     let shown: Vec<String> = [0.0, -0.000_01, 0.01234, 0.5, 5.126, 12.34, 5_123.4].map(words::number).into();
     assert_eq!(shown, ["0", "0", "0.0123", "0.500", "5.13", "12.3", "5123"]);
 }
+
+#[test]
+fn the_share_of_starts_has_the_interval_of_an_intraclass_correlation() {
+    let mut held = 0;
+    for seed in 0..200 {
+        // Starts and runs vary alike, so that a half of the variance is that of starts.
+        let mut random = Random::new(Seed(seed));
+        let mut all = Vec::new();
+        for start in 1..=8 {
+            let own = random.normal();
+            for run in 1..=3 {
+                let seen = Seen::default();
+                all.push(Observation {
+                    target: 0,
+                    population: 0,
+                    start,
+                    run,
+                    tau_ms: 20.0 + own + random.normal(),
+                    seen,
+                });
+            }
+        }
+        let verdicts = Why::of(&all, &alike(), &names()).unwrap().verdicts;
+        let (low, high) = verdicts[4].figure.as_ref().unwrap().interval.unwrap();
+        held += usize::from((low..=high).contains(&50.0));
+    }
+    assert!((180..=199).contains(&held), "{held} of 200");
+}

@@ -170,6 +170,10 @@ pub(super) fn caveats(setting: &Setting, runs: &[Run]) -> Vec<Caveat> {
     let cannot = |target: &&super::record::TargetRecord| {
         !target.is_private() && !target.url.starts_with("sandbox:") && target.reset.is_none()
     };
+    if !setting.sees_waits() {
+        let text = "What the threads of a server far away wait for a CPU is not seen, and counts with the network there.";
+        found.push(Caveat::new("waits-unseen", Severity::Doubt, text));
+    }
     let of_rates =
         || runs.iter().filter(|run| run.part == RATES).map(|run| setting.start_and_run(run.repeat).0);
     if setting.restarts() && of_rates().max() == Some(1) {

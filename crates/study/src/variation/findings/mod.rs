@@ -98,7 +98,8 @@ fn network(setting: &Setting, found: &Found<'_>) -> Finding {
             "Here {} {} ms from the lowest rate to the highest.",
             match setting.mu {
                 Some(_) => "the network takes of a request, by the server's own account,",
-                None => "the delay of a probe, without waiting for a CPU, is",
+                None if setting.sees_waits() => "the delay of a probe, without waiting for a CPU, is",
+                None => "the delay of a probe, with what the server's threads may wait for a CPU, is",
             },
             told.join(", ")
         ),

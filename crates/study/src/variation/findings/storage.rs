@@ -149,7 +149,8 @@ pub(super) fn dump(setting: &Setting, cells: &[Cell<'_>]) -> Finding {
     };
     let ratio = unpaired_ratio(&of("script"), &of("dump"));
     let reads = |layout: &str| {
-        Estimate::of(&taus(setting, cells, LAYOUT, &[("layout", layout)], READS)).map(|reads| reads.mean)
+        let at = [("layout", layout), (LOAD, load.as_deref().unwrap_or_default())];
+        Estimate::of(&taus(setting, cells, LAYOUT, &at, READS)).map(|reads| reads.mean)
     };
     let here = match (&ratio, reads("script"), reads("dump")) {
         (Some(ratio), Some(script), Some(dump)) => format!(
