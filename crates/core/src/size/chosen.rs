@@ -1,4 +1,4 @@
-//! What the whole of it errs by, the choice of the model with it.
+//! How far a prediction is off, with the choice of its model taken into account.
 
 use super::basis::{Basis, Measured};
 use super::curve::Kind;

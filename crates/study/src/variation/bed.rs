@@ -36,7 +36,7 @@ pub(super) struct Wanted {
     pub pool_percent: Option<f64>,
     /// What is asked of it.
     pub workload: String,
-    /// The server stays as it is where another workload of the same name here is asked next.
+    /// Name of the workloads that one start of the server is asked: another one of them takes no new start.
     pub group: String,
 }
 
