@@ -13,8 +13,8 @@
 //!
 //! Each is judged by leaving out one rate after the other and telling its response from the others. The one that errs least is
 //! used, and what choosing it makes is judged too: each rate is told by the model that the others alone would have chosen (nested
-//! cross-validation; Varma and Simon, BMC Bioinformatics 7 (2006) 91); beyond what was measured, only those that know that a server has an end. Beyond the trust limit nothing is told unless it
-//! is asked for.
+//! cross-validation; Varma and Simon, BMC Bioinformatics 7 (2006) 91). Beyond what was measured, only those count that know that a
+//! server has an end, and beyond the trust limit nothing is told unless it is asked for.
 
 mod basis;
 mod chosen;

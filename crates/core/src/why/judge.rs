@@ -181,7 +181,7 @@ impl Case<'_> {
         });
         let odd = match (is_other, has_more) {
             (true, false) if ruling == Ruling::Undecided && rows.is_some() => {
-                " That it touches more rows is not known, and so it is no cause."
+                " That the other plan takes more is not known."
             }
             (false, true) => " With the same plan more rows are those of other data, or of other statistics.",
             _ => "",

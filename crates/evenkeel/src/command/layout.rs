@@ -66,6 +66,9 @@ fn range(text: &str) -> Result<f64, String> {
 
 /// Reads the files and shows what is in them.
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
+    if let Some(path) = &args.svg {
+        check_picture(path)?;
+    }
     let wanted = Wanted { range: args.range, cells: CELLS };
     let found = found(session, args, &wanted)?;
     let table_wanted = args.table.as_deref();
@@ -76,7 +79,6 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
             .hint("without --table all tables are listed; a server without a dictionary in ibdata1 names no indexes");
     }
     if let Some(path) = &args.svg {
-        check_picture(path)?;
         out::file(path, &picture(&found)).with_context(|| format!("writing {}", path.display()))?;
     }
     if args.json {
@@ -90,18 +92,17 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
 
 /// A picture takes the place of an older one and of nothing else: a file of tables is gone with one slip.
 fn check_picture(path: &Path) -> Result<()> {
-    let mut begin = [0; 4];
-    let is_picture = match File::open(path) {
-        Err(_) => true,
-        Ok(mut file) => file.read_exact(&mut begin).is_ok() && &begin == b"<svg",
-    };
-    // A device or a pipe is written to as it comes.
-    let is_file = fs::metadata(path).is_ok_and(|found| found.is_file() && found.len() > 0);
-    if is_file && !is_picture {
-        return Err(anyhow!("{} is there, and is no picture", path.display()))
-            .hint("name a file that is not there for --svg, or an older picture");
+    // A pipe is not opened here, which would wait for somebody at its other end.
+    if !fs::metadata(path).is_ok_and(|found| found.is_file() && found.len() > 0) {
+        return Ok(());
     }
-    Ok(())
+    let mut begin = [0; 4];
+    let is_read = File::open(path).and_then(|mut file| file.read_exact(&mut begin)).is_ok();
+    if is_read && &begin == b"<svg" {
+        return Ok(());
+    }
+    Err(anyhow!("{} is there, and is no picture", path.display()))
+        .hint("name a file that is not there for --svg, or an older picture")
 }
 
 fn found(session: &Session, args: &Args, wanted: &Wanted) -> Result<Vec<FoundFile>> {

@@ -26,8 +26,8 @@ Examples:
 
 A queue, a network of queues and a regression are fitted to the rates that the profile trusts, at least four of them. Each rate is
 left out once and told from the others; the model that errs least is used, and its error is shown beside the others'. Intervals are
-95 % prediction intervals: where the mean of as many runs as the profile has of a rate would lie; single runs lie farther apart. An objective is met where even the upper end is within it. The
-load is shared equally, and each server is like the one that was profiled.
+95 % prediction intervals: where the mean of as many runs as the profile has of a rate would lie; single runs lie farther apart. An
+objective is met where even the upper end is within it. The load is shared equally, and each server is like the one that was profiled.
 
 Exit codes: 0 done; 1 no number of servers is known to meet the objective, or what was asked lies beyond the trust limit or what a server
 carries; 2 wrong use, or the profile is too small for a model, or damaged.")]

@@ -51,11 +51,11 @@ pub fn parse(text: &str) -> Result<Factor> {
         "buffer-pool" => Ok(Factor::BufferPool(pools(levels).with_context(|| format!("reading {text:?}"))?)),
         "layout" => Ok(Factor::Layout(layouts(levels)?)),
         "tablespace" => Ok(Factor::Shared(tablespaces(levels)?)),
-        "disk-iops" => {
-            Ok(Factor::DiskIops(limits(levels, count).with_context(|| format!("reading {text:?}"))?))
-        }
+        "disk-iops" => Ok(Factor::DiskIops(
+            limits(levels, units::disk_iops).with_context(|| format!("reading {text:?}"))?,
+        )),
         "disk-bandwidth" => Ok(Factor::DiskBandwidth(
-            limits(levels, units::bytes).with_context(|| format!("reading {text:?}"))?,
+            limits(levels, units::disk_bandwidth).with_context(|| format!("reading {text:?}"))?,
         )),
         other => {
             bail!(
@@ -89,18 +89,9 @@ fn layout(level: &str) -> Result<Layout> {
 fn limits(levels: &str, read: fn(&str) -> Result<u64>) -> Result<Vec<Option<u64>>> {
     let level = |level: &str| match level.trim() {
         "none" => Ok(None),
-        number => match read(number)? {
-            0 => bail!(
-                "a limit of nothing lets no server work; write it as none where there is to be no limit"
-            ),
-            limit => Ok(Some(limit)),
-        },
+        number => read(number).map(Some),
     };
     levels.split(',').map(level).collect()
-}
-
-fn count(text: &str) -> Result<u64> {
-    text.parse().with_context(|| format!("{text:?} is no number of I/Os per second"))
 }
 
 fn tablespaces(levels: &str) -> Result<Vec<bool>> {

@@ -36,6 +36,38 @@ pub fn positive(text: &str, flag: &str) -> Result<Nanos> {
     Ok(duration)
 }
 
+/// What a disk gives at least: with less, the proof that it is held back would take minutes, and the start of the server too.
+const BANDWIDTH_MIN: u64 = 256 << 10;
+/// The same in I/Os per second.
+const IOPS_MIN: u64 = 10;
+
+/// A limit of bytes per second of a private server's disk.
+pub fn disk_bandwidth(text: &str) -> Result<u64> {
+    match bytes(text)? {
+        0 => bail!("{LIMIT_OF_NOTHING}"),
+        few @ 1..BANDWIDTH_MIN => {
+            bail!(
+                "{few} bytes per second lets no server start in time; write it as 256K or more, 20M for example"
+            )
+        }
+        limit => Ok(limit),
+    }
+}
+
+/// A limit of I/Os per second of a private server's disk.
+pub fn disk_iops(text: &str) -> Result<u64> {
+    match text.parse().with_context(|| format!("{text:?} is no number of I/Os per second"))? {
+        0 => bail!("{LIMIT_OF_NOTHING}"),
+        few @ 1..IOPS_MIN => {
+            bail!("{few} I/Os per second lets no server start in time; write it as {IOPS_MIN} or more")
+        }
+        limit => Ok(limit),
+    }
+}
+
+const LIMIT_OF_NOTHING: &str =
+    "a limit of nothing lets no server work; write it as none in a factor, where there is to be no limit";
+
 /// Reads a size in bytes; K, M, G and T are powers of 1,024, as for the server's own settings.
 pub fn bytes(text: &str) -> Result<u64> {
     let (number, unit) = split(text)?;

@@ -15,12 +15,11 @@ struct Lists {
 
 impl Lists {
     fn of(control: &mut Control) -> Result<Self> {
-        let has = control.query(
+        let found = control.query_value(
             "SELECT COUNT(*) FROM information_schema.TABLES \
              WHERE TABLE_SCHEMA = 'information_schema' AND TABLE_NAME = 'INNODB_SYS_TABLES'",
         )?;
-        let is_there =
-            has.rows.first().and_then(|row| row.first()?.as_deref()).is_some_and(|count| count != "0");
+        let is_there = found.is_some_and(|count| count != "0");
         Ok(Self { prefix: if is_there { "INNODB_SYS_" } else { "INNODB_" } })
     }
 

@@ -49,24 +49,13 @@ pub fn spec(session: &Session, args: &ServerArgs, name: String) -> Result<Sandbo
     Ok(spec)
 }
 
-/// What a disk gives at least: with less, the proof that it is held back would take minutes, and the start of the server too.
-const BANDWIDTH_MIN: u64 = 256 << 10;
-/// The same in I/Os per second.
-const IOPS_MIN: u64 = 10;
-
 /// What its disk gives at most.
 pub fn disk(args: &ServerArgs) -> Result<DiskLimit> {
-    let bytes_per_s = args.disk_bandwidth.as_deref().map(units::bytes).transpose();
+    let bytes_per_s = args.disk_bandwidth.as_deref().map(units::disk_bandwidth).transpose();
     let bytes_per_s = bytes_per_s.context("reading --disk-bandwidth")?;
-    if let Some(bytes) = bytes_per_s.filter(|bytes| *bytes < BANDWIDTH_MIN) {
-        bail!(
-            "--disk-bandwidth of {bytes} bytes per second lets no server start in time; write it as 256K or more, 20M for example"
-        );
-    }
-    if let Some(iops) = args.disk_iops.filter(|iops| *iops < IOPS_MIN) {
-        bail!("--disk-iops {iops} lets no server start in time; write it as {IOPS_MIN} or more");
-    }
-    Ok(DiskLimit { iops: args.disk_iops, bytes_per_s })
+    let iops = args.disk_iops.map(|iops| units::disk_iops(&iops.to_string())).transpose();
+    let iops = iops.context("reading --disk-iops")?;
+    Ok(DiskLimit { iops, bytes_per_s })
 }
 
 /// Shows what happens to a sandbox.

@@ -49,7 +49,7 @@ fn what_finds_no_room_is_an_error_that_says_what_was_written_and_a_process_that_
 #[test]
 fn bad_input_is_refused_with_what_to_do_before_anything_is_started() {
     let home = tempfile::tempdir().expect("a temporary directory");
-    let cases: [(&[&str], &str); 32] = [
+    let cases: [(&[&str], &str); 33] = [
         (&["profile", "--workload", "tpcw.complx"], "did you mean `tpcw.complex`"),
         (&["profile", "--rate", "0"], "it is above 0"),
         (&["profile", "--rate", "-5"], "it is above 0"),
@@ -63,11 +63,9 @@ fn bad_input_is_refused_with_what_to_do_before_anything_is_started() {
         (&["profile", "mysql://root@127.0.0.1:1/tpcw"], "connection refused"),
         (&["profile", "--mu", "requests=0%"], "write --mu probe, or --mu requests=5%"),
         (&["profile", "--mu-by", "profiles"], "--mu-by has no meaning without --mu requests=SHARE"),
+        (&["profile", "--factor", "disk-bandwidth=1"], "lets no server start in time"),
         (&["profile", "--factor", "disk-iops=0"], "a limit of nothing lets no server work"),
-        (
-            &["profile", "--disk-bandwidth", "0"],
-            "--disk-bandwidth of 0 bytes per second lets no server start in time",
-        ),
+        (&["profile", "--disk-bandwidth", "0"], "a limit of nothing lets no server work"),
         (
             &["profile", "mysql://root@127.0.0.1:1/tpcw", "--disk-iops", "300"],
             "--disk-iops and --disk-bandwidth hold back private servers alone",
@@ -92,7 +90,9 @@ fn bad_input_is_refused_with_what_to_do_before_anything_is_started() {
         (&["profile", "--output", "/proc/nowhere"], "by --output"),
         (&["profile", "--workload", "missing.toml"], "explain --list"),
     ];
-    for (arguments, expected) in cases {
+    let guard =
+        ["guard", "--listen", "127.0.0.1:0", "--backend", "127.0.0.1:1", "--check", "--profile", "nothing"];
+    for (arguments, expected) in cases.into_iter().chain([(&guard[..], "no study named nothing")]) {
         let text = refused(home.path(), arguments);
         assert!(text.contains(expected), "{arguments:?}: {text}");
         assert!(text.contains("hint:") || text.contains("write it"), "{arguments:?} says no way out: {text}");

@@ -69,6 +69,14 @@ fn shuffled_rows_leave_other_pages_than_a_dump_and_a_copy_leaves_the_same() {
         indexes(&best).into_iter().filter(|((table, _), _)| table == "tpcw/item").collect();
     assert_eq!(indexes(&stopped), running);
     let file = stopped[0]["file"].as_str().expect("a path");
+    let bytes = std::fs::read(file).expect("a table");
+    let told = crate::cli::refused(home, &["layout", file, "--svg", file]);
+    assert!(told.contains("is no picture") && told.contains("hint:"), "{told}");
+    assert_eq!(std::fs::read(file).expect("a table"), bytes, "a picture took the place of a table");
+    let picture = home.join("item.svg");
+    for _ in ["new", "again"] {
+        done(home, &["layout", file, "--svg", picture.to_str().expect("a path")]);
+    }
     match by_innochecksum(file) {
         None => left_out("innochecksum is not installed"),
         Some(counted) => {

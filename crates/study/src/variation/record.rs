@@ -132,6 +132,16 @@ impl TargetRecord {
         self.url == PRIVATE
     }
 
+    /// Whether it runs on this machine and is ours to start.
+    pub fn is_here(&self) -> bool {
+        self.is_private() || self.url.starts_with("sandbox:")
+    }
+
+    /// Whether it can be started anew.
+    pub fn restarts(&self) -> bool {
+        self.is_here() || self.reset.is_some()
+    }
+
     /// What it is called in sentences.
     pub fn words(&self) -> String {
         match (&self.start, self.is_private()) {
@@ -162,15 +172,12 @@ impl Setting {
 
     /// Whether all servers are started anew; where one is not, repeats of all are runs of one start.
     pub fn restarts(&self) -> bool {
-        let can = |target: &TargetRecord| {
-            target.is_private() || target.url.starts_with("sandbox:") || target.reset.is_some()
-        };
-        self.targets.iter().all(can)
+        self.targets.iter().all(TargetRecord::restarts)
     }
 
     /// Whether all servers are here, so that what their threads wait for a CPU is seen and is no part of the network.
     pub fn sees_waits(&self) -> bool {
-        self.targets.iter().all(|target| target.is_private() || target.url.starts_with("sandbox:"))
+        self.targets.iter().all(TargetRecord::is_here)
     }
 
     /// What the name of a figure ends with that is of one target of several at once.

@@ -167,20 +167,12 @@ pub(super) fn caveats(setting: &Setting, runs: &[Run]) -> Vec<Caveat> {
         let text = "Servers may differ in settings and data, since that was allowed: what is found may be that difference.";
         found.push(Caveat::new("targets-may-differ", Severity::Doubt, text));
     }
-    let cannot = |target: &&super::record::TargetRecord| {
-        !target.is_private() && !target.url.starts_with("sandbox:") && target.reset.is_none()
-    };
-    if !setting.sees_waits() {
-        let text = "What the threads of a server far away wait for a CPU is not seen, and counts with the network there.";
-        found.push(Caveat::new("waits-unseen", Severity::Doubt, text));
-    }
-    let of_rates =
-        || runs.iter().filter(|run| run.part == RATES).map(|run| setting.start_and_run(run.repeat).0);
-    if setting.restarts() && of_rates().max() == Some(1) {
-        let text = "There is one start of each server: what starts make is in the difference between servers, and in no interval. Take --starts 3.";
-        found.push(Caveat::new("one-start", Severity::Doubt, text));
-    }
-    let stay: Vec<&str> = setting.targets.iter().filter(cannot).map(|target| target.name.as_str()).collect();
+    let stay: Vec<&str> = setting
+        .targets
+        .iter()
+        .filter(|target| !target.restarts())
+        .map(|target| target.name.as_str())
+        .collect();
     if !stay.is_empty() {
         let text = format!(
             "Servers that were not started anew: {}. What a start makes is in the difference between servers there. Name a command by --reset.",

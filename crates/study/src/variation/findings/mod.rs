@@ -8,7 +8,7 @@ mod storage;
 use super::figures::NETWORK;
 use super::found::Found;
 use super::parts::{COMPLEX_STATEMENT, RATES, WRITE};
-use super::record::Setting;
+use super::record::{Setting, TargetRecord};
 use crate::format;
 use crate::harness::{Cell, Finding, Number};
 use evenkeel_core::statistics::Estimate;
@@ -112,9 +112,7 @@ fn network(setting: &Setting, found: &Found<'_>) -> Finding {
 fn servers(setting: &Setting, found: &Found<'_>) -> Finding {
     let published = "of ten servers of Amazon EC2 two differ strongly above 12/s (Figure 12)";
     let name = "rented-servers-differ";
-    if setting.targets.len() < 2
-        || setting.targets.iter().any(|target| target.is_private() || target.url.starts_with("sandbox:"))
-    {
+    if setting.targets.len() < 2 || setting.targets.iter().any(TargetRecord::is_here) {
         return untested(name, RATES, published, "It takes several servers of yours: name their URLs.");
     }
     let whys: Vec<&Why> = found.rates.iter().filter_map(|at| at.why.as_ref()).collect();
