@@ -39,7 +39,7 @@ impl Tally {
 
     /// Fails when somebody asked to stop or another job failed; called between statements and batches.
     pub(super) fn proceed(&self) -> Result<(), DataError> {
-        match self.stop.is_set() || self.failed.load(Ordering::Relaxed) {
+        match self.stop.is_set() || self.failed.load(Ordering::Acquire) {
             true => Err(DataError::Stopped),
             false => Ok(()),
         }
@@ -122,11 +122,13 @@ fn work_off<J, R>(
 ) {
     let next = || jobs.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
     let send = |result: Result<R, DataError>| {
-        if result.is_err() {
-            tally.failed.store(true, Ordering::Relaxed);
-        }
+        let failed = result.is_err();
         // The receiver lives until all senders are gone.
         let _ = results.send(result);
+        // Only now: who saw the flag earlier would say that it was stopped before the cause was said.
+        if failed {
+            tally.failed.store(true, Ordering::Release);
+        }
     };
     let mut connection = match place.connect() {
         Ok(connection) => connection,
