@@ -15,6 +15,7 @@ pub mod experiment;
 pub mod histogram;
 pub mod random;
 pub mod rates;
+pub mod reads;
 pub mod share;
 pub mod simulation;
 pub mod size;

@@ -28,7 +28,7 @@ pub use percentile::{PercentileEstimate, merged, percentile};
 pub use randomness::{
     Test, index_of_dispersion, kolmogorov_smirnov, kolmogorov_smirnov_exponential, lag1_correlation,
 };
-pub use ratio::{Ratio, paired_ratio, unpaired_ratio};
+pub use ratio::{Ratio, deviations_ratio, paired_ratio, unpaired_ratio};
 pub use special::chi_square_tail;
 pub use spectrum::{Spectrum, SpectrumCounter};
 pub use student::{student_quantile, student_tail};

@@ -6,6 +6,7 @@
 
 use super::CONFIDENCE;
 use super::difference::joint_degrees;
+use super::fisher::fisher_quantile;
 use super::mean::{Estimate, Sample};
 use super::student::student_quantile;
 
@@ -54,6 +55,22 @@ pub fn unpaired_ratio(numerators: &[f64], denominators: &[f64]) -> Option<Ratio>
     Some(Ratio { n: a.n().min(b.n()), ratio: difference.exp(), interval })
 }
 
+/// The ratio of two standard deviations, with the interval that the distribution of Fisher gives to the ratio of variances of normal values.
+///
+/// `None` with fewer than two values on a side, or where those of the lower one do not differ.
+pub fn deviations_ratio(numerators: &[f64], denominators: &[f64]) -> Option<Ratio> {
+    let variance = |values: &[f64]| {
+        let sample: Sample = values.iter().copied().collect();
+        Some((sample.standard_error()?.powi(2) * values.len() as f64, values.len() as f64 - 1.0))
+    };
+    let ((over, over_degrees), (under, under_degrees)) = (variance(numerators)?, variance(denominators)?);
+    let ratio = (under > 0.0).then(|| over / under)?;
+    let beyond = (1.0 - CONFIDENCE) / 2.0;
+    let end = |p: f64| (ratio / fisher_quantile(p, over_degrees, under_degrees)).sqrt();
+    let n = numerators.len().min(denominators.len()) as u64;
+    Some(Ratio { n, ratio: ratio.sqrt(), interval: Some((end(1.0 - beyond), end(beyond))) })
+}
+
 /// Half the width of the interval, from the variance of each mean and the number behind it.
 fn welch_half_width((v1, n1): (f64, u64), (v2, n2): (f64, u64)) -> f64 {
     let degrees = joint_degrees((v1, v2), ((n1 - 1) as f64, (n2 - 1) as f64));
@@ -72,6 +89,23 @@ fn log(value: f64) -> Option<f64> {
 mod tests {
     use super::*;
     use crate::random::{Random, Seed};
+
+    #[test]
+    fn the_interval_of_a_ratio_of_deviations_holds_the_truth_as_often_as_it_says() {
+        let mut random = Random::new(Seed(4));
+        let mut held = 0;
+        for _ in 0..1_000 {
+            let mut values = |deviation: f64, n: usize| -> Vec<f64> {
+                (0..n).map(|_| 10.0 + deviation * random.normal()).collect()
+            };
+            let ratio = deviations_ratio(&values(3.0, 4), &values(1.0, 7)).unwrap();
+            let (low, high) = ratio.interval.unwrap();
+            held += u32::from(low <= 3.0 && 3.0 <= high);
+        }
+        assert!((930..=970).contains(&held), "{held} of 1,000");
+        assert_eq!(deviations_ratio(&[1.0], &[1.0, 2.0]), None);
+        assert_eq!(deviations_ratio(&[1.0, 2.0], &[1.0, 1.0]), None);
+    }
 
     #[test]
     fn what_has_no_logarithm_has_no_ratio() {

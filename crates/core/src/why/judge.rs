@@ -7,8 +7,8 @@ use super::threshold::{LITTLE, NEIGHBOURS_MIN, OWN_MAX, ROWS_MIN, SHARE_MIN, STO
 use super::timed::{Reads, Scale, disk, layout, network};
 use super::verdict::{Figure, Ruling, Suspect, Verdict, Why};
 use super::words::{number, with_interval};
-use crate::statistics::Sample;
-use std::collections::BTreeSet;
+use crate::statistics::{Estimate, Sample, difference};
+use std::collections::{BTreeMap, BTreeSet};
 
 impl Why {
     /// From all runs that are to be compared; `names` are those of the targets by their numbers. `None` without runs.
@@ -28,9 +28,9 @@ fn judge(runs: &[Observation], facts: &Facts, names: &[String]) -> Option<Why> {
     let (fast, slow) = (*targets.iter().min_by(by_tau)?, *targets.iter().max_by(by_tau)?);
     let fast_ms = mean(fast);
     let begun = unless_disturbed(start::start(runs, slow, fast, fast_ms), runs);
+    let plans = PlansOfStarts::of(runs, slow, fast);
     if fast == slow {
-        let varies = plan_varies(runs) && begun.ruling == Ruling::Cause;
-        let verdicts = Suspect::ALL.into_iter().map(|suspect| alone(suspect, &begun, varies)).collect();
+        let verdicts = Suspect::ALL.into_iter().map(|suspect| alone(suspect, &begun, plans)).collect();
         return Some(Why { slow, fast, fast_ms, gap: None, verdicts });
     }
     let units = units(runs, slow, fast);
@@ -44,7 +44,7 @@ fn judge(runs: &[Observation], facts: &Facts, names: &[String]) -> Option<Why> {
     let differs = gap.low > 0.0 && gap.mean >= LITTLE * fast_ms;
     let slow_name = names.get(slow).cloned().unwrap_or_else(|| (slow + 1).to_string());
     let case = Case { units, scale: Scale { gap, differs, least_ms, slow: slow_name, pairs }, facts };
-    Some(Why { slow, fast, fast_ms, gap: Some(gap), verdicts: case.verdicts(runs, begun) })
+    Some(Why { slow, fast, fast_ms, gap: Some(gap), verdicts: case.verdicts(plans, begun) })
 }
 
 /// Neighbours that come and go within minutes reach one start and not the next one, and are in no difference by what a start makes.
@@ -71,13 +71,18 @@ fn beside_plans(start: Verdict) -> Verdict {
 }
 
 /// A single target has nothing to be compared with, but its starts.
-fn alone(suspect: Suspect, start: &Verdict, varies: bool) -> Verdict {
+fn alone(suspect: Suspect, start: &Verdict, plans: PlansOfStarts) -> Verdict {
+    let is_cause = start.ruling == Ruling::Cause;
     match suspect {
-        Suspect::Start if varies => return beside_plans(start.clone()),
+        Suspect::Start if is_cause && plans != PlansOfStarts::Same => return beside_plans(start.clone()),
         Suspect::Start => return start.clone(),
-        Suspect::Plan if varies => {
-            let evidence = format!("Plans differ between starts. {}", start.evidence);
-            return Verdict { suspect, ruling: Ruling::Cause, evidence, figure: None };
+        Suspect::Plan if is_cause && plans != PlansOfStarts::Same => {
+            let (ruling, words) = match plans {
+                PlansOfStarts::Slower => (Ruling::Cause, ", and those with one of them are slower"),
+                _ => (Ruling::Undecided, ""),
+            };
+            let evidence = format!("Plans differ between starts{words}. {}", start.evidence);
+            return Verdict { suspect, ruling, evidence, figure: None };
         }
         _ => {}
     }
@@ -104,12 +109,33 @@ struct Case<'a> {
 }
 
 impl Case<'_> {
-    fn verdicts(&self, runs: &[Observation], start: Verdict) -> Vec<Verdict> {
-        let varies = plan_varies(runs);
+    /// Servers that are started in two ways on purpose differ by that, unless something else explains it. `None` where they are started alike.
+    fn way_of_start(&self, is_explained: bool) -> Option<Verdict> {
+        let (slow, fast) = self.facts.starts.as_ref()?;
+        let (gap, scale) = (self.scale.gap, &self.scale);
+        let ruling = match () {
+            () if gap.high < scale.least_ms => Ruling::NotTheCause,
+            () if scale.differs && !is_explained => Ruling::Cause,
+            () => Ruling::Undecided,
+        };
+        let mut evidence = format!(
+            "{} is started {slow}, the other one {fast}; a request takes {} longer.",
+            scale.slow,
+            with_interval(&gap, " ms")
+        );
+        if scale.differs && is_explained {
+            evidence.push_str(" What that makes cannot be told beside the cause that is known.");
+        }
+        let figure = Figure { name: "start_level_ms", value: gap.mean, interval: Some((gap.low, gap.high)) };
+        Some(Verdict { suspect: Suspect::Start, ruling, evidence, figure: Some(figure) })
+    }
+
+    fn verdicts(&self, plans: PlansOfStarts, start: Verdict) -> Vec<Verdict> {
         let reads = Reads::of(&self.units, self.scale.pairs);
-        let network = network(&self.units, &self.scale);
+        let network = self.network();
         let more_reads = layout(&reads, &self.scale, self.facts.pages.words());
-        let plan = self.plan(varies && start.ruling == Ruling::Cause, more_reads.ruling == Ruling::Cause);
+        let is_start = plans == PlansOfStarts::Slower && start.ruling == Ruling::Cause;
+        let plan = self.plan(is_start, more_reads.ruling == Ruling::Cause);
         let (disk, layout) = (disk(&reads, &self.scale), self.layout(more_reads, plan.ruling));
         let is_explained = [&network, &disk, &layout, &plan].iter().any(|one| one.ruling == Ruling::Cause);
         let stolen = self.taken(Suspect::Stolen, STOLEN_MIN, is_explained, |seen| seen.stolen_percent);
@@ -121,11 +147,34 @@ impl Case<'_> {
             }
             _ => neighbours,
         };
-        let start = match (varies, start.ruling) {
-            (true, Ruling::Cause) => beside_plans(start),
+        let start = match (plans, start.ruling) {
+            (PlansOfStarts::Same, _) => start,
+            (_, Ruling::Cause) => beside_plans(start),
             _ => start,
         };
+        let start = self.way_of_start(is_explained).unwrap_or(start);
         vec![network, disk, layout, plan, start, stolen, neighbours]
+    }
+
+    /// The network, where it is not a busy server that keeps its threads waiting for a CPU and lets nobody see how long.
+    fn network(&self) -> Verdict {
+        let verdict = network(&self.units, &self.scale);
+        let of = |figure: fn(&Seen) -> Option<f64>| {
+            let all = self.units.iter().filter_map(|unit| Some(unit.means(|run| figure(&run.seen))?.0));
+            all.collect::<Sample>().mean()
+        };
+        let is_busy = of(|seen| seen.theta_percent).is_some_and(|theta| theta >= OWN_MAX);
+        match (verdict.ruling, of(|seen| seen.cpu_wait_ms)) {
+            (Ruling::Cause, None) if is_busy => Verdict {
+                ruling: Ruling::Undecided,
+                evidence: format!(
+                    "{} Its CPUs are busy, and what its threads wait for one is in that and was not seen.",
+                    verdict.evidence
+                ),
+                ..verdict
+            },
+            _ => verdict,
+        }
     }
 
     /// Another plan reads other pages, pages that lie alike are not read more often for how they lie, and of pages that nobody saw it is
@@ -180,6 +229,7 @@ impl Case<'_> {
             interval: Some((rows.low, rows.high)),
         });
         let odd = match (is_other, has_more) {
+            _ if is_start => " Plans differ between starts, and those with one of them are slower.",
             (true, false) if ruling == Ruling::Undecided && rows.is_some() => {
                 " That the other plan takes more is not known."
             }
@@ -251,13 +301,61 @@ impl Case<'_> {
     }
 }
 
-/// Whether starts of one target have different plans.
-fn plan_varies(runs: &[Observation]) -> bool {
-    let targets: BTreeSet<usize> = runs.iter().map(|run| run.target).collect();
-    let plans = |target: usize| -> BTreeSet<u64> {
-        runs.iter().filter(|run| run.target == target).filter_map(|run| run.seen.plan).collect()
+/// What the plans of one server's starts are like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum PlansOfStarts {
+    /// All have the same.
+    Same,
+    /// Some have another one.
+    Differ,
+    /// Some have another one, and these are slower, or faster, than the others.
+    Slower,
+}
+
+impl PlansOfStarts {
+    /// Of the targets that are compared, the one of which most is known.
+    fn of(runs: &[Observation], slow: usize, fast: usize) -> Self {
+        let of_target = |target: usize| {
+            let plans = by_plan(runs, target);
+            match plans.len() {
+                0 | 1 => Self::Same,
+                _ if are_apart(&plans) => Self::Slower,
+                _ => Self::Differ,
+            }
+        };
+        match (of_target(slow), of_target(fast)) {
+            (Self::Slower, _) | (_, Self::Slower) => Self::Slower,
+            (Self::Same, Self::Same) => Self::Same,
+            _ => Self::Differ,
+        }
+    }
+}
+
+/// Mean response times of a target's starts, by their plan.
+fn by_plan(runs: &[Observation], target: usize) -> Vec<Estimate> {
+    let mut starts: BTreeMap<u32, (Option<u64>, Sample)> = BTreeMap::new();
+    for run in runs.iter().filter(|run| run.target == target) {
+        let (plan, taus) = starts.entry(run.start).or_default();
+        *plan = plan.or(run.seen.plan);
+        taus.push(run.tau_ms);
+    }
+    let mut plans: BTreeMap<u64, Sample> = BTreeMap::new();
+    for (plan, taus) in starts.into_values() {
+        if let Some((plan, mean)) = plan.zip(taus.mean()) {
+            plans.entry(plan).or_default().push(mean);
+        }
+    }
+    plans.into_values().filter_map(|means| means.estimate()).collect()
+}
+
+/// Whether starts with the slowest plan take longer than those with the fastest one.
+fn are_apart(plans: &[Estimate]) -> bool {
+    let by_mean = |one: &&Estimate, other: &&Estimate| one.mean.total_cmp(&other.mean);
+    let (Some(fast), Some(slow)) = (plans.iter().min_by(by_mean), plans.iter().max_by(by_mean)) else {
+        return false;
     };
-    targets.into_iter().any(|target| plans(target).len() > 1)
+    let degrees = (slow.n as f64 - 1.0, fast.n as f64 - 1.0);
+    difference(slow, fast, degrees).low().is_some_and(|low| low > 0.0)
 }
 
 fn capitalised(text: &str) -> String {

@@ -24,6 +24,8 @@ pub struct Seen {
     pub network_ms: Option<f64>,
     /// Pages that a request reads from disk.
     pub reads: Option<f64>,
+    /// Pages that it reads from disk by the pages that its plan touches and the room for them: what nobody measured.
+    pub foretold: Option<f64>,
     /// What one such read takes.
     pub read_ms: Option<f64>,
     /// Rows that a request touches at the server.
@@ -67,4 +69,6 @@ pub struct Facts {
     pub plans: Compared,
     /// Pages of the tables that the statements ask.
     pub pages: Compared,
+    /// How the server of the slow one is started and how that of the fast one, where these are two ways on purpose.
+    pub starts: Option<(String, String)>,
 }

@@ -28,6 +28,7 @@ fn alike() -> Facts {
     Facts {
         plans: Compared::Alike("plans are the same".into()),
         pages: Compared::Alike("pages lie alike".into()),
+        starts: None,
     }
 }
 
@@ -62,6 +63,7 @@ fn runs(planted: Planted, seed: u64) -> Vec<Observation> {
                 let seen = Seen {
                     network_ms: Some(network_ms),
                     reads: Some(reads),
+                    foretold: Some(20.0 + 0.9 * has.reads),
                     read_ms: Some(read_ms),
                     rows: Some(500.0 + has.rows + random.normal()),
                     cpu_wait_ms: Some(0.1 + has.waits_ms + 0.02 * random.normal()),
@@ -93,6 +95,19 @@ fn why(planted: Planted, facts: &Facts, seed: u64) -> Why {
 }
 
 #[test]
+fn what_pages_foretell_is_told_as_a_share_of_the_reads_that_are_more() {
+    let found = why(Planted { reads: 30.0, ..Planted::default() }, &elsewhere(), 1);
+    let verdict = found.verdicts.iter().find(|verdict| verdict.suspect == Suspect::Layout).unwrap();
+    let told = "; pages and plan foretell 27.0 more, ";
+    let share = verdict.evidence.split_once(told).and_then(|(_, behind)| behind.split_once(" % ("));
+    let share: f64 = share.expect(&verdict.evidence).0.parse().unwrap();
+    assert!((share - 90.0).abs() < 2.0, "{}", verdict.evidence);
+    // Where none are more, there is nothing to have a share of.
+    let alike = why(Planted { network_ms: 5.0, ..Planted::default() }, &alike(), 1);
+    assert!(alike.verdicts.iter().all(|verdict| !verdict.evidence.contains("foretell")));
+}
+
+#[test]
 fn each_planted_cause_is_named_and_no_other_one() {
     let none = Planted::default();
     let cases = [
@@ -118,6 +133,53 @@ fn a_pair_that_differs_in_nothing_seldom_has_a_cause() {
     assert!(named <= 12, "{named} of 400");
     let decided = why(Planted::default(), &alike(), 3);
     assert!(decided.verdicts.iter().all(|verdict| verdict.ruling == Ruling::NotTheCause), "{decided:#?}");
+}
+
+#[test]
+fn servers_that_are_started_in_two_ways_differ_by_that_where_they_differ() {
+    let ways = Facts { starts: Some(("huge-pages".to_owned(), "plain".to_owned())), ..alike() };
+    let slower = why(Planted { unseen_ms: 3.0, ..Planted::default() }, &ways, 1);
+    assert!(slower.causes().eq([Suspect::Start]), "{slower:#?}");
+    assert!(
+        slower.verdicts[4].evidence.contains("a is started huge-pages, the other one plain"),
+        "{slower:#?}"
+    );
+    let same = why(Planted::default(), &ways, 3);
+    assert_eq!(same.verdicts[4].ruling, Ruling::NotTheCause, "{same:#?}");
+}
+
+/// Gives every second start of a target another plan, and its runs so much more time.
+fn flip(all: &mut [Observation], target: usize, more_ms: f64) {
+    for run in all.iter_mut().filter(|run| run.target == target && run.start % 2 == 0) {
+        run.seen.plan = Some(7);
+        run.tau_ms += more_ms;
+    }
+}
+
+#[test]
+fn a_plan_that_changes_from_start_to_start_is_the_cause_where_starts_with_it_are_the_slow_ones() {
+    let named = |more_ms: f64, start_ms: f64| -> Vec<Suspect> {
+        let mut all = runs(Planted { start_ms, ..Planted::default() }, 2);
+        flip(&mut all, 0, more_ms);
+        Why::of(&all, &alike(), &names()).unwrap().causes().collect()
+    };
+    assert_eq!(named(6.0, 0.0), [Suspect::Plan]);
+    assert!(!named(0.0, 1.5).contains(&Suspect::Plan));
+}
+
+#[test]
+fn a_plan_that_changes_on_a_server_that_is_neither_the_slowest_nor_the_fastest_is_no_cause() {
+    let mut all = runs(Planted { start_ms: 1.5, unseen_ms: 3.0, ..Planted::default() }, 1);
+    let third: Vec<Observation> = all
+        .iter()
+        .filter(|run| run.target == 1)
+        .map(|run| Observation { target: 2, tau_ms: run.tau_ms + 1.0, ..run.clone() })
+        .collect();
+    all.extend(third);
+    flip(&mut all, 2, 0.0);
+    let found = Why::of(&all, &alike(), &names()).unwrap();
+    assert_eq!((found.slow, found.fast), (0, 1));
+    assert!(found.causes().all(|suspect| suspect != Suspect::Plan), "{found:#?}");
 }
 
 #[test]
@@ -152,6 +214,18 @@ fn reads_that_are_more_with_pages_that_lie_alike_are_not_the_layout() {
     assert_eq!(found.verdicts[2].ruling, Ruling::NotTheCause);
     let unknown = Facts { pages: Compared::Unknown("pages were not read".into()), ..alike() };
     assert_eq!(why(planted, &unknown, 1).verdicts[2].ruling, Ruling::Undecided);
+}
+
+#[test]
+fn a_busy_server_whose_waits_nobody_sees_is_not_told_from_its_network() {
+    let planted = |theta: f64| Planted { network_ms: 5.0, theta, ..Planted::default() };
+    let ruling = |theta: f64| {
+        let mut all = runs(planted(theta), 1);
+        all.iter_mut().for_each(|run| run.seen.cpu_wait_ms = None);
+        Why::of(&all, &alike(), &names()).unwrap().verdicts[0].ruling
+    };
+    assert_eq!((ruling(10.0), ruling(70.0)), (Ruling::Cause, Ruling::Undecided));
+    assert_eq!(why(planted(70.0), &alike(), 1).verdicts[0].ruling, Ruling::Cause);
 }
 
 #[test]
@@ -192,6 +266,7 @@ fn what_was_not_seen_is_undecided_and_says_so() {
     let unknown = Facts {
         plans: Compared::Unknown("plans were not seen".into()),
         pages: Compared::Unknown("-".into()),
+        starts: None,
     };
     let found = Why::of(&runs, &unknown, &names()).unwrap();
     assert!(found.differs());

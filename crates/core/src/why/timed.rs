@@ -3,7 +3,8 @@
 use super::gap::{Gap, Unit};
 use super::observation::Observation;
 use super::verdict::{Figure, Ruling, Suspect, Verdict};
-use super::words::{number, with_interval};
+use super::words::{self, number, with_interval};
+use crate::statistics::Sample;
 
 /// What the response times of two targets are, and how much of a difference is worth the name of a cause.
 #[derive(Clone, Debug)]
@@ -65,6 +66,8 @@ pub(super) struct Reads {
     pub number: Option<Gap>,
     /// The latency alone; `None` where nothing is read.
     pub latency: Option<Gap>,
+    /// By how much pages and plan foretell the number to differ.
+    pub foretold: Option<f64>,
 }
 
 /// A request that reads fewer pages than this reads nothing to speak of.
@@ -99,8 +102,33 @@ impl Reads {
             by_number: gap(&by_number),
             number: gap(&numbers),
             latency: gap(&latencies),
+            foretold: foretold(units),
         }
     }
+
+    /// What the pages account for of the number of reads, with its interval; empty where they do not tell, or nothing differs for sure.
+    fn accounted(&self) -> String {
+        let (Some(foretold), Some(number)) = (self.foretold, self.number) else { return String::new() };
+        let share = |reads: f64| words::number(100.0 * foretold / reads);
+        match number.low > 0.0 {
+            true => format!(
+                "; pages and plan foretell {} more, {} % ({} to {}) of them",
+                words::number(foretold),
+                share(number.mean),
+                share(number.high),
+                share(number.low)
+            ),
+            false => String::new(),
+        }
+    }
+}
+
+fn foretold(units: &[Unit<'_>]) -> Option<f64> {
+    let all: Option<Vec<f64>> = units
+        .iter()
+        .map(|unit| unit.means(|run| run.seen.foretold).map(|(slow, fast)| slow - fast))
+        .collect();
+    all?.into_iter().collect::<Sample>().mean()
 }
 
 /// Beyond what a server carries its counters do not fall on the requests of a run.
@@ -128,10 +156,11 @@ pub(super) fn layout(reads: &Reads, scale: &Scale, pages: &str) -> Verdict {
     let text = |part: &Gap| {
         let more = reads.number.map_or_else(String::new, |more| with_interval(&more, ""));
         format!(
-            "A request to {} reads {more} pages more from disk, which is {} of it, and {}; {pages}.",
+            "A request to {} reads {more} pages more from disk, which is {} of it, and {}; {pages}{}.",
             scale.slow,
             with_interval(part, " ms"),
-            scale.of_gap()
+            scale.of_gap(),
+            reads.accounted()
         )
     };
     let missing = match reads.number {

@@ -117,6 +117,10 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         && refused.len() == answers.len()
         && is_too_small(first)
     {
+        // A program gets the trusted rates all the same.
+        if args.json {
+            out::line(serde_json::to_string_pretty(&as_json(&asked, &answers))?)?;
+        }
         return Err(anyhow::Error::from(*first)).hint(hint(first));
     }
     match args.json {

@@ -21,13 +21,22 @@ pub struct Files {
 /// One file: of a stopped server, or of a table that is held by FLUSH TABLES ... FOR EXPORT.
 pub fn of_file(path: &Path) -> Result<Files> {
     let shared = shared_of(path);
-    let is_held = path.with_extension("cfg").is_file();
-    if let Some(shared) = shared.as_deref().filter(|_| !is_held) {
+    if let Some(shared) = shared.as_deref().filter(|shared| !is_held(path, shared)) {
         refuse_held(shared, path)?;
     }
     // A dictionary that cannot be read costs names, no figures.
     let names = shared.and_then(|shared| Names::read(&shared).ok()).unwrap_or_default();
     Ok(Files { paths: vec![path.to_owned()], names })
+}
+
+/// Whether a server holds a table still: it has then written a description beside its file. One that is older than the server was left by an
+/// earlier one that died, and says nothing.
+fn is_held(path: &Path, shared: &Path) -> bool {
+    let described = fs::metadata(path.with_extension("cfg")).and_then(|found| found.modified());
+    let Ok(described) = described else { return false };
+    // A server makes the tablespace of its temporary tables anew when it starts.
+    let started = fs::metadata(shared.with_file_name("ibtmp1")).and_then(|found| found.created());
+    started.map_or(true, |started| described >= started)
 }
 
 /// All tablespaces of a server that is stopped.

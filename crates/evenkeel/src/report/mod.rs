@@ -11,6 +11,7 @@ mod details;
 mod legend;
 mod markup;
 mod page;
+mod page_map;
 mod palette;
 mod plots;
 pub mod published;
@@ -22,7 +23,7 @@ pub use compare::compare;
 pub use details::Details;
 #[cfg(test)]
 pub use details::RunDetails;
-pub use markup::Text;
+pub use page_map::page_maps;
 pub use save::save;
 
 use evenkeel_study::store::StudyFolder;

@@ -7,6 +7,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
+use std::time::SystemTime;
 
 /// Files with their indexes, of whatever is named.
 fn layout(home: &Path, arguments: &[&str]) -> Vec<Value> {
@@ -92,8 +93,13 @@ fn shuffled_rows_leave_other_pages_than_a_dump_and_a_copy_leaves_the_same() {
     done(home, &["sandbox", "up", "twin", "--copy-of", "best"]);
     let twin = layout(home, &["sandbox:twin", "--table", "item"]);
     assert_eq!(indexes(&twin), indexes(&stopped));
-    let held = refused(home, &["layout", &file.replace("/best/", "/twin/")]);
+    let twin = file.replace("/best/", "/twin/");
+    let held = refused(home, &["layout", &twin]);
     assert!(held.contains("a server (process ") && held.contains("FOR EXPORT"), "{held}");
+    // A description beside the file that an earlier server left holds nothing.
+    let left = std::fs::File::create(twin.replace(".ibd", ".cfg")).expect("a file");
+    left.set_modified(SystemTime::UNIX_EPOCH).expect("a time");
+    assert_eq!(refused(home, &["layout", &twin]), held);
     for name in ["worst", "twin"] {
         done(home, &["sandbox", "down", name]);
     }

@@ -12,6 +12,7 @@ mod executor;
 mod measure;
 mod plan;
 mod report;
+mod touched;
 mod weights;
 
 pub use bounded::EXECUTION_MAX_S;
@@ -19,6 +20,7 @@ pub use effort::Effort;
 pub use error::ExplainError;
 pub use executor::Executor;
 pub use report::{Explained, Measured, PlanReport, PlanRow, Refused};
+pub use touched::{IndexSize, touched};
 
 use crate::workload::sql::{self, Purpose, acts, with_values};
 use crate::workload::{Class, Parameters, Statement, Workload};

@@ -24,6 +24,7 @@ mod source;
 mod tally;
 #[cfg(test)]
 mod tests;
+mod text;
 mod walk;
 mod whole;
 

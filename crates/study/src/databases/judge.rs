@@ -58,6 +58,7 @@ pub fn judge(plan: &Plan, setting: &Setting, runs: &[Run]) -> Judgement {
         caveats: caveats(runs),
         place: Vec::new(),
         references: parts().filter(|part| most(part) == Some(PUBLISHED_MOST)).flat_map(references).collect(),
+        pictures: Vec::new(),
         guides: parts().map(threshold).collect(),
     }
 }

@@ -13,7 +13,7 @@ use evenkeel_core::Nanos;
 use evenkeel_core::random::Seed;
 use evenkeel_core::rates::RatePlan;
 use evenkeel_core::trust::Tolerance;
-use evenkeel_lab::explain::Effort;
+use evenkeel_lab::explain::PlanReport;
 use evenkeel_lab::load::{ArrivalPlan, PartsPlan, Protocol, SESSIONS_DEFAULT, SessionPolicy, Together};
 use evenkeel_lab::workload::Workload;
 use evenkeel_os::stop::Stop;
@@ -137,11 +137,10 @@ impl Server {
         manifest::server(self.up()?, &tables(workload), stop)
     }
 
-    /// Each statement with its plan: which tables are read in which order, how, and by which index. How many rows the server guesses is no
-    /// part of it, since that is drawn at random from page to page.
-    pub fn plans(&self, workload: &dyn Workload, stop: &Stop) -> Result<String, StudyError> {
+    /// What it means to do with each statement, by its plan alone.
+    pub fn plans(&self, workload: &dyn Workload, stop: &Stop) -> Result<Vec<PlanReport>, StudyError> {
         let mut control = Control::connect_until(&self.up()?.target, stop)?;
-        plans::shapes(&mut control, workload, &Effort { executions: 0, ..Effort::default() }, stop)
+        plans::explained(&mut control, workload, stop)
     }
 
     /// Makes a run; `None` where somebody asked to stop.

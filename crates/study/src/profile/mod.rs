@@ -62,7 +62,7 @@ pub use judge::load_caveats;
 pub use order::is_same_rate;
 pub use parts::{PART_FIGURES, price_over};
 pub use plan::new_plan;
-pub use plans::{StatementPlans, statement_plans};
+pub use plans::{StatementPlans, shapes, statement_plans};
 pub use pool::POOL_BYTES_MIN;
 pub use preflight::prepared_statements;
 pub use reduction::{Reduction, reductions};

@@ -61,27 +61,33 @@ fn record(report: &PlanReport) -> StatementPlanRecord {
     }
 }
 
-/// How each statement is answered, a line for each table that it reads, without what the server guesses of its rows.
-pub(super) fn shapes(
+/// What the server means to do with each statement, by its plan alone.
+pub(super) fn explained(
     control: &mut Control,
     workload: &dyn Workload,
-    effort: &Effort,
     stop: &Stop,
-) -> Result<String, StudyError> {
-    let mut explained = explain(control, workload, effort, stop)?;
-    if !explained.refused.is_empty() {
-        return Err(ExplainError::Refused(explained.refused.swap_remove(0)).into());
+) -> Result<Vec<PlanReport>, StudyError> {
+    let mut explained = explain(control, workload, &Effort { executions: 0, ..Effort::default() }, stop)?;
+    match explained.refused.is_empty() {
+        true => Ok(explained.plans),
+        false => Err(ExplainError::Refused(explained.refused.swap_remove(0)).into()),
     }
-    explained.plans.sort_by(|one, other| one.statement.cmp(&other.statement));
+}
+
+/// How each statement is answered, a line for each of them: which tables are read in which order, how, and by which index. How many rows
+/// the server guesses is no part of it, since that is drawn at random from page to page.
+pub fn shapes(plans: &[PlanReport]) -> String {
+    let mut plans: Vec<&PlanReport> = plans.iter().collect();
+    plans.sort_by(|one, other| one.statement.cmp(&other.statement));
     let row = |row: &PlanRow| {
         let how = [&row.table, &row.access, &row.key, &row.extra].map(|word| word.trim());
         how.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
     };
-    let shape = |report: &PlanReport| {
+    let shape = |report: &&PlanReport| {
         let rows = report.rows.iter().map(row).collect::<Vec<_>>().join(", then ");
         format!("{}: {rows}", report.statement)
     };
-    Ok(explained.plans.iter().map(shape).collect::<Vec<_>>().join("\n"))
+    plans.iter().map(shape).collect::<Vec<_>>().join("\n")
 }
 
 /// The rows of EXPLAIN as aligned columns.

@@ -38,6 +38,7 @@ pub fn judge(plan: &Plan, setting: Setting, runs: &[Run]) -> Judgement {
         caveats: caveats(setting.live),
         place: Vec::new(),
         references: parts().flat_map(|(_, experiment)| references(experiment)).collect(),
+        pictures: Vec::new(),
         guides: parts().map(|(part, experiment)| threshold(part, experiment)).collect(),
     }
 }

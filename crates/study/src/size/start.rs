@@ -1,6 +1,6 @@
 //! The limit from which a guard in front of the profiled server sets out.
 
-use super::{busy, points, trusted};
+use super::{basis, busy, points, trusted};
 use crate::profile::{summarise, trust_limits};
 use crate::store::format::{PlanFile, RunFile};
 use evenkeel_core::size::SizeError;
@@ -32,9 +32,8 @@ pub fn start(plan: &PlanFile, runs: &[RunFile]) -> Result<Start, SizeError> {
     let rates = trusted(&cells, &group, &limit);
     let knee = points(&rates, |cell| &cell.tau_ms).into_iter().last().ok_or(SizeError::NothingTrusted)?;
     let in_flight = knee.rate * knee.response;
-    let is_own = |run: &&RunFile| rates.iter().any(|(_, own)| own.iter().any(|cell| cell.cell == run.cell));
-    let cpus = runs.iter().filter(is_own).filter_map(|run| Some(run.theta.as_ref()?.cpus)).reduce(f64::max);
-    let cpus = cpus.filter(|_| !busy(&rates).is_empty());
+    // A server may use fewer CPUs than it may run on, where it has a quota.
+    let cpus = (!busy(&rates).is_empty()).then(|| basis(&rates, runs, &limit).cpus);
     let least = cpus.unwrap_or(1.0).max(1.0);
     let limit = in_flight.max(least).ceil().min(f64::from(u32::MAX)) as u32;
     Ok(Start { limit, rate: knee.rate, tau: knee.response, in_flight, cpus })

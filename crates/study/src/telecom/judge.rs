@@ -35,6 +35,7 @@ pub fn judge(plan: &Plan, setting: &Setting, runs: &[Run]) -> Judgement {
         caveats: words::caveats(plan, setting, runs),
         place: words::place(setting),
         references: references(),
+        pictures: Vec::new(),
         guides: Vec::new(),
         findings,
     }

@@ -30,6 +30,7 @@ pub fn judge(plan: &Plan, setting: &Setting, runs: &[Run]) -> Judgement {
         caveats: words::caveats(plan, setting, runs),
         place: place(&setting.place),
         references: Vec::new(),
+        pictures: Vec::new(),
         guides: best
             .map(|(load, rate)| {
                 (

@@ -1,11 +1,14 @@
 //! The servers of the study: filled, looked at, started anew, asked.
 
-use super::facts::{PAGES, PLAN, START, STATISTICS, data_of, pages_of, statistics_of};
+use super::facts::{PAGES, PLAN, START, STATISTICS, data_of, statistics_of};
+use super::foretold::{Foretold, room};
+use super::pages::{PICTURES, pages_of};
 use super::record::{Setting, TargetRecord};
 use crate::harness::{Event, Notify, Run};
-use crate::profile::{Reset, Server, ServerSpec, SiteSpec, StudyEvent, writes};
+use crate::profile::{Reset, Server, ServerSpec, SiteSpec, StudyEvent, shapes, writes};
 use crate::published::{PublishedError, Result, While, Workplace, workload, workload_of_file};
 use crate::store::format::ServerRecord;
+use evenkeel_core::caveat::{Caveat, Severity};
 use evenkeel_core::random::Seed;
 use evenkeel_lab::data::tpcw::Scale;
 use evenkeel_lab::data::{DataSpec, Via};
@@ -16,6 +19,9 @@ use evenkeel_site::server::{Control, Target};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+
+/// How rows came in to the published servers, all into one tablespace.
+const SHARES: &str = "script";
 
 /// A server of the study: which target, how its rows came in, and which time.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -52,6 +58,14 @@ pub(super) struct Standing {
     begun: Option<(String, u32, Option<u64>)>,
     reset: Reset,
     notes: BTreeMap<&'static str, String>,
+    /// Of what is asked, pages that it touches and the room for them.
+    foretold: Option<Foretold>,
+    /// Why its buffer pool is larger than was asked for, where it is.
+    larger: Option<Caveat>,
+    /// Pictures of its files.
+    pictures: Option<String>,
+    /// Starts of which each is the first on a filling of the tables.
+    fillings: u32,
 }
 
 /// All of them.
@@ -120,18 +134,31 @@ impl<'a> Bed<'a> {
             let mut control = Control::connect_until(&target, stop)?;
             said.data.extend(data_of(&mut control, &crate::profile::tables(workload.as_ref()))?);
         }
-        let mut notes = BTreeMap::new();
+        let (mut notes, mut pictures) = (BTreeMap::new(), None);
         if let (true, Some(data)) = (server.is_private(), server.data_dir()) {
             server.down(&mut notify)?;
             let database = target.database.clone().unwrap_or_default();
             let tables = crate::profile::tables(workload.as_ref());
             // Pages that cannot be read cost a comparison, no run.
             if let Ok(pages) = pages_of(&data, &database, &tables, stop) {
-                notes.insert(PAGES, pages);
+                notes.insert(PAGES, serde_json::to_string(&pages.indexes).unwrap_or_default());
+                pictures = serde_json::to_string(&pages.pictures).ok();
             }
         }
         let asked = self.setting.workload.clone();
-        Ok(Standing { server, workload, asked, record: said, begun: None, reset, notes })
+        Ok(Standing {
+            server,
+            workload,
+            asked,
+            record: said,
+            begun: None,
+            reset,
+            notes,
+            foretold: None,
+            larger: None,
+            pictures,
+            fillings: self.setting.populations.max(1),
+        })
     }
 
     fn start(&mut self, wanted: &Wanted, tell: Notify<'_>) -> Result<bool> {
@@ -139,6 +166,7 @@ impl<'a> Bed<'a> {
         let missing = || PublishedError::wrong("a server of the study is not there");
         let standing = self.servers.get_mut(&wanted.key).ok_or_else(missing)?;
         let pool = wanted.pool_percent.and_then(|percent| pool_bytes(percent, standing.record.tables_bytes));
+        standing.larger = wanted.pool_percent.zip(standing.record.tables_bytes).and_then(larger);
         let begun = (wanted.group.clone(), wanted.start, pool);
         if standing.begun.as_ref() == Some(&begun) {
             if standing.asked != wanted.workload {
@@ -186,9 +214,17 @@ impl<'a> Bed<'a> {
     fn private(&self, record: &TargetRecord, Key { via, population, .. }: &Key) -> Result<ServerSpec> {
         let data = &self.setting.data;
         let again = if *population > 0 { format!("-p{}", population + 1) } else { String::new() };
-        let name =
-            format!("variation-{}-{}-s{}-{via}-{}{again}", data.ebs, data.items, data.seed, record.name);
+        // The published script filled one tablespace that all tables share, which is a matter of how they are made: another server.
+        let is_shared = via == SHARES;
+        let shared = if is_shared { "-shared" } else { "" };
+        let name = format!(
+            "variation-{}-{}-s{}-{via}{shared}-{}{again}",
+            data.ebs, data.items, data.seed, record.name
+        );
         let mut sandbox = SandboxSpec::new(self.workplace.home, name);
+        if is_shared {
+            sandbox.settings.insert("innodb_file_per_table".to_owned(), "OFF".to_owned());
+        }
         sandbox.server_binary = self.setting.machine.server_binary.as_ref().map(PathBuf::from);
         let cpus = &self.setting.server_cpus;
         sandbox.cpus = match cpus.is_empty() {
@@ -249,19 +285,33 @@ impl Standing {
 
     fn look(&mut self, target: &Target) -> Result<()> {
         let stop = evenkeel_os::stop::Stop::default();
-        self.notes.insert(PLAN, self.server.plans(self.workload.as_ref(), &stop)?);
+        let plans = self.server.plans(self.workload.as_ref(), &stop)?;
+        self.notes.insert(PLAN, shapes(&plans));
         let tables = crate::profile::tables(self.workload.as_ref());
         let mut control = Control::connect(target)?;
         // A user who may not read them loses a comparison, no run.
         if let Ok(text) = statistics_of(&mut control, &tables) {
             self.notes.insert(STATISTICS, text);
         }
+        // What is written has pages of its own to be read and made.
+        let pages = self.notes.get(PAGES).filter(|_| !writes(self.workload.as_ref()));
+        self.foretold = pages.and_then(|pages| Foretold::of(&plans, pages, room(&mut control)?));
         Ok(())
+    }
+
+    /// Pages that a request reads from disk where so many are under way; `None` where pages or plan do not tell.
+    pub fn foretold(&self, under_way: f64) -> Option<f64> {
+        self.foretold.as_ref().map(|foretold| foretold.reads(under_way))
     }
 
     /// Adds to a run what its server is like.
     pub fn note(&self, run: &mut Run, of_target: &str) {
         run.notes.extend(self.notes.iter().map(|(name, text)| (format!("{name}{of_target}"), text.clone())));
+        run.caveats.extend(self.larger.clone());
+        let is_first = self.begun.as_ref().is_some_and(|(_, start, _)| *start <= self.fillings);
+        if let (Some(pictures), true) = (&self.pictures, is_first) {
+            run.notes.insert(format!("{PICTURES}{of_target}"), pictures.clone());
+        }
     }
 }
 
@@ -290,6 +340,24 @@ fn up(server: &Server) -> Result<&Target> {
     server.target().ok_or_else(|| PublishedError::wrong("a server of the study is not up"))
 }
 
+/// Says that a pool is larger than was asked for, since a server takes no smaller one.
+fn larger((percent, tables_bytes): (f64, u64)) -> Option<Caveat> {
+    let least = crate::profile::POOL_BYTES_MIN;
+    let asked = tables_bytes as f64 * percent / 100.0;
+    (asked < least as f64).then(|| {
+        let text = format!(
+            "A buffer pool of {percent} % of the tables would have {:.1} MiB, and a server takes {} MiB at least: it has {:.0} %, and \
+             levels below that are one. Give more --items.",
+            asked / f64::from(1 << 20),
+            least >> 20,
+            100.0 * least as f64 / tables_bytes as f64
+        );
+        Caveat::new("pool-larger-than-asked", Severity::Doubt, text)
+            .with("asked_percent", percent)
+            .with("tables_bytes", tables_bytes as f64)
+    })
+}
+
 /// A server starts with no smaller pool than this, whatever the percent.
 fn pool_bytes(percent: f64, tables_bytes: Option<u64>) -> Option<u64> {
     let bytes = (tables_bytes? as f64 * percent / 100.0) as u64;
@@ -302,5 +370,22 @@ fn steps(tell: Notify<'_>) -> impl FnMut(StudyEvent) + '_ {
         StudyEvent::Preparing(text) | StudyEvent::Warning(text) => tell(Event::Step(text)),
         StudyEvent::Data(progress) => tell(Event::Data(progress)),
         _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pool_that_a_server_does_not_take_so_small_is_told() {
+        let tables = 20 << 20;
+        let told = larger((20.0, tables)).expect("4 MiB are too few");
+        assert!(
+            told.text.contains("20 % of the tables would have 4.0 MiB") && told.text.contains("30 %"),
+            "{told}"
+        );
+        assert_eq!(pool_bytes(20.0, Some(tables)), Some(crate::profile::POOL_BYTES_MIN));
+        assert_eq!(larger((40.0, tables)), None);
     }
 }

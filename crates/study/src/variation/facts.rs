@@ -1,12 +1,9 @@
 //! Plans, statistics of indexes and pages: read as text that stands with each run, and compared between two targets.
 
+use super::pages::IndexPages;
 use evenkeel_core::why::{Compared, Facts};
-use evenkeel_os::stop::Stop;
-use evenkeel_sense::pages::{Names, PagesError, Wanted, read};
 use evenkeel_site::server::{Control, TargetError, literal, quoted};
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::path::Path;
 
 /// Notes of a run, by name; of one of several targets with its name behind.
 pub(super) const PLAN: &str = "plan";
@@ -19,39 +16,8 @@ pub(super) const START: &str = "start";
 
 /// Shares in order that differ by less than this, and numbers of pages likewise, are alike.
 const ALIKE: f64 = 0.05;
-
-/// How an index lies.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct IndexPages {
-    pub index: String,
-    pub pages: u64,
-    pub in_order: Option<f64>,
-}
-
-/// The indexes of tables of a stopped server, as text.
-///
-/// # Errors
-/// A file is not there, or not to be understood.
-pub(super) fn pages_of(
-    data: &Path,
-    database: &str,
-    tables: &[String],
-    stop: &Stop,
-) -> Result<String, PagesError> {
-    let names = Names::read(&data.join("ibdata1")).unwrap_or_default();
-    let mut found = Vec::new();
-    for table in tables {
-        let space =
-            read(&data.join(database).join(format!("{table}.ibd")), &Wanted { range: 0.05, cells: 1 }, stop)?;
-        for (at, index) in space.indexes.iter().enumerate() {
-            let name = names.get(index.id).map_or_else(|| (at + 1).to_string(), |name| name.index);
-            let index =
-                IndexPages { index: format!("{table}.{name}"), pages: index.pages, in_order: index.in_order };
-            found.push(index);
-        }
-    }
-    Ok(serde_json::to_string(&found).unwrap_or_default())
-}
+/// An index of fewer pages, an extent, takes them one by one from wherever there is one, and is in order or not by chance.
+const PAGES_MIN: u64 = 64;
 
 /// What tables hold that nobody's data set describes, by name: their columns, and how many rows. Indexes are left out, since one that is
 /// missing is a cause to be found.
@@ -64,13 +30,15 @@ pub(super) fn data_of(
 ) -> Result<BTreeMap<String, String>, TargetError> {
     let mut found = BTreeMap::new();
     for table in tables {
-        let columns = control.query_value(&format!(
-            "SELECT GROUP_CONCAT(CONCAT(COLUMN_NAME, ' ', COLUMN_TYPE) ORDER BY ORDINAL_POSITION SEPARATOR ', ') \
-             FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = {}",
+        // Row by row: what GROUP_CONCAT gives ends where a setting of the server says.
+        let columns = control.query(&format!(
+            "SELECT CONCAT(COLUMN_NAME, ' ', COLUMN_TYPE) FROM information_schema.COLUMNS \
+             WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = {} ORDER BY ORDINAL_POSITION",
             literal(table.as_bytes())
         ))?;
+        let columns: Vec<String> = columns.rows.into_iter().flatten().flatten().collect();
         let rows = control.query_value(&format!("SELECT COUNT(*) FROM {}", quoted(table)))?;
-        found.insert(format!("columns of {table}"), columns.unwrap_or_default());
+        found.insert(format!("columns of {table}"), columns.join(", "));
         found.insert(format!("rows of {table}"), rows.unwrap_or_default());
     }
     Ok(found)
@@ -98,11 +66,14 @@ pub(super) struct Noted {
     pub plan: Option<String>,
     pub statistics: Option<String>,
     pub pages: Option<String>,
+    /// How its server is started, where that is set.
+    pub start: Option<String>,
 }
 
 /// What two targets have besides their runs.
 pub(super) fn compared(slow: &Noted, fast: &Noted) -> Facts {
-    Facts { plans: plans(slow, fast), pages: pages(slow, fast) }
+    let starts = slow.start.clone().zip(fast.start.clone()).filter(|(slow, fast)| slow != fast);
+    Facts { plans: plans(slow, fast), pages: pages(slow, fast), starts }
 }
 
 fn plans(slow: &Noted, fast: &Noted) -> Compared {
@@ -120,25 +91,32 @@ fn plans(slow: &Noted, fast: &Noted) -> Compared {
 }
 
 fn statistics(slow: &Noted, fast: &Noted) -> String {
-    let numbers = |told: &Noted| -> BTreeMap<String, f64> {
-        let lines = told.statistics.iter().flat_map(|text| text.lines());
-        lines
-            .filter_map(|line| {
-                line.rsplit_once(' ').and_then(|(name, value)| Some((name.to_owned(), value.parse().ok()?)))
-            })
-            .collect()
-    };
-    let (one, other) = (numbers(slow), numbers(fast));
-    let share = |(name, value): (&String, &f64)| {
-        let against = other.get(name)?;
-        Some((value - against).abs() / value.max(*against).max(1.0))
-    };
-    match one.iter().filter_map(share).reduce(f64::max) {
-        Some(most) => {
-            format!(", statistics of {} indexes differ by {:.1} % at most", one.len() / 2, 100.0 * most)
+    let both = slow.statistics.as_deref().zip(fast.statistics.as_deref());
+    match both.and_then(|(one, other)| Some((numbers(one).len() / 2, apart(one, other)?))) {
+        Some((indexes, most)) => {
+            format!(", statistics of {indexes} indexes differ by {:.1} % at most", 100.0 * most)
         }
         None => String::new(),
     }
+}
+
+/// Statistics by their names.
+fn numbers(text: &str) -> BTreeMap<&str, f64> {
+    let of_line = |line| {
+        let (name, value) = str::rsplit_once(line, ' ')?;
+        Some((name, value.parse().ok()?))
+    };
+    text.lines().filter_map(of_line).collect()
+}
+
+/// By which share two sets of statistics differ at most; `None` where they have none in common.
+pub(super) fn apart(one: &str, other: &str) -> Option<f64> {
+    let (one, other) = (numbers(one), numbers(other));
+    let share = |(name, value): (&&str, &f64)| {
+        let against = other.get(*name)?;
+        Some((value - against).abs() / value.max(*against).max(1.0))
+    };
+    one.iter().filter_map(share).reduce(f64::max)
 }
 
 fn pages(slow: &Noted, fast: &Noted) -> Compared {
@@ -172,10 +150,9 @@ fn pages(slow: &Noted, fast: &Noted) -> Compared {
 /// By how much two indexes lie in other ways: of the share in order, or of their size, whichever is more.
 fn difference(one: &IndexPages, other: &IndexPages) -> f64 {
     let order = one.in_order.zip(other.in_order).map_or(0.0, |(one, other)| (one - other).abs());
-    // A handful of leaves is in order or not by chance.
-    let order = if one.pages.min(other.pages) < 10 { 0.0 } else { order };
-    let (small, large) = (one.pages.min(other.pages) as f64, one.pages.max(other.pages) as f64);
-    order.max(if large >= 10.0 { 1.0 - small / large } else { 0.0 })
+    let (small, large) = (one.pages.min(other.pages), one.pages.max(other.pages));
+    let order = if small < PAGES_MIN { 0.0 } else { order };
+    order.max(if large < PAGES_MIN { 0.0 } else { 1.0 - small as f64 / large as f64 })
 }
 
 fn differ(one: &IndexPages, other: &IndexPages, slow: &Noted, fast: &Noted) -> String {
@@ -193,12 +170,19 @@ mod tests {
     use super::*;
 
     fn told(name: &str, plan: &str, statistics: &str, in_order: f64) -> Noted {
-        let pages = [IndexPages { index: "item.PRIMARY".to_owned(), pages: 400, in_order: Some(in_order) }];
+        let pages = [IndexPages {
+            index: "item.PRIMARY".to_owned(),
+            pages: 400,
+            in_order: Some(in_order),
+            leaves: 399,
+            records: 10_000,
+        }];
         Noted {
             name: name.to_owned(),
             plan: Some(plan.to_owned()),
             statistics: Some(statistics.to_owned()),
             pages: serde_json::to_string(&pages).ok(),
+            start: None,
         }
     }
 

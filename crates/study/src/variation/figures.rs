@@ -8,6 +8,8 @@ pub const TAU: &str = "tau_ms";
 pub const NETWORK: &str = "network_ms";
 /// Pages that a request reads from disk.
 pub const READS: &str = "disk_reads_per_request";
+/// Pages that a request would read from disk by the pages that its plan touches and the room that there is for them.
+pub const FORETOLD: &str = "foretold_reads_per_request";
 /// What one such read takes.
 pub const READ: &str = "read_ms";
 /// Rows that a request touches.
@@ -34,7 +36,7 @@ pub const KEPT_UP: &str = "kept_up";
 pub const CARRIED: &str = "carried_per_s";
 
 /// All that are shown, in the order of columns.
-pub const FIGURES: [Figure; 18] = [
+pub const FIGURES: [Figure; 19] = [
     Figure::drawn(
         TAU,
         ["tau", "ms"],
@@ -50,6 +52,7 @@ pub const FIGURES: [Figure; 18] = [
     Figure::plain(THETA, ["theta", "%"]),
     Figure::plain(NETWORK, ["network", "ms"]),
     Figure::plain(READS, ["disk reads", "per request"]),
+    Figure::plain(FORETOLD, ["foretold reads", "per request"]),
     Figure::plain(READ, ["read", "ms"]),
     Figure::plain(ROWS, ["rows", "per request"]),
     Figure::plain(CPU_WAIT, ["CPU wait", "ms/request"]),

@@ -21,9 +21,9 @@ pub(super) struct AtRate<'a> {
 /// What is known of the part `rates`.
 pub(super) struct Found<'a> {
     pub rates: Vec<AtRate<'a>>,
-    /// Place of the rate that suspects are judged at: the highest one that all targets kept up with.
+    /// Place of the rate that suspects are judged at: the highest one that all targets kept up with, in runs that did not fail.
     pub judged: Option<usize>,
-    /// Whether all targets kept up with that rate.
+    /// Whether all targets kept up with that rate, in a measurement that did not fail.
     pub is_settled: bool,
     pub limit: TrustLimit,
     pub components: Option<Components>,
@@ -32,8 +32,11 @@ pub(super) struct Found<'a> {
 impl<'a> Found<'a> {
     pub fn of(setting: &Setting, all: &[Cell<'a>]) -> Self {
         let rates = rates(setting, all);
-        let settled =
-            |at: &AtRate<'_>| at.point.as_ref().is_some_and(|point| point.settling == Settling::Settled);
+        let settled = |at: &AtRate<'_>| {
+            at.point
+                .as_ref()
+                .is_some_and(|point| point.settling == Settling::Settled && point.invalid.is_none())
+        };
         let judged = rates.iter().rposition(settled).or_else(|| rates.iter().position(|at| at.why.is_some()));
         let points: Vec<Point> = rates.iter().filter_map(|at| at.point.clone()).collect();
         let limit = TrustLimit::of(&points, Tolerance::default());
@@ -67,7 +70,7 @@ fn rates<'a>(setting: &Setting, all: &[Cell<'a>]) -> Vec<AtRate<'a>> {
     levels.dedup();
     let at = |wanted: f64| {
         let own: Vec<&Cell<'a>> = of_part.iter().copied().filter(|cell| level(cell) == wanted).collect();
-        let runs = seen::on_targets(setting, &own);
+        let runs = seen::valid(seen::on_targets(setting, &own));
         let rate = own.iter().find_map(|cell| cell.mean(figures::RATE)).unwrap_or(wanted);
         let names: Vec<String> = setting.targets.iter().map(|target| target.name.clone()).collect();
         let observations = seen::observations(setting, &runs);

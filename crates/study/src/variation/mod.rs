@@ -3,7 +3,7 @@
 //! `study` is what the harness makes: `bed` has the servers, `round` makes a run on one of them or the same load on several at once.
 //!
 //! All else is pure: `record` is the setting in its plan, `parts` which runs there are, `time` how long they take, `figures` which figures
-//! a run has, `seen` makes of runs what core judges, `differences` refuses servers that are not alike, `facts` compares plans and pages, `found` says what the runs come to, `judge` in which form, `findings` holds them
+//! a run has, `seen` makes of runs what core judges, `differences` refuses servers that are not alike, `pages` reads files, `facts` compares plans and pages, `foretold` tells reads from them before any load, `found` says what the runs come to, `judge` in which form, `findings` holds them
 //! beside the published ones, `references` has those, `words` the sentences.
 
 mod bed;
@@ -11,8 +11,10 @@ mod differences;
 mod facts;
 pub mod figures;
 mod findings;
+mod foretold;
 mod found;
 mod judge;
+pub mod pages;
 pub mod parts;
 pub mod record;
 mod references;

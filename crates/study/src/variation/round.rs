@@ -2,8 +2,8 @@
 
 use super::bed::{Bed, Key, Standing};
 use super::figures::{
-    CARRIED, CPU_WAIT, KEPT_UP, LOST, NEIGHBOURS, NETWORK, RATE, READ, READS, REFUSED, ROWS, STOLEN, TAU,
-    THETA, THROUGHPUT,
+    CARRIED, CPU_WAIT, FORETOLD, KEPT_UP, LOST, NEIGHBOURS, NETWORK, RATE, READ, READS, REFUSED, ROWS,
+    STOLEN, TAU, THETA, THROUGHPUT,
 };
 use super::record::Setting;
 use crate::harness::{Run, Series};
@@ -11,6 +11,7 @@ use crate::profile::{Asked, CPU_WAIT_MS, READ_MS, REFUSALS, StudyError, server_m
 use crate::published::{PublishedError, Result, While};
 use crate::store::format::{RunFile, Verdict};
 use evenkeel_core::Nanos;
+use evenkeel_core::caveat::{Caveat, Severity};
 use evenkeel_lab::load::{ArrivalPlan, Together};
 use evenkeel_os::stop::Stop;
 use std::sync::Arc;
@@ -59,8 +60,13 @@ impl Round<'_, '_> {
         for (at, (key, file)) in self.keys.iter().zip(&files).enumerate() {
             let of_target = self.setting.of_target(key.target);
             figures(&mut run, file, &of_target);
+            run.caveats.extend(doubts(file, self.setting, key));
             run.set(&format!("{NEIGHBOURS}{of_target}"), neighbours(&files, at, self.setting));
-            self.bed.standing(key)?.note(&mut run, &of_target);
+            let standing = self.bed.standing(key)?;
+            standing.note(&mut run, &of_target);
+            // By Little's law.
+            let under_way = file.throughput_per_s * file.response.mean_ms / 1e3;
+            run.set(&format!("{FORETOLD}{of_target}"), standing.foretold(under_way));
         }
         run.series = series(&files, &self.keys, self.setting);
         Ok(Some(run))
@@ -138,6 +144,14 @@ impl Round<'_, '_> {
             false => Err(PublishedError::wrong("a load was left out")),
         }
     }
+}
+
+/// What speaks against a run, with the name of its server where there are several at once.
+fn doubts(file: &RunFile, setting: &Setting, key: &Key) -> Vec<Caveat> {
+    let name = setting.targets.get(key.target).filter(|_| setting.duet);
+    let which = name.map_or_else(String::new, |target| format!("{}: ", target.name));
+    let grave = file.caveats.iter().filter(|caveat| caveat.severity >= Severity::Doubt);
+    grave.map(|caveat| caveat.clone().of(&which)).collect()
 }
 
 /// What a run says, by name.

@@ -2,16 +2,17 @@
 
 use super::facts::{Noted, PAGES, PLAN, STATISTICS};
 use super::figures::{
-    CPU_WAIT, KEPT_UP, LOST, NEIGHBOURS, NETWORK, READ, READS, ROWS, STOLEN, TAU, THETA, THROUGHPUT,
+    CPU_WAIT, FORETOLD, KEPT_UP, LOST, NEIGHBOURS, NETWORK, READ, READS, ROWS, STOLEN, TAU, THETA, THROUGHPUT,
 };
 use super::parts::TARGET;
 use super::record::Setting;
 use crate::harness::{Cell, Run};
+use evenkeel_core::caveat::Severity;
 use evenkeel_core::statistics::Estimate;
 use evenkeel_core::trust::{Point, Settling};
 use evenkeel_core::variance::{Components, Observation as Repeat, Position, VarianceError};
-use evenkeel_core::why::{Facts, Observation, Seen};
-use std::collections::BTreeMap;
+use evenkeel_core::why::{Compared, Facts, Observation, Seen};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A run on one target.
 #[derive(Clone, Copy, Debug)]
@@ -67,6 +68,7 @@ impl OnTarget<'_> {
             seen: Seen {
                 network_ms: figure(NETWORK),
                 reads: figure(READS),
+                foretold: figure(FORETOLD),
                 read_ms: figure(READ),
                 rows: figure(ROWS),
                 cpu_wait_ms: figure(CPU_WAIT),
@@ -101,6 +103,29 @@ fn number(text: &str) -> u64 {
         .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
+/// Whether a run is about the server, and not about what made its load.
+pub(super) fn is_valid(run: &Run) -> bool {
+    run.caveats.iter().all(|caveat| caveat.severity < Severity::Invalid)
+}
+
+/// Code of the caveat by which half of the runs or more are about what made the load.
+fn invalid(runs: &[OnTarget<'_>]) -> Option<String> {
+    let failed = |run: &Run| {
+        let grave = run.caveats.iter().find(|caveat| caveat.severity == Severity::Invalid);
+        grave.map(|caveat| caveat.code.to_string())
+    };
+    let codes: Vec<String> = runs.iter().filter_map(|run| failed(run.run)).collect();
+    codes.first().filter(|_| 2 * codes.len() >= runs.len()).cloned()
+}
+
+/// Runs without those that failed, where these are fewer than half; else all, and nothing of them is trusted.
+pub(super) fn valid<'a>(runs: Vec<OnTarget<'a>>) -> Vec<OnTarget<'a>> {
+    match invalid(&runs) {
+        Some(_) => runs,
+        None => runs.into_iter().filter(|run| is_valid(run.run)).collect(),
+    }
+}
+
 /// What core judges.
 pub(super) fn observations(setting: &Setting, runs: &[OnTarget<'_>]) -> Vec<Observation> {
     runs.iter().filter_map(|run| run.observation(setting)).collect()
@@ -114,24 +139,47 @@ pub(super) fn components(setting: &Setting, runs: &[OnTarget<'_>]) -> Result<Com
     Components::of(&runs.iter().filter_map(|run| run.repeat(setting)).collect::<Vec<_>>())
 }
 
-/// Plans, statistics and pages of two targets, as their last runs tell of them.
+/// Plans, statistics and pages of two targets, as their last runs tell of them. Of several fillings of their tables those stand for all whose
+/// pages differ most.
 pub(super) fn facts(setting: &Setting, runs: &[OnTarget<'_>], slow: usize, fast: usize) -> Facts {
-    let told = |target: usize| {
+    let told = |target: usize, population: u32| {
         let last = |name: &str| {
-            runs.iter()
-                .rev()
-                .filter(|run| run.target == target)
-                .find_map(|run| run.note(setting, name))
-                .cloned()
+            let own =
+                |run: &&OnTarget<'_>| run.target == target && setting.population(run.start) == population;
+            runs.iter().rev().filter(own).find_map(|run| run.note(setting, name)).cloned()
         };
         Noted {
             name: setting.targets.get(target).map(|target| target.name.clone()).unwrap_or_default(),
             plan: last(PLAN),
             statistics: last(STATISTICS),
             pages: last(PAGES),
+            start: setting.targets.get(target).and_then(|target| target.start.clone()),
         }
     };
-    super::facts::compared(&told(slow), &told(fast))
+    let of = |population: u32| super::facts::compared(&told(slow, population), &told(fast, population));
+    let populations: BTreeSet<u32> = runs.iter().map(|run| setting.population(run.start)).collect();
+    let mut all = populations.into_iter().map(of);
+    let first = all.next().unwrap_or_else(|| of(0));
+    all.fold(first, |known, other| match (&known.pages, &other.pages) {
+        (Compared::Different(_), _) | (_, Compared::Alike(_)) => known,
+        _ => other,
+    })
+}
+
+/// By which share the statistics of indexes differ at most between starts of one server on the same rows; `None` where nobody saw two.
+pub(super) fn statistics_move(setting: &Setting, runs: &[OnTarget<'_>]) -> Option<f64> {
+    let mut first: BTreeMap<(usize, u32), &str> = BTreeMap::new();
+    let mut most = None;
+    for run in runs {
+        let Some(told) = run.note(setting, STATISTICS) else { continue };
+        let known = *first.entry((run.target, setting.population(run.start))).or_insert(told);
+        let is_first = std::ptr::eq(known, told.as_str());
+        most = [most, super::facts::apart(known, told).filter(|_| !is_first)]
+            .into_iter()
+            .flatten()
+            .reduce(f64::max);
+    }
+    most
 }
 
 /// Means of a figure by start of each target: runs of one start are not independent of one another. Of a target with a single start its
@@ -184,7 +232,7 @@ pub(super) fn point(setting: &Setting, runs: &[OnTarget<'_>], rate: f64) -> Opti
     Some(Point {
         rate,
         utilisation: Estimate::of(&all(THETA)).map(|theta| theta.mean),
-        invalid: None,
+        invalid: invalid(runs),
         settling: settling(setting, runs),
         lost: Estimate::of(&all(LOST)).map_or(0.0, |lost| lost.mean),
         targets: setting.targets.len(),

@@ -4,6 +4,7 @@ use super::figures::{KEPT_UP, NETWORK, READ, READS, ROWS, TAU, THETA, THROUGHPUT
 use super::parts::{Extent, parts};
 use super::record::{DataRecord, PRIVATE, Setting, TargetRecord};
 use crate::harness::{FORMAT, Judgement, Outcome, Plan, Run};
+use evenkeel_core::caveat::{Caveat, Severity};
 use evenkeel_core::random::{Random, Seed};
 use evenkeel_core::why::{Ruling, Suspect};
 
@@ -130,11 +131,15 @@ fn fillings_of_the_tables_are_a_level_of_their_own_where_each_has_several_starts
 fn each_published_finding_stands_beside_ours_also_where_it_cannot_be_told() {
     let said = judged(&setting(), 0.0);
     let outcome = |name: &str| said.findings.iter().find(|one| one.name == name).unwrap().outcome;
-    assert_eq!(said.findings.len(), 10);
+    assert_eq!(said.findings.len(), 12);
     assert_eq!(outcome("network-is-not-the-cause"), Outcome::Holds);
-    for name in
-        ["a-dump-takes-it-away", "rented-servers-differ", "simple-reads-are-alike", "writes-vary-little"]
-    {
+    for name in [
+        "a-dump-takes-it-away",
+        "reads-are-foretold",
+        "rented-servers-differ",
+        "simple-reads-are-alike",
+        "writes-vary-little",
+    ] {
         assert_eq!(outcome(name), Outcome::NotTestable, "{name}");
     }
     assert!(said.findings.iter().all(|one| !one.here.is_empty() && !one.published.is_empty()));
@@ -175,4 +180,75 @@ fn a_server_that_was_not_started_anew_is_told() {
     let said = judged(&setting, 0.0);
     let doubt = said.caveats.iter().find(|caveat| caveat.code == "starts-not-made").expect("a doubt");
     assert!(doubt.text.contains("t2") && doubt.text.contains("--reset"), "{doubt}");
+}
+
+/// Runs of which every so many-th one failed.
+fn judged_with_failures(every: usize) -> Judgement {
+    let mut all = runs(&setting(), 5.0);
+    for run in all.iter_mut().step_by(every) {
+        run.caveats.push(Caveat::new("generator-saturated", Severity::Invalid, "The generator was busy."));
+        run.set(TAU, 500.0);
+    }
+    super::judge(&plan(), &setting(), &all)
+}
+
+#[test]
+fn a_run_that_failed_is_left_out_and_told() {
+    let said = judged_with_failures(9);
+    assert!(said.headline.ends_with("the cause is the network."), "{}", said.headline);
+    let told = said.caveats.iter().find(|caveat| caveat.code == "generator-saturated").expect("a caveat");
+    assert!(told.text.starts_with("The generator was busy. (In ") && told.text.contains(" of "), "{told}");
+}
+
+#[test]
+fn where_half_of_the_runs_failed_nothing_is_trusted_and_the_first_words_say_so() {
+    let said = judged_with_failures(1);
+    assert!(said.headline.starts_with("Runs failed (generator-saturated)"), "{}", said.headline);
+    let trust = said.sentences.iter().find(|(_, text)| text.starts_with("Response times and servers are"));
+    assert!(trust.is_some_and(|(_, text)| text.contains("not valid (generator-saturated)")), "{trust:?}");
+}
+
+/// Whether rows from a dump take variation away, by runs with this many ms more after the script, and servers that differ by so many after the dump.
+fn dump_runs(script_ms: f64, apart_ms: f64) -> Outcome {
+    let plan = plan();
+    let part = plan.part("layout").expect("a part");
+    let mut random = Random::new(Seed(3));
+    let run = |(levels, repeat): (Vec<String>, u32)| {
+        let is_script = levels.iter().any(|level| level == "script");
+        let more = if is_script { script_ms } else { 0.0 };
+        let apart = if levels.iter().any(|level| level == "t1") { apart_ms } else { 0.0 };
+        let mut run = Run { part: part.name.clone(), levels, repeat, ..Run::default() };
+        run.set(TAU, 20.0 + more + apart + 0.05 * random.normal());
+        [("rate_per_s", 50.0), (KEPT_UP, 1.0), (THROUGHPUT, 50.0), ("p95_ms", 40.0)]
+            .iter()
+            .for_each(|(name, value)| run.set(name, *value));
+        run
+    };
+    let runs: Vec<Run> = part.order(1).into_iter().map(run).collect();
+    let said = super::judge(&plan, &setting(), &runs);
+    said.findings.iter().find(|one| one.name == "a-dump-takes-it-away").expect("a finding").outcome
+}
+
+#[test]
+fn a_dump_takes_variation_away_where_it_is_faster_and_servers_agree_then() {
+    assert_eq!(dump_runs(10.0, 0.0), Outcome::Holds);
+    assert_eq!(dump_runs(-5.0, 0.0), Outcome::DoesNotHold);
+    assert_eq!(dump_runs(0.0, 0.0), Outcome::NotTestable, "of servers that do not differ nobody knows");
+    assert_eq!(dump_runs(10.0, 15.0), Outcome::DoesNotHold, "servers are apart after the dump as well");
+}
+
+#[test]
+fn servers_that_are_started_in_two_ways_are_told_from_each_other_in_the_first_sentence() {
+    let mut setting = setting();
+    setting.targets[0].start = Some("huge-pages".to_owned());
+    setting.targets[1].start = Some("plain".to_owned());
+    let mut all = runs(&setting, 0.0);
+    for run in all.iter_mut().filter(|run| run.levels[0] == "t1") {
+        let slower = run.figure(TAU).unwrap() + 3.0;
+        run.set(TAU, slower);
+    }
+    let said = super::judge(&plan_of(&setting), &setting, &all);
+    assert!(said.headline.ends_with("the cause is the start of the server."), "{}", said.headline);
+    let start = said.verdicts.iter().find(|verdict| verdict.suspect == Suspect::Start).unwrap();
+    assert!(start.evidence.contains("huge-pages") && start.evidence.contains("plain"), "{start:?}");
 }

@@ -3,11 +3,13 @@
 use super::found::{AtRate, Found, costs};
 use super::parts::RATES;
 use super::record::Setting;
+use super::seen;
 use crate::format;
 use crate::harness::{Plan, Run};
 use evenkeel_core::caveat::{Caveat, Severity};
 use evenkeel_core::variance::{Components, Level};
 use evenkeel_core::why::{LITTLE, NEIGHBOURS_MIN, Ruling, SHARE_MIN, STOLEN_MIN, Suspect, Why};
+use std::collections::BTreeSet;
 
 /// The published finding.
 pub(super) const PUBLISHED: &str = "Profiles of servers that should be alike agree up to a utilisation of 50 %; beyond that they differ by disk I/O, whose root \
@@ -55,7 +57,11 @@ pub(super) fn headline(setting: &Setting, found: &Found<'_>) -> String {
     let Some(why) = &at.why else { return "No request was answered.".to_owned() };
     let name =
         |target: usize| setting.targets.get(target).map(|target| target.name.clone()).unwrap_or_default();
-    let ahead = if found.is_settled { "" } else { "No rate was kept up with by all servers. " };
+    let ahead = match at.point.as_ref().and_then(|point| point.invalid.as_ref()) {
+        Some(code) => format!("Runs failed ({code}), so that figures are about what made the load. "),
+        None if found.is_settled => String::new(),
+        None => "No rate was kept up with by all servers. ".to_owned(),
+    };
     let rate = format::significant(at.rate, 3);
     let Some(gap) = why.gap else {
         return format!("{ahead}At {rate} requests per second: {}", dominates(found.components.as_ref()));
@@ -71,9 +77,11 @@ pub(super) fn headline(setting: &Setting, found: &Found<'_>) -> String {
             dominates(found.components.as_ref())
         );
     }
-    // Starts make response times vary, which is no reason why one server is slower in the mean.
-    let causes: Vec<&str> =
-        why.causes().filter(|suspect| *suspect != Suspect::Start).map(Suspect::words).collect();
+    // Starts make response times vary, which is no reason why one server is slower in the mean, unless it is started in another way.
+    let start = |target: usize| setting.targets.get(target).and_then(|target| target.start.as_ref());
+    let is_other_way = start(why.slow) != start(why.fast);
+    let is_told = |suspect: &Suspect| *suspect != Suspect::Start || is_other_way;
+    let causes: Vec<&str> = why.causes().filter(is_told).map(Suspect::words).collect();
     let because = match causes.as_slice() {
         [] => "none of the suspects is found to be the cause".to_owned(),
         [one] => format!("the cause is {one}"),
@@ -125,6 +133,12 @@ pub(super) fn sentences(setting: &Setting, found: &Found<'_>) -> Vec<(String, St
         }
     }
     say(format!("Response times and servers are {}.", found.limit));
+    if let Some(share) = found.judged().and_then(|at| seen::statistics_move(setting, &at.runs)) {
+        say(format!(
+            "Statistics of indexes differ by {:.1} % at most between starts of a server.",
+            100.0 * share
+        ));
+    }
     for (place, at) in found.rates.iter().enumerate() {
         if let (Some(why), true) = (&at.why, Some(place) != found.judged) {
             say(at_other(at, why));
@@ -183,7 +197,28 @@ pub(super) fn caveats(setting: &Setting, runs: &[Run]) -> Vec<Caveat> {
     let stolen =
         runs.iter().flat_map(|run| &run.figures).filter(|(name, _)| name.starts_with(super::figures::STOLEN));
     found.extend(stolen.map(|(_, percent)| *percent).reduce(f64::max).and_then(Caveat::steal));
+    found.extend(of_runs(runs));
     found
+}
+
+/// What speaks against single runs: of each kind the first, with how many runs have it, the gravest kind first.
+fn of_runs(runs: &[Run]) -> Vec<Caveat> {
+    let mut kinds: Vec<(Caveat, usize)> = Vec::new();
+    for run in runs {
+        let mut seen = BTreeSet::new();
+        for caveat in run.caveats.iter().filter(|caveat| seen.insert(&caveat.code)) {
+            match kinds.iter_mut().find(|(known, _)| known.code == caveat.code) {
+                Some((_, count)) => *count += 1,
+                None => kinds.push((caveat.clone(), 1)),
+            }
+        }
+    }
+    kinds.sort_by_key(|(caveat, _)| std::cmp::Reverse(caveat.severity));
+    let told = |(caveat, count): (Caveat, usize)| {
+        let text = format!("{} (In {count} of {}.)", caveat.text, format::counted(runs.len(), "run"));
+        Caveat { text, ..caveat }
+    };
+    kinds.into_iter().map(told).collect()
 }
 
 /// Where it was measured.

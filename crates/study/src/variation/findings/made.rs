@@ -1,7 +1,8 @@
 //! How a finding is made.
 
 use crate::harness::{Finding, Number, Outcome};
-use evenkeel_core::trust::{Point, Reason, TrustLimit};
+use evenkeel_core::statistics::standard_error_bound;
+use evenkeel_core::trust::{CONFIDENCE, Point, Reason, TrustLimit};
 
 /// One that cannot be told here, and why.
 pub(super) fn untested(name: &'static str, part: &str, published: &str, why: &str) -> Finding {
@@ -27,19 +28,19 @@ pub(super) fn finding(
     Finding { outcome: Outcome::of(holds), here, numbers, ..untested(name, part, published, "") }
 }
 
-/// Whether runs or servers differ by more than is trusted; `None` where it takes more runs to tell: of a few the standard error may be too
-/// large, and need not be.
+/// Whether runs or servers differ by more than is trusted; `None` where it takes more runs to tell, since of a few the standard error may be
+/// too large and need not be, and where a rate is not trusted for what is no difference: a queue that grows, requests that are lost.
 pub(super) fn breaks(points: &[Point], limit: &TrustLimit) -> Option<bool> {
     let Some(end) = &limit.end else { return (!points.is_empty()).then_some(false) };
-    let estimated = points
-        .iter()
-        .find(|point| point.rate == end.rate)
-        .and_then(|point| Some(100.0 * point.tau.standard_error()? / point.tau.mean));
+    // What the standard error is at least, with the confidence that trust asks of what it is at most.
+    let at_least = |point: &Point| {
+        let error = standard_error_bound(point.tau.standard_error()?, point.tau_degrees, 1.0 - CONFIDENCE);
+        Some(100.0 * error / point.tau.mean)
+    };
+    let known = points.iter().find(|point| point.rate == end.rate).and_then(at_least);
     match end.reason {
-        Reason::TooFewRuns(_) | Reason::TooShort | Reason::Invalid(_) => None,
-        Reason::StandardError { tolerance, .. } => {
-            estimated.filter(|percent| *percent > tolerance).map(|_| true)
-        }
-        _ => Some(true),
+        Reason::Spread { .. } => Some(true),
+        Reason::StandardError { tolerance, .. } => known.filter(|percent| *percent > tolerance).map(|_| true),
+        _ => None,
     }
 }

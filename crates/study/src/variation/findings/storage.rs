@@ -1,16 +1,19 @@
 //! Findings about what is read from disk: the buffer pool and the storage layout.
 
-use super::made::{finding, untested};
+use super::foretold::price;
+use super::made::{breaks, finding, untested};
+use super::statements::limit_over;
 use crate::format;
 use crate::harness::{Cell, Finding, Number};
 use crate::variation::figures::{KEPT_UP, READS, TAU};
 use crate::variation::parts::{LAYOUT, LOAD, POOL};
 use crate::variation::record::Setting;
-use evenkeel_core::statistics::{Estimate, Ratio, Sample, unpaired_ratio};
+use crate::variation::seen::is_valid;
+use evenkeel_core::statistics::{Estimate, Ratio, Sample, deviations_ratio, unpaired_ratio};
 use std::collections::BTreeMap;
 
 /// A figure of a part at one level of each of some factors: means of starts, whose runs are not independent, without runs whose queue grew.
-fn taus(
+pub(super) fn means(
     setting: &Setting,
     cells: &[Cell<'_>],
     part: &str,
@@ -22,7 +25,7 @@ fn taus(
     };
     let of_cell = |cell: &Cell<'_>| -> Vec<f64> {
         let mut starts: BTreeMap<u32, Sample> = BTreeMap::new();
-        for run in cell.runs.iter().filter(|run| run.figure(KEPT_UP) != Some(0.0)) {
+        for run in cell.runs.iter().filter(|run| run.figure(KEPT_UP) != Some(0.0) && is_valid(run)) {
             if let Some(value) = run.figure(figure) {
                 starts.entry(setting.start_and_run(run.repeat).0).or_default().push(value);
             }
@@ -52,7 +55,7 @@ fn words(ratio: &Ratio) -> String {
 }
 
 /// Smallest and largest level of a numeric factor of a part that was measured.
-fn ends(cells: &[Cell<'_>], part: &str, factor: &str) -> Option<(String, String)> {
+pub(super) fn ends(cells: &[Cell<'_>], part: &str, factor: &str) -> Option<(String, String)> {
     let own = || cells.iter().filter(|cell| cell.part.name == part);
     let by = |one: &&Cell<'_>, other: &&Cell<'_>| {
         one.number(factor).unwrap_or_default().total_cmp(&other.number(factor).unwrap_or_default())
@@ -61,10 +64,25 @@ fn ends(cells: &[Cell<'_>], part: &str, factor: &str) -> Option<(String, String)
     (low != high).then(|| (low.to_owned(), high.to_owned()))
 }
 
-fn pool_ratio(setting: &Setting, cells: &[Cell<'_>], load: &str) -> Option<Ratio> {
+/// A ratio of what starts have at the smallest pool over what they have at the largest.
+fn pool_ratio(
+    setting: &Setting,
+    cells: &[Cell<'_>],
+    load: &str,
+    ratio: fn(&[f64], &[f64]) -> Option<Ratio>,
+) -> Option<Ratio> {
     let (small, large) = ends(cells, POOL, "pool-percent")?;
-    let of = |pool: &str| taus(setting, cells, POOL, &[("pool-percent", pool), (LOAD, load)], TAU);
-    unpaired_ratio(&of(&small), &of(&large))
+    let of = |pool: &str| means(setting, cells, POOL, &[("pool-percent", pool), (LOAD, load)], TAU);
+    ratio(&of(&small), &of(&large))
+}
+
+/// Both, one of them not, or not known.
+fn both(one: Option<bool>, other: Option<bool>) -> Option<bool> {
+    match (one, other) {
+        (Some(false), _) | (_, Some(false)) => Some(false),
+        (Some(true), Some(true)) => Some(true),
+        _ => None,
+    }
 }
 
 /// Figure 9: disk I/O is the cause.
@@ -78,12 +96,13 @@ pub(super) fn pool(setting: &Setting, cells: &[Cell<'_>]) -> Finding {
             "It was not measured; it takes private servers, whose buffer pool is ours to set.",
         );
     };
-    let ratio = ends(cells, POOL, LOAD)
+    let load = ends(cells, POOL, LOAD)
         .map(|(_, high)| high)
-        .or_else(|| cells.iter().find(|cell| cell.part.name == POOL).map(|cell| cell.level(LOAD).to_owned()))
-        .and_then(|load| pool_ratio(setting, cells, &load));
+        .or_else(|| cells.iter().find(|cell| cell.part.name == POOL).map(|cell| cell.level(LOAD).to_owned()));
+    let of = |kind| load.as_ref().and_then(|load| pool_ratio(setting, cells, load, kind));
+    let (ratio, varies) = (of(unpaired_ratio), of(deviations_ratio));
     let reads = |pool: &str| {
-        Estimate::of(&taus(setting, cells, POOL, &[("pool-percent", pool)], READS)).map(|reads| reads.mean)
+        Estimate::of(&means(setting, cells, POOL, &[("pool-percent", pool)], READS)).map(|reads| reads.mean)
     };
     let here = match (&ratio, reads(&small), reads(&large)) {
         (Some(ratio), Some(few), Some(many)) => format!(
@@ -95,14 +114,16 @@ pub(super) fn pool(setting: &Setting, cells: &[Cell<'_>]) -> Finding {
         (Some(ratio), _, _) => format!("Here tau at {small} % is {} times that at {large} %.", words(ratio)),
         _ => "It was not measured.".to_owned(),
     };
-    finding(
-        "a-larger-pool-takes-it-away",
-        POOL,
-        published,
-        above(ratio.as_ref(), 1.0),
-        here,
-        number("small_over_large", ratio.as_ref()),
-    )
+    let here = match &varies {
+        Some(varies) => format!("{here} Starts of servers differ {} times as much.", words(varies)),
+        None => here,
+    };
+    let numbers = number("small_over_large", ratio.as_ref())
+        .into_iter()
+        .chain(number("deviations_small_over_large", varies.as_ref()))
+        .collect();
+    let holds = both(above(ratio.as_ref(), 1.0), above(varies.as_ref(), 1.0));
+    finding("a-larger-pool-takes-it-away", POOL, published, holds, here, numbers)
 }
 
 /// Figure 10: what a pool saves is more at high rates.
@@ -112,7 +133,8 @@ pub(super) fn pool_at_high_rates(setting: &Setting, cells: &[Cell<'_>]) -> Findi
     let Some((low, high)) = ends(cells, POOL, LOAD) else {
         return untested(name, POOL, published, "It takes two rates at several sizes of the pool.");
     };
-    let (low, high) = (pool_ratio(setting, cells, &low), pool_ratio(setting, cells, &high));
+    let (low, high) =
+        (pool_ratio(setting, cells, &low, unpaired_ratio), pool_ratio(setting, cells, &high, unpaired_ratio));
     let holds = low.as_ref().zip(high.as_ref()).and_then(|(low, high)| {
         let ((_, low_end), (high_end, _)) = (low.interval?, high.interval?);
         match () {
@@ -145,31 +167,44 @@ pub(super) fn dump(setting: &Setting, cells: &[Cell<'_>]) -> Finding {
     });
     let of = |layout: &str| {
         let at = [("layout", layout), (LOAD, load.as_deref().unwrap_or_default())];
-        taus(setting, cells, LAYOUT, &at, TAU)
+        means(setting, cells, LAYOUT, &at, TAU)
     };
     let ratio = unpaired_ratio(&of("script"), &of("dump"));
     let reads = |layout: &str| {
         let at = [("layout", layout), (LOAD, load.as_deref().unwrap_or_default())];
-        Estimate::of(&taus(setting, cells, LAYOUT, &at, READS)).map(|reads| reads.mean)
+        Estimate::of(&means(setting, cells, LAYOUT, &at, READS)).map(|reads| reads.mean)
     };
+    let priced = price(|layout, figure| {
+        let at = [("layout", layout), (LOAD, load.as_deref().unwrap_or_default())];
+        means(setting, cells, LAYOUT, &at, figure)
+    });
     let here = match (&ratio, reads("script"), reads("dump")) {
         (Some(ratio), Some(script), Some(dump)) => format!(
-            "Here tau after the script is {} times that after the dump at the highest rate, with {} and {} reads from disk per request; whether servers are alike then is not tested.",
+            "Here tau after the script is {} times that after the dump at the highest rate, with {} and {} reads from disk per request.{}",
             words(ratio),
             format::significant(script, 3),
-            format::significant(dump, 3)
+            format::significant(dump, 3),
+            priced.words
         ),
         (Some(ratio), _, _) => {
             format!("Here tau after the script is {} times that after the dump.", words(ratio))
         }
         _ => "It was not measured; it takes private servers.".to_owned(),
     };
-    finding(
-        "a-dump-takes-it-away",
-        LAYOUT,
-        published,
-        above(ratio.as_ref(), 1.0),
-        here,
-        number("script_over_dump", ratio.as_ref()),
-    )
+    let limit = |layout: &str| {
+        let own: Vec<&Cell<'_>> =
+            cells.iter().filter(|cell| cell.part.name == LAYOUT && cell.level(LAYOUT) == layout).collect();
+        limit_over(setting, &own)
+    };
+    let ((points, of_dump), (_, of_script)) = (limit("dump"), limit("script"));
+    let here = match ratio {
+        Some(_) => format!("{here} After the dump they are {of_dump}; after the script, {of_script}."),
+        None => here,
+    };
+    let limits = [("trust_limit_percent_of_dump", &of_dump), ("trust_limit_percent_of_script", &of_script)];
+    let limits = limits.into_iter().filter_map(|(name, limit)| Some(Number::plain(name, limit.utilisation?)));
+    let numbers =
+        number("script_over_dump", ratio.as_ref()).into_iter().chain(priced.numbers).chain(limits).collect();
+    let alike = breaks(&points, &of_dump).map(|breaks| !breaks);
+    finding("a-dump-takes-it-away", LAYOUT, published, both(above(ratio.as_ref(), 1.0), alike), here, numbers)
 }
