@@ -69,7 +69,7 @@ impl FilePicture {
 pub(super) struct Pages {
     /// The indexes of its tables.
     pub indexes: Vec<IndexPages>,
-    /// Its files.
+    /// Files of these tables, each once.
     pub pictures: Vec<FilePicture>,
 }
 
