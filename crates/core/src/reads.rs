@@ -19,46 +19,58 @@ pub fn distinct(pages: f64, places: f64, wide: f64) -> f64 {
     }
 }
 
-/// Pages that a request reads from disk, of a cache that has room for `room` pages and gives up the one that nobody touched for
-/// longest, where this share of the requests, from 0 to 1, meets another one under way.
+/// Pages that are touched, and how often a request touches each of them.
+fn kinds(touched: &[Touched]) -> Vec<(f64, f64)> {
+    touched
+        .iter()
+        .filter(|kind| kind.pages > 0.0 && kind.by_request > 0.0)
+        .map(|kind| (kind.pages, kind.by_request / kind.pages))
+        .collect()
+}
+
+/// Pages that a request reads from disk where requests overlap, of a cache that has room for `room` pages and gives up the one that nobody
+/// touched for longest.
 ///
 /// Requests that overlap touch pages in no order: a page that one touches `l` times in the mean is still there with the probability
 /// `1 - exp(-l T)`, with `T` the number of requests after which an untouched page is given up: that at which the cache is full,
 /// `sum n (1 - exp(-l T)) = room` (Che, Tung and Wang, IEEE Journal on Selected Areas in Communications 20 (2002) 1305). Then
 /// `sum n l exp(-l T)` touches find none.
+pub fn reads_at_once(touched: &[Touched], room: f64) -> f64 {
+    let own = kinds(touched);
+    let left = |often: f64, age: f64| (-often * age).exp();
+    let read = |age: f64| own.iter().map(|(pages, often)| pages * often * left(*often, age)).sum();
+    age_at(&own, room, left).map_or(0.0, read)
+}
+
+/// The same where each request is answered before the next one comes.
 ///
-/// Requests one by one go through their pages in the order of keys, each as the one before it. From one touch of a page to the next `j`
-/// requests later all pages of `j` requests were touched, `sum n (1 - (1 - l)^j)`, neither more nor less: what is not found within the
-/// largest whole `j` for which these have room is read. So a cache with room for half of what a request touches finds nothing at all.
-pub fn reads_per_request(touched: &[Touched], room: f64, overlapping: f64) -> f64 {
-    let own: Vec<(f64, f64)> = touched
-        .iter()
-        .filter(|kind| kind.pages > 0.0 && kind.by_request > 0.0)
-        .map(|kind| (kind.pages, kind.by_request / kind.pages))
-        .collect();
-    let all: f64 = own.iter().map(|(pages, _)| pages).sum();
-    if all <= room {
-        return 0.0;
-    }
-    let at_once = || {
-        let left = |often: f64, age: f64| (-often * age).exp();
-        let age = age_at(&own, room, left);
-        own.iter().map(|(pages, often)| pages * often * left(*often, age)).sum::<f64>()
-    };
-    let one_by_one = || {
-        let left = |often: f64, age: f64| (1.0 - often.min(1.0)).powf(age);
-        let age = age_at(&own, room, left).floor();
-        own.iter().map(|(pages, often)| pages * often.min(1.0) * left(*often, age)).sum::<f64>()
-    };
-    let share = overlapping.clamp(0.0, 1.0);
-    share * at_once() + (1.0 - share) * one_by_one()
+/// Each goes through its pages in the order of keys, as the one before it. From one touch of a page to the next `j` requests later all pages
+/// of `j` requests were touched, `sum n (1 - (1 - l)^j)`, neither more nor less: what is not found within the largest whole `j` for which
+/// these have room is read. So a cache with room for half of what a request touches finds nothing at all.
+pub fn reads_one_by_one(touched: &[Touched], room: f64) -> f64 {
+    let own = kinds(touched);
+    let left = |often: f64, age: f64| (1.0 - often.min(1.0)).powf(age);
+    let read =
+        |age: f64| own.iter().map(|(pages, often)| pages * often.min(1.0) * left(*often, age.floor())).sum();
+    age_at(&own, room, left).map_or(0.0, read)
+}
+
+/// Both as one where so many requests are under way in the mean: of Poisson arrivals the share `1 - exp(-n)` meets another one, as far as none
+/// waits for another.
+pub fn mixed(at_once: f64, one_by_one: f64, under_way: f64) -> f64 {
+    let share = 1.0 - (-under_way.max(0.0)).exp();
+    share * at_once + (1.0 - share) * one_by_one
 }
 
 /// Steps that halve the interval, down to the precision of a number.
 const HALVINGS: u32 = 200;
 
-/// Requests after which a page that nobody touches is given up; `left` is the share of pages that so many requests do not touch.
-fn age_at(own: &[(f64, f64)], room: f64, left: impl Fn(f64, f64) -> f64) -> f64 {
+/// Requests after which a page that nobody touches is given up; `left` is the share of pages that so many requests do not touch. `None` where
+/// there is room for all.
+fn age_at(own: &[(f64, f64)], room: f64, left: impl Fn(f64, f64) -> f64) -> Option<f64> {
+    if own.iter().map(|(pages, _)| pages).sum::<f64>() <= room {
+        return None;
+    }
     let kept = |age: f64| own.iter().map(|(pages, often)| pages * (1.0 - left(*often, age))).sum::<f64>();
     let mut high = 1.0;
     while kept(high) < room && high < f64::MAX / 2.0 {
@@ -73,7 +85,7 @@ fn age_at(own: &[(f64, f64)], room: f64, left: impl Fn(f64, f64) -> f64) -> f64 
             high = middle;
         }
     }
-    f64::midpoint(low, high)
+    Some(f64::midpoint(low, high))
 }
 
 #[cfg(test)]
@@ -85,10 +97,10 @@ mod tests {
     #[test]
     fn pages_that_are_all_touched_alike_are_missed_by_the_share_that_has_no_room() {
         let kind = Touched { pages: 1_000.0, by_request: 10.0 };
-        let reads = reads_per_request(&[kind], 200.0, 1.0);
+        let reads = reads_at_once(&[kind], 200.0);
         assert!((reads - 8.0).abs() < 1e-6, "{reads}");
-        assert_eq!(reads_per_request(&[kind], 1_000.0, 1.0), 0.0);
-        assert!((reads_per_request(&[kind], 0.0, 1.0) - 10.0).abs() < 1e-6);
+        assert_eq!(reads_at_once(&[kind], 1_000.0), 0.0);
+        assert!((reads_at_once(&[kind], 0.0) - 10.0).abs() < 1e-6);
     }
 
     #[test]
@@ -134,7 +146,7 @@ mod tests {
         let hot = Touched { pages: 20.0, by_request: 10.0 };
         let cold = Touched { pages: 600.0, by_request: 30.0 };
         for room in [40, 120, 300, 500] {
-            let told = reads_per_request(&[hot, cold], room as f64, 1.0);
+            let told = reads_at_once(&[hot, cold], room as f64);
             let counted = counted(&[hot, cold], room, false);
             assert!((told / counted - 1.0).abs() < 0.05, "{told} told, {counted} counted, room {room}");
         }
@@ -147,13 +159,12 @@ mod tests {
         let kind = Touched { pages, by_request: distinct(pages, 400.0, 1.0) };
         let drawn = Touched { pages, by_request: 400.0 };
         for room in [150, 330, 430] {
-            let told = reads_per_request(&[kind], f64::from(room), 0.0);
+            let told = reads_one_by_one(&[kind], f64::from(room));
             let counted = counted(&[drawn], room as usize, true);
             assert!((told / counted - 1.0).abs() < 0.1, "{told} told, {counted} counted, room {room}");
         }
-        assert!((reads_per_request(&[kind], 150.0, 0.0) - kind.by_request).abs() < 1e-6);
-        let half = reads_per_request(&[kind], 150.0, 0.5);
-        let both = [0.0, 1.0].map(|share| reads_per_request(&[kind], 150.0, share));
-        assert!((half - f64::midpoint(both[0], both[1])).abs() < 1e-6);
+        assert!((reads_one_by_one(&[kind], 150.0) - kind.by_request).abs() < 1e-6);
+        assert_eq!((mixed(1.0, 3.0, 0.0), mixed(1.0, 3.0, 1e9)), (3.0, 1.0));
+        assert!((mixed(1.0, 3.0, 2.0_f64.ln()) - 2.0).abs() < 1e-9, "half of the requests meet another one");
     }
 }

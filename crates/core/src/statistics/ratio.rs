@@ -55,19 +55,26 @@ pub fn unpaired_ratio(numerators: &[f64], denominators: &[f64]) -> Option<Ratio>
     Some(Ratio { n: a.n().min(b.n()), ratio: difference.exp(), interval })
 }
 
-/// The ratio of two standard deviations, with the interval that the distribution of Fisher gives to the ratio of variances of normal values.
+/// The ratio of two standard deviations within groups, with the interval that the distribution of Fisher gives to the ratio of variances of normal
+/// values. What groups of a side differ by from one another is in none of them.
 ///
-/// `None` with fewer than two values on a side, or where those of the lower one do not differ.
-pub fn deviations_ratio(numerators: &[f64], denominators: &[f64]) -> Option<Ratio> {
-    let variance = |values: &[f64]| {
-        let sample: Sample = values.iter().copied().collect();
-        Some((sample.standard_error()?.powi(2) * values.len() as f64, values.len() as f64 - 1.0))
+/// `None` where no group of a side has two values, or where those of a side do not differ.
+pub fn deviations_ratio(numerators: &[Vec<f64>], denominators: &[Vec<f64>]) -> Option<Ratio> {
+    let variance = |groups: &[Vec<f64>]| {
+        let (mut squares, mut degrees) = (0.0, 0.0);
+        for values in groups.iter().filter(|values| values.len() > 1) {
+            let sample: Sample = values.iter().copied().collect();
+            let own = values.len() as f64 - 1.0;
+            squares += sample.standard_error()?.powi(2) * values.len() as f64 * own;
+            degrees += own;
+        }
+        (squares > 0.0).then(|| (squares / degrees, degrees))
     };
     let ((over, over_degrees), (under, under_degrees)) = (variance(numerators)?, variance(denominators)?);
-    let ratio = (under > 0.0).then(|| over / under)?;
+    let ratio = over / under;
     let beyond = (1.0 - CONFIDENCE) / 2.0;
     let end = |p: f64| (ratio / fisher_quantile(p, over_degrees, under_degrees)).sqrt();
-    let n = numerators.len().min(denominators.len()) as u64;
+    let n = 1 + over_degrees.min(under_degrees) as u64;
     Some(Ratio { n, ratio: ratio.sqrt(), interval: Some((end(1.0 - beyond), end(beyond))) })
 }
 
@@ -98,13 +105,16 @@ mod tests {
             let mut values = |deviation: f64, n: usize| -> Vec<f64> {
                 (0..n).map(|_| 10.0 + deviation * random.normal()).collect()
             };
-            let ratio = deviations_ratio(&values(3.0, 4), &values(1.0, 7)).unwrap();
+            // Another mean of a group is no deviation.
+            let apart = values(1.0, 4).iter().map(|value| value + 50.0).collect();
+            let ratio = deviations_ratio(&[values(3.0, 4)], &[values(1.0, 4), apart]).unwrap();
             let (low, high) = ratio.interval.unwrap();
             held += u32::from(low <= 3.0 && 3.0 <= high);
         }
         assert!((930..=970).contains(&held), "{held} of 1,000");
-        assert_eq!(deviations_ratio(&[1.0], &[1.0, 2.0]), None);
-        assert_eq!(deviations_ratio(&[1.0, 2.0], &[1.0, 1.0]), None);
+        assert_eq!(deviations_ratio(&[vec![1.0]], &[vec![1.0, 2.0]]), None);
+        assert_eq!(deviations_ratio(&[vec![1.0, 2.0]], &[vec![1.0, 1.0]]), None);
+        assert_eq!(deviations_ratio(&[vec![1.0, 1.0]], &[vec![1.0, 2.0]]), None);
     }
 
     #[test]

@@ -70,6 +70,13 @@ fn beside_plans(start: Verdict) -> Verdict {
     Verdict { ruling: Ruling::Undecided, evidence, ..start }
 }
 
+/// Plans differ between starts, and starts with one of them are slower: that is a cause, whatever servers differ by.
+fn of_starts(plan: Verdict) -> Verdict {
+    let evidence =
+        format!("{} Plans differ between its starts, and those with one of them are slower.", plan.evidence);
+    Verdict { ruling: Ruling::Cause, evidence, ..plan }
+}
+
 /// A single target has nothing to be compared with, but its starts.
 fn alone(suspect: Suspect, start: &Verdict, plans: PlansOfStarts) -> Verdict {
     let is_cause = start.ruling == Ruling::Cause;
@@ -109,13 +116,19 @@ struct Case<'a> {
 }
 
 impl Case<'_> {
-    /// Servers that are started in two ways on purpose differ by that, unless something else explains it. `None` where they are started alike.
-    fn way_of_start(&self, is_explained: bool) -> Option<Verdict> {
+    /// Servers that are started in two ways on purpose differ by that, where all other suspects are no cause. `None` where they are started alike.
+    fn way_of_start(&self, others: &[&Verdict]) -> Option<Verdict> {
         let (slow, fast) = self.facts.starts.as_ref()?;
         let (gap, scale) = (self.scale.gap, &self.scale);
+        // Whether a hypervisor took anything is seen on few machines, so that not knowing it speaks against nothing.
+        let is_open = |other: &&&Verdict| {
+            other.ruling == Ruling::Cause
+                || (other.ruling == Ruling::Undecided && other.suspect != Suspect::Stolen)
+        };
+        let open: Vec<&str> = others.iter().filter(is_open).map(|other| other.suspect.words()).collect();
         let ruling = match () {
             () if gap.high < scale.least_ms => Ruling::NotTheCause,
-            () if scale.differs && !is_explained => Ruling::Cause,
+            () if scale.differs && open.is_empty() => Ruling::Cause,
             () => Ruling::Undecided,
         };
         let mut evidence = format!(
@@ -123,8 +136,8 @@ impl Case<'_> {
             scale.slow,
             with_interval(&gap, " ms")
         );
-        if scale.differs && is_explained {
-            evidence.push_str(" What that makes cannot be told beside the cause that is known.");
+        if scale.differs && !open.is_empty() {
+            evidence.push_str(&format!(" It may be {} as well.", open.join(", or ")));
         }
         let figure = Figure { name: "start_level_ms", value: gap.mean, interval: Some((gap.low, gap.high)) };
         Some(Verdict { suspect: Suspect::Start, ruling, evidence, figure: Some(figure) })
@@ -134,8 +147,7 @@ impl Case<'_> {
         let reads = Reads::of(&self.units, self.scale.pairs);
         let network = self.network();
         let more_reads = layout(&reads, &self.scale, self.facts.pages.words());
-        let is_start = plans == PlansOfStarts::Slower && start.ruling == Ruling::Cause;
-        let plan = self.plan(is_start, more_reads.ruling == Ruling::Cause);
+        let plan = self.plan(more_reads.ruling == Ruling::Cause);
         let (disk, layout) = (disk(&reads, &self.scale), self.layout(more_reads, plan.ruling));
         let is_explained = [&network, &disk, &layout, &plan].iter().any(|one| one.ruling == Ruling::Cause);
         let stolen = self.taken(Suspect::Stolen, STOLEN_MIN, is_explained, |seen| seen.stolen_percent);
@@ -147,28 +159,34 @@ impl Case<'_> {
             }
             _ => neighbours,
         };
+        // What starts are slow by is no cause of what servers differ by, so that it keeps no other suspect from being judged.
+        let plan = match (plans, start.ruling) {
+            (PlansOfStarts::Slower, Ruling::Cause) => of_starts(plan),
+            _ => plan,
+        };
         let start = match (plans, start.ruling) {
             (PlansOfStarts::Same, _) => start,
             (_, Ruling::Cause) => beside_plans(start),
             _ => start,
         };
-        let start = self.way_of_start(is_explained).unwrap_or(start);
+        let known = [&network, &disk, &layout, &plan, &stolen, &neighbours];
+        let start = self.way_of_start(&known).unwrap_or(start);
         vec![network, disk, layout, plan, start, stolen, neighbours]
     }
 
-    /// The network, where it is not a busy server that keeps its threads waiting for a CPU and lets nobody see how long.
+    /// The network, where it cannot be a busy server that keeps its threads waiting for a CPU and lets nobody see how long.
     fn network(&self) -> Verdict {
         let verdict = network(&self.units, &self.scale);
         let of = |figure: fn(&Seen) -> Option<f64>| {
             let all = self.units.iter().filter_map(|unit| Some(unit.means(|run| figure(&run.seen))?.0));
             all.collect::<Sample>().mean()
         };
-        let is_busy = of(|seen| seen.theta_percent).is_some_and(|theta| theta >= OWN_MAX);
+        let is_idle = of(|seen| seen.theta_percent).is_some_and(|theta| theta < OWN_MAX);
         match (verdict.ruling, of(|seen| seen.cpu_wait_ms)) {
-            (Ruling::Cause, None) if is_busy => Verdict {
+            (Ruling::Cause, None) if !is_idle => Verdict {
                 ruling: Ruling::Undecided,
                 evidence: format!(
-                    "{} Its CPUs are busy, and what its threads wait for one is in that and was not seen.",
+                    "{} What its threads wait for a CPU is in that and was not seen, nor that its CPUs have room.",
                     verdict.evidence
                 ),
                 ..verdict
@@ -197,7 +215,7 @@ impl Case<'_> {
     }
 
     /// Another plan is the cause where it touches more rows, or pages from disk so many more that these are a cause.
-    fn plan(&self, is_start: bool, reads_more: bool) -> Verdict {
+    fn plan(&self, reads_more: bool) -> Verdict {
         let known: Vec<bool> = self
             .units
             .iter()
@@ -213,7 +231,7 @@ impl Case<'_> {
         let least = ROWS_MIN * base.collect::<Sample>().mean().unwrap_or_default();
         let has_more = rows.is_some_and(|rows| rows.low > 0.0 && rows.mean >= least);
         let ruling = match () {
-            () if self.scale.differs && is_other && (has_more || reads_more) || is_start => Ruling::Cause,
+            () if self.scale.differs && is_other && (has_more || reads_more) => Ruling::Cause,
             () if !known.is_empty() && differing == 0 && rows.is_none_or(|rows| rows.high < least) => {
                 Ruling::NotTheCause
             }
@@ -229,7 +247,6 @@ impl Case<'_> {
             interval: Some((rows.low, rows.high)),
         });
         let odd = match (is_other, has_more) {
-            _ if is_start => " Plans differ between starts, and those with one of them are slower.",
             (true, false) if ruling == Ruling::Undecided && rows.is_some() => {
                 " That the other plan takes more is not known."
             }
@@ -313,19 +330,11 @@ enum PlansOfStarts {
 }
 
 impl PlansOfStarts {
-    /// Of the targets that are compared, the one of which most is known.
+    /// Of the slow target; where the fast one's differ, that is known too.
     fn of(runs: &[Observation], slow: usize, fast: usize) -> Self {
-        let of_target = |target: usize| {
-            let plans = by_plan(runs, target);
-            match plans.len() {
-                0 | 1 => Self::Same,
-                _ if are_apart(&plans) => Self::Slower,
-                _ => Self::Differ,
-            }
-        };
-        match (of_target(slow), of_target(fast)) {
-            (Self::Slower, _) | (_, Self::Slower) => Self::Slower,
-            (Self::Same, Self::Same) => Self::Same,
+        match (by_plan(runs, slow).as_slice(), by_plan(runs, fast).len()) {
+            ([one, other], _) if are_apart(one, other) => Self::Slower,
+            ([] | [_], 0 | 1) => Self::Same,
             _ => Self::Differ,
         }
     }
@@ -348,14 +357,10 @@ fn by_plan(runs: &[Observation], target: usize) -> Vec<Estimate> {
     plans.into_values().filter_map(|means| means.estimate()).collect()
 }
 
-/// Whether starts with the slowest plan take longer than those with the fastest one.
-fn are_apart(plans: &[Estimate]) -> bool {
-    let by_mean = |one: &&Estimate, other: &&Estimate| one.mean.total_cmp(&other.mean);
-    let (Some(fast), Some(slow)) = (plans.iter().min_by(by_mean), plans.iter().max_by(by_mean)) else {
-        return false;
-    };
-    let degrees = (slow.n as f64 - 1.0, fast.n as f64 - 1.0);
-    difference(slow, fast, degrees).low().is_some_and(|low| low > 0.0)
+/// Whether starts with one plan take longer than those with the other, be it which.
+fn are_apart(one: &Estimate, other: &Estimate) -> bool {
+    let found = difference(one, other, (one.n as f64 - 1.0, other.n as f64 - 1.0));
+    found.error.is_some_and(|error| error.low > 0.0 || error.high < 0.0)
 }
 
 fn capitalised(text: &str) -> String {

@@ -24,8 +24,11 @@ pub struct Seen {
     pub network_ms: Option<f64>,
     /// Pages that a request reads from disk.
     pub reads: Option<f64>,
-    /// Pages that it reads from disk by the pages that its plan touches and the room for them: what nobody measured.
-    pub foretold: Option<f64>,
+    /// Pages that it reads from disk by the pages that its plan touches and the room for them, which nobody measured: where requests
+    /// overlap, and one by one.
+    pub foretold: Option<(f64, f64)>,
+    /// Requests under way in the mean.
+    pub under_way: Option<f64>,
     /// What one such read takes.
     pub read_ms: Option<f64>,
     /// Rows that a request touches at the server.

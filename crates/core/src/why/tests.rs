@@ -63,7 +63,8 @@ fn runs(planted: Planted, seed: u64) -> Vec<Observation> {
                 let seen = Seen {
                     network_ms: Some(network_ms),
                     reads: Some(reads),
-                    foretold: Some(20.0 + 0.9 * has.reads),
+                    foretold: Some((20.0 + 0.9 * has.reads, 30.0 + 1.2 * has.reads)),
+                    under_way: Some(30.0),
                     read_ms: Some(read_ms),
                     rows: Some(500.0 + has.rows + random.normal()),
                     cpu_wait_ms: Some(0.1 + has.waits_ms + 0.02 * random.normal()),
@@ -144,6 +145,9 @@ fn servers_that_are_started_in_two_ways_differ_by_that_where_they_differ() {
         slower.verdicts[4].evidence.contains("a is started huge-pages, the other one plain"),
         "{slower:#?}"
     );
+    let relayed = why(Planted { network_ms: 5.0, ..Planted::default() }, &ways, 1);
+    assert!(relayed.causes().eq([Suspect::Network]), "{relayed:#?}");
+    assert!(relayed.verdicts[4].evidence.ends_with("It may be the network as well."), "{relayed:#?}");
     let same = why(Planted::default(), &ways, 3);
     assert_eq!(same.verdicts[4].ruling, Ruling::NotTheCause, "{same:#?}");
 }
@@ -164,6 +168,10 @@ fn a_plan_that_changes_from_start_to_start_is_the_cause_where_starts_with_it_are
         Why::of(&all, &alike(), &names()).unwrap().causes().collect()
     };
     assert_eq!(named(6.0, 0.0), [Suspect::Plan]);
+    let mut fast = runs(Planted { network_ms: 9.0, ..Planted::default() }, 2);
+    flip(&mut fast, 1, 6.0);
+    let found = Why::of(&fast, &alike(), &names()).unwrap();
+    assert!(found.causes().all(|suspect| suspect != Suspect::Plan), "it is the other one: {found:#?}");
     assert!(!named(0.0, 1.5).contains(&Suspect::Plan));
 }
 
@@ -225,6 +233,12 @@ fn a_busy_server_whose_waits_nobody_sees_is_not_told_from_its_network() {
         Why::of(&all, &alike(), &names()).unwrap().verdicts[0].ruling
     };
     assert_eq!((ruling(10.0), ruling(70.0)), (Ruling::Cause, Ruling::Undecided));
+    // Of a server far away nobody sees the CPUs either.
+    let mut far = runs(planted(10.0), 1);
+    far.iter_mut().for_each(|run| (run.seen.cpu_wait_ms, run.seen.theta_percent) = (None, None));
+    let found = Why::of(&far, &alike(), &names()).unwrap();
+    assert_eq!(found.verdicts[0].ruling, Ruling::Undecided);
+    assert!(found.verdicts[0].evidence.contains("nor that its CPUs have room"), "{found:#?}");
     assert_eq!(why(planted(70.0), &alike(), 1).verdicts[0].ruling, Ruling::Cause);
 }
 

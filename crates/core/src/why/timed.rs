@@ -4,6 +4,7 @@ use super::gap::{Gap, Unit};
 use super::observation::Observation;
 use super::verdict::{Figure, Ruling, Suspect, Verdict};
 use super::words::{self, number, with_interval};
+use crate::reads::mixed;
 use crate::statistics::Sample;
 
 /// What the response times of two targets are, and how much of a difference is worth the name of a cause.
@@ -109,26 +110,33 @@ impl Reads {
     /// What the pages account for of the number of reads, with its interval; empty where they do not tell, or nothing differs for sure.
     fn accounted(&self) -> String {
         let (Some(foretold), Some(number)) = (self.foretold, self.number) else { return String::new() };
-        let share = |reads: f64| words::number(100.0 * foretold / reads);
+        let share = |reads: f64| 100.0 * foretold / reads;
+        let (one, other) = (share(number.high), share(number.low));
         match number.low > 0.0 {
             true => format!(
                 "; pages and plan foretell {} more, {} % ({} to {}) of them",
                 words::number(foretold),
-                share(number.mean),
-                share(number.high),
-                share(number.low)
+                words::number(share(number.mean)),
+                words::number(one.min(other)),
+                words::number(one.max(other))
             ),
             false => String::new(),
         }
     }
 }
 
+/// By how much the numbers are foretold to differ where both sides have as many requests under way, so that nothing but pages and plan differs.
 fn foretold(units: &[Unit<'_>]) -> Option<f64> {
-    let all: Option<Vec<f64>> = units
-        .iter()
-        .map(|unit| unit.means(|run| run.seen.foretold).map(|(slow, fast)| slow - fast))
-        .collect();
-    all?.into_iter().collect::<Sample>().mean()
+    let of = |figure: fn(&Observation) -> Option<f64>| -> Option<Vec<(f64, f64)>> {
+        units.iter().map(|unit| unit.means(figure)).collect()
+    };
+    let mean = |all: Vec<f64>| all.into_iter().collect::<Sample>().mean();
+    let more = |all: Vec<(f64, f64)>| mean(all.into_iter().map(|(slow, fast)| slow - fast).collect());
+    let under_way = of(|run| run.seen.under_way)?;
+    let under_way = mean(under_way.into_iter().map(|(slow, fast)| f64::midpoint(slow, fast)).collect())?;
+    let at_once = more(of(|run| Some(run.seen.foretold?.0))?)?;
+    let one_by_one = more(of(|run| Some(run.seen.foretold?.1))?)?;
+    Some(mixed(at_once, one_by_one, under_way))
 }
 
 /// Beyond what a server carries its counters do not fall on the requests of a run.

@@ -50,28 +50,33 @@ fn by_page(mut all: Vec<Kind>) -> Vec<Touched> {
 }
 
 fn of_plan(rows: &[PlanRow], sql: &str, indexes: &[IndexSize]) -> Option<Vec<Kind>> {
-    let limit = limit(sql);
+    let limit = limit(sql).filter(|_| !aggregates(sql));
     let is_sorted = rows.iter().any(|row| row.extra.contains("filesort") || row.extra.contains("temporary"));
-    let (mut select, mut kept) = ("", 1.0);
+    let (mut select, mut kept, mut is_after_own) = ("", 1.0, false);
     let mut all = Vec::new();
     for row in rows {
         if row.select_type.contains("DEPENDENT") || row.select_type.contains("UNCACHEABLE") {
             return None;
         }
-        // Tables that a statement makes for itself have no pages of their own on disk.
+        if row.id != select {
+            (select, kept, is_after_own) = (&row.id, 1.0, false);
+        }
+        // Tables that a statement makes for itself have no pages of their own on disk, and how often others are asked for their rows is not known.
         if row.table.is_empty() || row.table.starts_with('<') {
+            is_after_own = true;
             continue;
         }
-        if row.id != select {
-            (select, kept) = (&row.id, 1.0);
+        if is_after_own {
+            return None;
         }
         let mut matched: f64 = row.rows.parse().ok()?;
+        let passing = (row.filtered.parse::<f64>().unwrap_or(100.0) / 100.0).clamp(1e-6, 1.0);
         // Without a sort a limit ends the search as soon as there are enough rows.
         if let (Some(limit), false) = (limit, is_sorted) {
-            matched = matched.min((limit / kept).max(1.0));
+            matched = matched.min((limit / (kept * passing)).max(1.0));
         }
         all.extend(of_step(row, table(&row.table, sql, indexes), kept, matched, indexes)?);
-        kept *= matched * row.filtered.parse::<f64>().unwrap_or(100.0) / 100.0;
+        kept *= matched * passing;
         // The rows of one table are sorted before others are joined to those that the limit leaves.
         if let (Some(limit), true) =
             (limit, row.extra.contains("filesort") && !row.extra.contains("temporary"))
@@ -90,8 +95,8 @@ fn of_step(
     indexes: &[IndexSize],
 ) -> Option<Vec<Kind>> {
     let find = |name: &str| indexes.iter().position(|index| index.table == table && index.index == name);
-    let kinds = |number: usize, touched: f64| {
-        let (index, lookups) = (&indexes[number], executions);
+    let kinds = |number: usize, touched: f64, lookups: f64| {
+        let index = &indexes[number];
         let above = index.pages.saturating_sub(index.leaves) as f64;
         let leaves = Kind { of: (number, true), pages: index.leaves as f64, touched };
         // Of the pages above the leaves each search touches one of a level, and there is one level of them or two.
@@ -105,20 +110,40 @@ fn of_step(
             let number = if row.access == "ALL" { rows } else { find(&row.key)? };
             // Rows of earlier tables are gathered, so that there is one scan for many of them.
             let scans = if row.extra.contains("join buffer") { 1.0 } else { executions };
-            Some(kinds(number, leaves(number) * scans).to_vec())
+            // A search that a limit ends goes through a part of them.
+            let is_cut = row.rows.parse::<f64>().is_ok_and(|all| matched < all);
+            let records = (indexes[number].records as f64).max(1.0);
+            let part = if is_cut { (matched / records).min(1.0) } else { 1.0 };
+            let mut all = kinds(number, (leaves(number) * part).max(1.0) * scans, scans).to_vec();
+            if number != rows && !is_covering(row) {
+                all.extend(kinds(rows, distinct(leaves(rows), scans * matched, 1.0), scans * matched));
+            }
+            Some(all)
         }
         "system" | "const" | "eq_ref" | "ref" | "ref_or_null" | "range" => {
             let number = find(&row.key)?;
             let by_leaf = (indexes[number].records as f64 / leaves(number).max(1.0)).max(1.0);
             let wide = 1.0 + (matched - 1.0).max(0.0) / by_leaf;
-            let mut all = kinds(number, distinct(leaves(number), executions, wide)).to_vec();
-            if number != rows && !row.extra.contains("Using index;") && !row.extra.ends_with("Using index") {
-                all.extend(kinds(rows, distinct(leaves(rows), executions * matched, 1.0)));
+            let mut all = kinds(number, distinct(leaves(number), executions, wide), executions).to_vec();
+            if number != rows && !is_covering(row) {
+                let lookups = executions * matched;
+                all.extend(kinds(rows, distinct(leaves(rows), lookups, 1.0), lookups));
             }
             Some(all)
         }
         _ => None,
     }
+}
+
+/// Whether an index has all that is asked for, so that rows themselves are left alone.
+fn is_covering(row: &PlanRow) -> bool {
+    row.extra.split(';').any(|word| word.trim() == "Using index")
+}
+
+/// Whether all rows make one, which a limit does not make fewer.
+fn aggregates(sql: &str) -> bool {
+    let upper = sql.to_ascii_uppercase();
+    ["COUNT(", "SUM(", "MIN(", "MAX(", "AVG("].iter().any(|word| upper.contains(word))
 }
 
 /// The table that is called so in a statement: `item AS shown` is item.
@@ -223,6 +248,24 @@ mod tests {
     }
 
     #[test]
+    fn a_scan_of_an_index_that_lacks_a_column_asks_for_rows_and_a_limit_ends_it() {
+        let scan = |extra: &str, rows: &str| row("item", "index", "by_subject", rows, extra);
+        assert_eq!(
+            told("SELECT * FROM item", vec![scan("Using index", "10000")]),
+            Some(vec![(1.0, 1.0), (12.0, 12.0)])
+        );
+        let all = told("SELECT * FROM item", vec![scan("", "10000")]).unwrap();
+        assert_eq!((all[1], all[3]), ((370.0, 370.0), (12.0, 12.0)));
+        let few = told("SELECT * FROM item ORDER BY i_subject LIMIT 50", vec![scan("", "10000")]).unwrap();
+        assert_eq!((few[1], few[3]), ((370.0, 46.8), (12.0, 1.0)));
+        let filtered = PlanRow { filtered: "10.00".to_owned(), ..scan("Using where", "10000") };
+        let ten_times = told("SELECT * FROM item ORDER BY i_subject LIMIT 50", vec![filtered]).unwrap();
+        assert!(ten_times[1].1 > 270.0, "{ten_times:?}");
+        let counted = told("SELECT COUNT(*) FROM item LIMIT 1", vec![scan("Using index", "10000")]);
+        assert_eq!(counted, Some(vec![(1.0, 1.0), (12.0, 12.0)]));
+    }
+
+    #[test]
     fn statements_touch_by_how_often_a_request_has_them() {
         let read = |weight: f64| {
             plan("SELECT * FROM item WHERE i_id = 1", weight, vec![row("item", "const", "PRIMARY", "1", "")])
@@ -244,5 +287,7 @@ mod tests {
             assert_eq!(told("SELECT 1", vec![row.clone()]), None, "{row:?}");
         }
         assert_eq!(told("SELECT 1", vec![row("", "", "", "", "No tables used")]), Some(vec![]));
+        let derived = row("<derived2>", "ALL", "", "50", "");
+        assert_eq!(told("SELECT 1", vec![derived, row("item", "eq_ref", "PRIMARY", "1", "")]), None);
     }
 }

@@ -40,6 +40,8 @@ pub(super) struct Wanted {
     pub start: u32,
     /// Buffer pool, percent of the tables that the statement asks; `None` where it is not ours to set.
     pub pool_percent: Option<f64>,
+    /// Where the pool is a share of the tables of another server of the target: how rows came into that one.
+    pub pool_of: Option<&'static str>,
     /// What is asked of it.
     pub workload: String,
     /// Name of the workloads that one start of the server is asked: another one of them takes no new start.
@@ -58,7 +60,7 @@ pub(super) struct Standing {
     begun: Option<(String, u32, Option<u64>)>,
     reset: Reset,
     notes: BTreeMap<&'static str, String>,
-    /// Of what is asked, pages that it touches and the room for them.
+    /// Pages that a request of what is asked reads from disk, by plan and pages.
     foretold: Option<Foretold>,
     /// Why its buffer pool is larger than was asked for, where it is.
     larger: Option<Caveat>,
@@ -164,9 +166,12 @@ impl<'a> Bed<'a> {
     fn start(&mut self, wanted: &Wanted, tell: Notify<'_>) -> Result<bool> {
         let (stop, id) = (self.workplace.stop, self.id.clone());
         let missing = || PublishedError::wrong("a server of the study is not there");
+        let like = wanted.pool_of.map(|via| Key { via: via.to_owned(), ..wanted.key.clone() });
+        let like = like.and_then(|like| self.servers.get(&like)?.record.tables_bytes);
         let standing = self.servers.get_mut(&wanted.key).ok_or_else(missing)?;
-        let pool = wanted.pool_percent.and_then(|percent| pool_bytes(percent, standing.record.tables_bytes));
-        standing.larger = wanted.pool_percent.zip(standing.record.tables_bytes).and_then(larger);
+        let tables_bytes = like.or(standing.record.tables_bytes);
+        let pool = wanted.pool_percent.and_then(|percent| pool_bytes(percent, tables_bytes));
+        standing.larger = wanted.pool_percent.zip(tables_bytes).and_then(larger);
         let begun = (wanted.group.clone(), wanted.start, pool);
         if standing.begun.as_ref() == Some(&begun) {
             if standing.asked != wanted.workload {
@@ -299,9 +304,9 @@ impl Standing {
         Ok(())
     }
 
-    /// Pages that a request reads from disk where so many are under way; `None` where pages or plan do not tell.
-    pub fn foretold(&self, under_way: f64) -> Option<f64> {
-        self.foretold.as_ref().map(|foretold| foretold.reads(under_way))
+    /// Pages that a request reads from disk, as nobody has counted it; `None` where pages or plan do not tell.
+    pub fn foretold(&self) -> Option<Foretold> {
+        self.foretold
     }
 
     /// Adds to a run what its server is like.
@@ -344,7 +349,7 @@ fn up(server: &Server) -> Result<&Target> {
 fn larger((percent, tables_bytes): (f64, u64)) -> Option<Caveat> {
     let least = crate::profile::POOL_BYTES_MIN;
     let asked = tables_bytes as f64 * percent / 100.0;
-    (asked < least as f64).then(|| {
+    (tables_bytes > 0 && asked < least as f64).then(|| {
         let text = format!(
             "A buffer pool of {percent} % of the tables would have {:.1} MiB, and a server takes {} MiB at least: it has {:.0} %, and \
              levels below that are one. Give more --items.",

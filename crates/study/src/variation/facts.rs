@@ -217,6 +217,41 @@ mod tests {
     }
 
     #[test]
+    fn an_index_that_one_side_alone_has_is_told_whichever_side_that_is() {
+        let one = told("t1", "a", "", 0.99);
+        let index = |name: &str| IndexPages {
+            index: name.to_owned(),
+            pages: 400,
+            in_order: Some(0.99),
+            leaves: 399,
+            records: 10_000,
+        };
+        let both = [index("item.PRIMARY"), index("item.by_subject")];
+        let more = Noted { name: "t2".to_owned(), pages: serde_json::to_string(&both).ok(), ..one.clone() };
+        for (slow, fast) in [(&one, &more), (&more, &one)] {
+            assert_eq!(
+                compared(slow, fast).pages,
+                Compared::Different("t1 has no index item.by_subject".to_owned())
+            );
+        }
+    }
+
+    #[test]
+    fn a_small_index_in_another_order_is_no_other_layout() {
+        let small = |in_order: f64| {
+            let index = IndexPages {
+                index: "author.a_lname".to_owned(),
+                pages: 20,
+                in_order: Some(in_order),
+                leaves: 19,
+                records: 10_000,
+            };
+            Noted { pages: serde_json::to_string(&[index]).ok(), ..told("t1", "a", "", 0.99) }
+        };
+        assert!(matches!(compared(&small(0.0), &small(0.9)).pages, Compared::Alike(_)));
+    }
+
+    #[test]
     fn what_nobody_could_read_is_unknown_and_not_alike() {
         let found = compared(&Noted::default(), &told("t2", "a", "", 0.99));
         assert!(matches!(found.plans, Compared::Unknown(_)) && matches!(found.pages, Compared::Unknown(_)));

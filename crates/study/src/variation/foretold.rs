@@ -1,15 +1,17 @@
-//! Reads from disk that pages and plan foretell, before any load.
+//! Reads from disk that pages and plan foretell.
 
 use super::pages::IndexPages;
-use evenkeel_core::reads::{Touched, reads_per_request};
+use evenkeel_core::reads::{reads_at_once, reads_one_by_one};
 use evenkeel_lab::explain::{IndexSize, PlanReport, touched};
 use evenkeel_site::server::Control;
 
-/// What is known of a server's pages before any load.
-#[derive(Clone, Debug, PartialEq)]
+/// Pages that a request reads from disk, as nobody has counted it.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Foretold {
-    touched: Vec<Touched>,
-    room: f64,
+    /// Where requests overlap.
+    pub at_once: f64,
+    /// Where each is answered before the next one comes.
+    pub one_by_one: f64,
 }
 
 impl Foretold {
@@ -29,13 +31,8 @@ impl Foretold {
             })
         };
         let sizes: Option<Vec<IndexSize>> = noted.into_iter().map(size).collect();
-        Some(Self { touched: touched(plans, &sizes?)?, room })
-    }
-
-    /// Pages that a request reads from disk where so many are under way in the mean. Of Poisson arrivals the share `1 - exp(-n)` meets
-    /// another one.
-    pub fn reads(&self, under_way: f64) -> f64 {
-        reads_per_request(&self.touched, self.room, 1.0 - (-under_way.max(0.0)).exp())
+        let touched = touched(plans, &sizes?)?;
+        Some(Self { at_once: reads_at_once(&touched, room), one_by_one: reads_one_by_one(&touched, room) })
     }
 }
 
@@ -89,7 +86,7 @@ mod tests {
     #[test]
     fn more_pages_of_the_same_rows_are_read_more_often_and_a_pool_with_room_for_all_reads_none() {
         let reads =
-            |leaves: u64, room: f64| Foretold::of(&[plan("ALL")], &noted(leaves), room).unwrap().reads(9.0);
+            |leaves: u64, room: f64| Foretold::of(&[plan("ALL")], &noted(leaves), room).unwrap().at_once;
         assert_eq!(reads(370, 400.0), 0.0);
         assert!(reads(370, 100.0) > 200.0 && reads(500, 100.0) > 1.3 * reads(370, 100.0));
     }

@@ -2,14 +2,16 @@
 
 use super::found::{Found, shares};
 use super::record::Setting;
+use super::seen::is_valid;
 use super::{findings, pages, references, words};
 use crate::harness::{Judgement, Plan, Run, cells};
 
 /// All of it.
 pub fn judge(plan: &Plan, setting: &Setting, runs: &[Run]) -> Judgement {
-    let cells = cells(plan, runs);
-    let found = Found::of(setting, &cells);
-    let findings = findings::all(setting, &cells, &found);
+    let found = Found::of(setting, &cells(plan, runs));
+    // Of rates that are judged, those that failed are among them and make it known; no finding is about what made the load.
+    let valid: Vec<Run> = runs.iter().filter(|run| is_valid(run)).cloned().collect();
+    let findings = findings::all(setting, &cells(plan, &valid), &found);
     Judgement {
         headline: words::headline(setting, &found),
         published: words::PUBLISHED,

@@ -42,7 +42,7 @@ pub struct FilePicture {
     pub page_kib: usize,
     /// One of so many pages is shown.
     pub step: u64,
-    /// Its indexes, in the order of their letters.
+    /// Its indexes, in the order of their numbers.
     pub indexes: Vec<IndexPages>,
     /// As [`PageMap::text`] writes it.
     pub cells: String,
@@ -155,8 +155,10 @@ pub(super) fn pictures(setting: &Setting, runs: &[Run]) -> Vec<Picture> {
             {
                 continue;
             }
-            let whose = run.levels.iter().filter(|level| ["script", "dump"].contains(&level.as_str()));
-            let via = whose.map(|via| format!(", rows by {via}")).collect::<String>();
+            let named = run.levels.iter().find(|level| ["script", "dump"].contains(&level.as_str()));
+            let is_private = target.is_private();
+            let via = named.or(is_private.then_some(&setting.data.via));
+            let via = via.map_or_else(String::new, |via| format!(", rows by {via}"));
             let files: Vec<FilePicture> = serde_json::from_str(text).unwrap_or_default();
             let new = files.iter().filter_map(|file| file.picture(&format!("{}{via}, ", target.name)));
             let new: Vec<Picture> =

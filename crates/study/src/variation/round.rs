@@ -2,8 +2,8 @@
 
 use super::bed::{Bed, Key, Standing};
 use super::figures::{
-    CARRIED, CPU_WAIT, FORETOLD, KEPT_UP, LOST, NEIGHBOURS, NETWORK, RATE, READ, READS, REFUSED, ROWS,
-    STOLEN, TAU, THETA, THROUGHPUT,
+    AT_ONCE, CARRIED, CPU_WAIT, FORETOLD, KEPT_UP, LOST, NEIGHBOURS, NETWORK, ONE_BY_ONE, RATE, READ, READS,
+    REFUSED, ROWS, STOLEN, TAU, THETA, THROUGHPUT, UNDER_WAY,
 };
 use super::record::Setting;
 use crate::harness::{Run, Series};
@@ -12,6 +12,7 @@ use crate::published::{PublishedError, Result, While};
 use crate::store::format::{RunFile, Verdict};
 use evenkeel_core::Nanos;
 use evenkeel_core::caveat::{Caveat, Severity};
+use evenkeel_core::reads::mixed;
 use evenkeel_lab::load::{ArrivalPlan, Together};
 use evenkeel_os::stop::Stop;
 use std::sync::Arc;
@@ -66,7 +67,13 @@ impl Round<'_, '_> {
             standing.note(&mut run, &of_target);
             // By Little's law.
             let under_way = file.throughput_per_s * file.response.mean_ms / 1e3;
-            run.set(&format!("{FORETOLD}{of_target}"), standing.foretold(under_way));
+            run.set(&format!("{UNDER_WAY}{of_target}"), under_way);
+            if let Some(foretold) = standing.foretold() {
+                run.set(&format!("{AT_ONCE}{of_target}"), foretold.at_once);
+                run.set(&format!("{ONE_BY_ONE}{of_target}"), foretold.one_by_one);
+                let reads = mixed(foretold.at_once, foretold.one_by_one, under_way);
+                run.set(&format!("{FORETOLD}{of_target}"), reads);
+            }
         }
         run.series = series(&files, &self.keys, self.setting);
         Ok(Some(run))

@@ -2,7 +2,8 @@
 
 use super::facts::{Noted, PAGES, PLAN, STATISTICS};
 use super::figures::{
-    CPU_WAIT, FORETOLD, KEPT_UP, LOST, NEIGHBOURS, NETWORK, READ, READS, ROWS, STOLEN, TAU, THETA, THROUGHPUT,
+    AT_ONCE, CPU_WAIT, KEPT_UP, LOST, NEIGHBOURS, NETWORK, ONE_BY_ONE, READ, READS, ROWS, STOLEN, TAU, THETA,
+    THROUGHPUT, UNDER_WAY,
 };
 use super::parts::TARGET;
 use super::record::Setting;
@@ -68,7 +69,8 @@ impl OnTarget<'_> {
             seen: Seen {
                 network_ms: figure(NETWORK),
                 reads: figure(READS),
-                foretold: figure(FORETOLD),
+                foretold: figure(AT_ONCE).zip(figure(ONE_BY_ONE)),
+                under_way: figure(UNDER_WAY),
                 read_ms: figure(READ),
                 rows: figure(ROWS),
                 cpu_wait_ms: figure(CPU_WAIT),
@@ -108,17 +110,22 @@ pub(super) fn is_valid(run: &Run) -> bool {
     run.caveats.iter().all(|caveat| caveat.severity < Severity::Invalid)
 }
 
-/// Code of the caveat by which half of the runs or more are about what made the load.
+/// Code of the caveat by which half of the runs of a target or more are about what made the load.
 fn invalid(runs: &[OnTarget<'_>]) -> Option<String> {
     let failed = |run: &Run| {
         let grave = run.caveats.iter().find(|caveat| caveat.severity == Severity::Invalid);
         grave.map(|caveat| caveat.code.to_string())
     };
-    let codes: Vec<String> = runs.iter().filter_map(|run| failed(run.run)).collect();
-    codes.first().filter(|_| 2 * codes.len() >= runs.len()).cloned()
+    let targets: BTreeSet<usize> = runs.iter().map(|run| run.target).collect();
+    targets.into_iter().find_map(|target| {
+        let own: Vec<Option<String>> =
+            runs.iter().filter(|run| run.target == target).map(|run| failed(run.run)).collect();
+        let codes: Vec<&String> = own.iter().flatten().collect();
+        codes.first().filter(|_| 2 * codes.len() >= own.len()).map(|code| (*code).clone())
+    })
 }
 
-/// Runs without those that failed, where these are fewer than half; else all, and nothing of them is trusted.
+/// Runs without those that failed, where these are fewer than half of each target's; else all, and nothing of them is trusted.
 pub(super) fn valid<'a>(runs: Vec<OnTarget<'a>>) -> Vec<OnTarget<'a>> {
     match invalid(&runs) {
         Some(_) => runs,
@@ -139,8 +146,8 @@ pub(super) fn components(setting: &Setting, runs: &[OnTarget<'_>]) -> Result<Com
     Components::of(&runs.iter().filter_map(|run| run.repeat(setting)).collect::<Vec<_>>())
 }
 
-/// Plans, statistics and pages of two targets, as their last runs tell of them. Of several fillings of their tables those stand for all whose
-/// pages differ most.
+/// Plans, statistics and pages of two targets, as their last runs tell of them. Of several fillings of their tables the first stands for all whose
+/// pages differ, or the first.
 pub(super) fn facts(setting: &Setting, runs: &[OnTarget<'_>], slow: usize, fast: usize) -> Facts {
     let told = |target: usize, population: u32| {
         let last = |name: &str| {
@@ -161,7 +168,7 @@ pub(super) fn facts(setting: &Setting, runs: &[OnTarget<'_>], slow: usize, fast:
     let mut all = populations.into_iter().map(of);
     let first = all.next().unwrap_or_else(|| of(0));
     all.fold(first, |known, other| match (&known.pages, &other.pages) {
-        (Compared::Different(_), _) | (_, Compared::Alike(_)) => known,
+        (Compared::Different(_), _) | (_, Compared::Alike(_) | Compared::Unknown(_)) => known,
         _ => other,
     })
 }

@@ -62,6 +62,7 @@ impl<'a> Variation<'a> {
             key: key.clone(),
             start: self.setting.start_and_run(order.repeat).0,
             pool_percent: is_private.then_some(percent),
+            pool_of: pool_of(&order.part.name),
             workload: parts::workload(&self.setting, &order.part.name, order.level(STATEMENT)).to_owned(),
             group: parts::group(&self.setting, &order.part.name).to_owned(),
         })
@@ -186,7 +187,8 @@ impl Study for Variation<'_> {
             let pool_percent = is_private.then_some(self.setting.pool_percent).filter(|_| part.name != POOL);
             let group = parts::group(&self.setting, &part.name).to_owned();
             let workload = parts::workload(&self.setting, &part.name, "").to_owned();
-            bed.begin(&Wanted { key: key.clone(), start: 0, pool_percent, workload, group }, tell)?;
+            let pool_of = pool_of(&part.name);
+            bed.begin(&Wanted { key: key.clone(), start: 0, pool_percent, pool_of, workload, group }, tell)?;
         }
         let records: Result<Vec<_>> = keys
             .iter()
@@ -208,6 +210,11 @@ impl Study for Variation<'_> {
     fn judge(&self, plan: &Plan, runs: &[Run]) -> Judgement {
         super::judge(plan, &self.setting, runs)
     }
+}
+
+/// Layouts are compared with a pool of the same bytes, that of the dump.
+fn pool_of(part: &str) -> Option<&'static str> {
+    (part == parts::LAYOUT).then_some("dump")
 }
 
 /// Whether a server failed. A run that is given up because of that sets the switch by which somebody asks to stop.

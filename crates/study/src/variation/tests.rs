@@ -1,6 +1,6 @@
 //! The study's judgement on runs that were never made.
 
-use super::figures::{KEPT_UP, NETWORK, READ, READS, ROWS, TAU, THETA, THROUGHPUT};
+use super::figures::{KEPT_UP, NEIGHBOURS, NETWORK, READ, READS, ROWS, TAU, THETA, THROUGHPUT};
 use super::parts::{Extent, parts};
 use super::record::{DataRecord, PRIVATE, Setting, TargetRecord};
 use crate::harness::{FORMAT, Judgement, Outcome, Plan, Run};
@@ -243,12 +243,62 @@ fn servers_that_are_started_in_two_ways_are_told_from_each_other_in_the_first_se
     setting.targets[0].start = Some("huge-pages".to_owned());
     setting.targets[1].start = Some("plain".to_owned());
     let mut all = runs(&setting, 0.0);
-    for run in all.iter_mut().filter(|run| run.levels[0] == "t1") {
-        let slower = run.figure(TAU).unwrap() + 3.0;
+    for (number, run) in all.iter_mut().enumerate() {
+        // Neighbours that nobody sees might be another reason.
+        run.set(NEIGHBOURS, 1.0 + 0.1 * (number % 3) as f64);
+        let slower = run.figure(TAU).unwrap() + if run.levels[0] == "t1" { 3.0 } else { 0.0 };
         run.set(TAU, slower);
     }
     let said = super::judge(&plan_of(&setting), &setting, &all);
     assert!(said.headline.ends_with("the cause is the start of the server."), "{}", said.headline);
     let start = said.verdicts.iter().find(|verdict| verdict.suspect == Suspect::Start).unwrap();
     assert!(start.evidence.contains("huge-pages") && start.evidence.contains("plain"), "{start:?}");
+}
+
+#[test]
+fn servers_of_a_duet_are_no_level_since_they_have_the_machine_in_common() {
+    let said = judged(&Setting { duet: true, ..setting() }, 0.0);
+    let levels: Vec<&str> = said.components.iter().map(|share| share.level).collect();
+    assert_eq!(levels, ["start", "run"]);
+    assert!(said.sentences.iter().any(|(_, text)| text.starts_with("Components are those of t")));
+}
+
+#[test]
+fn rented_servers_differ_where_they_do_at_more_rates_than_chance_would_have() {
+    let outcome = |more_ms: f64| {
+        let mut setting = setting();
+        for (number, target) in setting.targets.iter_mut().enumerate() {
+            target.url = format!("mysql://db{number}/tpcw");
+        }
+        let mut all = runs(&setting, more_ms);
+        for run in &mut all {
+            // Runs that agree well, so that what does not differ can be told.
+            let base = 5.0 + if run.levels[0] == "t1" { more_ms } else { 0.0 };
+            let taken = base + 0.3 * (run.figure(TAU).unwrap() - base);
+            run.set(TAU, taken);
+        }
+        let said = super::judge(&plan_of(&setting), &setting, &all);
+        said.findings.iter().find(|one| one.name == "rented-servers-differ").expect("a finding").outcome
+    };
+    assert_eq!(outcome(5.0), Outcome::Holds);
+    assert_eq!(outcome(0.0), Outcome::DoesNotHold);
+}
+
+#[test]
+fn a_rate_is_judged_by_the_server_that_is_known_least_and_by_its_starts_not_its_runs() {
+    let setting = setting();
+    let mut all = runs(&setting, 0.0);
+    for run in all.iter_mut().filter(|run| run.levels[0] == "t2") {
+        let (start, _) = setting.start_and_run(run.repeat);
+        let taken = run.figure(TAU).unwrap() + f64::from(start);
+        run.set(TAU, taken);
+    }
+    let plan = plan();
+    let cells = crate::harness::cells(&plan, &all);
+    let at: Vec<_> = cells.iter().filter(|cell| cell.levels[1] == "30").collect();
+    let on = super::seen::on_targets(&setting, &at);
+    let point = super::seen::point(&setting, &on, 30.0).expect("there are runs");
+    assert_eq!((point.tau.n, point.tau_degrees), (4, 3.0), "four starts with two runs each");
+    assert!((point.tau.mean - 7.5).abs() < 0.3, "{:?}", point.tau);
+    assert_eq!(point.target_taus.len(), 2);
 }

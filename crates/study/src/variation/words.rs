@@ -58,7 +58,7 @@ pub(super) fn headline(setting: &Setting, found: &Found<'_>) -> String {
     let name =
         |target: usize| setting.targets.get(target).map(|target| target.name.clone()).unwrap_or_default();
     let ahead = match at.point.as_ref().and_then(|point| point.invalid.as_ref()) {
-        Some(code) => format!("Runs failed ({code}), so that figures are about what made the load. "),
+        Some(code) => format!("Runs failed ({code}), so that what made the load is in all response times. "),
         None if found.is_settled => String::new(),
         None => "No rate was kept up with by all servers. ".to_owned(),
     };

@@ -1,12 +1,13 @@
 //! What pages and plan tell of reads from disk before any load: held against what was read, and what that is of a difference.
 
 use super::made::{finding, untested};
-use super::storage::{ends, means};
+use super::storage::means;
 use crate::format;
 use crate::harness::{Cell, Finding, Number};
-use crate::variation::figures::{FORETOLD, READ, READS, TAU};
+use crate::variation::figures::{AT_ONCE, FORETOLD, ONE_BY_ONE, READ, READS, TAU, UNDER_WAY};
 use crate::variation::parts::{LOAD, POOL, POOL_PERCENT};
 use crate::variation::record::Setting;
+use evenkeel_core::reads::mixed;
 use evenkeel_core::statistics::{Estimate, difference};
 use std::collections::BTreeSet;
 
@@ -26,13 +27,16 @@ pub(super) fn price(of: impl Fn(&str, &str) -> Vec<f64>) -> Price {
         let degrees = (script.n as f64 - 1.0, dump.n as f64 - 1.0);
         Some(difference(&script, &dump, degrees))
     };
-    let (Some(foretold), Some(reads), Some(tau)) = (gap(FORETOLD), gap(READS), gap(TAU)) else {
+    // With as many requests under way on both sides, so that nothing but their pages differs.
+    let under_way = Estimate::of(&[of("script", UNDER_WAY), of("dump", UNDER_WAY)].concat());
+    let foretold = || Some(mixed(gap(AT_ONCE)?.mean, gap(ONE_BY_ONE)?.mean, under_way?.mean));
+    let (Some(foretold), Some(reads), Some(tau)) = (foretold(), gap(READS), gap(TAU)) else {
         return Price::default();
     };
     let read_ms = Estimate::of(&[of("script", READ), of("dump", READ)].concat());
-    let of_reads = share("pages_of_reads", (foretold.mean, foretold.mean, foretold.mean), &reads);
+    let of_reads = share("pages_of_reads", (foretold, foretold, foretold), &reads);
     let of_tau = read_ms.and_then(|ms| {
-        let ends = (ms.low()? * foretold.mean, ms.mean * foretold.mean, ms.high()? * foretold.mean);
+        let ends = (ms.low()? * foretold, ms.mean * foretold, ms.high()? * foretold);
         share("pages_of_tau", ends, &tau)
     });
     let told = |number: &Option<Number>| match number {
@@ -44,7 +48,7 @@ pub(super) fn price(of: impl Fn(&str, &str) -> Vec<f64>) -> Price {
     };
     let words = format!(
         " By their pages and the plan a request after the script reads {} pages more, which is {} of what it reads more, and {} of what it takes longer.",
-        format::significant(foretold.mean, 3),
+        format::significant(foretold, 3),
         told(&of_reads),
         told(&of_tau)
     );
@@ -69,27 +73,25 @@ const CLOSE: f64 = 0.2;
 /// A request that reads fewer pages than this reads next to nothing, of which no share is worth telling.
 const READS_MIN: f64 = 0.5;
 
-/// Reads at each size of the buffer pool, against what pages and plan foretold of them.
+/// Size of the pool and load, both in percent; pages that were read, and those that were foretold.
+type At = (u32, String, Estimate, f64);
+
+/// Reads at each size of the buffer pool and load, against what pages and plan foretold of them.
 pub(super) fn pools(setting: &Setting, cells: &[Cell<'_>]) -> Finding {
     let name = "reads-are-foretold";
-    let published = "not published: pages and plan tell within 20 % how many pages a request reads from disk, before any load";
-    let load = ends(cells, POOL, LOAD)
-        .map(|(low, _)| low)
-        .or_else(|| cells.iter().find(|cell| cell.part.name == POOL).map(|cell| cell.level(LOAD).to_owned()));
-    let levels: BTreeSet<u32> = cells
-        .iter()
-        .filter(|cell| cell.part.name == POOL)
-        .filter_map(|cell| cell.level(POOL_PERCENT).parse().ok())
-        .collect();
-    let of = |percent: u32, figure: &str| {
-        let at = [(POOL_PERCENT, &*percent.to_string()), (LOAD, load.as_deref().unwrap_or_default())];
+    let published = "not published: pages and plan tell within 20 % how many pages a request reads from disk, by the size of the pool";
+    let own = || cells.iter().filter(|cell| cell.part.name == POOL);
+    let levels: BTreeSet<(u32, &str)> =
+        own().filter_map(|cell| Some((cell.level(POOL_PERCENT).parse().ok()?, cell.level(LOAD)))).collect();
+    let of = |(percent, load): (u32, &str), figure: &str| {
+        let at = [(POOL_PERCENT, &*percent.to_string()), (LOAD, load)];
         Estimate::of(&means(setting, cells, POOL, &at, figure))
     };
-    let told = |percent: u32| {
-        let (reads, foretold) = (of(percent, READS)?, of(percent, FORETOLD)?);
-        (reads.mean.max(foretold.mean) >= READS_MIN).then_some((percent, reads, foretold.mean))
+    let told = |at: (u32, &'_ str)| {
+        let (reads, foretold) = (of(at, READS)?, of(at, FORETOLD)?);
+        (reads.mean.max(foretold.mean) >= READS_MIN).then(|| (at.0, at.1.to_owned(), reads, foretold.mean))
     };
-    let all: Vec<(u32, Estimate, f64)> = levels.into_iter().filter_map(told).collect();
+    let all: Vec<At> = levels.into_iter().filter_map(told).collect();
     if all.is_empty() {
         return untested(
             name,
@@ -99,7 +101,7 @@ pub(super) fn pools(setting: &Setting, cells: &[Cell<'_>]) -> Finding {
         );
     }
     let is_close = |foretold: f64, reads: f64| (foretold / reads - 1.0).abs() <= CLOSE;
-    let close = |(_, reads, foretold): &(u32, Estimate, f64)| -> Option<bool> {
+    let close = |(_, _, reads, foretold): &At| -> Option<bool> {
         let (low, high) = (reads.low()?, reads.high()?);
         match () {
             () if is_close(*foretold, low) && is_close(*foretold, high) => Some(true),
@@ -113,17 +115,20 @@ pub(super) fn pools(setting: &Setting, cells: &[Cell<'_>]) -> Finding {
         () if each.iter().all(|close| *close == Some(true)) => Some(true),
         () => None,
     };
-    let words = all.iter().map(|(percent, reads, foretold)| {
+    let words = all.iter().map(|(percent, load, reads, foretold)| {
         let [foretold, reads] = [*foretold, reads.mean].map(|reads| format::significant(reads, 3));
-        format!("{foretold} foretold and {reads} read at {percent} %")
+        format!("{foretold} foretold and {reads} read with a pool of {percent} % at a load of {load} %")
     });
     let here = format!("Here a request has {}.", words.collect::<Vec<_>>().join(", "));
-    let number = |(percent, reads, foretold): &(u32, Estimate, f64)| Number {
-        name: format!("foretold_over_read_at_{percent}_percent"),
-        value: foretold / reads.mean,
-        interval: reads.high().zip(reads.low()).map(|(high, low)| (foretold / high, foretold / low)),
+    let number = |(percent, load, reads, foretold): &At| {
+        let ends = reads.high().zip(reads.low().filter(|low| *low > 0.0));
+        (reads.mean > 0.0).then(|| Number {
+            name: format!("foretold_over_read_with_{percent}_percent_at_{load}"),
+            value: foretold / reads.mean,
+            interval: ends.map(|(high, low)| (foretold / high, foretold / low)),
+        })
     };
-    finding(name, POOL, published, holds, here, all.iter().map(number).collect())
+    finding(name, POOL, published, holds, here, all.iter().filter_map(number).collect())
 }
 
 #[cfg(test)]
@@ -134,7 +139,9 @@ mod tests {
         move |layout, figure| {
             let more = if layout == "script" { 1.0 } else { 0.0 };
             match figure {
-                FORETOLD => vec![200.0 + 40.0 * more],
+                AT_ONCE => vec![200.0 + 40.0 * more],
+                ONE_BY_ONE => vec![300.0 + 60.0 * more],
+                UNDER_WAY => vec![40.0],
                 READS => [190.0, 200.0, 210.0].map(|reads| reads + reads_more * more).to_vec(),
                 READ => vec![0.1, 0.11, 0.12],
                 _ => [30.0, 31.0, 32.0].map(|tau| tau + tau_more * more).to_vec(),

@@ -7,13 +7,14 @@ mod statements;
 mod storage;
 
 use super::figures::{NETWORK, TAU};
-use super::found::Found;
+use super::found::{AtRate, Found};
 use super::parts::{COMPLEX_STATEMENT, RATES, WRITE};
 use super::record::{Setting, TargetRecord};
+use super::seen;
 use crate::format;
 use crate::harness::{Cell, Finding, Number};
 use evenkeel_core::statistics::{Estimate, difference};
-use evenkeel_core::trust::Point;
+use evenkeel_core::trust::{Point, Settling};
 use evenkeel_core::why::{LITTLE, Ruling, SHARE_MIN, Suspect, Why};
 use made::{breaks, finding, untested};
 
@@ -77,7 +78,7 @@ fn limit(setting: &Setting, found: &Found<'_>) -> Finding {
 
 /// Table II and Figure 9: the network's delay does not climb with the rate as response times do.
 fn network(setting: &Setting, found: &Found<'_>) -> Finding {
-    let ruling = |at: &super::found::AtRate<'_>| {
+    let ruling = |at: &AtRate<'_>| {
         let why = at.why.as_ref()?;
         why.verdicts.iter().find(|verdict| verdict.suspect == Suspect::Network).map(|verdict| verdict.ruling)
     };
@@ -122,21 +123,31 @@ fn network(setting: &Setting, found: &Found<'_>) -> Finding {
     finding("network-is-not-the-cause", RATES, published, holds, here, delays)
 }
 
-/// Of what response times climb by from the lowest rate to the highest, whether the network makes less than half; `None` where that cannot be told.
+/// Of what response times climb by from the lowest rate to the highest that servers keep up with, whether the network makes less than a good part on
+/// each server; `None` where that cannot be told, as where they do not climb for sure.
 fn climbs_less(setting: &Setting, found: &Found<'_>) -> Option<bool> {
-    let (low, high) = (found.rates.first()?, found.rates.last().filter(|_| found.rates.len() > 1)?);
-    let climb = |name: &str| {
-        let of = |at: &super::found::AtRate<'_>| {
-            let values: Vec<f64> = at.runs.iter().filter_map(|run| run.figure(setting, name)).collect();
-            Estimate::of(&values)
-        };
-        let (low, high) = (of(low)?, of(high)?);
-        Some(difference(&high, &low, (high.n as f64 - 1.0, low.n as f64 - 1.0)))
+    let is_settled = |at: &&AtRate<'_>| {
+        at.point.as_ref().is_some_and(|point| point.settling == Settling::Settled && point.invalid.is_none())
     };
-    let (network, tau) = (climb(NETWORK)?, climb(TAU)?);
+    let settled: Vec<&AtRate<'_>> = found.rates.iter().filter(is_settled).collect();
+    let [low, .., high] = settled.as_slice() else { return None };
+    let of_target = |target: usize| {
+        let climb = |name: &str| {
+            let of = |at: &AtRate<'_>| Estimate::of(&seen::of_starts(setting, &at.runs, target, name));
+            let (low, high) = (of(low)?, of(high)?);
+            Some(difference(&high, &low, (high.n as f64 - 1.0, low.n as f64 - 1.0)))
+        };
+        let (network, tau) = (climb(NETWORK)?, climb(TAU).filter(|tau| tau.low() > Some(0.0))?);
+        match () {
+            () if network.high()? < SHARE_MIN * tau.low()? => Some(true),
+            () if network.low()? > SHARE_MIN * tau.high()? => Some(false),
+            () => None,
+        }
+    };
+    let each: Vec<Option<bool>> = (0..setting.targets.len()).map(of_target).collect();
     match () {
-        () if network.high()? < SHARE_MIN * tau.low()? => Some(true),
-        () if network.low()? > SHARE_MIN * tau.high()?.max(0.0) && tau.low()? > 0.0 => Some(false),
+        () if each.contains(&Some(false)) => Some(false),
+        () if each.iter().all(|climbs| *climbs == Some(true)) => Some(true),
         () => None,
     }
 }

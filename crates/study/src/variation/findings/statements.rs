@@ -41,7 +41,7 @@ pub(super) fn simple(setting: &Setting, cells: &[Cell<'_>]) -> Finding {
     };
     let found = apart(most(mean), least(mean)).unwrap_or_default();
     let here = format!(
-        "Here means over servers and rates lie {} ms apart, of {} ms; {}. {}",
+        "Here means over servers and rates lie {} ms apart, where the fastest is {} ms; {}. {}",
         format::significant(found, 3),
         format::significant(least(mean).unwrap_or_default(), 3),
         limit_of(setting, cells, SIMPLE).1,

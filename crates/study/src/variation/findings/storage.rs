@@ -6,8 +6,8 @@ use super::statements::limit_over;
 use crate::format;
 use crate::harness::{Cell, Finding, Number};
 use crate::variation::figures::{KEPT_UP, READS, TAU};
-use crate::variation::parts::{LAYOUT, LOAD, POOL};
-use crate::variation::record::Setting;
+use crate::variation::parts::{LAYOUT, LOAD, POOL, TARGET};
+use crate::variation::record::{Setting, TargetRecord};
 use crate::variation::seen::is_valid;
 use evenkeel_core::statistics::{Estimate, Ratio, Sample, deviations_ratio, unpaired_ratio};
 use std::collections::BTreeMap;
@@ -64,16 +64,24 @@ pub(super) fn ends(cells: &[Cell<'_>], part: &str, factor: &str) -> Option<(Stri
     (low != high).then(|| (low.to_owned(), high.to_owned()))
 }
 
-/// A ratio of what starts have at the smallest pool over what they have at the largest.
-fn pool_ratio(
-    setting: &Setting,
-    cells: &[Cell<'_>],
-    load: &str,
-    ratio: fn(&[f64], &[f64]) -> Option<Ratio>,
-) -> Option<Ratio> {
+fn pool_ratio(setting: &Setting, cells: &[Cell<'_>], load: &str) -> Option<Ratio> {
     let (small, large) = ends(cells, POOL, "pool-percent")?;
     let of = |pool: &str| means(setting, cells, POOL, &[("pool-percent", pool), (LOAD, load)], TAU);
-    ratio(&of(&small), &of(&large))
+    unpaired_ratio(&of(&small), &of(&large))
+}
+
+/// What starts of a server differ by at the smallest pool, over what they differ by at the largest.
+fn pool_deviations(setting: &Setting, cells: &[Cell<'_>], load: &str) -> Option<Ratio> {
+    let (small, large) = ends(cells, POOL, "pool-percent")?;
+    let of = |pool: &str| -> Vec<Vec<f64>> {
+        let of_target = |target: &TargetRecord| {
+            let at = [("pool-percent", pool), (LOAD, load), (TARGET, &*target.name)];
+            let at = if setting.duet { &at[..2] } else { &at[..] };
+            means(setting, cells, POOL, at, TAU)
+        };
+        setting.targets.iter().map(of_target).collect()
+    };
+    deviations_ratio(&of(&small), &of(&large))
 }
 
 /// Both, one of them not, or not known.
@@ -99,8 +107,8 @@ pub(super) fn pool(setting: &Setting, cells: &[Cell<'_>]) -> Finding {
     let load = ends(cells, POOL, LOAD)
         .map(|(_, high)| high)
         .or_else(|| cells.iter().find(|cell| cell.part.name == POOL).map(|cell| cell.level(LOAD).to_owned()));
-    let of = |kind| load.as_ref().and_then(|load| pool_ratio(setting, cells, load, kind));
-    let (ratio, varies) = (of(unpaired_ratio), of(deviations_ratio));
+    let ratio = load.as_ref().and_then(|load| pool_ratio(setting, cells, load));
+    let varies = load.as_ref().and_then(|load| pool_deviations(setting, cells, load));
     let reads = |pool: &str| {
         Estimate::of(&means(setting, cells, POOL, &[("pool-percent", pool)], READS)).map(|reads| reads.mean)
     };
@@ -133,8 +141,7 @@ pub(super) fn pool_at_high_rates(setting: &Setting, cells: &[Cell<'_>]) -> Findi
     let Some((low, high)) = ends(cells, POOL, LOAD) else {
         return untested(name, POOL, published, "It takes two rates at several sizes of the pool.");
     };
-    let (low, high) =
-        (pool_ratio(setting, cells, &low, unpaired_ratio), pool_ratio(setting, cells, &high, unpaired_ratio));
+    let (low, high) = (pool_ratio(setting, cells, &low), pool_ratio(setting, cells, &high));
     let holds = low.as_ref().zip(high.as_ref()).and_then(|(low, high)| {
         let ((_, low_end), (high_end, _)) = (low.interval?, high.interval?);
         match () {
@@ -205,6 +212,8 @@ pub(super) fn dump(setting: &Setting, cells: &[Cell<'_>]) -> Finding {
     let limits = limits.into_iter().filter_map(|(name, limit)| Some(Number::plain(name, limit.utilisation?)));
     let numbers =
         number("script_over_dump", ratio.as_ref()).into_iter().chain(priced.numbers).chain(limits).collect();
-    let alike = breaks(&points, &of_dump).map(|breaks| !breaks);
+    // One server has no other one to be like.
+    let has_several = setting.targets.len() > 1;
+    let alike = breaks(&points, &of_dump).map(|breaks| !breaks).filter(|alike| has_several || !alike);
     finding("a-dump-takes-it-away", LAYOUT, published, both(above(ratio.as_ref(), 1.0), alike), here, numbers)
 }
