@@ -1,4 +1,4 @@
-//! What pages and plan tell of reads from disk before any load: held against what was read, and what that is of a difference.
+//! What pages and plan foretell of reads from disk: held against what was read, and what that is of a difference.
 
 use super::made::{finding, untested};
 use super::storage::means;
