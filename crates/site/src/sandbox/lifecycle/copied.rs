@@ -1,5 +1,6 @@
 //! A sandbox whose data directory is that of another one, file by file: the same pages in the same places.
 
+use super::stopped::load_stopped;
 use crate::copy::Snapshot;
 use crate::sandbox::paths::Paths;
 use crate::sandbox::record::{Record, new_password};
@@ -22,10 +23,7 @@ pub(super) fn password(spec: &SandboxSpec) -> Result<String, SandboxError> {
 
 fn stopped(spec: &SandboxSpec, name: &str) -> Result<(Paths, Record), SandboxError> {
     let paths = Paths::new(&spec.home, name)?;
-    let record = Record::load(&paths)?
-        .ok_or_else(|| SandboxError::Unknown { name: name.to_owned(), home: spec.home.clone() })?;
-    match record.live() {
-        Some(id) => Err(SandboxError::AlreadyRunning { name: name.to_owned(), pid: id.pid }),
-        None => Ok((paths, record)),
-    }
+    let unknown = || SandboxError::Unknown { name: name.to_owned(), home: spec.home.clone() };
+    let record = load_stopped(&paths)?.ok_or_else(unknown)?;
+    Ok((paths, record))
 }

@@ -3,6 +3,7 @@
 mod copied;
 mod disk;
 mod ports;
+mod stopped;
 mod view;
 
 use crate::copy::Snapshot;
@@ -26,6 +27,7 @@ use ports::{free_port, is_free};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
+use stopped::load_stopped;
 
 /// A clean shutdown writes every dirty page; a large pool on a slow disk takes its time.
 const SHUTDOWN_PATIENCE: Duration = Duration::from_secs(120);
@@ -362,15 +364,6 @@ impl Drop for Sandbox {
             let _ = self.record.save(&self.paths);
         }
         Paths::remove_socket_dir(&self.record.socket);
-    }
-}
-
-/// The record of a sandbox that does not run, if there is one.
-fn load_stopped(paths: &Paths) -> Result<Option<Record>, SandboxError> {
-    let record = Record::load(paths)?;
-    match record.as_ref().and_then(Record::live) {
-        Some(id) => Err(SandboxError::AlreadyRunning { name: paths.name.clone(), pid: id.pid }),
-        None => Ok(record),
     }
 }
 
