@@ -34,7 +34,7 @@ impl Measured {
 pub struct Basis {
     /// CPUs that serve.
     pub cpus: f64,
-    /// The rate at which these are full, by the work of a request; `None` where that cannot be seen.
+    /// The rate at which these are full, by the work of a request; `None` where that cannot be seen. What single rates tell goes before it.
     pub full_at: Option<f64>,
     /// The highest rate that the profile trusts, per second.
     pub limit: f64,
@@ -45,7 +45,7 @@ impl Basis {
     pub(super) fn by(&self, points: &[Measured]) -> Self {
         let full: Vec<f64> = points.iter().filter_map(|point| point.full_at).collect();
         match full.len() {
-            0 => *self,
+            0 => Self { full_at: None, ..*self },
             n => Self { full_at: Some(full.iter().sum::<f64>() / n as f64), ..*self },
         }
     }

@@ -114,6 +114,9 @@ impl Sizing {
         if points.is_empty() || rates < RATES_MIN {
             return Err(SizeError::TooFewRates { have: rates.min(points.len()), needed: RATES_MIN });
         }
+        if points.iter().all(|point| point.full_at.is_none()) {
+            points.iter_mut().for_each(|point| point.full_at = basis.full_at);
+        }
         let (basis, degree) = (basis.by(&points), degree(points.len()));
         let mut rivals: Vec<Rival> =
             Kind::ALL.iter().filter_map(|kind| rival(*kind, &points, &basis, degree)).collect();

@@ -177,6 +177,19 @@ fn the_work_of_a_rate_that_is_left_out_has_no_part_in_what_tells_it() {
 }
 
 #[test]
+fn where_the_work_of_one_rate_alone_is_known_it_has_no_part_in_what_tells_that_rate() {
+    let at = |full_at: Option<f64>| {
+        let mut points = mm1(&RATES);
+        let last = points.len() - 1;
+        points[last].full_at = full_at;
+        let sizing = Sizing::of(&points, Basis { full_at: None, ..BASIS }).unwrap();
+        let queue = sizing.rivals.iter().find(|rival| rival.kind == Kind::Queue).unwrap();
+        queue.left_out[last].told
+    };
+    assert_eq!(at(Some(250.0)), at(Some(900.0)));
+}
+
+#[test]
 fn what_each_model_fits_is_taken_from_the_degrees_of_freedom() {
     let unseen = Basis { full_at: None, ..BASIS };
     let taken = |basis: &Basis| Kind::ALL.map(|kind| super::fit::taken(kind, basis, 2));

@@ -40,8 +40,9 @@ fn judge(runs: &[Observation], facts: &Facts, names: &[String]) -> Option<Why> {
         let verdicts = Suspect::ALL.into_iter().map(too_few).collect();
         return Some(Why { slow, fast, fast_ms, gap: None, verdicts });
     };
-    let least_ms = (SHARE_MIN * gap.mean).max(LITTLE * fast_ms);
     let differs = gap.low > 0.0 && gap.mean >= LITTLE * fast_ms;
+    // What servers do not differ by has no share of it.
+    let least_ms = if differs { SHARE_MIN * gap.mean } else { LITTLE * fast_ms };
     let slow_name = names.get(slow).cloned().unwrap_or_else(|| (slow + 1).to_string());
     let case = Case { units, scale: Scale { gap, differs, least_ms, slow: slow_name, pairs }, facts };
     Some(Why { slow, fast, fast_ms, gap: Some(gap), verdicts: case.verdicts(plans, begun) })
@@ -126,9 +127,12 @@ impl Case<'_> {
                 || (other.ruling == Ruling::Undecided && other.suspect != Suspect::Stolen)
         };
         let open: Vec<&str> = others.iter().filter(is_open).map(|other| other.suspect.words()).collect();
+        // Another way of start is another server too, with tables of its own, so that it takes several of each to tell these apart.
+        let fillings = self.units.iter().flat_map(|unit| unit.slow.iter().map(|run| run.population));
+        let is_single = fillings.collect::<BTreeSet<u32>>().len() < 2;
         let ruling = match () {
             () if gap.high < scale.least_ms => Ruling::NotTheCause,
-            () if scale.differs && open.is_empty() => Ruling::Cause,
+            () if scale.differs && open.is_empty() && !is_single => Ruling::Cause,
             () => Ruling::Undecided,
         };
         let mut evidence = format!(
@@ -138,18 +142,21 @@ impl Case<'_> {
         );
         if scale.differs && !open.is_empty() {
             evidence.push_str(&format!(" It may be {} as well.", open.join(", or ")));
+        } else if scale.differs && is_single {
+            evidence.push_str(" What else one server has and the other has not is in that: several fillings of each (--populations) would tell.");
         }
         let figure = Figure { name: "start_level_ms", value: gap.mean, interval: Some((gap.low, gap.high)) };
         Some(Verdict { suspect: Suspect::Start, ruling, evidence, figure: Some(figure) })
     }
 
     fn verdicts(&self, plans: PlansOfStarts, start: Verdict) -> Vec<Verdict> {
-        let reads = Reads::of(&self.units, self.scale.pairs);
+        let reads = Reads::of(&self.units, self.scale.pairs, self.facts.pools_differ);
         let network = self.network();
         let more_reads = layout(&reads, &self.scale, self.facts.pages.words());
         let plan = self.plan(more_reads.ruling == Ruling::Cause);
-        let (disk, layout) = (disk(&reads, &self.scale), self.layout(more_reads, plan.ruling));
+        let (disk, layout) = (disk(&reads, &self.scale), self.layout(more_reads, &plan, &reads));
         let is_explained = [&network, &disk, &layout, &plan].iter().any(|one| one.ruling == Ruling::Cause);
+        let network = if is_explained { network } else { self.unless_narrow(network) };
         let stolen = self.taken(Suspect::Stolen, STOLEN_MIN, is_explained, |seen| seen.stolen_percent);
         let neighbours =
             self.taken(Suspect::Neighbours, NEIGHBOURS_MIN, is_explained, |seen| seen.neighbours_percent);
@@ -195,44 +202,69 @@ impl Case<'_> {
         }
     }
 
+    /// Small packets do not tell what a narrow link makes of large answers, so that where nothing explains the difference it may be that.
+    fn unless_narrow(&self, network: Verdict) -> Verdict {
+        match network.ruling {
+            Ruling::NotTheCause if self.facts.by_probes && self.scale.differs => Verdict {
+                ruling: Ruling::Undecided,
+                evidence: format!(
+                    "{} That is the delay of small packets: what large answers take on a narrow link is not in it, and nothing else \
+                     explains the difference.",
+                    network.evidence
+                ),
+                ..network
+            },
+            _ => network,
+        }
+    }
+
     /// Another plan reads other pages, pages that lie alike are not read more often for how they lie, and of pages that nobody saw it is
-    /// not known: a colder buffer pool reads more of them too.
-    fn layout(&self, verdict: Verdict, plan: Ruling) -> Verdict {
-        match (verdict.ruling, plan, &self.facts.pages) {
-            (Ruling::Cause, Ruling::Cause, _) => Verdict {
-                ruling: Ruling::Undecided,
-                evidence: format!("{} Another plan reads other pages.", verdict.evidence),
-                ..verdict
-            },
-            (Ruling::Cause, _, Compared::Alike(_)) => Verdict { ruling: Ruling::NotTheCause, ..verdict },
-            (Ruling::Cause, _, Compared::Unknown(_)) => Verdict {
-                ruling: Ruling::Undecided,
-                evidence: format!("{} More is read, and why is not known.", verdict.evidence),
-                ..verdict
-            },
+    /// not known: a colder or smaller buffer pool reads more of them too. Nor is it how they lie where that would make few reads.
+    fn layout(&self, verdict: Verdict, plan: &Verdict, reads: &Reads) -> Verdict {
+        let undecided = |why: &str| Verdict {
+            ruling: Ruling::Undecided,
+            evidence: format!("{} {why}", verdict.evidence),
+            ..verdict.clone()
+        };
+        match (verdict.ruling, &self.facts.pages) {
+            (Ruling::Cause, _) if plan.ruling == Ruling::Cause || self.has_other_plan() => {
+                undecided("Another plan reads other pages.")
+            }
+            (Ruling::Cause, Compared::Alike(_)) => Verdict { ruling: Ruling::NotTheCause, ..verdict },
+            (Ruling::Cause, Compared::Unknown(_)) => undecided("More is read, and why is not known."),
+            (Ruling::Cause, _) if self.facts.pools_differ => undecided("Its buffer pool has another size."),
+            (Ruling::Cause, _) if reads.share_foretold().is_some_and(|share| share < SHARE_MIN) => {
+                undecided("How pages lie would make fewer than a quarter of them.")
+            }
             _ => verdict,
         }
     }
 
-    /// Another plan is the cause where it touches more rows, or pages from disk so many more that these are a cause.
+    /// In how many blocks plans are known, and in how many of these they differ.
+    fn plans(&self) -> (usize, usize) {
+        let plan = |runs: &[&Observation]| runs.iter().find_map(|run| run.seen.plan);
+        let known = self.units.iter().filter_map(|unit| Some(plan(&unit.slow)? != plan(&unit.fast)?));
+        known.fold((0, 0), |(known, differing), differs| (known + 1, differing + usize::from(differs)))
+    }
+
+    fn has_other_plan(&self) -> bool {
+        let (known, differing) = self.plans();
+        2 * differing > known
+    }
+
+    /// Another plan is the cause where it touches more rows, or pages from disk so many more that these are a cause and cannot be more
+    /// for how they lie.
     fn plan(&self, reads_more: bool) -> Verdict {
-        let known: Vec<bool> = self
-            .units
-            .iter()
-            .filter_map(|unit| {
-                let plan = |runs: &[&Observation]| runs.iter().find_map(|run| run.seen.plan);
-                Some(plan(&unit.slow)? != plan(&unit.fast)?)
-            })
-            .collect();
-        let differing = known.iter().filter(|differs| **differs).count();
-        let is_other = 2 * differing > known.len();
+        let (known, differing) = self.plans();
+        let is_other = self.has_other_plan();
         let rows = gap_of(&self.units, self.scale.pairs, |run| run.seen.rows);
         let base = self.units.iter().filter_map(|unit| Some(unit.means(|run| run.seen.rows)?.1));
         let least = ROWS_MIN * base.collect::<Sample>().mean().unwrap_or_default();
         let has_more = rows.is_some_and(|rows| rows.low > 0.0 && rows.mean >= least);
+        let lies_alike = matches!(self.facts.pages, Compared::Alike(_)) && !self.facts.pools_differ;
         let ruling = match () {
-            () if self.scale.differs && is_other && (has_more || reads_more) => Ruling::Cause,
-            () if !known.is_empty() && differing == 0 && rows.is_none_or(|rows| rows.high < least) => {
+            () if self.scale.differs && is_other && (has_more || reads_more && lies_alike) => Ruling::Cause,
+            () if known > 0 && differing == 0 && rows.is_none_or(|rows| rows.high < least) => {
                 Ruling::NotTheCause
             }
             () => Ruling::Undecided,

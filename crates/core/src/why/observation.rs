@@ -74,4 +74,8 @@ pub struct Facts {
     pub pages: Compared,
     /// How the server of the slow one is started and how that of the fast one, where these are two ways on purpose.
     pub starts: Option<(String, String)>,
+    /// Whether their buffer pools have room for other numbers of pages.
+    pub pools_differ: bool,
+    /// Whether one of them is far, and the delay of its network known by small packets alone.
+    pub by_probes: bool,
 }

@@ -75,7 +75,8 @@ pub(super) struct Reads {
 const READS_MIN: f64 = 0.01;
 
 impl Reads {
-    pub fn of(units: &[Unit<'_>], pairs: usize) -> Self {
+    /// Of servers whose pools differ nothing is foretold: that would be in it too.
+    pub fn of(units: &[Unit<'_>], pairs: usize, pools_differ: bool) -> Self {
         let (mut by_latency, mut by_number) = (Vec::new(), Vec::new());
         let (mut numbers, mut latencies) = (Vec::new(), Vec::new());
         for unit in units {
@@ -86,11 +87,7 @@ impl Reads {
                 by_number.push(0.0);
                 continue;
             }
-            // A side that reads nothing has no latency, and takes that of the other.
-            let mean = unit.means(|run| run.seen.read_ms);
-            let one = |runs: &[&Observation]| runs.iter().find_map(|run| run.seen.read_ms);
-            let either = || one(&unit.slow).or_else(|| one(&unit.fast)).map(|ms| (ms, ms));
-            let Some(latency) = mean.or_else(either) else {
+            let Some(latency) = latency(unit, reads) else {
                 return Self { number: Gap::of(&numbers, pairs), ..Self::default() };
             };
             latencies.push(latency.0 - latency.1);
@@ -103,8 +100,13 @@ impl Reads {
             by_number: gap(&by_number),
             number: gap(&numbers),
             latency: gap(&latencies),
-            foretold: foretold(units),
+            foretold: if pools_differ { None } else { foretold(units) },
         }
+    }
+
+    /// Which share of the reads that are more for sure pages and plan foretell; `None` where they do not tell.
+    pub fn share_foretold(&self) -> Option<f64> {
+        Some(self.foretold? / self.number.filter(|number| number.low > 0.0)?.mean)
     }
 
     /// What the pages account for of the number of reads, with its interval; empty where they do not tell, or nothing differs for sure.
@@ -122,6 +124,19 @@ impl Reads {
             ),
             false => String::new(),
         }
+    }
+}
+
+/// What a read takes on each side. A side that reads next to nothing has no latency, and takes that of the other; of one that reads and lets
+/// nobody see how long that takes it is not known.
+fn latency(unit: &Unit<'_>, reads: (f64, f64)) -> Option<(f64, f64)> {
+    let mean =
+        |runs: &[&Observation]| runs.iter().filter_map(|run| run.seen.read_ms).collect::<Sample>().mean();
+    match (mean(&unit.slow), mean(&unit.fast)) {
+        (Some(slow), Some(fast)) => Some((slow, fast)),
+        (Some(ms), None) if reads.1 < READS_MIN => Some((ms, ms)),
+        (None, Some(ms)) if reads.0 < READS_MIN => Some((ms, ms)),
+        _ => None,
     }
 }
 
@@ -153,7 +168,9 @@ pub(super) fn disk(reads: &Reads, scale: &Scale) -> Verdict {
         format!("{each}, which is {} of a request, and {}.", with_interval(part, " ms"), scale.of_gap())
     };
     let missing = match reads.number {
-        Some(_) => "how long reads take was not seen: set performance_schema=ON at the server",
+        Some(_) => {
+            "how long reads take was not seen at both: set performance_schema=ON, and let the account read it"
+        }
         None => READS_MISSING,
     };
     verdict(Suspect::Disk, "read_latency_ms", reads.by_latency, scale, text, missing)
@@ -172,7 +189,9 @@ pub(super) fn layout(reads: &Reads, scale: &Scale, pages: &str) -> Verdict {
         )
     };
     let missing = match reads.number {
-        Some(_) => "how long a read from disk takes was not seen: set performance_schema=ON at the server",
+        Some(_) => {
+            "how long a read from disk takes was not seen at both: set performance_schema=ON, and let the account read it"
+        }
         None => READS_MISSING,
     };
     verdict(Suspect::Layout, "read_number_ms", reads.by_number, scale, text, missing)

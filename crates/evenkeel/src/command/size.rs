@@ -30,7 +30,7 @@ left out once and told from the others; the model that errs least is used, and i
 objective is met where even the upper end is within it. The load is shared equally, and each server is like the one that was profiled.
 
 Exit codes: 0 done; 1 no number of servers is known to meet the objective, or what was asked lies beyond the trust limit or what a server
-carries; 2 wrong use, or the profile is too small for a model, or damaged.")]
+carries; 2 wrong use, or the profile is too small for a model, or damaged (--json tells the rates that it trusts all the same).")]
 pub struct Args {
     /// Profile: its folder, its name or the start of it, or `last`
     #[arg(default_value = "last")]

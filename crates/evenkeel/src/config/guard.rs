@@ -7,6 +7,7 @@ mod old_flags;
 mod words;
 
 pub use changes::Changes;
+pub use distinct::is_same;
 pub use flags::Flags;
 pub use old_flags::OldFlags;
 

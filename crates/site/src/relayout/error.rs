@@ -59,6 +59,14 @@ pub enum RelayoutError {
         /// What failed after the swap, as a sentence.
         what: String,
     },
+    /// It did not come to its end, and what it had made could not be cleared away.
+    #[error("{error}; its unfinished copy {copy} is there still")]
+    Remains {
+        /// Name of the copy, unquoted.
+        copy: String,
+        /// Why it did not come to its end.
+        error: Box<RelayoutError>,
+    },
     /// Somebody else builds the same table anew.
     #[error(
         "table {0} is being built anew by somebody else, or the lock for that was lost; nothing was changed"
@@ -79,6 +87,9 @@ impl RelayoutError {
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Server(error) => error.hint(),
+            Self::Remains { .. } => {
+                Some("the table is as it was: drop the copy, or run the same with --fresh again, which does")
+            }
             Self::NoDatabase => Some("write it as mysql://user@host:port/DATABASE"),
             Self::NoName => Some("write them as --tables item,author"),
             Self::Left { .. } => Some(
@@ -87,7 +98,8 @@ impl RelayoutError {
             Self::NoTable(_) => Some("SHOW TABLES lists them"),
             Self::Refused { hint, .. } => Some(hint),
             Self::Differs { .. } => Some(
-                "run CHECK TABLE on it: rows that cannot be read twice alike are damaged, or not plain values",
+                "relayout it in place (without --fresh) where it has a stored generated column: the server may compute that to something else \
+                 today; if it has none run CHECK TABLE, as rows that cannot be read twice alike are damaged",
             ),
             Self::Changed { .. } => Some(
                 "drop neither: compare both by their keys, changed and deleted rows too, bring what is missing into the new one, and \
@@ -102,6 +114,10 @@ impl RelayoutError {
 
     /// Whether somebody asked to stop.
     pub fn is_stop(&self) -> bool {
-        matches!(self, Self::Server(TargetError::Stopped))
+        match self {
+            Self::Server(TargetError::Stopped) => true,
+            Self::Remains { error, .. } => error.is_stop(),
+            _ => false,
+        }
     }
 }

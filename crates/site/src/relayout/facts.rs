@@ -3,8 +3,11 @@
 use super::names::{beside, has_room, is_ours, named};
 use super::sums::made;
 use super::{How, RelayoutError};
-use crate::server::{Control, Rows, has_privilege};
+use crate::server::{Control, Flavor, Rows, has_privilege};
 use serde::Serialize;
+
+/// ER_SPECIFIC_ACCESS_DENIED_ERROR: the account lacks a privilege.
+const DENIED: u16 = 1227;
 
 /// A table, and what hangs on it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -23,6 +26,8 @@ pub struct Facts {
     pub free_bytes: u64,
     /// Foreign keys of its own, and of others that refer to it.
     pub foreign_keys: Vec<String>,
+    /// Whether this account would not see foreign keys that are there, of tables of other databases.
+    pub hides_foreign_keys: bool,
     /// Triggers that its changes set off.
     pub triggers: Vec<String>,
     /// Whether this account would not see triggers that are there.
@@ -101,11 +106,7 @@ impl Facts {
 
     fn ask(&mut self, control: &mut Control) -> Result<(), RelayoutError> {
         let table = named(&self.table);
-        self.foreign_keys = first(control.query(&format!(
-            "SELECT CONCAT(CONSTRAINT_NAME, ' of ', TABLE_NAME) FROM information_schema.REFERENTIAL_CONSTRAINTS \
-             WHERE (CONSTRAINT_SCHEMA = DATABASE() AND TABLE_NAME = {table}) \
-             OR (UNIQUE_CONSTRAINT_SCHEMA = DATABASE() AND REFERENCED_TABLE_NAME = {table}) ORDER BY 1"
-        ))?);
+        (self.foreign_keys, self.hides_foreign_keys) = foreign_keys(control, &self.table)?;
         self.triggers = triggers(control, &self.table)?;
         self.generated = first(control.query(&format!(
             "SELECT COLUMN_NAME FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = {table} \
@@ -171,6 +172,10 @@ impl Facts {
                 "may have triggers that this account cannot see, and a fresh copy would lose them".to_owned(),
                 "grant the account TRIGGER on the database, or relayout it in place (without --fresh)",
             ),
+            (None, None) if self.hides_foreign_keys => refused(
+                "may be referred to by foreign keys of databases that this account cannot see, and a fresh copy would lose them".to_owned(),
+                "grant the account PROCESS, with which the server tells all of them, or relayout it in place (without --fresh)",
+            ),
             (None, None) => None,
         }
     }
@@ -188,6 +193,37 @@ impl Facts {
         ];
         all.into_iter().flatten().collect()
     }
+}
+
+/// Foreign keys of a table and those that refer to it, and whether there may be some of the latter that the account does not see: the
+/// standard's tables tell of none in databases where it may do nothing, InnoDB's own tell of all, to an account with PROCESS.
+pub(super) fn foreign_keys(control: &mut Control, table: &str) -> Result<(Vec<String>, bool), RelayoutError> {
+    let name = named(table);
+    let mut found = first(control.query(&format!(
+        "SELECT CONCAT(CONSTRAINT_NAME, ' of ', TABLE_NAME) FROM information_schema.REFERENTIAL_CONSTRAINTS \
+         WHERE (CONSTRAINT_SCHEMA = DATABASE() AND TABLE_NAME = {name}) \
+         OR (UNIQUE_CONSTRAINT_SCHEMA = DATABASE() AND REFERENCED_TABLE_NAME = {name}) ORDER BY 1"
+    ))?);
+    let all = match control.version().flavor {
+        Flavor::MariaDb => "INNODB_SYS_FOREIGN",
+        Flavor::MySql => "INNODB_FOREIGN",
+    };
+    // InnoDB has names as those of files, in which most signs are numbers.
+    let file = |name: &str| format!("CAST(CONVERT({name} USING filename) AS BINARY)");
+    let referring = control.query(&format!(
+        "SELECT CONCAT(SUBSTRING_INDEX(ID, '/', -1), ' of ', FOR_NAME) FROM information_schema.{all} \
+         WHERE CAST(REF_NAME AS BINARY) = CONCAT({}, '/', {}) ORDER BY 1",
+        file("DATABASE()"),
+        file(&name)
+    ));
+    match referring {
+        // The same key is not told twice: which of its own database refer to it stands there already.
+        Ok(rows) if found.is_empty() => found = first(rows),
+        Ok(_) => {}
+        Err(error) if error.code() == Some(DENIED) => return Ok((found, true)),
+        Err(error) => return Err(error.into()),
+    }
+    Ok((found, false))
 }
 
 /// Triggers that a table has, as far as the account may see them.
@@ -231,6 +267,9 @@ mod tests {
         let hidden = Facts { hides_triggers: true, ..item() };
         assert!(hidden.refusal(How::Fresh).unwrap().to_string().contains("cannot see"));
         assert!(hidden.refusal(How::InPlace).is_none());
+        let referred = Facts { hides_foreign_keys: true, ..item() };
+        assert!(referred.refusal(How::Fresh).unwrap().hint().unwrap().contains("PROCESS"));
+        assert!(referred.refusal(How::InPlace).is_none());
         let partitioned =
             Facts { partitions: vec!["p0".to_owned()], generated: vec!["area".to_owned()], ..item() };
         assert!(partitioned.refusal(How::Fresh).is_none());

@@ -4,13 +4,16 @@
 //! table has and how it is made is held against the copy once more before it is dropped: a server may let in somebody who waited for longer
 //! than we do, such as one who changes the table.
 
-use super::facts::{one, triggers};
+use super::facts::{foreign_keys, one, triggers};
 use super::names::{beside, named};
 use super::session::{explained, prepare};
 use super::sums::{Columns, Sums, made, next_number, sums, without_name};
 use super::swap::swap;
 use super::{Done, How, Relayout, RelayoutError, Waits};
 use crate::server::{Control, quoted};
+
+/// Seconds that the end of a statement that we have ended ourselves is waited for.
+const CLEAR_WAIT_S: u32 = 10;
 
 /// Copies a table, verifies the copy and swaps both.
 pub(super) fn run(
@@ -34,16 +37,30 @@ pub(super) fn run(
         Ok(copied) => copied,
         Err(error) => {
             drop(holder);
-            // Without the lock it may be somebody else's copy by now; the next run takes it away.
-            if check_alone(control, table, &lock).is_ok() {
-                let _ = control.exec(&format!("DROP TABLE IF EXISTS {}", quoted(&copy)));
-            }
-            return Err(error);
+            return Err(match clear(control, job, table, &lock) {
+                Ok(()) => error,
+                Err(_) => RelayoutError::Remains { copy, error: Box::new(error) },
+            });
         }
     };
     drop(holder);
     finish(job, (table, &before), &copied, tell).map_err(|error| left(error, table, &before))?;
     Ok(Done { waits: Waits::Writers, verified_rows: Some(copied.sums.rows) })
+}
+
+/// Drops a copy that did not come to its end. Who was asked to stop has lost the connection, and the lock with it; without the lock it may
+/// be somebody else's copy by now.
+fn clear(control: &mut Control, job: &Relayout<'_>, table: &str, lock: &str) -> Result<(), RelayoutError> {
+    let drop_copy = format!("DROP TABLE IF EXISTS {}", quoted(&beside(table).0));
+    if check_alone(control, table, lock).is_ok() {
+        control.exec(&drop_copy)?;
+        return Ok(());
+    }
+    let mut again = Control::connect_to_finish(job.target, job.stop)?;
+    again.exec(&format!("SET SESSION lock_wait_timeout = {CLEAR_WAIT_S}"))?;
+    alone(&mut again, table)?;
+    again.exec(&drop_copy)?;
+    Ok(())
 }
 
 /// What failed after the swap is told with that it was made.
@@ -154,6 +171,9 @@ fn finish(
     }
     if let Some(name) = triggers(&mut control, before)?.first() {
         return Err(changed(format!("got trigger {name}")));
+    }
+    if let Some(key) = foreign_keys(&mut control, before)?.0.first() {
+        return Err(changed(format!("got foreign key {key}")));
     }
     let had = sums(&mut control, before, &copied.columns)?;
     if had != copied.sums {

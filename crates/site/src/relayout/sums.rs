@@ -12,33 +12,47 @@ pub(super) struct Sums {
     pub sum: String,
 }
 
-/// Columns with values of their own, quoted, and which of them are FLOAT.
+/// Columns whose values lie in the rows.
 #[derive(Clone, Debug)]
-pub(super) struct Columns(Vec<(String, bool)>);
+pub(super) struct Columns(Vec<Column>);
+
+#[derive(Clone, Debug)]
+struct Column {
+    /// Quoted.
+    name: String,
+    is_float: bool,
+    /// The server computes it when a row is written, which may come to something else today, as with another time zone.
+    is_generated: bool,
+}
 
 impl Columns {
     pub fn of(control: &mut Control, table: &str) -> Result<Self, RelayoutError> {
         let rows = control.query(&format!(
-            "SELECT COLUMN_NAME, DATA_TYPE FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = {} \
-             AND COALESCE(GENERATION_EXPRESSION, '') = '' ORDER BY ORDINAL_POSITION",
+            "SELECT COLUMN_NAME, DATA_TYPE, COALESCE(GENERATION_EXPRESSION, '') <> '' FROM information_schema.COLUMNS \
+             WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = {} AND EXTRA NOT LIKE '%VIRTUAL GENERATED%' ORDER BY ORDINAL_POSITION",
             named(table)
         ))?;
         let column = |row: Vec<Option<String>>| match row.as_slice() {
-            [Some(name), kind] => Some((quoted(name), kind.as_deref() == Some("float"))),
+            [Some(name), kind, is_generated] => Some(Column {
+                name: quoted(name),
+                is_float: kind.as_deref() == Some("float"),
+                is_generated: is_generated.as_deref() == Some("1"),
+            }),
             _ => None,
         };
         Ok(Self(rows.rows.into_iter().filter_map(column).collect()))
     }
 
-    /// Their names with commas between.
+    /// Names of those that a copy gets values for, with commas between.
     pub fn names(&self) -> String {
-        self.0.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ")
+        let given = self.0.iter().filter(|column| !column.is_generated);
+        given.map(|column| column.name.as_str()).collect::<Vec<_>>().join(", ")
     }
 }
 
 /// Adds a table up.
 pub(super) fn sums(control: &mut Control, table: &str, columns: &Columns) -> Result<Sums, RelayoutError> {
-    let hash = row_hash(columns.0.iter().map(|(name, is_float)| (name.as_str(), *is_float)));
+    let hash = row_hash(columns.0.iter().map(|column| (column.name.as_str(), column.is_float)));
     let sum = sum_of_hashes(&hash);
     let sql = format!("SELECT COUNT(*), {sum}, COALESCE(SUM({hash} IS NULL), 0) FROM {}", quoted(table));
     let rows = control.query(&sql).map_err(|error| explained(error, table))?;

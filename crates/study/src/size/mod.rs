@@ -7,7 +7,7 @@ use crate::profile::{summarise, trust_limits};
 use crate::store::format::{CellSummary, EstimateRecord, PlanFile, RunFile};
 use evenkeel_core::size::{Basis, Measured, Server, SizeError, Sizing};
 use evenkeel_core::trust::TrustLimit;
-pub use start::{Start, start};
+pub use start::{Busy, Start, start};
 use statements::statements;
 
 /// Share of the highest trusted rate from which runs say what a request takes of the CPUs.

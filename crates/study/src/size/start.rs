@@ -1,10 +1,14 @@
 //! The limit from which a guard in front of the profiled server sets out.
 
-use super::{basis, busy, points, trusted};
+use super::{basis, points, trusted};
 use crate::profile::{summarise, trust_limits};
 use crate::store::format::{CellSummary, PlanFile, RunFile};
 use evenkeel_core::size::SizeError;
 use evenkeel_core::trust::TrustLimit;
+
+/// How many times as many transactions as would keep the CPUs busy if none ever waited for another one: a slot that waits for a client, a lock
+/// or its turn at a CPU leaves one idle.
+const ROOM: f64 = 2.0;
 
 /// Where a guard begins, and what that follows from.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -17,13 +21,30 @@ pub struct Start {
     pub tau: f64,
     /// Requests under way there in the mean.
     pub in_flight: f64,
-    /// CPUs of the server; `None` where they were not seen.
-    pub cpus: Option<f64>,
+    /// What keeps the CPUs busy; `None` where they were not seen.
+    pub busy: Option<Busy>,
 }
 
-/// By Little's law (Oper. Res. 9 (1961) 383): at the highest rate at which the response is still to be trusted, which is where the knee of its
-/// curve lies, `rate tau` requests are under way in the mean. No fewer than there are CPUs, as fewer leave some of them idle. Of a
-/// profile of several servers, or levels, the least counts: a guard that begins low finds its way up, and one that begins high does harm.
+/// What keeps the CPUs of a server busy.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Busy {
+    /// Response time where little is under way, seconds.
+    pub alone: f64,
+    /// The rate at which the CPUs are full, by the work of a request, per second.
+    pub full_at: f64,
+}
+
+impl Busy {
+    /// Requests under way that would fill the CPUs if none waited for another one: the saturation point `N* = R / D` of operational
+    /// analysis, where `R` is the response alone and `D` the work of a request over all CPUs (Denning and Buzen, Computing Surveys 10 (1978) 225).
+    pub fn saturates_at(&self) -> f64 {
+        self.alone * self.full_at
+    }
+}
+
+/// Twice what would fill the CPUs, by the work of a request and its response where little is under way; or, where that is more, what is under
+/// way in the mean at the highest rate that is trusted, `rate tau` by Little's law (Oper. Res. 9 (1961) 383). Of a profile of several servers,
+/// or levels, the least counts: a guard that begins low finds its way up, and one that begins high does harm.
 ///
 /// # Errors
 /// The profile trusts no rate.
@@ -41,11 +62,11 @@ fn of_group(
     runs: &[RunFile],
     limit: &TrustLimit,
 ) -> Result<Start, SizeError> {
-    let knee = points(rates, |cell| &cell.tau_ms).into_iter().last().ok_or(SizeError::NothingTrusted)?;
-    let in_flight = knee.rate * knee.response;
-    // A server may use fewer CPUs than it may run on, where it has a quota.
-    let cpus = (!busy(rates).is_empty()).then(|| basis(rates, runs, limit).cpus);
-    let least = cpus.unwrap_or(1.0).max(1.0);
-    let limit = in_flight.max(least).ceil().min(f64::from(u32::MAX)) as u32;
-    Ok(Start { limit, rate: knee.rate, tau: knee.response, in_flight, cpus })
+    let points = points(rates, |cell| &cell.tau_ms);
+    let (first, last) = points.first().zip(points.last()).ok_or(SizeError::NothingTrusted)?;
+    let in_flight = last.rate * last.response;
+    let busy = basis(rates, runs, limit).full_at.map(|full_at| Busy { alone: first.response, full_at });
+    let fills = busy.map_or(1.0, |busy| ROOM * busy.saturates_at());
+    let limit = in_flight.max(fills).ceil().min(f64::from(u32::MAX)) as u32;
+    Ok(Start { limit, rate: last.rate, tau: last.response, in_flight, busy })
 }

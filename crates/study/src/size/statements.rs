@@ -19,8 +19,12 @@ pub(super) fn statements(
     if names.len() < 2 {
         return Vec::new();
     }
+    let full = super::full(cells, basis.limit);
     let model = |name: &str| {
-        let at = |(rate, cells): &(f64, Vec<&CellSummary>)| point(name, *rate, cells, runs);
+        let at = |(rate, cells): &(f64, Vec<&CellSummary>)| {
+            let known = full.iter().find(|(own, _)| own == rate);
+            Some(Measured { full_at: known.map(|(_, full)| *full), ..point(name, *rate, cells, runs)? })
+        };
         let points: Vec<Measured> = cells.iter().filter_map(at).collect();
         Some((name.to_owned(), Sizing::of(&points, basis).ok()?))
     };

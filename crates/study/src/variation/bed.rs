@@ -1,6 +1,6 @@
 //! The servers of the study: filled, looked at, started anew, asked.
 
-use super::facts::{PAGES, PLAN, START, STATISTICS, data_of, statistics_of};
+use super::facts::{PAGES, PLAN, ROOM, START, STATISTICS, data_of, statistics_of};
 use super::foretold::{Foretold, room};
 use super::pages::{PICTURES, pages_of};
 use super::record::{Setting, TargetRecord};
@@ -298,9 +298,13 @@ impl Standing {
         if let Ok(text) = statistics_of(&mut control, &tables) {
             self.notes.insert(STATISTICS, text);
         }
+        let room = room(&mut control);
+        if let Some(room) = room {
+            self.notes.insert(ROOM, room.to_string());
+        }
         // What is written has pages of its own to be read and made.
         let pages = self.notes.get(PAGES).filter(|_| !writes(self.workload.as_ref()));
-        self.foretold = pages.and_then(|pages| Foretold::of(&plans, pages, room(&mut control)?));
+        self.foretold = pages.and_then(|pages| Foretold::of(&plans, pages, room?));
         Ok(())
     }
 

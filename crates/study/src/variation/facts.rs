@@ -9,6 +9,8 @@ use std::collections::BTreeMap;
 pub(super) const PLAN: &str = "plan";
 /// Sizes and distinct values of indexes, as the server guesses them.
 pub(super) const STATISTICS: &str = "statistics";
+/// For how many pages the buffer pool has room.
+pub(super) const ROOM: &str = "pool_pages";
 /// How indexes lie in their files.
 pub(super) const PAGES: &str = "pages";
 /// Which start of its server a run belongs to.
@@ -66,14 +68,29 @@ pub(super) struct Noted {
     pub plan: Option<String>,
     pub statistics: Option<String>,
     pub pages: Option<String>,
+    pub room: Option<String>,
     /// How its server is started, where that is set.
     pub start: Option<String>,
+    /// Whether it is far, and the delay of its network known by probes alone.
+    pub by_probes: bool,
 }
 
 /// What two targets have besides their runs.
 pub(super) fn compared(slow: &Noted, fast: &Noted) -> Facts {
     let starts = slow.start.clone().zip(fast.start.clone()).filter(|(slow, fast)| slow != fast);
-    Facts { plans: plans(slow, fast), pages: pages(slow, fast), starts }
+    Facts {
+        plans: plans(slow, fast),
+        pages: pages(slow, fast),
+        starts,
+        pools_differ: pools_differ(slow, fast),
+        by_probes: slow.by_probes || fast.by_probes,
+    }
+}
+
+/// Whether both pools are known, and have room for other numbers of pages.
+fn pools_differ(slow: &Noted, fast: &Noted) -> bool {
+    let room = |told: &Noted| told.room.as_deref()?.parse::<f64>().ok();
+    room(slow).zip(room(fast)).is_some_and(|(one, other)| (one - other).abs() > ALIKE * one.max(other))
 }
 
 fn plans(slow: &Noted, fast: &Noted) -> Compared {
@@ -249,6 +266,14 @@ mod tests {
             Noted { pages: serde_json::to_string(&[index]).ok(), ..told("t1", "a", "", 0.99) }
         };
         assert!(matches!(compared(&small(0.0), &small(0.9)).pages, Compared::Alike(_)));
+    }
+
+    #[test]
+    fn pools_of_other_sizes_are_seen_where_both_are_known() {
+        let of = |room: Option<&str>| Noted { room: room.map(str::to_owned), ..told("t1", "a", "", 0.99) };
+        assert!(compared(&of(Some("4000")), &of(Some("8000"))).pools_differ);
+        assert!(!compared(&of(Some("4000")), &of(Some("4010"))).pools_differ);
+        assert!(!compared(&of(None), &of(Some("8000"))).pools_differ);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! From runs to what core judges: observations of targets, and components of variance.
 
-use super::facts::{Noted, PAGES, PLAN, STATISTICS};
+use super::facts::{Noted, PAGES, PLAN, ROOM, STATISTICS};
 use super::figures::{
     AT_ONCE, CPU_WAIT, KEPT_UP, LOST, NEIGHBOURS, NETWORK, ONE_BY_ONE, READ, READS, ROWS, STOLEN, TAU, THETA,
     THROUGHPUT, UNDER_WAY,
@@ -160,6 +160,9 @@ pub(super) fn facts(setting: &Setting, runs: &[OnTarget<'_>], slow: usize, fast:
             plan: last(PLAN),
             statistics: last(STATISTICS),
             pages: last(PAGES),
+            room: last(ROOM),
+            by_probes: setting.mu.is_none()
+                && setting.targets.get(target).is_some_and(|target| !target.is_here()),
             start: setting.targets.get(target).and_then(|target| target.start.clone()),
         }
     };

@@ -1,12 +1,14 @@
 //! The limit to begin with, from a profile of the server behind the guard.
 
 use super::super::Session;
-use crate::config::guard::GuardConfig;
+use crate::config::guard::{GuardConfig, is_same};
 use crate::failure::WithHint;
 use crate::format;
 use crate::study::stored;
 use anyhow::{Result, anyhow};
 use evenkeel_guard::event::Event;
+use evenkeel_guard::proxy::Address;
+use evenkeel_site::server::{self, Target};
 use evenkeel_study::published::kind as published_kind;
 use evenkeel_study::size::{Start, start};
 use evenkeel_study::store::StudyFolder;
@@ -34,10 +36,16 @@ pub fn set_out(session: &Session, config: &mut GuardConfig) -> Result<Option<Eve
     let (plan, runs) = (folder.plan()?, folder.runs()?);
     let found = start(&plan, &runs).hint(HINT)?;
     config.initial_limit = found.limit.clamp(1, config.max_limit);
-    Ok(Some(Event::Begins {
-        limit: config.initial_limit,
-        reason: reason(&plan.id, &found, config.max_limit),
-    }))
+    let mut reason = reason(&plan.id, &found, config.max_limit);
+    if let Some(place) =
+        elsewhere(plan.targets.iter().map(|target| target.url.as_str()), &config.plan.backend)
+    {
+        reason.push_str(&format!(
+            "; that is a profile of {place} and not of {}, of which it says nothing unless both are alike",
+            config.plan.backend
+        ));
+    }
+    Ok(Some(Event::Begins { limit: config.initial_limit, reason }))
 }
 
 /// What a configuration that is read again begins with: the profile is read at the start alone.
@@ -55,10 +63,12 @@ fn reason(study: &str, found: &Start, most: u32) -> String {
         format::rate(found.rate),
         format::time(1e3 * found.tau)
     );
-    if let Some(cpus) = found.cpus.filter(|cpus| *cpus > found.in_flight) {
+    if let Some(busy) = found.busy.filter(|busy| f64::from(found.limit) > found.in_flight + 1.0) {
         reason.push_str(&format!(
-            ", and fewer than its {} CPUs would leave some idle",
-            format::significant(cpus, 1)
+            ", and its CPUs, full at {}, take {} to be busy by the {} of a request alone: twice that",
+            format::rate(busy.full_at),
+            format::significant(busy.saturates_at(), 3),
+            format::time(1e3 * busy.alone)
         ));
     }
     if found.limit > most {
@@ -67,11 +77,31 @@ fn reason(study: &str, found: &Start, most: u32) -> String {
     reason
 }
 
+/// Where the profiled servers are, when it is known that none of them is the guard's: a private server has another port at each
+/// start, and one socket may lead to the same server as another.
+fn elsewhere<'a>(urls: impl Iterator<Item = &'a str>, backend: &Address) -> Option<String> {
+    let places: Option<Vec<Address>> = urls.map(listens).collect();
+    let places = places.filter(|_| !backend.is_local())?;
+    let is_other = !places.iter().any(|place| place.is_local() || is_same(place, backend));
+    is_other.then(|| places.first().map(Address::to_string)).flatten()
+}
+
+/// Where a server listens, from the URL that the plan has of it, in which no login matters.
+fn listens(url: &str) -> Option<Address> {
+    let somebody = |name: &str| (name == "USER").then(|| "somebody".to_owned());
+    Some(match Target::parse_with(url, &somebody).ok()?.address {
+        server::Address::Tcp { host, port } => Address::Tcp { host, port },
+        server::Address::Unix(path) => Address::Unix(path),
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use evenkeel_study::size::Busy;
 
-    const FOUND: Start = Start { limit: 3, rate: 175.0, tau: 0.0133, in_flight: 2.33, cpus: Some(1.0) };
+    const BUSY: Busy = Busy { alone: 0.0057, full_at: 250.0 };
+    const FOUND: Start = Start { limit: 3, rate: 175.0, tau: 0.0133, in_flight: 2.33, busy: Some(BUSY) };
 
     #[test]
     fn the_reason_names_the_profile_and_what_bounds_the_limit() {
@@ -81,12 +111,24 @@ mod tests {
             "2.33 requests are under way at 175/s and 13.3 ms, the highest rate that 20261121 trusts (Little's law)"
         );
         assert!(
-            reason("a", &Start { cpus: Some(8.0), limit: 8, ..FOUND }, 1_024)
-                .ends_with("its 8 CPUs would leave some idle")
+            reason("a", &Start { busy: Some(Busy { alone: 0.004, full_at: 2_000.0 }), limit: 16, ..FOUND }, 1_024)
+                .ends_with("and its CPUs, full at 2,000/s, take 8.00 to be busy by the 4.00 ms of a request alone: twice that")
         );
         assert!(
             reason("a", &Start { limit: 99, ..FOUND }, 64).ends_with("`max_limit` allows no more than 64")
         );
+    }
+
+    #[test]
+    fn a_profile_of_another_server_is_told_where_that_is_known() {
+        let told = |urls: &[&str], backend: &str| elsewhere(urls.iter().copied(), &backend.parse().unwrap());
+        let (here, there) = ("mysql://root@127.0.0.1:3307/shop", "mysql://127.0.0.1:3308/shop");
+        assert_eq!(told(&[here], "127.0.0.1:3306").unwrap(), "127.0.0.1:3307");
+        assert_eq!(told(&[here, there], "localhost:3308"), None);
+        assert_eq!(told(&["sandbox:a"], "127.0.0.1:3306"), None);
+        assert_eq!(told(&[here], "/run/mysqld.sock"), None);
+        assert_eq!(told(&["mysql://root@/shop?socket=/run/a.sock"], "127.0.0.1:3306"), None);
+        assert_eq!(told(&[], "127.0.0.1:3306"), None);
     }
 
     #[test]

@@ -17,7 +17,8 @@ pub fn check(listen: &[Address], backend: &Address) -> Result<()> {
     )
 }
 
-fn is_same(listen: &Address, backend: &Address) -> bool {
+/// Whether who connects to `backend` comes to who listens at `listen`.
+pub fn is_same(listen: &Address, backend: &Address) -> bool {
     match (listen, backend) {
         (Address::Unix(listen), Address::Unix(backend)) => place(listen) == place(backend),
         // A port that the system chooses is nobody's.

@@ -19,8 +19,8 @@ pub(super) struct Price {
     pub numbers: Vec<Number>,
 }
 
-/// The price by figures of both layouts: means of starts, by layout and figure. Of a ratio of two estimates the interval goes from the lower end
-/// of the one over the upper end of the other to the reverse: it holds the truth in 90 of 100 cases at least.
+/// The price by figures of both layouts: means of starts, by layout and figure. Of a ratio the interval goes from the lower end of the one over
+/// the upper end of the other to the reverse, where what is foretold may be off by [`CLOSE`] either way.
 pub(super) fn price(of: impl Fn(&str, &str) -> Vec<f64>) -> Price {
     let gap = |figure: &str| {
         let (script, dump) = (Estimate::of(&of("script", figure))?, Estimate::of(&of("dump", figure))?);
@@ -34,9 +34,10 @@ pub(super) fn price(of: impl Fn(&str, &str) -> Vec<f64>) -> Price {
         return Price::default();
     };
     let read_ms = Estimate::of(&[of("script", READ), of("dump", READ)].concat());
-    let of_reads = share("pages_of_reads", (foretold, foretold, foretold), &reads);
+    let (least, most) = (foretold * (1.0 - CLOSE), foretold * (1.0 + CLOSE));
+    let of_reads = share("pages_of_reads", (least, foretold, most), &reads);
     let of_tau = read_ms.and_then(|ms| {
-        let ends = (ms.low()? * foretold, ms.mean * foretold, ms.high()? * foretold);
+        let ends = (ms.low()? * least, ms.mean * foretold, ms.high()? * most);
         share("pages_of_tau", ends, &tau)
     });
     let told = |number: &Option<Number>| match number {
@@ -79,7 +80,7 @@ type At = (u32, String, Estimate, f64);
 /// Reads at each size of the buffer pool and load, against what pages and plan foretold of them.
 pub(super) fn pools(setting: &Setting, cells: &[Cell<'_>]) -> Finding {
     let name = "reads-are-foretold";
-    let published = "not published: pages and plan tell within 20 % how many pages a request reads from disk, by the size of the pool";
+    let published = "not published: pages, plan and requests under way tell within 20 % how many pages a request reads from disk, by the size of the pool";
     let own = || cells.iter().filter(|cell| cell.part.name == POOL);
     let levels: BTreeSet<(u32, &str)> =
         own().filter_map(|cell| Some((cell.level(POOL_PERCENT).parse().ok()?, cell.level(LOAD)))).collect();

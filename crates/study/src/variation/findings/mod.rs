@@ -84,6 +84,7 @@ fn network(setting: &Setting, found: &Found<'_>) -> Finding {
     };
     let rulings: Vec<Ruling> = found.rates.iter().filter_map(ruling).collect();
     let is_single = setting.targets.len() == 1;
+    // What servers do not differ by may climb with the rate all the same.
     let by_servers = match () {
         () if rulings.contains(&Ruling::Cause) => Some(false),
         () if !rulings.is_empty() && rulings.iter().all(|ruling| *ruling == Ruling::NotTheCause) => {
@@ -93,8 +94,8 @@ fn network(setting: &Setting, found: &Found<'_>) -> Finding {
     };
     let holds = match (by_servers, climbs_less(setting, found)) {
         (Some(false), _) | (_, Some(false)) => Some(false),
-        (None, Some(true)) if is_single => Some(true),
-        (by_servers, _) => by_servers,
+        (by_servers, Some(true)) if is_single || by_servers == Some(true) => Some(true),
+        _ => None,
     };
     let delays: Vec<Number> = found
         .rates
