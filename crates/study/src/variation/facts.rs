@@ -199,7 +199,7 @@ mod tests {
             plan: Some(plan.to_owned()),
             statistics: Some(statistics.to_owned()),
             pages: serde_json::to_string(&pages).ok(),
-            start: None,
+            ..Noted::default()
         }
     }
 

@@ -63,7 +63,7 @@ fn reason(study: &str, found: &Start, most: u32) -> String {
         format::rate(found.rate),
         format::time(1e3 * found.tau)
     );
-    if let Some(busy) = found.busy.filter(|busy| f64::from(found.limit) > found.in_flight + 1.0) {
+    if let Some(busy) = found.busy.filter(|_| f64::from(found.limit) > found.in_flight + 1.0) {
         reason.push_str(&format!(
             ", and its CPUs, full at {}, take {} to be busy by the {} of a request alone: twice that",
             format::rate(busy.full_at),
