@@ -154,9 +154,8 @@ impl Case<'_> {
         let network = self.network();
         let more_reads = layout(&reads, &self.scale, self.facts.pages.words());
         let plan = self.plan(more_reads.ruling == Ruling::Cause);
-        let (disk, layout) = (disk(&reads, &self.scale), self.layout(more_reads, &plan, &reads));
+        let (disk, layout) = (disk(&reads, &self.scale), self.layout(more_reads, &reads));
         let is_explained = [&network, &disk, &layout, &plan].iter().any(|one| one.ruling == Ruling::Cause);
-        let network = if is_explained { network } else { self.unless_narrow(network) };
         let stolen = self.taken(Suspect::Stolen, STOLEN_MIN, is_explained, |seen| seen.stolen_percent);
         let neighbours =
             self.taken(Suspect::Neighbours, NEIGHBOURS_MIN, is_explained, |seen| seen.neighbours_percent);
@@ -166,6 +165,9 @@ impl Case<'_> {
             }
             _ => neighbours,
         };
+        let is_explained =
+            is_explained || [&stolen, &neighbours].iter().any(|one| one.ruling == Ruling::Cause);
+        let network = if is_explained { network } else { self.unless_narrow(network) };
         // What starts are slow by is no cause of what servers differ by, so that it keeps no other suspect from being judged.
         let plan = match (plans, start.ruling) {
             (PlansOfStarts::Slower, Ruling::Cause) => of_starts(plan),
@@ -220,17 +222,15 @@ impl Case<'_> {
 
     /// Another plan reads other pages, pages that lie alike are not read more often for how they lie, and of pages that nobody saw it is
     /// not known: a colder or smaller buffer pool reads more of them too. Nor is it how they lie where that would make few reads.
-    fn layout(&self, verdict: Verdict, plan: &Verdict, reads: &Reads) -> Verdict {
+    fn layout(&self, verdict: Verdict, reads: &Reads) -> Verdict {
         let undecided = |why: &str| Verdict {
             ruling: Ruling::Undecided,
             evidence: format!("{} {why}", verdict.evidence),
             ..verdict.clone()
         };
         match (verdict.ruling, &self.facts.pages) {
-            (Ruling::Cause, _) if plan.ruling == Ruling::Cause || self.has_other_plan() => {
-                undecided("Another plan reads other pages.")
-            }
             (Ruling::Cause, Compared::Alike(_)) => Verdict { ruling: Ruling::NotTheCause, ..verdict },
+            (Ruling::Cause, _) if self.has_other_plan() => undecided("Another plan reads other pages."),
             (Ruling::Cause, Compared::Unknown(_)) => undecided("More is read, and why is not known."),
             (Ruling::Cause, _) if self.facts.pools_differ => undecided("Its buffer pool has another size."),
             (Ruling::Cause, _) if reads.share_foretold().is_some_and(|share| share < SHARE_MIN) => {

@@ -76,6 +76,6 @@ pub struct Facts {
     pub starts: Option<(String, String)>,
     /// Whether their buffer pools have room for other numbers of pages.
     pub pools_differ: bool,
-    /// Whether one of them is far, and the delay of its network known by small packets alone.
+    /// Whether one of them is on another machine, as far as can be seen, and the delay of its network known by small packets alone.
     pub by_probes: bool,
 }

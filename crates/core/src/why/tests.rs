@@ -256,6 +256,7 @@ fn a_server_that_reads_and_lets_nobody_see_how_long_is_no_proof_for_its_disk() {
     hidden.iter_mut().filter(|run| run.target == 0).for_each(|run| run.seen.read_ms = None);
     let found = Why::of(&hidden, &alike(), &names()).unwrap();
     assert_eq!(found.verdicts[1].ruling, Ruling::Undecided, "{:?}", found.verdicts[1]);
+    assert!(found.verdicts[1].evidence.contains("performance_schema=ON"), "{:?}", found.verdicts[1]);
     // One that reads nothing has nothing to be seen.
     hidden.iter_mut().filter(|run| run.target == 0).for_each(|run| run.seen.reads = Some(0.0));
     let found = Why::of(&hidden, &alike(), &names()).unwrap();
@@ -289,6 +290,9 @@ fn another_plan_that_touches_no_more_rows_is_not_told_from_other_pages() {
 #[test]
 fn small_packets_acquit_a_far_network_only_where_something_else_explains_the_difference() {
     let far = |planted: Planted| why(planted, &Facts { by_probes: true, ..alike() }, 1);
+    let neighbours = far(Planted { neighbours: 40.0, ..Planted::default() });
+    assert!(neighbours.causes().eq([Suspect::Neighbours]), "{neighbours:#?}");
+    assert_eq!(neighbours.verdicts[0].ruling, Ruling::NotTheCause);
     let unseen = far(Planted { unseen_ms: 3.0, ..Planted::default() });
     assert_eq!(unseen.verdicts[0].ruling, Ruling::Undecided);
     assert!(unseen.verdicts[0].evidence.contains("narrow link"), "{unseen:#?}");

@@ -78,10 +78,12 @@ impl Reads {
     /// Of servers whose pools differ nothing is foretold: that would be in it too.
     pub fn of(units: &[Unit<'_>], pairs: usize, pools_differ: bool) -> Self {
         let (mut by_latency, mut by_number) = (Vec::new(), Vec::new());
-        let (mut numbers, mut latencies) = (Vec::new(), Vec::new());
-        for unit in units {
-            let Some(reads) = unit.means(|run| run.seen.reads) else { return Self::default() };
-            numbers.push(reads.0 - reads.1);
+        let reads: Option<Vec<(f64, f64)>> =
+            units.iter().map(|unit| unit.means(|run| run.seen.reads)).collect();
+        let Some(reads) = reads else { return Self::default() };
+        let numbers: Vec<f64> = reads.iter().map(|(slow, fast)| slow - fast).collect();
+        let mut latencies = Vec::new();
+        for (unit, reads) in units.iter().zip(reads) {
             if reads.0.max(reads.1) < READS_MIN {
                 by_latency.push(0.0);
                 by_number.push(0.0);

@@ -60,7 +60,7 @@ pub enum RelayoutError {
         what: String,
     },
     /// It did not come to its end, and what it had made could not be cleared away.
-    #[error("{error}; its unfinished copy {copy} is there still")]
+    #[error("{error}; its unfinished copy {copy} may be there still")]
     Remains {
         /// Name of the copy, unquoted.
         copy: String,
@@ -72,6 +72,11 @@ pub enum RelayoutError {
         "table {0} is being built anew by somebody else, or the lock for that was lost; nothing was changed"
     )]
     Busy(String),
+    /// Somebody waits for us and keeps us waiting.
+    #[error(
+        "another client came to alter table {0} while it was to be copied, and went first; nothing was changed"
+    )]
+    Stuck(String),
     /// Somebody holds the table.
     #[error("table {table} is held by another client for longer than {seconds} s; nothing was changed")]
     Held {
@@ -105,7 +110,7 @@ impl RelayoutError {
                 "drop neither: compare both by their keys, changed and deleted rows too, bring what is missing into the new one, and \
                  make the same change to it",
             ),
-            Self::Busy(_) => Some("wait for it, and run the same again"),
+            Self::Busy(_) | Self::Stuck(_) => Some("wait for it, and run the same again"),
             Self::Held { .. } => Some(
                 "SHOW FULL PROCESSLIST names who is at the table; run the same again once that one is done",
             ),

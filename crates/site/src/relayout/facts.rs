@@ -3,11 +3,8 @@
 use super::names::{beside, has_room, is_ours, named};
 use super::sums::made;
 use super::{How, RelayoutError};
-use crate::server::{Control, Flavor, Rows, has_privilege};
+use crate::server::{Control, Rows, TargetError, has_privilege};
 use serde::Serialize;
-
-/// ER_SPECIFIC_ACCESS_DENIED_ERROR: the account lacks a privilege.
-const DENIED: u16 = 1227;
 
 /// A table, and what hangs on it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -204,26 +201,45 @@ pub(super) fn foreign_keys(control: &mut Control, table: &str) -> Result<(Vec<St
          WHERE (CONSTRAINT_SCHEMA = DATABASE() AND TABLE_NAME = {name}) \
          OR (UNIQUE_CONSTRAINT_SCHEMA = DATABASE() AND REFERENCED_TABLE_NAME = {name}) ORDER BY 1"
     ))?);
-    let all = match control.version().flavor {
-        Flavor::MariaDb => "INNODB_SYS_FOREIGN",
-        Flavor::MySql => "INNODB_FOREIGN",
-    };
-    // InnoDB has names as those of files, in which most signs are numbers.
-    let file = |name: &str| format!("CAST(CONVERT({name} USING filename) AS BINARY)");
-    let referring = control.query(&format!(
-        "SELECT CONCAT(SUBSTRING_INDEX(ID, '/', -1), ' of ', FOR_NAME) FROM information_schema.{all} \
-         WHERE CAST(REF_NAME AS BINARY) = CONCAT({}, '/', {}) ORDER BY 1",
-        file("DATABASE()"),
-        file(&name)
-    ));
-    match referring {
-        // The same key is not told twice: which of its own database refer to it stands there already.
-        Ok(rows) if found.is_empty() => found = first(rows),
-        Ok(_) => {}
-        Err(error) if error.code() == Some(DENIED) => return Ok((found, true)),
+    match referring(control, &name) {
+        // A key is not told twice: those of its own database stand there already.
+        Ok(Some(all)) if found.is_empty() => found = all,
+        Ok(Some(_)) => {}
+        Ok(None) | Err(TargetError::Statement { .. }) => return Ok((found, true)),
         Err(error) => return Err(error.into()),
     }
     Ok((found, false))
+}
+
+/// Foreign keys that refer to a table by InnoDB's own account, which an account without PROCESS does not get; `None` where the server has none.
+fn referring(control: &mut Control, name: &str) -> Result<Option<Vec<String>>, TargetError> {
+    let lists = control.query(
+        "SELECT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA = 'information_schema' \
+         AND TABLE_NAME IN ('INNODB_SYS_FOREIGN', 'INNODB_FOREIGN')",
+    )?;
+    let Some(list) = first(lists).pop() else { return Ok(None) };
+    // MariaDB and MySQL before 8.0 have names as those of files, in which most signs are numbers.
+    let is_encoded = list.contains("SYS");
+    let file = |name: &str| match is_encoded {
+        true => format!("CAST(CONVERT({name} USING filename) AS BINARY)"),
+        false => format!("CAST(CONVERT({name} USING utf8) AS BINARY)"),
+    };
+    let shown = |part: i32| {
+        let part = format!("SUBSTRING_INDEX(FOR_NAME, '/', {part})");
+        match is_encoded {
+            true => format!("CONVERT(CONVERT(CAST({part} AS BINARY) USING filename) USING utf8)"),
+            false => part,
+        }
+    };
+    let rows = control.query(&format!(
+        "SELECT CONCAT(SUBSTRING_INDEX(ID, '/', -1), ' of ', {}, '.', {}) FROM information_schema.{list} \
+         WHERE CAST(REF_NAME AS BINARY) = CONCAT({}, '/', {}) ORDER BY 1",
+        shown(1),
+        shown(-1),
+        file("DATABASE()"),
+        file(name)
+    ))?;
+    Ok(Some(first(rows)))
 }
 
 /// Triggers that a table has, as far as the account may see them.

@@ -6,11 +6,11 @@
 
 use super::facts::{foreign_keys, one, triggers};
 use super::names::{beside, named};
-use super::session::{explained, prepare};
+use super::session::{LOCK_WAIT_S, STUCK_S, explained, prepare, wait_for};
 use super::sums::{Columns, Sums, made, next_number, sums, without_name};
 use super::swap::swap;
 use super::{Done, How, Relayout, RelayoutError, Waits};
-use crate::server::{Control, quoted};
+use crate::server::{Control, TargetError, quoted};
 
 /// Seconds that the end of a statement that we have ended ourselves is waited for.
 const CLEAR_WAIT_S: u32 = 10;
@@ -38,7 +38,8 @@ pub(super) fn run(
         Err(error) => {
             drop(holder);
             return Err(match clear(control, job, table, &lock) {
-                Ok(()) => error,
+                // Whoever has the lock now has a copy of his own there.
+                Ok(()) | Err(RelayoutError::Busy(_)) => error,
                 Err(_) => RelayoutError::Remains { copy, error: Box::new(error) },
             });
         }
@@ -48,18 +49,16 @@ pub(super) fn run(
     Ok(Done { waits: Waits::Writers, verified_rows: Some(copied.sums.rows) })
 }
 
-/// Drops a copy that did not come to its end. Who was asked to stop has lost the connection, and the lock with it; without the lock it may
-/// be somebody else's copy by now.
+/// Drops a copy that did not come to its end, on a connection that a stop does not cut. Who was asked to stop may have lost the other one, and the
+/// lock with it; without the lock it may be somebody else's copy by now.
 fn clear(control: &mut Control, job: &Relayout<'_>, table: &str, lock: &str) -> Result<(), RelayoutError> {
-    let drop_copy = format!("DROP TABLE IF EXISTS {}", quoted(&beside(table).0));
-    if check_alone(control, table, lock).is_ok() {
-        control.exec(&drop_copy)?;
-        return Ok(());
-    }
     let mut again = Control::connect_to_finish(job.target, job.stop)?;
-    again.exec(&format!("SET SESSION lock_wait_timeout = {CLEAR_WAIT_S}"))?;
-    alone(&mut again, table)?;
-    again.exec(&drop_copy)?;
+    wait_for(&mut again, CLEAR_WAIT_S)?;
+    if check_alone(control, table, lock).is_err() {
+        // The server gives the lock back once the statement is rolled back that it was told to end.
+        await_alone(&mut again, table, CLEAR_WAIT_S)?;
+    }
+    again.exec(&format!("DROP TABLE IF EXISTS {}", quoted(&beside(table).0)))?;
     Ok(())
 }
 
@@ -90,12 +89,17 @@ struct Copied {
 
 /// Keeps others from building the same table anew as long as this connection lasts; says how the lock is called.
 fn alone(control: &mut Control, table: &str) -> Result<String, RelayoutError> {
+    await_alone(control, table, 0)
+}
+
+/// The same, where somebody who has the lock is waited for.
+fn await_alone(control: &mut Control, table: &str, seconds: u32) -> Result<String, RelayoutError> {
     let name = control.query_value(&format!(
         "SELECT CONCAT('evenkeel_relayout_', MD5(CONCAT(DATABASE(), '.', {})))",
         named(table)
     ))?;
     let name = name.unwrap_or_default();
-    match control.query_value(&format!("SELECT GET_LOCK('{name}', 0)"))?.as_deref() {
+    match control.query_value(&format!("SELECT GET_LOCK('{name}', {seconds})"))?.as_deref() {
         Some("1") => Ok(name),
         _ => Err(RelayoutError::Busy(table.to_owned())),
     }
@@ -121,13 +125,19 @@ fn copied(
     if let Some(error) = one(control, table)?.refusal(How::Fresh) {
         return Err(error);
     }
-    let mut work = |sql: String| control.exec(&sql).map_err(|error| explained(error, table));
-    work(format!("CREATE TABLE {new} LIKE {old}"))?;
+    wait_for(control, STUCK_S)?;
+    let stuck = |error: TargetError| match explained(error, table) {
+        RelayoutError::Held { .. } => RelayoutError::Stuck(table.to_owned()),
+        error => error,
+    };
+    control.exec(&format!("CREATE TABLE {new} LIKE {old}")).map_err(stuck)?;
     let (made, order) = (made(holder, table)?, order(holder, table)?);
     tell(&format!("copying {table} in the order of its primary key"));
     let columns = Columns::of(holder, table)?;
     let names = columns.names();
-    work(format!("INSERT INTO {new} ({names}) SELECT {names} FROM {old}{order}"))?;
+    control.exec(&format!("INSERT INTO {new} ({names}) SELECT {names} FROM {old}{order}")).map_err(stuck)?;
+    wait_for(control, LOCK_WAIT_S)?;
+    let mut work = |sql: String| control.exec(&sql).map_err(|error| explained(error, table));
     // Further indexes got their entries row by row, in no order of their own: building the copy anew sorts them.
     tell(&format!("sorting the indexes of {table}"));
     work(format!("ALTER TABLE {new} FORCE"))?;

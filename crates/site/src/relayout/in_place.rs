@@ -1,5 +1,6 @@
 //! The server builds a table anew by itself.
 
+use super::names::named;
 use super::session::explained;
 use super::{Done, RelayoutError, Waits};
 use crate::server::{Control, quoted};
@@ -13,6 +14,17 @@ const MANNERS: [(&str, &str, Waits); 3] = [
 
 /// ER_ALTER_OPERATION_NOT_SUPPORTED, and the same with a reason: for a table like this one another manner has to be taken.
 const NOT_SUPPORTED: [u16; 2] = [1845, 1846];
+
+/// Whether it has a column that the server computes where a row is written, and does not where rows stay as they are.
+fn has_stored(control: &mut Control, table: &str) -> Result<bool, RelayoutError> {
+    let sql = format!(
+        "SELECT 1 FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = {} \
+         AND EXTRA LIKE '%STORED GENERATED%' LIMIT 1",
+        named(table)
+    );
+    Ok(control.query_value(&sql)?.is_some())
+}
+
 /// Has the server do it, in the first manner that it takes.
 pub(super) fn run(
     control: &mut Control,
@@ -20,7 +32,15 @@ pub(super) fn run(
     tell: &mut dyn FnMut(&str),
 ) -> Result<Done, RelayoutError> {
     let mut refused = RelayoutError::NoTable(table.to_owned());
+    let computes = has_stored(control, table)?;
     for (algorithm, lock, waits) in MANNERS {
+        if computes && algorithm == "COPY" {
+            return Err(RelayoutError::Refused {
+                table: table.to_owned(),
+                what: "has a stored generated column, which a copy may compute to something else, and the server does not build it anew in place".to_owned(),
+                hint: "run it with --fresh, which compares both, or drop what keeps the server from it, such as a FULLTEXT index",
+            });
+        }
         tell(&format!("building {table} anew (ALGORITHM={algorithm}, LOCK={lock})"));
         let sql = format!("ALTER TABLE {} FORCE, ALGORITHM={algorithm}, LOCK={lock}", quoted(table));
         match control.exec(&sql) {

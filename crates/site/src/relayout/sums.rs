@@ -18,7 +18,7 @@ pub(super) struct Columns(Vec<Column>);
 
 #[derive(Clone, Debug)]
 struct Column {
-    /// Quoted.
+    /// Its name in backticks, as statements have it.
     name: String,
     is_float: bool,
     /// The server computes it when a row is written, which may come to something else today, as with another time zone.

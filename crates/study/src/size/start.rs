@@ -1,6 +1,6 @@
 //! The limit from which a guard in front of the profiled server sets out.
 
-use super::{basis, points, trusted};
+use super::{basis, busy, points, trusted};
 use crate::profile::{summarise, trust_limits};
 use crate::store::format::{CellSummary, PlanFile, RunFile};
 use evenkeel_core::size::SizeError;
@@ -9,6 +9,10 @@ use evenkeel_core::trust::TrustLimit;
 /// How many times as many transactions as would keep the CPUs busy if none ever waited for another one: a slot that waits for a client, a lock
 /// or its turn at a CPU leaves one idle.
 const ROOM: f64 = 2.0;
+
+/// Share of the CPUs that a server uses at the highest trusted rate, or of its time that a request works, where CPUs are what a server runs
+/// out of.
+const HALF: f64 = 0.5;
 
 /// Where a guard begins, and what that follows from.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -21,7 +25,7 @@ pub struct Start {
     pub tau: f64,
     /// Requests under way there in the mean.
     pub in_flight: f64,
-    /// What keeps the CPUs busy; `None` where they were not seen.
+    /// What keeps the CPUs busy; `None` where they were not seen, or are not what the server runs out of.
     pub busy: Option<Busy>,
 }
 
@@ -42,8 +46,9 @@ impl Busy {
     }
 }
 
-/// Twice what would fill the CPUs, by the work of a request and its response where little is under way; or, where that is more, what is under
-/// way in the mean at the highest rate that is trusted, `rate tau` by Little's law (Oper. Res. 9 (1961) 383). Of a profile of several servers,
+/// Twice what would fill the CPUs, by the work of a request and its response where little is under way, where these are what the server runs out of;
+/// or, where that is more, what is under way in the mean at the highest rate that is trusted, `rate tau` by Little's law (Oper. Res. 9 (1961)
+/// 383); and no fewer than there are CPUs. Of a profile of several servers,
 /// or levels, the least counts: a guard that begins low finds its way up, and one that begins high does harm.
 ///
 /// # Errors
@@ -65,8 +70,14 @@ fn of_group(
     let points = points(rates, |cell| &cell.tau_ms);
     let (first, last) = points.first().zip(points.last()).ok_or(SizeError::NothingTrusted)?;
     let in_flight = last.rate * last.response;
-    let busy = basis(rates, runs, limit).full_at.map(|full_at| Busy { alone: first.response, full_at });
-    let fills = busy.map_or(1.0, |busy| ROOM * busy.saturates_at());
+    let (basis, used) = (basis(rates, runs, limit), busy(rates));
+    let cpus = if used.is_empty() { 1.0 } else { basis.cpus.max(1.0) };
+    // Where something else ends first, such as the disk, what would fill the CPUs is far too much. A request that works for most of its time
+    // runs out of CPUs, also where the profile is not trusted as far as that.
+    let is_used = used.last().is_some_and(|(_, used)| *used >= HALF);
+    let busy = basis.full_at.map(|full_at| Busy { alone: first.response, full_at });
+    let busy = busy.filter(|busy| is_used || cpus >= HALF * busy.saturates_at());
+    let fills = busy.map_or(cpus, |busy| ROOM * busy.saturates_at());
     let limit = in_flight.max(fills).ceil().min(f64::from(u32::MAX)) as u32;
     Ok(Start { limit, rate: last.rate, tau: last.response, in_flight, busy })
 }

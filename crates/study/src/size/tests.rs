@@ -44,10 +44,19 @@ fn a_guard_sets_out_from_what_fills_the_cpus_or_is_under_way_at_the_highest_trus
     assert!((found.busy.unwrap().saturates_at() - 1.43).abs() < 0.15, "{found:?}");
     let server = VirtualServer { cpus: 8, ..VirtualProfile::of_one_cpu(&[]).server };
     let (plan, runs) =
-        VirtualProfile { server, ..VirtualProfile::of_one_cpu(&[0.2, 0.3]) }.play(Seed(1)).unwrap();
+        VirtualProfile { server, ..VirtualProfile::of_one_cpu(&[0.3, 0.6]) }.play(Seed(1)).unwrap();
     // Eight that nobody waits for keep eight CPUs busy.
     let found = start(&plan, &runs).unwrap();
     assert!((16..=17).contains(&found.limit), "{found:?}");
+    // A disk that takes twice as long as the CPUs ends first, and what would fill these means nothing.
+    let server = VirtualServer {
+        disk: evenkeel_core::Nanos::from_millis(8),
+        ..VirtualProfile::of_one_cpu(&[]).server
+    };
+    let (plan, runs) =
+        VirtualProfile { server, ..VirtualProfile::of_one_cpu(&[0.3, 0.5, 0.7]) }.play(Seed(1)).unwrap();
+    let found = start(&plan, &runs).unwrap();
+    assert!(found.busy.is_none() && f64::from(found.limit) == found.in_flight.ceil(), "{found:?}");
     let (plan, runs) = VirtualProfile::of_one_cpu(&[1.3, 1.5]).play(Seed(1)).unwrap();
     assert_eq!(start(&plan, &runs), Err(SizeError::NothingTrusted));
 }

@@ -6,7 +6,7 @@ use super::figures::{
     THROUGHPUT, UNDER_WAY,
 };
 use super::parts::TARGET;
-use super::record::Setting;
+use super::record::{Setting, TargetRecord};
 use crate::harness::{Cell, Run};
 use evenkeel_core::caveat::Severity;
 use evenkeel_core::statistics::Estimate;
@@ -146,6 +146,12 @@ pub(super) fn components(setting: &Setting, runs: &[OnTarget<'_>]) -> Result<Com
     Components::of(&runs.iter().filter_map(|run| run.repeat(setting)).collect::<Vec<_>>())
 }
 
+/// Whether a server is on another machine, as far as can be seen: what threads wait for a CPU is seen of those that are here.
+fn is_elsewhere(setting: &Setting, runs: &[OnTarget<'_>], target: usize) -> bool {
+    let is_seen = |run: &OnTarget<'_>| run.target == target && run.figure(setting, CPU_WAIT).is_some();
+    !setting.targets.get(target).is_some_and(TargetRecord::is_here) && !runs.iter().any(is_seen)
+}
+
 /// Plans, statistics and pages of two targets, as their last runs tell of them. Of several fillings of their tables the first stands for all whose
 /// pages differ, or the first.
 pub(super) fn facts(setting: &Setting, runs: &[OnTarget<'_>], slow: usize, fast: usize) -> Facts {
@@ -161,8 +167,7 @@ pub(super) fn facts(setting: &Setting, runs: &[OnTarget<'_>], slow: usize, fast:
             statistics: last(STATISTICS),
             pages: last(PAGES),
             room: last(ROOM),
-            by_probes: setting.mu.is_none()
-                && setting.targets.get(target).is_some_and(|target| !target.is_here()),
+            by_probes: setting.mu.is_none() && is_elsewhere(setting, runs, target),
             start: setting.targets.get(target).and_then(|target| target.start.clone()),
         }
     };

@@ -23,10 +23,12 @@ pub(super) fn rule() -> String {
     format!(
         "The slowest and the fastest server are compared, start by start, or run by run where there is a single start. A suspect is the cause where they differ (95 % interval above 0, and {:.0} % \
          of tau at least), what it takes of a request differs too, and that makes {:.0} % of the difference at least; it is not the cause where the whole \
-         interval is less. Of stolen CPU time {STOLEN_MIN} points more are needed, of neighbours {NEIGHBOURS_MIN}, and no other cause. Runs and servers are \
+         interval is less than that, or, of servers that do not differ, less than {:.0} % of tau. What is seen beside it (plans, pages, pools, small probes \
+         of a far network) can leave a suspect undecided, and its sentence says so. Of stolen CPU time {STOLEN_MIN} points more are needed, of neighbours {NEIGHBOURS_MIN}, and no other cause. Runs and servers are \
          trusted as in a profile: a standard error of at most 10 % of tau (90 % confidence) and a spread of at most 40 %.",
         100.0 * LITTLE,
-        100.0 * SHARE_MIN
+        100.0 * SHARE_MIN,
+        100.0 * LITTLE
     )
 }
 

@@ -28,8 +28,8 @@ Examples:
   evenkeel guard --listen 127.0.0.1:3307 --backend 127.0.0.1:3306 --profile last
   evenkeel guard top 127.0.0.1:9307
 
-With --profile the limit to begin with is as many transactions as were under way at the highest rate
-that a profile of this server trusts, and no fewer than its CPUs.
+With --profile the limit to begin with is twice the transactions that would fill the CPUs by a profile of this
+server; of one that fills no CPU, as many as were under way at the highest rate that is trusted.
 A guard needs --listen and --backend, or a --config that has them; everything else has a default.
 Signals: SIGHUP reads the configuration again, SIGTERM (or Ctrl-C) lets transactions end and stops,
 by exit code 0, since that is its orderly end; a second one ends at once, transactions or not, by

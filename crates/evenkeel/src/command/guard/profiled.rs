@@ -63,12 +63,12 @@ fn reason(study: &str, found: &Start, most: u32) -> String {
         format::rate(found.rate),
         format::time(1e3 * found.tau)
     );
-    if let Some(busy) = found.busy.filter(|_| f64::from(found.limit) > found.in_flight + 1.0) {
+    if let Some(busy) = found.busy.filter(|_| f64::from(found.limit) > found.in_flight.ceil()) {
         reason.push_str(&format!(
-            ", and its CPUs, full at {}, take {} to be busy by the {} of a request alone: twice that",
-            format::rate(busy.full_at),
+            "; {} at once would fill its CPUs ({} each when little is under way, full at {}), and the limit is twice that",
             format::significant(busy.saturates_at(), 3),
-            format::time(1e3 * busy.alone)
+            format::time(1e3 * busy.alone),
+            format::rate(busy.full_at)
         ));
     }
     if found.limit > most {
@@ -112,7 +112,7 @@ mod tests {
         );
         assert!(
             reason("a", &Start { busy: Some(Busy { alone: 0.004, full_at: 2_000.0 }), limit: 16, ..FOUND }, 1_024)
-                .ends_with("and its CPUs, full at 2,000/s, take 8.00 to be busy by the 4.00 ms of a request alone: twice that")
+                .ends_with("; 8.00 at once would fill its CPUs (4.00 ms each when little is under way, full at 2,000/s), and the limit is twice that")
         );
         assert!(
             reason("a", &Start { limit: 99, ..FOUND }, 64).ends_with("`max_limit` allows no more than 64")

@@ -73,7 +73,7 @@ impl Sandbox {
         let settings = checked(&spec.settings)?;
         check_cpus(spec.cpus.as_ref())?;
         let binary = ServerBinary::find(spec.server_binary.as_deref())?;
-        let mut sandbox = Self::prepare(spec, events)?;
+        let mut sandbox = Self::prepare(spec, stop, events)?;
         sandbox.record.settings = settings;
         sandbox.begins = spec.start;
         if let Some((name, value)) = spec.start.setting() {
@@ -88,7 +88,7 @@ impl Sandbox {
             events(SandboxEvent::Bootstrapping { server: binary.version.to_string() });
             sandbox.write_config(&binary)?;
             match &spec.copy_of {
-                Some(other) => copy_data(spec, other, &sandbox.paths)?,
+                Some(other) => copy_data(spec, other, &sandbox.paths, (stop, events))?,
                 None => bootstrap(&sandbox.paths, &binary, &sandbox.record.password, stop)?,
             }
         }
@@ -99,21 +99,21 @@ impl Sandbox {
     }
 
     /// Directories, lock and record; what a crash left is removed.
-    fn prepare(spec: &SandboxSpec, events: Events<'_>) -> Result<Self, SandboxError> {
+    fn prepare(spec: &SandboxSpec, stop: &Stop, events: Events<'_>) -> Result<Self, SandboxError> {
         let paths = Paths::new(&spec.home, &spec.name)?;
         paths.check_home()?;
         // Before the lock, because whoever holds a running one holds that too; and after it, because somebody
         // may have been faster.
-        load_stopped(&paths)?;
+        load_stopped(&paths, stop, events)?;
         paths.create()?;
         let lock = paths.lock()?;
         if Snapshot::is_interrupted(&paths.data()) {
             let study = std::fs::read_to_string(paths.study_note()).ok();
             return Err(SandboxError::HalfRestored { name: spec.name.clone(), study });
         }
-        let mut record = match load_stopped(&paths)? {
+        let mut record = match load_stopped(&paths, stop, events)? {
             Some(record) => record,
-            None => Record::new(paths.socket()?, password(spec)?),
+            None => Record::new(paths.socket()?, password(spec, (stop, events))?),
         };
         if let Some(pid) = record.noted_pid() {
             let _ = std::fs::remove_file(paths.pid_file());

@@ -1,34 +1,58 @@
 //! A sandbox that nobody uses: its server has ended, or is about to.
 
-use crate::sandbox::SandboxError;
+use super::Events;
 use crate::sandbox::paths::Paths;
 use crate::sandbox::process::ProcessId;
 use crate::sandbox::record::Record;
+use crate::sandbox::{SandboxError, SandboxEvent};
+use evenkeel_os::clock::Clock;
+use evenkeel_os::stop::Stop;
 use std::time::Duration;
 
 /// A killed server is taken apart by the kernel, which has all its memory to give back.
 const KILLED_PATIENCE: Duration = Duration::from_secs(60);
 
+/// How often somebody who asked to stop is looked for.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
 /// The record of a sandbox that does not run, if there is one.
-pub(super) fn load_stopped(paths: &Paths) -> Result<Option<Record>, SandboxError> {
+pub(super) fn load_stopped(
+    paths: &Paths,
+    stop: &Stop,
+    events: Events<'_>,
+) -> Result<Option<Record>, SandboxError> {
     let record = Record::load(paths)?;
     let running = record.as_ref().and_then(|record| Some((record, record.live()?)));
     match running {
-        Some((record, id)) if !is_ending(paths, record, id) => {
-            Err(SandboxError::AlreadyRunning { name: paths.name.clone(), pid: id.pid })
-        }
+        Some((record, id)) if !ends(paths, record, id, (stop, events)) => Err(match stop.is_set() {
+            true => SandboxError::Stopped { name: paths.name.clone() },
+            false => SandboxError::AlreadyRunning { name: paths.name.clone(), pid: id.pid },
+        }),
         _ => Ok(record),
     }
 }
 
 /// Waits for the end of a server whose evenkeel was killed: the kernel killed it too, and it may take a moment. Whoever lives
 /// holds the lock; a detached server is to go on.
-fn is_ending(paths: &Paths, record: &Record, id: ProcessId) -> bool {
+fn ends(paths: &Paths, record: &Record, id: ProcessId, (stop, events): (&Stop, Events<'_>)) -> bool {
     if record.detached {
         return false;
     }
     let Ok(_nobody_begins_meanwhile) = paths.lock() else { return false };
-    id.wait(KILLED_PATIENCE)
+    if id.wait(LOOK_EVERY) {
+        return true;
+    }
+    events(SandboxEvent::Note(format!(
+        "waiting for the end of process {}, whose evenkeel was killed",
+        id.pid
+    )));
+    let clock = Clock::start();
+    while !stop.is_set() && Duration::from(clock.now()) < KILLED_PATIENCE {
+        if id.wait(LOOK_EVERY) {
+            return true;
+        }
+    }
+    false
 }
 
 #[cfg(test)]
@@ -53,8 +77,12 @@ mod tests {
         server.wait().unwrap();
     }
 
+    fn stopped(paths: &Paths) -> Result<Option<Record>, SandboxError> {
+        load_stopped(paths, &Stop::default(), &mut |_| {})
+    }
+
     fn runs_already(paths: &Paths) -> bool {
-        matches!(load_stopped(paths), Err(SandboxError::AlreadyRunning { .. }))
+        matches!(stopped(paths), Err(SandboxError::AlreadyRunning { .. }))
     }
 
     #[test]
@@ -65,8 +93,21 @@ mod tests {
             std::thread::sleep(Duration::from_millis(300));
             end(server);
         });
-        assert!(load_stopped(&paths).unwrap().is_some());
+        assert!(stopped(&paths).unwrap().is_some());
         killer.join().unwrap();
+    }
+
+    #[test]
+    fn one_that_does_not_end_is_waited_for_until_somebody_asks_to_stop() {
+        let home = tempfile::tempdir().unwrap();
+        let (paths, server) = noted(home.path(), false);
+        let (stop, mut told) = (Stop::default(), Vec::new());
+        stop.set();
+        let found = load_stopped(&paths, &stop, &mut |event| told.push(event));
+        assert!(matches!(found, Err(SandboxError::Stopped { .. })));
+        let text = format!("waiting for the end of process {}, whose evenkeel was killed", server.id());
+        assert_eq!(told, [SandboxEvent::Note(text)]);
+        end(server);
     }
 
     #[test]
@@ -75,7 +116,7 @@ mod tests {
         let (paths, server) = noted(home.path(), true);
         assert!(runs_already(&paths));
         end(server);
-        assert!(load_stopped(&paths).unwrap().is_some());
+        assert!(stopped(&paths).unwrap().is_some());
 
         let (paths, server) = noted(home.path(), false);
         let held = paths.lock().unwrap();
