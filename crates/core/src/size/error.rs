@@ -72,6 +72,9 @@ impl fmt::Display for SizeError {
                 out,
                 "the profile leaves open what a server answers at {rate:.1} requests/s: its rates contradict one another, or err too much"
             ),
+            Self::NotARate(rate) if rate > 0.0 => {
+                write!(out, "{rate} per second take more servers than can be told of")
+            }
             Self::NotARate(rate) => write!(out, "{rate} is no rate above zero"),
         }
     }

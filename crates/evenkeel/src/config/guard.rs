@@ -142,7 +142,8 @@ impl GuardConfig {
             return wrong(key, format!("`{key}` must be between 1 and {LIMIT_MAX}, and is {limit}"));
         }
         let [(key, initial), (most_key, most)] = limits;
-        if initial > most {
+        // What a profile says takes its place, and is kept below the most.
+        if initial > most && self.profile.is_none() {
             return wrong(key, format!("`{key}` {initial} is above `{most_key}` {most}"));
         }
         let (tick, span) = (self.tick, self.reflection_span);

@@ -24,9 +24,19 @@ pub fn of_file(path: &Path) -> Result<Files> {
     if let Some(shared) = shared.as_deref().filter(|shared| !is_held(path, shared)) {
         refuse_held(shared, path)?;
     }
+    // A file in a folder of its own (DATA DIRECTORY) has no shared tablespace above it.
+    if holder(path).is_some()
+        && !shared.as_deref().map_or_else(|| has_description(path), |shared| is_held(path, shared))
+    {
+        refuse_held(path, path)?;
+    }
     // A dictionary that cannot be read costs names, no figures.
     let names = shared.and_then(|shared| Names::read(&shared).ok()).unwrap_or_default();
     Ok(Files { paths: vec![path.to_owned()], names })
+}
+
+fn has_description(path: &Path) -> bool {
+    path.with_extension("cfg").is_file()
 }
 
 /// Whether a server holds a table still: it has then written a description beside its file. One that is older than the server was left by an

@@ -5,8 +5,13 @@ use crate::failure::WithHint;
 use anyhow::{Result, anyhow};
 use evenkeel_os::stop::Stop;
 use evenkeel_sense::pages::{IndexName, Names, Wanted, holder, read};
-use evenkeel_site::server::{Control, Target};
+use evenkeel_site::server::{Control, Target, TargetError};
 use std::path::{Path, PathBuf};
+
+/// Seconds that a transaction on a table is waited for.
+const WAIT_S: u32 = 2;
+/// ER_LOCK_WAIT_TIMEOUT: somebody held the table for longer.
+const LOCK_TIMED_OUT: u16 = 1205;
 
 /// How a server calls its lists of tables and indexes: `INNODB_SYS_` before their names in MariaDB and MySQL 5.7, `INNODB_` in MySQL 8.
 struct Lists {
@@ -62,6 +67,7 @@ pub fn read_live(
     stop: &Stop,
 ) -> Result<Vec<FoundFile>> {
     let mut control = Control::connect_until(&Target { database: None, ..target.clone() }, stop)?;
+    control.exec(&format!("SET SESSION lock_wait_timeout = {WAIT_S}"))?;
     let lists = Lists::of(&mut control)?;
     let names = names(&mut control, &lists)?;
     let mut found = Vec::new();
@@ -77,12 +83,24 @@ pub fn read_live(
             .hint("stop the server first: evenkeel sandbox down NAME");
         }
         let path = data.join(format!("{name}.ibd"));
-        control.exec(&format!("FLUSH TABLES {} FOR EXPORT", quoted(name)?))?;
+        control
+            .exec(&format!("FLUSH TABLES {} FOR EXPORT", quoted(name)?))
+            .map_err(|error| busy(error, name))?;
         let outcome = read(&path, wanted, stop);
         control.exec("UNLOCK TABLES")?;
         found.push(FoundFile::new(&path, outcome?, &names));
     }
     Ok(found)
+}
+
+/// Who waits for a table keeps all others from it that come after, so that we do not wait for long.
+fn busy(error: TargetError, name: &str) -> anyhow::Error {
+    match error.code() {
+        Some(LOCK_TIMED_OUT) => {
+            anyhow!("table {name} cannot be read now: a transaction of another client is at it")
+        }
+        _ => error.into(),
+    }
 }
 
 fn names(control: &mut Control, lists: &Lists) -> Result<Names> {

@@ -1,16 +1,13 @@
 //! Tables that lie badly are built anew, as a user has that done: what is promised comes true, and no row is lost.
 
+mod meanwhile;
+
 use crate::cli::{command, evenkeel, refused};
-use crate::patience::eventually;
 use crate::sandbox::done;
-use evenkeel_core::random::{Random, Seed};
 use evenkeel_site::sandbox;
 use evenkeel_site::server::{Control, Target};
 use serde_json::Value;
 use std::path::Path;
-use std::process::Stdio;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Duration;
 
 /// A private server with a database `shop`.
 struct Shop {
@@ -158,160 +155,6 @@ fn what_hangs_on_a_table_stays_in_place_and_is_refused_by_name_where_a_copy_woul
 }
 
 #[test]
-fn rows_that_are_written_meanwhile_are_neither_lost_nor_doubled() {
-    let shop = Shop::up();
-    shop.shuffled("item", "");
-    /// Whatever happens, nobody goes on writing.
-    struct Over<'a>(&'a AtomicBool);
-    impl Drop for Over<'_> {
-        fn drop(&mut self) {
-            self.0.store(true, Ordering::Relaxed);
-        }
-    }
-    let (over, written) = (AtomicBool::new(false), AtomicU64::new(0));
-    let before: u64 = shop.value("SELECT COUNT(*) FROM item").parse().expect("a number");
-    std::thread::scope(|scope| {
-        for _ in 0..3 {
-            scope.spawn(|| {
-                let mut control = shop.control();
-                while !over.load(Ordering::Relaxed) {
-                    control.exec("INSERT INTO item (name, price) VALUES (MD5(RAND()), 7)").expect("a row");
-                    written.fetch_add(1, Ordering::Relaxed);
-                }
-            });
-        }
-        let _over = Over(&over);
-        for how in [&["--fresh", "--keep-old"][..], &[]] {
-            let begun = written.load(Ordering::Relaxed);
-            shop.relayout(&[&["--tables", "item"], how].concat());
-            eventually("rows afterwards", || written.load(Ordering::Relaxed) > begun + 10);
-        }
-    });
-    let rows: u64 = shop.value("SELECT COUNT(*) FROM item").parse().expect("a number");
-    assert_eq!(rows, before + written.load(Ordering::Relaxed));
-    assert_eq!(
-        shop.value(
-            "SELECT COUNT(*) FROM item_evenkeel_before o LEFT JOIN item USING (id) WHERE item.id IS NULL"
-        ),
-        "0"
-    );
-    let told = evenkeel(shop.home(), &["relayout", "sandbox:a/shop", "--tables", "item", "--fresh"]);
-    let said = String::from_utf8_lossy(&told.stdout).into_owned();
-    assert!(
-        told.status.code() == Some(1) && said.contains("item_evenkeel_before has it as it was"),
-        "{told:?}"
-    );
-}
-
-/// Writes rows into the table as long as somebody does something else, and says how many it wrote for sure.
-fn written_beside(shop: &Shop, work: impl FnOnce()) -> u64 {
-    let over = AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        let writer = scope.spawn(|| {
-            let (mut control, mut written) = (shop.control(), 0);
-            while !over.load(Ordering::Relaxed) {
-                control.exec("INSERT INTO item (name, price) VALUES (MD5(RAND()), 7)").expect("a row");
-                written += 1;
-                std::thread::sleep(Duration::from_millis(2));
-            }
-            written
-        });
-        work();
-        over.store(true, Ordering::Relaxed);
-        writer.join().expect("a number of rows")
-    })
-}
-
-#[test]
-fn a_relayout_that_is_killed_or_interrupted_loses_no_row_and_begins_again() {
-    let shop = Shop::up();
-    shop.shuffled("item", "");
-    let number = |sql: &str| -> u64 { shop.value(sql).parse().expect("a number") };
-    let exists = |table: &str| {
-        number(&format!("SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_NAME = '{table}'")) == 1
-    };
-    let mut rows = number("SELECT COUNT(*) FROM item");
-    let mut random = Random::new(Seed(29));
-    for turn in 0..10 {
-        let signal = ["-KILL", "-INT"][turn % 2];
-        rows += written_beside(&shop, || {
-            let words = ["relayout", "sandbox:a/shop", "--tables", "item", "--fresh"];
-            let mut child = command(shop.home(), &words)
-                .stdout(Stdio::null())
-                .stderr(Stdio::null())
-                .spawn()
-                .expect("it starts");
-            eventually("a copy", || exists("item_evenkeel_relayout"));
-            // At any moment from here to its end, copying, sorting, verifying, swapping or dropping.
-            std::thread::sleep(Duration::from_secs_f64(0.5 * random.unit()));
-            let sent = std::process::Command::new("kill").args([signal, &child.id().to_string()]).status();
-            assert!(sent.is_ok());
-            child.wait().expect("an end");
-        });
-        eventually("the end of its statements", || {
-            shop.value("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE INFO LIKE '%item_evenkeel_relayout%' AND INFO NOT LIKE '%PROCESSLIST%'") == "0"
-        });
-        assert!(signal == "-KILL" || !exists("item_evenkeel_relayout"), "Ctrl-C left the copy");
-        // A kill in the instant of the swap may leave a row in the old table alone, which is there to be looked at.
-        let all = match exists("item_evenkeel_before") {
-            true => "SELECT COUNT(*) FROM (SELECT id FROM item UNION SELECT id FROM item_evenkeel_before) a",
-            false => "SELECT COUNT(*) FROM item",
-        };
-        assert_eq!(number(all), rows, "{signal}");
-        if exists("item_evenkeel_before") {
-            shop.exec(
-                "INSERT IGNORE INTO item (id, name, price) SELECT id, name, price FROM item_evenkeel_before",
-            );
-            shop.exec("DROP TABLE item_evenkeel_before");
-        }
-    }
-    let sum = shop.sum("item");
-    let all = shop.relayout(&["--tables", "item", "--fresh"]);
-    assert!(all[0]["done"]["verified_rows"].is_u64(), "{all:?}");
-    assert_eq!(shop.sum("item"), sum);
-    assert!(!exists("item_evenkeel_before") && !exists("item_evenkeel_relayout"));
-}
-
-#[test]
-fn ctrl_c_takes_the_copy_away_also_where_that_takes_time() {
-    let shop = Shop::up();
-    shop.shuffled("item", "");
-    let mut holder = shop.control();
-    let count = |sql: &str| -> u64 { shop.value(sql).parse().expect("a number") };
-    let tables = "SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_NAME LIKE 'item_evenkeel%'";
-    let waits = |what: &str| {
-        count(&format!(
-            "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE INFO LIKE '{what}%item_evenkeel_relayout%'"
-        )) > 0
-    };
-    let held = (0..20).any(|_| {
-        let child = command(shop.home(), &["relayout", "sandbox:a/shop", "--tables", "item", "--fresh"])
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("it starts");
-        let child = std::cell::RefCell::new(child);
-        let has_ended = || child.borrow_mut().try_wait().is_ok_and(|end| end.is_some());
-        eventually("a copy", || count(tables) == 1 || has_ended());
-        let mut child = child.into_inner();
-        // A copy that somebody else holds cannot be finished; a relayout that was faster is tried again.
-        if holder.exec("LOCK TABLES item_evenkeel_relayout WRITE").is_err() {
-            child.wait().expect("an end");
-            return false;
-        }
-        eventually("a statement that waits", || waits("ALTER TABLE") || waits("SELECT COUNT(*)"));
-        let sent = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
-        assert!(sent.is_ok());
-        eventually("the copy being dropped", || waits("DROP TABLE"));
-        holder.exec("UNLOCK TABLES").expect("an answer");
-        assert_eq!(child.wait().expect("an end").code(), Some(130));
-        assert_eq!(count(tables), 0);
-        true
-    });
-    assert!(held, "the copy was never held");
-}
-
-#[test]
 fn what_a_copy_would_compute_to_something_else_is_found_and_the_table_left_as_it_was() {
     let shop = Shop::up();
     shop.exec("CREATE TABLE told (id INT PRIMARY KEY, at TIMESTAMP NOT NULL, day DATE AS (DATE(at)) STORED)");
@@ -362,73 +205,39 @@ fn foreign_keys_of_other_databases_are_seen_or_the_table_is_refused() {
     assert!(fresh("item").contains("has foreign key to_item of bill-ing.line"), "{}", fresh("item"));
 }
 
-/// Begins to build the table anew.
-fn begun(shop: &Shop) -> std::process::Child {
-    let mut words = command(shop.home(), &["relayout", "sandbox:a/shop", "--tables", "item", "--fresh"]);
-    words.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts")
-}
-
-/// A change of the table, what is said of it, and where the server tells of it.
-fn change(number: u32) -> (String, &'static str, String) {
-    match number % 2 {
-        0 => (
-            format!("ALTER TABLE item ADD COLUMN more{number} INT"),
-            "was altered",
-            format!("information_schema.COLUMNS WHERE COLUMN_NAME = 'more{number}' AND TABLE_NAME"),
-        ),
-        _ => (
-            format!("CREATE TRIGGER more{number} BEFORE INSERT ON item FOR EACH ROW SET @more = 1"),
-            "got trigger",
-            format!("information_schema.TRIGGERS WHERE TRIGGER_NAME = 'more{number}' AND EVENT_OBJECT_TABLE"),
-        ),
-    }
-}
-
 #[test]
-fn a_table_that_somebody_changes_meanwhile_is_not_dropped() {
+fn settings_of_the_server_and_tables_of_others_lose_no_column_and_no_row() {
     let shop = Shop::up();
-    shop.shuffled("item", "");
-    let count = |sql: &str| shop.value(&format!("SELECT COUNT(*) FROM {sql}"));
-    let had = shop.sum("item");
-    // Whoever waits to alter the table before we wait to swap it comes first: what he did must not go with the old table.
-    let mut between = 0;
-    for number in 0..10 {
-        let child = begun(&shop);
-        eventually("a copy", || {
-            count("information_schema.TABLES WHERE TABLE_NAME = 'item_evenkeel_relayout'") == "1"
-        });
-        let (sql, what, place) = change(number);
-        shop.exec(&sql);
-        let output = child.wait_with_output().expect("an end");
-        let told = String::from_utf8_lossy(&output.stderr).into_owned();
-        let is_there = |table: &str| count(&format!("{place} = '{table}'")) == "1";
-        assert!(is_there("item") || is_there("item_evenkeel_before"), "{told}");
-        if !is_there("item") {
-            assert!(told.contains(what) && told.contains("while its copy took its place"), "{told}");
-            assert!(told.contains("drop neither"), "{told}");
-            shop.exec("DROP TABLE item");
-            shop.exec("RENAME TABLE item_evenkeel_before TO item");
-            between += 1;
-        }
-        shop.exec(&format!("DROP TRIGGER IF EXISTS more{number}"));
-    }
-    assert!(between > 0, "nobody came between, so that nothing was tried");
-    assert_eq!(shop.sum("item"), had, "columns came, and no row went");
-}
+    shop.exec("CREATE TABLE o (id INT PRIMARY KEY, a INT, b INT, c INT, d INT, name VARCHAR(20) NOT NULL DEFAULT 'none')");
+    shop.exec("INSERT INTO o SELECT seq, 1, 2, 3, 4, CONCAT('v', seq) FROM seq_1_to_1000");
+    let sum = || {
+        shop.value("SELECT CONCAT(COUNT(*), ' ', SUM(CRC32(CONCAT_WS('|', id, a, b, c, d, name)))) FROM o")
+    };
+    let had = sum();
+    shop.exec("SET GLOBAL sql_select_limit = 3");
+    shop.exec("SET GLOBAL autocommit = 0");
+    let done = shop.relayout(&["--tables", "o", "--fresh"]);
+    assert!(done[0]["done"]["verified_rows"] == 1_000, "{done:?}");
+    assert_eq!(sum(), had);
+    shop.exec("SET GLOBAL sql_select_limit = DEFAULT");
+    shop.exec("SET GLOBAL autocommit = 1");
 
-#[test]
-fn two_relayouts_of_a_table_at_once_do_no_harm() {
-    let shop = Shop::up();
-    shop.shuffled("item", "");
-    let sum = shop.sum("item");
-    let both: Vec<_> = [begun(&shop), begun(&shop)]
-        .into_iter()
-        .map(|child| child.wait_with_output().expect("an end"))
-        .collect();
-    assert!(both.iter().any(|output| output.status.success()), "{both:?}");
-    for output in both.iter().filter(|output| !output.status.success()) {
-        let told = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(told.contains("is being built anew by somebody else"), "{told}");
-    }
-    assert_eq!(shop.sum("item"), sum);
+    shop.exec("CREATE TABLE o_evenkeel_relayout (precious INT)");
+    let fresh = ["relayout", "sandbox:a/shop", "--tables", "o", "--fresh"];
+    let text = refused(shop.home(), &fresh);
+    assert!(text.contains("a table or view of that name that is made otherwise"), "{text}");
+    shop.exec("DROP TABLE o_evenkeel_relayout");
+    // The rest of an earlier one is made as the table is.
+    shop.exec("CREATE TABLE o_evenkeel_relayout LIKE o");
+    shop.relayout(&["--tables", "o", "--fresh"]);
+
+    let elsewhere = shop.home().join("elsewhere");
+    std::fs::create_dir(&elsewhere).expect("a folder");
+    shop.exec(&format!(
+        "CREATE TABLE parted (id INT PRIMARY KEY) PARTITION BY RANGE (id) \
+         (PARTITION p0 VALUES LESS THAN (9) DATA DIRECTORY = '{0}', PARTITION p1 VALUES LESS THAN MAXVALUE DATA DIRECTORY = '{0}')",
+        elsewhere.display()
+    ));
+    let text = refused(shop.home(), &["relayout", "sandbox:a/shop", "--tables", "parted", "--fresh"]);
+    assert!(text.contains("does not carry") && text.contains("DATA DIRECTORY"), "{text}");
 }

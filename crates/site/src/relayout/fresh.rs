@@ -24,10 +24,11 @@ pub(super) fn run(
 ) -> Result<Done, RelayoutError> {
     let lock = alone(control, table)?;
     let (copy, before) = beside(table);
-    control.exec(&format!("DROP TABLE IF EXISTS {}", quoted(&copy)))?;
+    drop_ours(control, table, &copy)?;
     let mut holder = Control::connect_until(job.target, job.stop)?;
     prepare(&mut holder)?;
-    let outcome = copied(control, &mut holder, (table, &copy), tell).and_then(|copied| {
+    let outcome = copied(control, &mut holder, job, (table, &copy), tell).and_then(|copied| {
+        job.proceed()?;
         check_alone(control, table, &lock)?;
         tell(&format!("swapping {table} and its copy"));
         swap(&mut holder, job, (table, &copy, &before))?;
@@ -47,6 +48,45 @@ pub(super) fn run(
     drop(holder);
     finish(job, (table, &before), &copied, tell).map_err(|error| left(error, table, &before))?;
     Ok(Done { waits: Waits::Writers, verified_rows: Some(copied.sums.rows) })
+}
+
+/// Drops a copy that an earlier relayout left. One that is made otherwise than the table is somebody's own, whatever its name.
+fn drop_ours(control: &mut Control, table: &str, copy: &str) -> Result<(), RelayoutError> {
+    let sql = format!(
+        "SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = {}",
+        named(copy)
+    );
+    if control.query_value(&sql)?.as_deref() == Some("0") {
+        return Ok(());
+    }
+    if without_name(&made(control, copy)?) != without_name(&made(control, table)?) {
+        return Err(RelayoutError::Refused {
+            table: table.to_owned(),
+            what: format!(
+                "needs the name {copy} for its copy, and there is a table or view of that name that is made otherwise"
+            ),
+            hint: "give that one another name, or drop it if it is the rest of a relayout; or relayout in place (without --fresh)",
+        });
+    }
+    control.exec(&format!("DROP TABLE {}", quoted(copy)))?;
+    Ok(())
+}
+
+/// Refuses a table of which the copy lacks something, by the line that tells of it.
+fn carries(control: &mut Control, (table, made_so): (&str, &str), copy: &str) -> Result<(), RelayoutError> {
+    let (whole, copied) = (without_name(made_so), without_name(&made(control, copy)?));
+    let lost = whole.lines().zip(copied.lines()).find(|(line, own)| line != own);
+    if whole == copied {
+        return Ok(());
+    }
+    Err(RelayoutError::Refused {
+        table: table.to_owned(),
+        what: format!(
+            "has something that CREATE TABLE ... LIKE does not carry: {}",
+            lost.map_or_else(String::new, |(line, _)| line.trim().to_owned())
+        ),
+        hint: "relayout it in place (without --fresh), which keeps it",
+    })
 }
 
 /// Drops a copy that did not come to its end, on a connection that a stop does not cut. Who was asked to stop may have lost the other one, and the
@@ -116,6 +156,7 @@ fn check_alone(control: &mut Control, table: &str, lock: &str) -> Result<(), Rel
 fn copied(
     control: &mut Control,
     holder: &mut Control,
+    job: &Relayout<'_>,
     (table, copy): (&str, &str),
     tell: &mut dyn FnMut(&str),
 ) -> Result<Copied, RelayoutError> {
@@ -132,10 +173,12 @@ fn copied(
     };
     control.exec(&format!("CREATE TABLE {new} LIKE {old}")).map_err(stuck)?;
     let (made, order) = (made(holder, table)?, order(holder, table)?);
+    carries(control, (table, &made), copy)?;
     tell(&format!("copying {table} in the order of its primary key"));
     let columns = Columns::of(holder, table)?;
     let names = columns.names();
     control.exec(&format!("INSERT INTO {new} ({names}) SELECT {names} FROM {old}{order}")).map_err(stuck)?;
+    job.proceed()?;
     wait_for(control, LOCK_WAIT_S)?;
     let mut work = |sql: String| control.exec(&sql).map_err(|error| explained(error, table));
     // Further indexes got their entries row by row, in no order of their own: building the copy anew sorts them.
@@ -145,6 +188,7 @@ fn copied(
         // A number that was given to a row that is gone is not given again.
         work(format!("ALTER TABLE {new} AUTO_INCREMENT = {next}"))?;
     }
+    job.proceed()?;
     tell(&format!("verifying the copy of {table}"));
     let (was, is) = (sums(holder, table, &columns)?, sums(control, copy, &columns)?);
     match was == is {

@@ -16,7 +16,7 @@ pub use facts::{Facts, tables};
 pub use how::{Done, How, Relayout, Waits};
 pub use names::{BEFORE, COPY};
 
-use crate::server::{Control, quoted};
+use crate::server::{Control, TargetError, quoted};
 
 impl Relayout<'_> {
     /// Builds a table anew.
@@ -28,6 +28,7 @@ impl Relayout<'_> {
         if let Some(error) = facts.refusal(self.how) {
             return Err(error);
         }
+        self.proceed()?;
         let mut control = Control::connect_until(self.target, self.stop)?;
         session::prepare(&mut control)?;
         let done = match self.how {
@@ -37,5 +38,13 @@ impl Relayout<'_> {
         // The statistics are of the old pages, and so would be the plans; a server that makes none now will later.
         let _ = control.query(&format!("ANALYZE TABLE {}", quoted(&facts.table)));
         Ok(done)
+    }
+
+    /// Ends where somebody asked to stop: a statement that takes less than a second is not broken off.
+    fn proceed(&self) -> Result<(), RelayoutError> {
+        match self.stop.is_set() {
+            true => Err(RelayoutError::Server(TargetError::Stopped)),
+            false => Ok(()),
+        }
     }
 }

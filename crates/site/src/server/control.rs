@@ -43,6 +43,9 @@ impl Rows {
 /// One value of a row as the server sent it, `None` for NULL.
 pub type Cell = Option<Vec<u8>>;
 
+/// What a server may have set for all sessions otherwise: fewer rows of an answer than there are, and transactions that nobody ends.
+const PLAIN: &str = "SET SESSION sql_select_limit = 18446744073709551615, autocommit = 1";
+
 /// A blocking connection that is one's own: no pool, one statement at a time.
 ///
 /// A statement may take as long as the server lets anybody in; one that is silent while it lets nobody in ends with
@@ -115,7 +118,13 @@ impl Control {
         let sentry = Sentry::post(&session, target, stop, at_stop).map_err(|error| {
             TargetError::Unreachable { address, reason: format!("cannot watch the connection: {error}") }
         })?;
-        Ok(Self { session, sentry, target: target.clone(), version, reopen: (stop.clone(), at_stop) })
+        let mut control =
+            Self { session, sentry, target: target.clone(), version, reopen: (stop.clone(), at_stop) };
+        match control.exec(PLAIN) {
+            // What stands between us and a server may not take it.
+            Ok(_) | Err(TargetError::Statement { .. }) => Ok(control),
+            Err(error) => Err(error),
+        }
     }
 
     /// For another thread that wants to end the statement under way.

@@ -38,6 +38,10 @@ pub fn is_complete<S: Study + ?Sized>(study: &mut S, folder: &StudyFolder) -> Re
 
 fn plan(folder: &StudyFolder) -> Result<Plan, StoreError> {
     let plan: Plan = folder.read("plan.json")?;
+    if let Some(part) = plan.parts.iter().find(|part| !part.is_named_well()) {
+        let text = format!("part {:?} or a level of it has a name that no folder can have", part.name);
+        return Err(StoreError::Unread { path: folder.path().join("plan.json"), text });
+    }
     match plan.parts.iter().find(|part| part.runs() > RUNS_MAX) {
         None => Ok(plan),
         Some(part) => {

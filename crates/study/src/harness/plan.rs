@@ -105,9 +105,21 @@ impl Part {
         combinations(&counts).into_iter().map(named).collect()
     }
 
+    /// Whether its name and those of its levels can stand in the names of folders, as those that studies give do.
+    pub fn is_named_well(&self) -> bool {
+        let is_well = |name: &str| {
+            !name.is_empty()
+                && !name.starts_with('.')
+                && name.chars().all(|letter| letter.is_alphanumeric() || ".-_+,=%:".contains(letter))
+        };
+        let levels = self.factors.iter().flat_map(|factor| &factor.levels);
+        is_well(&self.name) && levels.map(|level| level.name.as_str()).all(is_well)
+    }
+
     /// Runs in all.
     pub fn runs(&self) -> usize {
-        self.combinations().len().saturating_mul(self.repeats as usize)
+        let each = self.factors.iter().map(|factor| factor.levels.len());
+        each.fold(self.repeats as usize, usize::saturating_mul)
     }
 
     /// All runs, by levels and repeat: repeat by repeat, in random order within each.
