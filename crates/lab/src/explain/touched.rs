@@ -19,7 +19,8 @@ pub struct IndexSize {
 }
 
 /// What a request touches: each execution of each statement by its plan, as often as a request has it. `None` where a plan cannot be
-/// followed to its pages: a subquery that is asked for every row, an index that is not among `indexes`, a merge of indexes.
+/// followed to its pages: a subquery that is asked for every row, an index that is not among `indexes`, a merge of indexes, a search that a limit ends when rows are found of
+/// which the server does not know how many there are.
 pub fn touched(plans: &[PlanReport], indexes: &[IndexSize]) -> Option<Vec<Touched>> {
     let mut all = Vec::new();
     for plan in plans.iter().filter(|plan| plan.weight > 0.0) {
@@ -73,6 +74,9 @@ fn of_plan(rows: &[PlanRow], sql: &str, indexes: &[IndexSize]) -> Option<Vec<Kin
         let passing = (row.filtered.parse::<f64>().unwrap_or(100.0) / 100.0).clamp(1e-6, 1.0);
         // Without a sort a limit ends the search as soon as there are enough rows.
         if let (Some(limit), false) = (limit, is_sorted) {
+            if is_searched_blindly(row, passing) {
+                return None;
+            }
             matched = matched.min((limit / (kept * passing)).max(1.0));
         }
         all.extend(of_step(row, table(&row.table, sql, indexes), kept, matched, indexes)?);
@@ -133,6 +137,11 @@ fn of_step(
         }
         _ => None,
     }
+}
+
+/// Whether rows are looked through for some that the server has no guess of how often they come.
+fn is_searched_blindly(row: &PlanRow, passing: f64) -> bool {
+    matches!(row.access.as_str(), "ALL" | "index") && row.extra.contains("Using where") && passing >= 1.0
 }
 
 /// Whether an index has all that is asked for, so that rows themselves are left alone.
@@ -261,6 +270,10 @@ mod tests {
         let filtered = PlanRow { filtered: "10.00".to_owned(), ..scan("Using where", "10000") };
         let ten_times = told("SELECT * FROM item ORDER BY i_subject LIMIT 50", vec![filtered]).unwrap();
         assert!(ten_times[1].1 > 270.0, "{ten_times:?}");
+        // How many rows are looked through for fifty of which nobody knows how often they come is not known.
+        let blind =
+            told("SELECT * FROM item ORDER BY i_subject LIMIT 50", vec![scan("Using where", "10000")]);
+        assert_eq!(blind, None);
         let counted = told("SELECT COUNT(*) FROM item LIMIT 1", vec![scan("Using index", "10000")]);
         assert_eq!(counted, Some(vec![(1.0, 1.0), (12.0, 12.0)]));
     }
