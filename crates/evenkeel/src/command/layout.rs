@@ -1,7 +1,7 @@
 //! `evenkeel layout`: how the pages of tables and indexes lie in their files.
 
 use super::Session;
-use crate::failure::{FINDING, WithHint};
+use crate::failure::{FINDING, WithHint, line};
 use crate::out;
 use crate::pages::{FoundFile, json, of_directory, of_file, picture, read_live, table};
 use anyhow::{Context, Result, anyhow};
@@ -33,8 +33,10 @@ Examples:
   evenkeel layout sandbox:demo --table item --svg item.svg
   evenkeel layout /var/lib/mysql --json
 
-Exit codes: 0 done; 1 a chain of pages is broken; 2 wrong use, or a file that cannot be read; 130, 143 stopped by Ctrl-C,
-SIGTERM.")]
+Of all tables of a server those that cannot be read (compressed, encrypted, held by a transaction) are left out and told by name on stderr.
+
+Exit codes: 0 done; 1 a chain of pages is broken, or tables were left out; 2 wrong use, or a file that cannot be read; 130, 143 stopped by
+Ctrl-C, SIGTERM.")]
 pub struct Args {
     /// An .ibd file, ibdata1, a data directory, or sandbox:NAME
     #[arg(value_name = "FILE|DATADIR|sandbox:NAME")]
@@ -70,7 +72,11 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         check_picture(path)?;
     }
     let wanted = Wanted { range: args.range, cells: CELLS };
-    let found = found(session, args, &wanted)?;
+    let mut left_out = 0_usize;
+    let found = found(session, args, &wanted, &mut |name, error| {
+        left_out += 1;
+        out::tell(&format!("left out: {name}: {}\n", line(&error)));
+    })?;
     let table_wanted = args.table.as_deref();
     if let Some(name) = table_wanted
         && found.iter().all(|file| file.indexes(Some(name), true).is_empty())
@@ -87,7 +93,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         out::painted(&table(&found, table_wanted, args.all, args.range, super::look()))?;
     }
     let is_whole = found.iter().all(|file| file.space.broken.is_empty());
-    Ok(if is_whole { ExitCode::SUCCESS } else { ExitCode::from(FINDING) })
+    Ok(if is_whole && left_out == 0 { ExitCode::SUCCESS } else { ExitCode::from(FINDING) })
 }
 
 /// A picture takes the place of an older one and of nothing else: a file of tables is gone with one slip.
@@ -105,19 +111,22 @@ fn check_picture(path: &Path) -> Result<()> {
         .hint("name a file that is not there for --svg, or an older picture")
 }
 
-fn found(session: &Session, args: &Args, wanted: &Wanted) -> Result<Vec<FoundFile>> {
+/// Who hears of what was left out, and why.
+type Left<'a> = &'a mut dyn FnMut(&str, anyhow::Error);
+
+fn found(session: &Session, args: &Args, wanted: &Wanted, left: Left<'_>) -> Result<Vec<FoundFile>> {
     let table = args.table.as_deref();
     let Some(name) = args.place.strip_prefix("sandbox:") else {
-        return stopped(Path::new(&args.place), table, wanted, session);
+        return stopped(Path::new(&args.place), table, wanted, session, left);
     };
     let info = named(session, name)?;
     let data = info.dir.join("data");
     match info.state {
         State::Running { .. } => {
             let server = sandbox::find(&session.home, name)?;
-            read_live(&server.target(), &data, table, wanted, &session.stop)
+            read_live(&server.target(), &data, table, wanted, &session.stop, left)
         }
-        _ => stopped(&data, table, wanted, session),
+        _ => stopped(&data, table, wanted, session, left),
     }
 }
 
@@ -129,11 +138,21 @@ fn named(session: &Session, name: &str) -> Result<SandboxInfo> {
         .hint("`evenkeel sandbox list` names all; `evenkeel sandbox up NAME --ebs 10` makes one with data")
 }
 
-fn stopped(path: &Path, table: Option<&str>, wanted: &Wanted, session: &Session) -> Result<Vec<FoundFile>> {
+fn stopped(
+    path: &Path,
+    table: Option<&str>,
+    wanted: &Wanted,
+    session: &Session,
+    left: Left<'_>,
+) -> Result<Vec<FoundFile>> {
     let files = if path.is_dir() { of_directory(path, table)? } else { of_file(path)? };
-    let one = |path: &PathBuf| {
-        let space = read(path, wanted, &session.stop)?;
-        Ok(FoundFile::new(path, space, &files.names))
-    };
-    files.paths.iter().map(one).collect()
+    let mut found = Vec::new();
+    for file in &files.paths {
+        match read(file, wanted, &session.stop) {
+            Ok(space) => found.push(FoundFile::new(file, space, &files.names)),
+            Err(error) if files.paths.len() == 1 || session.stop.is_set() => return Err(error.into()),
+            Err(error) => left(&file.display().to_string(), error.into()),
+        }
+    }
+    Ok(found)
 }

@@ -4,7 +4,7 @@ use super::found::{FoundFile, decoded, is_named, table_of};
 use crate::failure::WithHint;
 use anyhow::{Result, anyhow};
 use evenkeel_os::stop::Stop;
-use evenkeel_sense::pages::{IndexName, Names, Wanted, holder, read};
+use evenkeel_sense::pages::{IndexName, Names, Tablespace, Wanted, holder, read};
 use evenkeel_site::server::{Control, Target, TargetError};
 use std::path::{Path, PathBuf};
 
@@ -32,7 +32,8 @@ impl Lists {
     fn tables(&self) -> String {
         format!(
             "SELECT t.NAME, t.SPACE <> 0 FROM information_schema.{}TABLES t \
-             WHERE t.NAME LIKE '%/%' AND t.NAME NOT LIKE 'mysql/%' AND t.NAME NOT LIKE 'sys/%' ORDER BY 1",
+             WHERE t.NAME LIKE '%/%' AND t.NAME NOT LIKE 'mysql/%' AND t.NAME NOT LIKE 'sys/%' \
+             AND t.NAME NOT LIKE '%/FTS\\_%' ORDER BY 1",
             self.prefix
         )
     }
@@ -58,39 +59,55 @@ pub fn data_of(control: &mut Control) -> Result<Option<PathBuf>> {
     Ok(pid.filter(|pid| holder(&data.join("ibdata1")) == Some(*pid)).map(|_| data))
 }
 
-/// Reads the files of a server's tables, each while the server holds it still. Writers of a table wait for as long as its file takes.
+/// Reads the files of a server's tables, each while the server holds it still. Writers of a table wait for as long as its file takes. Where all
+/// tables are wanted, one that cannot be read is handed over to `left` with the reason; where none can be read, that is the error.
 pub fn read_live(
     target: &Target,
     data: &Path,
     table: Option<&str>,
     wanted: &Wanted,
     stop: &Stop,
+    left: &mut dyn FnMut(&str, anyhow::Error),
 ) -> Result<Vec<FoundFile>> {
     let mut control = Control::connect_until(&Target { database: None, ..target.clone() }, stop)?;
     control.exec(&format!("SET SESSION lock_wait_timeout = {WAIT_S}"))?;
     let lists = Lists::of(&mut control)?;
     let names = names(&mut control, &lists)?;
-    let mut found = Vec::new();
+    let (mut found, mut unread) = (Vec::new(), Vec::new());
     for row in control.query(&lists.tables())?.rows {
         let [Some(name), Some(own)] = row.as_slice() else { continue };
         if table.is_some_and(|table| !is_named(name, table)) {
             continue;
         }
-        if own != "1" {
-            return Err(anyhow!(
-                "table {name} lies in the shared tablespace, which a running server writes to"
-            ))
-            .hint("stop the server first: evenkeel sandbox down NAME");
+        match read_one(&mut control, data, (name, own == "1"), wanted, stop) {
+            Ok((path, space)) => found.push(FoundFile::new(&path, space, &names)),
+            Err(error) if table.is_some() || stop.is_set() => return Err(error),
+            Err(error) => unread.push((name.clone(), error)),
         }
-        let path = data.join(format!("{name}.ibd"));
-        control
-            .exec(&format!("FLUSH TABLES {} FOR EXPORT", quoted(name)?))
-            .map_err(|error| busy(error, name))?;
-        let outcome = read(&path, wanted, stop);
-        control.exec("UNLOCK TABLES")?;
-        found.push(FoundFile::new(&path, outcome?, &names));
     }
+    if found.is_empty() && !unread.is_empty() {
+        return Err(unread.swap_remove(0).1);
+    }
+    unread.into_iter().for_each(|(name, error)| left(&name, error));
     Ok(found)
+}
+
+fn read_one(
+    control: &mut Control,
+    data: &Path,
+    (name, is_own): (&str, bool),
+    wanted: &Wanted,
+    stop: &Stop,
+) -> Result<(PathBuf, Tablespace)> {
+    if !is_own {
+        return Err(anyhow!("table {name} lies in the shared tablespace, which a running server writes to"))
+            .hint("stop the server first: evenkeel sandbox down NAME");
+    }
+    let path = data.join(format!("{name}.ibd"));
+    control.exec(&format!("FLUSH TABLES {} FOR EXPORT", quoted(name)?)).map_err(|error| busy(error, name))?;
+    let outcome = read(&path, wanted, stop);
+    control.exec("UNLOCK TABLES")?;
+    Ok((path, outcome?))
 }
 
 /// Who waits for a table keeps all others from it that come after, so that we do not wait for long.

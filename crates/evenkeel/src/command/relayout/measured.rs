@@ -94,7 +94,7 @@ pub fn pages(target: &Target, data: &Path, table: &str, stop: &Stop) -> Result<V
     let database = target.database.as_deref().unwrap_or_default();
     let wanted = Wanted { range: RANGE, cells: 0 };
     let name = format!("{database}.{table}");
-    let files = read_live(target, data, Some(&name), &wanted, stop)?;
+    let files = read_live(target, data, Some(&name), &wanted, stop, &mut |_, _| {})?;
     let mut all = Vec::new();
     for file in &files {
         for index in file.indexes(Some(&name), true) {

@@ -41,13 +41,15 @@ pub fn lines<'a, 'b>(part: &Part, cells: &[&'b Cell<'a>]) -> Vec<Line<'a, 'b>> {
     lines
 }
 
-/// Figures against the numeric factor: the first over the whole width, and all others that are known.
+/// Figures against the numeric factor: the first over the whole width, and all others that are known; none where it has a single level.
 pub fn against_factor(
     view: &Published<'_>,
     part: &Part,
     lines: &[Line<'_, '_>],
 ) -> (Option<Plot>, Vec<Plot>) {
-    let Some(place) = against(part) else { return (None, Vec::new()) };
+    // Against a single number all lines are one upright line: the table tells more.
+    let place = against(part).filter(|place| part.factors[*place].levels.len() > 1);
+    let Some(place) = place else { return (None, Vec::new()) };
     let cells = view.cells_of(part);
     let hosts = hosts(&cells);
     let drawn = view.known(&cells).into_iter().filter_map(|figure| Some((figure, figure.chart?)));

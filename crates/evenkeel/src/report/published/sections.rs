@@ -120,7 +120,7 @@ pub fn part(view: &Published<'_>, part: &Part) -> String {
     let wide: String = wide.iter().map(|plot| figure(plot, &legend)).collect();
     let over_time = plots::over_time(view, part, &lines);
     let half: String = half.iter().chain(&over_time).map(|plot| figure(plot, "")).collect();
-    let legend = if wide.is_empty() { legend } else { String::new() };
+    let legend = if wide.is_empty() && !half.is_empty() { legend } else { String::new() };
     // An empty element behind the figures: the style sheet widens a figure that is left alone before it.
     let grid = format!("<div class=\"grid\">\n{half}<div hidden></div></div>\n");
     let references: String =
