@@ -35,7 +35,7 @@ mod writer;
 pub use check::{Found, check, remove, verify};
 pub use content::{Content, checksum};
 pub use error::DataError;
-pub use populate::{populate, repopulate};
+pub use populate::{populate, populate_own, repopulate};
 pub use progress::{DataProgress, Phase};
 pub use reload::reload;
 pub use schema::{Column, Definition, Indexes, Reference};

@@ -75,6 +75,20 @@ pub fn repopulate(
     populate(target, spec, dumps, stop, progress)
 }
 
+/// The same on a server that nobody else has: what a stop or a kill left half finished there is dropped and made again.
+pub fn populate_own(
+    target: &Target,
+    spec: &DataSpec,
+    dumps: &Path,
+    stop: &Stop,
+    progress: &mut dyn FnMut(DataProgress),
+) -> Result<Stamp, DataError> {
+    match populate(target, spec, dumps, stop, progress) {
+        Err(DataError::HalfFinished { .. }) => repopulate(target, spec, dumps, stop, progress),
+        filled => filled,
+    }
+}
+
 /// Whether the rows that are wanted are there and only their layout is another.
 fn can_reload(found: &Found, spec: &DataSpec) -> bool {
     match found {

@@ -39,8 +39,9 @@ pub(super) fn run(
         Err(error) => {
             drop(holder);
             return Err(match clear(control, job, table, &lock) {
-                // Whoever has the lock now has a copy of his own there.
-                Ok(()) | Err(RelayoutError::Busy(_)) => error,
+                Ok(()) => error,
+                // Whoever has the lock now has a copy of his own there, unless it is a statement of ours that is being rolled back.
+                Err(RelayoutError::Busy(_)) if !error.is_stop() => error,
                 Err(_) => RelayoutError::Remains { copy, error: Box::new(error) },
             });
         }

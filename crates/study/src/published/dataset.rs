@@ -4,7 +4,7 @@ use super::workplace::Workplace;
 use super::{PublishedError, Result, While};
 use crate::harness::{Event, Notify};
 use evenkeel_core::random::Seed;
-use evenkeel_lab::data::{DataError, DataSet, DataSpec, Stamp, Via, populate, repopulate};
+use evenkeel_lab::data::{DataSet, DataSpec, Stamp, Via, populate_own};
 use evenkeel_lab::workload::user::UserWorkload;
 use evenkeel_lab::workload::{self, Database, Workload, plan_think};
 use evenkeel_site::server::{Control, Target};
@@ -27,13 +27,7 @@ pub(crate) fn fill(
     let threads = std::thread::available_parallelism().map_or(1, |cpus| cpus.get().min(THREADS_MAX));
     let spec = DataSpec { set: set.into(), seed: Seed(seed), today: None, via: Via::Load, threads };
     let mut filled = |progress| tell(Event::Data(progress));
-    match populate(target, &spec, &workplace.dumps(), workplace.stop, &mut filled) {
-        // The rest of a study that was killed while it filled its own server.
-        Err(DataError::HalfFinished { .. }) => {
-            repopulate(target, &spec, &workplace.dumps(), workplace.stop, &mut filled)?
-        }
-        filled => filled?,
-    };
+    populate_own(target, &spec, &workplace.dumps(), workplace.stop, &mut filled)?;
     let mut control = Control::connect(target)?;
     Stamp::mark_written(&mut control)?;
     Ok(control)

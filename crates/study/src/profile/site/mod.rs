@@ -9,7 +9,7 @@ use super::event::{Notify, tell_sandbox};
 use super::spec::{Reset, ServerSpec, SiteSpec};
 use super::{StudyError, StudyEvent};
 use evenkeel_core::Nanos;
-use evenkeel_lab::data::{self, DataError, DataSpec, Stamp, Via};
+use evenkeel_lab::data::{self, DataSpec, Stamp, Via};
 use evenkeel_os::clock::Clock;
 use evenkeel_os::stop::Stop;
 use evenkeel_sense::cpu::Domain;
@@ -312,16 +312,16 @@ fn fill(
     if wanted.via == Via::Dump {
         let mut control = Control::connect_until(&Target { database: None, ..target.clone() }, stop)?;
         if !database_exists(&mut control, wanted)? {
-            data::populate(target, &DataSpec { via: Via::Insert, ..*wanted }, dumps, stop, &mut progress)?;
+            data::populate_own(
+                target,
+                &DataSpec { via: Via::Insert, ..*wanted },
+                dumps,
+                stop,
+                &mut progress,
+            )?;
         }
     }
-    match data::populate(target, wanted, dumps, stop, &mut progress) {
-        // The rest of a study that was killed while it filled its own server.
-        Err(DataError::HalfFinished { .. }) => {
-            Ok(data::repopulate(target, wanted, dumps, stop, &mut progress)?)
-        }
-        filled => Ok(filled?),
-    }
+    Ok(data::populate_own(target, wanted, dumps, stop, &mut progress)?)
 }
 
 fn database_exists(control: &mut Control, wanted: &DataSpec) -> Result<bool, StudyError> {
