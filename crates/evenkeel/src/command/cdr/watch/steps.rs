@@ -68,9 +68,12 @@ impl Steps<'_> {
             false => Ok(None),
         };
         passage.audit_time += self.clock.now() - begin;
-        let is_unlike = !is_same();
+        // An audit that met such a writer ends with that as its error; the records that were loaded go on all the same.
+        let is_met = report.as_ref().is_err_and(|error| error.trouble(path) == Trouble::Changed);
+        let is_unlike = is_met || !is_same();
+        let report = if is_met { None } else { report? };
         // What was written to the file since then is not to be found missing: it is loaded and audited once it has settled.
-        let Some(report) = report?.filter(|report| !is_unlike || report.total() == 0) else {
+        let Some(report) = report.filter(|report| !is_unlike || report.total() == 0) else {
             passage.is_unlike = is_unlike && self.chain.audit;
             return Ok(());
         };
