@@ -16,7 +16,7 @@ pub(crate) fn settle(control: &mut Control) -> Result<(), TargetError> {
     // No number is longer on any system; a month is more than any load takes.
     control.exec(
         "SET SESSION wait_timeout = 2147483, net_write_timeout = 86400, autocommit = 1, \
-         sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'",
+         completion_type = 0, unique_checks = 1, sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'",
     )?;
     // Each is known to one of the two lines of servers, or to some of its versions.
     for name in [

@@ -5,13 +5,17 @@ use super::curve::Kind;
 use super::fit::fit;
 use super::sizing::{LeftOut, Rival};
 
-/// Each rate as it is told by the model that the other rates alone would have chosen.
+/// Each rate as it is told by the model that the other rates alone would have chosen, of those that tell it: whether one does follows from the others
+/// too.
 pub(super) fn chosen(rivals: &[Rival], points: &[Measured], basis: &Basis, degree: usize) -> Vec<LeftOut> {
     let told = |at: usize| {
         let mut others = points.to_vec();
         others.remove(at);
+        let tells = |rival: &&Rival| rival.left_out[at].told.is_some();
+        let is_told = rivals.iter().any(|rival| tells(&rival));
         let best = rivals
             .iter()
+            .filter(|rival| !is_told || tells(rival))
             .map(|rival| (squares(rival.kind, &others, basis, degree), rival))
             .min_by(|(one, _), (other, _)| one.total_cmp(other));
         best.map(|(_, rival)| rival.left_out[at])

@@ -87,10 +87,10 @@ impl Server {
         let limit = self.tau.basis().limit;
         let trusted = (rate / limit / 1.000_1).ceil().max(1.0);
         let lowest = self.tau.points().first().map_or(limit, |point| point.rate);
-        let most = (rate / lowest).ceil().max(trusted);
-        if most > SERVERS_MAX {
+        if trusted > SERVERS_MAX {
             return Err(SizeError::NotARate(rate));
         }
+        let most = (rate / lowest).ceil().max(trusted).min(SERVERS_MAX);
         let fits = |servers: f64| -> Result<Option<Answer>, SizeError> {
             let told = match self.at(rate / servers, beyond_trust) {
                 Err(SizeError::Saturates { .. } | SizeError::LeavesOpen { .. }) => return Ok(None),
@@ -110,7 +110,15 @@ impl Server {
             enough = (enough * FEWER).floor().max(trusted);
             found = fits(enough)?;
         }
-        let Some(mut each) = found else { return Err(self.out_of_reach(rate / most, objective)) };
+        let Some(mut each) = found else {
+            // Where the least that was measured is not reached, more servers than can be told of may do.
+            let is_told = rate / most <= lowest;
+            return Err(if is_told {
+                self.out_of_reach(rate / most, objective)
+            } else {
+                SizeError::NotARate(rate)
+            });
+        };
         while enough - short > 1.0 {
             let middle = ((short + enough) / 2.0).floor();
             match fits(middle)? {

@@ -54,6 +54,17 @@ fn nothing_is_told_beyond_the_trust_limit_unless_it_is_asked_for() {
 }
 
 #[test]
+fn a_load_is_told_as_far_as_its_servers_can_be_counted() {
+    let server = server();
+    let many = server.needed(1.9e8, None, false).unwrap();
+    assert!((949_000..=950_000).contains(&many.servers), "{many:?}");
+    // For this 1.27 million would be needed.
+    let objective = Some((Objective::P95, 0.03));
+    assert_eq!(server.needed(1.9e8, objective, false).unwrap_err(), SizeError::NotARate(1.9e8));
+    assert_eq!(server.needed(1e9, None, false).unwrap_err(), SizeError::NotARate(1e9));
+}
+
+#[test]
 fn a_profile_too_small_for_a_model_is_told_so() {
     assert_eq!(Sizing::of(&mm1(&RATES[..3]), BASIS), Err(SizeError::TooFewRates { have: 3, needed: 4 }));
     assert_eq!(Sizing::of(&[], BASIS), Err(SizeError::TooFewRates { have: 0, needed: 4 }));

@@ -150,7 +150,9 @@ fn stopped(
     for file in &files.paths {
         match read(file, wanted, &session.stop) {
             Ok(space) => found.push(FoundFile::new(file, space, &files.names)),
-            Err(error) if files.paths.len() == 1 || session.stop.is_set() => return Err(error.into()),
+            Err(error) if table.is_some() || files.paths.len() == 1 || session.stop.is_set() => {
+                return Err(error.into());
+            }
             Err(error) => left(&file.display().to_string(), error.into()),
         }
     }

@@ -130,18 +130,26 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
 
 fn up(session: &Session, spec: &SandboxSpec, data: Option<&DataSpec>) -> Result<()> {
     let mut view = View::new(if session.quiet { Mode::Quiet } else { live() });
-    let running = match sandbox::find_as(spec) {
+    let (running, is_new) = match sandbox::find_as(spec) {
         Ok(running) => {
             view.show(&ProgressEvent::Step { text: format!("{} runs already", spec.name) });
-            running
+            (running, false)
         }
         Err(SandboxError::Unknown { .. } | SandboxError::NotRunning { .. }) => {
-            Sandbox::up(spec, &session.stop, &mut |event| tell(&mut view, &event))?
+            (Sandbox::up(spec, &session.stop, &mut |event| tell(&mut view, &event))?, true)
         }
         Err(error) => return Err(error.into()),
     };
     let target = Target { database: Some(DataSpec::DATABASE.to_owned()), ..running.target() };
-    let stamp = data.map(|wanted| data::fill(session, &target, wanted, &mut view)).transpose()?;
+    let stamp = match data.map(|wanted| data::fill_own(session, &target, wanted, &mut view)).transpose() {
+        Ok(stamp) => stamp,
+        // Nobody asked for a server without the data.
+        Err(error) if is_new => {
+            running.down(&mut |event| tell(&mut view, &event))?;
+            return Err(error);
+        }
+        Err(error) => return Err(error),
+    };
     drop(view);
     stamp.as_ref().map_or(Ok(()), data::print_stamp)?;
     let name = &spec.name;

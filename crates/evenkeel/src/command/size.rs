@@ -102,6 +102,10 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let (plan, runs) = (folder.plan()?, folder.runs()?);
     let is_damaged = stored::tell_damage(&folder)?;
     let all = sized(&plan, &runs);
+    if all.is_empty() {
+        return Err(anyhow!("{} has no series of runs in its plan.json", args.study))
+            .hint("bring plan.json back from a copy; finished runs stay in the folder");
+    }
     let answers: Vec<Answers<'_>> =
         all.iter().map(|one| Answers { sized: one, told: told(one, args) }).collect();
     let asked = Asked {

@@ -1,10 +1,12 @@
 //! Which files are meant by a name on the command line, and how their indexes are called.
 
+use super::found::{is_named, is_of_full_text, label};
 use crate::failure::WithHint;
 use anyhow::{Result, anyhow};
-use evenkeel_sense::pages::{Names, holder};
+use evenkeel_sense::pages::{Names, holder, started};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 /// The tablespace that tables without a file of their own share, and that names all indexes.
 const SHARED: &str = "ibdata1";
@@ -21,13 +23,14 @@ pub struct Files {
 /// One file: of a stopped server, or of a table that is held by FLUSH TABLES ... FOR EXPORT.
 pub fn of_file(path: &Path) -> Result<Files> {
     let shared = shared_of(path);
-    if let Some(shared) = shared.as_deref().filter(|shared| !is_held(path, shared)) {
-        refuse_held(shared, path)?;
-    }
-    // A file in a folder of its own (DATA DIRECTORY) has no shared tablespace above it.
-    if holder(path).is_some()
-        && !shared.as_deref().map_or_else(|| has_description(path), |shared| is_held(path, shared))
-    {
+    // A server makes the tablespace of its temporary tables anew when it starts. A file in a folder of its own (DATA DIRECTORY) has
+    // no shared tablespace beside it, and whoever has it open says when it started.
+    let since = match &shared {
+        Some(shared) => fs::metadata(shared.with_file_name("ibtmp1")).and_then(|found| found.created()).ok(),
+        None => holder(path).and_then(started),
+    };
+    if !is_held(path, since) {
+        refuse_held(shared.as_deref().unwrap_or(path), path)?;
         refuse_held(path, path)?;
     }
     // A dictionary that cannot be read costs names, no figures.
@@ -35,18 +38,11 @@ pub fn of_file(path: &Path) -> Result<Files> {
     Ok(Files { paths: vec![path.to_owned()], names })
 }
 
-fn has_description(path: &Path) -> bool {
-    path.with_extension("cfg").is_file()
-}
-
-/// Whether a server holds a table still: it has then written a description beside its file. One that is older than the server was left by an
-/// earlier one that died, and says nothing.
-fn is_held(path: &Path, shared: &Path) -> bool {
+/// Whether a server that runs since then holds a table still: it has written a description beside its file. One that is older than the server
+/// was left by an earlier one that died, and says nothing.
+fn is_held(path: &Path, since: Option<SystemTime>) -> bool {
     let described = fs::metadata(path.with_extension("cfg")).and_then(|found| found.modified());
-    let Ok(described) = described else { return false };
-    // A server makes the tablespace of its temporary tables anew when it starts.
-    let started = fs::metadata(shared.with_file_name("ibtmp1")).and_then(|found| found.created());
-    started.map_or(true, |started| described >= started)
+    described.is_ok_and(|described| since.is_none_or(|since| described >= since))
 }
 
 /// All tablespaces of a server that is stopped.
@@ -59,9 +55,10 @@ pub fn of_directory(directory: &Path, table: Option<&str>) -> Result<Files> {
     refuse_held(&shared, directory)?;
     let mut paths = vec![shared.clone()];
     for database in folders(directory)? {
-        paths.extend(
-            files(&database)?.into_iter().filter(|path| path.extension().is_some_and(|end| end == "ibd")),
-        );
+        let is_table = |path: &PathBuf| {
+            path.extension().is_some_and(|end| end == "ibd") && !is_of_full_text(&label(path))
+        };
+        paths.extend(files(&database)?.into_iter().filter(is_table));
     }
     if let Some(table) = table {
         let own: Vec<PathBuf> = paths.iter().filter(|path| is_of(path, table)).cloned().collect();
@@ -73,7 +70,7 @@ pub fn of_directory(directory: &Path, table: Option<&str>) -> Result<Files> {
 
 /// Whether a file is that of a table, which is named with its database or without, `shop.item` or `item`.
 fn is_of(path: &Path, table: &str) -> bool {
-    super::found::is_named(&super::found::label(path), table)
+    is_named(&label(path), table)
 }
 
 /// The shared tablespace of the server to which this file belongs.

@@ -60,6 +60,13 @@ fn is_own(table: &str) -> bool {
         || matches!(table, "change buffer" | "ibdata1")
 }
 
+/// Whether a table is one in which InnoDB keeps a full-text index: `shop/FTS_0000000000000015_CONFIG`.
+pub fn is_of_full_text(table: &str) -> bool {
+    let name = table.rsplit('/').next().unwrap_or_default().as_bytes();
+    let is_number = |bytes: &[u8]| bytes.iter().all(u8::is_ascii_hexdigit);
+    name.len() > 20 && name[..4].eq_ignore_ascii_case(b"fts_") && is_number(&name[4..20]) && name[20] == b'_'
+}
+
 /// The table of a file, as the server's dictionary writes it: `shop/item`.
 pub fn label(path: &Path) -> String {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
@@ -72,11 +79,14 @@ pub fn label(path: &Path) -> String {
 pub fn is_named(found: &str, wanted: &str) -> bool {
     let whole = table_of(found).0;
     let Some((database, table)) = whole.split_once('/') else { return whole == wanted };
-    let (database, table) = (decoded(database), decoded(table));
-    let is_named = |database: &str, table: &str| {
-        wanted == table || [".", "/"].iter().any(|between| wanted == format!("{database}{between}{table}"))
-    };
-    is_named(database.as_deref().unwrap_or_default(), table.as_deref().unwrap_or_default())
+    // What cannot be decoded is named as the file is.
+    let shown = |name: &str| decoded(name).unwrap_or_else(|| name.to_owned());
+    is_called((&shown(database), &shown(table)), wanted)
+}
+
+/// Whether a table of a database is meant by `item`, `shop.item` or `shop/item`.
+pub fn is_called((database, table): (&str, &str), wanted: &str) -> bool {
+    wanted == table || [".", "/"].iter().any(|between| wanted == format!("{database}{between}{table}"))
 }
 
 /// A table of the dictionary, and its partition: `shop/item#P#p0`, with small letters in MySQL 8.
@@ -110,10 +120,13 @@ mod tests {
         }
         assert!(is_named("my@002dshop/order@002dlines#p#p0", "my-shop.order-lines"));
         assert!(is_named("a@002eb/item", "a.b.item") && !is_named("a@1zb/item", "item@"));
+        assert!(is_named("shop/b@0vcher", "shop.b@0vcher") && !is_named("shop/b@0vcher", ""));
         assert_eq!(
             (decoded("we@0060ird@003b@0020db").as_deref(), decoded("db@0p")),
             (Some("we`ird; db"), None)
         );
+        assert!(is_of_full_text("shop/FTS_0000000000000015_CONFIG") && !is_of_full_text("shop/fts_queue"));
+        assert!(!is_of_full_text("shop/fts_of_all_the_orders_of_today") && !is_of_full_text("FTS_"));
         assert_eq!(label(Path::new("/data/shop/item.ibd")), "shop/item");
         assert_eq!(label(Path::new("/data/ibdata1")), "ibdata1");
     }

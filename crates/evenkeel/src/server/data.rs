@@ -9,8 +9,10 @@ use clap::ValueEnum;
 use evenkeel_core::random::Seed;
 use evenkeel_lab::data::dvdstore::{self, Size};
 use evenkeel_lab::data::tpcw::{Date, Scale};
-use evenkeel_lab::data::{self, DataSet, DataSpec, Stamp, Via};
+use evenkeel_lab::data::{self, DataError, DataProgress, DataSet, DataSpec, Stamp, Via};
+use evenkeel_os::stop::Stop;
 use evenkeel_site::server::Target;
+use std::path::Path;
 
 /// How rows come in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -63,12 +65,36 @@ pub struct RowArgs {
     pub data_seed: u64,
 }
 
+/// How a database is filled.
+type Populate = fn(
+    &Target,
+    &DataSpec,
+    &Path,
+    &Stop,
+    &mut dyn FnMut(DataProgress),
+) -> std::result::Result<Stamp, DataError>;
+
 /// Fills a database and shows how it goes.
 pub fn fill(session: &Session, target: &Target, wanted: &DataSpec, view: &mut View) -> Result<Stamp> {
+    fill_by(data::populate, session, target, wanted, view)
+}
+
+/// The same of a private server; what a stop or a kill left half filled there is filled again.
+pub fn fill_own(session: &Session, target: &Target, wanted: &DataSpec, view: &mut View) -> Result<Stamp> {
+    fill_by(data::populate_own, session, target, wanted, view)
+}
+
+fn fill_by(
+    populate: Populate,
+    session: &Session,
+    target: &Target,
+    wanted: &DataSpec,
+    view: &mut View,
+) -> Result<Stamp> {
     let mut events = ProgressEvents::for_data();
     let clock = crate::clock::Clock::start();
     let mut rows = 0;
-    let stamp = data::populate(target, wanted, &session.dumps_dir(), &session.stop, &mut |progress| {
+    let stamp = populate(target, wanted, &session.dumps_dir(), &session.stop, &mut |progress| {
         rows = progress.rows_done;
         if let Some(event) = events.data(&progress) {
             view.show(&event);

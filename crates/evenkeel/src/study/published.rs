@@ -11,7 +11,7 @@ use crate::report::published::html;
 use crate::session::Session;
 use crate::{format, out, signals};
 use anyhow::{Context, Result, anyhow};
-use evenkeel_study::harness::{Event, FORMAT, Part, Plan, Run, Study, is_complete, measure, read};
+use evenkeel_study::harness::{Event, FORMAT, Part, Plan, Run, Study, is_complete, measure, plan_of, read};
 use evenkeel_study::published::{PublishedError, Workplace, of_plan};
 use evenkeel_study::store::{self, StudyFolder};
 use evenkeel_study::throttling::{self, old};
@@ -102,7 +102,7 @@ pub fn resume(session: &Session, kind: &str, name: &str, show: &Show<'_>) -> Res
         old::bring_forward(&path)?;
     }
     let folder = StudyFolder::resume(&path)?;
-    let plan: Plan = folder.read("plan.json")?;
+    let plan = plan_of(&folder)?;
     let mut study = of_plan(workplace(session), &plan)?;
     let outcome = match is_complete(&mut *study, &folder)? {
         true => {

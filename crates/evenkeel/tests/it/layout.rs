@@ -163,3 +163,29 @@ fn one_table_that_cannot_be_read_is_left_out_by_name_and_the_others_are_told() {
         }
     }
 }
+
+#[test]
+fn a_running_server_tells_letters_that_the_names_of_its_files_have_by_codes_of_their_own() {
+    let home = tempfile::tempdir().expect("a temporary directory");
+    done(home.path(), &["sandbox", "up", "a"]);
+    let sql = "SET NAMES utf8mb4; CREATE DATABASE `läden`; \
+               CREATE TABLE `läden`.`Bücher` (id INT PRIMARY KEY) PARTITION BY HASH (id) PARTITIONS 2; \
+               CREATE TABLE `läden`.`Bücherei` (id INT PRIMARY KEY)";
+    done(home.path(), &["sandbox", "shell", "a", "--", "-e", sql]);
+    for table in ["läden.Bücher", "Bücher"] {
+        let files = layout(home.path(), &["sandbox:a", "--table", table]);
+        let tables: Vec<String> = indexes(&files).into_keys().map(|(table, _)| table).collect();
+        assert_eq!(tables, ["läden/Bücher#P#p0", "läden/Bücher#P#p1"], "{table}");
+    }
+    let all = indexes(&layout(home.path(), &["sandbox:a"]));
+    assert!(all.contains_key(&("läden/Bücherei".to_owned(), "PRIMARY".to_owned())), "{all:?}");
+    // Of a stopped server nobody tells them, so that a table goes by the name of its file there.
+    done(home.path(), &["sandbox", "down", "a"]);
+    let stopped = indexes(&layout(home.path(), &["sandbox:a"]));
+    let (file, _) = stopped.keys().find(|(table, _)| table.ends_with("cherei")).expect("a table");
+    let files = layout(home.path(), &["sandbox:a", "--table", file]);
+    assert_eq!(
+        indexes(&files).into_keys().map(|(table, _)| table).collect::<Vec<_>>(),
+        std::slice::from_ref(file)
+    );
+}

@@ -116,6 +116,25 @@ fn a_profile_and_a_sandbox_that_comes_up_end_by_the_exit_code_of_the_signal_and_
 }
 
 #[test]
+fn a_sandbox_whose_filling_is_stopped_leaves_no_server_and_is_filled_by_the_next_try() {
+    let home = tempfile::tempdir().expect("a temporary directory");
+    let up = ["sandbox", "up", "b", "--ebs", "100", "--via", "script"];
+    for (signal, code) in &SIGNALS[..2] {
+        assert_eq!(ended(home.path(), &up, signal, |log| log.contains("populating")), Some(*code));
+        none_runs(home.path());
+    }
+    let text = done(home.path(), &["sandbox", "up", "b", "--ebs", "1", "--items", "100"]);
+    assert!(text.contains("sandbox:b"), "{text}");
+    // One that ran before stays as it was, whatever comes of the data.
+    let output = evenkeel(home.path(), &["sandbox", "up", "b", "--ebs", "1", "--items", "200"]);
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.code() == Some(2) && told.contains("another data set"), "{told}");
+    let list = done(home.path(), &["sandbox", "list"]);
+    assert!(list.contains("running"), "{list}");
+    done(home.path(), &["sandbox", "down", "b"]);
+}
+
+#[test]
 fn data_that_is_filled_in_and_a_disk_that_is_measured_end_by_the_exit_code_of_the_signal() {
     let server = Server::up();
     let home = &server.0;

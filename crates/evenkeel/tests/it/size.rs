@@ -59,3 +59,16 @@ fn a_profile_of_few_rates_is_refused_with_what_to_measure() {
     assert!(text.contains("no study named nothing"), "{text}");
     let _ = done(home.path(), &["runs"]);
 }
+
+#[test]
+fn a_plan_without_series_is_told_and_not_answered_by_silence() {
+    let home = tempfile::tempdir().expect("a temporary directory");
+    profiled(home.path(), &[0.2, 0.3, 0.4, 0.5]);
+    let mut studies = std::fs::read_dir(home.path().join("runs")).expect("studies").flatten();
+    let file = studies.next().expect("a study").path().join("plan.json");
+    let mut plan: Value = serde_json::from_slice(&std::fs::read(&file).expect("a plan")).expect("JSON");
+    plan["series"] = Value::Array(Vec::new());
+    std::fs::write(&file, plan.to_string()).expect("written");
+    let text = refused(home.path(), &["size", "last", "--rate", "40"]);
+    assert!(text.contains("no series of runs") && text.contains("hint: bring plan.json back"), "{text}");
+}

@@ -134,6 +134,16 @@ fn servers_that_are_not_alike_are_refused_by_name_and_one_that_dies_is_named() {
     let told = refused(home.path(), &study);
     assert!(told.contains("sort_buffer_size is 1048576 at t1 (sandbox:a) and 2097152 at t2"), "{told}");
     assert!(told.contains("--may-differ") && !has_studies(home.path()), "{told}");
+    // One server by its socket and by its port.
+    let up = evenkeel(home.path(), &["-q", "sandbox", "up", "a", "--set", "sort_buffer_size=1M"]);
+    let places = String::from_utf8_lossy(&up.stdout).into_owned();
+    let (_, port) = places.split_once("@127.0.0.1:").expect("a port");
+    let port: String = port.chars().take_while(char::is_ascii_digit).collect();
+    let account = "CREATE USER probe@'127.0.0.1'; GRANT ALL ON *.* TO probe@'127.0.0.1'";
+    evenkeel(home.path(), &["sandbox", "shell", "a", "--", "-e", account]);
+    let url = format!("mysql://probe@127.0.0.1:{port}/tpcw");
+    let told = refused(home.path(), &["study", "variation", "sandbox:a", &url, "--duet", "--rate", "30"]);
+    assert!(told.contains("are one server") && !has_studies(home.path()), "{told}");
 
     let long = [
         &study[..],

@@ -79,14 +79,10 @@ pub(super) fn append(work: &mut Work<'_>, entry: &Entry) -> Result<u64, Dispatch
     let Names { taken, both, .. } = Names::of(&work.job.table);
     let which = Which::of(entry.day, &work.by);
     (work.report)(&Progress::Step(format!("filling {}", entry.table)));
-    let before = match (entry.state, entry.created) {
-        (State::Copying, _) => undo(work, entry, &which)?,
-        (_, true) => {
-            work.ready(&entry.table)?;
-            work.control.exec(&format!("TRUNCATE TABLE {}", quoted(&entry.table)))?;
-            Sum::default()
-        }
-        (_, false) => prepare(work, entry, &which)?,
+    let (before, created) = match (entry.state, entry.created) {
+        (_, true) => begin_anew(work, entry, &which)?,
+        (State::Copying, false) => (undo(work, entry, &which)?, false),
+        (_, false) => (prepare(work, entry, &which)?, false),
     };
     work.copy(&taken, &which, &entry.table)?;
     let wanted = sum(work.control, &work.source, &taken, &which.sql(&work.by))?;
@@ -95,7 +91,7 @@ pub(super) fn append(work: &mut Work<'_>, entry: &Entry) -> Result<u64, Dispatch
     if found != expected {
         return Err(disagree(&entry.table, found, expected));
     }
-    if entry.created {
+    if created {
         work.add_indexes(&entry.table)?;
     }
     work.close(entry.id, &format!(", records = {}", wanted.count))?;
@@ -120,6 +116,38 @@ fn alike(work: &Work<'_>, which: &Which) -> String {
         quoted(&taken),
         which.sql(&work.by)
     )
+}
+
+/// Makes the day table, or empties it of what a dispatch that was cut had put in; says what it has, and whether it still is made for these records.
+/// Somebody else may have filled it since, such as the dispatch of another source: his records stay.
+fn begin_anew(work: &mut Work<'_>, entry: &Entry, which: &Which) -> Result<(Sum, bool), DispatchError> {
+    work.ready(&entry.table)?;
+    mend(work.control, &entry.table)?;
+    let all = journal::count(work.control, &entry.table, "TRUE")?;
+    let ours = match all {
+        0 => 0,
+        _ => {
+            let (table, alike) = (quoted(&entry.table), alike(work, which));
+            journal::number(
+                work.control.query_value(&format!("SELECT COUNT(*) FROM {table} AS there {alike}"))?,
+            )
+        }
+    };
+    if ours == all {
+        if all > 0 {
+            work.control.exec(&format!("TRUNCATE TABLE {}", quoted(&entry.table)))?;
+        }
+        work.control.exec(&journal::change(entry.id, State::Copying, ""))?;
+        return Ok((Sum::default(), true));
+    }
+    if ours > 0 {
+        let what = format!(
+            "of its {all} records {ours} are like those of a dispatch that was cut, and the others came since, so that nobody can tell whose those are"
+        );
+        return Err(DispatchError::Disagree { table: entry.table.clone(), what });
+    }
+    work.control.exec(&journal::change(entry.id, State::Begun, ", created = 0"))?;
+    Ok((prepare(work, entry, which)?, false))
 }
 
 /// Keeps aside what a rerun could not tell from what comes in, and notes what the day table is like.

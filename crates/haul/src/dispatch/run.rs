@@ -28,6 +28,7 @@ pub fn dispatch(
     let shape = source::shape(control, &job.table)?;
     let source = shape.ok_or_else(|| DispatchError::NoTable(job.table.clone()))?;
     source::refuse_hangers_on(control, &source)?;
+    source::refuse_copies_without_locks(control, &source)?;
     let by = source.by(control, &job.by)?;
     journal::open(control)?;
     if job.way == Method::Procedure {

@@ -3,7 +3,7 @@
 use super::{Create, DispatchError};
 use crate::session;
 use crate::table::{literal, quoted};
-use evenkeel_site::server::{Control, Rows};
+use evenkeel_site::server::{Control, Rows, TargetError, has_privilege};
 
 /// Engines that records are moved between: InnoDB with transactions, the others without.
 const ENGINES: [&str; 3] = ["InnoDB", "MyISAM", "Aria"];
@@ -43,8 +43,8 @@ pub struct By {
 pub fn settle(control: &mut Control) -> Result<(), DispatchError> {
     session::settle(control)?;
     control.exec(
-        "SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_AUTO_VALUE_ON_ZERO,ALLOW_INVALID_DATES', \
-         sql_quote_show_create = 1, sql_safe_updates = 0, sql_select_limit = DEFAULT, completion_type = 0",
+        "SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_AUTO_VALUE_ON_ZERO,ALLOW_INVALID_DATES,NO_ENGINE_SUBSTITUTION', \
+         sql_quote_show_create = 1, sql_safe_updates = 0, sql_select_limit = 18446744073709551615, completion_type = 0",
     )?;
     // The rows that an INSERT ... SELECT has read stay as they are until the transaction ends in this level, and in no lower one.
     control.exec("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ")?;
@@ -156,6 +156,26 @@ impl Shape {
     }
 }
 
+/// Refuses a server whose copies read without locks, so that what is copied may not be what is deleted afterwards.
+///
+/// # Errors
+/// It is such a one.
+pub fn refuse_copies_without_locks(control: &mut Control, source: &Shape) -> Result<(), DispatchError> {
+    let setting = match control.query_value("SELECT @@GLOBAL.innodb_locks_unsafe_for_binlog") {
+        // Later versions have no such setting.
+        Err(TargetError::Statement { .. }) => return Ok(()),
+        setting => setting?,
+    };
+    if !source.has_transactions() || setting.as_deref() == Some("0") {
+        return Ok(());
+    }
+    Err(DispatchError::Unfit {
+        table: source.table.clone(),
+        what: "lies at a server with innodb_locks_unsafe_for_binlog, under which others may change records between their copy and its end".to_owned(),
+        hint: "start the server without that setting",
+    })
+}
+
 /// Refuses a source on which something hangs that a move would set off, or lose.
 ///
 /// # Errors
@@ -165,7 +185,10 @@ pub fn refuse_hangers_on(control: &mut Control, source: &Shape) -> Result<(), Di
     let first = |rows: Rows| rows.value().map(str::to_owned);
     let unfit = |what, hint| Err(DispatchError::Unfit { table: source.table.clone(), what, hint });
     // Where records are moved by renaming their table, its triggers go with it.
-    let events = if source.has_transactions() { "AND EVENT_MANIPULATION = 'DELETE'" } else { "" };
+    let events = if source.has_transactions() { "AND EVENT_MANIPULATION LIKE '%DELETE%'" } else { "" };
+    refuse_hidden_triggers(control, &source.table)?;
+    // Columns that the account may not see would not be copied; this the server refuses then.
+    control.query(&format!("SELECT * FROM {} LIMIT 0", quoted(&source.table)))?;
     let trigger = control.query(&format!(
         "SELECT TRIGGER_NAME FROM information_schema.TRIGGERS WHERE EVENT_OBJECT_SCHEMA = DATABASE() \
          AND EVENT_OBJECT_TABLE = {name} {events} LIMIT 1"
@@ -187,6 +210,20 @@ pub fn refuse_hangers_on(control: &mut Control, source: &Shape) -> Result<(), Di
             "drop it, or dispatch from a table without foreign keys",
         ),
         None => Ok(()),
+    }
+}
+
+/// Refuses an account that may not see whether tables have triggers.
+fn refuse_hidden_triggers(control: &mut Control, table: &str) -> Result<(), DispatchError> {
+    let database = control.query_value("SELECT DATABASE()")?.unwrap_or_default();
+    match has_privilege(control, "TRIGGER", &database)? {
+        true => Ok(()),
+        false => Err(DispatchError::Unfit {
+            table: table.to_owned(),
+            what: "may have triggers that this account cannot see, which a move would set off or take along"
+                .to_owned(),
+            hint: "GRANT TRIGGER on the database to the account",
+        }),
     }
 }
 

@@ -20,6 +20,9 @@ use evenkeel_site::server::Control;
 /// Characters of a source's name at most, so that the names made of it are some.
 const LONGEST: usize = 49;
 
+/// Numbers of a column that counts by itself which are left to those who insert while the source gets another name.
+const NUMBERS_LEFT: u64 = 1_000;
+
 /// Servers that rename one table after the other may be killed in between: the source has no name then.
 pub(super) fn put_source_back(control: &mut Control, table: &str) -> Result<(), DispatchError> {
     let Names { taken, next, .. } = Names::of(table);
@@ -135,6 +138,12 @@ fn take(work: &mut Work<'_>) -> Result<(), DispatchError> {
         literal(names.taken.as_bytes())
     ))?;
     let source = quoted(&table);
+    // Others may have inserted since the new table was made, and what they insert until the renaming takes numbers too.
+    let shape = source::shape(work.control, &table)?.ok_or_else(|| DispatchError::NoTable(table.clone()))?;
+    if let Some(number) = shape.create.next_number() {
+        let number = number.saturating_add(NUMBERS_LEFT);
+        work.control.exec(&format!("ALTER TABLE {next} AUTO_INCREMENT = {number}"))?;
+    }
     work.control.exec(&format!("RENAME TABLE {source} TO {taken}, {next} TO {source}"))?;
     Ok(())
 }

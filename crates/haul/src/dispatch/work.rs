@@ -24,8 +24,9 @@ impl Work<'_> {
     pub fn days(&mut self, table: &str) -> Result<(Vec<(Day, u64)>, u64), DispatchError> {
         (self.report)(&Progress::Step(format!("counting the days of {table}")));
         let by = quoted(&self.by.column);
+        // Not by another name for it: a column of that name would go before.
         let sql =
-            format!("SELECT DATE({by}) AS day, COUNT(*) FROM {} GROUP BY day ORDER BY day", quoted(table));
+            format!("SELECT DATE({by}), COUNT(*) FROM {} GROUP BY DATE({by}) ORDER BY 1", quoted(table));
         let (mut days, mut undated, most) = (Vec::new(), 0, self.job.days_max);
         let mut count = 0;
         self.control.for_each_row(&sql, &mut |row| {
@@ -86,7 +87,11 @@ impl Work<'_> {
         if self.job.way == Method::Procedure {
             let arguments = procedures::arguments(from, &self.by.column, which, to);
             self.control.exec(&format!("CALL evenkeel_append({arguments}, @moved)"))?;
-            return Ok(journal::number(self.control.query_value("SELECT @moved")?));
+            let moved = self.control.query_value("SELECT @moved")?;
+            return moved.and_then(|moved| moved.parse().ok()).ok_or_else(|| DispatchError::Disagree {
+                table: to.to_owned(),
+                what: "the session does not know how many records it has got: something between here and the server changes sessions".to_owned(),
+            });
         }
         let (list, which) = (self.source.list(), which.sql(&self.by));
         Ok(self.control.exec(&format!(

@@ -56,6 +56,7 @@ pub(super) fn open(
         return Ok((all, instant));
     }
     let mut locks = Control::connect_until(target, stop)?;
+    one_server(all.iter_mut().chain([&mut locks]))?;
     locks.exec("SET SESSION lock_wait_timeout = 30")?;
     // Nobody is to wait for long behind a statement that the lock itself waits for.
     match locks.exec("FLUSH TABLES WITH READ LOCK") {
@@ -68,6 +69,20 @@ pub(super) fn open(
         Err(TargetError::Statement { message, .. }) => without_lock(all, stop, message),
         Err(error) => Err(error.into()),
     }
+}
+
+/// Refuses connections that lead to several servers, as behind a balancer: what one holds back the others do not.
+fn one_server<'a>(all: impl Iterator<Item = &'a mut Control>) -> Result<(), HaulError> {
+    let mut places = Vec::new();
+    for control in all {
+        places
+            .push(control.query_value("SELECT CONCAT_WS(' ', @@hostname, @@port, @@server_id, @@datadir)")?);
+    }
+    if places.windows(2).all(|pair| pair[0] == pair[1]) {
+        return Ok(());
+    }
+    let reason = "they lead to several servers".to_owned();
+    Err(ExportError::Instant { connections: places.len(), reason }.into())
 }
 
 /// All connections begin again until they stand at one position of the binary log, which MariaDB says of each.

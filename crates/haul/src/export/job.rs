@@ -142,6 +142,8 @@ impl Export<'_> {
         if found.kind != "BASE TABLE" {
             return Err(ExportError::Kind { table: found.name.clone(), kind: found.kind.clone() }.into());
         }
+        // Of an account that may see some columns alone the server hides the others; this it refuses.
+        control.query(&format!("SELECT * FROM {} LIMIT 0", quoted(&found.name)))?;
         let columns = control.query(&format!(
             "SELECT COLUMN_NAME FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = DATABASE() \
              AND TABLE_NAME = CONVERT({} USING utf8) AND COALESCE(GENERATION_EXPRESSION, '') = '' ORDER BY ORDINAL_POSITION",

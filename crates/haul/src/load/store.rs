@@ -74,7 +74,7 @@ enum Attempt {
 pub(super) fn prepare(control: &mut Control, options: &Options) -> Result<(), HaulError> {
     let checks = if options.bulk { ", unique_checks = 0, foreign_key_checks = 0" } else { "" };
     control.exec(&format!(
-        "SET SESSION sql_mode = 'NO_ENGINE_SUBSTITUTION', max_error_count = {}, sql_notes = 1, \
+        "SET SESSION sql_mode = 'NO_ENGINE_SUBSTITUTION,NO_AUTO_VALUE_ON_ZERO', max_error_count = {}, sql_notes = 1, \
          innodb_lock_wait_timeout = {LOCK_WAIT_S}{checks}",
         warnings::KEPT
     ))?;

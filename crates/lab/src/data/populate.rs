@@ -85,6 +85,10 @@ pub fn populate_own(
 ) -> Result<Stamp, DataError> {
     match populate(target, spec, dumps, stop, progress) {
         Err(DataError::HalfFinished { .. }) => repopulate(target, spec, dumps, stop, progress),
+        // A kill before the rows that were to be reloaded were begun with.
+        Err(DataError::Missing { .. }) if spec.via == Via::Dump => {
+            repopulate(target, spec, dumps, stop, progress)
+        }
         filled => filled,
     }
 }

@@ -19,8 +19,9 @@ pub struct IndexSize {
 }
 
 /// What a request touches: each execution of each statement by its plan, as often as a request has it. `None` where a plan cannot be
-/// followed to its pages: a subquery that is asked for every row, an index that is not among `indexes`, a merge of indexes, a search that a limit ends when rows are found of
-/// which the server does not know how many there are.
+/// followed to its pages: a subquery that is asked for every row, an index that is not among `indexes`, a merge of indexes, a scan that a limit ends when rows are found of
+/// which the server does not know how many there are. Where an index leads to rows of which a limit takes some, all of these are taken to be
+/// wanted: a further condition that the server has no guess of makes it too few.
 pub fn touched(plans: &[PlanReport], indexes: &[IndexSize]) -> Option<Vec<Touched>> {
     let mut all = Vec::new();
     for plan in plans.iter().filter(|plan| plan.weight > 0.0) {

@@ -31,7 +31,7 @@ mod whole;
 pub use dictionary::{IndexName, Names};
 pub use error::PagesError;
 pub use format::Format;
-pub use held::holder;
+pub use held::{holder, started};
 pub use kind::PageKind;
 pub use layout::{Broken, FILLS, Fault, IndexLayout, PageCell, PageMap, RangeCost, Tablespace};
 pub use read::{Wanted, read};

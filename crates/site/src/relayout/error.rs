@@ -117,6 +117,17 @@ impl RelayoutError {
         }
     }
 
+    /// Whether a connection may have ended before its statement did.
+    pub(super) fn is_cut(&self) -> bool {
+        let is_lost = |error: &TargetError| {
+            matches!(
+                error,
+                TargetError::Lost { .. } | TargetError::Silent { .. } | TargetError::Timeout { .. }
+            )
+        };
+        self.is_stop() || matches!(self, Self::Server(error) if is_lost(error))
+    }
+
     /// Whether somebody asked to stop.
     pub fn is_stop(&self) -> bool {
         match self {

@@ -119,7 +119,10 @@ impl Facts {
             named(&before)
         ))?;
         self.left_over = there.map(|_| before);
-        self.lies_elsewhere = self.is_innodb() && made(control, &self.table)?.contains(" DATA DIRECTORY=");
+        // Of a partition it is written with spaces.
+        let made = if self.is_innodb() { made(control, &self.table)? } else { String::new() };
+        self.lies_elsewhere =
+            [" DATA DIRECTORY=", " DATA DIRECTORY ="].iter().any(|place| made.contains(place));
         Ok(())
     }
 

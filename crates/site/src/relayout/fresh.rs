@@ -40,8 +40,9 @@ pub(super) fn run(
             drop(holder);
             return Err(match clear(control, job, table, &lock) {
                 Ok(()) => error,
-                // Whoever has the lock now has a copy of his own there, unless it is a statement of ours that is being rolled back.
-                Err(RelayoutError::Busy(_)) if !error.is_stop() => error,
+                // Whoever has the lock now has a copy of his own there, unless it is a statement of ours that is being rolled back on a
+                // connection that was cut.
+                Err(RelayoutError::Busy(_)) if !error.is_cut() => error,
                 Err(_) => RelayoutError::Remains { copy, error: Box::new(error) },
             });
         }

@@ -23,7 +23,7 @@ pub fn measure<S: Study + ?Sized>(
     stop: &Stop,
     tell: Notify<'_>,
 ) -> Result<bool, S::Error> {
-    let plan = plan(folder)?;
+    let plan = plan_of(folder)?;
     go_through(&mut Parts::of(study, &plan, folder, tell)?, stop)
 }
 
@@ -32,21 +32,29 @@ pub fn measure<S: Study + ?Sized>(
 /// # Errors
 /// A damaged file, by name.
 pub fn is_complete<S: Study + ?Sized>(study: &mut S, folder: &StudyFolder) -> Result<bool, S::Error> {
-    let plan = plan(folder)?;
+    let plan = plan_of(folder)?;
     course::is_complete(&mut Parts::of(study, &plan, folder, &mut |_| {})?)
 }
 
-fn plan(folder: &StudyFolder) -> Result<Plan, StoreError> {
+/// The plan of a folder, as far as it is one that a study may have made: a plan that somebody edited must neither fill the memory with combinations
+/// nor name folders elsewhere.
+///
+/// # Errors
+/// It is damaged, or no such plan.
+pub fn plan_of(folder: &StudyFolder) -> Result<Plan, StoreError> {
     let plan: Plan = folder.read("plan.json")?;
+    let unread = |text: String| StoreError::Unread { path: folder.path().join("plan.json"), text };
     if let Some(part) = plan.parts.iter().find(|part| !part.is_named_well()) {
         let text = format!("part {:?} or a level of it has a name that no folder can have", part.name);
-        return Err(StoreError::Unread { path: folder.path().join("plan.json"), text });
+        return Err(unread(text));
     }
-    match plan.parts.iter().find(|part| part.runs() > RUNS_MAX) {
+    // Combinations are made of a part without repeats too.
+    let runs = |part: &Part| Part { repeats: part.repeats.max(1), ..part.clone() }.runs();
+    match plan.parts.iter().find(|part| runs(part) > RUNS_MAX) {
         None => Ok(plan),
         Some(part) => {
-            let text = format!("part {} has {} runs, and {RUNS_MAX} are the most", part.name, part.runs());
-            Err(StoreError::Unread { path: folder.path().join("plan.json"), text })
+            let text = format!("part {} has {} runs, and {RUNS_MAX} are the most", part.name, runs(part));
+            Err(unread(text))
         }
     }
 }

@@ -5,6 +5,7 @@ use crate::store::{StoreError, StudyFolder};
 use evenkeel_os::stop::Stop;
 
 mod again;
+mod edited;
 
 /// Whether work that is shared by more workers ends sooner.
 struct Workers {

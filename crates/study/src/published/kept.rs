@@ -4,7 +4,7 @@ use super::shipped::Shipped;
 use super::workplace::Workplace;
 use super::{PublishedError, Result};
 use crate::databases::{self, Databases};
-use crate::harness::{Plan, Run, Study, read};
+use crate::harness::{Plan, Run, Study, plan_of, read};
 use crate::profile;
 use crate::shares::{self, Shares};
 use crate::store::StudyFolder;
@@ -68,5 +68,5 @@ pub fn stored(path: &Path) -> Result<Option<(Plan, Vec<Run>)>> {
     if !folder.head()?.is_published() {
         return Ok(None);
     }
-    Ok(Some((folder.read("plan.json")?, read(&folder)?)))
+    Ok(Some((plan_of(&folder)?, read(&folder)?)))
 }

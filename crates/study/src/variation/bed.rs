@@ -4,6 +4,7 @@ use super::facts::{PAGES, PLAN, ROOM, START, STATISTICS, data_of, statistics_of}
 use super::foretold::{Foretold, room};
 use super::pages::{PICTURES, pages_of};
 use super::record::{Setting, TargetRecord};
+use super::same::share_locks;
 use crate::harness::{Event, Notify, Run};
 use crate::profile::{Reset, Server, ServerSpec, SiteSpec, StudyEvent, shapes, writes};
 use crate::published::{PublishedError, Result, While, Workplace, workload, workload_of_file};
@@ -104,6 +105,15 @@ impl<'a> Bed<'a> {
     /// It was not.
     pub fn standing(&self, key: &Key) -> Result<&Standing> {
         self.servers.get(key).ok_or_else(|| PublishedError::wrong("a server of the study is not up"))
+    }
+
+    /// Whether two targets lead to one server.
+    ///
+    /// # Errors
+    /// One of them is not up, or cannot be reached.
+    pub fn is_one(&self, one: &Key, other: &Key) -> Result<bool> {
+        let target = |key| up(&self.standing(key)?.server);
+        share_locks(target(one)?, target(other)?, self.workplace.stop)
     }
 
     fn target(&self, number: usize) -> Result<&TargetRecord> {

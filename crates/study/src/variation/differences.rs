@@ -31,9 +31,6 @@ const SETTINGS: [&str; 24] = [
     "use_stat_tables",
 ];
 
-/// What no two servers have in common.
-const PLACE: [&str; 4] = ["hostname", "port", "datadir", "socket"];
-
 /// Of the data all but how they came in, which a layout is about.
 const DATA: [&str; 5] = ["data_set", "num_ebs", "num_items", "seed", "checksum"];
 
@@ -43,14 +40,6 @@ const DATA: [&str; 5] = ["data_set", "num_ebs", "num_items", "seed", "checksum"]
 /// They differ, and nobody allowed it.
 pub(super) fn check(targets: &[(String, &ServerRecord)], may_differ: bool, by_layout: bool) -> Result<()> {
     let Some(((first, record), others)) = targets.split_first() else { return Ok(()) };
-    for (at, (one, record)) in targets.iter().enumerate() {
-        if let Some((other, _)) = targets[..at].iter().find(|(_, against)| is_one(record, against)) {
-            return Err(PublishedError::with_hint(
-                format!("{other} and {one} are one server, by its host, port and data directory"),
-                "name each server once; how a server differs from itself, its starts and runs tell",
-            ));
-        }
-    }
     let found: Vec<String> =
         others.iter().flat_map(|(name, other)| between((first, record), (name, other))).collect();
     if found.is_empty() || may_differ || by_layout {
@@ -60,14 +49,6 @@ pub(super) fn check(targets: &[(String, &ServerRecord)], may_differ: bool, by_la
         format!("the targets are not alike:\n  {}", found.join("\n  ")),
         "make them alike, so that what is found is not the difference that is known; or measure them all the same by --may-differ",
     ))
-}
-
-/// Whether two URLs lead to one server. One that does not tell where it is may be any.
-fn is_one(one: &ServerRecord, other: &ServerRecord) -> bool {
-    PLACE.iter().all(|name| {
-        let (one, other) = (one.variables.get(*name), other.variables.get(*name));
-        one.is_some_and(|value| !value.is_empty()) && one == other
-    })
 }
 
 fn between((one, record): (&str, &ServerRecord), (other, against): (&str, &ServerRecord)) -> Vec<String> {
@@ -108,22 +89,6 @@ mod tests {
             data: [("checksum".to_owned(), checksum.to_owned())].into(),
             ..ServerRecord::default()
         }
-    }
-
-    #[test]
-    fn one_server_under_two_names_is_no_pair() {
-        let at = |port: &str| {
-            let place = [("hostname", "db"), ("port", port), ("datadir", "/data/"), ("socket", "/run/s")];
-            let variables = place.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
-            ServerRecord { variables, ..ServerRecord::default() }
-        };
-        let (one, other) = (at("3306"), at("3307"));
-        let pair = |other| check(&[("t1".to_owned(), &one), ("t2".to_owned(), other)], true, false);
-        let text = pair(&one).unwrap_err().to_string();
-        assert!(text.contains("t1 and t2 are one server"), "{text}");
-        pair(&other).unwrap();
-        let unknown = ServerRecord::default();
-        check(&[("t1".to_owned(), &unknown), ("t2".to_owned(), &unknown)], true, false).unwrap();
     }
 
     #[test]

@@ -19,6 +19,7 @@ pub mod parts;
 pub mod record;
 mod references;
 mod round;
+mod same;
 mod seen;
 mod study;
 #[cfg(test)]

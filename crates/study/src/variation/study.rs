@@ -5,13 +5,17 @@ use super::figures::{CARRIED, FIGURES};
 use super::parts::{self, LOAD, POOL, RATE, RATES, STATEMENT, TARGET};
 use super::record::Setting;
 use super::round::Round;
-use super::{differences, time};
+use super::{differences, same, time};
 use crate::harness::{Event, Figure, Judgement, Notify, Order, Part, Plan, Run, Study};
 use crate::profile::StudyError;
 use crate::published::{self, PublishedError, Result, While, Workplace};
+use evenkeel_core::arrivals::RATE_MAX;
 use evenkeel_os::clock::unix_time;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+
+/// Far beyond any share of a load or of tables that a study has.
+const PERCENT_MAX: f64 = 10_000.0;
 
 /// The study, whose servers start when the first run needs them.
 pub struct Variation<'a> {
@@ -49,13 +53,13 @@ impl<'a> Variation<'a> {
         }
         let named = order.level(TARGET);
         let found = self.setting.targets.iter().position(|target| target.name == named);
-        Ok(vec![key(found.ok_or_else(|| unreadable("target"))?)])
+        Ok(vec![key(found.ok_or_else(|| PublishedError::unreadable("target"))?)])
     }
 
     fn wanted(&self, order: &Order<'_>, key: &Key) -> Result<Wanted> {
         let percent = match order.level(parts::POOL_PERCENT) {
             "" => self.setting.pool_percent,
-            level => level.parse().map_err(|_| unreadable("pool"))?,
+            level => number(level, PERCENT_MAX).ok_or_else(|| PublishedError::unreadable("pool"))?,
         };
         let is_private = self.setting.targets.get(key.target).is_some_and(|target| target.is_private());
         Ok(Wanted {
@@ -81,10 +85,14 @@ impl<'a> Variation<'a> {
 
     /// The rate of a run, and what a server carries where the rate follows from that; `None` where somebody asked to stop.
     fn rate(&mut self, order: &Order<'_>, tell: Notify<'_>) -> Result<Option<(f64, Option<f64>)>> {
-        if let Ok(rate) = order.level(RATE).parse() {
-            return Ok(Some((rate, None)));
+        if !order.level(RATE).is_empty() {
+            return Ok(Some((
+                number(order.level(RATE), RATE_MAX).ok_or_else(|| PublishedError::unreadable("rate"))?,
+                None,
+            )));
         }
-        let percent: f64 = order.level(LOAD).parse().map_err(|_| unreadable("load"))?;
+        let percent =
+            number(order.level(LOAD), PERCENT_MAX).ok_or_else(|| PublishedError::unreadable("load"))?;
         let asked = format!("{} {}", order.part.name, order.level(STATEMENT));
         let known = self.carried.borrow().get(&asked).copied();
         let carried = match known {
@@ -194,7 +202,9 @@ impl Study for Variation<'_> {
             .iter()
             .map(|key| Ok((self.setting.targets[key.target].words(), &bed.standing(key)?.record)))
             .collect();
-        differences::check(&records?, self.setting.may_differ, part.place(parts::LAYOUT).is_some())
+        let records = records?;
+        same::each_once(&records, &|one, other| bed.is_one(&keys[one], &keys[other]))?;
+        differences::check(&records, self.setting.may_differ, part.place(parts::LAYOUT).is_some())
     }
 
     fn run(&mut self, order: &Order<'_>, tell: Notify<'_>) -> Result<Option<Run>> {
@@ -225,6 +235,20 @@ fn is_of_server(error: &PublishedError) -> bool {
         || source.downcast_ref::<PublishedError>().is_some_and(is_of_server)
 }
 
-fn unreadable(what: &str) -> PublishedError {
-    PublishedError::wrong(format!("plan.json has a run whose {what} cannot be read"))
+/// A level that a server can be asked for; a plan that somebody changed may have any text in its place.
+fn number(level: &str, most: f64) -> Option<f64> {
+    level.parse().ok().filter(|number| *number > 0.0 && *number <= most)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_level_is_a_number_that_a_server_can_be_asked_for() {
+        assert_eq!((number("60", PERCENT_MAX), number("0.5", RATE_MAX)), (Some(60.0), Some(0.5)));
+        for level in ["-50", "0", "nan", "inf", "1e99", "much", ""] {
+            assert_eq!(number(level, RATE_MAX), None, "{level}");
+        }
+    }
 }

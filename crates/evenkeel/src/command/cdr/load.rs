@@ -31,7 +31,8 @@ Examples:
 Every record is a row or a reject, once. The table evenkeel_loads of the same database names the files that were loaded, and
 evenkeel_load_parts which of their bytes are in; each part is there in the transaction of its rows. Run it again after a kill, a
 lost server or a full disk: what is in is left out, and the rest is loaded. MyISAM and Aria have no transactions: where a load of
-theirs was cut, the table is emptied and all files begin again, or nothing is done where rows of others would be lost.
+theirs was cut, the table is emptied and all files begin again, or nothing is done where it has more rows than these files can have
+brought (of packed files and exports nobody knows how many): let nobody else write to it until then.
 
 A table that is missing is made: its columns are as wide as the fields, the layout's key is the primary key. --print-table shows
 it. Several types of record go to tables of their own, each called after its type, with `--table NAME` NAME_type.

@@ -64,6 +64,22 @@ pub fn check(session: &Session, target: &Target) -> Result<()> {
     }
 }
 
+/// Refuses a server that may forget what it has committed when it is killed, where files are put away: those do not come again.
+///
+/// # Errors
+/// It is such a one, or does not answer.
+pub fn check_keeps(session: &Session, target: &Target) -> Result<()> {
+    let mut control = Control::connect_until(target, &session.stop)?;
+    let flush = control.query_value("SELECT @@GLOBAL.innodb_flush_log_at_trx_commit")?;
+    if flush.as_deref() != Some("0") {
+        return Ok(());
+    }
+    Err(anyhow!(
+        "the server forgets the last second when it is killed (innodb_flush_log_at_trx_commit = 0), and a file that --done has moved does not come again"
+    ))
+    .hint("SET GLOBAL innodb_flush_log_at_trx_commit = 1; or leave --done away")
+}
+
 /// Adds what a load knows and the library's error does not say.
 pub fn explained(error: HaulError) -> anyhow::Error {
     match hint(&error) {
@@ -92,7 +108,7 @@ fn hint(error: &HaulError) -> Option<String> {
 fn of_code(code: u16) -> Option<&'static str> {
     Some(match code {
         1044 | 1142 | 1143 | 1227 | 1370 => {
-            "GRANT SELECT, INSERT, UPDATE, DELETE, CREATE, ALTER, INDEX, DROP on the database to the account"
+            "GRANT SELECT, INSERT, UPDATE, DELETE, CREATE, ALTER, INDEX, DROP, TRIGGER on the database to the account"
         }
         3 | 20 | 1021 | 1030 | 1114 | 1296 => {
             "look for free space at the server, in its datadir and its tmpdir, and run the same again: what is in stays in"

@@ -12,7 +12,7 @@ use crate::progress::{ProgressEvent, View};
 use crate::server::place;
 use anyhow::{Result, anyhow};
 use evenkeel_os::clock::monotonic;
-use evenkeel_site::relayout::{Facts, How, Relayout, tables};
+use evenkeel_site::relayout::{Facts, How, Relayout, RelayoutError, tables};
 use evenkeel_site::server::{Control, Target};
 use measured::{Pages, pages};
 use std::path::{Path, PathBuf};
@@ -108,10 +108,14 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     if !args.dry_run {
         let work = Relayout { target: &target, how, keep_old: args.keep_old, stop: &session.stop };
         for table in all.iter_mut().filter(|table| table.left.is_none()) {
-            // What was done before it is told all the same.
             if let Err(error) = relayout(&work, table, place.as_deref().ok(), &mut view) {
-                failed = Some(error);
-                break;
+                let Some(why) = refusal(&error) else {
+                    // What was done before it is told all the same.
+                    failed = Some(error);
+                    break;
+                };
+                // What only the copy showed is no reason to leave the other tables as they are.
+                (is_refused, table.left) = (true, Some(why));
             }
             if !args.json {
                 out::painted(&shown::after(table, super::look()))?;
@@ -176,13 +180,22 @@ fn left(
         return Some(WELL.to_owned());
     }
     if let Some(error) = facts.refusal(how) {
-        let hint = error.hint().unwrap_or_default();
-        return Some(format!("refused: {error}; {hint}"));
+        return Some(refused(&error));
     }
     match seen {
         Err(why) if !is_asked => Some(format!("left, since nobody can see how it lies: {why}")),
         _ => None,
     }
+}
+
+/// A refusal with what to do.
+fn refused(error: &RelayoutError) -> String {
+    format!("refused: {error}; {}", error.hint().unwrap_or_default())
+}
+
+/// What is said of a table that was refused, where that is what ended its relayout.
+fn refusal(error: &anyhow::Error) -> Option<String> {
+    error.downcast_ref().filter(|error| matches!(error, RelayoutError::Refused { .. })).map(refused)
 }
 
 fn relayout(work: &Relayout<'_>, table: &mut Table, data: Option<&Path>, view: &mut View) -> Result<()> {

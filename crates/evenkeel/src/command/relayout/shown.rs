@@ -64,9 +64,12 @@ fn times(how: How) -> u64 {
     if how == How::Fresh { 2 } else { 1 }
 }
 
-/// A table once it is done.
+/// A table once it is done, or why it is not.
 pub fn after(table: &Table, look: Look) -> String {
-    let Some(done) = &table.done else { return String::new() };
+    let Some(done) = &table.done else {
+        let why = table.left.as_deref().unwrap_or("not done");
+        return format!("{}: {why}\n", table.facts.table);
+    };
     let (before, after) = (rows(table), table.after.as_deref().unwrap_or_default());
     let mut text = String::new();
     if !after.is_empty() {

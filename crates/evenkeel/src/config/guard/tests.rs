@@ -131,6 +131,13 @@ fn the_studys_controller_takes_another_span_and_no_other_controller_does() {
 }
 
 #[test]
+fn a_limit_that_a_profile_is_to_say_may_stay_above_the_highest() {
+    let read = |more: &str| GuardConfig::parse(&format!("{SHORT}[control]\nmax_limit = 3\n{more}"));
+    assert_eq!(read("profile = 'last'").unwrap().max_limit, 3);
+    assert!(read("").unwrap_err().to_string().contains("`initial_limit` 8 is above `max_limit` 3"));
+}
+
+#[test]
 fn what_is_wrong_is_named() {
     for (more, expected) in [
         ("[control]\ncontroler = 'fixed'", "did you mean `controller`?"),

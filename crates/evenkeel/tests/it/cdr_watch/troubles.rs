@@ -190,3 +190,18 @@ fn a_name_that_is_no_text_is_loaded_and_one_that_is_too_long_holds_nobody_up() {
     );
     assert!(lines.contains("refused, set aside as"), "{lines}{told}");
 }
+
+#[test]
+fn a_server_that_forgets_what_it_committed_gets_no_file_that_is_put_away() {
+    let site = Site::up();
+    site.arrive("a.cdr", "20260801", (1, 100), "none");
+    site.server.control().exec("SET GLOBAL innodb_flush_log_at_trx_commit = 0").expect("a setting");
+    let done = site.server.path("done");
+    let output = site.once(&["--done", &done]);
+    let (_, told) = text(&output);
+    assert_eq!(output.status.code(), Some(2), "{told}");
+    assert!(told.contains("forgets the last second") && told.contains("leave --done away"), "{told}");
+    assert!(site.path("a.cdr").exists());
+    assert_eq!(site.once(&[]).status.code(), Some(0));
+    site.expect("without --done", 1, 100);
+}

@@ -240,8 +240,22 @@ fn a_look_at_a_table_that_a_transaction_holds_keeps_nobody_waiting_for_long() {
     let mut open = shop.control();
     open.exec("BEGIN").expect("a transaction");
     open.exec("INSERT INTO item (name) VALUES ('open')").expect("a row");
-    let dry = evenkeel(shop.home(), &["relayout", "sandbox:a/shop", "--tables", "item", "--dry-run"]);
+    let is_over = AtomicBool::new(false);
+    let dry = std::thread::scope(|scope| {
+        let writer = scope.spawn(|| {
+            let mut control = shop.control();
+            // A writer behind a look that waits for the transaction without end would end by this.
+            control.exec("SET SESSION lock_wait_timeout = 20").expect("an answer");
+            while !is_over.load(Ordering::Relaxed) {
+                control.exec("INSERT INTO item (name) VALUES ('meanwhile')").expect("no long wait");
+                std::thread::sleep(Duration::from_millis(10));
+            }
+        });
+        let dry = evenkeel(shop.home(), &["relayout", "sandbox:a/shop", "--tables", "item", "--dry-run"]);
+        is_over.store(true, Ordering::Relaxed);
+        writer.join().expect("a writer");
+        dry
+    });
     let told = String::from_utf8_lossy(&dry.stdout).into_owned() + &String::from_utf8_lossy(&dry.stderr);
     assert!(told.contains("a transaction of another client is at it"), "{told}");
-    shop.exec("INSERT INTO item (name) VALUES ('later')");
 }

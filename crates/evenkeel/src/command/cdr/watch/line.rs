@@ -31,6 +31,8 @@ enum Line<'a> {
         not_dispatched: Option<&'a str>,
         #[serde(skip_serializing_if = "Option::is_none")]
         not_retired: Option<&'a str>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        not_audited: Option<&'a str>,
     },
     LeftOver {
         moved: u64,
@@ -80,6 +82,7 @@ pub fn done(json: bool, path: &Path, passage: &Passage) -> Result<()> {
             retire_s: passage.retire.as_secs_f64(),
             not_dispatched: passage.not_dispatched.as_deref(),
             not_retired: passage.not_retired.as_deref(),
+            not_audited: not_audited(passage),
         })?)?);
     }
     let count = format::count;
@@ -95,10 +98,14 @@ pub fn done(json: bool, path: &Path, passage: &Passage) -> Result<()> {
     one_line(&text)
 }
 
+/// Why a file that was to be audited was not.
+fn not_audited(passage: &Passage) -> Option<&'static str> {
+    (passage.is_unlike && passage.audit.is_none()).then_some("it was changed meanwhile")
+}
+
 fn of_audit(passage: &Passage) -> String {
     match &passage.audit {
-        None if passage.is_unlike => "; not audited, since it was changed meanwhile".to_owned(),
-        None => String::new(),
+        None => not_audited(passage).map_or_else(String::new, |why| format!("; not audited, since {why}")),
         Some(audit) if audit.total() == 0 => "; audited".to_owned(),
         Some(audit) => {
             let of = |(kind, times): (_, &u64)| format!("{} {kind}", format::count(*times));

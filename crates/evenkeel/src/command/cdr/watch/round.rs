@@ -82,6 +82,9 @@ impl<'a> Watch<'a> {
         let first = self.patiently(Path::new(""), |watch| watch.steps.chain.turn());
         drop(first.map_err(|error| self.ended(error))?);
         super::super::server::check(self.session, self.steps.chain.target)?;
+        if self.args.done.is_some() {
+            super::super::server::check_keeps(self.session, self.steps.chain.target)?;
+        }
         loop {
             self.check_stop()?;
             let whole = self.folder.look(self.clock.now())?;

@@ -68,10 +68,15 @@ impl Steps<'_> {
             false => Ok(None),
         };
         passage.audit_time += self.clock.now() - begin;
-        // An audit that met such a writer ends with that as its error; the records that were loaded go on all the same.
-        let is_met = report.as_ref().is_err_and(|error| error.trouble(path) == Trouble::Changed);
-        let is_unlike = is_met || !is_same();
-        let report = if is_met { None } else { report? };
+        let is_unlike = !is_same();
+        let report = match report {
+            // Who changes, damages or takes away a file meanwhile may have been met by the audit; what was loaded goes on all the same.
+            Err(error) if is_of_writer(error.trouble(path), is_unlike) => {
+                passage.is_unlike = true;
+                return Ok(());
+            }
+            report => report?,
+        };
         // What was written to the file since then is not to be found missing: it is loaded and audited once it has settled.
         let Some(report) = report.filter(|report| !is_unlike || report.total() == 0) else {
             passage.is_unlike = is_unlike && self.chain.audit;
@@ -138,5 +143,22 @@ impl Steps<'_> {
     /// The file with what holds back the dispatches of this table, if there is one.
     pub fn held(&self) -> Result<Option<PathBuf>, WatchError> {
         Ok(held::find(&self.chain.rejects)?)
+    }
+}
+
+/// Whether an audit failed for what somebody did to the file; only then is that no fault of the file or the server.
+fn is_of_writer(trouble: Trouble, is_unlike: bool) -> bool {
+    trouble == Trouble::Changed || (is_unlike && matches!(trouble, Trouble::Bad | Trouble::Gone))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_audit_that_met_a_writer_is_told_from_one_that_failed() {
+        assert!(is_of_writer(Trouble::Changed, true) && is_of_writer(Trouble::Changed, false));
+        assert!(is_of_writer(Trouble::Bad, true) && is_of_writer(Trouble::Gone, true));
+        assert!(!is_of_writer(Trouble::Bad, false) && !is_of_writer(Trouble::Away, true));
     }
 }
