@@ -53,6 +53,29 @@ fn nothing_is_told_beyond_the_trust_limit_unless_it_is_asked_for() {
     }
 }
 
+/// As tpcw.simple was measured on a server of one CPU: without its highest rate, the network is chosen and ends below that rate.
+#[test]
+fn a_rate_that_is_left_out_is_told_by_a_model_that_tells_it() {
+    let measured = [
+        (638.0, 0.1993, 0.0169),
+        (1_020.0, 0.2021, 0.03),
+        (1_400.0, 0.1894, 0.0106),
+        (2_170.0, 0.2003, 0.0256),
+        (2_550.0, 0.1946, 0.0317),
+    ];
+    let points = measured.map(|(rate, ms, error)| Measured {
+        rate,
+        response: ms / 1e3,
+        error,
+        full_at: (rate >= 1_275.0).then_some(12_600.0),
+    });
+    let sizing = Sizing::of(&points, Basis { cpus: 1.0, full_at: Some(12_600.0), limit: 2_550.0 }).unwrap();
+    let network = sizing.rivals.iter().find(|rival| rival.kind == Kind::Network).unwrap();
+    assert_eq!(network.untold(), 1);
+    assert!(sizing.chosen.iter().all(|left| left.told.is_some()), "{:#?}", sizing.chosen);
+    assert!(sizing.error() < 0.08, "{}", sizing.error());
+}
+
 #[test]
 fn a_load_is_told_as_far_as_its_servers_can_be_counted() {
     let server = server();
