@@ -1,6 +1,6 @@
 //! What was taken is added to a day table, so that a cut at any moment can be undone.
 //!
-//! A table that was made for these records is emptied and begun again. From one that had records before, a rerun takes out all that
+//! A table that was made for these records, and has none of anybody else, is emptied and begun again. From one that had records before, a rerun takes out all that
 //! are like one that comes in, and puts back those of them that were there before: they are kept aside in a table of their own.
 
 use super::journal::{self, Entry, State};

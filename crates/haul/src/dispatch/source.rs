@@ -222,7 +222,7 @@ fn refuse_hidden_triggers(control: &mut Control, table: &str) -> Result<(), Disp
             table: table.to_owned(),
             what: "may have triggers that this account cannot see, which a move would set off or take along"
                 .to_owned(),
-            hint: "GRANT TRIGGER on the database to the account",
+            hint: "GRANT TRIGGER on the database to the account itself: what a role brings may not be seen",
         }),
     }
 }
