@@ -11,7 +11,7 @@ pub(super) fn chosen(rivals: &[Rival], points: &[Measured], basis: &Basis, degre
     let told = |at: usize| {
         let mut others = points.to_vec();
         others.remove(at);
-        let tells = |rival: &&Rival| rival.left_out[at].told.is_some();
+        let tells = |rival: &&Rival| rival.left_out[at].told.is_some_and(|told| told.says());
         let is_told = rivals.iter().any(|rival| tells(&rival));
         let best = rivals
             .iter()

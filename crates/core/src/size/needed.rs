@@ -112,7 +112,7 @@ impl Server {
         }
         let Some(mut each) = found else {
             // Where the least that was measured is not reached, more servers than can be told of may do.
-            let is_told = rate / most <= lowest;
+            let is_told = most < SERVERS_MAX || rate / most <= lowest;
             return Err(if is_told {
                 self.out_of_reach(rate / most, objective)
             } else {

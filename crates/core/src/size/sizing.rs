@@ -36,6 +36,13 @@ pub struct Prediction {
     pub kind: Kind,
 }
 
+impl Prediction {
+    /// Whether the interval is narrow enough to say something.
+    pub(super) fn says(&self) -> bool {
+        self.high <= WIDE_MOST * self.low
+    }
+}
+
 /// A rate that was left out, and what the others make of it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LeftOut {
@@ -162,20 +169,19 @@ impl Sizing {
             return Err(SizeError::BeyondTrust { rate, limit: self.basis.limit });
         }
         let lowest = self.points.first().map_or(rate, |point| point.rate);
-        let rival = match is_beyond {
-            // One that could not tell a rate that was measured says nothing of those beyond.
-            true => self
-                .rivals
-                .iter()
-                .find(|rival| rival.kind.has_an_end() && rival.error().is_finite())
-                .ok_or(SizeError::LeavesOpen { rate })?,
-            false => self.better(),
-        };
-        let ends = SizeError::Saturates { rate, capacity: rival.curve.end() };
+        // Beyond trust the best is asked alone, of those that know an end; within, the next one too, where the best says nothing.
+        let may = |rival: &&Rival| rival.error().is_finite() && (!is_beyond || rival.kind.has_an_end());
+        let mut asked = self.rivals.iter().filter(may).take(if is_beyond { 1 } else { usize::MAX });
         let at = (rate.max(lowest), further(&self.points));
-        let found = told(rival, &self.points, &self.basis, at).ok_or(ends)?;
-        let is_something = found.high <= WIDE_MOST * found.low;
-        is_something.then_some(found).ok_or(SizeError::LeavesOpen { rate })
+        let tells = |rival: &Rival| told(rival, &self.points, &self.basis, at);
+        if let Some(found) = asked.clone().filter_map(tells).find(Prediction::says) {
+            return Ok(found);
+        }
+        let first = asked.next().ok_or(SizeError::LeavesOpen { rate })?;
+        Err(match tells(first) {
+            None => SizeError::Saturates { rate, capacity: first.curve.end() },
+            Some(_) => SizeError::LeavesOpen { rate },
+        })
     }
 }
 

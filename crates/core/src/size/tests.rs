@@ -76,6 +76,29 @@ fn a_rate_that_is_left_out_is_told_by_a_model_that_tells_it() {
     assert!(sizing.error() < 0.08, "{}", sizing.error());
 }
 
+/// As tpcw.complex was measured there: without its highest rate, the queue is chosen, whose interval at that rate says nothing.
+#[test]
+fn a_rate_that_is_left_out_is_told_by_a_model_whose_interval_says_something() {
+    let measured = [
+        (250.0, 0.9319, 0.0195),
+        (400.0, 0.9526, 0.015),
+        (550.0, 1.0277, 0.0371),
+        (700.0, 1.0199, 0.0144),
+        (850.0, 1.1692, 0.0155),
+        (1_000.0, 1.3324, 0.0229),
+    ];
+    let points = measured.map(|(rate, ms, error)| Measured {
+        rate,
+        response: ms / 1e3,
+        error,
+        full_at: (rate >= 500.0).then_some(1_550.0),
+    });
+    let sizing = Sizing::of(&points, Basis { cpus: 1.0, full_at: Some(1_550.0), limit: 1_000.0 }).unwrap();
+    let highest = sizing.chosen.last().unwrap();
+    assert!(highest.told.is_some_and(|told| told.says()), "{highest:?}");
+    assert!(sizing.error() < 0.08, "{}", sizing.error());
+}
+
 #[test]
 fn a_load_is_told_as_far_as_its_servers_can_be_counted() {
     let server = server();
@@ -85,6 +108,12 @@ fn a_load_is_told_as_far_as_its_servers_can_be_counted() {
     let objective = Some((Objective::P95, 0.03));
     assert_eq!(server.needed(1.9e8, objective, false).unwrap_err(), SizeError::NotARate(1.9e8));
     assert_eq!(server.needed(1e9, None, false).unwrap_err(), SizeError::NotARate(1e9));
+    // A multiple of the lowest rate may divide into a little more than that.
+    let points = mm1(&[31.9, 75.0, 100.0, 125.0, 150.0]);
+    let tau = Sizing::of(&points, BASIS).unwrap();
+    let low = Server { p95: Sizing::of(&points, BASIS), tau, busy: Vec::new() };
+    let error = low.needed(606.1, Some((Objective::Tau, 0.001)), false).unwrap_err();
+    assert!(matches!(error, SizeError::OutOfReach { .. }), "{error:?}");
 }
 
 #[test]

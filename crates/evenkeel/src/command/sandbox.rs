@@ -145,8 +145,10 @@ fn up(session: &Session, spec: &SandboxSpec, data: Option<&DataSpec>) -> Result<
         Ok(stamp) => stamp,
         // Nobody asked for a server without the data.
         Err(error) if is_new => {
-            running.down(&mut |event| tell(&mut view, &event))?;
-            return Err(error);
+            return Err(match running.down(&mut |event| tell(&mut view, &event)) {
+                Ok(()) => error,
+                Err(left) => error.context(format!("the server may run still: {left}")),
+            });
         }
         Err(error) => return Err(error),
     };

@@ -25,11 +25,15 @@ pub fn of_file(path: &Path) -> Result<Files> {
     let shared = shared_of(path);
     // A server makes the tablespace of its temporary tables anew when it starts. A file in a folder of its own (DATA DIRECTORY) has
     // no shared tablespace beside it, and whoever has it open says when it started.
-    let since = match &shared {
-        Some(shared) => fs::metadata(shared.with_file_name("ibtmp1")).and_then(|found| found.created()).ok(),
-        None => holder(path).and_then(started),
+    let is_held = match (&shared, holder(path)) {
+        (Some(shared), _) => {
+            let made = fs::metadata(shared.with_file_name("ibtmp1")).and_then(|found| found.created());
+            is_held(path, made.ok())
+        }
+        (None, Some(pid)) => started(pid).is_some_and(|since| is_held(path, Some(since))),
+        (None, None) => true,
     };
-    if !is_held(path, since) {
+    if !is_held {
         refuse_held(shared.as_deref().unwrap_or(path), path)?;
         refuse_held(path, path)?;
     }

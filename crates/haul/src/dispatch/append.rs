@@ -79,10 +79,12 @@ pub(super) fn append(work: &mut Work<'_>, entry: &Entry) -> Result<u64, Dispatch
     let Names { taken, both, .. } = Names::of(&work.job.table);
     let which = Which::of(entry.day, &work.by);
     (work.report)(&Progress::Step(format!("filling {}", entry.table)));
-    let (before, created) = match (entry.state, entry.created) {
+    // A table that was to be made, and had records of somebody else, is noted with them.
+    let had_others = entry.before.0 > 0;
+    let before = match (entry.state, entry.created) {
+        (State::Copying, created) if !created || had_others => undo(work, entry, &which)?,
         (_, true) => begin_anew(work, entry, &which)?,
-        (State::Copying, false) => (undo(work, entry, &which)?, false),
-        (_, false) => (prepare(work, entry, &which)?, false),
+        (_, false) => prepare(work, entry, &which)?,
     };
     work.copy(&taken, &which, &entry.table)?;
     let wanted = sum(work.control, &work.source, &taken, &which.sql(&work.by))?;
@@ -91,7 +93,7 @@ pub(super) fn append(work: &mut Work<'_>, entry: &Entry) -> Result<u64, Dispatch
     if found != expected {
         return Err(disagree(&entry.table, found, expected));
     }
-    if created {
+    if entry.created {
         work.add_indexes(&entry.table)?;
     }
     work.close(entry.id, &format!(", records = {}", wanted.count))?;
@@ -118,36 +120,35 @@ fn alike(work: &Work<'_>, which: &Which) -> String {
     )
 }
 
-/// Makes the day table, or empties it of what a dispatch that was cut had put in; says what it has, and whether it still is made for these records.
-/// Somebody else may have filled it since, such as the dispatch of another source: his records stay.
-fn begin_anew(work: &mut Work<'_>, entry: &Entry, which: &Which) -> Result<(Sum, bool), DispatchError> {
+/// Makes the day table, or empties it of what a dispatch that was cut had put in; says what it has. Somebody else may have filled it since, such
+/// as the dispatch of another source: his records stay.
+fn begin_anew(work: &mut Work<'_>, entry: &Entry, which: &Which) -> Result<Sum, DispatchError> {
     work.ready(&entry.table)?;
     mend(work.control, &entry.table)?;
-    let all = journal::count(work.control, &entry.table, "TRUE")?;
-    let ours = match all {
-        0 => 0,
-        _ => {
-            let (table, alike) = (quoted(&entry.table), alike(work, which));
-            journal::number(
-                work.control.query_value(&format!("SELECT COUNT(*) FROM {table} AS there {alike}"))?,
-            )
-        }
-    };
-    if ours == all {
-        if all > 0 {
-            work.control.exec(&format!("TRUNCATE TABLE {}", quoted(&entry.table)))?;
-        }
+    // A sum also refuses records that are too large to be told from others.
+    let all = sum(work.control, &work.source, &entry.table, "TRUE")?.count;
+    if all == 0 {
         work.control.exec(&journal::change(entry.id, State::Copying, ""))?;
-        return Ok((Sum::default(), true));
+        return Ok(Sum::default());
     }
-    if ours > 0 {
+    // Nothing of ours is in there before the journal says that it may be.
+    if entry.is_untouched() {
+        return prepare(work, entry, which);
+    }
+    let sql = format!("SELECT COUNT(*) FROM {} AS there {}", quoted(&entry.table), alike(work, which));
+    let ours = journal::number(work.control.query_value(&sql)?);
+    if ours == 0 {
+        return prepare(work, entry, which);
+    }
+    if ours < all || journal::has_others(work.control, entry)? {
         let what = format!(
-            "of its {all} records {ours} are like those of a dispatch that was cut, and the others came since, so that nobody can tell whose those are"
+            "of its {all} records {ours} are like those of a dispatch that was cut, and somebody else has filled it too since, so that nobody can tell whose those are"
         );
         return Err(DispatchError::Disagree { table: entry.table.clone(), what });
     }
-    work.control.exec(&journal::change(entry.id, State::Begun, ", created = 0"))?;
-    Ok((prepare(work, entry, which)?, false))
+    work.control.exec(&format!("TRUNCATE TABLE {}", quoted(&entry.table)))?;
+    work.control.exec(&journal::change(entry.id, State::Copying, ""))?;
+    Ok(Sum::default())
 }
 
 /// Keeps aside what a rerun could not tell from what comes in, and notes what the day table is like.

@@ -43,6 +43,9 @@ impl State {
     }
 }
 
+/// Stands in the place of a checksum until the day table may have records of a row. Rows of earlier versions have none.
+const UNTOUCHED: &str = "untouched";
+
 /// A row of the journal.
 #[derive(Clone, Debug)]
 pub struct Entry {
@@ -62,6 +65,26 @@ pub struct Entry {
     pub records: u64,
     /// Without transactions: how many rows and which checksum the table had before.
     pub before: (u64, String),
+}
+
+impl Entry {
+    /// Whether its day table has none of its records for sure.
+    pub fn is_untouched(&self) -> bool {
+        self.state == State::Begun && self.before.1 == UNTOUCHED
+    }
+}
+
+/// Whether a later row tells of records that came into the same table and are there still.
+///
+/// # Errors
+/// What the server said.
+pub fn has_others(control: &mut Control, entry: &Entry) -> Result<bool, DispatchError> {
+    let sql = format!(
+        "SELECT 1 FROM {JOURNAL} WHERE table_name = {} AND way <> 'take' AND id > {} AND records > 0 AND state <> 'retired' LIMIT 1",
+        literal(entry.table.as_bytes()),
+        entry.id
+    );
+    Ok(control.query_value(&sql)?.is_some())
 }
 
 /// Makes the journal where there is none.
@@ -125,15 +148,24 @@ pub fn begin(
 ) -> Result<Entry, DispatchError> {
     let date = day.map_or("NULL".to_owned(), |day| format!("'{day}'"));
     control.exec(&format!(
-        "INSERT INTO {JOURNAL} (take, source, day, table_name, way, state, created, begun_at) \
-         VALUES ({take}, {}, {date}, {}, '{way}', 'begun', {}, NOW())",
+        "INSERT INTO {JOURNAL} (take, source, day, table_name, way, state, created, checksum_before, begun_at) \
+         VALUES ({take}, {}, {date}, {}, '{way}', 'begun', {}, '{UNTOUCHED}', NOW())",
         literal(source.as_bytes()),
         literal(table.as_bytes()),
         u8::from(created)
     ))?;
     let id = number(control.query_value("SELECT LAST_INSERT_ID()")?);
     let (way, table) = (way.to_owned(), table.to_owned());
-    Ok(Entry { id, day, table, way, state: State::Begun, created, records: 0, before: (0, "0".to_owned()) })
+    Ok(Entry {
+        id,
+        day,
+        table,
+        way,
+        state: State::Begun,
+        created,
+        records: 0,
+        before: (0, UNTOUCHED.to_owned()),
+    })
 }
 
 /// Rows of a source that are not done, the oldest first; with `take`, all rows of that one.

@@ -20,9 +20,6 @@ use evenkeel_site::server::Control;
 /// Characters of a source's name at most, so that the names made of it are some.
 const LONGEST: usize = 49;
 
-/// Numbers of a column that counts by itself which are left to those who insert while the source gets another name.
-const NUMBERS_LEFT: u64 = 1_000;
-
 /// Servers that rename one table after the other may be killed in between: the source has no name then.
 pub(super) fn put_source_back(control: &mut Control, table: &str) -> Result<(), DispatchError> {
     let Names { taken, next, .. } = Names::of(table);
@@ -138,13 +135,21 @@ fn take(work: &mut Work<'_>) -> Result<(), DispatchError> {
         literal(names.taken.as_bytes())
     ))?;
     let source = quoted(&table);
-    // Others may have inserted since the new table was made, and what they insert until the renaming takes numbers too.
-    let shape = source::shape(work.control, &table)?.ok_or_else(|| DispatchError::NoTable(table.clone()))?;
-    if let Some(number) = shape.create.next_number() {
-        let number = number.saturating_add(NUMBERS_LEFT);
-        work.control.exec(&format!("ALTER TABLE {next} AUTO_INCREMENT = {number}"))?;
-    }
+    // Others may have inserted since the new table was made.
+    keep_counting(work.control, &table, &names.next)?;
     work.control.exec(&format!("RENAME TABLE {source} TO {taken}, {next} TO {source}"))?;
+    Ok(())
+}
+
+/// Has a table count on from where another one stands, so that a number is not given twice.
+fn keep_counting(control: &mut Control, from: &str, to: &str) -> Result<(), DispatchError> {
+    let mut next = |table: &str| -> Result<Option<u64>, DispatchError> {
+        Ok(source::shape(control, table)?.and_then(|shape| shape.create.next_number()))
+    };
+    let (Some(number), there) = (next(from)?, next(to)?) else { return Ok(()) };
+    if there.is_none_or(|there| there < number) {
+        control.exec(&format!("ALTER TABLE {} AUTO_INCREMENT = {number}", quoted(to)))?;
+    }
     Ok(())
 }
 
@@ -217,6 +222,8 @@ fn finish(work: &mut Work<'_>) -> Result<(), DispatchError> {
     let Names { taken, both, .. } = Names::of(&work.job.table);
     let disagree = |what| DispatchError::Disagree { table: taken.clone(), what };
     tell_manifest(work.control, &work.job.table)?;
+    // Those whom the renaming waited for have taken numbers too.
+    keep_counting(work.control, &taken, &work.job.table)?;
     let found = open_take(work)?.ok_or_else(|| disagree("the journal does not know of it".to_owned()))?;
     let Take { id: take, stayed, by } = found;
     if by != work.by.column {

@@ -71,3 +71,40 @@ fn a_table_that_has_a_part_of_the_records_alone_is_filled_anew() {
         desk.audit(state);
     }
 }
+
+#[test]
+fn a_column_that_counts_goes_on_from_where_the_taken_table_stood() {
+    let desk = Desk::up();
+    desk.fresh("MyISAM", "id INT NOT NULL AUTO_INCREMENT, PRIMARY KEY (id), ");
+    desk.load(1, 10, "'2026-07-01 10:00:00'");
+    desk.dispatch("insert", &[]);
+    desk.load(11, 500, CALLS);
+    // The new source was made before the last numbers were given.
+    let take = "INSERT INTO evenkeel_dispatches (source, by_column, table_name, way, state, created, records, begun_at) \
+                VALUES ('calls', 'started', 'evenkeel_taken_calls', 'take', 'begun', 0, 0, NOW())";
+    desk.sql(&format!(
+        "RENAME TABLE calls TO evenkeel_taken_calls; CREATE TABLE calls LIKE evenkeel_taken_calls; {take}"
+    ));
+    assert_eq!(desk.dispatch("insert", &[])["records"].as_u64(), Some(490));
+    desk.load(501, 501, CALLS);
+    assert_eq!(desk.sql("SELECT id FROM calls"), "501");
+    desk.audit("counted");
+}
+
+#[test]
+fn records_of_another_source_that_are_like_ours_are_never_emptied() {
+    let desk = Desk::up();
+    filled(&desk);
+    // What the other source brought is, record for record, what comes in.
+    desk.sql("TRUNCATE TABLE calls_20260801; UPDATE evenkeel_dispatches SET records = 0");
+    cut(&desk, "copying", 400);
+    let other = "INSERT INTO evenkeel_dispatches (source, day, table_name, way, state, created, records, begun_at) \
+                 VALUES ('others', '2026-08-01', 'calls_20260801', 'insert', 'done', 0, 400, NOW())";
+    desk.sql(other);
+    let told = refused(&desk.home, &desk.words(&desk.url(), "insert"));
+    assert!(told.contains("of its 400 records 400 are like") && told.contains("nobody can tell"), "{told}");
+    // Where nothing of ours can be in there yet, they are somebody else's for sure.
+    desk.sql("UPDATE evenkeel_dispatches SET state = 'begun', checksum_before = 'untouched' WHERE state = 'copying' AND way = 'insert'");
+    assert_eq!(desk.dispatch("insert", &[])["records"].as_u64(), Some(400));
+    assert_eq!(desk.count("calls_20260801"), 800);
+}
