@@ -11,14 +11,12 @@ pub(super) fn chosen(rivals: &[Rival], points: &[Measured], basis: &Basis, degre
     let told = |at: usize| {
         let mut others = points.to_vec();
         others.remove(at);
-        let tells = |rival: &&Rival| rival.left_out[at].told.is_some_and(|told| told.says());
-        let is_told = rivals.iter().any(|rival| tells(&rival));
+        let says_nothing = |rival: &Rival| !rival.left_out[at].told.is_some_and(|told| told.says());
         let best = rivals
             .iter()
-            .filter(|rival| !is_told || tells(rival))
-            .map(|rival| (squares(rival.kind, &others, basis, degree), rival))
-            .min_by(|(one, _), (other, _)| one.total_cmp(other));
-        best.map(|(_, rival)| rival.left_out[at])
+            .map(|rival| (says_nothing(rival), squares(rival.kind, &others, basis, degree), rival))
+            .min_by(|one, other| one.0.cmp(&other.0).then(one.1.total_cmp(&other.1)));
+        best.map(|(_, _, rival)| rival.left_out[at])
     };
     (0..points.len()).filter_map(told).collect()
 }

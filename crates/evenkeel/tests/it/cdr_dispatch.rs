@@ -5,6 +5,7 @@ mod audited;
 mod kills;
 mod others;
 mod retired;
+mod unlike;
 
 use crate::cli::{command, evenkeel, refused};
 use crate::guard::server::Server;
@@ -194,60 +195,6 @@ fn records_go_to_the_tables_of_their_days_by_each_way_and_late_ones_find_them_ag
             assert!(!desk.sql("SHOW TABLES").contains("evenkeel_taken"));
         }
     }
-}
-
-#[test]
-fn a_server_that_limits_the_rows_of_answers_costs_no_column_of_a_record() {
-    let desk = Desk::up();
-    for (engine, way) in
-        [("InnoDB", "insert"), ("InnoDB", "procedure"), ("InnoDB", "exchange"), ("MyISAM", "insert")]
-    {
-        desk.fresh(engine, "charge INT, ");
-        desk.load(1, 500, DAY);
-        desk.sql("UPDATE calls SET charge = seq");
-        // Three columns are named first, and the charge comes after them.
-        desk.sql("SET GLOBAL sql_select_limit = 3");
-        let done = desk.dispatch(way, &[]);
-        desk.sql("SET GLOBAL sql_select_limit = DEFAULT");
-        assert_eq!(done["records"].as_u64(), Some(500), "{engine} {way}: {done}");
-        desk.audit(&format!("{engine} {way}"));
-        let lost = "SELECT COUNT(*) FROM calls_20260801 WHERE NOT charge <=> seq";
-        assert_eq!(desk.sql(lost), "0", "{engine} {way}");
-    }
-}
-
-#[test]
-fn a_column_called_day_is_not_taken_for_the_day() {
-    let desk = Desk::up();
-    for (engine, way) in [("InnoDB", "insert"), ("InnoDB", "procedure"), ("MyISAM", "insert")] {
-        desk.fresh(engine, "day TINYINT, ");
-        desk.load(1, 500, DAY);
-        let done = desk.dispatch(way, &[]);
-        assert_eq!(done["records"].as_u64(), Some(500), "{engine} {way}: {done}");
-        assert_eq!(desk.tables(), ["calls", "calls_20260731", "calls_20260801"], "{engine} {way}");
-        desk.audit(&format!("{engine} {way}"));
-    }
-}
-
-#[test]
-fn an_account_that_may_not_see_triggers_or_columns_is_refused() {
-    let desk = Desk::up();
-    desk.fresh("InnoDB", "");
-    desk.load(1, 10, DAY);
-    let writes = "INSERT, UPDATE, DELETE, CREATE, ALTER, INDEX, DROP";
-    for host in ["'%'", "localhost"] {
-        desk.server.sql(&format!(
-            "CREATE USER small@{host}; GRANT SELECT, {writes} ON cdr.* TO small@{host}; \
-             CREATE USER blind@{host}; GRANT TRIGGER, {writes} ON cdr.* TO blind@{host}; \
-             GRANT SELECT (seq, started) ON cdr.calls TO blind@{host}"
-        ));
-    }
-    for (user, words) in [("small", "GRANT TRIGGER on the database"), ("blind", "SELECT command denied")] {
-        let url = format!("mysql://{user}@{}/cdr", desk.server.address());
-        let told = refused(&desk.home, &desk.words(&url, "insert"));
-        assert!(told.contains(words), "{user}: {told}");
-    }
-    assert_eq!(desk.count("calls"), 10);
 }
 
 #[test]
