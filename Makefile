@@ -29,9 +29,19 @@ demo: toolchain tools build ## A capacity profile of a private MariaDB: table, r
 # Tests that this machine cannot run append a line each to this file.
 SKIPPED := $(CURDIR)/target/skipped
 
-test: toolchain tools lint ## All tests, against real servers; the last line says which were skipped, and why
+# Tests wait for servers and disks more than they compute: two at a time for each CPU, their files in memory where it has room.
+TEST_THREADS ?= $(shell echo $$((2 * $$(nproc))))
+TEST_FILES ?= $(shell [ "$$(df --output=avail -BG /dev/shm 2>/dev/null | tail -1 | tr -dc 0-9)" -ge 8 ] 2>/dev/null && echo /dev/shm || echo /tmp)
+# No comment holds a test.
+TESTS := --locked --workspace --lib --bins --tests
+
+# Lints run beside the tests, in a folder of their own: two builds in one folder wait for each other.
+test: toolchain tools ## All tests, against real servers; the last line says which were skipped, and why
 	@mkdir -p $(dir $(SKIPPED)) && : >$(SKIPPED)
-	EVENKEEL_SKIPPED=$(SKIPPED) $(CARGO) test --locked --workspace --no-fail-fast; code=$$?; \
+	$(CARGO) test $(TESTS) --no-run
+	@nice -n 19 make -s lint CARGO="$(CARGO)" LINT_FOLDER="--target-dir target/lint" >target/lint.log 2>&1 & lint=$$!; \
+	EVENKEEL_SKIPPED=$(SKIPPED) TMPDIR=$(TEST_FILES) RUST_TEST_THREADS=$(TEST_THREADS) $(CARGO) test $(TESTS) --no-fail-fast; code=$$?; \
+	wait $$lint || { code=1; cat target/lint.log; }; \
 	sort -u $(SKIPPED) | awk '{ all = all (NR > 1 ? ", " : "") $$0 } \
 	   END { print NR ? NR " tests were skipped: " all : "no test was skipped" }'; exit $$code
 
@@ -40,7 +50,7 @@ lint: toolchain
 	@if $(CARGO) fmt --version >/dev/null 2>&1; then $(CARGO) fmt --all --check; \
 	 else echo "rustfmt is not installed: form not checked"; fi
 	@if $(CARGO) clippy --version >/dev/null 2>&1; then \
-	   $(CARGO) clippy --locked --workspace --all-targets -- -D warnings; \
+	   $(CARGO) clippy --locked --workspace --all-targets $(LINT_FOLDER) -- -D warnings; \
 	 else echo "clippy is not installed: lints not checked"; fi
 
 check: lint ## Without a server: form, lints, house rules, dependencies
