@@ -64,7 +64,7 @@ mod tests {
     /// A server and a process that bear 145 more.
     fn borne() -> Capacity {
         let limit = "max_connections is 151 with 6 in use".to_owned();
-        Capacity { sessions: 145, limit, remedy: "SET GLOBAL max_connections".to_owned() }
+        Capacity::new(145, limit, "SET GLOBAL max_connections")
     }
 
     fn found(flags: &[&str]) -> Result<u32> {

@@ -4,6 +4,7 @@ use super::{Worker, is_live, is_opening};
 use crate::load::end::{End, Outcome};
 use crate::load::result::LoadResult;
 use crate::load::session::State;
+use crate::load::written::Written;
 use evenkeel_core::Nanos;
 use evenkeel_wire::{command, status};
 
@@ -135,8 +136,20 @@ impl Worker<'_> {
             }
             _ => self.open -= 1,
         }
+        self.count_unanswered(slot);
         self.sessions[slot as usize].close();
         self.vacant.push(slot);
+    }
+
+    /// A statement that writes may be done although its answer never came.
+    fn count_unanswered(&mut self, slot: u32) {
+        let session = &self.sessions[slot as usize];
+        let State::Executing(statement) = session.state else { return };
+        let in_transaction = session.status & status::IN_TRANSACTION != 0;
+        let change = self.shared.scripts[statement].change;
+        if !session.reader.is_done() && change.is_open_question(in_transaction, &session.pending) {
+            self.recorder.wrote(&Written { unanswered: 1, ..Written::default() });
+        }
     }
 
     /// Ends what has waited too long.
