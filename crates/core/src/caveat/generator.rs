@@ -68,7 +68,7 @@ impl Caveat {
     /// All connections were at work while the server may have had room: `limit` says why there are no more, as a part of a sentence.
     pub fn few_connections(sessions: u32, limit: &str) -> Self {
         let text = format!(
-            "All {} were at work ({limit}): that number may be the end here, and not the server. --max-sessions {} asks for more.",
+            "All {} were at work ({limit}): that number may be the limit here, and not the server. --max-sessions {} allows more.",
             plural(sessions.into(), "connection", "connections"),
             2 * u64::from(sessions)
         );

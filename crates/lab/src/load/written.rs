@@ -57,11 +57,11 @@ impl Written {
     }
 }
 
-/// `40,790 rows inserted, 12 updated and 0 deleted`, with what cannot be counted.
+/// `40790 inserted, 12 updated, 0 deleted`, with what cannot be counted.
 impl fmt::Display for Written {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { inserted, updated, deleted, replaced, uncounted, unanswered } = self;
-        write!(out, "rows: {inserted} inserted, {updated} updated, {deleted} deleted")?;
+        write!(out, "{inserted} inserted, {updated} updated, {deleted} deleted")?;
         if *replaced > 0 {
             write!(out, ", {replaced} affected by REPLACE or ON DUPLICATE KEY UPDATE (a row that was there counts twice)")?;
         }
@@ -69,7 +69,7 @@ impl fmt::Display for Written {
             write!(out, "; {uncounted} statements whose rows the server does not count (CALL, DDL)")?;
         }
         if *unanswered > 0 {
-            write!(out, "; {unanswered} statements that got no answer in time, and may have written too")?;
+            write!(out, "; {unanswered} statements without an answer, which may have written too")?;
         }
         Ok(())
     }

@@ -33,7 +33,7 @@ impl Capacity {
     #[must_use]
     pub fn of_others(self) -> Self {
         let sessions = self.sessions / PART_FREE;
-        let limit = format!("a quarter of the {} connections that are free, since {}", self.sessions, self.limit);
+        let limit = format!("a quarter of the {} free ones: {}", self.sessions, self.limit);
         Self { sessions, left_free: 0, limit, ..self }
     }
 
@@ -165,9 +165,6 @@ mod tests {
         assert_eq!((of(145), of(5_000), of(3), of(0)), (140, 1_000, 1, 1));
         let others = bears(148, "max_connections is 151 with 3 in use".to_owned(), "").of_others();
         assert_eq!((others.pool(1_000), bears(3, String::new(), "").of_others().pool(9)), (37, 1));
-        assert_eq!(
-            others.limit,
-            "a quarter of the 148 connections that are free, since max_connections is 151 with 3 in use"
-        );
+        assert_eq!(others.limit, "a quarter of the 148 free ones: max_connections is 151 with 3 in use");
     }
 }

@@ -62,7 +62,7 @@ pub enum StudyError {
     #[error("{name} was set to {set}, and the server has {found}")]
     NotSet { name: String, set: String, found: String },
     /// A study names one private server twice, which it can only measure once at a time.
-    #[error("the private server {name:?} is named twice, with different databases")]
+    #[error("the private server {name:?} is named twice, and can be measured once at a time")]
     Twice { name: String },
     /// Another study is under way on a private server.
     #[error("the private server {name:?} is measured by another study")]

@@ -83,7 +83,9 @@ pub(super) fn measure(
     let status = observation.as_ref().and_then(|seen| seen.server.status.as_ref());
     run.status_stretch = status.map(|(status, of)| stretch::record(&plan, &load, status, of));
     run.started_unix_s = started_unix_s;
-    run.caveats.extend(limit.filter(|_| few_connections(&run, sessions)).map(|limit| Caveat::few_connections(sessions.max(), &limit)));
+    if let Some(limit) = limit.filter(|_| few_connections(&run, sessions)) {
+        run.caveats.push(Caveat::few_connections(sessions.max(), &limit));
+    }
     let rows = observation.iter().flat_map(|seen| &seen.sense.samples).map(sense_row).collect();
     Ok(Some(Measured { run, load, rows }))
 }

@@ -21,7 +21,7 @@ impl fmt::Display for WrittenFile {
         self.rows.fmt(out)?;
         match self.unknown_loads {
             0 => Ok(()),
-            lost => write!(out, "; and what {lost} loads wrote that were killed or failed, which nobody counted"),
+            lost => write!(out, "; {lost} loads were killed or failed, and what they wrote is not known"),
         }
     }
 }
