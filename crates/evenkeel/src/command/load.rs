@@ -10,7 +10,7 @@ use crate::config::units;
 use crate::failed;
 use crate::failure::{FINDING, NOT_VALID, WithHint};
 use crate::out;
-use crate::progress::{ProgressEvents, View};
+use crate::progress::{ProgressEvent, ProgressEvents, View};
 use crate::server::place;
 use crate::signals;
 use anyhow::{Context, Result, anyhow};
@@ -19,10 +19,10 @@ use evenkeel_core::caveat::{Caveat, Severity};
 use evenkeel_core::random::Seed;
 use evenkeel_lab::data::Stamp;
 use evenkeel_lab::load::{self, ArrivalPlan, LoadPhase, LoadPlan, Protocol};
-use evenkeel_lab::workload::{plan_think, sql};
+use evenkeel_lab::workload::plan_think;
 use evenkeel_os::clock::monotonic;
 use evenkeel_site::server::Control;
-use evenkeel_study::profile::{Announcement, StudyEvent, load_caveats, writes};
+use evenkeel_study::profile::{StudyEvent, announcement, load_caveats, writes};
 use std::process::ExitCode;
 
 pub use flags::Args;
@@ -37,7 +37,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let mut view = View::new(mode(session, false));
     let mut events = ProgressEvents::for_load(plan.warm_up + plan.measure);
     if place::is_of_others(&args.target) {
-        view.show(&ProgressEvents::announced(announcement(&plan, limit)));
+        view.show(&announced(&plan, limit.as_deref()));
     }
     // Known to about a microsecond, as a look carries the time since then.
     let mut start = Nanos::MAX;
@@ -90,7 +90,8 @@ fn plan(session: &Session, args: &Args) -> Result<(LoadPlan, Option<Caveat>, Opt
     let cpus = cpus.map(|text| units::machine_cpus(text, "--generator-cpus")).transpose()?;
     let protocol = if args.text { Protocol::Text } else { Protocol::Prepared };
     let arrivals = arrivals(args)?;
-    let (sessions, fewer, limit) = sessions::sessions(args, &target, workload.as_ref(), protocol, &session.stop)?;
+    let (sessions, fewer, limit) =
+        sessions::sessions(args, &target, workload.as_ref(), protocol, &session.stop)?;
     let plan = LoadPlan {
         target,
         workload,
@@ -112,23 +113,14 @@ fn plan(session: &Session, args: &Args) -> Result<(LoadPlan, Option<Caveat>, Opt
 }
 
 /// What is about to happen to a server that others use.
-fn announcement(plan: &LoadPlan, limit: Option<String>) -> Announcement {
-    let (first_per_s, highest_per_s) = match plan.arrivals {
-        ArrivalPlan::Poisson(rate) | ArrivalPlan::Constant(rate) => (Some(rate), None),
-        ArrivalPlan::Ramp { from, to } => (Some(from), Some(to)),
-        ArrivalPlan::Closed { .. } => (None, None),
+fn announced(plan: &LoadPlan, limit: Option<&str>) -> ProgressEvent {
+    let rates = match plan.arrivals {
+        ArrivalPlan::Poisson(rate) | ArrivalPlan::Constant(rate) => format!("rate: {rate}/s"),
+        ArrivalPlan::Ramp { from, to } => format!("rates: {from}/s to {to}/s"),
+        ArrivalPlan::Closed { clients, .. } => format!("clients: {clients}"),
     };
-    let statements = plan.workload.statements();
-    Announcement {
-        server: plan.target.address.to_string(),
-        statements: statements.len(),
-        writing: statements.iter().filter(|statement| sql::may_write(&statement.sql)).count(),
-        sessions: plan.sessions.max(),
-        limit,
-        first_per_s,
-        highest_per_s,
-        searches: false,
-    }
+    let sessions = (plan.sessions.max(), limit);
+    ProgressEvent::Announced { text: announcement(&plan.target, plan.workload.as_ref(), sessions, &rates) }
 }
 
 fn arrivals(args: &Args) -> Result<ArrivalPlan> {

@@ -5,7 +5,7 @@ use crate::progress::{ProgressEvent, RunName};
 use evenkeel_core::Nanos;
 use evenkeel_lab::data::DataProgress;
 use evenkeel_lab::load::{LoadPhase, LoadProgress};
-use evenkeel_study::profile::{Announcement, StudyEvent, StudySpec};
+use evenkeel_study::profile::{StudyEvent, StudySpec};
 use evenkeel_study::store::format::{RunFile, Severity};
 
 /// Translates events of the lab, and remembers what several of them need.
@@ -56,7 +56,7 @@ impl ProgressEvents {
     pub fn of(&mut self, event: StudyEvent) -> Option<ProgressEvent> {
         Some(match event {
             StudyEvent::Preparing(text) => ProgressEvent::Step { text },
-            StudyEvent::Announced(announced) => Self::announced(announced),
+            StudyEvent::Announced(text) => ProgressEvent::Announced { text },
             StudyEvent::Warning(text) => ProgressEvent::Warning { text },
             StudyEvent::Data(progress) => return self.data(&progress),
             StudyEvent::Probed(probe) => ProgressEvent::Probed {
@@ -99,22 +99,6 @@ impl ProgressEvents {
                 written: summary.written,
             },
         })
-    }
-
-    /// What is about to happen to a server that others use.
-    pub fn announced(announced: Announcement) -> ProgressEvent {
-        let Announcement { server, statements, writing, sessions, limit, first_per_s, highest_per_s, searches } =
-            announced;
-        ProgressEvent::Announced {
-            server,
-            statements,
-            writing,
-            sessions,
-            limit,
-            first_rate_per_s: first_per_s,
-            highest_rate_per_s: highest_per_s,
-            searches,
-        }
     }
 
     /// The event to show for the progress of data work, not too often.

@@ -34,30 +34,7 @@ pub fn lasting(event: &ProgressEvent) -> Option<String> {
             let above = (!above.is_empty()).then(|| format!("above not measured: {}", above.join(", ")));
             Some(join(&[Some(format!("the sweep of {series} ends: {reason}")), above]))
         }
-        ProgressEvent::Announced {
-            server,
-            statements,
-            writing,
-            sessions,
-            limit,
-            first_rate_per_s,
-            highest_rate_per_s,
-            searches,
-        } => {
-            let limit = limit.as_ref().map_or_else(String::new, |limit| format!(" ({limit})"));
-            let rate = |name: &str, rate: Option<f64>| rate.map(|rate| format!("{name} {}", format::rate(rate)));
-            Some(join(&[
-                Some(format!("{server}: {}", format::counted(*statements, "statement"))),
-                Some(match writing {
-                    0 => "none of which writes".to_owned(),
-                    some => format!("{some} of which write"),
-                }),
-                Some(format!("at most {}{limit}", format::counted(*sessions as usize, "connection"))),
-                rate("first rate", *first_rate_per_s),
-                searches.then(|| "then at most twice the rate before while response times hold".to_owned()),
-                rate("highest rate", *highest_rate_per_s),
-            ]))
-        }
+        ProgressEvent::Announced { text } => Some(text.clone()),
         ProgressEvent::Warning { text } => Some(format!("warning: {text}")),
         ProgressEvent::Step { .. }
         | ProgressEvent::Populating { .. }

@@ -139,22 +139,8 @@ pub enum ProgressEvent {
     },
     /// What is about to happen to a server that others use.
     Announced {
-        /// Its address.
-        server: String,
-        /// Statements of the workload.
-        statements: usize,
-        /// Those that write.
-        writing: usize,
-        /// Most connections.
-        sessions: u32,
-        /// Why no more; absent where so many were asked for.
-        limit: Option<String>,
-        /// First arrival rate; absent of closed clients.
-        first_rate_per_s: Option<f64>,
-        /// Highest one, where it is known.
-        highest_rate_per_s: Option<f64>,
-        /// Whether rates rise until the server carries no more.
-        searches: bool,
+        /// Statements, connections and rates, on one line.
+        text: String,
     },
     /// Something that the user should know now.
     Warning {

@@ -63,7 +63,10 @@ impl fmt::Display for Written {
         let Self { inserted, updated, deleted, replaced, uncounted, unanswered } = self;
         write!(out, "{inserted} inserted, {updated} updated, {deleted} deleted")?;
         if *replaced > 0 {
-            write!(out, ", {replaced} affected by REPLACE or ON DUPLICATE KEY UPDATE (a row that was there counts twice)")?;
+            write!(
+                out,
+                ", {replaced} affected by REPLACE or ON DUPLICATE KEY UPDATE (a row that was there counts twice)"
+            )?;
         }
         if *uncounted > 0 {
             write!(out, "; {uncounted} statements whose rows the server does not count (CALL, DDL)")?;
@@ -143,6 +146,9 @@ mod tests {
         assert_eq!((sum, pending), (expected, Written::default()));
         assert!(Change::of("INSERT INTO t VALUES (1)").is_open_question(false, &pending));
         assert!(!Change::of("INSERT INTO t VALUES (1)").is_open_question(true, &pending));
-        assert!(!Change::Commits.is_open_question(true, &pending) && Change::Commits.is_open_question(true, &expected));
+        assert!(
+            !Change::Commits.is_open_question(true, &pending)
+                && Change::Commits.is_open_question(true, &expected)
+        );
     }
 }

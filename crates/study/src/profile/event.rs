@@ -17,7 +17,7 @@ pub enum StudyEvent {
     /// A server is being started, stopped or asked.
     Preparing(String),
     /// What is about to happen to a server that others use.
-    Announced(Announcement),
+    Announced(String),
     /// Something that disturbs and does not stop.
     Warning(String),
     /// Data is going in.
@@ -91,27 +91,6 @@ pub enum StudyEvent {
     },
     /// All is done, or as far as it got.
     Ends(Box<SummaryFile>),
-}
-
-/// What is about to happen to a server that others use.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Announcement {
-    /// Its address.
-    pub server: String,
-    /// Statements of the workload.
-    pub statements: usize,
-    /// Those that write.
-    pub writing: usize,
-    /// Most connections.
-    pub sessions: u32,
-    /// Why no more, as a part of a sentence; `None` where so many were asked for.
-    pub limit: Option<String>,
-    /// First arrival rate per second; `None` where it is not that of a rate.
-    pub first_per_s: Option<f64>,
-    /// Highest one, where it is known.
-    pub highest_per_s: Option<f64>,
-    /// Whether rates rise until the server carries no more.
-    pub searches: bool,
 }
 
 /// Tells what becomes of a private server.

@@ -45,7 +45,8 @@ pub(super) fn measure(
     tell: &mut dyn FnMut(StudyEvent),
 ) -> Result<Option<Measured>, StudyError> {
     let mut control = Control::connect_until(&ready.target, stop)?;
-    let (sessions, limit) = preflight::sessions(spec, order.workload.as_ref(), &mut control, ready.of_others)?;
+    let (sessions, limit) =
+        preflight::sessions(spec, order.workload.as_ref(), &mut control, ready.of_others)?;
     drop(control);
     let plan = load_plan(spec, order, ready, sessions);
     let started_unix_s = unix_time().as_secs();

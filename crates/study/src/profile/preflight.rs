@@ -1,6 +1,5 @@
 //! What runs need of a server, asked before the first of them.
 
-use super::event::Announcement;
 use super::site::Ready;
 use super::spec::{Reset, StudySpec, writes};
 use super::{StudyError, telling};
@@ -19,14 +18,14 @@ pub(super) fn check(
     workload: &dyn Workload,
     ready: &Ready,
     stop: &Stop,
-) -> Result<(Vec<Problem>, Announcement), StudyError> {
+) -> Result<(Vec<Problem>, String), StudyError> {
     let target = &ready.target;
     let mut control = Control::connect_until(target, stop)?;
     if let Some(parts) = &spec.parts {
         telling::check(&mut control, parts.told_by)?;
     }
     let (sessions, limit) = sessions(spec, workload, &mut control, ready.of_others)?;
-    let announced = announcement(spec, workload, target, (sessions.max(), limit));
+    let announced = announcement(target, workload, (sessions.max(), limit.as_deref()), &rates(spec));
     match preflight(&mut control, &needs(spec, sessions, workload, target))? {
         Ok(()) => Ok((Vec::new(), announced)),
         Err(problems) if problems.iter().any(|problem| problem.blocks) => {
@@ -36,28 +35,36 @@ pub(super) fn check(
     }
 }
 
-/// What is about to happen to a server that others use.
-fn announcement(
-    spec: &StudySpec,
-    workload: &dyn Workload,
+/// What is about to happen to a server that others use, on one line; `limit` says why there are no more sessions.
+pub fn announcement(
     target: &Target,
-    (sessions, limit): (u32, Option<String>),
-) -> Announcement {
-    let (first_per_s, highest_per_s) = match &spec.rates {
-        _ if spec.budget.is_some() => (GENTLE_START, None),
-        RatePlan::Auto(_) => (GENTLE_START, None),
-        RatePlan::Steps { from, .. } => (*from, None),
-        RatePlan::List(rates) => (rates.iter().copied().fold(f64::INFINITY, f64::min), rates.iter().copied().reduce(f64::max)),
-    };
-    Announcement {
-        server: target.address.to_string(),
-        statements: workload.statements().len(),
-        writing: workload.statements().iter().filter(|statement| sql::may_write(&statement.sql)).count(),
-        sessions,
-        limit,
-        first_per_s: Some(first_per_s),
-        highest_per_s,
-        searches: spec.budget.is_some() || spec.rates.needs_saturation(),
+    workload: &dyn Workload,
+    (sessions, limit): (u32, Option<&str>),
+    rates: &str,
+) -> String {
+    let statements = workload.statements();
+    let writing = statements.iter().filter(|statement| sql::may_write(&statement.sql)).count();
+    let writes =
+        if writing == 0 { "which only read".to_owned() } else { format!("{writing} of which write") };
+    let limit = limit.map_or_else(String::new, |limit| format!(" ({limit})"));
+    let count = statements.len();
+    let address = &target.address;
+    format!("{address}: statements: {count}, {writes}; connections: at most {sessions}{limit}; {rates}")
+}
+
+fn rates(spec: &StudySpec) -> String {
+    match &spec.rates {
+        RatePlan::List(rates) if spec.budget.is_none() => {
+            let (low, high) =
+                rates.iter().fold((f64::INFINITY, 0.0), |(low, high), &rate| (rate.min(low), rate.max(high)));
+            format!("rates: {low}/s to {high}/s")
+        }
+        RatePlan::Steps { from, step } if spec.budget.is_none() => {
+            format!("rates: {from}/s, then {step}/s more each time")
+        }
+        _ => format!(
+            "rates: first {GENTLE_START}/s, then at most twice the one before while response times hold"
+        ),
     }
 }
 

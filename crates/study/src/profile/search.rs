@@ -27,7 +27,7 @@ const PROBE_MAX: Nanos = Nanos::from_secs(4);
 
 /// A step of a gentle search lasts this long where no limit is in sight, from this rate on.
 const PROBE_STEP: Nanos = Nanos::from_secs(2);
-const STEP_RATE: f64 = 100.0;
+const STEP_RATE: f64 = 40.0;
 
 /// The search on one server that is up.
 pub(super) struct Search<'a> {

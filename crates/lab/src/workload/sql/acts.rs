@@ -75,14 +75,17 @@ pub fn harm(text: &str, stored: &BTreeSet<String>) -> Option<String> {
         Act::Waits(what) if what.contains("LOCK") => Some(format!("takes or releases a lock ({what})")),
         Act::Waits(_) => None,
     });
-    let calls = |(word, next): (&str, &str)| (next == "(" && stored.contains(last_name(word))).then(|| last_name(word).to_owned());
+    let calls = |(word, next): (&str, &str)| {
+        (next == "(" && stored.contains(last_name(word))).then(|| last_name(word).to_owned())
+    };
     found.or_else(|| Some(format!("calls the stored function {}", pairs(&words).find_map(calls)?)))
 }
 
 /// Whether a statement changes rows, by its own text.
 pub fn may_write(text: &str) -> bool {
     let words = words(text);
-    writing(&words).is_some() || pairs(&words).any(|(word, next)| matches!(act(word, next), Some(Act::Writes(_))))
+    writing(&words).is_some()
+        || pairs(&words).any(|(word, next)| matches!(act(word, next), Some(Act::Writes(_))))
 }
 
 /// The word by which it writes: that of its verb first.
@@ -92,7 +95,8 @@ fn writing(words: &[String]) -> Option<&str> {
     if !HARMLESS.contains(&verb) {
         return Some(verb);
     }
-    let is_global = |word: &str| ["GLOBAL", "PERSIST"].iter().any(|scope| word.split('.').next() == Some(scope));
+    let is_global =
+        |word: &str| ["GLOBAL", "PERSIST"].iter().any(|scope| word.split('.').next() == Some(scope));
     let before = |place: usize| place.checked_sub(1).map_or("", |place| words[place].as_str());
     pairs(words).enumerate().find_map(|(place, (word, next))| {
         let writes = WRITING.contains(&word) && next != "(" && before(place) != "FOR";
@@ -105,8 +109,11 @@ fn writing(words: &[String]) -> Option<&str> {
 pub fn privileges(text: &str) -> Vec<&'static str> {
     let words = words(text);
     let has = |wanted: &[&str]| words.iter().any(|word| wanted.contains(&word.as_str()));
-    let named = |name: &str| pairs(&words).zip(std::iter::once("").chain(words.iter().map(String::as_str)))
-        .any(|((word, next), before)| word == name && next != "(" && before != "FOR");
+    let named = |name: &str| {
+        pairs(&words)
+            .zip(std::iter::once("").chain(words.iter().map(String::as_str)))
+            .any(|((word, next), before)| word == name && next != "(" && before != "FOR")
+    };
     let needed = [
         ("SELECT", !parse(text).tables.is_empty() && has(&["SELECT", "WHERE"])),
         ("INSERT", named("INSERT") || named("REPLACE")),
@@ -147,9 +154,10 @@ fn act(word: &str, next: &str) -> Option<Act> {
         ("FOR", "UPDATE") => Some(Act::Locks("FOR UPDATE")),
         ("FOR", "SHARE") => Some(Act::Locks("FOR SHARE")),
         ("LOCK", "IN") => Some(Act::Locks("LOCK IN SHARE MODE")),
-        (_, "(") => {
-            WAITING.iter().find(|(function, _)| *function == last_name(word)).map(|(_, words)| Act::Waits(words))
-        }
+        (_, "(") => WAITING
+            .iter()
+            .find(|(function, _)| *function == last_name(word))
+            .map(|(_, words)| Act::Waits(words)),
         _ => None,
     }
 }
@@ -238,7 +246,9 @@ mod tests {
         ] {
             assert_eq!(harm(text, &stored).as_deref(), words, "{text}");
         }
-        assert!(may_write("WITH x AS (SELECT 1) UPDATE t SET a = 1") && !may_write("SELECT a FROM t FOR UPDATE"));
+        assert!(
+            may_write("WITH x AS (SELECT 1) UPDATE t SET a = 1") && !may_write("SELECT a FROM t FOR UPDATE")
+        );
     }
 
     #[test]
