@@ -8,11 +8,11 @@ use std::fmt;
 /// What triggers, foreign keys and functions wrote besides no answer says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Written {
-    /// Rows inserted.
+    /// Rows that INSERT and LOAD DATA added.
     pub inserted: u64,
-    /// Rows changed by UPDATE.
+    /// Rows that UPDATE changed.
     pub updated: u64,
-    /// Rows deleted.
+    /// Rows that DELETE removed.
     pub deleted: u64,
     /// Rows affected by REPLACE and ON DUPLICATE KEY UPDATE, where one that was there before counts twice.
     pub replaced: u64,
@@ -23,7 +23,7 @@ pub struct Written {
 }
 
 impl Written {
-    /// The same and that.
+    /// Adds what another load has written.
     pub fn add(&mut self, other: &Self) {
         self.inserted += other.inserted;
         self.updated += other.updated;
