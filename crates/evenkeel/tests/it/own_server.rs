@@ -6,7 +6,7 @@ use crate::guard::server::Server;
 use crate::sandbox::done;
 use serde_json::Value;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A shop with a thousand orders, an account that may not delete, and connections for few.
 fn shop() -> Server {
@@ -100,95 +100,95 @@ fn of<'a>(events: &'a [Value], kind: &str) -> Vec<&'a Value> {
     events.iter().filter(|event| event["event"] == kind).collect()
 }
 
+/// A shop, and a workload that waits, inserts and updates.
+struct Mix {
+    server: Server,
+    home: PathBuf,
+    url: String,
+    file: String,
+}
+
+impl Mix {
+    fn up() -> Self {
+        let server = shop();
+        let mix = [
+            ("SELECT SLEEP(0.1)", 8),
+            ("INSERT INTO orders (total) VALUES (1), (2)", 1),
+            ("UPDATE orders SET total = total + 1 WHERE id <= 3", 1),
+        ];
+        let file = workload(&server, &mix);
+        Self { home: server.file("home"), url: url(&server), file, server }
+    }
+
+    /// A job on the shop with these flags.
+    fn command<'a>(&'a self, job: &'a str, flags: &'a str) -> Vec<&'a str> {
+        let asked = [job, &self.url, "--workload", &self.file, "--allow-writes", "--json"];
+        asked.into_iter().chain(flags.split(' ')).collect()
+    }
+}
+
 #[test]
 fn a_server_of_others_is_asked_gently_and_every_row_that_was_written_is_counted() {
-    let server = shop();
-    let (home, url) = (server.file("home"), url(&server));
-    let mix = [
-        ("SELECT SLEEP(0.1)", 8),
-        ("INSERT INTO orders (total) VALUES (1), (2)", 1),
-        ("UPDATE orders SET total = total + 1 WHERE id <= 3", 1),
-    ];
-    let file = workload(&server, &mix);
-    let profile = [
-        "profile",
-        &url,
-        "--workload",
-        &file,
-        "--allow-writes",
-        "--json",
-        "--warm-up",
-        "500ms",
-        "--retries",
-        "0",
-    ];
-    let before = rows(&server);
-    let told =
-        events(&home, &[&profile[..], &["--rate", "auto:3", "--repeats", "1", "--duration", "1s"]].concat());
+    let mix = Mix::up();
+    let before = rows(&mix.server);
+    let flags = "--rate auto:3 --repeats 1 --duration 1s --warm-up 500ms --retries 0";
+    let told = events(&mix.home, &mix.command("profile", flags));
+    is_gentle(&told);
 
-    let begins = of(&told, "announced")[0]["text"].as_str().expect("a line");
+    let written = &of(&told, "finished")[0]["written"];
+    let count = |what: &str| written[what].as_u64().expect("a count");
+    assert_eq!((count("unanswered"), count("unknown_loads")), (0, 0), "{written}");
+    assert_eq!((rows(&mix.server) - before, count("updated") % 3), (count("inserted"), 0), "{written}");
+    assert!(count("inserted") > 0 && count("updated") > 0, "{written}");
+    is_limited_by_connections(&mix);
+    counts_one_load(&mix);
+}
+
+/// It says before it begins what it will do, begins low, and asks for no more than twice the rate before.
+fn is_gentle(told: &[Value]) {
+    let begins = of(told, "announced")[0]["text"].as_str().expect("a line");
     let most = ["connections: at most 5 (a", "connections: at most 6 (a"];
     assert!(
-        begins.contains("statements: 3, 2 of which write; ") && most.iter().any(|most| begins.contains(most)),
+        most.iter().any(|most| begins.contains(most)) && begins.contains("max_connections is 27"),
         "{begins}"
     );
-    assert!(begins.contains("max_connections is 27") && begins.contains("rates: first 10/s"), "{begins}");
-    let (mut carried, mut probes) = (5.0, 0);
-    for probe in of(&told, "probed") {
+    assert!(begins.contains("statements: 3, 2 of them writing; "), "{begins}");
+    assert!(begins.contains("rates: first 10/s"), "{begins}");
+    let (mut highest, mut probes) = (5.0, 0);
+    for probe in of(told, "probed") {
         let rate = probe["rate_per_s"].as_f64().expect("no probe at full speed");
-        assert!(rate <= 2.001 * carried, "{rate}/s after {carried}/s");
-        carried = f64::max(carried, rate);
+        assert!(rate <= 2.001 * highest, "{rate}/s after {highest}/s");
+        highest = f64::max(highest, rate);
         probes += 1;
     }
     assert!(probes >= 3, "{told:?}");
+}
 
-    let written = &of(&told, "finished")[0]["written"];
-    let (inserted, updated) = (written["inserted"].as_u64().unwrap(), written["updated"].as_u64().unwrap());
-    assert_eq!(
-        (written["unanswered"].as_u64(), written["unknown_loads"].as_u64()),
-        (Some(0), Some(0)),
-        "{written}"
-    );
-    assert_eq!((rows(&server) - before, updated % 3), (inserted, 0), "{written}");
-    assert!(inserted > 0 && updated > 0, "{written}");
-
-    // Three times what so few connections can do: the doubt names them and the flag.
-    let before = rows(&server);
-    let flags = ["--rate", "200", "--repeats", "1", "--whole-sweep", "--duration", "3s", "--timeout", "1s"];
-    let told = events(&home, &[&profile[..], &flags].concat());
-    let summary = last_summary(&home);
+/// Three times what so few connections can do: the doubt names them and the flag.
+fn is_limited_by_connections(mix: &Mix) {
+    let before = rows(&mix.server);
+    let flags = "--rate 200 --repeats 1 --whole-sweep --duration 3s --timeout 1s --warm-up 500ms --retries 0";
+    let told = events(&mix.home, &mix.command("profile", flags));
+    let summary = last_summary(&mix.home);
     let doubts = summary["cells"][0]["caveats"].as_array().expect("doubts");
-    let text = doubts
-        .iter()
-        .filter_map(|doubt| doubt["text"].as_str())
-        .find(|text| text.contains("that number may be the limit"));
+    let mut texts = doubts.iter().filter_map(|doubt| doubt["text"].as_str());
+    let text = texts.find(|text| text.contains("that number may be the limit"));
     assert!(text.is_some_and(|text| text.contains("--max-sessions")), "{doubts:?}");
     assert_eq!(summary["written"], of(&told, "finished")[0]["written"]);
-    let (inserted, unanswered) =
-        (summary["written"]["inserted"].as_u64(), summary["written"]["unanswered"].as_u64());
-    let (new, open) = (rows(&server) - before, 2 * unanswered.unwrap());
-    assert!((new - open..=new).contains(&inserted.unwrap()), "{} {new}", summary["written"]);
+    let count = |what: &str| summary["written"][what].as_u64().expect("a count");
+    let (new, open) = (rows(&mix.server) - before, 2 * count("unanswered"));
+    assert!((new - open..=new).contains(&count("inserted")), "{} {new}", summary["written"]);
+}
 
-    // Asked for by name, and of one load alone.
-    let before = rows(&server);
-    let load = [
-        "load",
-        &url,
-        "--workload",
-        &file,
-        "--allow-writes",
-        "--rate",
-        "50",
-        "--duration",
-        "2s",
-        "--warm-up",
-        "1s",
-    ];
-    let output = evenkeel(&home, &[&load[..], &["--json", "--max-sessions", "8"]].concat());
+/// So many connections as were asked for, and the rows of one load alone.
+fn counts_one_load(mix: &Mix) {
+    let before = rows(&mix.server);
+    let output =
+        evenkeel(&mix.home, &mix.command("load", "--rate 50 --duration 2s --warm-up 1s --max-sessions 8"));
     let found: Value = serde_json::from_slice(&output.stdout).expect("JSON");
-    assert_eq!(found["written"]["inserted"].as_u64(), Some(rows(&server) - before), "{found}");
+    assert_eq!(found["written"]["inserted"].as_u64(), Some(rows(&mix.server) - before), "{found}");
     let said = String::from_utf8_lossy(&output.stderr);
-    assert!(said.contains("statements: 3, 2 of which write; connections: at most 8; rate: 50/s"), "{said}");
+    assert!(said.contains("statements: 3, 2 of them writing; connections: at most 8; rate: 50/s"), "{said}");
 }
 
 /// What follows from the last study of a home.

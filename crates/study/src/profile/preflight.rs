@@ -45,7 +45,7 @@ pub fn announcement(
     let statements = workload.statements();
     let writing = statements.iter().filter(|statement| sql::may_write(&statement.sql)).count();
     let writes =
-        if writing == 0 { "which only read".to_owned() } else { format!("{writing} of which write") };
+        if writing == 0 { "which only read".to_owned() } else { format!("{writing} of them writing") };
     let limit = limit.map_or_else(String::new, |limit| format!(" ({limit})"));
     let count = statements.len();
     let address = &target.address;
