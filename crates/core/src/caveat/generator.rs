@@ -65,6 +65,16 @@ impl Caveat {
         })
     }
 
+    /// All connections were at work while the server may have had room: `limit` says why there are no more, as a part of a sentence.
+    pub fn few_connections(sessions: u32, limit: &str) -> Self {
+        let text = format!(
+            "All {} were at work ({limit}): that number may be the limit here, and not the server. --max-sessions {} allows more.",
+            plural(sessions.into(), "connection", "connections"),
+            2 * u64::from(sessions)
+        );
+        Self::new("fewer-sessions", Doubt, text).with("sessions", f64::from(sessions))
+    }
+
     /// Fewer sessions can be opened than were asked for; `limit` says by what they are limited, as a part of a sentence.
     pub fn fewer_sessions(sessions: u32, asked: u32, limit: &str) -> Option<Self> {
         let text = format!(

@@ -8,5 +8,5 @@ mod search;
 mod spread;
 
 pub use plan::{CellOutcome, RatePlan, RatePlanError, Sweep, SweepEnd, UTILISATION_CEILING};
-pub use search::{PROBES_MAX, ProbeOutcome, RateSearch, Saturation, SearchFailure, SearchStep};
+pub use search::{GENTLE_START, PROBES_MAX, ProbeOutcome, RateSearch, Saturation, SearchFailure, SearchStep};
 pub use spread::{RATES_MIN, spread};

@@ -20,6 +20,15 @@ const ABOVE: f64 = 1.1;
 /// A rough search begins with this multiple of the throughput of a closed load, which the server hardly carries.
 const ROUGHLY_ABOVE: f64 = 1.5;
 
+/// A gentle search begins with this rate per second.
+pub const GENTLE_START: f64 = 10.0;
+
+/// A gentle search grows twofold at most, and by this much where response times have begun to grow.
+const GENTLE_GROWTH: f64 = 1.25;
+
+/// Response times hold while the mean is below this multiple of the least so far.
+const HOLD_MAX: f64 = 2.0;
+
 /// A search that has not ended after so many probes ends with what it knows.
 pub const PROBES_MAX: u32 = 20;
 
@@ -39,6 +48,8 @@ pub struct ProbeOutcome {
     pub utilisation: Option<f64>,
     /// Whether the queue settled; of a probe too short to tell, whether nothing speaks against it.
     pub settled: bool,
+    /// Mean response time in seconds; 0 where nothing was answered.
+    pub response: f64,
     /// Share of the arrivals that failed, timed out or were never sent.
     pub lost: f64,
 }
@@ -123,6 +134,8 @@ pub struct RateSearch {
     growth: f64,
     /// Whether the throughput of one probe in overload is good enough.
     rough: bool,
+    /// Least mean response time of a carried probe, of a search that must not strain the server; `None` of any other.
+    gentle: Option<f64>,
     probes: u32,
 }
 
@@ -139,6 +152,7 @@ impl RateSearch {
             overload: None,
             growth: 2.0,
             rough: false,
+            gentle: None,
             probes: 0,
         }
     }
@@ -156,10 +170,19 @@ impl RateSearch {
         Self { rough: true, ..Self::from_rate(ROUGHLY_ABOVE * throughput) }
     }
 
+    /// For a server that others use: it begins low, and rises twofold at most while response times hold. Of a `rough` one a rate
+    /// that two probes in turn do not carry is enough.
+    pub fn gently(rough: bool) -> Self {
+        Self { rough, gentle: Some(f64::INFINITY), ..Self::from_rate(GENTLE_START) }
+    }
+
     /// What to do next.
     pub fn next(&self) -> SearchStep {
         if self.rough && self.overload.is_some_and(|overload| overload > RATE_MIN) {
-            return SearchStep::Found(self.saturation());
+            return match self.gentle.is_none() || self.confirmed {
+                true => SearchStep::Found(self.saturation()),
+                false => SearchStep::Probe(self.high),
+            };
         }
         if self.high <= RATE_MIN {
             return SearchStep::Failed(SearchFailure::NothingCarried(self.high));
@@ -193,6 +216,11 @@ impl RateSearch {
         if outcome.carried() {
             self.low = self.low.max(outcome.rate);
             self.growth = growth(outcome.utilisation);
+            if let Some(least) = &mut self.gentle {
+                *least = least.min(outcome.response);
+                let holds = outcome.response <= HOLD_MAX * *least;
+                self.growth = self.growth.min(if holds { 2.0 } else { GENTLE_GROWTH });
+            }
             // What is carried now outweighs what was not carried before.
             if self.high <= self.low {
                 self.high = f64::INFINITY;

@@ -82,6 +82,7 @@ impl TryPlan {
             throughput: run.throughput(),
             utilisation: run.cpu.map(|cpu| 100.0 * cpu),
             settled: run.settled != Some(false),
+            response: 0.0,
             lost: run.lost,
         })
     }

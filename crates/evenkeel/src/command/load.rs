@@ -10,7 +10,7 @@ use crate::config::units;
 use crate::failed;
 use crate::failure::{FINDING, NOT_VALID, WithHint};
 use crate::out;
-use crate::progress::{ProgressEvents, View};
+use crate::progress::{ProgressEvent, ProgressEvents, View};
 use crate::server::place;
 use crate::signals;
 use anyhow::{Context, Result, anyhow};
@@ -22,20 +22,23 @@ use evenkeel_lab::load::{self, ArrivalPlan, LoadPhase, LoadPlan, Protocol};
 use evenkeel_lab::workload::plan_think;
 use evenkeel_os::clock::monotonic;
 use evenkeel_site::server::Control;
-use evenkeel_study::profile::{StudyEvent, load_caveats, writes};
+use evenkeel_study::profile::{StudyEvent, announcement, load_caveats, writes};
 use std::process::ExitCode;
 
 pub use flags::Args;
 
 /// Makes the run and prints what came of it.
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
-    let (plan, fewer) = plan(session, args)?;
+    let (plan, fewer, limit) = plan(session, args)?;
     if writes(plan.workload.as_ref()) {
         // From here on the rows are no longer those of the data set's seed.
         Stamp::mark_written(&mut Control::connect_until(&plan.target, &session.stop)?)?;
     }
     let mut view = View::new(mode(session, false));
     let mut events = ProgressEvents::for_load(plan.warm_up + plan.measure);
+    if place::is_of_others(&args.target) {
+        view.show(&announced(&plan, limit.as_deref()));
+    }
     // Known to about a microsecond, as a look carries the time since then.
     let mut start = Nanos::MAX;
     let result = load::run(&plan, &session.stop, &mut |progress| {
@@ -73,11 +76,13 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
 }
 
 /// What to do, and the doubt that there are fewer sessions than were asked for.
-fn plan(session: &Session, args: &Args) -> Result<(LoadPlan, Option<Caveat>)> {
+fn plan(session: &Session, args: &Args) -> Result<(LoadPlan, Option<Caveat>, Option<String>)> {
     let timeout = units::positive(&args.timeout, "--timeout")?;
     let measure = units::positive(&args.duration, "--duration")?;
     let target = place::target(session, &args.target, &args.workload)?;
     let mut workload = place::remote_workload(session, &args.workload, &target)?;
+    let asked = (args.target.as_str(), args.workload.as_str(), args.allow_writes);
+    place::check_writes(session, asked, &target, workload.as_ref())?;
     if args.think.is_some() {
         workload = plan_think(workload);
     }
@@ -85,7 +90,8 @@ fn plan(session: &Session, args: &Args) -> Result<(LoadPlan, Option<Caveat>)> {
     let cpus = cpus.map(|text| units::machine_cpus(text, "--generator-cpus")).transpose()?;
     let protocol = if args.text { Protocol::Text } else { Protocol::Prepared };
     let arrivals = arrivals(args)?;
-    let (sessions, fewer) = sessions::sessions(args, &target, workload.as_ref(), protocol, &session.stop)?;
+    let (sessions, fewer, limit) =
+        sessions::sessions(args, &target, workload.as_ref(), protocol, &session.stop)?;
     let plan = LoadPlan {
         target,
         workload,
@@ -103,7 +109,18 @@ fn plan(session: &Session, args: &Args) -> Result<(LoadPlan, Option<Caveat>)> {
         request_log: args.request_log.clone(),
         parts: None,
     };
-    Ok((plan, fewer))
+    Ok((plan, fewer, limit))
+}
+
+/// What is about to happen to a server that others use.
+fn announced(plan: &LoadPlan, limit: Option<&str>) -> ProgressEvent {
+    let rates = match plan.arrivals {
+        ArrivalPlan::Poisson(rate) | ArrivalPlan::Constant(rate) => format!("rate: {rate}/s"),
+        ArrivalPlan::Ramp { from, to } => format!("rates: {from}/s to {to}/s"),
+        ArrivalPlan::Closed { clients, .. } => format!("clients: {clients}"),
+    };
+    let sessions = (plan.sessions.max(), limit);
+    ProgressEvent::Announced { text: announcement(&plan.target, plan.workload.as_ref(), sessions, &rates) }
 }
 
 fn arrivals(args: &Args) -> Result<ArrivalPlan> {

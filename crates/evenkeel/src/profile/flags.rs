@@ -135,7 +135,12 @@ pub struct Args {
     /// How statements travel
     #[arg(long, value_parser = word(PROTOCOLS), default_value_t = Protocol::Prepared)]
     pub protocol: Protocol,
-    /// Most connections in the pool [default: as many as the server and open files bear, and 1,000 at most]
+    /// Allow a workload of your own to write or lock on a server given by URL: INSERT, UPDATE, CALL, SELECT ... FOR UPDATE,
+    /// stored functions. Private servers and the data of `evenkeel data fill` do not need it
+    #[arg(long)]
+    pub allow_writes: bool,
+    /// Most connections in the pool [default: as many as the server and open files bear, and 1,000 at most; of a server by URL a
+    /// quarter of the free ones]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub max_sessions: Option<u32>,
     /// A fresh connection for each request instead of a pool

@@ -70,6 +70,9 @@ fn discard_if_empty(folder: &StudyFolder) {
 pub fn finish(session: &Session, folder: &StudyFolder, summary: &SummaryFile) -> Result<ExitCode> {
     let (plan, runs) = (folder.plan()?, folder.runs()?);
     out::painted(&table::profile(&plan, summary, &runs, look()))?;
+    if let Some(written) = &summary.written {
+        out::line(format!("\nrows written, search and warm-up included: {written}"))?;
+    }
     let report = report::write(folder)?;
     if !session.quiet {
         out::line(format!("\nreport: {}", report.display()))?;

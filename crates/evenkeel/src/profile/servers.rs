@@ -53,6 +53,7 @@ pub fn private(session: &Session, args: &Args, factors: &Factors, workload: &str
                 target_label: label.clone(),
                 place: ServerSpec::Sandbox { sandbox, data: (!place::is_file(workload)).then_some(data) },
                 elsewhere: None,
+                of_others: false,
                 sql: Vec::new(),
             });
             for pool in &factors.pools {
@@ -119,18 +120,7 @@ fn private_workload(workload: &str, set: DataSet) -> Result<Arc<dyn Workload>> {
 
 /// Servers that are there already.
 pub fn remote(session: &Session, args: &Args, workload: &str, reset: &Reset) -> Result<Servers> {
-    if !args.factor.is_empty() {
-        return Err(anyhow::anyhow!(
-            "--factor needs private servers, which can be restarted and filled anew"
-        ))
-        .hint("leave the URL out, or measure the levels one by one");
-    }
-    if !crate::server::sandbox::disk(&args.server)?.is_none() {
-        return Err(anyhow::anyhow!("--disk-iops and --disk-bandwidth hold back private servers alone"))
-            .hint(
-                "leave the URL out, or limit the disk of your server where it runs (systemd: IOReadIOPSMax=)",
-            );
-    }
+    check_flags(args)?;
     let elsewhere = elsewhere::of(args)?;
     let mut servers = Servers::default();
     for (index, text) in args.targets.iter().enumerate() {
@@ -150,7 +140,7 @@ pub fn remote(session: &Session, args: &Args, workload: &str, reset: &Reset) -> 
             label: label.clone(),
             target: index,
             site: index,
-            workload: place::remote_workload(session, workload, &target)?,
+            workload: allowed_workload(session, (text, workload, args.allow_writes), &target)?,
             pool: None,
             disk: DiskLimit::default(),
             layout: LayoutRecord::AsIs,
@@ -160,10 +150,49 @@ pub fn remote(session: &Session, args: &Args, workload: &str, reset: &Reset) -> 
             target_label: label,
             place: place_of(session, text, workload, target, reset),
             elsewhere: elsewhere.get(index).cloned(),
+            of_others: place::is_of_others(text),
             sql: Vec::new(),
         });
     }
     Ok(servers)
+}
+
+/// A workload that may be asked there.
+fn allowed_workload(
+    session: &Session,
+    asked: (&str, &str, bool),
+    target: &Target,
+) -> Result<Arc<dyn Workload>> {
+    let workload = place::remote_workload(session, asked.1, target)?;
+    place::check_writes(session, asked, target, workload.as_ref())?;
+    Ok(workload)
+}
+
+/// Refuses flags that would have no effect on a server that is there already.
+fn check_flags(args: &Args) -> Result<()> {
+    let (server, data) = (&args.server, &args.data);
+    let given = [
+        ("--set", !server.set.is_empty()),
+        ("--server-binary", server.server_binary.is_some()),
+        ("--cpus", server.cpus.is_some()),
+        ("--memory", server.memory.is_some()),
+        ("--disk-iops", server.disk_iops.is_some()),
+        ("--disk-bandwidth", server.disk_bandwidth.is_some()),
+        ("--factor", !args.factor.is_empty()),
+        ("--sandboxes", args.sandboxes != 1),
+        ("--ebs", data.ebs != data::EBS_DEFAULT),
+        ("--size", data.size.is_some()),
+        ("--items", data.rows.items.is_some()),
+        ("--via", data.rows.via != data::ViaName::default()),
+        ("--data-seed", data.rows.data_seed != 1),
+    ];
+    let Some((flag, _)) = given.into_iter().find(|(_, is_given)| *is_given) else { return Ok(()) };
+    Err(anyhow::anyhow!(
+        "{flag} is for the private server that a profile starts, and a URL names a server that runs already"
+    ))
+    .hint(format!(
+        "leave out the URL, or leave out {flag}: change your server yourself, measure it before and after, and compare both by `evenkeel compare`"
+    ))
 }
 
 /// A named private server is the study's to restart where it is reset in full.

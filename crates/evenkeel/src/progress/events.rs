@@ -56,6 +56,7 @@ impl ProgressEvents {
     pub fn of(&mut self, event: StudyEvent) -> Option<ProgressEvent> {
         Some(match event {
             StudyEvent::Preparing(text) => ProgressEvent::Step { text },
+            StudyEvent::Announced(text) => ProgressEvent::Announced { text },
             StudyEvent::Warning(text) => ProgressEvent::Warning { text },
             StudyEvent::Data(progress) => return self.data(&progress),
             StudyEvent::Probed(probe) => ProgressEvent::Probed {
@@ -95,6 +96,7 @@ impl ProgressEvents {
                 runs: summary.runs_done,
                 complete: summary.complete,
                 ended: summary.ended,
+                written: summary.written,
             },
         })
     }

@@ -34,6 +34,7 @@ pub fn lasting(event: &ProgressEvent) -> Option<String> {
             let above = (!above.is_empty()).then(|| format!("above not measured: {}", above.join(", ")));
             Some(join(&[Some(format!("the sweep of {series} ends: {reason}")), above]))
         }
+        ProgressEvent::Announced { text } => Some(text.clone()),
         ProgressEvent::Warning { text } => Some(format!("warning: {text}")),
         ProgressEvent::Step { .. }
         | ProgressEvent::Populating { .. }

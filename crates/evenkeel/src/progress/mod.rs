@@ -11,6 +11,7 @@ mod view;
 pub use events::ProgressEvents;
 pub use view::{Mode, View};
 
+use evenkeel_study::store::format::WrittenFile;
 use serde::Serialize;
 
 /// Something worth showing. As JSON: one object a line, `event` names the variant in kebab-case; an
@@ -136,6 +137,11 @@ pub enum ProgressEvent {
         /// Time left for this step.
         left_s: Option<f64>,
     },
+    /// What is about to happen to a server that others use.
+    Announced {
+        /// Statements, connections and rates, on one line.
+        text: String,
+    },
     /// Something that the user should know now.
     Warning {
         /// What it is, as a sentence.
@@ -149,6 +155,9 @@ pub enum ProgressEvent {
         complete: bool,
         /// Why a study whose runs are chosen one by one has ended.
         ended: Option<String>,
+        /// What was written to servers that others use; absent where nothing was.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        written: Option<WrittenFile>,
     },
 }
 

@@ -190,7 +190,7 @@ mod tests {
             caveats: Vec::new(),
         };
         let warning = ProgressEvent::Warning { text: "the disk is nearly full".to_owned() };
-        let end = ProgressEvent::Finished { runs: 1, complete: false, ended: None };
+        let end = ProgressEvent::Finished { runs: 1, complete: false, ended: None, written: None };
         vec![step.clone(), step, running.clone(), running, finished, warning, end]
     }
 

@@ -32,6 +32,9 @@ pub enum ViaName {
     Dump,
 }
 
+/// NUM_EBS where nobody asks for another.
+pub const EBS_DEFAULT: u32 = 10;
+
 /// NUM_ITEMS where nobody asks for another.
 pub const ITEMS_DEFAULT: u32 = 10_000;
 
@@ -40,7 +43,7 @@ pub const ITEMS_DEFAULT: u32 = 10_000;
 #[command(next_help_heading = "Data")]
 pub struct DataArgs {
     /// TPC-W NUM_EBS: 2,880 customers each
-    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(long, value_name = "N", default_value_t = EBS_DEFAULT, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub ebs: u32,
     /// DVD Store: small (20,000 customers), medium (2 million), large, or a size such as 50MB or 2GB [default: small]
     #[arg(long, value_name = "SIZE")]

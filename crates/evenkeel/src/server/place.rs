@@ -5,10 +5,11 @@ use crate::failure::WithHint;
 use crate::session::Session;
 use anyhow::{Context, Result, anyhow};
 use evenkeel_lab::data::{DataError, DataSpec, Stamp, State, dvdstore};
-use evenkeel_lab::workload::{self, Database, Workload};
+use evenkeel_lab::workload::{self, Database, Workload, sql};
 use evenkeel_os::stop::Stop;
 use evenkeel_site::sandbox;
 use evenkeel_site::server::{Control, Target};
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -63,6 +64,46 @@ pub fn database(target: &Target, workload: &str, stop: &Stop) -> Result<Database
         return Err(DataError::HalfFinished { database: name }.into());
     }
     Ok(Database::read(stamp.set, &mut control)?)
+}
+
+/// Whether this names a server that others may use too: by its URL.
+pub fn is_of_others(text: &str) -> bool {
+    !text.starts_with("sandbox:")
+}
+
+/// Refuses statements that write or lock on a server that others use, unless that is allowed. None of them was sent by then.
+///
+/// # Errors
+/// Names the first such statement and what it does; the server does not answer.
+pub fn check_writes(
+    session: &Session,
+    (text, asked, allowed): (&str, &str, bool),
+    target: &Target,
+    workload: &dyn Workload,
+) -> Result<()> {
+    // Workloads by name ask the data set of `evenkeel data fill` alone.
+    if allowed || !is_of_others(text) || !is_file(asked) {
+        return Ok(());
+    }
+    const FUNCTIONS: &str =
+        "SELECT UPPER(ROUTINE_NAME) FROM information_schema.ROUTINES WHERE ROUTINE_TYPE = 'FUNCTION'";
+    let mut control = Control::connect_until(target, &session.stop)?;
+    let stored: BTreeSet<String> =
+        control.query(FUNCTIONS)?.rows.into_iter().filter_map(|row| row.into_iter().next()?).collect();
+    let filled = Stamp::read(&mut control)?.map(|stamp| stamp.set.tables()).unwrap_or_default();
+    let is_filled = |name: &String| filled.iter().any(|table| table.name() == name);
+    for statement in workload.statements() {
+        let Some(harm) = sql::harm(&statement.sql, &stored) else { continue };
+        let tables = sql::parse(&statement.sql).tables;
+        if tables.is_empty() || !tables.iter().all(is_filled) {
+            return Err(anyhow!(
+                "statement {:?} of {asked} {harm}, and others may use {target}; nothing was sent to it",
+                statement.name
+            ))
+            .hint("add --allow-writes if it may do so there, or measure a copy: a private server by `evenkeel sandbox up NAME`, filled from a dump");
+        }
+    }
+    Ok(())
 }
 
 /// A workload for a server of the user's.

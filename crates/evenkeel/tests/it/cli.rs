@@ -68,7 +68,7 @@ fn bad_input_is_refused_with_what_to_do_before_anything_is_started() {
         (&["profile", "--disk-bandwidth", "0"], "a limit of nothing lets no server work"),
         (
             &["profile", "mysql://root@127.0.0.1:1/tpcw", "--disk-iops", "300"],
-            "--disk-iops and --disk-bandwidth hold back private servers alone",
+            "--disk-iops is for the private server that a profile starts",
         ),
         (&["profile", "http://127.0.0.1"], "hint:"),
         (&["profile", "sandbox:nobody"], "no sandbox"),

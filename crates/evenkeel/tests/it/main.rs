@@ -28,6 +28,7 @@ mod load;
 mod members;
 mod mounted;
 mod old_names;
+mod own_server;
 mod own_study;
 mod package;
 mod patience;

@@ -35,8 +35,18 @@ fn a_server_counts_as_many_requests_as_a_profile_says_that_it_answered() {
     fs::write(&workload, WORKLOAD).expect("a file");
     let url = format!("mysql://app@{}/shop", server.address());
     let profile = ["-q", "profile", &url, "--workload", workload.to_str().expect("a path in UTF-8")];
-    let short =
-        ["--rate", "50,100", "--whole-sweep", "--repeats", "2", "--duration", "2s", "--warm-up", "0s"];
+    let short = [
+        "--rate",
+        "50,100",
+        "--whole-sweep",
+        "--repeats",
+        "2",
+        "--duration",
+        "2s",
+        "--warm-up",
+        "0s",
+        "--allow-writes",
+    ];
     let output = evenkeel(&home, &[&profile[..], &short].concat());
     let said = String::from_utf8_lossy(&output.stderr);
     // Too short to be valid on a busy machine, and told in its counts all the same.

@@ -30,6 +30,7 @@ mod thread;
 mod tls;
 mod together;
 mod worker;
+mod written;
 
 pub use error::LoadError;
 pub use parts::{Noted, PartsPlan, PartsResult, ToldBy};
@@ -41,3 +42,4 @@ pub use result::{Counts, Interval, KindResult, LoadResult, Stretch};
 pub use run::{run, run_together};
 pub(crate) use script::{parameters, values};
 pub use together::Together;
+pub use written::Written;

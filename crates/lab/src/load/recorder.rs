@@ -6,6 +6,7 @@ use super::parts::PartsResult;
 use super::request_log::{LogLine, LogSender};
 use super::result::{Counts, Interval, KindResult, LoadResult};
 use super::stretches::Stretches;
+use super::written::Written;
 use crate::workload::{StepEnd, Workload};
 use evenkeel_core::Nanos;
 use hdrhistogram::Histogram;
@@ -86,6 +87,7 @@ pub(super) struct Recorder {
     heard: u64,
     error_texts: BTreeMap<u16, String>,
     parts: PartsResult,
+    written: Written,
     log: Option<LogSender>,
     /// Not yet counted.
     ends: Vec<End>,
@@ -118,6 +120,7 @@ impl Recorder {
             heard: 0,
             error_texts: BTreeMap::new(),
             parts: PartsResult::default(),
+            written: Written::default(),
             log,
             ends: Vec::with_capacity(BATCH),
         }
@@ -188,6 +191,11 @@ impl Recorder {
     /// Parts of the response times of measured requests.
     pub fn parts(&mut self) -> &mut PartsResult {
         &mut self.parts
+    }
+
+    /// Something was written, in whichever phase.
+    pub fn wrote(&mut self, written: &Written) {
+        self.written.add(written);
     }
 
     /// The client of a measured request went on after an error.
@@ -372,6 +380,7 @@ impl Recorder {
             cpu_busiest: Nanos::ZERO,
             context_switches: 0,
             parts: self.parts,
+            written: self.written,
         }
     }
 }

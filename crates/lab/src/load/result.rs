@@ -1,6 +1,7 @@
 //! What a run of load brought, before anyone judges it.
 
 use super::parts::PartsResult;
+use super::written::Written;
 use evenkeel_core::Nanos;
 use evenkeel_core::statistics::pooled::Batch;
 use hdrhistogram::Histogram;
@@ -132,6 +133,8 @@ pub struct LoadResult {
     pub context_switches: u64,
     /// What the response times of some requests are made of; empty where that was not asked for.
     pub parts: PartsResult,
+    /// What was written over all phases, the warm-up included.
+    pub written: Written,
 }
 
 /// A second in which nothing happened.
@@ -167,5 +170,6 @@ pub fn nothing_measured() -> LoadResult {
         cpu_busiest: Nanos::ZERO,
         context_switches: 0,
         parts: PartsResult::default(),
+        written: Written::default(),
     }
 }

@@ -316,6 +316,7 @@ fn add(total: &mut LoadResult, part: &LoadResult) {
     total.cpu_busiest = total.cpu_busiest.max(part.cpu_busiest);
     total.context_switches += part.context_switches;
     total.parts.add(&part.parts);
+    total.written.add(&part.written);
 }
 
 fn add_intervals(total: &mut LoadResult, part: &LoadResult) {

@@ -1,6 +1,7 @@
 //! Statements made ready to be sent.
 
 use super::plan::Protocol;
+use super::written::Change;
 use crate::workload::{Statement, Value};
 use evenkeel_wire::{EscapeMode, Field, Parameter, Row, Template, TemplateError, command};
 
@@ -16,6 +17,7 @@ pub(super) struct Script {
     pub sql: String,
     pub captures: bool,
     pub prepared: bool,
+    pub change: Change,
     template: Template,
 }
 
@@ -25,6 +27,7 @@ impl Script {
             sql: statement.sql.clone(),
             captures: statement.captures,
             prepared: statement.prepared && protocol == Protocol::Prepared,
+            change: Change::of(&statement.sql),
             template: Template::new(&statement.sql),
         }
     }

@@ -4,6 +4,7 @@ use super::book::Book;
 use super::lateness::Start;
 use super::script::{Handle, values};
 use super::tls::Link;
+use super::written::Written;
 use crate::workload::{Parameters, Reply};
 use evenkeel_core::Nanos;
 use evenkeel_wire::{Completion, Event, Expect, Login, ProtocolError, ResponseReader, ServerError};
@@ -97,6 +98,8 @@ pub(super) struct Session {
     /// How much later than need be it becomes free, because its request was sent late.
     pub carried: Nanos,
     pub book: Book,
+    /// What the open transaction has written.
+    pub pending: Written,
     error: Option<ServerError>,
 }
 
@@ -119,6 +122,7 @@ impl Session {
             request: None,
             carried: Nanos::ZERO,
             book: Book::default(),
+            pending: Written::default(),
             error: None,
         }
     }
@@ -138,6 +142,7 @@ impl Session {
         self.error = None;
         self.carried = Nanos::ZERO;
         self.book = Book::default();
+        self.pending = Written::default();
     }
 
     /// The login is over: commands may follow.

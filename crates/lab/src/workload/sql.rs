@@ -2,7 +2,7 @@
 
 mod acts;
 
-pub use acts::{Act, acts};
+pub use acts::{Act, acts, harm, may_write, privileges};
 
 use crate::workload::Value;
 
@@ -34,10 +34,6 @@ pub enum Purpose {
     Other,
 }
 
-/// Verbs of [`Purpose::Other`] that leave every row as it is; a call may do anything.
-const HARMLESS_VERBS: [&str; 9] =
-    ["SHOW", "EXPLAIN", "BEGIN", "COMMIT", "ROLLBACK", "START", "SET", "DO", "VALUES"];
-
 impl Parsed {
     /// What it is about.
     pub fn purpose(&self) -> Purpose {
@@ -45,15 +41,6 @@ impl Parsed {
             "SELECT" | "WITH" => Purpose::Read,
             "INSERT" | "UPDATE" | "DELETE" | "REPLACE" => Purpose::Write,
             _ => Purpose::Other,
-        }
-    }
-
-    /// Whether it may change rows.
-    pub fn may_write(&self) -> bool {
-        match self.purpose() {
-            Purpose::Read => false,
-            Purpose::Write => true,
-            Purpose::Other => !HARMLESS_VERBS.contains(&self.verb.as_str()),
         }
     }
 

@@ -9,6 +9,8 @@ use std::collections::BTreeMap;
 pub struct Capacity {
     /// Sessions beyond those that are open.
     pub sessions: u32,
+    /// How many of them stay free for others, where nobody says how many are taken.
+    left_free: u32,
     /// The limit with its values, as a part of a sentence: `max_connections is 151 with 6 in use`.
     pub limit: String,
     /// What raises it.
@@ -18,11 +20,27 @@ pub struct Capacity {
 /// Sessions that a pool of nobody's choice leaves free, so that others can still log in and look.
 const LEFT_FREE: u32 = 5;
 
+/// Of a server that others use a pool takes one part in so many of the connections that are free.
+const PART_FREE: u32 = 4;
+
 impl Capacity {
+    /// So many more sessions, and why no more.
+    pub fn new(sessions: u32, limit: String, remedy: &str) -> Self {
+        Self { sessions, left_free: LEFT_FREE, limit, remedy: remedy.to_owned() }
+    }
+
+    /// The same of a server that others use: at most a quarter of its free connections.
+    #[must_use]
+    pub fn of_others(self) -> Self {
+        let sessions = self.sessions / PART_FREE;
+        let limit = format!("a quarter of the {} free ones: {}", self.sessions, self.limit);
+        Self { sessions, left_free: 0, limit, ..self }
+    }
+
     /// Sessions of a pool whose size nobody asked for: as many as are borne, and `most` at most; one at least, so that
     /// the server itself says why it lets nobody in.
     pub fn pool(&self, most: u32) -> u32 {
-        self.sessions.saturating_sub(LEFT_FREE).clamp(1, most)
+        self.sessions.saturating_sub(self.left_free).clamp(1, most)
     }
 }
 
@@ -114,7 +132,7 @@ fn own(files: u64) -> Capacity {
 }
 
 fn bears(sessions: u64, limit: String, remedy: &str) -> Capacity {
-    Capacity { sessions: u32::try_from(sessions).unwrap_or(u32::MAX), limit, remedy: remedy.to_owned() }
+    Capacity::new(u32::try_from(sessions).unwrap_or(u32::MAX), limit, remedy)
 }
 
 #[cfg(test)]
@@ -145,5 +163,8 @@ mod tests {
     fn a_pool_of_nobodys_choice_leaves_room_for_others_and_is_never_empty() {
         let of = |sessions| bears(sessions, String::new(), "").pool(1_000);
         assert_eq!((of(145), of(5_000), of(3), of(0)), (140, 1_000, 1, 1));
+        let others = bears(148, "max_connections is 151 with 3 in use".to_owned(), "").of_others();
+        assert_eq!((others.pool(1_000), bears(3, String::new(), "").of_others().pool(9)), (37, 1));
+        assert_eq!(others.limit, "a quarter of the 148 free ones: max_connections is 151 with 3 in use");
     }
 }

@@ -164,6 +164,7 @@ impl Server {
             measure: asked.measure,
             request_log: None,
             together: asked.together.clone(),
+            ledger: None,
         };
         let (before, waited) = (reads(&mut control), waited(ready));
         let measured = measure(&spec, &order, ready, stop, &mut |_| {});

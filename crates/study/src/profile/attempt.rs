@@ -1,11 +1,12 @@
 //! One run on a cold server.
 
+use super::ledger::Ledger;
 use super::measure::{Measured, SENSE_COLUMNS, measure};
 use super::run::Study;
 use super::run_order::{RunOrder, arrivals};
 use super::site::{self, Ready, Setting};
 use super::spec::Reset;
-use super::{StudyError, StudyEvent, summary};
+use super::{StudyError, StudyEvent};
 use crate::harness::Course;
 use crate::store::format::CellRecord;
 use crate::store::{self, RunTables, attempt_name, run_name};
@@ -64,6 +65,8 @@ impl Study<'_> {
             measure: phases.measure,
             request_log: self.spec.request_log.then(|| part.join("requests.csv.zst")),
             together: None,
+            ledger: (ready.of_others && self.spec.series[cell.series].writes())
+                .then_some(Ledger(self.folder)),
         };
         let measured = measure(self.spec, &order, &ready, self.stop, self.tell);
         // A server that died explains whatever else went wrong.
@@ -106,7 +109,7 @@ impl Study<'_> {
         self.folder.finish_run(name, &run, |dir| tables.write(dir))?;
         store::add(&mut self.runs, run.clone());
         store::lateness::judge(&mut self.runs);
-        self.folder.write_summary(&summary::summarise(&self.plan, &self.runs))?;
+        self.summary()?;
         (self.tell)(StudyEvent::RunEnds(Box::new(run)));
         Ok(())
     }

@@ -58,6 +58,12 @@ pub enum StudyError {
     /// A sandbox holds what write runs of another study left.
     #[error("the data is what write runs of study {study} left when it was killed")]
     WrittenBy { study: String },
+    /// A server has another value than was set.
+    #[error("{name} was set to {set}, and the server has {found}")]
+    NotSet { name: String, set: String, found: String },
+    /// A study names one private server twice, which it can only measure once at a time.
+    #[error("the private server {name:?} is named twice, and can be measured once at a time")]
+    Twice { name: String },
     /// Another study is under way on a private server.
     #[error("the private server {name:?} is measured by another study")]
     Held { name: String },
@@ -148,6 +154,11 @@ impl StudyError {
                  snapshot.study in the sandbox's folder"
             )
             .into(),
+            Self::NotSet { name, found, .. } => format!(
+                "nothing is measured with another value than was asked for: write it as the server shows it (--set {name}={found}), or set one that it takes"
+            )
+            .into(),
+            Self::Twice { name } => format!("measure its databases one after the other, or name one of them in all levels, as sandbox:{name}/DATABASE").into(),
             Self::Held { .. } => {
                 "wait until that study has ended, which `evenkeel runs` shows, or give this one a folder of its own by --home".into()
             }

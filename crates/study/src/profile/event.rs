@@ -16,6 +16,8 @@ pub(super) type Notify<'a> = &'a mut dyn FnMut(StudyEvent);
 pub enum StudyEvent {
     /// A server is being started, stopped or asked.
     Preparing(String),
+    /// What is about to happen to a server that others use.
+    Announced(String),
     /// Something that disturbs and does not stop.
     Warning(String),
     /// Data is going in.

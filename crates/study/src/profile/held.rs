@@ -11,7 +11,7 @@ use std::path::Path;
 /// Locks every private server of a study for as long as the files are open; the kernel lets go of them however we end.
 ///
 /// # Errors
-/// Another study has one of them, or the lock cannot be made.
+/// One of them is named twice, another study has one of them, or the lock cannot be made.
 pub(super) fn hold(sites: &[SiteSpec]) -> Result<Vec<File>, StudyError> {
     let private = |site: &SiteSpec| match &site.place {
         ServerSpec::Sandbox { sandbox, .. } => Some((sandbox.home.clone(), sandbox.name.clone())),
@@ -20,7 +20,9 @@ pub(super) fn hold(sites: &[SiteSpec]) -> Result<Vec<File>, StudyError> {
     };
     let mut servers: Vec<_> = sites.iter().filter_map(private).collect();
     servers.sort();
-    servers.dedup();
+    if let Some(twice) = servers.windows(2).find(|pair| pair[0] == pair[1]) {
+        return Err(StudyError::Twice { name: twice[0].1.clone() });
+    }
     servers.iter().map(|(home, name)| hold_one(home, name)).collect()
 }
 

@@ -45,7 +45,8 @@ pub(super) fn measure(
     tell: &mut dyn FnMut(StudyEvent),
 ) -> Result<Option<Measured>, StudyError> {
     let mut control = Control::connect_until(&ready.target, stop)?;
-    let sessions = preflight::sessions(spec, order.workload.as_ref(), &mut control)?;
+    let (sessions, limit) =
+        preflight::sessions(spec, order.workload.as_ref(), &mut control, ready.of_others)?;
     drop(control);
     let plan = load_plan(spec, order, ready, sessions);
     let started_unix_s = unix_time().as_secs();
@@ -54,10 +55,16 @@ pub(super) fn measure(
         let theta_percent = eyes.look(&progress);
         tell(StudyEvent::Load { load: progress, theta_percent });
     };
+    if let Some(ledger) = &order.ledger {
+        ledger.begins()?;
+    }
     let load = match &order.together {
         Some(together) => load::run_together(&plan, together, stop, &mut look),
         None => load::run(&plan, stop, &mut look),
     };
+    if let (Some(ledger), Ok(load)) = (&order.ledger, &load) {
+        ledger.ends(&load.written)?;
+    }
     let Eyes { observer, watch, failed, heard, .. } = eyes;
     let mut observation = observer.map(|observer| observer.finish(stop));
     let sense = observation.as_mut().map(|seen| &mut seen.sense);
@@ -77,8 +84,18 @@ pub(super) fn measure(
     let status = observation.as_ref().and_then(|seen| seen.server.status.as_ref());
     run.status_stretch = status.map(|(status, of)| stretch::record(&plan, &load, status, of));
     run.started_unix_s = started_unix_s;
+    if let Some(limit) = limit.filter(|_| few_connections(&run, sessions)) {
+        run.caveats.push(Caveat::few_connections(sessions.max(), &limit));
+    }
     let rows = observation.iter().flat_map(|seen| &seen.sense.samples).map(sense_row).collect();
     Ok(Some(Measured { run, load, rows }))
+}
+
+/// Whether a rate that was not carried had all connections at work, while the server's CPUs were not at their end as far as known.
+fn few_connections(run: &RunFile, sessions: SessionPolicy) -> bool {
+    const BUSY_PERCENT: f64 = 90.0;
+    let is_busy = run.theta.as_ref().is_some_and(|theta| theta.total_percent > BUSY_PERCENT);
+    run.sessions_max >= sessions.max() && !judge::kept_up(run) && !is_busy
 }
 
 /// Notes who saw the server, what only he knows, and what he should have seen and has not.

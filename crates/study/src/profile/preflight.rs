@@ -1,47 +1,90 @@
 //! What runs need of a server, asked before the first of them.
 
+use super::site::Ready;
 use super::spec::{Reset, StudySpec, writes};
 use super::{StudyError, telling};
 use evenkeel_core::Nanos;
+use evenkeel_core::rates::{GENTLE_START, RatePlan};
 use evenkeel_lab::load::{Protocol, SessionPolicy};
-use evenkeel_lab::workload::Workload;
+use evenkeel_lab::workload::{Workload, sql};
 use evenkeel_os::stop::Stop;
 use evenkeel_site::server::{Control, Needs, Problem, Target, capacity, preflight};
+use std::collections::BTreeSet;
 
 /// Refuses a server that cannot carry the sessions, statements or writes of the runs; returns what only
 /// disturbs.
 pub(super) fn check(
     spec: &StudySpec,
     workload: &dyn Workload,
-    target: &Target,
+    ready: &Ready,
     stop: &Stop,
-) -> Result<Vec<Problem>, StudyError> {
+) -> Result<(Vec<Problem>, String), StudyError> {
+    let target = &ready.target;
     let mut control = Control::connect_until(target, stop)?;
     if let Some(parts) = &spec.parts {
         telling::check(&mut control, parts.told_by)?;
     }
-    let sessions = sessions(spec, workload, &mut control)?;
+    let (sessions, limit) = sessions(spec, workload, &mut control, ready.of_others)?;
+    let announced = announcement(target, workload, (sessions.max(), limit.as_deref()), &rates(spec));
     match preflight(&mut control, &needs(spec, sessions, workload, target))? {
-        Ok(()) => Ok(Vec::new()),
+        Ok(()) => Ok((Vec::new(), announced)),
         Err(problems) if problems.iter().any(|problem| problem.blocks) => {
             Err(StudyError::Preflight(problems))
         }
-        Err(problems) => Ok(problems),
+        Err(problems) => Ok((problems, announced)),
     }
 }
 
-/// The sessions of a run: as many as the spec has, or as are borne where fewer will do.
+/// What is about to happen to a server that others use, on one line; `limit` says why there are no more sessions.
+pub fn announcement(
+    target: &Target,
+    workload: &dyn Workload,
+    (sessions, limit): (u32, Option<&str>),
+    rates: &str,
+) -> String {
+    let statements = workload.statements();
+    let writing = statements.iter().filter(|statement| sql::may_write(&statement.sql)).count();
+    let writes =
+        if writing == 0 { "which only read".to_owned() } else { format!("{writing} of them writing") };
+    let limit = limit.map_or_else(String::new, |limit| format!(" ({limit})"));
+    let count = statements.len();
+    let address = &target.address;
+    format!("{address}: statements: {count}, {writes}; connections: at most {sessions}{limit}; {rates}")
+}
+
+fn rates(spec: &StudySpec) -> String {
+    match &spec.rates {
+        RatePlan::List(rates) if spec.budget.is_none() => {
+            let (low, high) =
+                rates.iter().fold((f64::INFINITY, 0.0), |(low, high), &rate| (rate.min(low), rate.max(high)));
+            format!("rates: {low}/s to {high}/s")
+        }
+        RatePlan::Steps { from, step } if spec.budget.is_none() => {
+            format!("rates: {from}/s, then {step}/s more each time")
+        }
+        _ => format!(
+            "rates: first {GENTLE_START}/s, then at most twice the one before while response times hold"
+        ),
+    }
+}
+
+/// The sessions of a run: as many as the spec has, or as are borne where fewer will do; and why there are no more where others use the
+/// server and nobody said how many.
 pub(super) fn sessions(
     spec: &StudySpec,
     workload: &dyn Workload,
     control: &mut Control,
-) -> Result<SessionPolicy, StudyError> {
-    let most = spec.sessions.max();
-    let max = match spec.sessions_fit {
-        true => capacity(control, prepared_statements(workload, spec.protocol))?.pool(most),
-        false => most,
-    };
-    Ok(spec.sessions.with_max(max))
+    of_others: bool,
+) -> Result<(SessionPolicy, Option<String>), StudyError> {
+    if !spec.sessions_fit {
+        return Ok((spec.sessions, None));
+    }
+    let mut borne = capacity(control, prepared_statements(workload, spec.protocol))?;
+    if of_others {
+        borne = borne.of_others();
+    }
+    let max = borne.pool(spec.sessions.max());
+    Ok((spec.sessions.with_max(max), of_others.then_some(borne.limit)))
 }
 
 /// Statements that each session of a load prepares.
@@ -55,10 +98,8 @@ pub fn prepared_statements(workload: &dyn Workload, protocol: Protocol) -> u32 {
 
 fn needs(spec: &StudySpec, sessions: SessionPolicy, workload: &dyn Workload, target: &Target) -> Needs {
     let writes = writes(workload);
-    let mut privileges = vec!["SELECT".to_owned()];
-    if writes {
-        privileges.extend(["INSERT".to_owned(), "UPDATE".to_owned(), "DELETE".to_owned()]);
-    }
+    let needed = workload.statements().iter().flat_map(|statement| sql::privileges(&statement.sql));
+    let privileges: BTreeSet<String> = needed.map(str::to_owned).collect();
     Needs {
         // Two more for the observers.
         sessions: sessions.max() + 2,
@@ -70,6 +111,6 @@ fn needs(spec: &StudySpec, sessions: SessionPolicy, workload: &dyn Workload, tar
             _ => spec.warm_up + spec.duration,
         },
         database: target.database.clone(),
-        privileges,
+        privileges: privileges.into_iter().collect(),
     }
 }

@@ -85,7 +85,11 @@ impl Study<'_> {
         found: &mut ManifestFile,
     ) -> Result<(), StudyError> {
         let workload = series.workload.as_ref();
-        for problem in preflight::check(self.spec, workload, &ready.target, self.stop)? {
+        let (problems, announced) = preflight::check(self.spec, workload, ready, self.stop)?;
+        if ready.of_others {
+            (self.tell)(StudyEvent::Announced(announced));
+        }
+        for problem in problems {
             let Problem { subject, text, hint, .. } = problem;
             (self.tell)(StudyEvent::Warning(format!("{subject}: {text}; {hint}")));
         }

@@ -6,7 +6,7 @@ use super::held::hold;
 use super::site::Site;
 use super::spec::StudySpec;
 use super::turns::Turns;
-use super::{StudyError, StudyEvent, order, summary};
+use super::{StudyError, StudyEvent, ledger, order, summary};
 use crate::harness::{Block, Course, go_through, is_course_complete};
 use crate::store::StudyFolder;
 use crate::store::format::{Caveat, CellRecord, PlanFile, RunFile, SummaryFile};
@@ -35,8 +35,7 @@ pub fn run(
         Err(error) if error.is_stop() => down?,
         Err(error) => return Err(error),
     }
-    let summary = summary::summarise(&study.plan, &study.runs);
-    folder.write_summary(&summary)?;
+    let summary = study.summary()?;
     (study.tell)(StudyEvent::Ends(Box::new(summary.clone())));
     Ok(summary)
 }
@@ -51,9 +50,7 @@ pub fn finished(spec: &StudySpec, folder: &StudyFolder) -> Result<Option<Summary
     if !study.is_finished()? {
         return Ok(None);
     }
-    let summary = summary::summarise(&study.plan, &study.runs);
-    folder.write_summary(&summary)?;
-    Ok(Some(summary))
+    study.summary().map(Some)
 }
 
 /// A study under way.
@@ -103,6 +100,14 @@ impl<'a> Study<'a> {
             stop,
             tell,
         })
+    }
+
+    /// What follows from all that was measured; kept in the folder.
+    pub(super) fn summary(&self) -> Result<SummaryFile, StudyError> {
+        let written = ledger::read(self.folder)?;
+        let summary = SummaryFile { written, ..summary::summarise(&self.plan, &self.runs) };
+        self.folder.write_summary(&summary)?;
+        Ok(summary)
     }
 
     /// Whether nothing is left to measure. A sequence that ended because its time was up goes on for as long again.

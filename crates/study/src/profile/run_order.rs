@@ -1,5 +1,6 @@
 //! What one run asks.
 
+use super::ledger::Ledger;
 use super::spec::StudySpec;
 use crate::store::format::{CellRecord, Process};
 use evenkeel_core::Nanos;
@@ -23,6 +24,8 @@ pub(super) struct RunOrder<'a> {
     pub request_log: Option<PathBuf>,
     /// Other loads that it begins together with.
     pub together: Option<Together>,
+    /// Who counts what it writes, where somebody has to.
+    pub ledger: Option<Ledger<'a>>,
 }
 
 impl RunOrder<'_> {

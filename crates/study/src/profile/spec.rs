@@ -114,6 +114,8 @@ pub struct SiteSpec {
     pub place: ServerSpec,
     /// Who sees it, where somebody on its own machine is to; otherwise this machine does, as far as it can.
     pub elsewhere: Option<Elsewhere>,
+    /// Whether others use it too, so that it is asked gently and what is written is counted.
+    pub of_others: bool,
     /// Statements that make a private server's database what a level of a factor says, once, when its data is there.
     pub sql: Vec<String>,
 }
@@ -171,7 +173,7 @@ impl SeriesSpec {
 
 /// Whether a workload changes the database.
 pub fn writes(workload: &dyn Workload) -> bool {
-    workload.statements().iter().any(|statement| sql::parse(&statement.sql).may_write())
+    workload.statements().iter().any(|statement| sql::may_write(&statement.sql))
 }
 
 /// Size of the buffer pool.

@@ -29,6 +29,7 @@ pub fn summarise(plan: &PlanFile, runs: &[RunFile]) -> SummaryFile {
         runs_done,
         runs_planned,
         valid,
+        written: None,
         cells,
     }
 }

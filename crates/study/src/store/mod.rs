@@ -7,6 +7,7 @@
 //!                          requests.csv.zst where asked for
 //!         runs/c03-r2.attempt-2/   the same run measured once more, because something disturbed it from
 //!                          outside; the less disturbed attempt stands, found anew whenever they are read
+//!         written.json     rows written to a server that others use, where any were
 //!         summary.json     derived from the runs
 //!         report.html      derived from all
 //!         lock             held by the process that measures
@@ -39,6 +40,7 @@ mod summary;
 mod tables;
 mod times;
 mod words;
+mod written;
 
 pub use attempts::{Attempt, add};
 pub use caveats::Caveats;

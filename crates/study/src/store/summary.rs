@@ -4,6 +4,7 @@ use super::bounds::BoundsRecord;
 use super::counts::CountsRecord;
 use super::estimates::EstimateRecord;
 use super::words::Verdict;
+use super::written::WrittenFile;
 use evenkeel_core::caveat::Caveat;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -31,6 +32,9 @@ pub struct SummaryFile {
     pub ended: Option<String>,
     /// Whether every stable cell's measurement is valid.
     pub valid: bool,
+    /// What all loads wrote to servers that others use; absent where nothing was written there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub written: Option<WrittenFile>,
 }
 
 /// What a group of series carries.

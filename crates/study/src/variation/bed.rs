@@ -221,7 +221,13 @@ impl<'a> Bed<'a> {
                 (ServerSpec::Remote(target), reset)
             }
         };
-        let site = SiteSpec { target_label: record.name.clone(), place, elsewhere: None, sql: Vec::new() };
+        let site = SiteSpec {
+            target_label: record.name.clone(),
+            place,
+            elsewhere: None,
+            of_others: false,
+            sql: Vec::new(),
+        };
         Ok((site, reset))
     }
 

@@ -27,6 +27,7 @@ fn server(capacity: f64, collapse: f64) -> impl FnMut(f64) -> ProbeOutcome {
         throughput: if rate <= capacity { rate } else { collapse * capacity },
         utilisation: Some((100.0 * rate / capacity).min(100.0)),
         settled: rate <= capacity,
+        response: 0.001,
         lost: 0.0,
     }
 }
@@ -44,6 +45,34 @@ fn a_rough_search_ends_with_the_throughput_of_one_probe_in_overload() {
     let dead = ProbeOutcome { throughput: 0.0, settled: false, ..server(1.0, 0.0)(10.0) };
     let nothing = run(RateSearch::roughly_from(100.0), |rate| ProbeOutcome { rate, offered: rate, ..dead });
     assert!(matches!(nothing, SearchStep::Failed(SearchFailure::NothingCarried(_))), "{nothing:?}");
+}
+
+#[test]
+fn a_gentle_search_begins_low_and_never_asks_for_more_than_twice_what_was_carried() {
+    for (rough, capacity) in [(true, 17_751.0), (false, 17_751.0), (true, 3.0), (false, 3.0)] {
+        let (mut carried, mut rates, mut of) = (0.0_f64, Vec::new(), server(capacity, 0.9));
+        let found = run(RateSearch::gently(rough), |rate| {
+            assert!(rate <= GENTLE_START.max(2.0 * carried) * 1.001, "{rate} after {carried}");
+            rates.push(rate);
+            carried = carried.max(if rate <= capacity { rate } else { 0.0 });
+            // Response times begin to grow at nine tenths of what is carried.
+            ProbeOutcome { response: if rate > 0.9 * capacity { 0.01 } else { 0.001 }, ..of(rate) }
+        });
+        let SearchStep::Found(found) = found else { panic!("{found:?} {rates:?}") };
+        let ratio = found.rate / capacity;
+        assert!(rates[0] == GENTLE_START && (0.85..=1.3).contains(&ratio), "{found:?} {rates:?}");
+    }
+}
+
+#[test]
+fn one_mishap_does_not_end_a_gentle_search() {
+    let (mut of, mut probes) = (server(1_000.0, 0.9), 0);
+    let found = run(RateSearch::gently(true), |rate| {
+        probes += 1;
+        let outcome = of(rate);
+        if probes == 3 { ProbeOutcome { throughput: 0.5 * rate, settled: false, ..outcome } } else { outcome }
+    });
+    assert!(matches!(found, SearchStep::Found(found) if found.rate > 800.0), "{found:?}");
 }
 
 #[test]
@@ -113,6 +142,7 @@ fn mm1(capacity: f64, rate: f64, seed: Seed) -> ProbeOutcome {
         throughput: completed as f64 / 10.0,
         utilisation: Some((100.0 * rate / capacity).min(100.0)),
         settled: !Stability::of(&seconds, 0).is_unstable(),
+        response: 0.001,
         lost: 0.0,
     }
 }
@@ -144,6 +174,7 @@ fn losses_alone_mean_that_a_rate_is_not_carried() {
         throughput: 98.0,
         utilisation: None,
         settled: true,
+        response: 0.001,
         lost: 0.02,
     };
     assert!(!outcome.carried());
@@ -179,7 +210,8 @@ proptest! {
             throughput: rate * random.unit() * 1.5,
             utilisation: random.chance(0.5).then(|| random.unit() * 100.0),
             settled: random.chance(0.5),
-            lost: 0.0,
+            response: 0.001,
+        lost: 0.0,
         });
     }
 }

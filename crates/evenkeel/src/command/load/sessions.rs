@@ -2,6 +2,7 @@
 
 use super::flags::Args;
 use crate::failure::WithHint;
+use crate::server::place;
 use anyhow::{Result, anyhow};
 use evenkeel_core::caveat::Caveat;
 use evenkeel_lab::load::{Protocol, SESSIONS_DEFAULT, SessionPolicy};
@@ -18,17 +19,21 @@ pub fn sessions(
     workload: &dyn Workload,
     protocol: Protocol,
     stop: &Stop,
-) -> Result<(SessionPolicy, Option<Caveat>)> {
+) -> Result<(SessionPolicy, Option<Caveat>, Option<String>)> {
     // A statement that a lock holds up may take as long as it likes, and nobody is to wait that long who asks to stop.
     let mut control = Control::connect_until(target, stop)?;
     let borne = capacity(&mut control, prepared_statements(workload, protocol))?;
+    // Who says how many gets as many as are borne; otherwise others have most of what is free.
+    let is_asked = args.max_sessions.is_some() || args.arrivals.clients.is_some();
+    let is_quarter = place::is_of_others(&args.target) && !is_asked;
+    let borne = if is_quarter { borne.of_others() } else { borne };
     let max = most(args, &borne)?;
     let asked = args.max_sessions.unwrap_or(max);
     let policy = match args.per_request {
         true => SessionPolicy::PerRequest { max },
         false => SessionPolicy::Pooled { max },
     };
-    Ok((policy, Caveat::fewer_sessions(max, asked, &borne.limit)))
+    Ok((policy, Caveat::fewer_sessions(max, asked, &borne.limit), is_quarter.then_some(borne.limit)))
 }
 
 /// Closed clients have all the sessions that they ask for or none: with fewer they would be another load than the one
@@ -64,7 +69,7 @@ mod tests {
     /// A server and a process that bear 145 more.
     fn borne() -> Capacity {
         let limit = "max_connections is 151 with 6 in use".to_owned();
-        Capacity { sessions: 145, limit, remedy: "SET GLOBAL max_connections".to_owned() }
+        Capacity::new(145, limit, "SET GLOBAL max_connections")
     }
 
     fn found(flags: &[&str]) -> Result<u32> {

@@ -3,7 +3,7 @@
 use super::stretches::{stretches, table};
 use crate::format::{self, plain};
 use evenkeel_core::caveat::Caveat;
-use evenkeel_lab::load::{ArrivalPlan, LoadPlan, LoadResult};
+use evenkeel_lab::load::{ArrivalPlan, LoadPlan, LoadResult, Written};
 use evenkeel_study::profile::{kinds, orders_per_minute, times};
 use evenkeel_study::store::Caveats;
 use evenkeel_study::store::format::{KindRecord, TimesRecord};
@@ -33,7 +33,7 @@ pub fn json(plan: &LoadPlan, result: &LoadResult, caveats: &[Caveat]) -> serde_j
         "sessions_max": result.sessions_max, "reconnects": result.reconnects,
         "orders_per_minute": orders_per_minute(result), "rolled_back": result.rolled_back, "tried_again": result.tried_again,
         "kinds": kinds(&result.kinds), "steps": kinds(&result.steps), "statements": kinds(&result.statements),
-        "errors": result.error_texts,
+        "errors": result.error_texts, "written": result.written,
         "series": stretches(plan, result),
         "caveats": Caveats(caveats),
     })
@@ -88,6 +88,9 @@ pub fn text(plan: &LoadPlan, result: &LoadResult, caveats: &[Caveat]) -> String 
     rows.iter().for_each(|row| text.push_str(&row_of(row, width)));
     for (code, error) in &result.error_texts {
         let _ = writeln!(text, "error {code}: {}", plain(error));
+    }
+    if result.written != Written::default() {
+        let _ = writeln!(text, "rows written, warm-up included: {}", result.written);
     }
     for caveat in caveats {
         let _ = writeln!(text, "{caveat}");

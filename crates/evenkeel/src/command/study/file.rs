@@ -230,6 +230,15 @@ fn url(site: &SiteSpec) -> Option<String> {
     }
 }
 
+/// Whether two levels name the same private server that was there before, and the same database.
+fn is_one(one: &SiteSpec, other: &SiteSpec) -> bool {
+    let named = |site: &SiteSpec| match &site.place {
+        ServerSpec::Named { name, database, .. } => Some((name.clone(), database.clone())),
+        _ => None,
+    };
+    named(one).is_some() && named(one) == named(other)
+}
+
 /// Adds the servers and series of a further combination, which is measured as the first one is.
 fn join(whole: &mut spec::Study, own: spec::Study) -> Result<()> {
     if whole.settings != own.settings || whole.spec.rates != own.spec.rates {
@@ -237,12 +246,19 @@ fn join(whole: &mut spec::Study, own: spec::Study) -> Result<()> {
         return Err(anyhow!("{label}: rates, repeats, times and resets are the same for all levels"))
             .hint("give them in [profile], and in levels what differs of the servers and of what is asked");
     }
+    // A private server that several levels name is one server, which is held once and measured in turn.
+    let known = match own.spec.sites.as_slice() {
+        [site] => whole.spec.series.iter().find(|series| is_one(&whole.spec.sites[series.site], site)),
+        _ => None,
+    };
+    let known = known.map(|series| (series.site, series.target));
     let (sites, targets) = (whole.spec.sites.len(), whole.targets.len());
-    whole.spec.sites.extend(own.spec.sites);
-    whole.targets.extend(own.targets);
+    if known.is_none() {
+        whole.spec.sites.extend(own.spec.sites);
+        whole.targets.extend(own.targets);
+    }
     for mut series in own.spec.series {
-        series.site += sites;
-        series.target += targets;
+        (series.site, series.target) = known.unwrap_or((series.site + sites, series.target + targets));
         whole.spec.series.push(series);
     }
     Ok(())

@@ -57,7 +57,7 @@ impl Worker<'_> {
             if is_over || self.shared.stop.is_set() || now >= deadline {
                 break;
             }
-            self.wait_opening()?;
+            self.wait_a_moment()?;
         }
         (self.connect_after, self.backoff) = (Nanos::ZERO, Nanos::ZERO);
         match self.opening_error.take() {
@@ -70,7 +70,8 @@ impl Worker<'_> {
         }
     }
 
-    fn wait_opening(&mut self) -> Result<(), LoadError> {
+    /// Waits for sockets for some milliseconds, and reads what is there.
+    pub(super) fn wait_a_moment(&mut self) -> Result<(), LoadError> {
         let now = monotonic();
         let waited = self.poller.wait(now, now + Nanos::from_millis(5));
         waited.map_err(|source| LoadError::System { what: "wait for sockets", source })?;

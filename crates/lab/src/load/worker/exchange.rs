@@ -5,14 +5,17 @@ use super::connect::Refusal;
 use crate::load::poller::Interest;
 use crate::load::script::Script;
 use crate::load::session::{Answer, State};
+use crate::load::written::{Change, Written};
 use crate::workload::StepEnd;
 use evenkeel_core::Nanos;
 use evenkeel_os::clock::monotonic;
-use evenkeel_wire::{EscapeMode, Expect, command};
+use evenkeel_wire::{EscapeMode, Expect, command, status};
 use std::io;
 
 /// CR_SERVER_LOST, "lost connection to server during query".
 const CODE_LOST: u16 = 2013;
+/// ER_LOCK_DEADLOCK: the server has rolled the whole transaction back.
+const CODE_DEADLOCK: u16 = 1213;
 /// CR_MALFORMED_PACKET, what clients report where they cannot read an answer.
 const CODE_MALFORMED: u16 = 2027;
 /// CR_PARAMS_NOT_BOUND: what the workload gave does not fit the statement.
@@ -120,6 +123,7 @@ impl Worker<'_> {
 
     /// The response to a command is whole.
     fn answered(&mut self, slot: u32, answer: Answer, now: Nanos) {
+        self.count_written(slot, &answer);
         let session = &mut self.sessions[slot as usize];
         let Some(request) = session.request else {
             return match session.state {
@@ -155,6 +159,24 @@ impl Worker<'_> {
             }
             _ => self.settle(slot),
         }
+    }
+
+    /// Counts what an answered statement wrote, also where no request waits for the answer any more.
+    fn count_written(&mut self, slot: u32, answer: &Answer) {
+        let session = &mut self.sessions[slot as usize];
+        let change = match session.state {
+            State::Executing(statement) => self.shared.scripts[statement].change,
+            State::RollingBack => Change::RollsBack,
+            _ => return,
+        };
+        if matches!(answer, Err(error) if error.code == CODE_DEADLOCK) {
+            session.pending = Written::default();
+        }
+        // A statement with RETURNING sends the rows that it wrote, and no count.
+        let rows = answer.is_ok().then(|| session.reply.affected_rows.max(session.reply.row_count));
+        let in_transaction = session.status & status::IN_TRANSACTION != 0;
+        let written = session.pending.answered(change, rows, in_transaction);
+        self.recorder.wrote(&written);
     }
 
     /// The first or next statement of the request.

@@ -2,14 +2,19 @@
 
 use super::{Worker, is_live, is_opening};
 use crate::load::end::{End, Outcome};
+use crate::load::error::LoadError;
 use crate::load::result::LoadResult;
 use crate::load::session::State;
+use crate::load::written::Written;
 use evenkeel_core::Nanos;
 use evenkeel_wire::{command, status};
 
 /// An answer that nobody waits for any more may take this much longer before its connection is closed, if
 /// the timeout is not longer.
 const ABANDONED_MIN: Nanos = Nanos::from_secs(10);
+
+/// Statements that write are awaited this long where somebody asked to stop.
+const WRITES_AT_STOP: Nanos = Nanos::from_secs(2);
 
 impl Worker<'_> {
     /// The request was answered in full.
@@ -135,8 +140,24 @@ impl Worker<'_> {
             }
             _ => self.open -= 1,
         }
+        self.count_unanswered(slot);
         self.sessions[slot as usize].close();
         self.vacant.push(slot);
+    }
+
+    /// Whether a statement that writes was sent, and its answer is not there: it may be done.
+    fn is_unanswered(&self, slot: u32) -> bool {
+        let session = &self.sessions[slot as usize];
+        let State::Executing(statement) = session.state else { return false };
+        let in_transaction = session.status & status::IN_TRANSACTION != 0;
+        let change = self.shared.scripts[statement].change;
+        !session.reader.is_done() && change.is_open_question(in_transaction, &session.pending)
+    }
+
+    fn count_unanswered(&mut self, slot: u32) {
+        if self.is_unanswered(slot) {
+            self.recorder.wrote(&Written { unanswered: 1, ..Written::default() });
+        }
     }
 
     /// Ends what has waited too long.
@@ -177,8 +198,9 @@ impl Worker<'_> {
         self.abandoned.push(deadline, sessions.len(), |deadline| is_live(sessions, deadline));
     }
 
-    /// Ends everything: what is under way has timed out, what waits was never sent.
-    pub(super) fn finish(mut self) -> LoadResult {
+    /// Ends every request: what is under way has timed out, what waits was never sent. Then statements that write are awaited a
+    /// while, so that what they wrote is counted.
+    pub(super) fn await_writes(&mut self) -> Result<(), LoadError> {
         let now = evenkeel_os::clock::monotonic();
         self.stopped = true;
         for slot in 0..self.sessions.len() as u32 {
@@ -188,6 +210,18 @@ impl Worker<'_> {
             self.drop_first_waiting(now);
         }
         self.publish();
+        while (0..self.sessions.len() as u32).any(|slot| self.is_unanswered(slot)) {
+            let patience = if self.shared.stop.is_set() { WRITES_AT_STOP } else { ABANDONED_MIN };
+            if evenkeel_os::clock::monotonic() - now > patience {
+                break;
+            }
+            self.wait_a_moment()?;
+        }
+        Ok(())
+    }
+
+    /// Closes all sessions, and gives what the load brought.
+    pub(super) fn finish(mut self) -> LoadResult {
         let (cpu, context_switches) = self.usage.difference();
         for slot in 0..self.sessions.len() as u32 {
             match self.sessions[slot as usize].state {

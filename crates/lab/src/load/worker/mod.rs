@@ -209,6 +209,7 @@ impl<'a> Worker<'a> {
             }
             self.wait(now).map_err(|source| LoadError::System { what: "wait for sockets", source })?;
         }
+        self.await_writes()?;
         Ok(self.finish())
     }
 

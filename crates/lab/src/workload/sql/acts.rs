@@ -1,6 +1,7 @@
 //! What a read does besides reading, as far as its text says so.
 
-use super::{Kind, next_token};
+use super::{Kind, next_token, parse};
+use std::collections::BTreeSet;
 use std::fmt;
 
 /// What the text of a read has that does more than to read. The words are those of the text, as `SLEEP()`.
@@ -39,20 +40,110 @@ const WAITING: [(&str, &str); 10] = [
     ("WAIT_UNTIL_SQL_THREAD_AFTER_GTIDS", "WAIT_UNTIL_SQL_THREAD_AFTER_GTIDS()"),
 ];
 
+/// Verbs that leave every row and the server as they are, at the start of a statement.
+const HARMLESS: [&str; 11] =
+    ["SELECT", "WITH", "SHOW", "EXPLAIN", "BEGIN", "COMMIT", "ROLLBACK", "START", "SET", "DO", "VALUES"];
+
+/// Words that write wherever they stand in a statement, unless they are functions: behind WITH, in a comment that the server reads.
+const WRITING: [&str; 6] = ["INSERT", "UPDATE", "DELETE", "REPLACE", "CALL", "LOAD"];
+
+/// What makes a harmless verb another statement: `SET GLOBAL`, `SET STATEMENT ... FOR`, `START SLAVE`, `BEGIN NOT ATOMIC`.
+const CHANGING: [(&str, &str); 11] = [
+    ("SET", "GLOBAL"),
+    ("SET", "PERSIST"),
+    ("SET", "PERSIST_ONLY"),
+    ("SET", "PASSWORD"),
+    ("SET", "STATEMENT"),
+    ("SET", "ROLE"),
+    ("START", "SLAVE"),
+    ("START", "REPLICA"),
+    ("START", "ALL"),
+    ("START", "GROUP_REPLICATION"),
+    ("BEGIN", "NOT"),
+];
+
+/// What a statement does that a server of somebody else's should not meet unasked, as `writes (UPDATE)`; `None` where it only reads.
+/// `stored` are the stored functions of the server, in capitals: any of them may write. What a view calls is not in the text.
+pub fn harm(text: &str, stored: &BTreeSet<String>) -> Option<String> {
+    let words = words(text);
+    if let Some(word) = writing(&words) {
+        return Some(format!("writes ({word})"));
+    }
+    let found = pairs(&words).find_map(|(word, next)| match act(word, next)? {
+        Act::Writes(what) => Some(format!("writes ({what})")),
+        Act::Locks(what) => Some(format!("locks rows ({what})")),
+        Act::Waits(what) if what.contains("LOCK") => Some(format!("takes or releases a lock ({what})")),
+        Act::Waits(_) => None,
+    });
+    let calls = |(word, next): (&str, &str)| {
+        (next == "(" && stored.contains(last_name(word))).then(|| last_name(word).to_owned())
+    };
+    found.or_else(|| Some(format!("calls the stored function {}", pairs(&words).find_map(calls)?)))
+}
+
+/// Whether a statement changes rows, by its own text.
+pub fn may_write(text: &str) -> bool {
+    let words = words(text);
+    writing(&words).is_some()
+        || pairs(&words).any(|(word, next)| matches!(act(word, next), Some(Act::Writes(_))))
+}
+
+/// The word by which it writes: that of its verb first.
+fn writing(words: &[String]) -> Option<&str> {
+    let is_name = |word: &&String| word.starts_with(|sign: char| sign.is_alphabetic());
+    let verb = words.iter().find(is_name).map_or("", String::as_str);
+    if !HARMLESS.contains(&verb) {
+        return Some(verb);
+    }
+    let is_global =
+        |word: &str| ["GLOBAL", "PERSIST"].iter().any(|scope| word.split('.').next() == Some(scope));
+    let before = |place: usize| place.checked_sub(1).map_or("", |place| words[place].as_str());
+    pairs(words).enumerate().find_map(|(place, (word, next))| {
+        let writes = WRITING.contains(&word) && next != "(" && before(place) != "FOR";
+        let changes = word == verb && CHANGING.contains(&(verb, next));
+        (writes || changes || verb == "SET" && before(place) == "@" && is_global(word)).then_some(word)
+    })
+}
+
+/// Privileges that a statement needs in its database, by its text; those of a call are the routine's.
+pub fn privileges(text: &str) -> Vec<&'static str> {
+    let words = words(text);
+    let has = |wanted: &[&str]| words.iter().any(|word| wanted.contains(&word.as_str()));
+    let named = |name: &str| {
+        pairs(&words)
+            .zip(std::iter::once("").chain(words.iter().map(String::as_str)))
+            .any(|((word, next), before)| word == name && next != "(" && before != "FOR")
+    };
+    let needed = [
+        ("SELECT", !parse(text).tables.is_empty() && has(&["SELECT", "WHERE"])),
+        ("INSERT", named("INSERT") || named("REPLACE")),
+        ("UPDATE", named("UPDATE")),
+        ("DELETE", named("DELETE") || named("REPLACE")),
+    ];
+    needed.into_iter().filter_map(|(name, is_needed)| is_needed.then_some(name)).collect()
+}
+
 /// The first act in the text, and how many SELECTs the text has. What a stored function or a view does is not in the text.
 pub fn acts(text: &str) -> (Option<Act>, usize) {
-    let mut words = Vec::new();
-    collect(text, &mut words);
+    let words = words(text);
     let selects = words.iter().filter(|word| *word == "SELECT").count();
-    let follows = |place: usize| words.get(place + 1).map_or("", String::as_str);
-    let found = words.iter().enumerate().find_map(|(place, word)| act(word, follows(place)));
-    (found, selects)
+    (pairs(&words).find_map(|(word, next)| act(word, next)), selects)
+}
+
+/// Each word with the one that follows it.
+fn pairs(words: &[String]) -> impl Iterator<Item = (&str, &str)> {
+    let following = words.iter().skip(1).map(String::as_str).chain(std::iter::once(""));
+    words.iter().map(String::as_str).zip(following)
+}
+
+/// A name without quotes and what stands before it.
+fn last_name(word: &str) -> &str {
+    word.rsplit('.').next().unwrap_or(word).trim_matches(['`', '"'])
 }
 
 /// A word and what follows it.
 fn act(word: &str, next: &str) -> Option<Act> {
-    let name = word.rsplit('.').next().unwrap_or(word).trim_matches(['`', '"']);
-    match (name, next) {
+    match (last_name(word), next) {
         ("INTO", "OUTFILE") => Some(Act::Writes("INTO OUTFILE")),
         ("INTO", "DUMPFILE") => Some(Act::Writes("INTO DUMPFILE")),
         ("SETVAL", "(") => Some(Act::Writes("SETVAL()")),
@@ -63,11 +154,18 @@ fn act(word: &str, next: &str) -> Option<Act> {
         ("FOR", "UPDATE") => Some(Act::Locks("FOR UPDATE")),
         ("FOR", "SHARE") => Some(Act::Locks("FOR SHARE")),
         ("LOCK", "IN") => Some(Act::Locks("LOCK IN SHARE MODE")),
-        (_, "(") => {
-            WAITING.iter().find(|(function, _)| *function == name).map(|(_, words)| Act::Waits(words))
-        }
+        (_, "(") => WAITING
+            .iter()
+            .find(|(function, _)| *function == last_name(word))
+            .map(|(_, words)| Act::Waits(words)),
         _ => None,
     }
+}
+
+fn words(text: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    collect(text, &mut words);
+    words
 }
 
 /// Words, names and signs in capitals, without texts. What a server reads in a comment (`/*! ... */`, `/*M! ... */`) is among them.
@@ -117,5 +215,56 @@ mod tests {
             assert_eq!(acts(text), (found, 1), "{text}");
         }
         assert_eq!(acts("SELECT a FROM (SELECT 1 AS a) AS t").1, 2);
+    }
+
+    #[test]
+    fn what_writes_or_locks_is_known_by_its_text_and_what_calls_a_stored_function_by_its_name() {
+        let stored = BTreeSet::from(["PRICE".to_owned()]);
+        for (text, words) in [
+            ("SELECT a FROM t WHERE b = ?", None),
+            ("(SELECT REPLACE(a, 'x', 'y'), INSERT(a, 1, 1, 'z') FROM t) UNION SELECT 'UPDATE'", None),
+            ("SELECT SLEEP(1), price FROM t", None),
+            ("SET @a := 1", None),
+            ("BEGIN", None),
+            ("START TRANSACTION READ ONLY", None),
+            ("update t set a = 1", Some("writes (UPDATE)")),
+            ("REPLACE INTO t VALUES (1)", Some("writes (REPLACE)")),
+            ("CALL p(1)", Some("writes (CALL)")),
+            ("LOAD DATA LOCAL INFILE 'x' INTO TABLE t", Some("writes (LOAD)")),
+            ("TRUNCATE t", Some("writes (TRUNCATE)")),
+            ("LOCK TABLES t READ", Some("writes (LOCK)")),
+            ("WITH x AS (SELECT 1) DELETE FROM t", Some("writes (DELETE)")),
+            ("/*! INSERT INTO t */ SELECT 1", Some("writes (INSERT)")),
+            ("SET STATEMENT max_statement_time=1 FOR DELETE FROM t", Some("writes (SET)")),
+            ("SET @@global.read_only = 1", Some("writes (GLOBAL.READ_ONLY)")),
+            ("SELECT 1 INTO OUTFILE '/tmp/x'", Some("writes (INTO OUTFILE)")),
+            ("SELECT a FROM t FOR UPDATE", Some("locks rows (FOR UPDATE)")),
+            ("SELECT a FROM t LOCK IN SHARE MODE", Some("locks rows (LOCK IN SHARE MODE)")),
+            ("SELECT SLEEP(0), GET_LOCK('a', 1)", Some("takes or releases a lock (GET_LOCK())")),
+            ("SELECT shop.`price` (1)", Some("calls the stored function PRICE")),
+            ("SELECT shop.price(1)", Some("calls the stored function PRICE")),
+        ] {
+            assert_eq!(harm(text, &stored).as_deref(), words, "{text}");
+        }
+        assert!(
+            may_write("WITH x AS (SELECT 1) UPDATE t SET a = 1") && !may_write("SELECT a FROM t FOR UPDATE")
+        );
+    }
+
+    #[test]
+    fn privileges_are_those_of_the_text_and_no_others() {
+        for (text, needed) in [
+            ("SELECT a FROM t", vec!["SELECT"]),
+            ("SELECT 1", vec![]),
+            ("SELECT a FROM t FOR UPDATE", vec!["SELECT"]),
+            ("INSERT INTO t VALUES (?)", vec!["INSERT"]),
+            ("INSERT INTO t VALUES (?) ON DUPLICATE KEY UPDATE a = 1", vec!["INSERT", "UPDATE"]),
+            ("UPDATE t SET a = 1 WHERE b = ?", vec!["SELECT", "UPDATE"]),
+            ("REPLACE INTO t VALUES (?)", vec!["INSERT", "DELETE"]),
+            ("DELETE FROM t WHERE a = ?", vec!["SELECT", "DELETE"]),
+            ("CALL p(?)", vec![]),
+        ] {
+            assert_eq!(privileges(text), needed, "{text}");
+        }
     }
 }

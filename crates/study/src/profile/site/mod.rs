@@ -2,6 +2,7 @@
 
 mod command;
 mod keepsake;
+mod settings;
 
 pub use keepsake::recover;
 
@@ -65,6 +66,8 @@ pub(super) struct Ready {
     pub data_dir: Option<PathBuf>,
     /// Who sees it instead of this machine.
     pub elsewhere: Option<Elsewhere>,
+    /// Whether it is not for this study alone.
+    pub of_others: bool,
 }
 
 impl Site {
@@ -143,7 +146,9 @@ impl Site {
     ) -> Result<Ready, StudyError> {
         let spec = Arc::clone(&self.spec);
         match &spec.place {
-            ServerSpec::Remote(target) => self.remote(target, stop),
+            ServerSpec::Remote(target) => {
+                Ok(Ready { of_others: spec.of_others, ..self.remote(target, stop)? })
+            }
             ServerSpec::Named { home, name, database } => {
                 let server = self.hold(home, name, stop, tell)?;
                 if !server.is_up() {
@@ -154,17 +159,16 @@ impl Site {
             ServerSpec::Sandbox { sandbox, data } => {
                 let database = data.map_or(DataSpec::DATABASE, |data| data.set.name());
                 if let Some(server) = self.sandbox.as_ref().filter(|_| self.setting == setting) {
+                    settings::check(&server.target(), &settings_of(sandbox, setting), stop)?;
                     return Ok(private(server, database));
                 }
                 self.down(tell)?;
-                let mut spec: SandboxSpec = sandbox.clone();
-                spec.disk = setting.disk;
-                if let Some(bytes) = setting.pool {
-                    spec.settings.insert(POOL.to_owned(), bytes.to_string());
-                }
+                let settings = settings_of(sandbox, setting);
+                let spec = SandboxSpec { disk: setting.disk, settings, ..sandbox.clone() };
                 let server = Sandbox::up(&spec, stop, &mut |event| tell_sandbox(event, tell))?;
-                let ready = private(&server, database);
+                let (ready, server_target) = (private(&server, database), server.target());
                 (self.sandbox, self.setting) = (Some(server), setting);
+                settings::check(&server_target, &spec.settings, stop)?;
                 Ok(ready)
             }
         }
@@ -274,6 +278,12 @@ impl Site {
     }
 }
 
+/// What a private server is started with, the level of its pool included.
+fn settings_of(sandbox: &SandboxSpec, setting: Setting) -> BTreeMap<String, String> {
+    let pool = setting.pool.map(|bytes| (POOL.to_owned(), bytes.to_string()));
+    sandbox.settings.clone().into_iter().chain(pool).collect()
+}
+
 /// Whether a write run has changed the data set that is wanted.
 fn is_written(target: &Target, wanted: &DataSpec, stop: &Stop) -> Result<bool, StudyError> {
     let server = Target { database: None, ..target.clone() };
@@ -340,6 +350,7 @@ fn private(server: &Sandbox, database: &str) -> Ready {
         server_pid: pid,
         data_dir: Some(server.dir().join("data")),
         elsewhere: None,
+        of_others: false,
     }
 }
 
@@ -352,7 +363,14 @@ fn remote(target: &Target, stop: &Stop) -> Result<Ready, StudyError> {
 
 /// A server that this machine does not see.
 fn far(target: &Target) -> Ready {
-    Ready { target: target.clone(), domain: None, server_pid: None, data_dir: None, elsewhere: None }
+    Ready {
+        target: target.clone(),
+        domain: None,
+        server_pid: None,
+        data_dir: None,
+        elsewhere: None,
+        of_others: false,
+    }
 }
 
 /// The server's process and data directory, if it says that it runs on this host and its pid file names a

@@ -58,6 +58,7 @@ pub fn spec(home: &Path, workload: &str, rates: RatePlan) -> StudySpec {
             target_label: "a".into(),
             place: ServerSpec::Sandbox { sandbox: SandboxSpec::new(home, "study"), data: Some(data) },
             elsewhere: None,
+            of_others: false,
         }],
         series: vec![SeriesSpec {
             levels: Default::default(),

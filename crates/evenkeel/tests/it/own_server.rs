@@ -1,0 +1,244 @@
+//! A server that others use: nothing is written unasked, it is asked gently, what is written is counted, and flags that it cannot have
+//! are refused.
+
+use crate::cli::{command, evenkeel, refused};
+use crate::guard::server::Server;
+use crate::sandbox::done;
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A shop with a thousand orders, an account that may not delete, and connections for few.
+fn shop() -> Server {
+    let server = Server::up(&[("max_connections", "27")]);
+    server.sql(
+        "USE shop; CREATE TABLE shop.orders (id INT PRIMARY KEY AUTO_INCREMENT, total INT NOT NULL, note CHAR(20));
+         INSERT INTO shop.orders (total) SELECT seq FROM seq_1_to_1000;
+         CREATE FUNCTION shop.price(a INT) RETURNS INT NO SQL RETURN a;
+         CREATE USER buyer@localhost; CREATE USER buyer@'%';
+         GRANT SELECT, INSERT, UPDATE ON shop.* TO buyer@localhost; GRANT SELECT, INSERT, UPDATE ON shop.* TO buyer@'%';
+         GRANT EXECUTE ON FUNCTION shop.price TO buyer@localhost; GRANT EXECUTE ON FUNCTION shop.price TO buyer@'%'",
+    );
+    server
+}
+
+fn url(server: &Server) -> String {
+    format!("mysql://buyer@{}/shop", server.address())
+}
+
+/// A workload of these statements and weights.
+fn workload(server: &Server, statements: &[(&str, u32)]) -> String {
+    let file = server.file("shop.toml");
+    let one = |(place, (sql, weight)): (usize, &(&str, u32))| {
+        format!("[[statement]]\nname = \"s{place}\"\nsql = \"{sql}\"\nweight = {weight}\n")
+    };
+    let all: String = statements.iter().enumerate().map(one).collect();
+    fs::write(&file, format!("name = \"shop\"\n{all}")).expect("a file");
+    file.to_str().expect("UTF-8").to_owned()
+}
+
+fn rows(server: &Server) -> u64 {
+    server.sql("SELECT COUNT(*) FROM shop.orders").parse().expect("a number")
+}
+
+#[test]
+fn what_writes_or_locks_on_a_server_of_others_is_refused_before_it_is_sent_and_so_are_flags_that_it_cannot_have()
+ {
+    let server = shop();
+    let (home, url) = (server.file("home"), url(&server));
+    for (sql, words) in [
+        ("UPDATE orders SET total = total + 1", "writes (UPDATE)"),
+        ("SELECT total FROM orders WHERE id = 1 FOR UPDATE", "locks rows (FOR UPDATE)"),
+        ("SELECT GET_LOCK('a', 0)", "takes or releases a lock (GET_LOCK())"),
+        ("SELECT price(1)", "calls the stored function PRICE"),
+        ("CALL fill()", "writes (CALL)"),
+    ] {
+        let file = workload(&server, &[("SELECT 1", 9), (sql, 1)]);
+        for job in ["profile", "load"] {
+            let said = refused(&home, &[job, &url, "--workload", &file, "--rate", "5"]);
+            let named = format!("statement \"s1\" of {file} {words}");
+            assert!(said.contains(&named) && said.contains("--allow-writes"), "{job} {sql}: {said}");
+        }
+    }
+    assert_eq!(server.sql("SELECT SUM(total) FROM shop.orders"), "500500", "nothing was sent");
+
+    let file = workload(&server, &[("SELECT total FROM orders WHERE id = 5", 1)]);
+    let flags = [
+        ["--set", "a=1"],
+        ["--memory", "1G"],
+        ["--cpus", "0"],
+        ["--factor", "buffer-pool=20%,40%"],
+        ["--ebs", "7"],
+    ];
+    for flag in flags {
+        let said =
+            refused(&home, &[&["profile", &url, "--workload", &file, "--rate", "5"], &flag[..]].concat());
+        assert!(
+            said.contains(&format!("{} is for the private server that a profile starts", flag[0])),
+            "{said}"
+        );
+    }
+    let study = server.file("study.toml");
+    let text = format!(
+        "name = 'flush'\n[profile]\nurl = '{url}'\nworkload = '{file}'\nrate = '5'\n[[factor]]\nname = 'flush'\n\
+         [[factor.level]]\nname = 'always'\nset = 'a=1'\n[[factor.level]]\nname = 'lazily'\nset = 'a=2'\n"
+    );
+    fs::write(&study, text).expect("a file");
+    let said = refused(&home, &["study", study.to_str().expect("UTF-8")]);
+    assert!(said.contains("flush always") && said.contains("--set is for the private server"), "{said}");
+}
+
+/// What is told on the way, one object a line.
+fn events(home: &Path, arguments: &[&str]) -> Vec<Value> {
+    let output = command(home, arguments).output().expect("it starts");
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{}: {text}", output.status);
+    text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+}
+
+fn of<'a>(events: &'a [Value], kind: &str) -> Vec<&'a Value> {
+    events.iter().filter(|event| event["event"] == kind).collect()
+}
+
+/// A shop, and a workload that waits, inserts and updates.
+struct Mix {
+    server: Server,
+    home: PathBuf,
+    url: String,
+    file: String,
+}
+
+impl Mix {
+    fn up() -> Self {
+        let server = shop();
+        let mix = [
+            ("SELECT SLEEP(0.1)", 8),
+            ("INSERT INTO orders (total) VALUES (1), (2)", 1),
+            ("UPDATE orders SET total = total + 1 WHERE id <= 3", 1),
+        ];
+        let file = workload(&server, &mix);
+        Self { home: server.file("home"), url: url(&server), file, server }
+    }
+
+    /// A job on the shop with these flags.
+    fn command<'a>(&'a self, job: &'a str, flags: &'a str) -> Vec<&'a str> {
+        let asked = [job, &self.url, "--workload", &self.file, "--allow-writes", "--json"];
+        asked.into_iter().chain(flags.split(' ')).collect()
+    }
+}
+
+#[test]
+fn a_server_of_others_is_asked_gently_and_every_row_that_was_written_is_counted() {
+    let mix = Mix::up();
+    let before = rows(&mix.server);
+    let flags = "--rate auto:3 --repeats 1 --duration 1s --warm-up 500ms --retries 0";
+    let told = events(&mix.home, &mix.command("profile", flags));
+    is_gentle(&told);
+
+    let written = &of(&told, "finished")[0]["written"];
+    let count = |what: &str| written[what].as_u64().expect("a count");
+    assert_eq!((count("unanswered"), count("unknown_loads")), (0, 0), "{written}");
+    assert_eq!((rows(&mix.server) - before, count("updated") % 3), (count("inserted"), 0), "{written}");
+    assert!(count("inserted") > 0 && count("updated") > 0, "{written}");
+    is_limited_by_connections(&mix);
+    counts_one_load(&mix);
+}
+
+/// It says before it begins what it will do, begins low, and asks for no more than twice the rate before.
+fn is_gentle(told: &[Value]) {
+    let begins = of(told, "announced")[0]["text"].as_str().expect("a line");
+    let most = ["connections: at most 5 (a", "connections: at most 6 (a"];
+    assert!(
+        most.iter().any(|most| begins.contains(most)) && begins.contains("max_connections is 27"),
+        "{begins}"
+    );
+    assert!(begins.contains("statements: 3, 2 of them writing; "), "{begins}");
+    assert!(begins.contains("rates: first 10/s"), "{begins}");
+    let (mut highest, mut probes) = (5.0, 0);
+    for probe in of(told, "probed") {
+        let rate = probe["rate_per_s"].as_f64().expect("no probe at full speed");
+        assert!(rate <= 2.001 * highest, "{rate}/s after {highest}/s");
+        highest = f64::max(highest, rate);
+        probes += 1;
+    }
+    assert!(probes >= 3, "{told:?}");
+}
+
+/// Three times what so few connections can do: the doubt names them and the flag.
+fn is_limited_by_connections(mix: &Mix) {
+    let before = rows(&mix.server);
+    let flags = "--rate 200 --repeats 1 --whole-sweep --duration 3s --timeout 1s --warm-up 500ms --retries 0";
+    let told = events(&mix.home, &mix.command("profile", flags));
+    let summary = last_summary(&mix.home);
+    let doubts = summary["cells"][0]["caveats"].as_array().expect("doubts");
+    let mut texts = doubts.iter().filter_map(|doubt| doubt["text"].as_str());
+    let text = texts.find(|text| text.contains("that number may be the limit"));
+    assert!(text.is_some_and(|text| text.contains("--max-sessions")), "{doubts:?}");
+    assert_eq!(summary["written"], of(&told, "finished")[0]["written"]);
+    let count = |what: &str| summary["written"][what].as_u64().expect("a count");
+    let (new, open) = (rows(&mix.server) - before, 2 * count("unanswered"));
+    assert!((new - open..=new).contains(&count("inserted")), "{} {new}", summary["written"]);
+}
+
+/// So many connections as were asked for, and the rows of one load alone.
+fn counts_one_load(mix: &Mix) {
+    let before = rows(&mix.server);
+    let output =
+        evenkeel(&mix.home, &mix.command("load", "--rate 50 --duration 2s --warm-up 1s --max-sessions 8"));
+    let found: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(found["written"]["inserted"].as_u64(), Some(rows(&mix.server) - before), "{found}");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("statements: 3, 2 of them writing; connections: at most 8; rate: 50/s"), "{said}");
+}
+
+/// What follows from the last study of a home.
+fn last_summary(home: &Path) -> Value {
+    let mut studies: Vec<_> =
+        fs::read_dir(home.join("runs")).expect("runs").flatten().map(|one| one.path()).collect();
+    studies.sort_by_key(|path| fs::metadata(path.join("plan.json")).and_then(|plan| plan.modified()).ok());
+    let path = studies.pop().expect("a study").join("summary.json");
+    serde_json::from_slice(&fs::read(path).expect("a file")).expect("JSON")
+}
+
+#[test]
+fn two_levels_on_one_sandbox_are_measured_in_turn_and_one_named_twice_is_refused_before_it_is_touched() {
+    let home = tempfile::tempdir().expect("a temporary directory");
+    let home = home.path();
+    done(home, &["sandbox", "up", "f1", "--ebs", "1", "--items", "100"]);
+    let file = home.join("study.toml");
+    let study = |levels: &str| {
+        let text = format!(
+            "name = 'mix'\n[profile]\nrate = '20'\nrepeats = 1\nretries = 0\nwhole-sweep = true\nduration = '1s'\nwarm-up = '200ms'\n\
+             [[factor]]\nname = 'mix'\n{levels}"
+        );
+        fs::write(&file, text).expect("a file");
+        evenkeel(home, &["-q", "study", file.to_str().expect("UTF-8")])
+    };
+    let output = study(
+        "[[factor.level]]\nname = 'simple'\nurl = 'sandbox:f1'\nworkload = 'tpcw.simple'\n\
+         [[factor.level]]\nname = 'complex'\nurl = 'sandbox:f1'\nworkload = 'tpcw.complex'\n",
+    );
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{}: {said}", output.status);
+    let summary = last_summary(home);
+    assert_eq!(
+        (summary["complete"].as_bool(), summary["runs_done"].as_u64()),
+        (Some(true), Some(2)),
+        "{summary}"
+    );
+
+    let list = || done(home, &["sandbox", "list"]);
+    let before = list();
+    let said =
+        refused(home, &["profile", "sandbox:f1", "sandbox:f1", "--workload", "tpcw.simple", "--rate", "20"]);
+    assert!(said.contains("\"f1\" is named twice") && list() == before, "{said}");
+    done(home, &["sandbox", "down", "f1"]);
+}
+
+#[test]
+fn a_setting_that_the_server_does_not_have_ends_the_study() {
+    let home = tempfile::tempdir().expect("a temporary directory");
+    let flags = ["--set", "max_allowed_packet=16777300", "--ebs", "1", "--items", "100", "--rate", "5"];
+    let said = refused(home.path(), &[&["-q", "profile"], &flags[..]].concat());
+    assert!(said.contains("max_allowed_packet was set to 16777300, and the server has 16777216"), "{said}");
+}
