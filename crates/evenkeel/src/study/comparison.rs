@@ -321,7 +321,7 @@ mod tests {
             let mut fixture = fixture::demo();
             fixture.plan.id = id.to_owned();
             for (at, run) in fixture.runs.iter_mut().enumerate() {
-                run.response.mean_ms *= if (run.repeat + turn) % 2 == 0 { 0.8 } else { 1.25 };
+                run.response.mean_ms *= if (run.repeat + turn).is_multiple_of(2) { 0.8 } else { 1.25 };
                 run.started_unix_s = apart_s * at as u64;
             }
             Side::of(fixture.plan, fixture.runs, None)
