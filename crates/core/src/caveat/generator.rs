@@ -2,24 +2,32 @@
 
 use super::Severity::{Doubt, Invalid, Note};
 use super::{
-    Caveat, GENERATOR_CPU_MAX, LAG_ALWAYS_TOLERATED, LAG_SHARE_MAX, LAG_TAIL_ALWAYS_TOLERATED,
-    LAG_TAIL_SHARE_MAX, SESSION_WAIT_ALWAYS_TOLERATED, SESSION_WAIT_SHARE_MAX, plural,
+    Caveat, GENERATOR_CPU_MAX, LAG_ALWAYS_TOLERATED, LAG_SHARE_DECIDES, LAG_SHARE_MAX,
+    LAG_TAIL_ALWAYS_TOLERATED, LAG_TAIL_SHARE_MAX, SESSION_WAIT_ALWAYS_TOLERATED, SESSION_WAIT_SHARE_MAX,
+    plural,
 };
 use crate::time::Nanos;
 
 impl Caveat {
     /// The generator sent its requests late: from the means of the dispatch lag, which is the error of the mean response
-    /// time, and of the response time of the run.
-    pub fn lag(lag_mean: Nanos, tau: Nanos) -> Option<Self> {
+    /// time, and of the response time of the run. The run is not valid where the lag `decides`: where responses that count from
+    /// the instant of sending make another verdict.
+    pub fn lag(lag_mean: Nanos, tau: Nanos, decides: bool) -> Option<Self> {
+        let decides = decides && lag_mean.0 as f64 > LAG_SHARE_DECIDES * tau.0 as f64;
         let tolerated = tolerated(tau, LAG_SHARE_MAX, LAG_ALWAYS_TOLERATED);
+        let (severity, meaning) = match decides {
+            true => (Invalid, "without that lag the verdict on the run is another one"),
+            false => (Doubt, "response times are that much too long"),
+        };
         let text = format!(
-            "The generator sent its requests {:.3} ms late in the mean, where {:.3} ms are tolerated; the response \
-             times are partly its own. Give it CPUs of its own by --generator-cpus (a thread for each), or a lower rate.",
+            "The generator sent its requests {:.3} ms late in the mean, {:.0} % of their {:.3} ms; {meaning}. Give it CPUs of \
+             its own by --generator-cpus (a thread for each), or a lower rate.",
             lag_mean.as_millis_f64(),
-            tolerated.as_millis_f64()
+            100.0 * lag_mean.0 as f64 / tau.0.max(1) as f64,
+            tau.as_millis_f64(),
         );
-        (lag_mean > tolerated).then(|| {
-            Self::new("lag-too-large", Invalid, text)
+        (decides || lag_mean > tolerated).then(|| {
+            Self::new("lag-too-large", severity, text)
                 .with("lag_mean_s", lag_mean.as_secs_f64())
                 .with("tolerated_s", tolerated.as_secs_f64())
                 .with("tau_s", tau.as_secs_f64())

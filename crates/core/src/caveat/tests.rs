@@ -11,7 +11,7 @@ pub(super) fn all() -> Vec<Caveat> {
         .map(|second| Second { arrivals: 100, completed: 50, in_flight: 50 * second, response_sum: Nanos(0) })
         .collect();
     vec![
-        Caveat::lag(Nanos::from_millis(3), Nanos::from_millis(20)).unwrap(),
+        Caveat::lag(Nanos::from_millis(3), Nanos::from_millis(20), true).unwrap(),
         Caveat::lag_tail(Nanos::from_millis(3), Nanos::from_millis(10)).unwrap(),
         Caveat::session_wait(Nanos::from_millis(270), Nanos::from_millis(659), 256).unwrap(),
         Caveat::fewer_sessions(145, 700, "max_connections is 151 with 6 in use").unwrap(),
@@ -81,7 +81,7 @@ fn every_doubt_that_counted_something_has_its_numbers() {
 #[test]
 fn the_evidence_stands_beside_what_would_have_been_tolerated() {
     let number = |caveat: &Caveat, name: &str| caveat.evidence.get(name).copied();
-    let late = Caveat::lag(Nanos::from_micros(210), Nanos::from_millis(2)).unwrap();
+    let late = Caveat::lag(Nanos::from_micros(210), Nanos::from_millis(2), true).unwrap();
     assert_eq!(number(&late, "lag_mean_s"), Some(0.00021));
     assert_eq!(number(&late, "tolerated_s"), Some(0.0001));
     let stolen = Caveat::steal(2.5).unwrap();
@@ -103,7 +103,9 @@ fn what_is_no_number_is_no_evidence() {
 #[test]
 fn the_text_carries_the_evidence() {
     let text = |caveat: Option<Caveat>| caveat.unwrap().to_string();
-    assert!(text(Caveat::lag(Nanos::from_micros(1_500), Nanos::from_millis(20))).contains("1.500 ms late"));
+    assert!(
+        text(Caveat::lag(Nanos::from_micros(1_500), Nanos::from_millis(20), true)).contains("1.500 ms late")
+    );
     assert!(text(Caveat::backlog(90, 3_000)).starts_with("90 requests (3.0 % of 3000 arrivals)"));
     let again = text(Caveat::measured_again(&[disturbance(2.5, 1.0), disturbance(6.9, 1.0)]));
     assert!(again.starts_with("2 attempts were set aside") && again.contains("6.9 % stolen"), "{again}");
@@ -140,7 +142,8 @@ fn a_wait_for_a_session_is_told_with_its_share_and_the_flag_that_ends_it() {
 
 #[test]
 fn what_wants_more_threads_names_the_flag() {
-    for caveat in [Caveat::lag(Nanos::from_millis(3), Nanos::from_millis(20)), Caveat::generator(97.0)] {
+    for caveat in [Caveat::lag(Nanos::from_millis(3), Nanos::from_millis(20), true), Caveat::generator(97.0)]
+    {
         let text = caveat.unwrap().to_string();
         assert!(text.contains("--generator-cpus (a thread for each)"), "{text}");
     }
@@ -186,10 +189,11 @@ fn few_failures_weigh_less_than_many() {
 
 #[test]
 fn what_is_within_bounds_is_no_caveat() {
-    assert_eq!(Caveat::lag(Nanos::from_micros(50), Nanos::from_micros(300)), None);
+    assert_eq!(Caveat::lag(Nanos::from_micros(50), Nanos::from_micros(300), false), None);
     assert_eq!(Caveat::lag_tail(Nanos::from_micros(250), Nanos::from_micros(300)), None);
     assert_eq!(Caveat::lag_tail(Nanos::from_millis(2), Nanos::from_millis(10)), None);
-    assert_eq!(Caveat::lag(Nanos::from_millis(1), Nanos::from_millis(20)), None);
+    assert_eq!(Caveat::lag(Nanos::from_millis(1), Nanos::from_millis(20), false), None);
+    assert_eq!(Caveat::lag(Nanos::from_millis(1), Nanos::from_millis(50), true), None);
     assert_eq!(Caveat::session_wait(Nanos::from_millis(1), Nanos::from_millis(20), 9), None);
     assert_eq!(Caveat::session_wait(Nanos::from_micros(50), Nanos::from_micros(60), 9), None);
     assert_eq!(Caveat::fewer_sessions(256, 256, "none"), None);

@@ -3,9 +3,13 @@
 
 use crate::time::Nanos;
 
-/// Mean dispatch lag up to this share of the mean response time is tolerated: it is part of the response time, so
+/// Mean dispatch lag up to this share of the mean response time is no doubt: it is part of the response time, so
 /// that tau is too long by as much, and an error of 5 % is less than the standard error over runs may be.
 pub const LAG_SHARE_MAX: f64 = 0.05;
+
+/// Mean dispatch lag up to this share of the mean response time sets no run aside. Above, it does where a verdict is another one when
+/// responses count from the instant of sending.
+pub const LAG_SHARE_DECIDES: f64 = 0.02;
 
 /// Mean dispatch lag up to here is always tolerated: what waking up a thread costs.
 pub const LAG_ALWAYS_TOLERATED: Nanos = Nanos::from_micros(50);

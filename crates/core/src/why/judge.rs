@@ -31,21 +31,33 @@ fn judge(runs: &[Observation], facts: &Facts, names: &[String]) -> Option<Why> {
     let plans = PlansOfStarts::of(runs, slow, fast);
     if fast == slow {
         let verdicts = Suspect::ALL.into_iter().map(|suspect| alone(suspect, &begun, plans)).collect();
-        return Some(Why { slow, fast, fast_ms, gap: None, verdicts });
+        return Some(Why { slow, fast, fast_ms, gap: None, halves_ms: 0.0, verdicts });
     }
     let units = units(runs, slow, fast);
     let pairs = targets.len() * (targets.len() - 1) / 2;
     let gap = gap_of(&units, pairs, |run| Some(run.tau_ms));
     let Some(gap) = gap else {
         let verdicts = Suspect::ALL.into_iter().map(too_few).collect();
-        return Some(Why { slow, fast, fast_ms, gap: None, verdicts });
+        return Some(Why { slow, fast, fast_ms, gap: None, halves_ms: 0.0, verdicts });
     };
-    let differs = gap.low > 0.0 && gap.mean >= LITTLE * fast_ms;
+    let halves_ms = halves(runs, slow).max(halves(runs, fast));
+    let mut why = Why { slow, fast, fast_ms, gap: Some(gap), halves_ms, verdicts: Vec::new() };
+    let differs = why.differs();
     // What servers do not differ by has no share of it.
     let least_ms = if differs { SHARE_MIN * gap.mean } else { LITTLE * fast_ms };
     let slow_name = names.get(slow).cloned().unwrap_or_else(|| (slow + 1).to_string());
     let case = Case { units, scale: Scale { gap, differs, least_ms, slow: slow_name, pairs }, facts };
-    Some(Why { slow, fast, fast_ms, gap: Some(gap), verdicts: case.verdicts(plans, begun) })
+    why.verdicts = case.verdicts(plans, begun);
+    Some(why)
+}
+
+/// By how much the first half of a target's runs and the second differ: as much as a server differs from itself, whatever the reason.
+fn halves(runs: &[Observation], target: usize) -> f64 {
+    let mut own: Vec<&Observation> = runs.iter().filter(|run| run.target == target).collect();
+    own.sort_by_key(|run| (run.start, run.run));
+    let mean = |half: &[&Observation]| half.iter().map(|run| run.tau_ms).collect::<Sample>().mean();
+    let (first, second) = own.split_at(own.len() / 2);
+    mean(first).zip(mean(second)).map_or(0.0, |(first, second)| (first - second).abs())
 }
 
 /// Neighbours that come and go within minutes reach one start and not the next one, and are in no difference by what a start makes.

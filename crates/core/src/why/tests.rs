@@ -141,6 +141,17 @@ fn a_pair_that_differs_in_nothing_seldom_has_a_cause() {
 }
 
 #[test]
+fn a_difference_that_is_less_than_that_of_two_halves_of_one_server_has_no_cause() {
+    let mut all = runs(Planted { read_ms: 0.2, ..Planted::default() }, 1);
+    assert!(Why::of(&all, &alike(), &names()).unwrap().causes().eq([Suspect::Disk]));
+    // The machine becomes slower by more than that, for both.
+    all.iter_mut().for_each(|run| run.tau_ms += 3.0 * f64::from(run.start));
+    let found = Why::of(&all, &alike(), &names()).unwrap();
+    assert!(found.gap.is_some_and(|gap| gap.low > 0.0 && gap.mean < found.halves_ms), "{found:#?}");
+    assert!(!found.differs() && found.causes().next().is_none(), "{found:#?}");
+}
+
+#[test]
 fn servers_that_are_started_in_two_ways_differ_by_that_where_they_differ() {
     let ways = Facts { starts: Some(("huge-pages".to_owned(), "plain".to_owned())), ..alike() };
     let filled = |planted: Planted, ways: &Facts, seed: u64| {

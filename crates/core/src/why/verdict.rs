@@ -110,14 +110,25 @@ pub struct Why {
     pub fast_ms: f64,
     /// By how much the slowest takes longer, ms; `None` of a single target, or too few runs.
     pub gap: Option<Gap>,
+    /// By how much two halves of the runs of one target differ, ms: of the target of which that is more.
+    pub halves_ms: f64,
     /// Each suspect, in the order of [`Suspect::ALL`].
     pub verdicts: Vec<Verdict>,
 }
 
 impl Why {
-    /// Whether the two differ, with 95 % confidence and by enough to speak of.
+    /// Whether the two differ, with 95 % confidence, by enough to speak of, and by more than either does from itself.
     pub fn differs(&self) -> bool {
-        self.gap.is_some_and(|gap| gap.low > 0.0 && gap.mean >= LITTLE * self.fast_ms)
+        let least_ms = self.halves_ms.max(LITTLE * self.fast_ms);
+        self.gap.is_some_and(|gap| gap.low > 0.0 && gap.mean >= least_ms)
+    }
+
+    /// Names no cause, and says why in the evidence of each that was one.
+    pub fn acquit(&mut self, why: &str) {
+        for verdict in self.verdicts.iter_mut().filter(|verdict| verdict.ruling == Ruling::Cause) {
+            verdict.ruling = Ruling::Undecided;
+            verdict.evidence.push_str(&format!(" No cause is named: {why}."));
+        }
     }
 
     /// The suspects that are the cause.

@@ -4,7 +4,7 @@ use super::Session;
 use crate::config::units;
 use crate::failure::{FINDING, WRONG_USE, WithHint};
 use crate::out;
-use crate::study::comparison::{as_json, text};
+use crate::study::comparison;
 use crate::study::stored;
 use anyhow::{Result, anyhow};
 use evenkeel_core::experiment::{Margin, Verdict};
@@ -18,20 +18,23 @@ use std::process::ExitCode;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  evenkeel compare 20261121-2105 last                  does the server carry more than before?
+  evenkeel compare before after                        two studies by their names (`profile --name before`)
   evenkeel compare before after --of p95               are answers slower at the rates that both have?
-  evenkeel compare last:c03 last:c07 --of tau          two cells, numbered as in the report
+  evenkeel compare last:c01 last:c02 --of response     two cells, numbered as in the report
   evenkeel compare before after --margin 2% --json     for CI: exit code 1 where it is worse
 
-The second is held against the first: its figure as a multiple, with the 95 % interval. It is the same where the whole
-interval lies inside the margin, better or worse where even the 97.5 % interval leaves out 1 (so that whoever makes the runs
-that are asked for, and asks again, is misled in 5 % of cases at most), and else not known yet, with how many more runs of each
-would most likely tell. Throughput is that of overload, where a server does all it can; response times are those at the rates
-that both studies have. A rate that one side carried in all runs and the other in none decides by itself, and so does a rate
-that is worse whatever the others are. Two studies are measured at two times: what drifts in between, as neighbours do, is a
-part of their difference.
+The first line is the verdict on the second study: better, worse, the same, or too close to tell. Its figure is given as a
+multiple of the first's, with the 95 % interval. It is the same where the whole interval lies inside the margin. It is
+better or worse where the 97.5 % interval leaves out 1. Where it is too close to tell, the commands are printed that would
+most likely tell, with their time, unless that is more than an hour. Each statement of a mix has a verdict of its own.
 
-Exit codes: 0 the same, better, or not known yet; 1 worse; 2 nothing can be compared, or a study is damaged.")]
+--of chooses the figure. throughput is that of overload, or what both carry at least and at most; response (the mean) and
+p95 are those at the rates that both have; cpu is the server's CPU time for a request. Without --of it is the first of
+throughput, response and cpu that both studies tell, and the others follow in a line each. A rate that one side carried in
+all runs and the other in none decides, and so does a rate that is worse whatever the others are. Two studies are measured
+at two times: what changes in between, as neighbours do, is a part of their difference.
+
+Exit codes: 0 the same, better, or too close to tell; 1 worse; 2 nothing can be compared, or a study is damaged.")]
 pub struct Args {
     /// What it was: a study (its folder, its name or the start of it, or `last`), or a cell of one as STUDY:c03
     #[arg(value_name = "A")]
@@ -39,9 +42,9 @@ pub struct Args {
     /// What it is now, named likewise
     #[arg(value_name = "B")]
     pub second: String,
-    /// What is compared: throughput, tau or p95
-    #[arg(long, value_name = "FIGURE", default_value = "throughput", value_parser = figure)]
-    pub of: Figure,
+    /// What the verdict is about: throughput, response, p95 or cpu [default: the first that both tell]
+    #[arg(long, value_name = "FIGURE", value_parser = figure)]
+    pub of: Option<Figure>,
     /// Up to which difference two figures count as the same
     #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = margin)]
     pub margin: Margin,
@@ -54,7 +57,7 @@ pub struct Args {
 }
 
 fn figure(text: &str) -> Result<Figure, String> {
-    Figure::from_name(text).ok_or_else(|| "throughput, tau and p95 can be compared".to_owned())
+    Figure::from_name(text).ok_or_else(|| "throughput, response, p95 and cpu can be compared".to_owned())
 }
 
 fn margin(text: &str) -> Result<Margin, String> {
@@ -72,8 +75,9 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         return Err(anyhow!("both names are of the study {}", first.name()))
             .hint("name two studies, or two cells as last:c03; `evenkeel runs` lists all studies");
     }
-    let compared = compare::compare(&first, &second, args.of, args.margin);
-    let compared = compared.map_err(|error| {
+    let names = [args.first.as_str(), args.second.as_str()];
+    let compared = comparison::of_two([&first, &second], names, args.of, args.margin);
+    let (told, verdict) = compared.map_err(|error| {
         // It may be why there is nothing to compare.
         let unfinished = compare::unfinished(&first, &second);
         unfinished.iter().for_each(|caveat| out::tell(&format!("unfinished: {caveat}\n")));
@@ -83,10 +87,10 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         }
     })?;
     match args.json {
-        true => out::line(serde_json::to_string_pretty(&as_json(first.name(), second.name(), &compared))?)?,
-        false => out::write(&text(&args.first, &args.second, &compared))?,
+        true => out::line(serde_json::to_string_pretty(&told.json)?)?,
+        false => out::write(&told.text())?,
     }
-    Ok(exit_code(compared.verdict, first_is_damaged || second_is_damaged))
+    Ok(exit_code(verdict, first_is_damaged || second_is_damaged))
 }
 
 /// A pipeline must not take a damaged study for a worse one.

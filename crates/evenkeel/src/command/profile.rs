@@ -6,6 +6,8 @@ use crate::profile::resume::{self, WORKLOAD_FILE};
 use crate::profile::run::{finish, measure};
 use crate::profile::spec::{self, Study};
 use crate::server::place;
+use crate::signals;
+use crate::study::named;
 use anyhow::Result;
 use evenkeel_site::server::without_password;
 use evenkeel_study::profile as lab_study;
@@ -19,20 +21,26 @@ pub use crate::profile::flags::Args;
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let root = session.runs_dir(args.output.as_ref());
     let (study, folder) = match &args.resume {
-        Some(name) => resume::study(session, &root, name)?,
+        Some(name) => resume::study(session, &root, name, args.repeats)?,
         None => started(session, &root, args)?,
     };
-    let summary = measure(session, &study, &folder, args.resume.is_none(), args.json)?;
-    finish(session, &folder, &summary)
+    match measure(session, &study, &folder, args.resume.is_none(), args.json)? {
+        Some(summary) => finish(session, &folder, &summary),
+        None => Ok(signals::exit_code()),
+    }
 }
 
 /// A new study: its folder, and in it the plan and the workload's own file.
 fn started(session: &Session, root: &Path, args: &Args) -> Result<(Study, StudyFolder)> {
+    if let Some(name) = &args.name {
+        named::check(root, name)?;
+    }
     let study = spec::study(session, args, recorded_command(), None)?;
     let now = unix_time().as_secs();
     let workload = study.spec.series.first().map_or("profile", |series| series.workload.name());
     let plain = for_folder(workload);
     let id = format!("{}-{plain}-{:04x}", crate::format::stamp(now), std::process::id() & 0xffff);
+    let id = args.name.clone().unwrap_or(id);
     let plan = lab_study::new_plan(&study.spec, id, now, study.settings.clone(), study.targets.clone());
     let file = place::is_file(&args.workload).then(|| PathBuf::from(&args.workload));
     let folder = resume::create(root, plan, file.as_deref().map(|file| (file, WORKLOAD_FILE)))?;

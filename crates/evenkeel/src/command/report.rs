@@ -15,8 +15,8 @@ use std::process::ExitCode;
 /// Flags of `evenkeel report`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  evenkeel report last\n  evenkeel report 20261121 --to /tmp/profile.html\n  \
-                  evenkeel report 20261121 last    two studies over each other, with their ratios\n\n\
+    after_help = "Examples:\n  evenkeel report last\n  evenkeel report before --to /tmp/profile.html\n  \
+                  evenkeel report before after     two studies over each other, with the verdict and their ratios\n\n\
                   Exit codes: 0 the page is written; 1 it is, and files beside a run are damaged, which are named; 2 the study \
                   cannot be read."
 )]

@@ -17,8 +17,11 @@ use std::process::ExitCode;
 
 /// Flags of `evenkeel runs`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  evenkeel runs\n  evenkeel runs last\n  evenkeel runs --json\n\n\
-Exit codes: 0 all is well; 1 a study, or a file beside a run, is damaged, which is named; 2 the study that was named cannot be read.")]
+#[command(args_conflicts_with_subcommands = true)]
+#[command(
+    after_help = "Examples:\n  evenkeel runs\n  evenkeel runs last\n  evenkeel runs --json\n  evenkeel runs delete before after\n\n\
+Exit codes: 0 all is well; 1 a study, or a file beside a run, is damaged, which is named; 2 the study that was named cannot be read."
+)]
 pub struct Args {
     /// Show one study as a table: its folder, its name or the start of it, or `last`
     pub study: Option<String>,
@@ -28,14 +31,55 @@ pub struct Args {
     /// Print it as JSON
     #[arg(long)]
     pub json: bool,
+    /// What else is done with studies
+    #[command(subcommand)]
+    pub action: Option<Action>,
 }
 
-/// Lists studies, or shows one.
+/// What is done with studies besides showing them.
+#[derive(Debug, clap::Subcommand)]
+pub enum Action {
+    /// Delete studies with all of their runs, for good
+    #[command(after_help = "Examples:\n  evenkeel runs delete before after\n\n\
+It does not ask. Either all studies are deleted or, where one is not there or is being measured, none.\n\n\
+Exit codes: 0 all are deleted; 2 one is not there, is being measured, or cannot be removed.")]
+    Delete(DeleteArgs),
+}
+
+/// Flags of `evenkeel runs delete`.
+#[derive(Debug, clap::Args)]
+pub struct DeleteArgs {
+    /// Whole names of studies, as `evenkeel runs` lists them
+    #[arg(required = true, value_name = "NAME")]
+    pub names: Vec<String>,
+    /// Folder for studies [default: HOME/runs]
+    #[arg(long, value_name = "DIR")]
+    pub output: Option<PathBuf>,
+}
+
+/// Lists studies, shows one, or deletes some.
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
-    match &args.study {
-        Some(name) => show(session, args, name),
-        None => list(session, args),
+    match (&args.action, &args.study) {
+        (Some(Action::Delete(args)), _) => delete(session, args),
+        (None, Some(name)) => show(session, args, name),
+        (None, None) => list(session, args),
     }
+}
+
+/// All are locked before the first is deleted.
+fn delete(session: &Session, args: &DeleteArgs) -> Result<ExitCode> {
+    let root = session.runs_dir(args.output.as_ref());
+    let mut names: Vec<&String> = args.names.iter().collect();
+    names.sort();
+    names.dedup();
+    let found: Result<Vec<StudyFolder>, _> =
+        names.iter().map(|name| StudyFolder::to_delete(&root, name)).collect();
+    for folder in found? {
+        let path = folder.path().to_owned();
+        folder.delete()?;
+        out::line(format!("deleted {}", path.display()))?;
+    }
+    Ok(ExitCode::SUCCESS)
 }
 
 fn show(session: &Session, args: &Args, name: &str) -> Result<ExitCode> {

@@ -15,7 +15,7 @@ use toml::{Table, Value};
 const COMBINATIONS_MAX: usize = 32;
 
 /// Flags of a profile that are not for a file to say.
-const NOT_HERE: [&str; 5] = ["resume", "json", "output", "quiet", "home"];
+const NOT_HERE: [&str; 6] = ["resume", "json", "output", "quiet", "home", "name"];
 
 /// The key that is no flag but a server.
 const URL: &str = "url";
@@ -96,7 +96,7 @@ fn parse(text: &str) -> Result<StudyFile> {
         return Err(fields.at("name", words));
     }
     let question = fields.optional("question")?.unwrap_or_default();
-    let compare: String = fields.optional("compare")?.unwrap_or_else(|| "tau".to_owned());
+    let compare: String = fields.optional("compare")?.unwrap_or_else(|| "response".to_owned());
     let margin: String = fields.optional("margin")?.unwrap_or_else(|| "5%".to_owned());
     let profile = table_of("profile", fields.optional("profile")?)?;
     let mut factors = factors(fields.optional("factor")?)?;
@@ -109,8 +109,9 @@ fn parse(text: &str) -> Result<StudyFile> {
         file: String::new(),
         name,
         question,
-        compare: Figure::from_name(&compare)
-            .ok_or_else(|| at_key("study", "compare", "`compare` is throughput, tau or p95".to_owned()))?,
+        compare: Figure::from_name(&compare).ok_or_else(|| {
+            at_key("study", "compare", "`compare` is throughput, response, p95 or cpu".to_owned())
+        })?,
         margin: units::margin(&margin)
             .map_err(|error| at_key("study", "margin", format!("`margin`: {error}")))?,
         combinations: combinations((&profile, &all), &factors)?,
@@ -134,7 +135,8 @@ fn origins(entry: &str, flags: &Table, lines: Option<&Lines<'_>>, path: &[&str])
     flags.keys().map(origin).collect()
 }
 
-fn is_name(name: &str) -> bool {
+/// Whether a folder can have this name.
+pub fn is_name(name: &str) -> bool {
     let plain = name.chars().all(|sign| sign.is_ascii_alphanumeric() || sign == '-' || sign == '_');
     plain && !name.is_empty() && name.len() <= 40
 }
@@ -341,7 +343,7 @@ mod tests {
         let origin = |key: &str| (last.origins[key].entry.as_str(), last.origins[key].line);
         assert_eq!(origin("rate"), ("factor \"flush\", level \"lazily\"", Some(13)));
         assert_eq!(origin("no-reset"), ("factor \"index\", level \"title\"", Some(21)));
-        assert_eq!((study.compare, study.margin.share()), (Figure::Tau, 0.05));
+        assert_eq!((study.compare, study.margin.share()), (Figure::Response, 0.05));
     }
 
     #[test]
@@ -362,7 +364,7 @@ mod tests {
         refused(&format!("name = 'a'\n[[factor]]\nname = 'f'\n{levels}"), "two levels \"x\"");
         refused(&TWO.replace("rate = 70", "resume = 'last'"), "is for the command line");
         refused(&TWO.replace("rate = 70", "rate = 1979-05-27"), "`rate` is a text");
-        refused(&format!("compare = 'speed'\n{TWO}"), "throughput, tau or p95");
+        refused(&format!("compare = 'speed'\n{TWO}"), "throughput, response, p95 or cpu");
         refused(&format!("margin = '0%'\n{TWO}"), "above 0 % and at most 100 %");
         refused("name = ", "expected");
         refused("name = 'x'\nfactor = []", "`factor` is empty");

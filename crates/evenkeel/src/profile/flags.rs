@@ -67,6 +67,8 @@ Examples:
       and what asking costs; --per-request --mu requests=100% measures as the study did
   evenkeel profile --ebs 10 --set innodb_buffer_pool_size=16M --factor disk-iops=300,none
       is it the disk? the same server with a slow one, which is tried before use, and without a limit
+  evenkeel profile mysql://app@db1/shop --workload orders.toml --rate 100,200 --name before
+      a study with a name: after the change measure --name after, and `evenkeel compare before after`
   evenkeel profile --resume last
       go on where a stopped or killed study was
 
@@ -198,7 +200,11 @@ pub struct Args {
     /// Folder for studies [default: HOME/runs]
     #[arg(long, value_name = "DIR")]
     pub output: Option<PathBuf>,
-    /// Go on with a stopped study: its folder, its name or the start of it, or `last`; with its own flags and no others
+    /// Name of the study, as `compare`, `report` and other commands take it [default: time and workload]
+    #[arg(long, value_name = "NAME")]
+    pub name: Option<String>,
+    /// Go on with a stopped study: its folder, its name or the start of it, or `last`; with its own flags. --repeats beside it makes
+    /// more runs of each cell
     #[arg(long, value_name = "STUDY")]
     pub resume: Option<String>,
     /// Write events as JSON lines to the error stream instead of a progress line

@@ -20,13 +20,19 @@ use std::path::Path;
 /// Copy of the user's workload in the study's folder, so that a resumed study asks what it asked before.
 pub const WORKLOAD_FILE: &str = "workload.toml";
 
-/// A stopped study: its own command line again, with the seed, rates and cells of its plan.
-pub fn study(session: &Session, root: &Path, name: &str) -> Result<(Study, StudyFolder)> {
+/// A stopped study: its own command line again, with the seed, rates and cells of its plan; with more repeats where these are asked
+/// for.
+pub fn study(
+    session: &Session,
+    root: &Path,
+    name: &str,
+    repeats: Option<u32>,
+) -> Result<(Study, StudyFolder)> {
     check_alone()?;
-    let path = store::resolve(root, name)?;
+    let path = store::resolve_begun(root, name)?;
     wanted::check(&path, lab_study::NAME)?;
     let folder = StudyFolder::resume(&path)?;
-    let plan = folder.plan()?;
+    let plan = extended(&folder, repeats)?;
     let args = line::read(plan.command.iter().map(String::as_str)).map_err(|error| match error.kind() {
         ErrorKind::InvalidSubcommand => anyhow!("{} is no profile", plan.id),
         _ => anyhow!("the stored command of {} cannot be read: {error}", plan.id),
@@ -40,8 +46,39 @@ pub fn study(session: &Session, root: &Path, name: &str) -> Result<(Study, Study
     if args.max_sessions.is_none() {
         keep_sessions(&mut study, &plan.settings);
     }
+    keep_repeats(&mut study, &plan);
     check(&plan, &study)?;
     Ok((study, folder))
+}
+
+/// The plan of a study that goes on, with as many repeats as are asked for.
+///
+/// # Errors
+/// It has as many or more, or its runs are chosen one by one.
+pub fn extended(folder: &StudyFolder, repeats: Option<u32>) -> Result<PlanFile> {
+    let mut plan = folder.plan()?;
+    let Some(repeats) = repeats.filter(|repeats| *repeats != plan.settings.repeats) else { return Ok(plan) };
+    if plan.settings.is_sequence() {
+        return Err(anyhow!("the runs of {} are chosen one by one, and it has no --repeats", plan.id))
+            .hint("leave --repeats out: it goes on for as long again");
+    }
+    if repeats < plan.settings.repeats {
+        return Err(anyhow!(
+            "{} has {} runs of each cell, more than --repeats {repeats}",
+            plan.id,
+            plan.settings.repeats
+        ))
+        .hint("ask for more, or leave --repeats out");
+    }
+    plan.settings.repeats = repeats;
+    folder.write_plan(&plan)?;
+    Ok(plan)
+}
+
+/// A study that was given more repeats later has these, whatever its own flags say.
+pub fn keep_repeats(study: &mut Study, plan: &PlanFile) {
+    study.spec.repeats = study.spec.repeats.max(plan.settings.repeats);
+    study.settings.repeats = study.spec.repeats;
 }
 
 /// Where nobody says how many sessions there may be, a study goes on with as many as it began with: the number was another one before.
@@ -128,8 +165,8 @@ fn fits(stored: &SettingsRecord, now: &SettingsRecord) -> bool {
     stored == *now
 }
 
-/// What may stand beside `--resume`: where to look, and how to show it. All else is in the plan.
-const BESIDE: [&str; 5] = ["resume", "home", "output", "quiet", "json"];
+/// What may stand beside `--resume`: where to look, how to show it, and how many repeats there are to be. All else is in the plan.
+const BESIDE: [&str; 6] = ["resume", "home", "output", "quiet", "json", "repeats"];
 
 /// Refuses flags that the stored study has already, which would be dropped silently.
 fn check_alone() -> Result<()> {
@@ -201,9 +238,9 @@ mod tests {
 
     #[test]
     fn only_where_and_how_to_show_may_stand_beside() {
-        let line = "evenkeel --home /h profile --resume last --output /o --json --quiet";
+        let line = "evenkeel --home /h profile --resume last --output /o --json --quiet --repeats 8";
         assert_eq!(given_in(line), Vec::<String>::new());
         let line = "evenkeel profile --resume last --repeats 3 -r 10 mysql://a@b/c --no-reset --ebs 5";
-        assert_eq!(given_in(line), ["a URL", "--rate", "--repeats", "--no-reset", "--ebs"]);
+        assert_eq!(given_in(line), ["a URL", "--rate", "--no-reset", "--ebs"]);
     }
 }

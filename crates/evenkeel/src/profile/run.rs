@@ -17,14 +17,15 @@ use evenkeel_study::store::StudyFolder;
 use evenkeel_study::store::format::{PlanFile, RunFile, SummaryFile};
 use std::process::ExitCode;
 
-/// Measures what the folder does not have yet, with its progress shown.
+/// Measures what the folder does not have yet, with its progress shown; `None` where it was stopped before anything was measured, so
+/// that the folder is gone.
 pub fn measure(
     session: &Session,
     study: &Study,
     folder: &StudyFolder,
     is_new: bool,
     json: bool,
-) -> Result<SummaryFile> {
+) -> Result<Option<SummaryFile>> {
     let mut view = View::new(mode(session, json));
     let mut events = ProgressEvents::new(&study.spec);
     let mut show = |event| {
@@ -42,11 +43,14 @@ pub fn measure(
         None => lab_study::run(&study.spec, folder, &session.stop, &mut show),
     };
     drop(view);
-    if outcome.is_err() && is_new {
-        discard_if_empty(folder);
-    }
+    let was_stopped = outcome.as_ref().map_or(true, |summary| !summary.complete);
+    let is_gone = is_new && was_stopped && discard_if_empty(folder);
     let summary = outcome.map_err(|error| named(error, folder));
-    summary.with_context(|| format!("measuring {}", folder.path().display()))
+    let summary = summary.with_context(|| format!("measuring {}", folder.path().display()))?;
+    if is_gone {
+        out::tell("stopped before the first run: nothing was measured, and nothing is kept\n");
+    }
+    Ok(Some(summary).filter(|_| !is_gone))
 }
 
 /// An error whose hint names this study, and not whichever is the last one when somebody reads it.
@@ -57,13 +61,12 @@ fn named(error: StudyError, folder: &StudyFolder) -> anyhow::Error {
     }
 }
 
-/// A study that failed before its first run has nothing to keep or to resume.
-fn discard_if_empty(folder: &StudyFolder) {
-    let has_no_cells = folder.plan().is_ok_and(|plan| plan.cells.is_empty());
-    if has_no_cells && folder.runs().is_ok_and(|runs| runs.is_empty()) {
-        // Where it cannot be removed it is listed without runs, which is true.
-        let _ = std::fs::remove_dir_all(folder.path());
-    }
+/// A study that ended before its first run has nothing to keep or to resume, unless it has searched. Whether it is gone; where it
+/// cannot be removed it is listed without runs, which is true.
+fn discard_if_empty(folder: &StudyFolder) -> bool {
+    let has_no_probes = folder.plan().is_ok_and(|plan| plan.probes.is_empty());
+    let is_empty = has_no_probes && folder.runs().is_ok_and(|runs| runs.is_empty());
+    is_empty && std::fs::remove_dir_all(folder.path()).is_ok()
 }
 
 /// Prints the table, writes the report, and says how it ended.

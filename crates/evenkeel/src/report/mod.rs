@@ -26,6 +26,9 @@ pub use details::RunDetails;
 pub use page_map::page_maps;
 pub use save::save;
 
+use crate::config;
+use crate::study::comparison::{self, Wording};
+use evenkeel_study::compare::Side;
 use evenkeel_study::store::StudyFolder;
 use evenkeel_study::store::format::{ManifestFile, PlanFile, RunFile, SummaryFile};
 use std::path::PathBuf;
@@ -43,6 +46,8 @@ pub struct Records {
     pub runs: Vec<RunFile>,
     /// What lies beside them.
     pub details: Details,
+    /// Levels of a study of a file, compared.
+    pub verdicts: Vec<Wording>,
 }
 
 impl Records {
@@ -51,13 +56,28 @@ impl Records {
         let (plan, manifest, runs) = (folder.plan()?, folder.manifest()?, folder.runs()?);
         let summary = evenkeel_study::profile::summarise(&plan, &runs);
         let details = Details::read(folder, &runs);
-        Ok(Self { plan, manifest, summary, runs, details })
+        let verdicts = verdicts(folder, &plan, &runs);
+        Ok(Self { plan, manifest, summary, runs, details, verdicts })
     }
 
     fn study(&self) -> study::Study<'_> {
-        let Self { plan, manifest, summary, runs, details } = self;
-        study::Study { plan, manifest, summary, runs, details }
+        let Self { plan, manifest, summary, runs, details, verdicts } = self;
+        study::Study { plan, manifest, summary, runs, details, verdicts }
     }
+
+    /// As one side of a comparison.
+    fn side(&self) -> Side {
+        Side::of(self.plan.clone(), self.runs.clone(), None)
+    }
+}
+
+/// By the figure that the study's file names; none of a profile, and of a file that cannot be read.
+fn verdicts(folder: &StudyFolder, plan: &PlanFile, runs: &[RunFile]) -> Vec<Wording> {
+    if plan.series.iter().all(|series| series.levels.is_empty()) {
+        return Vec::new();
+    }
+    let asked = config::study::load(&folder.path().join("study.toml"));
+    asked.map(|asked| comparison::of_levels(plan, runs, asked.compare, asked.margin)).unwrap_or_default()
 }
 
 /// The report of a study in any state, also of one that has no runs yet.

@@ -3,6 +3,7 @@
 use super::chart::Marker;
 use super::details::Details;
 use super::palette::HUES;
+use crate::study::comparison::Wording;
 use evenkeel_study::profile::standing;
 use evenkeel_study::store::format::{
     CellSummary, HeadlineRecord, ManifestFile, PlanFile, RunFile, SeriesRecord, SummaryFile,
@@ -21,6 +22,8 @@ pub struct Study<'a> {
     pub runs: &'a [RunFile],
     /// What lies beside them.
     pub details: &'a Details,
+    /// Levels of a study of a file, compared.
+    pub verdicts: &'a [Wording],
 }
 
 /// How a series is drawn.
@@ -119,6 +122,7 @@ mod tests {
             summary: &fixture.summary,
             runs: &fixture.runs,
             details: &fixture.details,
+            verdicts: &[],
         }
     }
 

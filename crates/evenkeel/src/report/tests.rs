@@ -3,7 +3,9 @@
 use super::html;
 use super::markup::check::fault;
 use crate::fixture::{self, Fixture};
+use crate::study::comparison::Wording;
 use evenkeel_study::store::format::{BoundsRecord, Caveat, EstimateRecord, Severity};
+use serde_json::Value;
 use std::collections::BTreeSet;
 
 pub mod labels;
@@ -334,4 +336,22 @@ fn a_study_without_runs_says_so() {
     for part in ["Nothing has been measured yet", "0 of 18 runs", "To repeat it", "How to read this"] {
         assert!(page.contains(part), "{part}");
     }
+}
+
+#[test]
+fn the_verdict_on_levels_is_the_title_of_their_page() {
+    let mut fixture = fixture::factors();
+    let told = |head: &str| Wording {
+        head: head.to_owned(),
+        lines: vec!["100 requests/s".to_owned()],
+        json: Value::Null,
+    };
+    fixture.verdicts = vec![told("better: p95 of index yes is 0.5 times"), told("worse: p95 of pool small")];
+    let page = page(&fixture);
+    assert_eq!((fault(&page), page.matches("<h1>").count()), (None, 1));
+    let title = page.find("<h1>better: p95 of index yes is 0.5 times</h1>").expect("a title");
+    assert!(
+        title < page.find("worse: p95 of pool small").expect("the other")
+            && title < page.find("<svg").expect("a chart")
+    );
 }

@@ -1,36 +1,184 @@
 //! What a comparison of two studies, cells or levels says, for people and programs.
 
 use crate::format;
-use evenkeel_core::experiment::{self, Verdict};
+use evenkeel_core::experiment::{self, Margin, Verdict};
 use evenkeel_core::statistics::Estimate;
-use evenkeel_study::compare::{Compared, Condition, Figure, Parted};
+use evenkeel_study::compare::{
+    Carried, CompareError, Compared, Condition, Figure, LevelPair, More, Parted, Side, Statement, compare,
+    level_pairs,
+};
+use evenkeel_study::profile;
 use evenkeel_study::store::Caveats;
+use evenkeel_study::store::format::{PlanFile, RunFile};
 use serde_json::{Value, json};
-use std::fmt::Write as _;
 
-/// The verdict first, then what it is made of.
-pub fn text(first: &str, second: &str, compared: &Compared) -> String {
-    let what = match (compared.figure, compared.conditions.first()) {
-        (Figure::Throughput, Some(Condition { rate_per_s: None, .. })) => "throughput in overload".to_owned(),
-        (figure, _) => figure.name().to_owned(),
+/// What a comparison says: the verdict, what it is made of, and the same for programs.
+#[derive(Clone, Debug)]
+pub struct Wording {
+    /// The verdict, in a sentence.
+    pub head: String,
+    /// What it is made of.
+    pub lines: Vec<String>,
+    /// All of it, for programs.
+    pub json: Value,
+}
+
+impl Wording {
+    /// For the terminal.
+    pub fn text(&self) -> String {
+        let lines: String = self.lines.iter().map(|line| format!("  {line}\n")).collect();
+        format!("{}\n{lines}", self.head)
+    }
+}
+
+/// What is compared where nobody says it, the first that both sides tell.
+const FIGURES: [Figure; 3] = [Figure::Throughput, Figure::Response, Figure::Cpu];
+
+/// As many as `--repeats` takes.
+const REPEATS_MAX: u64 = 1_000;
+
+/// Further runs that take longer than this, in seconds, are not proposed.
+const LONG_S: f64 = 3_600.0;
+
+/// Compares two sides by this figure, or by the first of [`FIGURES`] that both tell, with a line for each of the others.
+///
+/// # Errors
+/// They have nothing in common that could be compared.
+pub fn of_two(
+    sides: [&Side; 2],
+    names: [&str; 2],
+    of: Option<Figure>,
+    margin: Margin,
+) -> Result<(Wording, Verdict), CompareError> {
+    let by = |figure: Figure| compare(sides[0], sides[1], figure, margin);
+    let Some(figure) = of else {
+        let (found, errors): (Vec<_>, Vec<_>) = FIGURES.into_iter().map(by).partition(Result::is_ok);
+        let mut found = found.into_iter().flatten();
+        let Some(first) = found.next() else {
+            // That there is no rate in common says what to do.
+            let mut errors: Vec<CompareError> = errors.into_iter().filter_map(Result::err).collect();
+            return Err(errors.swap_remove(1));
+        };
+        let mut told = told(sides, names, &first);
+        let others: Vec<String> = found.map(|other| head(names, &other)).collect();
+        told.lines.splice(0..0, others.into_iter().map(|other| format!("also {other}")));
+        return Ok((told, first.verdict));
     };
-    let ratio = compared.comparison.as_ref().map(|found| format!("{} of it: ", format::ratio(&found.ratio)));
-    let mut text = format!(
-        "{second} against {first}, {what}: {}{}{}\n",
-        ratio.unwrap_or_default(),
-        verdict(compared.verdict, compared.margin.share()),
-        at(&places(compared))
-    );
+    let found = by(figure)?;
+    Ok((told(sides, names, &found), found.verdict))
+}
+
+/// Each level of a study of a file against the first of its factor, over all levels of the other factors.
+pub fn of_levels(plan: &PlanFile, runs: &[RunFile], of: Figure, margin: Margin) -> Vec<Wording> {
+    let side = Side::of(plan.clone(), runs.to_vec(), None);
+    let pair = |pair: LevelPair| {
+        let (first, second) = (side.clone().of_series(pair.series.0), side.clone().of_series(pair.series.1));
+        let names = [&pair.first, &pair.second].map(|level| format!("{} {level}", pair.factor));
+        let names = [names[0].as_str(), names[1].as_str()];
+        of_two([&first, &second], names, Some(of), margin).map(|(told, _)| told).unwrap_or_else(|error| {
+            Wording {
+                head: format!("{} and {} cannot be compared: {error}", names[1], names[0]),
+                lines: Vec::new(),
+                json: json!({ "first": names[0], "second": names[1], "error": error.to_string() }),
+            }
+        })
+    };
+    level_pairs(&plan.series).into_iter().map(pair).collect()
+}
+
+fn told(sides: [&Side; 2], names: [&str; 2], compared: &Compared) -> Wording {
+    let statements = compared.statements.iter().map(statement);
     let conditions = compared.conditions.iter().map(|condition| line(condition, compared.figure));
     let parted = compared.parted.iter().map(parted_line);
+    let carried = compared.carried.iter().map(carried_line);
     let unlike = compared.unlike.iter().map(|unlike| format!("not alike: {unlike}"));
     let left = compared.left_out.iter().map(|left| format!("left out: {left}"));
     let unfinished = compared.caveats.iter().map(|caveat| format!("unfinished: {caveat}"));
-    let lines = conditions.chain(parted).chain(nearly(compared)).chain(unlike).chain(left).chain(unfinished);
-    for line in lines {
-        let _ = writeln!(text, "  {line}");
+    let (more, commands) = more(sides, compared);
+    let made_of = conditions.chain(parted).chain(carried).chain(statements).chain(nearly(compared));
+    let lines = made_of.chain(more).chain(unlike).chain(left).chain(unfinished).collect();
+    Wording { head: head(names, compared), lines, json: as_json(names, compared, &commands) }
+}
+
+fn head([first, second]: [&str; 2], compared: &Compared) -> String {
+    let what = match (compared.figure, compared.conditions.first()) {
+        (Figure::Throughput, Some(Condition { rate_per_s: None, .. })) => "throughput in overload",
+        (figure, _) => figure.words(),
+    };
+    let ratio = compared.comparison.as_ref();
+    let ratio = ratio.map(|found| format!("is {} times that of {first}", format::ratio(&found.ratio)));
+    format!(
+        "{}{}: {what} of {second} {}",
+        verdict(compared.verdict, compared.margin.share()),
+        at(&places(compared)),
+        ratio.unwrap_or_else(|| format!("beside that of {first}"))
+    )
+}
+
+/// How further runs are made that would tell, in lines, and the commands alone.
+fn more(sides: [&Side; 2], compared: &Compared) -> (Vec<String>, Vec<String>) {
+    let Verdict::NotKnown { runs_more } = compared.verdict else { return Default::default() };
+    let made = compared.comparison.as_ref().map(|found| found.ratio.n as usize);
+    let Some((runs_more, made)) = runs_more.zip(made) else {
+        return (vec!["these runs do not tell how many more it takes".to_owned()], Vec::new());
+    };
+    let mut studies = sides.to_vec();
+    studies.dedup_by(|one, other| one.name() == other.name());
+    let all: Vec<More> = studies.iter().map(|side| side.more(runs_more, made)).collect();
+    let time = all.iter().map(|more| more.seconds).sum::<f64>();
+    let runs = format::counted(runs_more as usize, "run");
+    let is_too_many = all.iter().any(|more| more.repeats.is_some_and(|repeats| repeats > REPEATS_MAX));
+    if time > LONG_S || is_too_many {
+        return (
+            vec![format!("{runs} more of each would tell, in about {:.0} hours", (time / 3_600.0).ceil())],
+            Vec::new(),
+        );
     }
-    text
+    let command = |(side, more): (&&Side, &More)| {
+        let command = if side.plan().kind == profile::NAME { "profile" } else { "study" };
+        let repeats = more.repeats.map_or_else(String::new, |repeats| format!(" --repeats {repeats}"));
+        let times = if more.times > 1 { format!("    # {} times", more.times) } else { String::new() };
+        format!("evenkeel {command} --resume {}{repeats}{times}", side.name())
+    };
+    let commands: Vec<String> = studies.iter().zip(&all).map(command).collect();
+    let is_own = |side: &&Side| side.plan().targets.iter().any(|target| !target.url.starts_with("sandbox:"));
+    let state = if studies.len() > 1 && studies.iter().any(is_own) {
+        ", each with its server as it was then"
+    } else {
+        ""
+    };
+    let minutes = (time / 60.0).ceil().max(1.0);
+    let mut lines =
+        vec![format!("{runs} more of each would most likely tell, in about {minutes:.0} min{state}:")];
+    lines.extend(commands.iter().map(|command| format!("  {command}")));
+    (lines, commands)
+}
+
+/// A statement by itself.
+fn statement(found: &Statement) -> String {
+    const LETTERS_MAX: usize = 40;
+    let (first, second) = found.means_ms;
+    let name: String = found.name.chars().take(LETTERS_MAX).collect();
+    let verdict = match found.comparison.verdict {
+        Verdict::Same => "the same",
+        Verdict::Better => "better",
+        Verdict::Worse => "worse",
+        Verdict::NotKnown { .. } => "too close to tell",
+    };
+    let [first, second] = [first, second].map(|ms| format::significant(ms, 3));
+    format!(
+        "{name}: {verdict}, {first} ms, then {second} ms: {} times",
+        format::ratio(&found.comparison.ratio)
+    )
+}
+
+fn carried_line(carried: &Carried) -> String {
+    let label = if carried.label.is_empty() { String::new() } else { format!("{}: ", carried.label) };
+    let (most, least) = (format::short(carried.at_most), format::short(carried.at_least));
+    match carried.side {
+        experiment::Side::Better => format!("{label}carried at most {most}/s, then at least {least}/s"),
+        experiment::Side::Worse => format!("{label}carried at least {least}/s, then at most {most}/s"),
+    }
 }
 
 /// Why it is not known although the interval that is shown leaves out 1.
@@ -39,7 +187,7 @@ fn nearly(compared: &Compared) -> Option<String> {
     let is_open = matches!(compared.verdict, Verdict::NotKnown { .. }) && comparison.ratio.differs();
     is_open.then(|| {
         let confidence = format::percent(100.0 * comparison.confidence);
-        format!("the {confidence} interval decides, for whoever asks twice, and does not leave out 1")
+        format!("the verdict takes the {confidence} interval, which includes 1")
     })
 }
 
@@ -54,7 +202,9 @@ fn places(compared: &Compared) -> Vec<String> {
     let conditions = conditions.map(|condition| place(&condition.label, condition.rate_per_s));
     let parted = compared.parted.iter().filter(|parted| Some(parted.side) == wanted);
     let parted = parted.map(|parted| place(&parted.label, parted.rate_per_s));
-    conditions.chain(parted).filter(|place| !place.is_empty()).collect()
+    let carried = compared.carried.iter().filter(|carried| Some(carried.side) == wanted);
+    let carried = carried.map(|carried| carried.label.clone());
+    conditions.chain(parted).chain(carried).filter(|place| !place.is_empty()).collect()
 }
 
 fn at(places: &[String]) -> String {
@@ -84,16 +234,15 @@ fn parted_line(parted: &Parted) -> String {
 }
 
 fn line(condition: &Condition, figure: Figure) -> String {
-    let side = |values: &[f64]| {
+    let mean_of = |values: &[f64]| {
         let unit = if figure == Figure::Throughput { "/s" } else { " ms" };
         let mean = Estimate::of(values).map_or(f64::NAN, |estimate| estimate.mean);
         format!("{}{unit} over {}", format::significant(mean, 3), format::counted(values.len(), "run"))
     };
     let place = place(&condition.label, condition.rate_per_s);
     let place = if place.is_empty() { place } else { place + ": " };
-    let by_itself =
-        condition.by_itself.map_or_else(String::new, |side| format!(", {} by itself", word(side)));
-    format!("{place}{}, then {}{by_itself}", side(&condition.pair.first), side(&condition.pair.second))
+    let by_itself = condition.by_itself.map_or_else(String::new, |own| format!(": {}", side(own)));
+    format!("{place}{}, then {}{by_itself}", mean_of(&condition.pair.first), mean_of(&condition.pair.second))
 }
 
 fn verdict(verdict: Verdict, margin: f64) -> String {
@@ -102,19 +251,11 @@ fn verdict(verdict: Verdict, margin: f64) -> String {
         Verdict::Same => format!("the same, within {margin}"),
         Verdict::Better => "better".to_owned(),
         Verdict::Worse => "worse".to_owned(),
-        Verdict::NotKnown { runs_more: Some(more) } => {
-            format!(
-                "not known yet; {} more of each would most likely tell",
-                format::counted(more as usize, "run")
-            )
-        }
-        Verdict::NotKnown { runs_more: None } => {
-            "not known yet, and these runs do not tell how many more it takes".to_owned()
-        }
+        Verdict::NotKnown { .. } => "too close to tell".to_owned(),
     }
 }
 
-fn word(side: experiment::Side) -> &'static str {
+fn side(side: experiment::Side) -> &'static str {
     match side {
         experiment::Side::Better => "better",
         experiment::Side::Worse => "worse",
@@ -122,22 +263,35 @@ fn word(side: experiment::Side) -> &'static str {
 }
 
 /// The same for programs.
-pub fn as_json(first: &str, second: &str, compared: &Compared) -> Value {
-    let (verdict, runs_more) = match compared.verdict {
-        Verdict::Same => ("same", None),
-        Verdict::Better => ("better", None),
-        Verdict::Worse => ("worse", None),
-        Verdict::NotKnown { runs_more } => ("not known", runs_more),
+fn as_json([first, second]: [&str; 2], compared: &Compared, commands: &[String]) -> Value {
+    let word = |verdict: Verdict| match verdict {
+        Verdict::Same => "same",
+        Verdict::Better => "better",
+        Verdict::Worse => "worse",
+        Verdict::NotKnown { .. } => "too close to tell",
     };
+    let runs_more = match compared.verdict {
+        Verdict::NotKnown { runs_more } => runs_more,
+        _ => None,
+    };
+    let statement = |found: &Statement| {
+        let (ratio, interval) = (&found.comparison.ratio.ratio, found.comparison.ratio.interval);
+        json!({
+            "name": found.name, "verdict": word(found.comparison.verdict), "ratio": ratio,
+            "low": interval.map(|(low, _)| low), "high": interval.map(|(_, high)| high),
+            "first_ms": found.means_ms.0, "second_ms": found.means_ms.1,
+        })
+    };
+    let carried = |found: &Carried| json!({ "label": found.label, "side": side(found.side), "at_most": found.at_most, "at_least": found.at_least });
     let condition = |condition: &Condition| {
         json!({
-            "label": condition.label, "rate_per_s": condition.rate_per_s, "by_itself": condition.by_itself.map(word),
+            "label": condition.label, "rate_per_s": condition.rate_per_s, "by_itself": condition.by_itself.map(side),
             "first": condition.pair.first, "second": condition.pair.second,
         })
     };
     let parted = |parted: &Parted| {
         json!({
-            "label": parted.label, "rate_per_s": parted.rate_per_s, "side": word(parted.side),
+            "label": parted.label, "rate_per_s": parted.rate_per_s, "side": side(parted.side),
             "runs_first": parted.runs.0, "runs_second": parted.runs.1,
         })
     };
@@ -147,9 +301,45 @@ pub fn as_json(first: &str, second: &str, compared: &Compared) -> Value {
         "first": first, "second": second, "of": compared.figure.name(), "margin": compared.margin.share(),
         "ratio": comparison.map(|found| found.ratio.ratio), "low": interval.map(|(low, _)| low),
         "high": interval.map(|(_, high)| high), "confidence_to_differ": comparison.map(|found| found.confidence),
-        "verdict": verdict, "at": places(compared), "runs_more": runs_more,
+        "verdict": word(compared.verdict), "at": places(compared), "runs_more": runs_more, "commands": commands,
+        "statements": compared.statements.iter().map(statement).collect::<Vec<_>>(),
+        "carried": compared.carried.iter().map(carried).collect::<Vec<_>>(),
         "conditions": compared.conditions.iter().map(condition).collect::<Vec<_>>(),
         "parted": compared.parted.iter().map(parted).collect::<Vec<_>>(),
         "left_out": compared.left_out, "unlike": compared.unlike, "caveats": Caveats(&compared.caveats),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    /// Two studies whose runs differ among themselves by more than the studies do, each run so long after the one before.
+    fn told(apart_s: u64) -> String {
+        let side = |id: &str, turn: u32| {
+            let mut fixture = fixture::demo();
+            fixture.plan.id = id.to_owned();
+            for (at, run) in fixture.runs.iter_mut().enumerate() {
+                run.response.mean_ms *= if (run.repeat + turn).is_multiple_of(2) { 0.8 } else { 1.25 };
+                run.started_unix_s = apart_s * at as u64;
+            }
+            Side::of(fixture.plan, fixture.runs, None)
+        };
+        let margin = Margin::new(0.05).unwrap();
+        let sides = [&side("one", 0), &side("two", 1)];
+        of_two(sides, ["one", "two"], Some(Figure::Response), margin).unwrap().0.text()
+    }
+
+    #[test]
+    fn what_is_too_close_to_tell_names_the_commands_that_tell_unless_they_take_long() {
+        let near = told(0);
+        assert!(near.starts_with("too close to tell: response time of two is 0."), "{near}");
+        assert!(near.contains("more of each would most likely tell, in about "), "{near}");
+        for name in ["one", "two"] {
+            assert!(near.contains(&format!("\n    evenkeel profile --resume {name} --repeats ")), "{near}");
+        }
+        let far = told(100_000);
+        assert!(far.contains(" hours") && !far.contains("--resume"), "{far}");
+    }
 }

@@ -129,7 +129,7 @@ fn find(session: &Session, kind: &str, name: &str) -> Result<PathBuf> {
             }
         }
     }
-    let found = roots.iter().map(|root| store::resolve(root, name));
+    let found = roots.iter().map(|root| store::resolve_begun(root, name));
     let found: Vec<_> = found.collect();
     let error =
         |found: Vec<std::result::Result<PathBuf, store::StoreError>>| found.into_iter().find_map(Result::err);

@@ -73,7 +73,7 @@ fn bad_input_is_refused_with_what_to_do_before_anything_is_started() {
         (&["profile", "http://127.0.0.1"], "hint:"),
         (&["profile", "sandbox:nobody"], "no sandbox"),
         (&["profile", "--resume", "nothing"], "no study named nothing"),
-        (&["profile", "--resume", "last", "--repeats", "9", "--rate", "5"], "--rate and --repeats would"),
+        (&["profile", "--resume", "last", "--repeats", "9", "--rate", "5"], "--rate would have no effect"),
         (&["profile", "--rate", "10..:10", "--whole-sweep"], "no last rate"),
         (&["profile", "--workload", "dvdstor"], "did you mean `dvdstore`"),
         (&["data", "fill", "mysql://u@127.0.0.1:1/d", "--size", "small"], "--size is DVD Store's"),

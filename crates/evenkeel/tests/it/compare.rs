@@ -1,6 +1,8 @@
 //! `evenkeel compare` as a pipeline asks it: what its exit codes say, and what it takes.
 
-use crate::cli::{evenkeel, refused};
+use crate::cli::{command, evenkeel, refused};
+use crate::patience::eventually;
+use crate::sandbox::done;
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -80,26 +82,26 @@ fn a_pipeline_is_told_of_a_rate_that_is_carried_no_more_and_of_a_damaged_study_b
     }
     let home = home.path();
 
-    for of in ["tau", "p95", "throughput"] {
+    for of in ["response", "p95", "throughput"] {
         let (code, said) = asked(home, &["compare", "before", "after", "--of", of]);
         assert!(code == Some(1) && said.contains("worse at 40 requests/s"), "{code:?}: {said}");
         assert!(said.contains("carried in all of 2 runs, then in none of 2 runs"), "{said}");
     }
-    let (code, said) = asked(home, &["compare", "after", "before", "--of", "tau"]);
+    let (code, said) = asked(home, &["compare", "after", "before", "--of", "response"]);
     assert!(code == Some(0) && said.contains("better at 40 requests/s"), "{code:?}: {said}");
-    let (_, said) = asked(home, &["compare", "before", "after", "--of", "tau", "--json"]);
+    let (_, said) = asked(home, &["compare", "before", "after", "--of", "response", "--json"]);
     let json: Value = serde_json::from_str(&said).expect("JSON");
     assert_eq!((&json["verdict"], &json["at"][0]), (&"worse".into(), &"40 requests/s".into()), "{json}");
-    let (code, said) = asked(home, &["compare", "before", "again", "--of", "tau"]);
+    let (code, said) = asked(home, &["compare", "before", "again", "--of", "response"]);
     assert!(code == Some(0) && said.contains("the same, within 5 %"), "{code:?}: {said}");
 
     let cells = ["compare", "before:1", "again:1", "--of", "throughput"];
     assert!(refused(home, &cells).contains("the throughput of its arrivals"));
-    assert!(refused(home, &["compare", "after:1", "after:1", "--of", "tau"]).contains("did not settle"));
+    assert!(refused(home, &["compare", "after:1", "after:1", "--of", "response"]).contains("did not settle"));
 
     let run = run_folders(&runs.join("again")).remove(0);
     fs::remove_file(run.join("intervals.csv")).expect("it can be removed");
-    let said = refused(home, &["compare", "before", "again", "--of", "tau"]);
+    let said = refused(home, &["compare", "before", "again", "--of", "response"]);
     assert!(said.contains("intervals.csv") && said.contains("hint:"), "{said}");
 }
 
@@ -140,4 +142,110 @@ fn the_list_of_studies_has_all_that_are_shipped_and_a_mistyped_name_is_told_from
     let said = refused(home, &["study", "throtling"]);
     assert!(said.contains("did you mean throttling?") && said.contains("evenkeel study --list"), "{said}");
     assert!(refused(home, &["study", "nothing-like.toml"]).contains("`evenkeel study --list` names them"));
+}
+
+const SHOP: &str = "
+name = 'shop'
+[[statement]]
+name = 'of_customer'
+sql = 'SELECT COUNT(*), MAX(total) FROM orders WHERE customer = ?'
+weight = 1
+parameters = [{ uniform = { min = 1, max = 1000 } }]
+[[statement]]
+name = 'one'
+sql = 'SELECT total FROM orders WHERE id = ?'
+weight = 1
+parameters = [{ uniform = { min = 1, max = 1000 } }]
+";
+
+/// Orders without an index on their customer.
+fn shop(home: &Path) {
+    done(home, &["sandbox", "up", "a"]);
+    let double =
+        "INSERT INTO orders (customer, total) SELECT 1 + RAND() * 999, total FROM orders;".repeat(17);
+    let sql = format!(
+        "CREATE DATABASE shop; USE shop; CREATE TABLE orders (id INT PRIMARY KEY AUTO_INCREMENT, customer INT, total INT); \
+         INSERT INTO orders (customer, total) VALUES (1, 7); {double}"
+    );
+    done(home, &["sandbox", "shell", "a", "--", "-e", &sql]);
+}
+
+/// Three short runs of it under this name.
+fn profile(home: &Path, file: &str, name: &str) {
+    let arguments = ["-q", "profile", "sandbox:a/shop", "--workload", file, "--rate", "20", "--repeats", "3"];
+    let more = ["--duration", "2s", "--warm-up", "500ms", "--no-reset", "--whole-sweep", "--name", name];
+    let output = evenkeel(home, &[&arguments[..], &more].concat());
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn an_index_is_found_by_name_before_and_after_overall_and_by_statement() {
+    let home = tempfile::tempdir().expect("a temporary directory");
+    let home = home.path();
+    shop(home);
+    let file = home.join("shop.toml");
+    fs::write(&file, SHOP).expect("a file");
+    let file = file.to_str().expect("a path in UTF-8");
+    profile(home, file, "before");
+    done(home, &["sandbox", "shell", "a", "--", "-e", "CREATE INDEX c ON orders (customer)", "shop"]);
+    profile(home, file, "after");
+
+    let (code, said) = asked(home, &["compare", "before", "after"]);
+    assert!(code == Some(0) && said.starts_with("better: response time of after is 0."), "{code:?}: {said}");
+    assert!(said.contains("of_customer: better, ") && said.contains("CPU per request of after"), "{said}");
+    let (_, json) = asked(home, &["compare", "before", "after", "--of", "cpu", "--json"]);
+    let json: Value = serde_json::from_str(&json).expect("JSON");
+    assert_eq!((&json["of"], &json["verdict"]), (&"cpu".into(), &"better".into()), "{json}");
+    assert_eq!(json["statements"][0]["name"], "of_customer", "{json}");
+    let page = home.join("both.html");
+    let page = page.to_str().expect("a path in UTF-8");
+    done(home, &["report", "before", "after", "--to", page]);
+    let text = fs::read_to_string(page).expect("a page");
+    assert!(text.contains("<h1>better: response time of B is 0."), "{text}");
+
+    names(home, file);
+    deleted(home, file);
+    done(home, &["sandbox", "down", "a"]);
+}
+
+/// Each command takes the name, `last` is the newest, and a taken name is refused.
+fn names(home: &Path, file: &str) {
+    assert_eq!(done(home, &["export", "last"]), done(home, &["export", "after"]));
+    assert!(done(home, &["runs"]).contains("before"));
+    let output = evenkeel(home, &["-q", "profile", "--resume", "before", "--repeats", "4"]);
+    let fourth = home.join("runs/before/runs/c01-r4/run.json");
+    assert!(fourth.exists(), "{}", String::from_utf8_lossy(&output.stderr));
+    let said = refused(home, &["profile", "sandbox:a/shop", "--workload", file, "--name", "before"]);
+    assert!(
+        said.contains("there is a study before already") && said.contains("runs delete before"),
+        "{said}"
+    );
+    assert!(refused(home, &["profile", "--name", "last"]).contains("is no name for a study"));
+}
+
+/// Whole names are deleted, none while one is measured; one that is stopped in its first run leaves nothing.
+fn deleted(home: &Path, file: &str) {
+    let long = [
+        "profile",
+        "sandbox:a/shop",
+        "--workload",
+        file,
+        "--rate",
+        "40",
+        "--warm-up",
+        "60s",
+        "--name",
+        "gone",
+    ];
+    let mut child = command(home, &long).spawn().expect("it starts");
+    eventually("the study has a folder", || home.join("runs/gone/plan.json").exists());
+    let said = refused(home, &["runs", "delete", "before", "gone"]);
+    assert!(said.contains("is being measured") && home.join("runs/before").exists(), "{said}");
+    std::process::Command::new("kill").arg(child.id().to_string()).status().expect("kill");
+    assert_eq!(child.wait().expect("it ends").code(), Some(143));
+    assert!(!home.join("runs/gone").exists());
+
+    assert!(refused(home, &["runs", "delete", "befor"]).contains("no study named befor"));
+    let said = done(home, &["runs", "delete", "before", "after"]);
+    assert!(said.contains("deleted ") && !home.join("runs/before").exists(), "{said}");
 }

@@ -93,7 +93,8 @@ fn a_profile_of_before_exports_the_figures_that_it_exported_then() {
         let (then, now) = (rows(&then), rows(&now));
         assert_eq!(then.len(), now.len(), "{format}");
         for (then, now) in then.iter().zip(&now) {
-            for (column, value) in then {
+            // Since then a lag that changes no verdict makes no cell invalid.
+            for (column, value) in then.iter().filter(|(column, _)| **column != "valid") {
                 assert_eq!(now.get(column), Some(value), "{format}, {column}");
             }
         }

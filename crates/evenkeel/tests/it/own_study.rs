@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::process::Command;
 
 /// One factor, whose second level asks for much more.
-const STUDY: &str = "name = 'wait'\nquestion = 'Does waiting matter?'\ncompare = 'tau'\n[profile]\nworkload = 'tpcw.simple'\n\
+const STUDY: &str = "name = 'wait'\nquestion = 'Does waiting matter?'\ncompare = 'response'\n[profile]\nworkload = 'tpcw.simple'\n\
     items = 100\nebs = 1\nrate = '40'\nwhole-sweep = true\nrepeats = 3\nretries = 0\nduration = '8s'\nwarm-up = '500ms'\nno-reset = true\n\
     [[factor]]\nname = 'pace'\n[[factor.level]]\nname = 'plain'\n[[factor.level]]\nname = 'slow'\n\
     workload = 'tpcw.complex'\n";
@@ -21,7 +21,7 @@ fn a_study_file_is_measured_level_against_level_and_its_findings_are_the_same_af
     let file = home.path().join("wait.toml");
     std::fs::write(&file, STUDY).expect("a file");
     let path = file.to_str().expect("a path in UTF-8");
-    let output = evenkeel(home.path(), &["-q", "study", "--json", path]);
+    let output = evenkeel(home.path(), &["-q", "study", "--json", path, "--name", "wait"]);
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(matches!(output.status.code(), Some(0 | 3)), "{}: {said}", output.status);
     let found = json(&output.stdout);
@@ -41,12 +41,21 @@ fn a_study_file_is_measured_level_against_level_and_its_findings_are_the_same_af
     let again = evenkeel(home.path(), &["-q", "study", "--json", "--resume", "last"]);
     assert_eq!(json(&again.stdout), found, "{}", String::from_utf8_lossy(&again.stderr));
 
+    // Its page says the same of the levels, in its title.
+    let page = home.path().join("page.html");
+    evenkeel(home.path(), &["report", "wait", "--to", page.to_str().expect("a path in UTF-8")]);
+    let text = std::fs::read_to_string(&page).expect("a page");
+    let title = text.split("<h1>").nth(1).and_then(|rest| rest.split("</h1>").next()).expect("a title");
+    assert!(title.contains("pace slow") && title.contains("pace plain"), "{title}");
+
     let home = home.path();
     assert!(refused(home, &["compare", "last", "last"]).contains("name two studies"));
     assert!(refused(home, &["compare", "last:c01", "last:c77"]).contains("has no cell 77"));
     assert!(refused(home, &["compare", "last:c01", "last"]).contains("hint:"));
     assert!(refused(home, &["compare", "last:1", "last:2", "--margin", "0%"]).contains("above 0 %"));
-    assert!(refused(home, &["compare", "last:1", "last:2", "--of", "speed"]).contains("tau and p95"));
+    assert!(
+        refused(home, &["compare", "last:1", "last:2", "--of", "speed"]).contains("response, p95 and cpu")
+    );
 }
 
 #[test]
@@ -66,7 +75,7 @@ fn a_study_file_that_is_none_is_refused_before_anything_starts() {
         said.contains("study.toml:21: factor \"pace\", level \"slow\": `items`: invalid value 'many'"),
         "{said}"
     );
-    let said = refused(&STUDY.replace("compare = 'tau'", "compar = 'tau'"));
+    let said = refused(&STUDY.replace("compare = 'response'", "compar = 'tau'"));
     assert!(said.contains("study.toml:3: study: unknown key `compar`, did you mean `compare`?"), "{said}");
     let said = refused(&STUDY.replace("name = 'slow'\n", "name = 'slow'\nrepeats = 9\n"));
     assert!(said.contains("the same for all levels"), "{said}");

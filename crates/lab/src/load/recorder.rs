@@ -276,6 +276,7 @@ impl Recorder {
         self.stretches.sent(end.arrival, lag);
         if let Some(interval) = self.interval(end.arrival) {
             interval.lag_max = interval.lag_max.max(lag);
+            interval.lag_sum += lag;
         }
     }
 

@@ -39,6 +39,8 @@ pub struct Interval {
     pub responses: u64,
     /// Largest dispatch lag of those arrivals.
     pub lag_max: Nanos,
+    /// Sum of their dispatch lags.
+    pub lag_sum: Nanos,
     /// Arrived and not ended at the end of the interval.
     pub in_flight: u64,
 }

@@ -328,6 +328,7 @@ fn add_intervals(total: &mut LoadResult, part: &LoadResult) {
         total.response_sum += part.response_sum;
         total.responses += part.responses;
         total.lag_max = total.lag_max.max(part.lag_max);
+        total.lag_sum += part.lag_sum;
     }
     total.intervals.extend_from_slice(&part.intervals[known..]);
 }

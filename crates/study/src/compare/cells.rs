@@ -18,6 +18,9 @@ pub(super) fn found(first: Cell<'_>, second: Cell<'_>, figure: Figure) -> Result
     if figure == Figure::Throughput {
         return throughput(first, second, &one, &other);
     }
+    if figure == Figure::Cpu {
+        return Ok(condition(first, second, figure));
+    }
     match relation(&one, &other) {
         Relation::Alike => Ok(condition(first, second, figure)),
         Relation::Parted(side, runs) => Ok(parted(first, second, side, runs)),

@@ -26,7 +26,7 @@ pub enum CompareError {
     },
     /// Nothing says what the server does at most.
     #[error(
-        "study {study} has no rate that was refused for certain, so that its throughput is that of the arrivals"
+        "study {study} has no rate that was refused for certain, and the bounds of what both carry overlap"
     )]
     NoOverload {
         /// Name of the study.
@@ -57,7 +57,7 @@ pub enum CompareError {
     NotBusy,
     /// Runs without an answer, or of a generator that failed.
     #[error(
-        "there is no {figure} to compare: on one side the generator failed in all runs, or nothing was answered"
+        "there is no {figure} to compare: on one side the generator failed in all runs, nothing was answered, or nobody saw it"
     )]
     NoFigure {
         /// Name of the figure.
@@ -91,7 +91,7 @@ impl CompareError {
             Self::CellAndStudy => "name two studies, or a cell of each, as last:c03".to_owned(),
             Self::Series { .. } => "name a cell of each, as last:c03".to_owned(),
             Self::NoOverload { .. } => {
-                "measure it with --within, which goes into overload, or compare response times (--of tau)"
+                "measure it with --within, which goes into overload, or compare response times (--of response)"
                     .to_owned()
             }
             Self::NoCommonRate { common: 1.., .. } => {
@@ -111,11 +111,11 @@ impl CompareError {
                 "name cells whose queues settled, or compare two overloaded ones by --of throughput".to_owned()
             }
             Self::NotBusy => {
-                "compare response times (--of tau or --of p95), or name two cells whose queues did not settle"
+                "compare response times (--of response or --of p95), or name two cells whose queues did not settle"
                     .to_owned()
             }
             Self::NoFigure { .. } => {
-                "`evenkeel report` says why; give the generator CPUs of its own (--generator-cpus), or ask for more".to_owned()
+                "`evenkeel report` says why: give the generator CPUs of its own (--generator-cpus), or have the server's CPU use seen (--sense-with)".to_owned()
             }
         })
     }

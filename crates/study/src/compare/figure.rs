@@ -1,6 +1,8 @@
 //! What of runs is compared.
 
-use crate::store::format::RunFile;
+use super::side::Count;
+use crate::profile::cpu_ms_per_request;
+use crate::store::format::{RunFile, TimesRecord};
 use evenkeel_core::experiment::Better;
 
 /// What is compared.
@@ -9,19 +11,35 @@ pub enum Figure {
     /// Completions per second in overload, or of two cells.
     Throughput,
     /// Mean response time.
-    Tau,
+    Response,
     /// 95th percentile of the response time.
     P95,
+    /// CPU time of the server for a request.
+    Cpu,
 }
 
 impl Figure {
     /// All of them by their names.
-    pub const NAMES: [(&str, Self); 3] =
-        [("throughput", Self::Throughput), ("tau", Self::Tau), ("p95", Self::P95)];
+    pub const NAMES: [(&str, Self); 4] = [
+        ("throughput", Self::Throughput),
+        ("response", Self::Response),
+        ("p95", Self::P95),
+        ("cpu", Self::Cpu),
+    ];
 
     /// Its name, as `--of` takes it.
     pub fn name(self) -> &'static str {
         Self::NAMES.iter().find(|(_, figure)| *figure == self).map_or("", |(name, _)| name)
+    }
+
+    /// The figure in a sentence.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Throughput => "throughput",
+            Self::Response => "response time",
+            Self::P95 => "p95",
+            Self::Cpu => "CPU per request",
+        }
     }
 
     /// The one of this name.
@@ -32,17 +50,34 @@ impl Figure {
     pub(super) fn better(self) -> Better {
         match self {
             Self::Throughput => Better::Higher,
-            Self::Tau | Self::P95 => Better::Lower,
+            Self::Response | Self::P95 | Self::Cpu => Better::Lower,
         }
     }
 
-    /// Of a run; `None` of one without an answer, which has no response time.
-    pub(super) fn of(self, run: &RunFile) -> Option<f64> {
-        let answered = run.response.count > 0;
+    /// Whether it is a response time, which a late generator lengthens.
+    pub(super) fn is_response(self) -> bool {
+        matches!(self, Self::Response | Self::P95)
+    }
+
+    /// Of a run; `None` of one without an answer, which has no response time, or whose CPU use nobody saw.
+    pub(super) fn of(self, run: &RunFile, count: Count) -> Option<f64> {
+        let response = run.response.measured();
         match self {
             Self::Throughput => Some(run.throughput_per_s),
-            Self::Tau => answered.then_some(run.response.mean_ms),
-            Self::P95 => answered.then_some(run.response.p95_ms),
+            Self::Cpu => cpu_ms_per_request(run),
+            Self::Response => Some(response?.mean_ms - own(run, count, |lag| lag.mean_ms)),
+            // Never less than what the server took from the sending on.
+            Self::P95 => Some((response?.p95_ms - own(run, count, |lag| lag.p95_ms)).max(run.service.p95_ms)),
         }
     }
+
+    /// Of a statement of a run, from its sending to its last answer.
+    pub(super) fn of_statement(self, times: &TimesRecord) -> Option<f64> {
+        times.measured().map(|times| if self == Self::P95 { times.p95_ms } else { times.mean_ms })
+    }
+}
+
+/// The generator's own part, where responses count from the sending.
+fn own(run: &RunFile, count: Count, figure: fn(&TimesRecord) -> f64) -> f64 {
+    if count == Count::Sent { run.lag.measured().map_or(0.0, figure) } else { 0.0 }
 }

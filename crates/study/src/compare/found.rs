@@ -1,7 +1,7 @@
-//! What of two sides can be held against one another: conditions with runs of both, and rates that tell by themselves.
+//! What of two sides can be compared: conditions with runs of both, and rates that tell by themselves.
 
 use super::settling::{Parted, Relation};
-use evenkeel_core::experiment::{self, Pair};
+use evenkeel_core::experiment::{self, Comparison, Pair};
 
 /// Runs of both sides under one condition.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,13 +16,39 @@ pub struct Condition {
     pub by_itself: Option<experiment::Side>,
 }
 
-/// What of two sides can be held against one another.
+/// What two sides carry, where the bounds of the one end before those of the other begin.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Carried {
+    /// Series, where a study has several.
+    pub label: String,
+    /// Whether the second carries more, or less.
+    pub side: experiment::Side,
+    /// What the one carries at most, per second.
+    pub at_most: f64,
+    /// What the other carries at least.
+    pub at_least: f64,
+}
+
+/// A statement of the mix, at the rates that both sides have.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Statement {
+    /// Its name, as the workload has it.
+    pub name: String,
+    /// Times from the sending to the last answer; *better* and *worse* have the risk of all statements together.
+    pub comparison: Comparison,
+    /// What it took in the mean of the first and of the second, ms.
+    pub means_ms: (f64, f64),
+}
+
+/// What of two sides can be compared.
 #[derive(Default)]
 pub(super) struct Found {
     pub conditions: Vec<Condition>,
     pub parted: Vec<Parted>,
     /// Rates that one side carried in all runs and the other not in all, so that they forbid a verdict that passes over them.
     pub leaning: Vec<experiment::Side>,
+    /// Series of which one side carries more at least than the other at most.
+    pub carried: Vec<Carried>,
     pub left_out: Vec<String>,
 }
 

@@ -1,6 +1,6 @@
 //! The verdict over all that was found.
 
-use super::found::{Condition, Found};
+use super::found::{Carried, Condition, Found, Statement};
 use super::settling::Parted;
 use super::{CompareError, Figure};
 use evenkeel_core::caveat::Caveat;
@@ -17,6 +17,10 @@ pub struct Compared {
     pub conditions: Vec<Condition>,
     /// Rates that one side carried in all of its runs, and the other in none.
     pub parted: Vec<Parted>,
+    /// Series of which one side carries more at least than the other at most.
+    pub carried: Vec<Carried>,
+    /// Statements by themselves, where there are several.
+    pub statements: Vec<Statement>,
     /// Over all conditions, each with the same weight; `None` without any.
     pub comparison: Option<Comparison>,
     /// What follows from all of it.
@@ -42,6 +46,8 @@ pub(super) fn of(
         margin,
         conditions: found.conditions,
         parted: found.parted,
+        carried: found.carried,
+        statements: Vec::new(),
         comparison,
         left_out: found.left_out,
         unlike,
@@ -56,7 +62,7 @@ fn comparison(found: &mut Found, figure: Figure, margin: Margin) -> Result<Optio
     }
     let pairs: Vec<Pair> = found.conditions.iter().map(|condition| condition.pair.clone()).collect();
     let comparison = Comparison::of(&pairs, margin, figure.better())
-        .ok_or(CompareError::NoFigure { figure: figure.name() })?;
+        .ok_or(CompareError::NoFigure { figure: figure.words() })?;
     for (condition, side) in found.conditions.iter_mut().zip(&comparison.each) {
         condition.by_itself = *side;
     }
@@ -67,7 +73,10 @@ fn comparison(found: &mut Found, figure: Figure, margin: Margin) -> Result<Optio
 /// *better*, and the other way round *the same*: more runs tell on which side it is.
 fn verdict(found: &Found, comparison: Option<&Comparison>) -> Verdict {
     let measured = comparison.map(|comparison| comparison.verdict);
-    let parted = |side: Side| found.parted.iter().any(|parted| parted.side == side);
+    let parted = |side: Side| {
+        found.parted.iter().any(|parted| parted.side == side)
+            || found.carried.iter().any(|carried| carried.side == side)
+    };
     let is_open = found.leaning.contains(&Side::Worse);
     match measured {
         _ if parted(Side::Worse) => Verdict::Worse,

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 pub struct LevelPair {
     /// Name of the factor.
     pub factor: String,
-    /// Its first level, which the other one is held against.
+    /// Its first level, which the other one is compared with.
     pub first: String,
     /// The other one.
     pub second: String,

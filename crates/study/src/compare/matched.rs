@@ -1,4 +1,4 @@
-//! Which series of one side is held against which of the other.
+//! Which series of one side is compared with which of the other.
 
 use super::error::CompareError;
 use super::side::Side;

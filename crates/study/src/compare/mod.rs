@@ -18,16 +18,18 @@ mod studies;
 
 pub use error::CompareError;
 pub use figure::Figure;
-pub use found::Condition;
+pub use found::{Carried, Condition, Statement};
 pub use judged::Compared;
 pub use levels::{LevelPair, level_pairs};
 pub use settling::Parted;
-pub use side::{CellName, Side};
+pub use side::{CellName, More, Side};
 
 use evenkeel_core::caveat::Caveat;
-use evenkeel_core::experiment::Margin;
+use evenkeel_core::experiment::{Margin, Verdict};
+use side::Count;
 
-/// Compares the second side to the first.
+/// Compares the second side to the first. Runs whose generator was late count, unless the verdict is another one with responses that
+/// count from the sending: then they are set aside.
 ///
 /// # Errors
 /// They have nothing in common that could be compared.
@@ -37,9 +39,36 @@ pub fn compare(
     figure: Figure,
     margin: Margin,
 ) -> Result<Compared, CompareError> {
+    let mut found = punctual(first, second, figure, margin)?;
+    found.statements = studies::statements(first, second, figure, margin);
+    Ok(found)
+}
+
+fn punctual(first: &Side, second: &Side, figure: Figure, margin: Margin) -> Result<Compared, CompareError> {
+    let by = |count: Count| counted(&first.counted(count), &second.counted(count), figure, margin);
+    let due = by(Count::Due)?;
+    let late = first.late() + second.late();
+    if late == 0 || !figure.is_response() {
+        return Ok(due);
+    }
+    let kind = |found: &Compared| std::mem::discriminant(&found.verdict);
+    if by(Count::Sent).is_ok_and(|sent| kind(&sent) == kind(&due)) {
+        return Ok(due);
+    }
+    let unknown = Compared { verdict: Verdict::NotKnown { runs_more: None }, ..due };
+    let mut found = by(Count::Punctual).unwrap_or(unknown);
+    let runs = if late == 1 { "1 run".to_owned() } else { format!("{late} runs") };
+    found.left_out.push(format!(
+        "{runs} in which the generator was late: the verdict depends on it (give it CPUs of its own by --generator-cpus)"
+    ));
+    Ok(found)
+}
+
+fn counted(first: &Side, second: &Side, figure: Figure, margin: Margin) -> Result<Compared, CompareError> {
     let found = match (first.cell(), second.cell()) {
         (Some(one), Some(other)) => cells::found((first, one), (second, other), figure)?,
         (None, None) if figure == Figure::Throughput => studies::in_overload(first, second)?,
+        (None, None) if figure == Figure::Cpu => studies::cpu(first, second)?,
         (None, None) => studies::at_common_rates(first, second, figure)?,
         _ => return Err(CompareError::CellAndStudy),
     };

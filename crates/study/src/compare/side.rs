@@ -3,8 +3,9 @@
 use super::error::CompareError;
 use super::figure::Figure;
 use crate::profile::{self, overload_throughputs, stands, summarise};
-use crate::store::format::{Caveat, CellSummary, PlanFile, RunFile, SummaryFile, Verdict};
+use crate::store::format::{BoundsRecord, Caveat, CellSummary, PlanFile, RunFile, SummaryFile, Verdict};
 use crate::store::{StoreError, StudyFolder};
+use evenkeel_core::caveat::threshold::LAG_SHARE_DECIDES;
 
 /// The name of a side: a study, and perhaps a cell of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,6 +32,18 @@ impl CellName {
 /// Code of the caveat that runs are still to come.
 const INCOMPLETE: &str = "incomplete";
 
+/// From when on responses count, and which runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Count {
+    /// From the instant at which a request was due.
+    #[default]
+    Due,
+    /// From the instant of its sending.
+    Sent,
+    /// From when it was due, without the runs whose generator was late.
+    Punctual,
+}
+
 /// A study that was read, with what follows from its runs by this version.
 #[derive(Clone, Debug)]
 pub struct Side {
@@ -40,6 +53,7 @@ pub struct Side {
     cell: Option<u32>,
     /// Those of its series that are compared, in the order of the other side's.
     series: Vec<usize>,
+    count: Count,
 }
 
 impl Side {
@@ -51,7 +65,47 @@ impl Side {
 
     /// From what stands in the files.
     pub fn of(plan: PlanFile, runs: Vec<RunFile>, cell: Option<u32>) -> Self {
-        Self { summary: summarise(&plan, &runs), series: (0..plan.series.len()).collect(), plan, runs, cell }
+        let (summary, series) = (summarise(&plan, &runs), (0..plan.series.len()).collect());
+        Self { summary, series, plan, runs, cell, count: Count::default() }
+    }
+
+    /// The same study, counted in another way.
+    pub(super) fn counted(&self, count: Count) -> Self {
+        Self { count, ..self.clone() }
+    }
+
+    /// Runs whose lag is a notable part of their response times.
+    pub(super) fn late(&self) -> usize {
+        let late = |cell: &CellSummary| self.standing(cell).filter(|run| is_late(run, cell)).count();
+        self.summary.cells.iter().filter(|cell| self.series.contains(&cell.series)).map(late).sum()
+    }
+
+    /// What a series carries by all of its runs.
+    pub(super) fn bounds(&self, series: usize) -> Option<&BoundsRecord> {
+        let own = self.summary.headlines.iter().find(|headline| headline.series.contains(&series));
+        own.map(|headline| &headline.bounds)
+    }
+
+    /// How long a run takes with all around it, in seconds: the median between two starts.
+    fn run_s(&self) -> f64 {
+        let mut starts: Vec<u64> = self.runs.iter().map(|run| run.started_unix_s).collect();
+        starts.sort_unstable();
+        let mut gaps: Vec<u64> = starts.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        gaps.sort_unstable();
+        let settings = &self.plan.settings;
+        gaps.get(gaps.len() / 2).map_or(settings.duration_s + settings.warm_up_s, |gap| *gap as f64)
+    }
+
+    /// How so many runs more under each condition are made, beside `made` that there are.
+    pub fn more(&self, runs_more: u64, made: usize) -> More {
+        let settings = &self.plan.settings;
+        if let Some(within_s) = settings.within_s {
+            let times = runs_more.div_ceil(made.max(1) as u64);
+            return More { repeats: None, times, seconds: times as f64 * within_s };
+        }
+        let repeats = u64::from(settings.repeats).max(made as u64) + runs_more;
+        let left = (repeats * self.plan.cells.len() as u64).saturating_sub(self.runs.len() as u64);
+        More { repeats: Some(repeats), times: 1, seconds: left as f64 * self.run_s() }
     }
 
     /// The same study, of which these series alone are compared.
@@ -121,12 +175,28 @@ impl Side {
     /// The runs of a cell in which the generator did not fail.
     pub(super) fn standing(&self, cell: &CellSummary) -> impl Iterator<Item = &RunFile> {
         let id = cell.cell;
-        self.runs.iter().filter(move |run| run.cell == id && stands(run))
+        let counts = move |run: &RunFile| self.count != Count::Punctual || !is_late(run, cell);
+        self.runs.iter().filter(move |run| run.cell == id && stands(run) && counts(run))
     }
 
     /// The figures of the runs that are compared.
     pub(super) fn figures(&self, cell: &CellSummary, figure: Figure) -> Vec<f64> {
-        self.standing(cell).filter_map(|run| figure.of(run)).collect()
+        self.standing(cell).filter_map(|run| figure.of(run, self.count)).collect()
+    }
+
+    /// The same of a statement.
+    pub(super) fn of_statement(&self, cell: &CellSummary, name: &str, figure: Figure) -> Vec<f64> {
+        let own = |run: &RunFile| {
+            let found = run.statements.iter().find(|statement| statement.name == name)?;
+            figure.of_statement(&found.times)
+        };
+        self.standing(cell).filter_map(own).collect()
+    }
+
+    /// Names of the statements that its runs asked.
+    pub(super) fn statements(&self) -> Vec<&str> {
+        let names = self.runs.first().map(|run| run.statements.iter().map(|own| own.name.as_str()));
+        names.into_iter().flatten().collect()
     }
 
     /// Completions per second of each run that kept the server busy throughout.
@@ -141,6 +211,22 @@ impl Side {
         rates.dedup_by(|one, other| profile::is_same_rate(*one, *other));
         rates
     }
+}
+
+/// How further runs are made.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct More {
+    /// As many repeats of each cell; `None` of a study whose runs are chosen one by one.
+    pub repeats: Option<u64>,
+    /// How often the study has to go on.
+    pub times: u64,
+    /// How long that takes in all, roughly.
+    pub seconds: f64,
+}
+
+/// Whether a run's lag is a notable part of the response times of its cell.
+fn is_late(run: &RunFile, cell: &CellSummary) -> bool {
+    run.lag.measured().is_some_and(|lag| lag.mean_ms > LAG_SHARE_DECIDES * cell.tau_ms.mean)
 }
 
 #[cfg(test)]

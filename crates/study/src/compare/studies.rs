@@ -2,13 +2,13 @@
 
 use super::error::CompareError;
 use super::figure::Figure;
-use super::found::{Condition, Found};
+use super::found::{Carried, Condition, Found, Statement};
 use super::matched;
 use super::settling::{Parted, Relation, Settling, relation};
 use super::side::Side;
 use crate::profile::is_same_rate;
-use crate::store::format::CellSummary;
-use evenkeel_core::experiment::Pair;
+use crate::store::format::{BoundsRecord, CellSummary};
+use evenkeel_core::experiment::{self, Comparison, Margin, Pair};
 
 /// Overload of each series that both have. A series that was overloaded in one study only has no such figure in the other; it tells
 /// all the same where the other carried a rate that it did not.
@@ -36,10 +36,102 @@ pub(super) fn in_overload(first: &Side, second: &Side) -> Result<Found, CompareE
             }
         }
         if found.parted.len() == before {
-            return Err(CompareError::NoOverload { study: side.name().to_owned() });
+            let carried = carried((first, one), (second, other), &label);
+            let none = || CompareError::NoOverload { study: side.name().to_owned() };
+            found.carried.push(carried.ok_or_else(none)?);
         }
     }
     Ok(found)
+}
+
+/// The one whose bounds begin above the end of the other's.
+fn carried((first, one): (&Side, usize), (second, other): (&Side, usize), label: &str) -> Option<Carried> {
+    let (first, second) = (first.bounds(one)?, second.bounds(other)?);
+    let apart = |low: &BoundsRecord, high: &BoundsRecord| {
+        low.at_most_per_s.zip(high.at_least_per_s).filter(|(at_most, at_least)| at_most < at_least)
+    };
+    let better = apart(first, second).map(|found| (experiment::Side::Better, found));
+    let (side, (at_most, at_least)) =
+        better.or_else(|| apart(second, first).map(|found| (experiment::Side::Worse, found)))?;
+    Some(Carried { label: label.to_owned(), side, at_most, at_least })
+}
+
+/// CPU time for a request at the rates that both have; where they have none in common, over all runs, since it changes little with the
+/// rate.
+pub(super) fn cpu(first: &Side, second: &Side) -> Result<Found, CompareError> {
+    let mut found = Found::default();
+    for (label, one, other) in matched::series(first, second, &mut found.left_out)? {
+        let pair = |own: &[&CellSummary], its: &[&CellSummary]| {
+            let all = |side: &Side, cells: &[&CellSummary]| -> Vec<f64> {
+                cells.iter().flat_map(|cell| side.figures(cell, Figure::Cpu)).collect()
+            };
+            Pair { first: all(first, own), second: all(second, its) }
+        };
+        let is_seen =
+            |condition: &Condition| !condition.pair.first.is_empty() && !condition.pair.second.is_empty();
+        let common = common_cells((first, one), (second, other)).map(|(own, its)| Condition {
+            label: label.clone(),
+            rate_per_s: Some(own.rate_per_s),
+            pair: pair(&[own], &[its]),
+            by_itself: None,
+        });
+        let common: Vec<Condition> = common.filter(is_seen).collect();
+        if !common.is_empty() {
+            found.conditions.extend(common);
+            continue;
+        }
+        let all = |side: &'_ Side, series| side.cells_of(series).cloned().collect::<Vec<_>>();
+        let (own, its) = (all(first, one), all(second, other));
+        let pair = pair(&own.iter().collect::<Vec<_>>(), &its.iter().collect::<Vec<_>>());
+        let condition = Condition { label, rate_per_s: None, pair, by_itself: None };
+        found.conditions.extend(Some(condition).filter(is_seen));
+    }
+    found.leave_out_single_runs();
+    if found.conditions.is_empty() {
+        Err(CompareError::NoFigure { figure: Figure::Cpu.words() })
+    } else {
+        Ok(found)
+    }
+}
+
+/// Each statement by itself, at the rates that both carried, or of two cells.
+pub(super) fn statements(first: &Side, second: &Side, figure: Figure, margin: Margin) -> Vec<Statement> {
+    let cells: Vec<(&CellSummary, &CellSummary)> = match (first.cell(), second.cell()) {
+        (Some(one), Some(other)) => vec![(one, other)],
+        _ => {
+            let series = matched::series(first, second, &mut Vec::new()).unwrap_or_default();
+            let common =
+                series.into_iter().flat_map(|(_, one, other)| common_cells((first, one), (second, other)));
+            common.collect()
+        }
+    };
+    let alike = |(own, its): &(&CellSummary, &CellSummary)| {
+        let settling =
+            (Settling::of(first, own, Figure::Response), Settling::of(second, its, Figure::Response));
+        matches!(relation(&settling.0, &settling.1), Relation::Alike)
+    };
+    let cells: Vec<_> = cells.into_iter().filter(alike).collect();
+    let pairs = |name: &str| -> Vec<Pair> {
+        let pair = |(own, its): &(&CellSummary, &CellSummary)| Pair {
+            first: first.of_statement(own, name, figure),
+            second: second.of_statement(its, name, figure),
+        };
+        cells.iter().map(pair).filter(|pair| pair.first.len().min(pair.second.len()) > 1).collect()
+    };
+    let found: Vec<(&str, Vec<Pair>)> =
+        first.statements().into_iter().map(|name| (name, pairs(name))).collect();
+    let questions = found.iter().filter(|(_, pairs)| !pairs.is_empty()).count();
+    let statement = |(name, pairs): (&str, Vec<Pair>)| {
+        let comparison = Comparison::one_of(questions, &pairs, margin, Figure::Response.better())?;
+        let mean = |side: fn(&Pair) -> &Vec<f64>| {
+            let all: Vec<f64> = pairs.iter().flat_map(side).copied().collect();
+            all.iter().sum::<f64>() / all.len() as f64
+        };
+        let means_ms = (mean(|pair| &pair.first), mean(|pair| &pair.second));
+        Some(Statement { name: name.to_owned(), comparison, means_ms })
+    };
+    // Of a single one the whole says it.
+    if questions > 1 { found.into_iter().filter_map(statement).collect() } else { Vec::new() }
 }
 
 /// Response times at the rates that both have.

@@ -1,7 +1,7 @@
 //! Comparisons of studies made by hand.
 
 use super::*;
-use crate::store::format::{CountsRecord, PlanFile, RunFile, TimesRecord, Verdict};
+use crate::store::format::{CountsRecord, KindRecord, PlanFile, RunFile, TimesRecord, Verdict};
 use evenkeel_core::experiment::{Side as Where, Verdict as Judged};
 
 const PLAN: &str = r#"{"format":1,"id":"one","kind":"profile","created_unix_s":1,"tool":"0","command":[],"seed":1,
@@ -50,12 +50,12 @@ fn margin() -> Margin {
 #[test]
 fn response_times_are_compared_at_all_rates_that_both_have() {
     let (one, slower) = (side("one", [10.0, 20.0]), side("two", [12.0, 24.0]));
-    let found = compare(&one, &slower, Figure::Tau, margin()).unwrap();
+    let found = compare(&one, &slower, Figure::Response, margin()).unwrap();
     assert_eq!((found.conditions.len(), found.verdict), (2, Judged::Worse));
     assert!((ratio(&found) - 1.2).abs() < 1e-9, "{found:?}");
     let back = compare(&slower, &one, Figure::P95, margin()).unwrap();
     assert_eq!(back.verdict, Judged::Better);
-    let same = compare(&one, &side("three", [10.1, 20.2]), Figure::Tau, margin()).unwrap();
+    let same = compare(&one, &side("three", [10.1, 20.2]), Figure::Response, margin()).unwrap();
     assert_eq!(same.verdict, Judged::Same, "{same:?}");
 }
 
@@ -76,24 +76,24 @@ fn of_pools(id: &str, labels: [&str; 2]) -> Side {
 #[test]
 fn series_are_held_against_those_of_the_same_label_whatever_their_order() {
     let (one, turned) = (of_pools("one", ["20 %", "100 %"]), of_pools("two", ["100 %", "20 %"]));
-    let found = compare(&one, &turned, Figure::Tau, margin()).unwrap();
+    let found = compare(&one, &turned, Figure::Response, margin()).unwrap();
     assert_eq!((found.verdict, found.conditions.len()), (Judged::Same, 2), "{found:?}");
     let further = of_pools("three", ["50 %", "20 %"]);
-    let found = compare(&one, &further, Figure::Tau, margin()).unwrap();
+    let found = compare(&one, &further, Figure::Response, margin()).unwrap();
     assert_eq!((found.conditions.len(), found.conditions[0].label.as_str()), (1, "20 %"));
     assert_eq!(found.left_out, ["100 %: of the first alone", "50 %: of the second alone"]);
     let others = of_pools("four", ["a", "b"]);
-    let found = compare(&one, &others, Figure::Tau, margin()).unwrap();
+    let found = compare(&one, &others, Figure::Response, margin()).unwrap();
     assert_eq!(found.conditions[0].label, "a against 20 %");
 }
 
 #[test]
 fn two_studies_that_were_asked_different_things_are_compared_and_it_is_told() {
     let (one, mut other) = (side("one", [10.0, 20.0]), plan("two"));
-    assert!(compare(&one, &side("two", [10.0, 20.0]), Figure::Tau, margin()).unwrap().unlike.is_empty());
+    assert!(compare(&one, &side("two", [10.0, 20.0]), Figure::Response, margin()).unwrap().unlike.is_empty());
     other.series[0].workload = "dvdstore".to_owned();
     let other = Side::of(other, runs([10.0, 20.0]), None);
-    let found = compare(&one, &other, Figure::Tau, margin()).unwrap();
+    let found = compare(&one, &other, Figure::Response, margin()).unwrap();
     assert_eq!(found.unlike, ["one was asked w, two was asked dvdstore"]);
 }
 
@@ -111,7 +111,7 @@ fn of_runs(id: &str, runs: Vec<RunFile>) -> Side {
 #[test]
 fn rates_whose_response_says_nothing_on_either_side_are_left_out_by_name() {
     let [one, two] = ["one", "two"].map(|id| of_runs(id, unsettled(runs([10.0, 24.0]), 4)));
-    let found = compare(&one, &two, Figure::Tau, margin()).unwrap();
+    let found = compare(&one, &two, Figure::Response, margin()).unwrap();
     assert_eq!((found.conditions.len(), found.parted.len(), found.verdict), (1, 0, Judged::Same));
     assert!(
         found.left_out[0].starts_with("200 requests/s: the queue did not settle"),
@@ -125,7 +125,7 @@ fn a_rate_that_the_first_carried_and_the_second_did_not_is_worse_whatever_the_ot
     let one = side("one", [10.0, 20.0]);
     // At the other rate the second is twice as fast.
     let collapsed = of_runs("two", unsettled(runs([5.0, 24.0]), 4));
-    for figure in [Figure::Tau, Figure::P95] {
+    for figure in [Figure::Response, Figure::P95] {
         let found = compare(&one, &collapsed, figure, margin()).unwrap();
         assert_eq!((found.verdict, found.conditions.len()), (Judged::Worse, 1), "{found:?}");
         let parted = &found.parted[0];
@@ -133,7 +133,7 @@ fn a_rate_that_the_first_carried_and_the_second_did_not_is_worse_whatever_the_ot
         assert!(found.left_out.is_empty(), "{:?}", found.left_out);
     }
     let slower = of_runs("two", unsettled(runs([10.0, 24.0]), 4));
-    let back = compare(&slower, &one, Figure::Tau, margin()).unwrap();
+    let back = compare(&slower, &one, Figure::Response, margin()).unwrap();
     assert_eq!((back.verdict, back.parted[0].side), (Judged::Better, Where::Better));
     // Nobody overloaded the first, so that there is no throughput in overload; that it carries more is known all the same.
     let found = compare(&one, &collapsed, Figure::Throughput, margin()).unwrap();
@@ -145,7 +145,7 @@ fn requests_that_were_given_up_in_every_run_of_one_side_are_a_rate_that_it_did_n
     let mut given_up = runs([10.0, 20.0]);
     given_up.iter_mut().filter(|run| run.cell == 2).for_each(|run| run.lower_bound = true);
     let found =
-        compare(&side("one", [10.0, 20.0]), &of_runs("two", given_up), Figure::Tau, margin()).unwrap();
+        compare(&side("one", [10.0, 20.0]), &of_runs("two", given_up), Figure::Response, margin()).unwrap();
     assert_eq!(found.verdict, Judged::Worse, "{found:?}");
 }
 
@@ -154,7 +154,7 @@ fn a_rate_that_did_not_settle_in_some_runs_forbids_a_verdict_that_passes_over_it
     let one = side("one", [10.0, 20.0]);
     let verdict = |response_ms: [f64; 2], count: u32| {
         let found =
-            compare(&one, &of_runs("two", unsettled(runs(response_ms), count)), Figure::Tau, margin())
+            compare(&one, &of_runs("two", unsettled(runs(response_ms), count)), Figure::Response, margin())
                 .unwrap();
         assert!(found.parted.is_empty() && found.left_out[0].contains("in 1 of the second's 4 runs"));
         found.verdict
@@ -171,7 +171,7 @@ fn a_single_run_does_not_tell_that_a_rate_is_carried() {
     let found = compare(
         &of_runs("one", one),
         &of_runs("two", unsettled(runs([10.0, 20.0]), 4)),
-        Figure::Tau,
+        Figure::Response,
         margin(),
     )
     .unwrap();
@@ -181,7 +181,7 @@ fn a_single_run_does_not_tell_that_a_rate_is_carried() {
 #[test]
 fn rates_that_cancel_one_another_are_worse_where_one_is() {
     let found =
-        compare(&side("one", [10.0, 20.0]), &side("two", [13.0, 15.4]), Figure::Tau, margin()).unwrap();
+        compare(&side("one", [10.0, 20.0]), &side("two", [13.0, 15.4]), Figure::Response, margin()).unwrap();
     let ratio = ratio(&found);
     assert!((ratio - 1.0).abs() < 0.01, "{ratio}");
     let by_itself: Vec<_> = found.conditions.iter().map(|condition| condition.by_itself).collect();
@@ -194,7 +194,7 @@ fn cells_are_compared_only_where_their_figures_tell_something() {
     let cell = |runs: Vec<RunFile>, cell| Side::of(plan("one"), runs, Some(cell));
     let (settled, collapsed) = (runs([10.0, 20.0]), unsettled(runs([10.0, 24.0]), 4));
     let found =
-        compare(&cell(settled.clone(), 2), &cell(collapsed.clone(), 2), Figure::Tau, margin()).unwrap();
+        compare(&cell(settled.clone(), 2), &cell(collapsed.clone(), 2), Figure::Response, margin()).unwrap();
     assert_eq!((found.verdict, found.comparison), (Judged::Worse, None));
     let both = compare(&cell(collapsed.clone(), 2), &cell(collapsed.clone(), 2), Figure::P95, margin());
     assert!(matches!(both, Err(CompareError::Doubtful { .. })), "{both:?}");
@@ -217,7 +217,7 @@ fn a_rate_with_a_single_run_does_not_take_the_interval_from_all() {
     let mut few = runs([12.0, 24.0]);
     few.retain(|run| run.cell == 1 || run.repeat == 1);
     let few = Side::of(plan("two"), few, None);
-    let found = compare(&side("one", [10.0, 20.0]), &few, Figure::Tau, margin()).unwrap();
+    let found = compare(&side("one", [10.0, 20.0]), &few, Figure::Response, margin()).unwrap();
     assert_eq!((found.conditions.len(), found.verdict), (1, Judged::Worse));
     assert!(
         found.left_out[0].contains("200 requests/s: one side has fewer than two runs"),
@@ -232,14 +232,14 @@ fn what_has_nothing_in_common_is_refused_with_what_to_measure() {
     let mut elsewhere = plan("two");
     elsewhere.cells.iter_mut().for_each(|cell| cell.rate_per_s += 7.0);
     let other = Side::of(elsewhere, runs([10.0, 20.0]), None);
-    let error = compare(&one, &other, Figure::Tau, margin()).unwrap_err();
+    let error = compare(&one, &other, Figure::Response, margin()).unwrap_err();
     assert!(error.hint().unwrap().contains("--rate 100,200"), "{error:?}");
     let none = "the two studies have no rate in common at which response times could be compared";
     assert_eq!(error.to_string(), none);
     let error = compare(&one, &one.clone(), Figure::Throughput, margin()).unwrap_err();
     assert!(matches!(error, CompareError::NoOverload { .. }), "{error:?}");
     let cell = Side::of(plan("one"), runs([10.0, 20.0]), Some(1));
-    assert_eq!(compare(&one, &cell, Figure::Tau, margin()).unwrap_err(), CompareError::CellAndStudy);
+    assert_eq!(compare(&one, &cell, Figure::Response, margin()).unwrap_err(), CompareError::CellAndStudy);
     let none = Side::of(plan("one"), runs([10.0, 20.0]), Some(9)).checked().unwrap_err();
     assert_eq!(none, CompareError::NoCell { study: "one".into(), cell: 9 });
 }
@@ -252,7 +252,7 @@ fn rates_that_both_have_and_that_do_not_count_are_not_told_as_rates_that_nobody_
         Side::of(plan(id), all, None)
     };
     let told = |one: &Side, other: &Side| {
-        let error = compare(one, other, Figure::Tau, margin()).unwrap_err();
+        let error = compare(one, other, Figure::Response, margin()).unwrap_err();
         assert!(error.hint().unwrap().contains("queues settle"), "{error:?}");
         error.to_string()
     };
@@ -270,7 +270,7 @@ fn rates_that_both_have_and_that_do_not_count_are_not_told_as_rates_that_nobody_
 fn a_side_with_runs_to_come_says_so_and_how_it_goes_on() {
     let unfinished = |id: &str, cell| Side::of(plan(id), runs([10.0, 20.0])[..7].to_vec(), cell);
     let told = |one: &Side, other: &Side| {
-        let found = compare(one, other, Figure::Tau, margin()).unwrap();
+        let found = compare(one, other, Figure::Response, margin()).unwrap();
         found.caveats.iter().map(ToString::to_string).collect::<Vec<_>>()
     };
     let whole = side("one", [10.0, 20.0]);
@@ -286,7 +286,7 @@ fn a_side_with_runs_to_come_says_so_and_how_it_goes_on() {
 #[test]
 fn two_cells_of_one_study_are_compared_whatever_their_rates() {
     let of = |cell| Side::of(plan("one"), runs([10.0, 20.0]), Some(cell));
-    let found = compare(&of(1), &of(2), Figure::Tau, margin()).unwrap();
+    let found = compare(&of(1), &of(2), Figure::Response, margin()).unwrap();
     assert_eq!((found.verdict, found.conditions[0].rate_per_s), (Judged::Worse, None));
 }
 
@@ -304,4 +304,116 @@ fn throughput_in_overload_is_that_of_runs_that_kept_the_server_busy() {
     let found =
         compare(&overloaded("one", 140.0), &overloaded("two", 170.0), Figure::Throughput, margin()).unwrap();
     assert_eq!((found.verdict, found.conditions[0].pair.second.len()), (Judged::Better, 4), "{found:?}");
+}
+
+/// The same runs with this lag in their response times.
+fn late(mut all: Vec<RunFile>, cell: u32, lag_ms: f64) -> Vec<RunFile> {
+    for run in all.iter_mut().filter(|run| run.cell == cell) {
+        run.lag = TimesRecord { count: 800, mean_ms: lag_ms, p95_ms: lag_ms, ..TimesRecord::default() };
+    }
+    crate::store::lateness::judge(&mut all);
+    all
+}
+
+/// An index made a statement of a mix 24 times faster, from 6.05 to 0.251 ms, of which the lag was 0.12.
+#[test]
+fn a_lag_that_changes_no_verdict_sets_no_run_aside() {
+    let mix = |response_ms: f64, search_ms: f64| {
+        let mut all = runs([response_ms, response_ms]);
+        for run in &mut all {
+            let own = |name: &str, ms: f64| KindRecord {
+                name: name.to_owned(),
+                completed: 400,
+                lost: 0,
+                times: TimesRecord {
+                    count: 400,
+                    mean_ms: ms * (1.0 + 0.01 * f64::from(run.repeat)),
+                    ..TimesRecord::default()
+                },
+            };
+            run.statements = vec![own("search", search_ms), own("detail", 0.2)];
+        }
+        late(late(all, 1, 0.12), 2, 0.12)
+    };
+    let (before, after) = (of_runs("before", mix(6.05, 9.0)), of_runs("after", mix(0.251, 0.3)));
+    for figure in [Figure::Response, Figure::P95] {
+        let found = compare(&before, &after, figure, margin()).unwrap();
+        assert_eq!((found.verdict, found.conditions.len(), found.left_out.len()), (Judged::Better, 2, 0));
+    }
+    let found = compare(&before, &after, Figure::Response, margin()).unwrap();
+    let told = |at: usize| (found.statements[at].name.as_str(), found.statements[at].comparison.verdict);
+    assert_eq!((told(0), told(1)), (("search", Judged::Better), ("detail", Judged::Same)));
+}
+
+#[test]
+fn runs_are_set_aside_where_the_verdict_depends_on_their_lag() {
+    // Slower by the lag alone at one rate, and the same at the other.
+    let slower = of_runs("two", late(runs([12.0, 20.0]), 1, 2.0));
+    let found = compare(&side("one", [10.0, 20.0]), &slower, Figure::Response, margin()).unwrap();
+    assert_eq!((found.verdict, found.conditions.len()), (Judged::Same, 1), "{found:?}");
+    assert!(found.left_out.iter().any(|left| left.starts_with("4 runs in which the generator was late")));
+    // Where all are late, nothing is left to tell.
+    let all = of_runs("three", late(late(runs([12.0, 24.0]), 1, 2.0), 2, 4.0));
+    let found = compare(&side("one", [10.0, 20.0]), &all, Figure::Response, margin()).unwrap();
+    assert_eq!(found.verdict, Judged::NotKnown { runs_more: None });
+}
+
+#[test]
+fn cpu_for_a_request_is_compared_also_without_a_rate_in_common() {
+    let of = |id: &str, micros: f64, rates: f64| {
+        let mut plan = plan(id);
+        plan.cells.iter_mut().for_each(|cell| cell.rate_per_s += rates);
+        let mut all = runs([10.0, 20.0]);
+        for run in &mut all {
+            let micros = micros * (1.0 + 0.01 * f64::from(run.repeat));
+            run.sense.insert("server_cpu_us_per_request".to_owned(), micros);
+        }
+        Side::of(plan, all, None)
+    };
+    let one = of("one", 500.0, 0.0);
+    let found = compare(&one, &of("two", 400.0, 7.0), Figure::Cpu, margin()).unwrap();
+    assert_eq!((found.verdict, found.conditions[0].rate_per_s), (Judged::Better, None));
+    assert!((ratio(&found) - 0.8).abs() < 1e-9, "{found:?}");
+    let found = compare(&one, &of("two", 600.0, 0.0), Figure::Cpu, margin()).unwrap();
+    assert_eq!((found.verdict, found.conditions.len()), (Judged::Worse, 2));
+    let unseen = compare(&one, &side("two", [10.0, 20.0]), Figure::Cpu, margin()).unwrap_err();
+    assert!(matches!(unseen, CompareError::NoFigure { .. }), "{unseen}");
+}
+
+#[test]
+fn one_that_carries_more_than_the_other_at_most_is_better_without_a_rate_in_common() {
+    let busy = |run: &mut RunFile, factor: f64| {
+        let (rate, seconds) = (factor * 100.0 * f64::from(run.cell), run.measured_s);
+        run.throughput_per_s = rate;
+        let requests = (rate * seconds) as u64;
+        run.counts = CountsRecord { arrivals: requests, completed: requests, ..CountsRecord::default() };
+        run.response.count = requests;
+    };
+    let mut refused = unsettled(runs([10.0, 2_000.0]), 4);
+    refused.iter_mut().for_each(|run| busy(run, 1.0));
+    for run in refused.iter_mut().filter(|run| run.cell == 2) {
+        (run.throughput_per_s, run.counts.arrivals) = (150.0 + f64::from(run.repeat), 1_600);
+        run.counts.completed = 1_208;
+    }
+    let mut plan = plan("two");
+    plan.cells.iter_mut().for_each(|cell| cell.rate_per_s *= 4.0);
+    let mut carried = runs([10.0, 20.0]);
+    carried.iter_mut().for_each(|run| busy(run, 4.0));
+    let (one, two) = (of_runs("one", refused), Side::of(plan, carried, None));
+    let found = compare(&one, &two, Figure::Throughput, margin()).unwrap();
+    assert_eq!((found.verdict, found.carried.len()), (Judged::Better, 1), "{found:?}");
+    let back = compare(&two, &one, Figure::Throughput, margin()).unwrap();
+    assert_eq!((back.verdict, back.carried[0].side), (Judged::Worse, Where::Worse));
+}
+
+#[test]
+fn more_runs_are_repeats_of_all_cells_and_take_as_long_as_runs_did() {
+    let mut all = runs([10.0, 20.0]);
+    all.iter_mut().zip(0..).for_each(|(run, at)| run.started_unix_s = 1_000 + 15 * at);
+    let more = of_runs("one", all).more(3, 4);
+    assert_eq!((more.repeats, more.seconds), (Some(7), 90.0));
+    let mut plan = plan("two");
+    plan.settings.within_s = Some(600.0);
+    let more = Side::of(plan, runs([10.0, 20.0]), None).more(9, 4);
+    assert_eq!((more.repeats, more.times, more.seconds), (None, 3, 1_800.0));
 }

@@ -11,11 +11,35 @@ use evenkeel_core::stability::{Second, Stability};
 use evenkeel_core::statistics::{BATCHES, BatchMeans};
 use evenkeel_lab::load::{Interval, LoadPlan, LoadResult};
 
-/// Whether the response came to rest.
+/// Whether the response came to rest, counted from the instants at which requests were due.
 pub(super) fn stability(load: &LoadResult) -> Stability {
+    Stability::of(&seconds(load, second), load.counts.timed_out + load.counts.unsent)
+}
+
+/// The same counted from the instants of sending; `None` where the verdict is no other, so that the generator did not bring it about.
+pub(super) fn verdict_sent(load: &LoadResult, due: &Stability) -> Option<Verdict> {
+    let lag: f64 = load.intervals.iter().map(|interval| interval.lag_sum.as_secs_f64()).sum();
+    let own = (lag / load.response_sum.as_secs_f64().max(1e-9)).min(1.0);
+    // Requests are given up by their age, of which this share was ours.
+    let given_up = (1.0 - own) * (load.counts.timed_out + load.counts.unsent) as f64;
+    let sent = verdict(&Stability::of(&seconds(load, second_sent), given_up as u64));
+    (sent != verdict(due)).then_some(sent)
+}
+
+fn seconds(load: &LoadResult, second: fn(&[Interval]) -> Second) -> Vec<Second> {
     let in_a_second = (1_000_000_000 / load.interval_length.0.max(1)).max(1) as usize;
-    let seconds: Vec<Second> = load.intervals.chunks(in_a_second).map(second).collect();
-    Stability::of(&seconds, load.counts.timed_out + load.counts.unsent)
+    load.intervals.chunks(in_a_second).map(second).collect()
+}
+
+/// Without those that were due and not sent: as many as their lags fill of the second.
+fn second_sent(intervals: &[Interval]) -> Second {
+    let due = second(intervals);
+    let lag = intervals.iter().fold(Nanos::ZERO, |sum, interval| sum + interval.lag_sum);
+    Second {
+        in_flight: due.in_flight.saturating_sub(lag.as_secs_f64().round() as u64),
+        response_sum: due.response_sum - lag,
+        ..due
+    }
 }
 
 /// Intervals added up; what is in flight at the end is in flight at the end of the last.
@@ -57,7 +81,7 @@ pub(super) fn caveats(
 ) -> Vec<Caveat> {
     let counts = &load.counts;
     let errors = FailedBy::all(&counts.failed, &load.error_texts);
-    let [lag, lag_tail, session_wait] = generator_caveats(load);
+    let [lag, lag_tail, session_wait] = generator_caveats(load, run.stability_sent.is_some());
     let whole = seen.and_then(|seen| seen.sense.whole.as_ref());
     let unseen = whole.is_none().then(|| Caveat::not_available("CPU utilisation of the server"));
     let no_status = seen
@@ -107,11 +131,13 @@ pub fn load_caveats(plan: &LoadPlan, load: &LoadResult) -> Vec<Caveat> {
         Caveat::reconnects(load.reconnects),
         Caveat::stopped(load.measured, plan.measure),
     ];
-    generator_caveats(load).into_iter().chain(found).flatten().collect()
+    let decides = verdict_sent(load, &stability(load)).is_some();
+    generator_caveats(load, decides).into_iter().chain(found).flatten().collect()
 }
 
-/// Doubts about how requests came to be sent: too late, or after a wait for a session. None where none was answered.
-fn generator_caveats(load: &LoadResult) -> [Option<Caveat>; 3] {
+/// Doubts about how requests came to be sent: too late (`decides` where the verdict depends on it), or after a wait for a session.
+/// None where none was answered.
+fn generator_caveats(load: &LoadResult, decides: bool) -> [Option<Caveat>; 3] {
     let response = times(&load.response, Some(load.response_sum));
     let Some(response) = response.measured() else { return [const { None }; 3] };
     let nanos = |millis: f64| Nanos::from_secs_f64(millis / 1e3);
@@ -121,7 +147,7 @@ fn generator_caveats(load: &LoadResult) -> [Option<Caveat>; 3] {
     let wait = times(&load.session_wait, None).mean_over_ms(load.counts.arrivals);
     let wait = wait.filter(|_| load.counts.completed > 0).map(|wait| wait.min(response.mean_ms));
     [
-        lag.and_then(|lag| Caveat::lag(nanos(lag.mean_ms), tau)),
+        lag.and_then(|lag| Caveat::lag(nanos(lag.mean_ms), tau, decides)),
         lag.and_then(|lag| Caveat::lag_tail(nanos(lag.p99_ms), nanos(response.p99_ms))),
         wait.and_then(|wait| Caveat::session_wait(nanos(wait), tau, load.sessions_max)),
     ]

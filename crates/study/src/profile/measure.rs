@@ -177,6 +177,7 @@ fn figures(spec: &StudySpec, order: &RunOrder<'_>, load: &LoadResult, seen: Opti
         tau_batch_se_ms: batches.as_ref().and_then(|batches| batches.mean.standard_error()),
         batch_autocorrelation: batches.as_ref().and_then(|batches| batches.lag1),
         stability: judge::verdict(&stability),
+        stability_sent: judge::verdict_sent(load, &stability),
         backlog_at_end: load.backlog_at_end,
         sessions_max: load.sessions_max,
         reconnects: load.reconnects,

@@ -51,6 +51,7 @@ mod turns;
 mod unanswered;
 mod watch;
 
+pub(crate) use answer::cpu_ms_per_request;
 pub use answer::overload_throughputs;
 pub(crate) use apart::{Asked, CPU_WAIT_MS, Server, tables};
 pub use cells::{standing, stands};

@@ -150,7 +150,7 @@ fn point(
     Some(Point {
         rate,
         utilisation: Estimate::of(&thetas).map(|theta| theta.mean),
-        invalid: here.iter().find_map(|cell| invalid(cell)),
+        invalid: here.iter().find_map(|cell| invalid(cell, tolerance(plan))),
         settling: settling(&runs),
         lost: 100.0 * counts.arrivals.saturating_sub(counts.completed) as f64 / counts.arrivals.max(1) as f64,
         targets: group.len(),
@@ -165,9 +165,15 @@ fn point(
     })
 }
 
-/// The first doubt that makes a cell's figures be about the generator instead of the server, by its code.
-fn invalid(cell: &CellSummary) -> Option<String> {
-    let found = cell.caveats.iter().find(|caveat| caveat.severity == Severity::Invalid)?;
+/// The first doubt that makes a cell's figures be about the generator instead of the server, by its code. So does lag that is more of
+/// the mean response time than its standard error may be.
+fn invalid(cell: &CellSummary, tolerance: Tolerance) -> Option<String> {
+    let is_late = |caveat: &Caveat| {
+        let of = |name: &str| caveat.evidence.get(name).copied().unwrap_or_default();
+        caveat.code == "lag-too-large" && 100.0 * of("lag_mean_s") > tolerance.standard_error * of("tau_s")
+    };
+    let mut found = cell.caveats.iter();
+    let found = found.find(|caveat| caveat.severity == Severity::Invalid || is_late(caveat))?;
     Some(found.code.to_string())
 }
 

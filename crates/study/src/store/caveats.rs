@@ -73,7 +73,7 @@ mod tests {
 
     #[test]
     fn a_caveat_is_stored_with_its_evidence_and_read_back() {
-        let late = Caveat::lag(Nanos::from_micros(210), Nanos::from_millis(2)).unwrap();
+        let late = Caveat::lag(Nanos::from_micros(210), Nanos::from_millis(2), true).unwrap();
         let text = serde_json::to_string(&File(vec![late.clone(), Caveat::not_reset()])).unwrap();
         for part in [
             "\"code\":\"lag-too-large\",\"severity\":\"invalid\",\"text\":\"The generator sent",

@@ -82,6 +82,26 @@ impl StudyFolder {
         Ok(folder)
     }
 
+    /// Locks the study of this very name, to delete it.
+    ///
+    /// # Errors
+    /// There is none, or it is being measured.
+    pub fn to_delete(root: &Path, name: &str) -> Result<Self, StoreError> {
+        let path = root.join(name);
+        if file_name(&path) != name || !is_study(&path) {
+            return Err(StoreError::Unknown { name: name.to_owned(), root: root.to_owned() });
+        }
+        Ok(Self { _lock: Some(lock(&path)?), path })
+    }
+
+    /// Deletes it with all of its runs.
+    ///
+    /// # Errors
+    /// A file cannot be removed.
+    pub fn delete(self) -> Result<(), StoreError> {
+        fs::remove_dir_all(&self.path).map_err(StoreError::io("remove", &self.path))
+    }
+
     /// Opens a folder to read.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         let folder = Self { path: path.to_owned(), _lock: None };
@@ -245,19 +265,53 @@ pub struct Listed {
     pub folder: Result<StudyFolder, StoreError>,
 }
 
-/// All study folders under a root, oldest first by name, also those whose plan is damaged or lost: a study that is
+fn is_study(path: &Path) -> bool {
+    path.join("plan.json").exists() || path.join("runs").is_dir()
+}
+
+/// All study folders under a root, oldest first, also those whose plan is damaged or lost: a study that is
 /// not listed would be taken for one that never was. What has neither a plan nor runs is no study.
 pub fn list(root: &Path) -> Result<Vec<Listed>, StoreError> {
     if !root.exists() {
         return Ok(Vec::new());
     }
-    let is_study = |path: &PathBuf| path.join("plan.json").exists() || path.join("runs").is_dir();
-    let studies = read_dir(root)?.into_iter().filter(is_study);
-    Ok(studies.map(|path| Listed { name: file_name(&path), folder: StudyFolder::open(&path) }).collect())
+    let mut studies: Vec<PathBuf> = read_dir(root)?.into_iter().filter(|path| is_study(path)).collect();
+    studies.sort_by_cached_key(|path| created(path));
+    Ok(studies
+        .into_iter()
+        .map(|path| Listed { name: file_name(&path), folder: StudyFolder::open(&path) })
+        .collect())
 }
 
-/// Finds a study by path, by name, by the start of its name, or the newest by `last`.
+/// When a study began, by its plan; of a plan that cannot be read, when it was written.
+fn created(study: &Path) -> u64 {
+    let plan = study.join("plan.json");
+    let written = || {
+        let modified = fs::metadata(&plan).and_then(|plan| plan.modified()).ok()?;
+        Some(modified.duration_since(std::time::UNIX_EPOCH).ok()?.as_secs())
+    };
+    let told = read_head(&plan).ok().map(|(head, _)| head.created_unix_s()).filter(|at| *at > 0);
+    told.or_else(written).unwrap_or_default()
+}
+
+/// Whether a study has a finished run. What has no folder for runs is older than these, and has its results elsewhere.
+fn is_measured(study: &Path) -> bool {
+    let runs = study.join("runs");
+    !runs.is_dir() || read_dir(&runs).is_ok_and(|runs| runs.iter().any(|run| is_finished(run)))
+}
+
+/// Finds a study by path, by name, by the start of its name, or by `last`: the newest that has a result, or of several without any
+/// the newest.
 pub fn resolve(root: &Path, name: &str) -> Result<PathBuf, StoreError> {
+    find(root, name, is_measured)
+}
+
+/// The same to go on with it: `last` is the newest, whether it has a result or not.
+pub fn resolve_begun(root: &Path, name: &str) -> Result<PathBuf, StoreError> {
+    find(root, name, |_| true)
+}
+
+fn find(root: &Path, name: &str, may_be_last: fn(&Path) -> bool) -> Result<PathBuf, StoreError> {
     let path = Path::new(name);
     if path.join("plan.json").exists() {
         return Ok(path.to_owned());
@@ -266,7 +320,10 @@ pub fn resolve(root: &Path, name: &str) -> Result<PathBuf, StoreError> {
     let all: Vec<PathBuf> = if root.exists() { read_dir(root)? } else { Vec::new() };
     let with_plan = || all.iter().filter(|path| path.join("plan.json").exists());
     if name == "last" {
-        return with_plan().next_back().cloned().ok_or_else(unknown);
+        return with_plan()
+            .max_by_key(|path| (may_be_last(path), created(path)))
+            .cloned()
+            .ok_or_else(unknown);
     }
     if let Some(exact) = with_plan().find(|path| file_name(path) == name) {
         return Ok(exact.clone());

@@ -35,6 +35,9 @@ pub struct Head {
     /// `profile`, the name of a study file, or that of a published study.
     #[serde(default)]
     pub kind: String,
+    /// Seconds since 1970, of a plan.
+    #[serde(default)]
+    created_unix_s: u64,
     /// Only the plan of a published study has parts.
     #[serde(default)]
     parts: Option<serde::de::IgnoredAny>,
@@ -44,5 +47,10 @@ impl Head {
     /// Whether it is a published study, whose plan is a [`crate::harness::Plan`].
     pub fn is_published(&self) -> bool {
         self.parts.is_some()
+    }
+
+    /// When the study began, in seconds since 1970.
+    pub(super) fn created_unix_s(&self) -> u64 {
+        self.created_unix_s
     }
 }

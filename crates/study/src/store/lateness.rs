@@ -21,7 +21,7 @@ pub(crate) fn judge(runs: &mut [RunFile]) {
         let lag = run.lag.measured().map(|lag| lag.mean_ms);
         let (Some(lag), Some(&tau_ms)) = (lag, medians.get(&run.cell)) else { continue };
         let nanos = |millis: f64| Nanos::from_secs_f64(millis / 1e3);
-        let found = Caveat::lag(nanos(lag), nanos(tau_ms));
+        let found = Caveat::lag(nanos(lag), nanos(tau_ms), run.stability_sent.is_some());
         let place = run.caveats.iter().position(|caveat| caveat.code == "lag-too-large");
         match (place, found) {
             (Some(place), Some(found)) => run.caveats[place] = found,
@@ -42,6 +42,7 @@ fn median(mut values: Vec<f64>) -> Option<f64> {
 mod tests {
     use super::*;
     use crate::store::format::TimesRecord;
+    use evenkeel_core::caveat::Severity;
 
     fn run(cell: u32, lag_ms: f64, tau_ms: f64) -> RunFile {
         let times = |ms: f64| TimesRecord { count: 9, mean_ms: ms, p99_ms: ms, ..TimesRecord::default() };
@@ -64,8 +65,23 @@ mod tests {
     }
 
     #[test]
+    fn a_late_run_is_set_aside_only_where_its_verdict_depends_on_it() {
+        let decided = |lag_ms: f64| RunFile {
+            stability_sent: Some(crate::store::format::Verdict::Settled),
+            stability: crate::store::format::Verdict::Unstable,
+            ..run(1, lag_ms, 10.0)
+        };
+        let mut runs = vec![run(1, 4.8, 10.0), decided(4.8), decided(0.25), decided(0.15)];
+        judge(&mut runs);
+        let severities: Vec<_> =
+            runs.iter().map(|run| run.caveats.first().map(|caveat| caveat.severity)).collect();
+        let (doubt, invalid) = (Some(Severity::Doubt), Some(Severity::Invalid));
+        assert_eq!(severities, [doubt, invalid, invalid, None]);
+    }
+
+    #[test]
     fn a_verdict_that_was_stored_gives_way_and_one_without_a_lag_stays() {
-        let stored = Caveat::lag(Nanos::from_millis(3), Nanos::from_millis(20)).unwrap();
+        let stored = Caveat::lag(Nanos::from_millis(3), Nanos::from_millis(20), true).unwrap();
         let mut runs = vec![run(1, 0.3, 6.0), run(1, 0.3, 20.0), run(1, 0.3, 20.0)];
         runs[0].caveats.push(stored.clone());
         judge(&mut runs);

@@ -46,7 +46,7 @@ pub use attempts::{Attempt, add};
 pub use caveats::Caveats;
 pub use error::{GOES_ON, StoreError};
 pub(crate) use explained::explained;
-pub use folder::{Listed, StudyFolder, attempt_name, list, resolve, run_name};
+pub use folder::{Listed, StudyFolder, attempt_name, list, resolve, resolve_begun, run_name};
 pub use readers::{Distribution, IntervalRow, RunFolder, Table};
 pub(crate) use tables::write_text;
 pub use tables::{RunTables, SenseRow};

@@ -61,6 +61,9 @@ pub struct RunFile {
     pub batch_autocorrelation: Option<f64>,
     /// Whether the response came to rest.
     pub stability: Verdict,
+    /// The same with responses counted from the instant of sending, without the generator's own lag; absent where that is no other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stability_sent: Option<Verdict>,
     /// Requests that had arrived and not ended at the end of the measured phase.
     pub backlog_at_end: u64,
     /// Most sessions open at once.

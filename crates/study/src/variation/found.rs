@@ -15,7 +15,10 @@ pub(super) struct AtRate<'a> {
     pub rate: f64,
     pub runs: Vec<OnTarget<'a>>,
     pub point: Option<Point>,
+    /// Names no cause where the rate is not trusted.
     pub why: Option<Why>,
+    /// Why the rate is not trusted, where it is not.
+    pub untrusted: Option<String>,
 }
 
 /// What is known of the part `rates`.
@@ -77,9 +80,21 @@ fn rates<'a>(setting: &Setting, all: &[Cell<'a>]) -> Vec<AtRate<'a>> {
         // Which two are compared is known only when they are judged; their facts do not change that.
         let why = Why::of(&observations, &seen::facts(setting, &runs, 0, 0), &names)
             .and_then(|why| Why::of(&observations, &seen::facts(setting, &runs, why.slow, why.fast), &names));
-        AtRate { rate, point: seen::point(setting, &runs, rate), runs, why }
+        let point = seen::point(setting, &runs, rate);
+        let untrusted = point.as_ref().and_then(untrusted);
+        let why = why.map(|mut why| {
+            untrusted.iter().for_each(|reason| why.acquit(reason));
+            why
+        });
+        AtRate { rate, point, runs, why, untrusted }
     };
     levels.into_iter().map(at).collect()
+}
+
+/// Why response times of a rate are not trusted on one server. How far servers lie apart is what is asked, and no reason.
+fn untrusted(point: &Point) -> Option<String> {
+    let tolerance = Tolerance { spread: f64::INFINITY, ..Tolerance::default() };
+    TrustLimit::of(std::slice::from_ref(point), tolerance).end.map(|end| end.reason.to_string())
 }
 
 /// Each level by the standard deviation that it gives to a run's mean.

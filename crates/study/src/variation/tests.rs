@@ -108,6 +108,21 @@ fn a_network_that_differs_is_named_with_and_without_a_duet() {
 }
 
 #[test]
+fn a_rate_that_is_not_trusted_names_no_cause() {
+    let setting = setting();
+    let mut all = runs(&setting, 5.0);
+    // Starts of both servers differ by more than is trusted.
+    for run in &mut all {
+        let (start, _) = setting.start_and_run(run.repeat);
+        let slower = run.figure(TAU).unwrap() + 2.0 * f64::from(start % 2);
+        run.set(TAU, slower);
+    }
+    let said = super::judge(&plan_of(&setting), &setting, &all);
+    assert_eq!(ruling(&said, Suspect::Network), Ruling::Undecided, "{said:#?}");
+    assert!(said.headline.contains("no cause is named, since the standard error"), "{}", said.headline);
+}
+
+#[test]
 fn servers_that_are_alike_have_no_cause_and_their_components_are_told() {
     let said = judged(&setting(), 0.0);
     assert!(said.verdicts.iter().all(|verdict| verdict.ruling != Ruling::Cause), "{:#?}", said.verdicts);

@@ -85,6 +85,9 @@ pub(super) fn headline(setting: &Setting, found: &Found<'_>) -> String {
     let is_told = |suspect: &Suspect| *suspect != Suspect::Start || is_other_way;
     let causes: Vec<&str> = why.causes().filter(is_told).map(Suspect::words).collect();
     let because = match causes.as_slice() {
+        [] if at.untrusted.is_some() => {
+            format!("no cause is named, since {}", at.untrusted.as_deref().unwrap_or_default())
+        }
         [] => "none of the suspects is found to be the cause".to_owned(),
         [one] => format!("the cause is {one}"),
         many => format!("the causes are {}", many.join(" and ")),

@@ -70,8 +70,13 @@ pub struct Comparison {
 impl Comparison {
     /// Every pair weighs the same. `None` without a pair, or where a figure is not above zero and finite.
     pub fn of(pairs: &[Pair], margin: Margin, better: Better) -> Option<Self> {
+        Self::one_of(1, pairs, margin, better)
+    }
+
+    /// The same of one of so many questions, which share the risk of a false *better* or *worse* (Bonferroni).
+    pub fn one_of(questions: usize, pairs: &[Pair], margin: Margin, better: Better) -> Option<Self> {
         let difference = Difference::of(pairs)?;
-        let risk = (1.0 - CONFIDENCE) / LOOKS;
+        let risk = (1.0 - CONFIDENCE) / LOOKS / questions.max(1) as f64;
         let (whole, each) = match pairs {
             [_] => (risk, vec![None]),
             _ => (risk / 2.0, each::sides(pairs, risk / 2.0, margin, better)?),

@@ -1,4 +1,4 @@
-//! A study of the user's: levels of factors, measured in the same blocks, and held against one another.
+//! A study of the user's: levels of factors, measured in the same blocks, and compared.
 
 use super::kept::{FILE, Kept};
 use crate::command::Session;
@@ -9,13 +9,13 @@ use crate::out;
 use crate::profile::flags::Args as ProfileArgs;
 use crate::profile::{line, resume, run, spec};
 use crate::server::place;
-use crate::study::comparison;
-use crate::study::{goes_on, wanted};
+use crate::signals;
+use crate::study::comparison::{self, Wording};
+use crate::study::{goes_on, named, wanted};
 use anyhow::{Context, Result, anyhow};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use evenkeel_core::Nanos;
 use evenkeel_lab::workload::similar;
-use evenkeel_study::compare::{Side, compare as compared, level_pairs};
 use evenkeel_study::profile::{ServerSpec, SiteSpec, new_plan};
 use evenkeel_study::store::{self, StudyFolder};
 use serde_json::{Value, json};
@@ -34,13 +34,15 @@ pub struct Folder<'a> {
 ///
 /// # Errors
 /// A file that is none, flags that a profile does not have, a server that does not start.
-pub fn start(session: &Session, file: &Path, place: &Folder<'_>) -> Result<ExitCode> {
+pub fn start(session: &Session, file: &Path, name: Option<&str>, place: &Folder<'_>) -> Result<ExitCode> {
     let root = session.runs_dir(place.output);
+    name.map_or(Ok(()), |name| named::check(&root, name))?;
     let asked = study::load(file)?;
     let kept = Kept::beside(file, &workloads(&asked)?)?;
     let made = made(session, &asked, &kept)?;
     let now = crate::clock::unix_time().as_secs();
     let id = format!("{}-{}-{:04x}", crate::format::stamp(now), asked.name, std::process::id() & 0xffff);
+    let id = name.map_or(id, str::to_owned);
     let plan = new_plan(&made.spec, id, now, made.settings.clone(), made.targets.clone());
     let folder = kept.create(&root, plan)?;
     finish(session, &asked, &made, &folder, place, true)
@@ -50,17 +52,18 @@ pub fn start(session: &Session, file: &Path, place: &Folder<'_>) -> Result<ExitC
 ///
 /// # Errors
 /// No such study, or one that is no file's.
-pub fn resume(session: &Session, name: &str, place: &Folder<'_>) -> Result<ExitCode> {
-    let path = store::resolve(&session.runs_dir(place.output), name)?;
+pub fn resume(session: &Session, name: &str, repeats: Option<u32>, place: &Folder<'_>) -> Result<ExitCode> {
+    let path = store::resolve_begun(&session.runs_dir(place.output), name)?;
     wanted::check(&path, goes_on::OF_A_FILE)?;
     let file = path.join(FILE);
     let asked = study::load(&file).with_context(|| format!("going on with {}", path.display())).hint(
         "study.toml in that folder says what is measured, and there is no going on without it: bring it back from a copy",
     )?;
     let folder = StudyFolder::resume(&path)?;
-    let plan = folder.plan()?;
+    let plan = resume::extended(&folder, repeats)?;
     resume::check_file(&plan, &file)?;
-    let made = made(session, &asked, &Kept::of(&path, &plan)?)?;
+    let mut made = made(session, &asked, &Kept::of(&path, &plan)?)?;
+    resume::keep_repeats(&mut made, &plan);
     resume::check(&plan, &made)?;
     finish(session, &asked, &made, &folder, place, false)
 }
@@ -272,9 +275,11 @@ fn finish(
     place: &Folder<'_>,
     is_new: bool,
 ) -> Result<ExitCode> {
-    let summary = run::measure(session, made, folder, is_new, place.json)?;
-    let findings = findings(asked, folder)?;
-    let json: Vec<Value> = findings.iter().map(|(_, value)| value.clone()).collect();
+    let Some(summary) = run::measure(session, made, folder, is_new, place.json)? else {
+        return Ok(signals::exit_code());
+    };
+    let findings = comparison::of_levels(&folder.plan()?, &folder.runs()?, asked.compare, asked.margin);
+    let json: Vec<&Value> = findings.iter().map(|found| &found.json).collect();
     let path = folder.path().join("findings.json");
     let text = serde_json::to_string_pretty(&json!({ "question": asked.question, "findings": json }))?;
     evenkeel_os::replace(&path, format!("{text}\n").as_bytes())
@@ -283,35 +288,9 @@ fn finish(
         out::line(text)?;
         return Ok(run::exit_code(&folder.plan()?, &folder.runs()?, &summary));
     }
-    let code = run::finish(session, folder, &summary)?;
     let question = if asked.question.is_empty() { String::new() } else { format!("{}\n", asked.question) };
-    out::write(&format!(
-        "\n{question}{}",
-        findings.iter().map(|(text, _)| text.as_str()).collect::<String>()
-    ))?;
-    Ok(code)
-}
-
-/// Each level against the first of its factor, over all levels of the other factors.
-fn findings(asked: &StudyFile, folder: &StudyFolder) -> Result<Vec<(String, Value)>> {
-    let (plan, runs) = (folder.plan()?, folder.runs()?);
-    let side = Side::of(plan.clone(), runs, None);
-    let pairs = level_pairs(&plan.series).into_iter().map(|pair| {
-        let (first, second) = (side.clone().of_series(pair.series.0), side.clone().of_series(pair.series.1));
-        let name = |level: &str| format!("{} {level}", pair.factor);
-        match compared(&first, &second, asked.compare, asked.margin) {
-            Ok(found) => {
-                let text = comparison::text(&name(&pair.first), &name(&pair.second), &found);
-                let value = comparison::as_json(&name(&pair.first), &name(&pair.second), &found);
-                (text, value)
-            }
-            Err(error) => {
-                let text = format!("{} against {}: {error}\n", name(&pair.second), name(&pair.first));
-                (text, json!({ "first": name(&pair.first), "second": name(&pair.second), "error": error.to_string() }))
-            }
-        }
-    });
-    Ok(pairs.collect())
+    out::write(&format!("{question}{}\n", findings.iter().map(Wording::text).collect::<String>()))?;
+    run::finish(session, folder, &summary)
 }
 
 #[cfg(test)]

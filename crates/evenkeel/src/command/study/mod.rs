@@ -42,7 +42,7 @@ what is finished is kept (go on by --resume). Of the study of a file also, as of
 failed, 3 not one bound can be given.")]
 pub struct Args {
     /// Name the studies that there are
-    #[arg(long, conflicts_with_all = ["file", "resume", "output"])]
+    #[arg(long, conflicts_with_all = ["file", "resume", "output", "name"])]
     list: bool,
     /// A study of yours: which factors have which levels, what is asked, and what is compared; examples/studies shows every key
     #[arg(value_name = "FILE")]
@@ -50,6 +50,12 @@ pub struct Args {
     /// Go on with the study of a file that was stopped: its folder, its name or the start of it, or `last`
     #[arg(long, value_name = "STUDY", conflicts_with = "file")]
     resume: Option<String>,
+    /// Name of the study of a file, as `compare`, `report` and other commands take it [default: time and name of the file]
+    #[arg(long, value_name = "NAME", requires = "file")]
+    name: Option<String>,
+    /// Beside --resume: as many runs of each cell, more than it has
+    #[arg(long, value_name = "N", requires = "resume", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    repeats: Option<u32>,
     /// Folder for studies of files [default: HOME/runs]
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
@@ -81,10 +87,10 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let folder = file::Folder { output: args.output.as_ref(), json: args.json };
     if let Some(file) = &args.file {
         check_name(file)?;
-        return file::start(session, file, &folder);
+        return file::start(session, file, args.name.as_deref(), &folder);
     }
     if let Some(name) = &args.resume {
-        return file::resume(session, name, &folder);
+        return file::resume(session, name, args.repeats, &folder);
     }
     match &args.study {
         Some(Study::Throttling(args)) => throttling::run(session, args),

@@ -7,10 +7,12 @@ mod ratios;
 use super::markup::Text;
 use super::page::{banner, document, figure, small};
 use super::plots;
-use super::sections::{guide, trust_text};
+use super::sections::{guide, trust_text, verdicts};
 use super::study::Study;
 use super::{Records, legend};
 use crate::format;
+use crate::study::comparison::{self, Wording};
+use evenkeel_core::experiment::Margin;
 use evenkeel_study::store::format::CellSummary;
 use std::fmt;
 
@@ -55,6 +57,9 @@ struct Match {
     series: [usize; 2],
 }
 
+/// Two figures that lie so close are the same, as `evenkeel compare` takes it.
+const MARGIN: f64 = 0.05;
+
 /// Rates as close as this are one.
 const SAME_RATE: f64 = 0.01;
 
@@ -65,12 +70,14 @@ pub fn compare(one: &Records, other: &Records) -> Result<String, Unlike> {
             return Err(Unlike::Empty(records.plan.id.clone()));
         }
     }
+    let verdict = verdict(one, other);
     let (one, other) = (one.study(), other.study());
     let both = [&one, &other];
     let matches = matches(both)?;
     let body: String =
         matches.iter().enumerate().map(|(at, found)| part(both, found, at, matches.len())).collect();
-    let body = format!("{}{body}{}", head(both), differences::section(both, &matches[0].series));
+    let body =
+        format!("{}{body}{}", head(both, verdict.as_ref()), differences::section(both, &matches[0].series));
     let title = format!("{} and {} · Evenkeel", one.plan.id, other.plan.id);
     Ok(document(&title, &banner("two studies:", &format!("{} and {}", one.plan.id, other.plan.id)), &body))
 }
@@ -95,14 +102,23 @@ fn matches(studies: [&Study<'_>; 2]) -> Result<Vec<Match>, Unlike> {
     if found.is_empty() { Err(Unlike::NoSeries(studies.map(labels))) } else { Ok(found) }
 }
 
-fn head(studies: [&Study<'_>; 2]) -> String {
+/// Of the second study; `None` where the two cannot be compared.
+fn verdict(one: &Records, other: &Records) -> Option<Wording> {
+    let margin = Margin::new(MARGIN).ok()?;
+    let names = ["A", "B"];
+    comparison::of_two([&one.side(), &other.side()], names, None, margin).ok().map(|(told, _)| told)
+}
+
+fn head(studies: [&Study<'_>; 2], verdict: Option<&Wording>) -> String {
     let title = match studies.map(Study::workloads) {
         [one, other] if one == other => format!("{} in two studies", one.join(", ")),
         [one, other] => format!("{} beside {}", one.join(", "), other.join(", ")),
     };
     let cards: String = (0..2).map(|side| card(studies[side], side)).collect();
+    let tag = if verdict.is_some() { "p" } else { "h1" };
     format!(
-        "<header class=\"head\">\n<h1>{}</h1>\n<div class=\"variants\">\n{cards}</div>\n</header>\n",
+        "<header class=\"head\">\n{}<{tag}>{}</{tag}>\n<div class=\"variants\">\n{cards}</div>\n</header>\n",
+        verdict.map_or_else(String::new, |told| verdicts(std::slice::from_ref(told))),
         Text(&title)
     )
 }

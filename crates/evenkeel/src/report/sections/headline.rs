@@ -4,6 +4,7 @@ use crate::failed;
 use crate::format;
 use crate::report::markup::Text;
 use crate::report::study::Study;
+use crate::study::comparison::Wording;
 use evenkeel_core::caveat::threshold::NEIGHBOURS_MIN;
 use evenkeel_core::digits::{between, ceiling, floor, nearest};
 use evenkeel_study::store::format::{
@@ -13,7 +14,8 @@ use std::fmt::Write as _;
 
 /// The head of the page.
 pub fn headline(study: &Study<'_>) -> String {
-    let mut out = format!("<header class=\"head\">\n{}{}", chips(study), finding(study));
+    let mut out =
+        format!("<header class=\"head\">\n{}{}{}", chips(study), finding(study), verdicts(study.verdicts));
     match study.summary.headlines.as_slice() {
         [] => out.push_str(&nothing_yet(study)),
         [one] => {
@@ -26,7 +28,8 @@ pub fn headline(study: &Study<'_>) -> String {
             );
         }
         many => {
-            let _ = writeln!(out, "<h1>{}</h1>", Text(&title_of_several(study, many.len())));
+            let tag = if study.verdicts.is_empty() { "h1" } else { "p" };
+            let _ = writeln!(out, "<{tag}>{}</{tag}>", Text(&title_of_several(study, many.len())));
         }
     }
     let _ = writeln!(out, "<p class=\"setting\">{}</p>", Text(&setting(study)));
@@ -35,6 +38,18 @@ pub fn headline(study: &Study<'_>) -> String {
     }
     out.push_str("</header>\n");
     out
+}
+
+/// What two levels or two studies come to: the first verdict is the title of its page.
+pub fn verdicts(told: &[Wording]) -> String {
+    let one = |(at, told): (usize, &Wording)| {
+        let tag = if at == 0 { "h1" } else { "h2" };
+        let item = |line: &String| format!("<li>{}</li>", Text(&unbroken(line)));
+        let lines: String = told.lines.iter().map(item).collect();
+        let lines = if lines.is_empty() { lines } else { format!("<ul class=\"notes\">{lines}</ul>\n") };
+        format!("<{tag}>{}</{tag}>\n{lines}", Text(&unbroken(&told.head)))
+    };
+    told.iter().enumerate().map(one).collect()
 }
 
 /// What stands before all figures: that most requests failed, if they did.

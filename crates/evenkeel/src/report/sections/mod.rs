@@ -17,7 +17,7 @@ pub use caveats::{caveats, evidence};
 pub use cells::cells;
 pub use environment::{TELLING, environment, settings, spoken};
 pub use guide::guide;
-pub use headline::{headline, trust_text};
+pub use headline::{headline, trust_text, verdicts};
 pub use outcomes::outcomes;
 pub use parts::parts;
 pub use plans::plans;

@@ -117,6 +117,35 @@ fn a_whole_name_is_that_study_though_others_begin_with_it() {
 }
 
 #[test]
+fn the_last_study_is_the_newest_that_has_a_result_whatever_their_names() {
+    let home = tempfile::tempdir().unwrap();
+    let made = |name: &str, created: u64, has_run: bool| {
+        let folder = study(home.path(), name);
+        fs::write(folder.join("plan.json"), format!("{{\"format\":1,\"created_unix_s\":{created}}}"))
+            .unwrap();
+        if has_run {
+            fs::create_dir(folder.join("runs/c01-r1")).unwrap();
+        }
+        folder
+    };
+    let (old, after, begun) = (made("zz", 10, true), made("after", 20, true), made("begun", 30, false));
+    assert_eq!(resolve(home.path(), "last").unwrap(), after);
+    assert_eq!(resolve_begun(home.path(), "last").unwrap(), begun);
+    let listed: Vec<String> = list(home.path()).unwrap().into_iter().map(|one| one.name).collect();
+    assert_eq!(listed, ["zz", "after", "begun"]);
+
+    let to_delete = |name: &str| StudyFolder::to_delete(home.path(), name);
+    for name in ["z", "zz/runs", "../zz", ""] {
+        assert!(matches!(to_delete(name), Err(StoreError::Unknown { .. })), "{name}");
+    }
+    let measuring = StudyFolder::resume(&old).unwrap();
+    assert!(matches!(to_delete("zz"), Err(StoreError::Locked(_))));
+    drop(measuring);
+    to_delete("zz").unwrap().delete().unwrap();
+    assert!(!old.exists() && after.exists());
+}
+
+#[test]
 fn a_folder_in_the_place_of_a_file_is_damage_and_a_lock_that_leads_elsewhere_is_not_followed() {
     let home = tempfile::tempdir().unwrap();
     let folder = study(home.path(), "gift");

@@ -29,7 +29,7 @@ pub(super) fn all(setting: &Setting, cells: &[Cell<'_>], found: &Found<'_>) -> V
             "a-host-is-trusted-further",
             RATES,
             "a guest with one virtual CPU is trusted up to 50 %, its host with four cores up to 80 % (Figure 7)",
-            "One kind of server was measured: a guest beside its host takes a hypervisor. Two studies with other --server-cpus come closest.",
+            "One kind of server was measured: a guest beside its host takes a hypervisor.",
         ),
         network(setting, found),
         storage::pool(setting, cells),
