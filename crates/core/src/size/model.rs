@@ -100,6 +100,11 @@ pub(super) struct Drawn {
 }
 
 impl Drawn {
+    /// What the server carries, per second.
+    pub(super) fn capacity(&self) -> f64 {
+        self.at[0]
+    }
+
     /// Logarithm of how much longer than without load a response takes; infinite beyond the capacity.
     fn rise(&self, rate: f64) -> f64 {
         let [capacity, factor, ..] = self.at;
@@ -114,7 +119,8 @@ impl Drawn {
         let chance = 2.0 * (1.0 + used) / (used * (1.0 - used).powi(2) * capacity * seconds);
         let slower = self.rise(rate * 1.001) - self.rise(rate);
         let elasticity = 1.0 + slower / 0.001;
-        let elasticity = if elasticity.is_finite() { elasticity.min(ELASTICITY_MOST) } else { ELASTICITY_MOST };
+        let elasticity =
+            if elasticity.is_finite() { elasticity.min(ELASTICITY_MOST) } else { ELASTICITY_MOST };
         (speed * elasticity).powi(2) + figure.chance() * chance
     }
 

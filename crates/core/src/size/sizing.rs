@@ -6,8 +6,6 @@ use crate::statistics::{CONFIDENCE, normal_tail};
 
 /// Length of the run, in seconds, whose response is predicted.
 const RUN_S: f64 = 60.0;
-/// Share of the draws in which a server must carry a rate for a prediction.
-const CARRIES: f64 = 0.5;
 /// Steps that halve where an end of an interval lies.
 const HALVINGS: usize = 50;
 /// Upper over lower end from which on an interval is called wide.
@@ -18,7 +16,7 @@ const WIDE: f64 = 2.0;
 pub struct Prediction {
     /// Arrivals per second.
     pub rate: f64,
-    /// Response in seconds, the median.
+    /// Response in seconds, the median; infinite where the server more likely does not carry the rate.
     pub response: f64,
     /// Lower end of the interval.
     pub low: f64,
@@ -103,14 +101,18 @@ impl Sizing {
         let at = rate.max(self.range().0);
         let runs: Vec<(f64, f64)> =
             self.drawn.iter().filter_map(|drawn| drawn.run(at, RUN_S, self.figure)).collect();
-        let of = self.drawn.len() as f64;
-        if (runs.len() as f64) < CARRIES * of {
-            return Err(SizeError::Saturates { rate, capacity: self.range().1 });
-        }
-        let tail = (1.0 - CONFIDENCE) / 2.0;
+        let (of, tail) = (self.drawn.len() as f64, (1.0 - CONFIDENCE) / 2.0);
         let [low, response, high] =
             [tail, 0.5, 1.0 - tail].map(|share| quantile(&runs, share * of).map_or(f64::INFINITY, f64::exp));
-        Ok(Prediction { rate, response, low, high })
+        // No server answers faster at a higher load than at one that settled.
+        let highest = self.range().1;
+        let low = if at > highest && low.is_finite() { low.max(self.predict(highest)?.low) } else { low };
+        if low.is_finite() {
+            return Ok(Prediction { rate, response, low, high });
+        }
+        let mut ends: Vec<f64> = self.drawn.iter().map(Drawn::capacity).collect();
+        ends.sort_by(f64::total_cmp);
+        Err(SizeError::Saturates { rate, capacity: ends[((1.0 - tail) * of) as usize] })
     }
 
     /// Each rate, predicted from the others alone; empty of a single one.
@@ -130,7 +132,8 @@ fn quantile(runs: &[(f64, f64)], count: f64) -> Option<f64> {
     if count >= runs.len() as f64 {
         return None;
     }
-    let below = |at: f64| runs.iter().map(|(mean, variance)| normal_tail((mean - at) / variance.sqrt())).sum::<f64>();
+    let below =
+        |at: f64| runs.iter().map(|(mean, variance)| normal_tail((mean - at) / variance.sqrt())).sum::<f64>();
     let reach = |sign: f64| runs.iter().map(move |(mean, variance)| mean + sign * 9.0 * variance.sqrt());
     let mut low = reach(-1.0).fold(f64::INFINITY, f64::min);
     let mut high = reach(1.0).fold(f64::NEG_INFINITY, f64::max);

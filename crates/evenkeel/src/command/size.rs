@@ -105,7 +105,8 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     }
     let one = |sized| {
         let found = found(sized, args);
-        let rate = found.as_ref().map_or(args.rate / f64::from(args.servers.unwrap_or(1)), |it| it.needed.each.rate);
+        let rate =
+            found.as_ref().map_or(args.rate / f64::from(args.servers.unwrap_or(1)), |it| it.needed.each.rate);
         Answers { sized, found, narrower: Narrower::of(&plan, sized, rate) }
     };
     let answers: Vec<Answers<'_>> = all.iter().map(one).collect();

@@ -152,9 +152,7 @@ mod tests {
 
     #[test]
     fn durations_carry_their_unit() {
-        for (text, millis) in
-            [("250ms", 250.0), ("10s", 10_000.0), ("1.5s", 1_500.0), ("2m", 120_000.0)]
-        {
+        for (text, millis) in [("250ms", 250.0), ("10s", 10_000.0), ("1.5s", 1_500.0), ("2m", 120_000.0)] {
             assert_eq!(duration(text).unwrap().as_millis_f64(), millis, "{text}");
         }
         assert!(duration("1e9s").unwrap_err().to_string().contains("has an exponent, and none is taken"));

@@ -145,6 +145,10 @@ mod tests {
             (&format!("{NAMED}sql = \"x\"\nwieght = 5"), "unknown key `wieght`, did you mean `weight`?"),
             (&format!("{NAMED}sql = \"x\"\npause = \"5 furlongs\""), "statement `s`: `pause`: "),
             (
+                &format!("{NAMED}sql = \"x\"\npause = 8"),
+                "statement `s`: `pause`: \"8\" has no unit; write it as 8s",
+            ),
+            (
                 &format!("{NAMED}sql = \"x\"\nparameters = 5"),
                 "must be a list of generators, one for each `?`",
             ),

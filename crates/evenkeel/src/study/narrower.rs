@@ -6,11 +6,22 @@ use evenkeel_study::store::format::PlanFile;
 
 /// Shares of what a server carries at which it is measured.
 const SHARES: [f64; 4] = [0.2, 0.4, 0.6, 0.8];
+/// A rate this near to the one in question is not measured too.
+const NEAR: f64 = 0.1;
 /// Runs of each rate, and the seconds of a run and of its warm-up.
 const RUNS: (u32, f64, f64) = (4, 20.0, 4.0);
 /// Flags of the stored command that the new one sets itself, or leaves out: with a value, and without one.
 const REPLACED: [&str; 11] = [
-    "--rate", "-r", "--repeats", "--duration", "-d", "--longest", "--warm-up", "--within", "--until", "--seed",
+    "--rate",
+    "-r",
+    "--repeats",
+    "--duration",
+    "-d",
+    "--longest",
+    "--warm-up",
+    "--within",
+    "--until",
+    "--seed",
     "--resume",
 ];
 const LEFT_OUT: [&str; 4] = ["--quiet", "-q", "--json", "--whole-sweep"];
@@ -31,16 +42,23 @@ impl Narrower {
         let lowest = plan.cells.iter().map(|cell| cell.rate_per_s).fold(f64::INFINITY, f64::min);
         let most = bounds.at_most_per_s.unwrap_or(f64::INFINITY);
         let carried = bounds.at_least_per_s.unwrap_or(lowest.min(most));
-        let mut rates: Vec<f64> = SHARES.iter().map(|share| share * carried).collect();
-        rates.extend((rate <= most).then_some(rate));
-        let mut rates: Vec<String> = rates.into_iter().map(|rate| format::significant(rate, 3)).collect();
-        rates.sort_by(|one, other| number(one).total_cmp(&number(other)));
-        rates.dedup();
+        let asked = Some(rate).filter(|rate| *rate <= most);
+        let is_other = |share: &f64| asked.is_none_or(|asked| (share / asked - 1.0).abs() > NEAR);
+        let shares = SHARES.iter().map(|share| share * carried).filter(is_other);
+        let mut rates: Vec<f64> = shares.chain(asked).collect();
+        rates.sort_by(f64::total_cmp);
+        let rates: Vec<String> = rates.into_iter().map(three_digits).collect();
         let (repeats, seconds, warm_up) = RUNS;
         let mut words = kept(plan, sized);
         let more = [
-            "--rate", &rates.join(","), "--repeats", &repeats.to_string(), "--duration", &format!("{seconds}s"),
-            "--warm-up", &format!("{warm_up}s"),
+            "--rate",
+            &rates.join(","),
+            "--repeats",
+            &repeats.to_string(),
+            "--duration",
+            &format!("{seconds}s"),
+            "--warm-up",
+            &format!("{warm_up}s"),
         ];
         words.extend(more.map(str::to_owned));
         let series = plan.series.len().max(1) * rates.len();
@@ -49,8 +67,11 @@ impl Narrower {
     }
 }
 
-fn number(text: &str) -> f64 {
-    text.parse().unwrap_or(f64::INFINITY)
+/// A number of three digits that count, as a flag takes it.
+fn three_digits(rate: f64) -> String {
+    let unit = 10_f64.powf(rate.log10().floor() - 2.0);
+    let decimals = (-unit.log10().round()).max(0.0) as usize;
+    format!("{:.decimals$}", (rate / unit).round() * unit)
 }
 
 /// What stays of the stored command; a study of a file leaves its workload alone.
@@ -93,5 +114,6 @@ mod tests {
         assert!(found.command.starts_with(start) && found.command.contains(",150,"), "{}", found.command);
         assert!(found.command.ends_with(" --repeats 4 --duration 20s --warm-up 4s"), "{}", found.command);
         assert_eq!(found.seconds, 5.0 * 4.0 * 24.0);
+        assert_eq!([1_234.0, 99.96, 8.1234, 0.5].map(three_digits), ["1230", "100.0", "8.12", "0.500"]);
     }
 }

@@ -101,8 +101,7 @@ fn headline(asked: &Asked<'_>, sized: &Sized, found: &Answered) -> String {
 
 fn lines(asked: &Asked<'_>, answer: &Answers<'_>, server: &Server, found: &Answered) -> Vec<String> {
     let each = &found.needed.each;
-    let mut response =
-        format!("response time: mean {}, p95 {}", interval(&each.mean), interval(&each.p95));
+    let mut response = format!("response time: mean {}, p95 {}", interval(&each.mean), interval(&each.p95));
     if let Some((busy, low, high)) = each.busy {
         let high = 100.0 * high.min(1.0);
         let _ = write!(response, "; CPU use {:.0} % ({:.0} to {high:.0})", 100.0 * busy, 100.0 * low);
@@ -115,11 +114,17 @@ fn lines(asked: &Asked<'_>, answer: &Answers<'_>, server: &Server, found: &Answe
     lines.extend(errors(server));
     let (lowest, highest) = server.mean.range();
     if found.needed.by_range && asked.objective.is_none() {
-        lines.push(format!("as many servers as keep each within {}, the highest rate that settled", format::rate(highest)));
+        lines.push(format!(
+            "as many servers as keep each within {}, the highest rate that settled",
+            format::rate(highest)
+        ));
     } else if each.rate > highest {
         lines.push(format!("extrapolated: {} is the highest rate that settled", format::rate(highest)));
     } else if each.rate < lowest {
-        lines.push(format!("below the lowest measured rate: this is the response at {}", format::rate(lowest)));
+        lines.push(format!(
+            "below the lowest measured rate: this is the response at {}",
+            format::rate(lowest)
+        ));
     }
     if each.mean.is_wide() || each.p95.is_wide() {
         lines.push("wide: the upper end is more than twice the lower end; a narrower answer:".to_owned());
@@ -167,7 +172,9 @@ fn errors(server: &Server) -> Option<String> {
         Some(format::percent(100.0 * largest))
     };
     let (mean, p95) = (largest(&server.mean)?, largest(&server.p95)?);
-    Some(format!("predicted from the other rates (leave-one-out), each rate is off by at most {mean} (mean), {p95} (p95)"))
+    Some(format!(
+        "predicted from the other rates (leave-one-out), each rate is off by at most {mean} (mean), {p95} (p95)"
+    ))
 }
 
 fn money(rate: f64, servers: u64, cost: Cost) -> String {
@@ -214,7 +221,8 @@ pub fn as_json(asked: &Asked<'_>, answers: &[Answers<'_>]) -> Value {
 
 fn answer_json(asked: &Asked<'_>, answer: &Answers<'_>) -> Value {
     let (sized, server) = (answer.sized, answer.sized.server.as_ref().ok());
-    let left_out = |of: fn(&Server) -> &Sizing| server.map_or_else(Vec::new, |server| left_out_json(of(server)));
+    let left_out =
+        |of: fn(&Server) -> &Sizing| server.map_or_else(Vec::new, |server| left_out_json(of(server)));
     let mut all = json!({
         "label": sized.label, "workload": sized.workload, "trust_limit_per_s": sized.limit.rate,
         "at_least_per_s": sized.bounds.at_least_per_s, "at_most_per_s": sized.bounds.at_most_per_s,
@@ -294,9 +302,14 @@ mod tests {
         let answers = [answered(&sized, narrower)];
         let text = text(&ASKED, &answers, |_| "");
         assert!(text.starts_with("400/s with p95 within 30.0 ms (virtual): "), "{text}");
-        for part in
-            [" servers, ", "mean ", "CPU use ", "an hour", "(leave-one-out)", "from 6 settled rates, 50 to 175/s"]
-        {
+        for part in [
+            " servers, ",
+            "mean ",
+            "CPU use ",
+            "an hour",
+            "(leave-one-out)",
+            "from 6 settled rates, 50 to 175/s",
+        ] {
             assert!(text.contains(part), "{part} in {text}");
         }
         let found = as_json(&ASKED, &answers);
@@ -316,7 +329,9 @@ mod tests {
         let needed = Needed { servers: 1, each, by_range: false };
         let found = Ok(Answered { needed, statements: Vec::new() });
         let text = text(&ASKED, &[Answers { sized: &sized, found, narrower }], |_| "");
-        for part in ["from one settled rate, 75/s", "extrapolated: ", "wide: ", "evenkeel profile --workload virtual"] {
+        for part in
+            ["from one settled rate, 75/s", "extrapolated: ", "wide: ", "evenkeel profile --workload virtual"]
+        {
             assert!(text.contains(part), "{part} in {text}");
         }
     }

@@ -43,7 +43,10 @@ fn a_stored_profile_says_servers_response_and_money_and_refuses_what_no_server_c
     assert!(tau("low") < truth && truth < tau("high"), "{truth} {text}");
     let (code, text) = size(&["450", "--servers", "1"]);
     assert!(code == Some(1) && text.contains("does not carry 450.0 requests/s"), "{text}");
-    assert!(text.contains("evenkeel profile --workload virtual --rate ") && text.contains("(takes "), "{text}");
+    assert!(
+        text.contains("evenkeel profile --workload virtual --rate ") && text.contains("(takes "),
+        "{text}"
+    );
 }
 
 #[test]
@@ -52,7 +55,10 @@ fn one_rate_is_enough_for_a_wide_answer_and_none_is_refused_with_the_command_tha
     profiled(home.path(), &[0.3, 1.8]);
     let output = evenkeel(home.path(), &["size", "last", "--rate", "180", "--servers", "1"]);
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(output.status.success() && text.contains("wide: ") && text.contains("one settled rate"), "{text}");
+    assert!(
+        output.status.success() && text.contains("wide: ") && text.contains("one settled rate"),
+        "{text}"
+    );
     let home = tempfile::tempdir().expect("a temporary directory");
     profiled(home.path(), &[1.3, 1.8]);
     let text = refused(home.path(), &["size", "last", "--rate", "400"]);

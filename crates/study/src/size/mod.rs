@@ -74,11 +74,7 @@ fn at_rates(cells: &[CellSummary], is_own: impl Fn(&CellSummary) -> bool) -> Vec
     found
 }
 
-fn server(
-    cells: &[(f64, Vec<&CellSummary>)],
-    runs: &[RunFile],
-    ends: Ends,
-) -> Result<Server, SizeError> {
+fn server(cells: &[(f64, Vec<&CellSummary>)], runs: &[RunFile], ends: Ends) -> Result<Server, SizeError> {
     let sizing = |figure: Figure, of: fn(&RunFile) -> Option<f64>| {
         let points: Vec<Measured> = cells.iter().map(|at| measured(at, runs, of)).collect();
         Sizing::of(&points, ends, figure)

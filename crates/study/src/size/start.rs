@@ -58,16 +58,12 @@ impl Busy {
 pub fn start(plan: &PlanFile, runs: &[RunFile]) -> Result<Start, SizeError> {
     let cells = summarise(plan, runs).cells;
     let all = trust_limits(plan, runs).into_iter();
-    let starts: Vec<Start> = all
-        .filter_map(|(group, limit)| of_group(&trusted(&cells, &group, &limit), runs).ok())
-        .collect();
+    let starts: Vec<Start> =
+        all.filter_map(|(group, limit)| of_group(&trusted(&cells, &group, &limit), runs).ok()).collect();
     starts.into_iter().min_by_key(|start| start.limit).ok_or(NOTHING)
 }
 
-fn of_group(
-    rates: &[(f64, Vec<&CellSummary>)],
-    runs: &[RunFile],
-) -> Result<Start, SizeError> {
+fn of_group(rates: &[(f64, Vec<&CellSummary>)], runs: &[RunFile]) -> Result<Start, SizeError> {
     let tau = |(rate, cells): &(f64, Vec<&CellSummary>)| {
         let sum = cells.iter().map(|cell| cell.tau_ms.mean / 1e3).sum::<f64>();
         Some((*rate, sum / cells.len() as f64)).filter(|(_, tau)| *tau > 0.0)

@@ -12,8 +12,7 @@ pub(super) fn statements(
     ends: Ends,
 ) -> Vec<(String, Sizing)> {
     let own = cells.iter().flat_map(|(_, cells)| counting(cells, runs));
-    let names: BTreeSet<&str> =
-        own.flat_map(|run| &run.statements).map(|kind| kind.name.as_str()).collect();
+    let names: BTreeSet<&str> = own.flat_map(|run| &run.statements).map(|kind| kind.name.as_str()).collect();
     if names.len() < 2 {
         return Vec::new();
     }

@@ -145,11 +145,15 @@ fn line(shape: &str, rows: &[Value]) -> String {
         let all = answers(name);
         let held = all.iter().filter(|one| one["held"] == true).count();
         // An open end is as wide as can be.
-        let width = |one: &&Value| one["high"].as_f64().unwrap_or(f64::INFINITY) / one["low"].as_f64().unwrap_or(0.0);
+        let width =
+            |one: &&Value| one["high"].as_f64().unwrap_or(f64::INFINITY) / one["low"].as_f64().unwrap_or(0.0);
         let mut widths: Vec<f64> = all.iter().map(width).collect();
         widths.sort_by(f64::total_cmp);
         let median = widths.get(widths.len() / 2).copied().unwrap_or(f64::NAN);
-        format!("{name}: intervals hold {:.3}, median width {median:.2}", held as f64 / all.len().max(1) as f64)
+        format!(
+            "{name}: intervals hold {:.3}, median width {median:.2}",
+            held as f64 / all.len().max(1) as f64
+        )
     };
     format!(
         "{shape}: {} servers, {} with a trusted rate; {} of {} predictions; {}; {}\n",
