@@ -111,9 +111,9 @@ mod tests {
         plan.command = line.split(' ').map(str::to_owned).collect();
         let found = Narrower::of(&plan, &sized, 150.0);
         let start = "evenkeel --home /h profile mysql://a@b/c --ebs 10 --rate ";
-        assert!(found.command.starts_with(start) && found.command.contains(",150,"), "{}", found.command);
+        assert!(found.command.starts_with(start) && found.command.contains(",150 "), "{}", found.command);
         assert!(found.command.ends_with(" --repeats 4 --duration 20s --warm-up 4s"), "{}", found.command);
-        assert_eq!(found.seconds, 5.0 * 4.0 * 24.0);
+        assert_eq!(found.seconds, 4.0 * 4.0 * 24.0);
         assert_eq!([1_234.0, 99.96, 8.1234, 0.5].map(three_digits), ["1230", "100.0", "8.12", "0.500"]);
     }
 }

@@ -308,7 +308,7 @@ mod tests {
             "CPU use ",
             "an hour",
             "(leave-one-out)",
-            "from 6 settled rates, 50 to 175/s",
+            "from 6 settled rates, 50/s to 175/s",
         ] {
             assert!(text.contains(part), "{part} in {text}");
         }
