@@ -23,7 +23,7 @@ const ELASTICITY_MOST: f64 = 20.0;
 /// A response time that is predicted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Figure {
-    /// The mean.
+    /// The mean response time.
     Mean,
     /// The 95th percentile.
     P95,

@@ -5,7 +5,7 @@ use super::model::Figure;
 use super::sizing::{Prediction, Sizing};
 use crate::statistics::{CONFIDENCE, student_quantile};
 
-/// Most servers.
+/// Largest number of servers in an answer.
 const SERVERS_MAX: f64 = 1e6;
 /// Share of the servers that is tried next where these do not meet the objective.
 const FEWER: f64 = 0.9;
