@@ -1,36 +1,24 @@
-//! What a server answers at a load that was not measured, and how many servers an objective needs.
+//! What a server answers at a rate that was not measured, and how many servers an objective needs.
 //!
-//! Three models are fitted to what a profile measured, a response time at each of several rates:
+//! One model, for the mean response and for p95: `R(l) = R0 (1 + k w(l))`, where `w` is the wait for one of `c` CPUs in service times, by
+//! M/M/c (Erlang, 1917; Kleinrock, Queueing Systems, vol. 1, 1975, section 3.5), and ends at the capacity. The factor `k` covers uneven
+//! arrivals and work, which make an M/G/c queue wait about `(Ca^2 + Cs^2) / 2` times as long (Allen, Probability, Statistics and Queueing
+//! Theory, 2nd ed., 1990, section 5.3), and delays that no load changes.
 //!
-//! - [`Kind::Queue`]: a delay and the wait for one of `c` CPUs, `b + k W(l)` with `W` that of M/M/c (Erlang, 1917; Kleinrock,
-//!   Queueing Systems, vol. 1, 1975, section 3.5). The factor `k`, fitted, stands for how uneven arrivals and service are: an
-//!   M/G/c queue waits about `(Ca^2 + Cs^2) / 2` times as long (Kingman, Proc. Camb. Phil. Soc. 57 (1961) 902; Allen,
-//!   Probability, Statistics and Queueing Theory, 2nd ed., 1990, section 5.3);
-//! - [`Kind::Network`]: an open network of CPUs, a disk and a delay, `b + R(l) + D / (1 - l D)`, by mean value analysis, which for
-//!   open networks is a sum over stations (Lazowska, Zahorjan, Graham and Sevcik, Quantitative System Performance, 1984,
-//!   section 6.4). Where the CPUs are full is known from their utilisation; delay, scale and the disk's part are fitted;
-//! - [`Kind::Regression`]: the logarithm of the response as a polynomial of the rate, which knows of no queue.
-//!
-//! Each is judged by leaving out one rate after the other and telling its response from the others. The one that errs least is
-//! used, and what choosing it makes is judged too: each rate is told by the model that the others alone would have chosen (nested
-//! cross-validation; Varma and Simon, BMC Bioinformatics 7 (2006) 91). Beyond what was measured, only those count that know that a
-//! server has an end, and beyond the trust limit nothing is told unless it is asked for.
+//! The capacity is known from the bounds of the profile and from the CPU time of a request, the rest from the runs. Bayes' rule joins them:
+//! the posterior is sampled by a random walk (Metropolis et al., J. Chem. Phys. 21 (1953) 1087), so that one rate is enough for an interval
+//! and each further rate narrows it. Intervals are predictive: they hold what one run of a minute gives, with what runs differ by.
 
-mod basis;
-mod chosen;
-mod curve;
 mod error;
-mod fit;
+mod model;
 mod needed;
-mod regression;
 mod sizing;
 mod station;
 
-pub use basis::{Basis, Measured};
-pub use curve::Kind;
 pub use error::SizeError;
-pub use needed::{Answer, Needed, Objective, Server};
-pub use sizing::{LeftOut, Prediction, RATES_MIN, Rival, Sizing};
+pub use model::{Ends, Figure, Measured};
+pub use needed::{Answer, Needed, Server};
+pub use sizing::{LeftOut, Prediction, Sizing};
 
 #[cfg(test)]
 mod tests;

@@ -1,4 +1,4 @@
-//! Stations of a queueing network.
+//! The wait at a server with several CPUs.
 
 /// More servers than these wait as little.
 const SERVERS_MAX: f64 = 4_096.0;
@@ -20,12 +20,6 @@ pub(super) fn wait(rate: f64, capacity: f64, servers: f64) -> f64 {
     waits / (capacity - rate)
 }
 
-/// Mean response in seconds of a single station with this demand of each request; infinite where it is never idle.
-pub(super) fn response(rate: f64, demand: f64) -> f64 {
-    let idle = 1.0 - rate * demand;
-    if idle > 0.0 { demand / idle } else { f64::INFINITY }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -38,11 +32,5 @@ mod tests {
         assert!(wait(80.0, 100.0, 64.0) < 0.005);
         assert_eq!((wait(100.0, 100.0, 1.0), wait(f64::NAN, 100.0, 1.0)), (f64::INFINITY, f64::INFINITY));
         assert_eq!(wait(0.0, 100.0, 4.0), 0.0);
-    }
-
-    #[test]
-    fn a_station_ends_where_it_is_never_idle() {
-        assert!((response(50.0, 0.01) - 0.02).abs() < 1e-12);
-        assert_eq!(response(100.0, 0.01), f64::INFINITY);
     }
 }

@@ -4,10 +4,11 @@ use super::Session;
 use crate::config::units;
 use crate::failure::{FINDING, WRONG_USE, WithHint};
 use crate::out;
-use crate::study::sizing::{Answered, Answers, Asked, Cost, as_json, text};
+use crate::study::narrower::Narrower;
+use crate::study::sizing::{Answered, Answers, Asked, Cost, as_json, next, text};
 use crate::study::stored;
 use anyhow::{Result, anyhow};
-use evenkeel_core::size::{Needed, Objective, SizeError};
+use evenkeel_core::size::{Figure, Needed, SizeError};
 use evenkeel_study::published::kind as published_kind;
 use evenkeel_study::size::{Sized, sized};
 use evenkeel_study::store::StudyFolder;
@@ -19,18 +20,17 @@ use std::process::ExitCode;
 #[command(after_help = "\
 Examples:
   evenkeel size last --rate 400 --objective p95=100ms              how many servers like this one?
-  evenkeel size last --rate 400 --objective tau=20ms --cost 0.12/h   and what they cost
-  evenkeel size last --rate 90 --servers 1                         what one server answers at 90 requests/s
-  evenkeel size last --rate 400 --servers 2 --beyond-trust         also where the profile is not trusted
+  evenkeel size last --rate 400 --objective mean=20ms --cost 0.12/h   and what they cost
+  evenkeel size last --rate 90 --servers 1                         the response of one server at 90 requests/s
   evenkeel size 20261121 --rate 400 --json                         for programs
 
-A queue, a network of queues and a regression are fitted to the rates that the profile trusts, at least four of them. Each rate is
-left out once and told from the others; the model that errs least is used, and its error is shown beside the others'. Intervals are
-95 % prediction intervals: where the mean of as many runs as the profile has of a rate would lie; single runs lie farther apart. An
-objective is met where even the upper end is within it. The load is shared equally, and each server is like the one that was profiled.
+The answer follows from every rate whose response settled, trusted or not, from what the server carries at least and at most, and from
+the CPU time of a request. Intervals say where one run of a minute at that rate lies, with 95 % confidence; a wide one is called wide,
+with the command of a profile that narrows it. An objective is met where the upper end is within it. The load is shared equally, and
+each server is like the one that was profiled.
 
-Exit codes: 0 done; 1 no number of servers is known to meet the objective, or what was asked lies beyond the trust limit or what a server
-carries; 2 wrong use, or the profile is too small for a model, or damaged (--json tells the rates that it trusts all the same).")]
+Exit codes: 0 done; 1 no number of servers is known to meet the objective, or a server does not carry its share; 2 wrong use, or no
+response settled in the profile, or it is damaged (--json prints what there is all the same).")]
 pub struct Args {
     /// Profile: its folder, its name or the start of it, or `last`
     #[arg(default_value = "last")]
@@ -38,18 +38,15 @@ pub struct Args {
     /// Requests per second of all servers together
     #[arg(long, value_name = "RATE", value_parser = rate)]
     pub rate: f64,
-    /// What a response has to be within: p95=TIME or tau=TIME
+    /// Longest response time allowed: p95=TIME or mean=TIME, as p95=100ms
     #[arg(long, value_name = "FIGURE=TIME", value_parser = objective, conflicts_with = "servers")]
-    pub objective: Option<(Objective, f64)>,
-    /// So many servers, instead of as many as are needed
+    pub objective: Option<(Figure, f64)>,
+    /// Number of servers, instead of as many as are needed
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub servers: Option<u32>,
     /// What a server costs, as 0.12/h
     #[arg(long, value_name = "MONEY/h", value_parser = cost)]
     pub cost: Option<Cost>,
-    /// Tell it also beyond the trust limit, by the models that know that a server has an end
-    #[arg(long)]
-    pub beyond_trust: bool,
     /// Folder for studies [default: HOME/runs]
     #[arg(long, value_name = "DIR")]
     pub output: Option<PathBuf>,
@@ -67,12 +64,12 @@ fn rate(text: &str) -> Result<f64, String> {
     }
 }
 
-fn objective(text: &str) -> Result<(Objective, f64), String> {
-    let (figure, time) = text.split_once('=').ok_or("p95=TIME or tau=TIME is needed, as p95=100ms")?;
+fn objective(text: &str) -> Result<(Figure, f64), String> {
+    let (figure, time) = text.split_once('=').ok_or("write it as p95=100ms or mean=20ms")?;
     let figure = match figure {
-        "p95" => Objective::P95,
-        "tau" => Objective::Tau,
-        _ => return Err(format!("{figure} is neither p95 nor tau")),
+        "p95" => Figure::P95,
+        "mean" => Figure::Mean,
+        _ => return Err(format!("{figure} is neither p95 nor mean")),
     };
     let time = units::positive(time, "--objective").map_err(|error| format!("{error:#}"))?;
     Ok((figure, time.as_secs_f64()))
@@ -88,10 +85,10 @@ fn cost(text: &str) -> Result<Cost, String> {
     }
 }
 
-/// Tells what a load needs.
+/// Prints what a load needs.
 ///
 /// # Errors
-/// A study cannot be read, is no profile, or is too small for a model.
+/// A study cannot be read, is no profile, or has no response that settled.
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let path = stored::path(session, args.output.as_ref(), &args.study)?;
     if let Some(kind) = published_kind(&path)? {
@@ -106,26 +103,24 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         return Err(anyhow!("{} has no series of runs in its plan.json", args.study))
             .hint("bring plan.json back from a copy; finished runs stay in the folder");
     }
-    let answers: Vec<Answers<'_>> =
-        all.iter().map(|one| Answers { sized: one, told: told(one, args) }).collect();
-    let asked = Asked {
-        study: &plan.id,
-        rate: args.rate,
-        objective: args.objective,
-        cost: args.cost,
-        beyond_trust: args.beyond_trust,
+    let one = |sized| {
+        let found = found(sized, args);
+        let rate =
+            found.as_ref().map_or(args.rate / f64::from(args.servers.unwrap_or(1)), |it| it.needed.each.rate);
+        Answers { sized, found, narrower: Narrower::of(&plan, sized, rate) }
     };
-    let refused: Vec<SizeError> =
-        answers.iter().filter_map(|answer| answer.told.as_ref().err()).copied().collect();
-    if let [first, ..] = refused.as_slice()
+    let answers: Vec<Answers<'_>> = all.iter().map(one).collect();
+    let asked = Asked { study: &plan.id, rate: args.rate, objective: args.objective, cost: args.cost };
+    let refused: Vec<(SizeError, &Narrower)> =
+        answers.iter().filter_map(|one| Some((*one.found.as_ref().err()?, &one.narrower))).collect();
+    if let [(first @ SizeError::NothingSettled, narrower), ..] = refused.as_slice()
         && refused.len() == answers.len()
-        && is_too_small(first)
     {
-        // A program gets the trusted rates all the same.
+        // A program gets the bounds all the same.
         if args.json {
             out::line(serde_json::to_string_pretty(&as_json(&asked, &answers))?)?;
         }
-        return Err(anyhow::Error::from(*first)).hint(hint(first));
+        return Err(anyhow::Error::from(*first)).hint(next(first, narrower, hint));
     }
     match args.json {
         true => out::line(serde_json::to_string_pretty(&as_json(&asked, &answers))?)?,
@@ -138,47 +133,32 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     })
 }
 
-fn told(sized: &Sized, args: &Args) -> Result<Answered, SizeError> {
+fn found(sized: &Sized, args: &Args) -> Result<Answered, SizeError> {
     let server = sized.server.as_ref().map_err(|error| *error)?;
     let needed = match args.servers {
-        None => server.needed(args.rate, args.objective, args.beyond_trust)?,
+        None => server.needed(args.rate, args.objective)?,
         Some(servers) => {
-            let each = server.at(args.rate / f64::from(servers), args.beyond_trust)?;
-            Needed { servers: u64::from(servers), each, by_trust: false }
+            let each = server.at(args.rate / f64::from(servers))?;
+            Needed { servers: u64::from(servers), each, by_range: false }
         }
     };
     let at = needed.each.rate;
     let statements = sized.statements.iter();
-    let statements = statements
-        .filter_map(|(name, sizing)| Some((name.clone(), sizing.predict(at, args.beyond_trust).ok()?)));
+    let statements = statements.filter_map(|(name, sizing)| Some((name.clone(), sizing.predict(at).ok()?)));
     Ok(Answered { statements: statements.collect(), needed })
-}
-
-/// Whether another load would not help.
-fn is_too_small(error: &SizeError) -> bool {
-    matches!(error, SizeError::TooFewRates { .. } | SizeError::NothingTrusted)
 }
 
 /// What to do about it.
 fn hint(error: &SizeError) -> &'static str {
     match error {
-        SizeError::TooFewRates { .. } => {
-            "measure more rates below the trust limit, with repeats: `evenkeel profile --rate FROM..TO:STEP --repeats 5`"
+        SizeError::NothingSettled | SizeError::NothingTrusted => "measure lower rates, in longer runs",
+        SizeError::Saturates { .. } => {
+            "name more servers, or leave --servers out; to measure what one server carries"
         }
-        SizeError::NothingTrusted => {
-            "repeat the profile with more or longer runs; `evenkeel report` says why none is trusted"
-        }
-        SizeError::BeyondTrust { .. } => {
-            "name more servers, leave --servers away, or ask for it by --beyond-trust"
-        }
-        SizeError::Saturates { .. } => "name more servers, or leave --servers away",
         SizeError::OutOfReach { .. } => {
-            "a faster server, or an index, would help; profile lower rates too, if a server may have less to do"
+            "a faster server or an index would help; to measure lower rates, or to narrow the interval"
         }
-        SizeError::LeavesOpen { .. } => {
-            "repeat the profile with more or longer runs, at a time with quieter neighbours"
-        }
-        SizeError::NotARate(_) => "name a rate above zero that some million servers carry",
+        SizeError::NotARate(_) => "name a rate above zero that at most a million servers carry",
     }
 }
 
@@ -188,9 +168,9 @@ mod tests {
 
     #[test]
     fn an_objective_is_a_figure_and_a_time() {
-        assert_eq!(objective("p95=100ms"), Ok((Objective::P95, 0.1)));
-        assert_eq!(objective("tau=2s"), Ok((Objective::Tau, 2.0)));
-        for text in ["p95", "p99=1s", "p95=0ms", "p95=fast", "=1s", ""] {
+        assert_eq!(objective("p95=100ms"), Ok((Figure::P95, 0.1)));
+        assert_eq!(objective("mean=2s"), Ok((Figure::Mean, 2.0)));
+        for text in ["p95", "p99=1s", "p95=0ms", "p95=fast", "p95=100", "=1s", ""] {
             assert!(objective(text).is_err(), "{text}");
         }
     }

@@ -95,7 +95,13 @@ impl Fields {
 
     /// A duration with its unit.
     pub fn time(&mut self, key: &'static str) -> Result<Option<Nanos>> {
-        let Some(text) = self.optional::<String>(key)? else { return Ok(None) };
+        let text = match self.optional::<Value>(key)? {
+            None => return Ok(None),
+            Some(Value::String(text)) => text,
+            Some(Value::Integer(number)) => number.to_string(),
+            Some(Value::Float(number)) => number.to_string(),
+            Some(_) => return Err(self.at(key, format!("`{key}` must be a time, as \"8s\""))),
+        };
         units::duration(&text).map(Some).map_err(|error| self.at(key, format!("`{key}`: {error}")))
     }
 

@@ -13,9 +13,10 @@ pub fn duration(text: &str) -> Result<Nanos> {
         "ns" => number / 1e9,
         "us" => number / 1e6,
         "ms" => number / 1e3,
-        "s" | "" => number,
+        "s" => number,
         "m" | "min" => number * 60.0,
         "h" => number * 3_600.0,
+        "" => bail!("{text:?} has no unit; write it as {number}s, {number}ms or {number}m"),
         _ => bail!("{text:?} has no unit of time; write it as 250ms, 10s, 2m or 1h"),
     };
     if seconds > 30.0 * 86_400.0 {
@@ -151,13 +152,12 @@ mod tests {
 
     #[test]
     fn durations_carry_their_unit() {
-        for (text, millis) in
-            [("250ms", 250.0), ("10s", 10_000.0), ("1.5s", 1_500.0), ("2m", 120_000.0), ("7", 7_000.0)]
-        {
+        for (text, millis) in [("250ms", 250.0), ("10s", 10_000.0), ("1.5s", 1_500.0), ("2m", 120_000.0)] {
             assert_eq!(duration(text).unwrap().as_millis_f64(), millis, "{text}");
         }
         assert!(duration("1e9s").unwrap_err().to_string().contains("has an exponent, and none is taken"));
-        for text in ["", "s", "-1s", "10 parsecs", "nan", "1e9h", "99999h"] {
+        assert!(duration("8").unwrap_err().to_string().contains("has no unit; write it as 8s, 8ms or 8m"));
+        for text in ["", "0", "s", "-1s", "10 parsecs", "nan", "1e9h", "99999h"] {
             assert!(duration(text).is_err(), "{text}");
         }
     }

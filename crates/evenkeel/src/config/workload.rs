@@ -3,7 +3,6 @@
 use super::fields::Fields;
 use super::generator;
 use super::masked;
-use super::units;
 use crate::failure::WithHint;
 use anyhow::{Context, Result, anyhow, bail};
 use evenkeel_core::Nanos;
@@ -84,8 +83,7 @@ fn statement(number: usize, value: Value) -> Result<StatementDefinition> {
 }
 
 fn pause(fields: &mut Fields) -> Result<Nanos> {
-    let Some(text) = fields.optional::<String>("pause")? else { return Ok(Nanos::ZERO) };
-    units::duration(&text).map_err(|error| anyhow!("{}: `pause`: {error}", fields.entry()))
+    Ok(fields.time("pause")?.unwrap_or(Nanos::ZERO))
 }
 
 fn transaction(number: usize, value: Value) -> Result<TransactionDefinition> {
@@ -146,6 +144,10 @@ mod tests {
             (&format!("{NAMED}sql = 5"), "statement `s`: `sql` must be a text, not a whole number"),
             (&format!("{NAMED}sql = \"x\"\nwieght = 5"), "unknown key `wieght`, did you mean `weight`?"),
             (&format!("{NAMED}sql = \"x\"\npause = \"5 furlongs\""), "statement `s`: `pause`: "),
+            (
+                &format!("{NAMED}sql = \"x\"\npause = 8"),
+                "statement `s`: `pause`: \"8\" has no unit; write it as 8s",
+            ),
             (
                 &format!("{NAMED}sql = \"x\"\nparameters = 5"),
                 "must be a list of generators, one for each `?`",

@@ -1,7 +1,8 @@
 //! What a load needs, for people and programs.
 
+use super::narrower::Narrower;
 use crate::format;
-use evenkeel_core::size::{LeftOut, Needed, Objective, Prediction, Rival, Server, SizeError, Sizing};
+use evenkeel_core::size::{Figure, LeftOut, Needed, Prediction, Server, SizeError, Sizing};
 use evenkeel_study::size::Sized;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -26,11 +27,9 @@ pub struct Asked<'a> {
     /// Requests per second of all servers together.
     pub rate: f64,
     /// Figure and time in seconds that it has to be within.
-    pub objective: Option<(Objective, f64)>,
+    pub objective: Option<(Figure, f64)>,
     /// What a server costs, where that was said.
     pub cost: Option<Cost>,
-    /// Whether it is told beyond the trust limit.
-    pub beyond_trust: bool,
 }
 
 /// What one server of the profile says.
@@ -39,7 +38,9 @@ pub struct Answers<'a> {
     /// The server with its models.
     pub sized: &'a Sized,
     /// What it says, or why it says nothing.
-    pub told: Result<Answered, SizeError>,
+    pub found: Result<Answered, SizeError>,
+    /// The profile that would say more.
+    pub narrower: Narrower,
 }
 
 /// Servers, and what each does.
@@ -57,23 +58,35 @@ pub fn text(asked: &Asked<'_>, answers: &[Answers<'_>], hint: fn(&SizeError) -> 
     for answer in answers {
         let label =
             if answer.sized.label.is_empty() { String::new() } else { format!("{}: ", answer.sized.label) };
-        match (&answer.told, &answer.sized.server) {
-            (Ok(told), Ok(server)) => {
-                let _ = writeln!(text, "{label}{}", headline(asked, answer.sized, told));
-                for line in lines(asked, answer.sized, server, told) {
+        match (&answer.found, &answer.sized.server) {
+            (Ok(found), Ok(server)) => {
+                let _ = writeln!(text, "{label}{}", headline(asked, answer.sized, found));
+                for line in lines(asked, answer, server, found) {
                     let _ = writeln!(text, "  {line}");
                 }
             }
             (Err(error), _) | (_, Err(error)) => {
-                let _ = writeln!(text, "{label}{error}\n  hint: {}", hint(error));
+                let _ = writeln!(text, "{label}{error}\n  hint: {}", next(error, &answer.narrower, hint));
             }
         }
     }
     text
 }
 
-fn headline(asked: &Asked<'_>, sized: &Sized, told: &Answered) -> String {
-    let Needed { servers, each, .. } = &told.needed;
+/// What to do about an error, with the command of a profile that would do.
+pub fn next(error: &SizeError, narrower: &Narrower, hint: fn(&SizeError) -> &'static str) -> String {
+    match error {
+        SizeError::NotARate(_) => hint(error).to_owned(),
+        _ => format!("{}:\n    {}", hint(error), command(narrower)),
+    }
+}
+
+fn command(narrower: &Narrower) -> String {
+    format!("{}   (takes {:.0} min)", narrower.command, (narrower.seconds / 60.0).ceil())
+}
+
+fn headline(asked: &Asked<'_>, sized: &Sized, found: &Answered) -> String {
+    let Needed { servers, each, .. } = &found.needed;
     let wanted = asked.objective.map_or_else(String::new, |(figure, seconds)| {
         format!(" with {} within {}", word(figure), format::time(1e3 * seconds))
     });
@@ -86,45 +99,37 @@ fn headline(asked: &Asked<'_>, sized: &Sized, told: &Answered) -> String {
     )
 }
 
-fn lines(asked: &Asked<'_>, sized: &Sized, server: &Server, told: &Answered) -> Vec<String> {
-    let each = &told.needed.each;
-    let mut response = format!("tau {}", interval(&each.tau));
-    if let Some(p95) = &each.p95 {
-        let _ = write!(response, ", p95 {}", interval(p95));
-    }
+fn lines(asked: &Asked<'_>, answer: &Answers<'_>, server: &Server, found: &Answered) -> Vec<String> {
+    let each = &found.needed.each;
+    let mut response = format!("response time: mean {}, p95 {}", interval(&each.mean), interval(&each.p95));
     if let Some((busy, low, high)) = each.busy {
-        let _ = write!(
-            response,
-            ", theta {:.0} % ({:.0} to {:.0})",
-            100.0 * busy,
-            100.0 * low,
-            100.0 * high.min(1.0)
-        );
+        let high = 100.0 * high.min(1.0);
+        let _ = write!(response, "; CPU use {:.0} % ({:.0} to {high:.0})", 100.0 * busy, 100.0 * low);
     }
     let mut lines = vec![response];
-    lines.extend(asked.cost.map(|cost| money(asked.rate, told.needed.servers, cost)));
-    let (figure, by) = match (asked.objective, &server.p95, &each.p95) {
-        (Some((Objective::P95, _)), Ok(sizing), Some(told)) => (sizing, told.kind),
-        _ => (&server.tau, each.tau.kind),
-    };
-    lines.push(models(sized, figure, by));
-    let limit = server.tau.basis().limit;
-    lines.push(match (each.rate > limit * 1.000_1, told.needed.by_trust) {
-        (true, _) => format!(
-            "beyond the trust limit of {} for a server: the models say it, and no measurement does",
-            format::rate(limit)
-        ),
-        (false, true) => format!("as many as keep each within the trust limit of {}", format::rate(limit)),
-        (false, false) => format!("trusted up to {} for a server", format::rate(limit)),
-    });
-    let lowest = server.tau.points().first().map_or(0.0, |point| point.rate);
-    if each.rate < lowest {
+    lines.extend(asked.cost.map(|cost| money(asked.rate, found.needed.servers, cost)));
+    lines.extend(statements(&found.statements));
+    lines.push("in parentheses: where one run of a minute lies, with 95 % confidence".to_owned());
+    lines.push(basis(answer.sized, server));
+    lines.extend(errors(server));
+    let (lowest, highest) = server.mean.range();
+    if found.needed.by_range && asked.objective.is_none() {
         lines.push(format!(
-            "less than the lowest rate that was measured, {}: its response is told",
+            "as many servers as keep each within {}, the highest rate that settled",
+            format::rate(highest)
+        ));
+    } else if each.rate > highest {
+        lines.push(format!("extrapolated: {} is the highest rate that settled", format::rate(highest)));
+    } else if each.rate < lowest {
+        lines.push(format!(
+            "below the lowest measured rate: this is the response at {}",
             format::rate(lowest)
         ));
     }
-    lines.extend(statements(&told.statements));
+    if each.mean.is_wide() || each.p95.is_wide() {
+        lines.push("wide: the upper end is more than twice the lower end; a narrower answer:".to_owned());
+        lines.push(format!("  {}", command(&answer.narrower)));
+    }
     lines
 }
 
@@ -132,29 +137,44 @@ fn statements(all: &[(String, Prediction)]) -> Vec<String> {
     let mut slowest: Vec<&(String, Prediction)> = all.iter().collect();
     slowest.sort_by(|one, other| other.1.response.total_cmp(&one.1.response));
     let line =
-        |(name, told): &&(String, Prediction)| format!("{}: tau {}", format::plain(name), interval(told));
+        |(name, found): &&(String, Prediction)| format!("{}: mean {}", format::plain(name), interval(found));
     slowest.iter().take(STATEMENTS_MOST).map(line).collect()
 }
 
-/// What the models of the figure that decides err by.
-fn models(sized: &Sized, sizing: &Sizing, used: evenkeel_core::size::Kind) -> String {
-    let error = |rival: &Rival| match rival.untold() {
-        0 => format!("{} {}", rival.kind.word(), format::percent(100.0 * rival.error())),
-        some => format!("{} cannot tell {some} of {}", rival.kind.word(), rival.left_out.len()),
+/// What the answer follows from.
+fn basis(sized: &Sized, server: &Server) -> String {
+    let (lowest, highest) = server.mean.range();
+    let mut text = match server.mean.points().len() {
+        1 => format!("from one settled rate, {}", format::rate(lowest)),
+        count => format!("from {count} settled rates, {} to {}", format::rate(lowest), format::rate(highest)),
     };
-    let errors: Vec<String> = sizing.rivals.iter().map(error).collect();
-    let chosen = match sizing.error() {
-        error if error.is_finite() => {
-            format!("; with the model chosen without it, {}", format::percent(100.0 * error))
+    let _ = match sized.limit.rate {
+        Some(limit) => write!(text, ", trusted up to {}", format::rate(limit)),
+        None => write!(text, ", none of them trusted"),
+    };
+    let bounds = &sized.bounds;
+    let _ = match (bounds.at_least_per_s, bounds.at_most_per_s) {
+        (Some(least), Some(most)) => {
+            write!(text, "; one server carries {} to {}", format::rate(least), format::rate(most))
         }
-        _ => String::new(),
+        (None, Some(most)) => write!(text, "; one server carries at most {}", format::rate(most)),
+        (Some(least), None) => write!(text, "; one server carries at least {}", format::rate(least)),
+        (None, None) => Ok(()),
     };
-    format!(
-        "by the {} of {} trusted rates; each left out and told from the others, models err by: {}{chosen}",
-        used.word(),
-        sized.rates,
-        errors.join(", ")
-    )
+    text
+}
+
+/// By how much predictions differ from what was measured.
+fn errors(server: &Server) -> Option<String> {
+    let largest = |sizing: &Sizing| {
+        let errors = sizing.left_out().iter().map(LeftOut::error).collect::<Option<Vec<f64>>>()?;
+        let largest = errors.into_iter().map(f64::abs).reduce(f64::max)?;
+        Some(format::percent(100.0 * largest))
+    };
+    let (mean, p95) = (largest(&server.mean)?, largest(&server.p95)?);
+    Some(format!(
+        "predicted from the other rates (leave-one-out), each rate is off by at most {mean} (mean), {p95} (p95)"
+    ))
 }
 
 fn money(rate: f64, servers: u64, cost: Cost) -> String {
@@ -172,19 +192,20 @@ fn million(rate: f64, hour: f64) -> f64 {
     hour * 1e6 / (3_600.0 * rate)
 }
 
-fn interval(told: &Prediction) -> String {
-    format!(
-        "{} ({} to {})",
-        format::time(1e3 * told.response),
-        format::time(1e3 * told.low),
-        format::time(1e3 * told.high)
-    )
+/// A prediction without an upper end may be any time above.
+fn interval(found: &Prediction) -> String {
+    let end = |seconds: f64| format::time(1e3 * seconds);
+    if found.high.is_finite() {
+        format!("{} ({} to {})", end(found.response), end(found.low), end(found.high))
+    } else {
+        format!("at least {}", end(found.low))
+    }
 }
 
-fn word(objective: Objective) -> &'static str {
-    match objective {
-        Objective::Tau => "tau",
-        Objective::P95 => "p95",
+fn word(figure: Figure) -> &'static str {
+    match figure {
+        Figure::Mean => "mean",
+        Figure::P95 => "p95",
     }
 }
 
@@ -194,76 +215,58 @@ pub fn as_json(asked: &Asked<'_>, answers: &[Answers<'_>]) -> Value {
         "study": asked.study,
         "rate_per_s": asked.rate,
         "objective": asked.objective.map(|(figure, seconds)| json!({ "figure": word(figure), "within_ms": 1e3 * seconds })),
-        "beyond_trust": asked.beyond_trust,
         "answers": answers.iter().map(|answer| answer_json(asked, answer)).collect::<Vec<_>>(),
     })
 }
 
 fn answer_json(asked: &Asked<'_>, answer: &Answers<'_>) -> Value {
-    let sized = answer.sized;
-    let mut told = json!({
-        "label": sized.label, "workload": sized.workload, "trusted_rates": sized.rates, "trust_limit_per_s": sized.limit.rate,
-        "error": answer.told.as_ref().err().map(ToString::to_string),
-        "models": sized.server.as_ref().map_or_else(|_| Vec::new(), |server| server.tau.rivals.iter().map(rival_json).collect()),
-        "chosen": sized.server.as_ref().map_or(Value::Null, |server| chosen_json(&server.tau)),
+    let (sized, server) = (answer.sized, answer.sized.server.as_ref().ok());
+    let left_out =
+        |of: fn(&Server) -> &Sizing| server.map_or_else(Vec::new, |server| left_out_json(of(server)));
+    let mut all = json!({
+        "label": sized.label, "workload": sized.workload, "trust_limit_per_s": sized.limit.rate,
+        "at_least_per_s": sized.bounds.at_least_per_s, "at_most_per_s": sized.bounds.at_most_per_s,
+        "settled_rates_per_s": server.map_or_else(Vec::new, |server| {
+            server.mean.points().iter().map(|point| point.rate).collect::<Vec<_>>()
+        }),
+        "error": answer.found.as_ref().err().map(ToString::to_string),
+        "narrower": { "command": answer.narrower.command, "seconds": answer.narrower.seconds },
+        "left_out": { "mean": left_out(|server| &server.mean), "p95": left_out(|server| &server.p95) },
     });
-    if let Ok(p95) = sized
-        .server
-        .as_ref()
-        .map_err(|error| *error)
-        .and_then(|server| server.p95.as_ref().map_err(|error| *error))
-    {
-        told["p95_models"] = p95.rivals.iter().map(rival_json).collect();
-        told["p95_chosen"] = chosen_json(p95);
-    }
-    if let Ok(Answered { needed, statements }) = &answer.told {
+    if let Ok(Answered { needed, statements }) = &answer.found {
         let each = &needed.each;
-        told["servers"] = json!(needed.servers);
-        told["by_trust"] = json!(needed.by_trust);
-        told["each"] = json!({
-            "rate_per_s": each.rate, "tau_ms": prediction_json(&each.tau), "p95_ms": each.p95.as_ref().map(prediction_json),
+        all["servers"] = json!(needed.servers);
+        all["by_range"] = json!(needed.by_range);
+        all["each"] = json!({
+            "rate_per_s": each.rate, "tau_ms": prediction_json(&each.mean), "p95_ms": prediction_json(&each.p95),
             "theta_percent": each.busy.map(|(busy, low, high)| {
                 json!({ "mean": 100.0 * busy, "low": 100.0 * low, "high": 100.0 * high })
             }),
         });
         let named =
-            |(name, told): &(String, Prediction)| json!({ "name": name, "tau_ms": prediction_json(told) });
-        told["statements"] = statements.iter().map(named).collect();
-        told["cost"] = asked.cost.map_or(Value::Null, |cost| {
+            |(name, found): &(String, Prediction)| json!({ "name": name, "tau_ms": prediction_json(found) });
+        all["statements"] = statements.iter().map(named).collect();
+        all["cost"] = asked.cost.map_or(Value::Null, |cost| {
             let hour = cost.per_hour * needed.servers as f64;
             json!({ "per_hour": hour, "per_month": hour * HOURS, "per_million_requests": million(asked.rate, hour) })
         });
     }
-    told
+    all
 }
 
-fn prediction_json(told: &Prediction) -> Value {
-    json!({ "mean": 1e3 * told.response, "low": 1e3 * told.low, "high": 1e3 * told.high, "model": told.kind.word() })
+/// An end that is open is null.
+fn prediction_json(found: &Prediction) -> Value {
+    json!({ "mean": 1e3 * found.response, "low": 1e3 * found.low, "high": 1e3 * found.high, "wide": found.is_wide() })
 }
 
-/// What each rate is off by, told by the model that the others would have chosen.
-fn chosen_json(sizing: &Sizing) -> Value {
-    let error = sizing.error();
-    json!({ "error_percent": error.is_finite().then_some(100.0 * error), "left_out": left_out_json(&sizing.chosen) })
-}
-
-fn left_out_json(left_out: &[LeftOut]) -> Vec<Value> {
-    left_out
-        .iter()
-        .map(|left| {
-            json!({
-                "rate_per_s": left.measured.rate, "model": left.told.as_ref().map(|told| told.kind.word()), "measured_ms": 1e3 * left.measured.response,
-                "se_share": left.measured.error, "told_ms": left.told.as_ref().map(prediction_json), "held": left.is_held(),
-            })
+fn left_out_json(sizing: &Sizing) -> Vec<Value> {
+    let one = |left: &LeftOut| {
+        json!({
+            "rate_per_s": left.measured.rate, "runs_ms": left.measured.responses.iter().map(|one| 1e3 * one).collect::<Vec<_>>(),
+            "predicted_ms": left.predicted.as_ref().map(prediction_json), "error": left.error(),
         })
-        .collect()
-}
-
-fn rival_json(rival: &Rival) -> Value {
-    let error = rival.error();
-    json!({
-        "model": rival.kind.word(), "error_percent": error.is_finite().then_some(100.0 * error), "left_out": left_out_json(&rival.left_out),
-    })
+    };
+    sizing.left_out().iter().map(one).collect()
 }
 
 #[cfg(test)]
@@ -276,53 +279,69 @@ mod tests {
     const ASKED: Asked<'static> = Asked {
         study: "virtual",
         rate: 400.0,
-        objective: Some((Objective::P95, 0.03)),
+        objective: Some((Figure::P95, 0.03)),
         cost: Some(Cost { per_hour: 0.12 }),
-        beyond_trust: false,
     };
 
-    fn profiled() -> Sized {
-        let profile = VirtualProfile::of_one_cpu(&[0.2, 0.3, 0.4, 0.5, 0.6, 0.7]);
-        let (plan, runs) = profile.play(Seed(1)).unwrap();
-        sized(&plan, &runs).remove(0)
+    fn profiled(loads: &[f64]) -> (Sized, Narrower) {
+        let (plan, runs) = VirtualProfile::of_one_cpu(loads).play(Seed(1)).unwrap();
+        let sized = sized(&plan, &runs).remove(0);
+        let narrower = Narrower::of(&plan, &sized, 100.0);
+        (sized, narrower)
     }
 
-    fn answer(sized: &Sized) -> Answers<'_> {
+    fn answered(sized: &Sized, narrower: Narrower) -> Answers<'_> {
         let server = sized.server.as_ref().unwrap();
-        let needed = server.needed(ASKED.rate, ASKED.objective, false).unwrap();
-        Answers { sized, told: Ok(Answered { needed, statements: Vec::new() }) }
+        let needed = server.needed(ASKED.rate, ASKED.objective).unwrap();
+        Answers { sized, found: Ok(Answered { needed, statements: Vec::new() }), narrower }
     }
 
     #[test]
     fn a_size_is_servers_response_money_and_how_far_to_believe_it() {
-        let sized = profiled();
-        let text = text(&ASKED, &[answer(&sized)], |_| "");
+        let (sized, narrower) = profiled(&[0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 1.3]);
+        let answers = [answered(&sized, narrower)];
+        let text = text(&ASKED, &answers, |_| "");
         assert!(text.starts_with("400/s with p95 within 30.0 ms (virtual): "), "{text}");
-        for part in ["servers, ", "tau ", "theta ", "an hour", "models err by: ", "trusted up to 175/s"] {
+        for part in [
+            " servers, ",
+            "mean ",
+            "CPU use ",
+            "an hour",
+            "(leave-one-out)",
+            "from 6 settled rates, 50/s to 175/s",
+        ] {
+            assert!(text.contains(part), "{part} in {text}");
+        }
+        let found = as_json(&ASKED, &answers);
+        let one = &found["answers"][0];
+        assert_eq!(one["left_out"]["p95"].as_array().unwrap().len(), 6);
+        let cost = one["cost"]["per_hour"].as_f64().unwrap();
+        assert!((cost - 0.12 * one["servers"].as_f64().unwrap()).abs() < 1e-9);
+        assert!(one["error"].is_null() && one["each"]["p95_ms"]["high"].as_f64().unwrap() <= 30.0, "{found}");
+    }
+
+    #[test]
+    fn a_wide_interval_is_called_wide_and_comes_with_the_command_of_a_narrower_one() {
+        let (sized, narrower) = profiled(&[0.3, 1.8]);
+        let needed = sized.server.as_ref().unwrap().needed(220.0, None).map(|needed| needed.each.rate);
+        assert!(needed.is_ok_and(|rate| rate <= 75.0));
+        let each = sized.server.as_ref().unwrap().at(220.0).unwrap();
+        let needed = Needed { servers: 1, each, by_range: false };
+        let found = Ok(Answered { needed, statements: Vec::new() });
+        let text = text(&ASKED, &[Answers { sized: &sized, found, narrower }], |_| "");
+        for part in
+            ["from one settled rate, 75/s", "extrapolated: ", "wide: ", "evenkeel profile --workload virtual"]
+        {
             assert!(text.contains(part), "{part} in {text}");
         }
     }
 
     #[test]
-    fn programs_get_every_rate_that_was_left_out() {
-        let sized = profiled();
-        let told = as_json(&ASKED, &[answer(&sized)]);
-        let one = &told["answers"][0];
-        assert_eq!(one["models"][0]["left_out"].as_array().unwrap().len(), 6);
-        let cost = one["cost"]["per_hour"].as_f64().unwrap();
-        assert!((cost - 0.12 * one["servers"].as_f64().unwrap()).abs() < 1e-9);
-        assert!(one["error"].is_null() && one["each"]["p95_ms"]["high"].as_f64().unwrap() <= 30.0, "{told}");
-    }
-
-    #[test]
-    fn a_refusal_is_told_with_what_to_do() {
-        let sized = profiled();
-        let refused =
-            Answers { sized: &sized, told: Err(SizeError::BeyondTrust { rate: 400.0, limit: 175.0 }) };
-        let text = text(&ASKED, &[refused], |_| "name more servers");
-        assert_eq!(
-            text,
-            "400.0 requests/s for a server lie beyond the trust limit of 175.0\n  hint: name more servers\n"
-        );
+    fn a_refusal_has_the_command_that_answers() {
+        let (sized, narrower) = profiled(&[0.3, 0.6, 1.3]);
+        let found = Err(SizeError::Saturates { rate: 400.0, capacity: 325.0 });
+        let text = text(&ASKED, &[Answers { sized: &sized, found, narrower }], |_| "name more servers");
+        let start = "a server does not carry 400.0 requests/s: it carries at most 325.0\n  hint: name more servers:\n    evenkeel profile ";
+        assert!(text.starts_with(start) && text.ends_with(" min)\n"), "{text}");
     }
 }

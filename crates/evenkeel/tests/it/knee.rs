@@ -127,7 +127,7 @@ fn an_array_is_measured_by_reads_alone_and_at_no_more_than_it_can_do() {
     fs::write(&disk, &before).expect("a file can be written");
     array(folder.path(), &file, "4", "1ms");
     measured_until("found", || {
-        let json = measured(folder.path(), &text(&disk), &file, &["--rounds", "2", "--seconds", "200ms"]);
+        let json = measured(folder.path(), &text(&disk), &file, &["--rounds", "2", "--duration", "200ms"]);
         assert_eq!(json["depths"].as_array().map(Vec::len), Some(8));
         keeps_to_the_array(&json, 4.0, 1.0);
         json
@@ -141,7 +141,7 @@ fn storage_is_not_measured_more_deeply_than_was_asked_for() {
     let at = |name: &str| text(&folder.path().join(name));
     fs::write(at("disk"), vec![1; BYTES]).expect("a file can be written");
     array(folder.path(), &at("array"), "200", "5ms");
-    let few = ["--rounds", "1", "--seconds", "300ms", "--depth-max", "4"];
+    let few = ["--rounds", "1", "--duration", "300ms", "--depth-max", "4"];
     // Four of 200 spindles have work: what more could be done is not known.
     measured_until("not-level", || {
         let json = measured(folder.path(), &at("disk"), &at("array"), &few);
@@ -154,7 +154,7 @@ fn storage_is_not_measured_more_deeply_than_was_asked_for() {
 /// What `share knee --costs` of an array with a large and a write cost of 4 prints as JSON.
 fn costs(home: &Path, disk: &str, array: &str, more: &[&str]) -> Value {
     let all = ["share", "knee", "--costs", "--backing", disk, "--simulated", array, "--json", "-q"];
-    let few = ["--sizes", "16k,64k", "--seconds", "60ms", "--limit", "2s", "--depth-max", "8"];
+    let few = ["--sizes", "16k,64k", "--duration", "60ms", "--limit", "2s", "--depth-max", "8"];
     let output = evenkeel(home, &all.iter().chain(&few).chain(more).copied().collect::<Vec<_>>());
     let told = String::from_utf8_lossy(&output.stderr).into_owned();
     let code = output.status.code();
@@ -220,7 +220,7 @@ fn bad_input_is_refused_with_what_to_do_and_nothing_is_made() {
         (disk(&["--block", "512", "--direct"]), "a multiple of 4096 bytes"),
         (disk(&["--block", "much"]), "no number with a unit"),
         (disk(&["--rounds", "0"]), "--rounds must be between 1 and 100"),
-        (disk(&["--seconds", "1ms"]), "--seconds must be between 50ms and 10m"),
+        (disk(&["--duration", "1ms"]), "--duration must be between 50ms and 10m"),
         (disk(&["--simulated", &at("none")]), "evenkeel share array /"),
         (disk(&["--overwrite"]), "--costs"),
         (disk(&["--costs", "--block", "4k"]), "--block"),

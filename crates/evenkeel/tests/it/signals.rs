@@ -143,7 +143,7 @@ fn data_that_is_filled_in_and_a_disk_that_is_measured_end_by_the_exit_code_of_th
     let fill = ["data", "fill", "sandbox:a", "--ebs", "100", "--replace", "--via", "insert"];
     let backing = home.path().join("disk.img");
     File::create(&backing).and_then(|file| file.set_len(64 << 20)).expect("a file");
-    let knee = ["share", "knee", "--seconds", "600s", "--backing", backing.to_str().expect("UTF-8")];
+    let knee = ["share", "knee", "--duration", "600s", "--backing", backing.to_str().expect("UTF-8")];
     for (signal, code) in &SIGNALS[..2] {
         assert_eq!(ended(home.path(), &fill, signal, |log| log.contains("populating")), Some(*code));
         assert_eq!(ended(home.path(), &knee, signal, |log| !log.is_empty()), Some(*code));

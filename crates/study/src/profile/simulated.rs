@@ -75,6 +75,17 @@ impl VirtualProfile {
         Ok((plan, runs))
     }
 
+    /// A rate, and the response times of a run of a minute at it, which differs in speed as the others do.
+    ///
+    /// # Errors
+    /// A load that makes no rate.
+    pub fn minute(&self, load: f64, seed: Seed) -> Result<(f64, TimesRecord), RateError> {
+        let rate = load * self.server.capacity(self.targets.first().copied().unwrap_or(1.0));
+        let slow = (self.drift * Random::new(seed.child("drift")).normal()).exp();
+        let found = self.server.run(rate, slow, (15.0, 60.0), seed)?;
+        Ok((rate, stored(0, &found, self.server.cpus).response))
+    }
+
     fn plan(&self, seed: Seed) -> PlanFile {
         let count = self.targets.len();
         let label = |at: usize| format!("target {}", at + 1);

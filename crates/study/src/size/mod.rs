@@ -1,17 +1,15 @@
-//! What a stored profile says of loads that it did not measure: servers for an objective, each with its response.
+//! What a stored profile says about loads that it did not measure: servers for an objective, each with its response.
 
 mod start;
 mod statements;
 
-use crate::profile::{summarise, trust_limits};
-use crate::store::format::{CellSummary, EstimateRecord, PlanFile, RunFile};
-use evenkeel_core::size::{Basis, Measured, Server, SizeError, Sizing};
+use crate::profile::{standing, summarise, trust_limits};
+use crate::store::format::{BoundsRecord, CellSummary, HeadlineRecord, PlanFile, RunFile, Verdict};
+use evenkeel_core::bounds::Work;
+use evenkeel_core::size::{Ends, Figure, Measured, Server, SizeError, Sizing};
 use evenkeel_core::trust::TrustLimit;
 pub use start::{Busy, Start, start};
 use statements::statements;
-
-/// Share of the highest trusted rate from which runs say what a request takes of the CPUs.
-const BUSY_FROM: f64 = 0.5;
 
 /// One server of a profile: series that differ in the target alone.
 #[derive(Clone, Debug)]
@@ -22,33 +20,88 @@ pub struct Sized {
     pub workload: String,
     /// How far the profile is trusted.
     pub limit: TrustLimit,
-    /// Trusted rates with a response and its error.
-    pub rates: usize,
+    /// What the server carries, and what a request takes of it.
+    pub bounds: BoundsRecord,
     /// Its models, or why there are none.
     pub server: Result<Server, SizeError>,
-    /// The models of each statement of a mix, by its name.
+    /// The model of each statement of a mix, by its name.
     pub statements: Vec<(String, Sizing)>,
 }
 
 /// All servers of a profile.
 pub fn sized(plan: &PlanFile, runs: &[RunFile]) -> Vec<Sized> {
     let summary = summarise(plan, runs);
-    let limits = trust_limits(plan, runs).into_iter();
-    let one = |(at, (group, limit)): (usize, (Vec<usize>, TrustLimit))| {
-        let cells = trusted(&summary.cells, &group, &limit);
-        let basis = basis(&cells, runs, &limit);
-        let taus = points(&cells, |cell| &cell.tau_ms);
+    let limits = trust_limits(plan, runs).into_iter().zip(summary.headlines);
+    let one = |((group, limit), headline): ((Vec<usize>, TrustLimit), HeadlineRecord)| {
+        let bounds = headline.bounds;
+        let all = at_rates(&summary.cells, |cell| group.contains(&cell.series));
+        let is_settled = |(rate, cells): &(f64, Vec<&CellSummary>)| settles(*rate, cells, &bounds);
+        let settled: Vec<_> = all.iter().filter(|at| is_settled(at)).cloned().collect();
+        let ends = ends(&all, &settled, runs, &bounds);
         let series = group.first().and_then(|first| plan.series.get(*first));
         Sized {
-            label: summary.headlines.get(at).map_or_else(String::new, |headline| headline.label.clone()),
+            label: headline.label,
             workload: series.map_or_else(String::new, |series| series.workload.clone()),
-            rates: taus.len(),
-            server: server(&taus, &cells, basis),
-            statements: statements(&cells, runs, basis),
+            server: server(&settled, runs, ends),
+            statements: statements(&settled, runs, ends),
             limit,
+            bounds,
         }
     };
-    limits.enumerate().map(one).collect()
+    limits.map(one).collect()
+}
+
+/// Whether the response at a rate counts: all its runs settled, or the rate is known to be carried and no queue grew.
+fn settles(rate: f64, cells: &[&CellSummary], bounds: &BoundsRecord) -> bool {
+    let is_carried = bounds.at_least_per_s.is_some_and(|least| rate <= least);
+    cells.iter().all(|cell| match cell.stability {
+        Verdict::Settled => true,
+        Verdict::TooShort => is_carried,
+        Verdict::Mixed | Verdict::Unstable => false,
+    })
+}
+
+/// Cells at each rate, by rising rate.
+fn at_rates(cells: &[CellSummary], is_own: impl Fn(&CellSummary) -> bool) -> Vec<(f64, Vec<&CellSummary>)> {
+    let mut found: Vec<(f64, Vec<&CellSummary>)> = Vec::new();
+    for cell in cells.iter().filter(|cell| is_own(cell)) {
+        match found.iter_mut().find(|(rate, _)| *rate == cell.rate_per_s) {
+            Some((_, own)) => own.push(cell),
+            None => found.push((cell.rate_per_s, vec![cell])),
+        }
+    }
+    found.sort_by(|one, other| one.0.total_cmp(&other.0));
+    found
+}
+
+fn server(cells: &[(f64, Vec<&CellSummary>)], runs: &[RunFile], ends: Ends) -> Result<Server, SizeError> {
+    let sizing = |figure: Figure, of: fn(&RunFile) -> Option<f64>| {
+        let points: Vec<Measured> = cells.iter().map(|at| measured(at, runs, of)).collect();
+        Sizing::of(&points, ends, figure)
+    };
+    Ok(Server {
+        mean: sizing(Figure::Mean, |run| Some(run.response.measured()?.mean_ms))?,
+        p95: sizing(Figure::P95, |run| Some(run.response.measured()?.p95_ms))?,
+        busy: busy(cells),
+    })
+}
+
+/// The runs of cells that count; several targets are as several runs.
+fn counting<'a>(cells: &[&CellSummary], runs: &'a [RunFile]) -> Vec<&'a RunFile> {
+    let own = |cell: &&CellSummary| runs.iter().filter(|run| run.cell == cell.cell).collect::<Vec<_>>();
+    cells.iter().flat_map(|cell| standing(&own(cell))).filter(|run| !run.lower_bound).collect()
+}
+
+/// A figure, in ms, of each run at a rate.
+fn measured(
+    (rate, cells): &(f64, Vec<&CellSummary>),
+    runs: &[RunFile],
+    of: impl Fn(&RunFile) -> Option<f64>,
+) -> Measured {
+    let seen: Vec<(f64, f64)> =
+        counting(cells, runs).into_iter().filter_map(|run| Some((run.measured_s, of(run)? / 1e3))).collect();
+    let seconds = seen.iter().map(|(seconds, _)| seconds).sum::<f64>() / seen.len() as f64;
+    Measured { rate: *rate, seconds, responses: seen.into_iter().map(|(_, response)| response).collect() }
 }
 
 /// Cells of a group at each rate that is trusted, by rising rate.
@@ -59,50 +112,9 @@ fn trusted<'a>(
 ) -> Vec<(f64, Vec<&'a CellSummary>)> {
     let Some(highest) = limit.rate else { return Vec::new() };
     let is_overlooked = |rate: f64| limit.overlooked.iter().any(|untrusted| untrusted.rate == rate);
-    let mut found: Vec<(f64, Vec<&CellSummary>)> = Vec::new();
-    for cell in cells.iter().filter(|cell| group.contains(&cell.series) && cell.rate_per_s <= highest) {
-        match found.iter_mut().find(|(rate, _)| *rate == cell.rate_per_s) {
-            _ if is_overlooked(cell.rate_per_s) => {}
-            Some((_, own)) => own.push(cell),
-            None => found.push((cell.rate_per_s, vec![cell])),
-        }
-    }
-    found.sort_by(|one, other| one.0.total_cmp(&other.0));
-    found
-}
-
-fn server(taus: &[Measured], cells: &[(f64, Vec<&CellSummary>)], basis: Basis) -> Result<Server, SizeError> {
-    let full = full(cells, basis.limit);
-    let with_full = |points: &[Measured]| -> Vec<Measured> {
-        let at = |rate: f64| full.iter().find(|(own, _)| *own == rate).map(|(_, full)| *full);
-        points.iter().map(|point| Measured { full_at: at(point.rate), ..*point }).collect()
-    };
-    Ok(Server {
-        tau: Sizing::of(&with_full(taus), basis)?,
-        p95: Sizing::of(&with_full(&points(cells, |cell| &cell.p95_ms)), basis),
-        busy: busy(cells),
+    at_rates(cells, |cell| {
+        group.contains(&cell.series) && cell.rate_per_s <= highest && !is_overlooked(cell.rate_per_s)
     })
-}
-
-/// A response at each rate, in seconds: over several targets their mean, with an error that covers what they differ by.
-fn points(cells: &[(f64, Vec<&CellSummary>)], of: fn(&CellSummary) -> &EstimateRecord) -> Vec<Measured> {
-    cells.iter().filter_map(|(rate, cells)| point(*rate, cells, of)).collect()
-}
-
-fn point(rate: f64, cells: &[&CellSummary], of: fn(&CellSummary) -> &EstimateRecord) -> Option<Measured> {
-    let count = cells.len() as f64;
-    let mut squares = 0.0;
-    let mut sum = 0.0;
-    for cell in cells {
-        let figure = of(cell);
-        squares += (figure.se? / figure.mean).powi(2);
-        sum += figure.mean;
-    }
-    let mean = sum / count;
-    let apart = cells.iter().map(|cell| (of(cell).mean / mean - 1.0).powi(2)).sum::<f64>() / count;
-    let found =
-        Measured { rate, response: mean / 1e3, error: (squares / count + apart).sqrt(), full_at: None };
-    (found.response > 0.0 && found.error.is_finite()).then_some(found)
 }
 
 /// Rate and utilisation from 0 to 1.
@@ -118,25 +130,38 @@ fn busy(cells: &[(f64, Vec<&CellSummary>)]) -> Vec<(f64, f64)> {
     cells.iter().filter_map(|(rate, cells)| Some((*rate, theta(cells)?))).collect()
 }
 
-/// Each rate with the one at which the CPUs would be full by its work. At little load a server's own work counts as that of its few
-/// requests.
-fn full(cells: &[(f64, Vec<&CellSummary>)], highest: f64) -> Vec<(f64, f64)> {
-    let enough = busy(cells).into_iter().filter(|(rate, busy)| *rate >= BUSY_FROM * highest && *busy > 0.0);
-    enough.map(|(rate, busy)| (rate, rate / busy)).collect()
+/// The end of the server, by the bounds and by the CPU time of a request.
+fn ends(
+    all: &[(f64, Vec<&CellSummary>)],
+    settled: &[(f64, Vec<&CellSummary>)],
+    runs: &[RunFile],
+    bounds: &BoundsRecord,
+) -> Ends {
+    let highest = settled.last().map(|(rate, _)| *rate);
+    Ends {
+        cpus: cpus(all, runs),
+        at_least: bounds.at_least_per_s.or(highest),
+        at_most: bounds.at_most_per_s,
+        full_at: full_at(all, runs),
+    }
 }
 
-fn basis(cells: &[(f64, Vec<&CellSummary>)], runs: &[RunFile], limit: &TrustLimit) -> Basis {
+/// The rate at which the CPUs are full, by the runs that complete at least half as much as the busiest.
+fn full_at(cells: &[(f64, Vec<&CellSummary>)], runs: &[RunFile]) -> Option<f64> {
+    let own = cells.iter().flat_map(|(_, cells)| counting(cells, runs));
+    let points: Vec<(f64, f64)> = own
+        .filter_map(|run| Some((run.throughput_per_s, run.theta.as_ref()?.total_percent / 100.0)))
+        .collect();
+    Some(1.0 / Work::of(&points)?.per_request)
+}
+
+/// CPUs that serve.
+fn cpus(cells: &[(f64, Vec<&CellSummary>)], runs: &[RunFile]) -> f64 {
     let is_own = |run: &&RunFile| cells.iter().any(|(_, own)| own.iter().any(|cell| cell.cell == run.cell));
     let own = || runs.iter().filter(is_own);
     let by_quota = own().filter_map(|run| run.neighbours.as_ref()?.quota_cpus).reduce(f64::min);
     let by_theta = own().filter_map(|run| Some(run.theta.as_ref()?.cpus)).reduce(f64::max);
-    let highest = limit.rate.unwrap_or(0.0);
-    let full: Vec<f64> = full(cells, highest).into_iter().map(|(_, full)| full).collect();
-    Basis {
-        cpus: by_theta.into_iter().chain(by_quota).reduce(f64::min).unwrap_or(1.0),
-        full_at: (!full.is_empty()).then(|| full.iter().sum::<f64>() / full.len() as f64),
-        limit: highest,
-    }
+    by_theta.into_iter().chain(by_quota).reduce(f64::min).unwrap_or(1.0)
 }
 
 #[cfg(test)]

@@ -1,10 +1,9 @@
 //! The limit from which a guard in front of the profiled server sets out.
 
-use super::{basis, busy, points, trusted};
+use super::{busy, cpus, full_at, trusted};
 use crate::profile::{summarise, trust_limits};
 use crate::store::format::{CellSummary, PlanFile, RunFile};
 use evenkeel_core::size::SizeError;
-use evenkeel_core::trust::TrustLimit;
 
 /// How many times as many transactions as would keep the CPUs busy if none ever waited for another one: a slot that waits for a client, a lock
 /// or its turn at a CPU leaves one idle.
@@ -13,6 +12,9 @@ const ROOM: f64 = 2.0;
 /// Share of the CPUs that a server uses at the highest trusted rate, or of its time that a request works, where CPUs are what a server runs
 /// out of.
 const HALF: f64 = 0.5;
+
+/// Where no rate is trusted.
+const NOTHING: SizeError = SizeError::NothingTrusted;
 
 /// Where a guard begins, and what that follows from.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -56,28 +58,26 @@ impl Busy {
 pub fn start(plan: &PlanFile, runs: &[RunFile]) -> Result<Start, SizeError> {
     let cells = summarise(plan, runs).cells;
     let all = trust_limits(plan, runs).into_iter();
-    let starts: Vec<Start> = all
-        .filter_map(|(group, limit)| of_group(&trusted(&cells, &group, &limit), runs, &limit).ok())
-        .collect();
-    starts.into_iter().min_by_key(|start| start.limit).ok_or(SizeError::NothingTrusted)
+    let starts: Vec<Start> =
+        all.filter_map(|(group, limit)| of_group(&trusted(&cells, &group, &limit), runs).ok()).collect();
+    starts.into_iter().min_by_key(|start| start.limit).ok_or(NOTHING)
 }
 
-fn of_group(
-    rates: &[(f64, Vec<&CellSummary>)],
-    runs: &[RunFile],
-    limit: &TrustLimit,
-) -> Result<Start, SizeError> {
-    let points = points(rates, |cell| &cell.tau_ms);
-    let (first, last) = points.first().zip(points.last()).ok_or(SizeError::NothingTrusted)?;
-    let in_flight = last.rate * last.response;
-    let (basis, used) = (basis(rates, runs, limit), busy(rates));
-    let cpus = if used.is_empty() { 1.0 } else { basis.cpus.max(1.0) };
+fn of_group(rates: &[(f64, Vec<&CellSummary>)], runs: &[RunFile]) -> Result<Start, SizeError> {
+    let tau = |(rate, cells): &(f64, Vec<&CellSummary>)| {
+        let sum = cells.iter().map(|cell| cell.tau_ms.mean / 1e3).sum::<f64>();
+        Some((*rate, sum / cells.len() as f64)).filter(|(_, tau)| *tau > 0.0)
+    };
+    let taus: Vec<(f64, f64)> = rates.iter().filter_map(tau).collect();
+    let ((_, alone), (rate, tau)) = taus.first().copied().zip(taus.last().copied()).ok_or(NOTHING)?;
+    let (in_flight, used) = (rate * tau, busy(rates));
+    let cpus = if used.is_empty() { 1.0 } else { cpus(rates, runs).max(1.0) };
     // Where something else ends first, such as the disk, what would fill the CPUs is far too much. A request that works for most of its time
     // runs out of CPUs, also where the profile is not trusted as far as that.
     let is_used = used.last().is_some_and(|(_, used)| *used >= HALF);
-    let busy = basis.full_at.map(|full_at| Busy { alone: first.response, full_at });
+    let busy = full_at(rates, runs).map(|full_at| Busy { alone, full_at });
     let busy = busy.filter(|busy| is_used || cpus >= HALF * busy.saturates_at());
     let fills = busy.map_or(cpus, |busy| ROOM * busy.saturates_at());
     let limit = in_flight.max(fills).ceil().min(f64::from(u32::MAX)) as u32;
-    Ok(Start { limit, rate: last.rate, tau: last.response, in_flight, busy })
+    Ok(Start { limit, rate, tau, in_flight, busy })
 }

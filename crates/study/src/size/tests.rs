@@ -4,7 +4,6 @@ use super::*;
 use crate::profile::VirtualProfile;
 use evenkeel_core::random::Seed;
 use evenkeel_core::simulation::VirtualServer;
-use evenkeel_core::size::Objective;
 
 fn one(loads: &[f64]) -> Sized {
     let (plan, runs) = VirtualProfile::of_one_cpu(loads).play(Seed(1)).unwrap();
@@ -13,24 +12,27 @@ fn one(loads: &[f64]) -> Sized {
 
 #[test]
 fn a_stored_profile_says_how_many_servers_a_load_needs() {
-    let found = one(&[0.2, 0.3, 0.4, 0.5, 0.6, 0.7]);
-    assert_eq!((found.rates, found.limit.rate), (6, Some(175.0)));
-    let server = found.server.unwrap();
-    assert!((server.tau.basis().full_at.unwrap() / 250.0 - 1.0).abs() < 0.03);
+    let server = one(&[0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 1.3]).server.unwrap();
+    assert_eq!(server.mean.range(), (50.0, 175.0));
+    assert!((server.mean.ends().full_at.unwrap() / 250.0 - 1.0).abs() < 0.05);
     // p95 of M/M/1 is 12 ms / (1 - u): 24 ms at 125 requests/s, 28.8 ms at 146.
-    let needed = server.needed(400.0, Some((Objective::P95, 0.03)), false).unwrap();
-    assert!((3..=4).contains(&needed.servers), "{needed:?}");
-    let tau = needed.each.tau;
+    let needed = server.needed(400.0, Some((Figure::P95, 0.03))).unwrap();
+    assert!((3..=5).contains(&needed.servers), "{needed:?}");
+    let mean = needed.each.mean;
     let truth = 0.004 / (1.0 - needed.each.rate * 0.004);
-    assert!(tau.low < truth && truth < tau.high, "{tau:?} {truth}");
+    assert!(mean.low < truth && truth < mean.high, "{mean:?} {truth}");
 }
 
 #[test]
-fn a_profile_of_few_rates_has_no_server_and_says_why() {
-    let found = one(&[0.3, 0.5, 0.6]);
-    assert_eq!(found.server.unwrap_err(), SizeError::TooFewRates { have: 3, needed: 4 });
+fn a_rate_beyond_the_trust_limit_has_an_interval_and_overload_alone_has_none() {
+    let profile = VirtualProfile { repeats: 3, ..VirtualProfile::of_one_cpu(&[0.4, 0.8, 1.3, 1.8]) };
+    let (plan, runs) = profile.play(Seed(2)).unwrap();
+    let found = sized(&plan, &runs).remove(0);
+    assert!(found.limit.rate.is_none_or(|limit| limit < 150.0), "{:?}", found.limit);
+    let mean = found.server.unwrap().at(150.0).unwrap().mean;
+    assert!(mean.low < 0.01 && 0.01 < mean.high, "{mean:?}");
     let beyond = one(&[1.2, 1.3, 1.4, 1.5]);
-    assert_eq!(beyond.server.unwrap_err(), SizeError::NothingTrusted);
+    assert_eq!(beyond.server.unwrap_err(), SizeError::NothingSettled);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! `evenkeel cdr convert`.
 
+use super::retire::days;
 use super::streams::{ToStreams, streams};
 use super::told::Shown;
 use crate::command::{Session, mode};
@@ -20,7 +21,7 @@ Examples:
   evenkeel cdr convert calls-0801.cdr --layout calls.toml --into csv/
   evenkeel cdr convert incoming/ 'late/*.cdr.gz' --layout calls.toml --into csv/
   zcat calls.gz | evenkeel cdr convert - --layout calls.toml --output - --rejects bad.tsv
-  evenkeel cdr convert incoming/ --layout calls.toml --into csv/ --keys calls.keys --keep-keys 35
+  evenkeel cdr convert incoming/ --layout calls.toml --into csv/ --keys calls.keys --keep-keys 35d
   evenkeel cdr convert csv/calls-0801.cdr.csv --layout calls.toml --back --into fixed/
 
 A layout (calls.toml):
@@ -70,9 +71,9 @@ pub struct Args {
     /// Keys of earlier calls, made where there is none: what one of them read is refused, and the keys of this one are added
     #[arg(long, value_name = "FILE")]
     pub keys: Option<PathBuf>,
-    /// With --keys: forget what was read more than so many days ago
-    #[arg(long, value_name = "DAYS", requires = "keys")]
-    pub keep_keys: Option<u64>,
+    /// With --keys: forget what was read longer ago than this, as 35d or 5w
+    #[arg(long, value_name = "AGE", requires = "keys")]
+    pub keep_keys: Option<String>,
     /// Take records that end within their last field
     #[arg(long)]
     pub ragged: bool,
@@ -169,7 +170,8 @@ fn keys_file<'a>(args: &'a Args, file: &LayoutFile) -> Result<Option<KeysFile<'a
             .hint("the layout needs a line as key = [\"seq\"], and neither --back nor --duplicates keep goes with it");
     }
     let now_s = evenkeel_os::clock::unix_time().as_secs();
-    Ok(Some(KeysFile { path, now_s, keep_s: args.keep_keys.map(|days| days.saturating_mul(86_400)) }))
+    let days = args.keep_keys.as_deref().map(|text| days(text, "--keep-keys")).transpose()?;
+    Ok(Some(KeysFile { path, now_s, keep_s: days.map(|days| u64::from(days) * 86_400) }))
 }
 
 fn direction(args: &Args, file: &LayoutFile) -> Result<Direction> {

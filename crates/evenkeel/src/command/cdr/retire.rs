@@ -81,7 +81,7 @@ fn job(args: &Args) -> Result<Retire> {
     Ok(Retire {
         table: args.table.clone(),
         names: NamePattern::parse(&args.name, &args.table)?,
-        keep_days: days(&args.keep)?,
+        keep_days: days(&args.keep, "--keep")?,
         today,
         changed: args.changed,
         dry_run: args.dry_run,
@@ -89,7 +89,7 @@ fn job(args: &Args) -> Result<Retire> {
 }
 
 /// Days of a flag as `90d` or `26w`: at least one, and no more than a century.
-pub(super) fn days(text: &str) -> Result<u32> {
+pub(super) fn days(text: &str, flag: &str) -> Result<u32> {
     const MOST: u32 = 36_525;
     let number = match text.strip_suffix('d') {
         Some(days) => days.parse().ok(),
@@ -100,8 +100,8 @@ pub(super) fn days(text: &str) -> Result<u32> {
     };
     number
         .filter(|days| (1..=MOST).contains(days))
-        .ok_or_else(|| anyhow!("--keep {text}: no number of days or weeks"))
-        .hint("as 90d or 26w")
+        .ok_or_else(|| anyhow!("{flag} {text} is not a number of days or weeks"))
+        .hint("write it as 90d or 26w")
 }
 
 /// What was dropped and what was not.

@@ -1,4 +1,4 @@
-//! How well `evenkeel size` tells a response that was left out, on virtual servers.
+//! How well the intervals of `evenkeel size` hold what a run of a minute gives, on virtual servers.
 
 use super::many;
 use crate::command::Session;
@@ -9,26 +9,50 @@ use evenkeel_core::Nanos;
 use evenkeel_core::arrivals::RateError;
 use evenkeel_core::random::{Random, Seed};
 use evenkeel_core::simulation::VirtualServer;
+use evenkeel_core::size::Prediction;
 use evenkeel_study::profile::VirtualProfile;
 use evenkeel_study::size::sized;
 use serde_json::{Value, json};
 use std::process::ExitCode;
 
-/// Runs of each cell.
-const REPEATS: u32 = 5;
-/// Length of a run in seconds, and of one near the saturation.
-const SECONDS: (f64, f64) = (8.0, 32.0);
+/// Loads, as parts of what a server carries, at which predictions are compared with a run of a minute.
+const ASKED: [f64; 3] = [0.3, 0.5, 0.7];
+
+/// What is measured of a server.
+struct Shape {
+    name: &'static str,
+    loads: &'static [f64],
+    repeats: u32,
+    /// Length of a run in seconds, and of one near the saturation.
+    seconds: (f64, f64),
+}
+
+/// As `make demo` measures: a curve of four rates, and rates about the end; and a sweep with longer runs near the end.
+const SHAPES: [Shape; 2] = [
+    Shape {
+        name: "demo",
+        loads: &[0.2, 0.4, 0.6, 0.8, 0.95, 1.1, 1.35, 1.8],
+        repeats: 3,
+        seconds: (8.0, 8.0),
+    },
+    Shape {
+        name: "sweep",
+        loads: &[0.1, 0.25, 0.4, 0.55, 0.75, 0.85, 0.9],
+        repeats: 5,
+        seconds: (8.0, 32.0),
+    },
+];
 
 /// Flags of `evenkeel simulate size`.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Each seed has a server of its own: 1 to 8 CPUs, work of 2 to 20 ms that is more or less even, with or without a disk, and \
-runs that differ in speed by up to 5 %. It is profiled at nine rates, and within the trust limit one rate after the other is left out \
-and told from the others by the model that errs least.
+runs that differ in speed by up to 5 %. It is profiled as `make demo` does, and by a longer sweep. Predictions at 0.3, 0.5 and 0.7 of what \
+it carries are compared with a run of a minute there.
 
 Examples:
   evenkeel simulate size                       200 servers
-  evenkeel simulate size --seeds 20 --json     a line of JSON for each server"
+  evenkeel simulate size --seeds 20 --json     two lines of JSON for each server"
 )]
 pub struct Args {
     /// Number of servers
@@ -37,7 +61,7 @@ pub struct Args {
     /// Seed of every draw
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
-    /// As JSON, a line for each server
+    /// As JSON, a line for each profile
     #[arg(long)]
     pub json: bool,
 }
@@ -49,14 +73,14 @@ pub struct Args {
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let seed = Seed(args.seed).child("size");
     let rows = many::tries(session, args.seeds, |number| attempt(seed.numbered(number)))?;
-    let rows: Result<Vec<Value>, RateError> = rows.into_iter().collect();
-    let rows = rows.hint("a virtual server has a rate")?;
+    let rows: Result<Vec<Vec<Value>>, RateError> = rows.into_iter().collect();
+    let rows = rows.hint("a virtual server has a rate")?.concat();
     let text = if args.json { rows.iter().map(|row| format!("{row}\n")).collect() } else { table(&rows) };
     out::write(&text)?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn profile(seed: Seed) -> VirtualProfile {
+fn profile(seed: Seed, shape: &Shape) -> VirtualProfile {
     let mut random = Random::new(seed.child("server"));
     let cpus = [1, 1, 2, 4, 8][random.uniform(0, 4) as usize];
     let service = 0.002 * 10_f64.powf(random.unit());
@@ -72,50 +96,73 @@ fn profile(seed: Seed) -> VirtualProfile {
         },
         targets: vec![1.0],
         drift: 0.05 * random.unit(),
-        loads: (1..=9).map(|tenth| f64::from(tenth) / 10.0).collect(),
-        repeats: REPEATS,
-        seconds: SECONDS,
+        loads: shape.loads.to_vec(),
+        repeats: shape.repeats,
+        seconds: shape.seconds,
     }
 }
 
-fn attempt(seed: Seed) -> Result<Value, RateError> {
-    let profile = profile(seed);
+/// Each shape of profile of one server.
+fn attempt(seed: Seed) -> Result<Vec<Value>, RateError> {
+    SHAPES.iter().map(|shape| of_shape(seed, shape)).collect()
+}
+
+fn of_shape(seed: Seed, shape: &Shape) -> Result<Value, RateError> {
+    let profile = profile(seed, shape);
     let (plan, runs) = profile.play(seed)?;
     let found = sized(&plan, &runs).into_iter().next();
     let server = found.as_ref().and_then(|found| found.server.as_ref().ok());
-    let better = server.map(|server| server.tau.better());
-    let left_out = server.map_or(&[][..], |server| server.tau.chosen.as_slice());
-    let p95 = server.and_then(|server| server.p95.as_ref().ok()).map_or(&[][..], |p95| p95.chosen.as_slice());
+    let (mut mean, mut p95) = (Vec::new(), Vec::new());
+    for (number, load) in (0..).zip(ASKED) {
+        let (rate, run) = profile.minute(load, seed.child("minute").numbered(number))?;
+        let answer = server.and_then(|server| server.at(rate).ok());
+        mean.extend(answer.as_ref().map(|answer| judged(load, &answer.mean, run.mean_ms)));
+        p95.extend(answer.as_ref().map(|answer| judged(load, &answer.p95, run.p95_ms)));
+    }
     Ok(json!({
-        "cpus": profile.server.cpus, "rates": found.as_ref().map_or(0, |found| found.rates),
-        "model": better.map(|rival| rival.kind.word()),
-        "errors": left_out.iter().map(|left| left.error()).collect::<Vec<_>>(),
-        "held": left_out.iter().filter(|left| left.is_held()).count(),
-        "left_out": left_out.len(),
-        "p95_errors": p95.iter().map(|left| left.error()).collect::<Vec<_>>(),
-        "p95_held": p95.iter().filter(|left| left.is_held()).count(),
-        "widths": left_out.iter().filter_map(|left| left.told.map(|told| told.high / told.low)).collect::<Vec<_>>(),
+        "shape": shape.name, "cpus": profile.server.cpus, "settled_rates": server.map_or(0, |server| server.mean.points().len()),
+        "trusted": found.is_some_and(|found| found.limit.rate.is_some()), "asked": ASKED.len(), "mean": mean, "p95": p95,
     }))
 }
 
+fn judged(load: f64, found: &Prediction, measured_ms: f64) -> Value {
+    let held = 1e3 * found.low <= measured_ms && measured_ms <= 1e3 * found.high;
+    json!({
+        "load": load, "ms": 1e3 * found.response, "low": 1e3 * found.low, "high": 1e3 * found.high, "measured_ms": measured_ms, "held": held,
+    })
+}
+
 fn table(rows: &[Value]) -> String {
-    let told: Vec<&Value> = rows.iter().filter(|row| row["model"].is_string()).collect();
-    let errors = told.iter().filter_map(|row| row["errors"].as_array()).flatten();
-    let mut errors: Vec<f64> = errors.map(|error| error.as_f64().map_or(f64::INFINITY, f64::abs)).collect();
-    errors.sort_by(f64::total_cmp);
-    let sum = |key: &str| told.iter().filter_map(|row| row[key].as_u64()).sum::<u64>();
-    let of = |model: &str| told.iter().filter(|row| row["model"] == model).count();
+    SHAPES.iter().map(|shape| line(shape.name, rows)).collect()
+}
+
+fn line(shape: &str, rows: &[Value]) -> String {
+    let own: Vec<&Value> = rows.iter().filter(|row| row["shape"] == shape).collect();
+    let answers = |figure: &str| -> Vec<&Value> {
+        own.iter().filter_map(|row| row[figure].as_array()).flatten().collect()
+    };
+    let figure = |name: &str| {
+        let all = answers(name);
+        let held = all.iter().filter(|one| one["held"] == true).count();
+        // An open end is as wide as can be.
+        let width =
+            |one: &&Value| one["high"].as_f64().unwrap_or(f64::INFINITY) / one["low"].as_f64().unwrap_or(0.0);
+        let mut widths: Vec<f64> = all.iter().map(width).collect();
+        widths.sort_by(f64::total_cmp);
+        let median = widths.get(widths.len() / 2).copied().unwrap_or(f64::NAN);
+        format!(
+            "{name}: intervals hold {:.3}, median width {median:.2}",
+            held as f64 / all.len().max(1) as f64
+        )
+    };
     format!(
-        "{} of {} servers have a model (queue {}, network {}, regression {}); rates left out {}, median error {:.1} %, intervals hold \
-         {:.3}\n",
-        told.len(),
-        rows.len(),
-        of("queue"),
-        of("network"),
-        of("regression"),
-        errors.len(),
-        100.0 * errors.get(errors.len() / 2).copied().unwrap_or(f64::NAN),
-        sum("held") as f64 / sum("left_out").max(1) as f64
+        "{shape}: {} servers, {} with a trusted rate; {} of {} predictions; {}; {}\n",
+        own.len(),
+        own.iter().filter(|row| row["trusted"] == true).count(),
+        answers("mean").len(),
+        ASKED.len() * own.len(),
+        figure("mean"),
+        figure("p95"),
     )
 }
 
@@ -124,19 +171,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_server_is_told_with_what_each_rate_was_off() {
-        let row = attempt(Seed(1)).unwrap();
-        assert_eq!(
-            row["left_out"].as_u64().unwrap(),
-            row["errors"].as_array().unwrap().len() as u64,
-            "{row}"
-        );
-        assert!(table(&[row]).starts_with("1 of 1 servers"));
-    }
-
-    #[test]
-    fn servers_without_a_model_are_counted_and_tell_nothing() {
-        let row = json!({ "model": null, "errors": [], "held": 0, "left_out": 0 });
-        assert!(table(&[row]).starts_with("0 of 1 servers have a model"));
+    fn each_profile_of_a_server_is_asked_at_three_rates() {
+        let rows = attempt(Seed(1)).unwrap();
+        assert!(rows.iter().all(|row| row["p95"].as_array().unwrap().len() == 3), "{rows:?}");
+        assert!(table(&rows).starts_with("demo: 1 servers, "), "{}", table(&rows));
     }
 }

@@ -79,7 +79,7 @@ fn memory(latency_s: f64) -> Option<Caveat> {
 /// A depth was measured with too few reads: from those of its shortest step.
 fn few_reads(depth: u32, reads: u64) -> Option<Caveat> {
     let counted = format::counted(reads as usize, "read");
-    let text = format!("{counted} in a step with {depth} outstanding: measure for longer, --seconds");
+    let text = format!("{counted} in a step with {depth} outstanding: measure for longer, --duration");
     (reads < READS_MIN).then(|| {
         Caveat::new("few-reads", Severity::Doubt, text)
             .with("depth", f64::from(depth))

@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-fn demo(home: &Path, seconds: &str) -> Command {
+fn demo(home: &Path, duration: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_evenkeel"));
     command.arg("--home").arg(home).args([
         "guard",
@@ -14,8 +14,8 @@ fn demo(home: &Path, seconds: &str) -> Command {
         "--plain",
         "--clients",
         "32",
-        "--seconds",
-        seconds,
+        "--duration",
+        duration,
     ]);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
@@ -76,7 +76,7 @@ const LOADS: [&str; 3] = ["direct, 8 clients", "direct, 32 clients", "guarded, 3
 /// Plays the demo: the sum of each load, or none where too little was seen of it.
 fn play() -> Vec<Option<Sum>> {
     let home = tempfile::tempdir().expect("a temporary directory");
-    let output = demo(home.path(), "3").output().expect("the demo starts");
+    let output = demo(home.path(), "3s").output().expect("the demo starts");
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
     // Lines of seconds begin with their number.
@@ -116,7 +116,7 @@ impl Sum {
 fn an_interrupt_in_front_of_the_guard_leaves_no_process_and_no_file() {
     let home = tempfile::tempdir().expect("a temporary directory");
     // Under the guard it plays for twice as long: nobody sees the first second of it so late that it is over.
-    let mut child = demo(home.path(), "8").spawn().expect("the demo starts");
+    let mut child = demo(home.path(), "8s").spawn().expect("the demo starts");
     let (stdout, stderr) = (child.stdout.take().expect("piped"), child.stderr.take().expect("piped"));
     let mut stdout = BufReader::new(stdout);
     wait_for("guarded, ", &mut stdout);
@@ -131,7 +131,7 @@ fn an_interrupt_in_front_of_the_guard_leaves_no_process_and_no_file() {
 #[test]
 fn an_interrupt_while_the_server_is_made_leaves_no_file_either() {
     let home = tempfile::tempdir().expect("a temporary directory");
-    let mut child = demo(home.path(), "8").spawn().expect("the demo starts");
+    let mut child = demo(home.path(), "8s").spawn().expect("the demo starts");
     let mut stderr = BufReader::new(child.stderr.take().expect("piped"));
     wait_for("making a data directory", &mut stderr);
     interrupt(&child);

@@ -39,7 +39,7 @@ pub fn chain<'a>(
     let names = NamePattern::parse(&flags.name, &table.name)?;
     check_null_day(flags.null_day.as_deref(), &table.name, &names)?;
     let part_bytes = units::bytes(&flags.transaction).context("--transaction")?;
-    let keep_days = flags.keep.as_deref().map(retire::days).transpose()?;
+    let keep_days = flags.keep.as_deref().map(|text| retire::days(text, "--keep")).transpose()?;
     let retire = |keep_days| Retire {
         table: table.name.clone(),
         names: names.clone(),

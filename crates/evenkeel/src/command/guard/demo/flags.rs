@@ -1,5 +1,7 @@
 //! Flags of `evenkeel guard demo`.
 
+use crate::config::units;
+use anyhow::{Result, bail};
 use std::io::IsTerminal;
 use std::path::PathBuf;
 
@@ -12,15 +14,15 @@ removed at the end, also after Ctrl-C.
 
 Examples:
   evenkeel guard demo
-  evenkeel guard demo --clients 400 --seconds 30
+  evenkeel guard demo --clients 400 --duration 30s
   evenkeel guard demo --plain > demo.txt")]
 pub struct DemoArgs {
     /// Clients that are too many
     #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u32).range(16..=450))]
     pub clients: u32,
-    /// Seconds of each load; the guard's takes twice as long, and its figures are those of the second half
-    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(3..=600))]
-    pub seconds: u32,
+    /// Length of each load, whole seconds; the guard's takes twice as long, and its figures are those of the second half
+    #[arg(long, value_name = "TIME", default_value = "20s", value_parser = seconds)]
+    pub duration: u32,
     /// Seed of who buys what
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
@@ -30,6 +32,14 @@ pub struct DemoArgs {
     /// Another mariadbd than the system's
     #[arg(long, value_name = "PATH")]
     pub server_binary: Option<PathBuf>,
+}
+
+fn seconds(text: &str) -> Result<u32> {
+    let seconds = units::duration(text)?.as_secs_f64();
+    match (3.0..=600.0).contains(&seconds) && seconds.fract() == 0.0 {
+        true => Ok(seconds as u32),
+        false => bail!("between 3s and 600s is needed, in whole seconds"),
+    }
 }
 
 impl DemoArgs {

@@ -32,10 +32,10 @@ pub fn play(session: &Session, args: &DemoArgs, stage: &Stage) -> Result<Show> {
         stage,
         control: Control::connect(&stage.target())?,
         screen: args.is_live().then(Screen::enter).transpose()?,
-        show: Show { server: stage.version.clone(), planned: 4 * args.seconds as usize, ..Show::default() },
+        show: Show { server: stage.version.clone(), planned: 4 * args.duration as usize, ..Show::default() },
     };
     // The load, not the guard, has to settle: a quarter of the time, and two seconds at most.
-    let settle = (args.seconds as usize / 4).clamp(1, 2);
+    let settle = (args.duration as usize / 4).clamp(1, 2);
     for (clients, mark) in
         [(FEW, format!("act 1: {FEW} clients")), (args.clients, format!("{} clients", args.clients))]
     {
@@ -46,7 +46,7 @@ pub fn play(session: &Session, args: &DemoArgs, stage: &Stage) -> Result<Show> {
         let guard = player.guard()?;
         player.show.metrics = Some(guard.metrics().to_owned());
         let name = format!("guarded, {} clients", args.clients);
-        let settle = args.seconds as usize;
+        let settle = args.duration as usize;
         player.act(
             Part { name, mark: "act 2: guarded".to_owned(), clients: args.clients, settle },
             Some(&guard),
@@ -93,7 +93,7 @@ impl Player<'_> {
         }
         let Part { name, mark, clients, settle } = part;
         self.show.begin(Act { name, mark, settle, samples: Vec::new() });
-        let seconds = u64::from(self.args.seconds) * if guard.is_some() { 2 } else { 1 };
+        let seconds = u64::from(self.args.duration) * if guard.is_some() { 2 } else { 1 };
         let plan = self.plan(clients, seconds, guard)?;
         let mut before = Before { deadlocks: deadlocks(&mut self.control)?, ..Before::default() };
         let (mut trouble, enough) = (Ok(()), self.show.len() + seconds as usize);

@@ -32,7 +32,7 @@ const ROUNDS_MOST: u32 = 100;
 #[command(after_help = "\
 Examples:
   evenkeel share knee --backing /dev/sdb --direct
-  evenkeel share knee --backing /dev/nvme1n1 --direct --depth-max 256 --seconds 3s --rounds 5
+  evenkeel share knee --backing /dev/nvme1n1 --direct --depth-max 256 --duration 3s --rounds 5
   evenkeel share knee --backing disk.img --direct --block 4k --json
   evenkeel share array test.sim && evenkeel share knee --backing disk.img --simulated test.sim
   evenkeel share knee --backing /dev/sdb --direct --costs                   what reads cost, by size
@@ -65,7 +65,7 @@ pub struct KneeArgs {
     pub depth_max: u32,
     /// Measured time at each depth of each round; of each size with --costs, at least
     #[arg(long, value_name = "TIME", default_value = "1s")]
-    pub seconds: String,
+    pub duration: String,
     /// How often each depth is measured; each size at least
     #[arg(long, value_name = "N", default_value_t = 3)]
     pub rounds: u32,
@@ -133,9 +133,9 @@ impl KneeArgs {
             return Err(anyhow!("--rounds must be between 1 and {ROUNDS_MOST}, and is {}", self.rounds))
                 .hint("3 show how far rounds agree");
         }
-        let measure = units::duration(&self.seconds).context("--seconds")?;
+        let measure = units::duration(&self.duration).context("--duration")?;
         if !(Nanos::from_millis(50)..=Nanos::from_secs(600)).contains(&measure) {
-            return Err(anyhow!("--seconds must be between 50ms and 10m, and is {:?}", self.seconds))
+            return Err(anyhow!("--duration must be between 50ms and 10m, and is {:?}", self.duration))
                 .hint("1s does for flash, 3s for disks");
         }
         Ok(measure)

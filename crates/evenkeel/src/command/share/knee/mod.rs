@@ -33,8 +33,8 @@ pub fn run(session: &Session, args: &KneeArgs) -> Result<ExitCode> {
         return Ok(interrupted(session));
     };
     let judgment = judge(&swept.points())
-        .ok_or_else(|| anyhow!("no read ended in a step of {}", args.seconds))
-        .hint("measure for longer: --seconds")?;
+        .ok_or_else(|| anyhow!("no read ended in a step of {}", args.duration))
+        .hint("measure for longer: --duration")?;
     let caveats = caveats(&storage, &swept, plan.block);
     let measured = Measurement { plan: &plan, sweep: &swept, judgment: &judgment, caveats: &caveats };
     match args.json {
