@@ -1,6 +1,10 @@
 //! The command line as other users of the machine see it: without passwords.
 
+use crate::config::masked;
 use evenkeel_os::change_arguments;
+use std::borrow::Cow;
+use std::ops::Range;
+use std::sync::LazyLock;
 
 /// Takes the passwords of URLs out of this process's command line. Whoever looked in the moment before has seen them: a
 /// password belongs into the environment or an option file.
@@ -8,18 +12,103 @@ use evenkeel_os::change_arguments;
 /// Call it after the arguments were read, and before there is another thread. Where the system does not say where they
 /// are, nothing is changed.
 pub fn hide_passwords() {
+    // What this process was given is read before it is gone.
+    (LazyLock::force(&GIVEN), LazyLock::force(&HOME));
     change_arguments(|arguments| arguments.split_mut(|byte| *byte == 0).for_each(hide));
 }
 
 /// Overwrites the password of a URL, which may stand behind a flag's name and `=`.
 fn hide(argument: &mut [u8]) {
-    let Some(scheme) = argument.windows(3).position(|three| three == b"://") else { return };
-    let rest = &mut argument[scheme + 3..];
-    let end = rest.iter().position(|byte| b"/?#".contains(byte)).unwrap_or(rest.len());
-    let Some(user_end) = rest[..end].iter().rposition(|byte| *byte == b'@') else { return };
-    if let Some(colon) = rest[..user_end].iter().position(|byte| *byte == b':') {
-        rest[colon + 1..user_end].fill(b'x');
+    if let Some(place) = password(argument) {
+        argument[place].fill(b'x');
     }
+}
+
+/// Where the password of a URL is. Of one that cannot be read it ends at the last `@`.
+fn password(argument: &[u8]) -> Option<Range<usize>> {
+    let sign = |text: &[u8]| argument.windows(text.len()).position(|part| part == text);
+    // One slash is a slip of the finger.
+    let (scheme, begin) = match (sign(b"://"), sign(b"mysql:/")) {
+        (Some(scheme), _) => (scheme, scheme + 3),
+        (None, scheme) => (scheme? + 5, scheme? + 7),
+    };
+    let rest = &argument[begin..];
+    let end = rest.iter().position(|byte| b"/?#".contains(byte)).unwrap_or(rest.len());
+    let is_server = [&b"mysql"[..], b"mariadb"].iter().any(|name| argument[..scheme].ends_with(name));
+    let last = |bytes: &[u8]| bytes.iter().rposition(|byte| *byte == b'@');
+    let user_end = last(&rest[..end]).or_else(|| last(rest).filter(|_| is_server))?;
+    let colon = rest[..user_end].iter().position(|byte| *byte == b':')?;
+    Some(begin + colon + 1..begin + user_end)
+}
+
+/// Passwords on this process's command line, each as it stands in its URL: `:password@`.
+static GIVEN: LazyLock<Vec<String>> = LazyLock::new(|| {
+    let arguments = std::env::args_os().map(|argument| argument.to_string_lossy().into_owned());
+    let found = arguments.filter_map(|argument| {
+        let place = password(argument.as_bytes())?;
+        argument.get(place.start - 1..=place.end).map(str::to_owned)
+    });
+    found.collect()
+});
+
+/// ` --home DIR`, as it was given.
+static HOME: LazyLock<Option<String>> = LazyLock::new(|| {
+    home(std::env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned()))
+});
+
+fn home(arguments: impl Iterator<Item = String>) -> Option<String> {
+    let mut arguments = arguments.take_while(|argument| argument != "--");
+    let home = loop {
+        let argument = arguments.next()?;
+        match argument.strip_prefix("--home") {
+            Some("") => break arguments.next()?,
+            Some(rest) if rest.starts_with('=') => break rest[1..].to_owned(),
+            _ => {}
+        }
+    };
+    let is_plain = home.chars().all(|c| c.is_alphanumeric() || "/._-+~".contains(c));
+    // A path that would end a string of a shell or of JSON is left out.
+    let is_odd = home.contains(['\'', '"', '\\']);
+    (!is_odd).then(|| if is_plain { format!(" --home {home}") } else { format!(" --home '{home}'") })
+}
+
+/// Commands that find what they are about in the home.
+const OF_A_HOME: [&str; 7] =
+    ["sandbox ", "runs", "report", "compare ", "size", "export", "data fill sandbox:"];
+
+/// A text with the home in each command that needs it.
+fn with_home(text: &str, home: &str) -> String {
+    let mut parts = text.split("evenkeel ");
+    let mut whole = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let command = part.split(['`', '\n', ';', ',', ')']).next().unwrap_or_default();
+        let needs =
+            OF_A_HOME.iter().any(|first| command.starts_with(first)) || command.contains(" --resume ");
+        let home =
+            home.strip_prefix(' ').filter(|_| needs).map(|home| format!("{home} ")).unwrap_or_default();
+        whole += &format!("evenkeel {home}{part}");
+    }
+    whole
+}
+
+/// A text as it is shown: without passwords, and with the home in commands that need it.
+pub fn shown(text: Cow<'_, str>) -> Cow<'_, str> {
+    let text = masked(text);
+    match HOME.as_deref().filter(|_| text.contains("evenkeel ")) {
+        Some(home) => with_home(&text, home).into(),
+        None => text,
+    }
+}
+
+/// A text without passwords of URLs: neither of such in the text nor of those on the command line, which may have blanks.
+pub fn masked(text: Cow<'_, str>) -> Cow<'_, str> {
+    let mut text = text;
+    for given in GIVEN.iter().flat_map(|given| [given.clone(), given.escape_debug().to_string()]) {
+        if text.contains(&given) {
+            text = text.replace(&given, "@").into();
+        }
+    }
+    if text.contains("://") { masked::shown(&text).into() } else { text }
 }
 
 #[cfg(test)]
@@ -27,10 +116,32 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_command_that_needs_the_home_names_the_one_in_use() {
+        let given = |words: &str| home(words.split(' ').map(str::to_owned));
+        for words in ["profile --home /h x", "--home=/h runs"] {
+            assert_eq!(given(words).as_deref(), Some(" --home /h"), "{words}");
+        }
+        assert_eq!((given("runs"), given("sandbox shell -- --home /h")), (None, None));
+        assert_eq!(
+            home(["--home", "my home"].map(str::to_owned).into_iter()).as_deref(),
+            Some(" --home 'my home'")
+        );
+        assert_eq!(
+            with_home(
+                "go on by `evenkeel study shares --resume x`, or evenkeel doctor; evenkeel sandbox up a",
+                " --home /h"
+            ),
+            "go on by `evenkeel --home /h study shares --resume x`, or evenkeel doctor; evenkeel --home /h sandbox up a"
+        );
+    }
+
+    #[test]
     fn of_a_url_only_the_password_is_overwritten() {
         for (given, shown) in [
             ("mysql://watch:s3cret@db1:3306/shop", "mysql://watch:xxxxxx@db1:3306/shop"),
             ("--monitor=mysql://watch:a@b@db1", "--monitor=mysql://watch:xxx@db1"),
+            ("mysql:/watch:ab@db1", "mysql:/watch:xx@db1"),
+            ("mysql://watch:a/b c@db1", "mysql://watch:xxxxx@db1"),
             ("mysql://watch@db1:3306", "mysql://watch@db1:3306"),
             ("nats://db1:4222/a:b@c", "nats://db1:4222/a:b@c"),
             ("user:s3cret@db1", "user:s3cret@db1"),

@@ -6,6 +6,7 @@ use evenkeel_bus::BusError;
 use evenkeel_haul::HaulError;
 use evenkeel_haul::dispatch::DispatchError;
 use evenkeel_lab::data::DataError;
+use evenkeel_lab::explain::ExplainError;
 use evenkeel_lab::load::LoadError;
 use evenkeel_os::tools::ToolError;
 use evenkeel_sense::pages::PagesError;
@@ -81,6 +82,7 @@ fn stopped(error: &anyhow::Error) -> Option<String> {
         cause.is::<Stopped>()
             || matches!(cause.downcast_ref(), Some(TargetError::Stopped))
             || cause.downcast_ref().is_some_and(DataError::is_stop)
+            || cause.downcast_ref().is_some_and(ExplainError::is_stop)
             || cause.downcast_ref().is_some_and(StudyError::is_stop)
             || cause.downcast_ref().is_some_and(HaulError::is_stop)
             || cause.downcast_ref().is_some_and(PagesError::is_stop)
@@ -202,6 +204,7 @@ mod tests {
         );
         assert_eq!(told(DataError::Stopped.into()).as_deref(), Some("stopped"));
         assert_eq!(told(TargetError::Stopped.into()).as_deref(), Some("stopped"));
+        assert_eq!(told(ExplainError::Target(TargetError::Stopped).into()).as_deref(), Some("stopped"));
         assert_eq!(told(StudyError::Target(TargetError::Stopped).into()).as_deref(), Some("stopped"));
         assert_eq!(
             told(SandboxError::Stopped { name: "a".into() }.into()).as_deref(),

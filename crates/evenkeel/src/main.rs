@@ -21,7 +21,6 @@ mod failure;
 mod fixture;
 mod format;
 mod guard;
-mod old_names;
 mod out;
 mod pages;
 mod profile;

@@ -4,6 +4,7 @@
 //! terminal: control characters, and those that turn the direction of writing, are left out. Our own colours stay in what is
 //! written by [`painted`] alone, whose texts from outside are cleaned before they are painted.
 
+use crate::arguments::shown;
 use crate::format::steers;
 use crate::table::INKS;
 use evenkeel_os::replace;
@@ -74,17 +75,17 @@ fn is_odd(character: char) -> bool {
     steers(character) && !matches!(character, '\n' | '\t')
 }
 
-/// The text without what steers a terminal, besides ends of lines and tabs.
+/// The text without passwords, and without what steers a terminal, besides ends of lines and tabs.
 pub fn harmless(text: &str) -> Cow<'_, str> {
-    match text.contains(is_odd) {
+    shown(match text.contains(is_odd) {
         true => text.replace(is_odd, "").into(),
         false => text.into(),
-    }
+    })
 }
 
 /// The same, with our own colours.
 fn coloured(text: &str) -> Cow<'_, str> {
-    let Some(mut at) = text.find(is_odd) else { return text.into() };
+    let Some(mut at) = text.find(is_odd) else { return shown(text.into()) };
     let (mut kept, mut rest) = (String::with_capacity(text.len()), text);
     loop {
         let (before, odd) = rest.split_at(at);
@@ -99,7 +100,7 @@ fn coloured(text: &str) -> Cow<'_, str> {
         };
     }
     kept.push_str(rest);
-    kept.into()
+    shown(kept.into())
 }
 
 #[cfg(test)]

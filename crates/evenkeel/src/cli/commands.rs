@@ -1,14 +1,14 @@
 //! The commands, and who does each.
 
-use super::Cli;
+use super::{Cli, modes};
 use crate::command::{
     Session, cdr, compare, data, doctor, explain, export, guard, layout, load, man, profile, relayout,
     report, runs, sandbox, sense, share, simulate, size, study,
 };
 use crate::failure::WithHint;
-use crate::{out, signals};
+use crate::{arguments, out, signals};
 use anyhow::Result;
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Subcommand};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -65,7 +65,16 @@ pub enum Command {
 
 /// What this process was asked for. A wrong command line ends it, with a message that says why.
 pub fn parse() -> Cli<Command> {
-    Cli::parse()
+    let given = modes::strict(Cli::<Command>::command()).try_get_matches();
+    given.and_then(|mut given| Cli::from_arg_matches_mut(&mut given)).unwrap_or_else(|error| {
+        let text = error.render().to_string();
+        // Colours and the pager's ways are clap's; a password that was given in a wrong place is nobody's.
+        if arguments::masked(text.as_str().into()) == text {
+            error.exit();
+        }
+        out::tell(&text);
+        std::process::exit(error.exit_code())
+    })
 }
 
 /// Does what was asked.
@@ -131,7 +140,7 @@ mod tests {
 
     #[test]
     fn every_flag_has_help_and_no_two_collide() {
-        let command = Cli::<Command>::command();
+        let command = modes::strict(Cli::<Command>::command());
         command.clone().debug_assert();
         check(&command);
     }

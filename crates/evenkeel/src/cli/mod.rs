@@ -2,6 +2,7 @@
 
 mod commands;
 mod line;
+mod modes;
 
 #[cfg(test)]
 pub use commands::Command;

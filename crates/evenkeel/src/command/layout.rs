@@ -116,6 +116,12 @@ type Left<'a> = &'a mut dyn FnMut(&str, anyhow::Error);
 
 fn found(session: &Session, args: &Args, wanted: &Wanted, left: Left<'_>) -> Result<Vec<FoundFile>> {
     let table = args.table.as_deref();
+    if args.place.contains("://") {
+        return Err(anyhow!("{} is a server, and layout reads files", args.place)).hint(
+            "on the server's machine name its data directory (SELECT @@datadir) or a file of it; evenkeel relayout \
+             URL --dry-run shows how the tables of a running server lie",
+        );
+    }
     let Some(name) = args.place.strip_prefix("sandbox:") else {
         return stopped(Path::new(&args.place), table, wanted, session, left);
     };

@@ -1,12 +1,13 @@
 //! `evenkeel sandbox`: private servers.
 
 use super::Session;
+use crate::failure::WithHint;
 use crate::format;
 use crate::out;
 use crate::progress::{Mode, ProgressEvent, View};
 use crate::server::data;
 use crate::server::sandbox::{ServerArgs, spec, tell};
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow, bail};
 use clap::Subcommand;
 use evenkeel_lab::data::DataSpec;
 use evenkeel_site::sandbox::{self, Lifetime, Sandbox, SandboxError, SandboxInfo, SandboxSpec, State};
@@ -102,6 +103,14 @@ pub enum Action {
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     match &args.action {
         Action::Up { name, server, port, copy_of, ebs, rows } => {
+            if let Some(other) = copy_of
+                && sandbox::list(&session.home)?.iter().any(|info| info.name == *name)
+            {
+                return Err(anyhow!("sandbox {name:?} has data already, and --copy-of {other} would not change it"))
+                    .hint(format!(
+                        "choose another name, or remove it first: evenkeel sandbox down {name}, evenkeel sandbox clean {name}"
+                    ));
+            }
             let wanted = ebs.map(|ebs| data::wanted(ebs, rows, None)).transpose()?;
             let spec = SandboxSpec {
                 port: *port,
@@ -217,6 +226,14 @@ fn as_json(info: &SandboxInfo) -> serde_json::Value {
 
 fn clean(session: &Session, name: Option<&str>, yes: bool) -> Result<()> {
     let names: Vec<String> = name.map(str::to_owned).into_iter().collect();
+    if let Some(name) = name {
+        let all = sandbox::list(&session.home)?;
+        let unknown = || SandboxError::Unknown { name: name.to_owned(), home: session.home.clone() };
+        let found = all.iter().find(|info| info.name == name).ok_or_else(unknown)?;
+        if let State::Running { pid } = found.state {
+            return Err(SandboxError::AlreadyRunning { name: name.to_owned(), pid }.into());
+        }
+    }
     if !yes && !confirmed(session, &names)? {
         out::line("nothing removed")?;
         return Ok(());
@@ -230,7 +247,7 @@ fn clean(session: &Session, name: Option<&str>, yes: bool) -> Result<()> {
 /// Data of hours of loading is not removed by a slip of the finger.
 fn confirmed(session: &Session, names: &[String]) -> Result<bool> {
     if !std::io::stdin().is_terminal() {
-        bail!("nobody is here to confirm; add --yes");
+        bail!("removing data needs a confirmation, and standard input is no terminal; add --yes");
     }
     let what = match names {
         [] => sandbox::list(&session.home)?

@@ -3,7 +3,6 @@
 use super::file;
 use super::lines::{at_key, located};
 use super::units;
-use crate::old_names::{self, Renamed};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use clap::ValueEnum;
 use evenkeel_core::Nanos;
@@ -40,23 +39,6 @@ impl Fields {
     /// The name that errors call it by.
     pub fn entry(&self) -> &str {
         &self.entry
-    }
-
-    /// Puts keys that are there under their old names under those that they have now.
-    ///
-    /// # Errors
-    /// A key is there under both names.
-    pub fn take_old(&mut self, renamed: &[Renamed]) -> Result<()> {
-        for (old, new) in renamed {
-            let Some(value) = self.table.remove(*old) else { continue };
-            let entry = &self.entry;
-            ensure!(
-                self.table.insert((*new).to_owned(), value).is_none(),
-                "{entry}: `{old}` is the old name of `{new}`, which is there too; take one of them out"
-            );
-            old_names::mention(&format!("`{old}` ({entry})"), &format!("`{new}`"));
-        }
-        Ok(())
     }
 
     /// Calls it by another name from here on.

@@ -3,18 +3,15 @@
 mod changes;
 mod distinct;
 mod flags;
-mod old_flags;
 mod words;
 
 pub use changes::Changes;
 pub use distinct::is_same;
 pub use flags::Flags;
-pub use old_flags::OldFlags;
 
 use super::fields::{Fields, LIMIT_MAX, load};
 use super::lines::at_key;
 use super::masked;
-use super::old_keys;
 use super::simulate::{fitted, memory, named, with_memory};
 use crate::guard::decisions::LoggedDecisions;
 use crate::view::log::Form;
@@ -215,8 +212,7 @@ struct Tables {
 impl Tables {
     fn of(text: &str) -> Result<Self> {
         let mut guard = Fields::new("guard", text.parse().map_err(|error| masked::no_toml(&error))?);
-        let mut control = guard.section("control")?;
-        control.take_old(&old_keys::CONTROL)?;
+        let control = guard.section("control")?;
         let queue = guard.section("queue")?;
         let idle = guard.section("idle")?;
         let client_tls = guard.section("client_tls")?;

@@ -1,6 +1,5 @@
 //! On which line of a file a key stands, for errors that are found once its text has become a table.
 
-use super::old_keys;
 use anyhow::anyhow;
 use std::fmt;
 use toml::de::{DeTable, DeValue};
@@ -10,7 +9,7 @@ use toml::de::{DeTable, DeValue};
 pub struct AtKey {
     /// The name that errors call its table by.
     pub entry: String,
-    /// The key in that table, by the name that it has now.
+    /// The key in that table.
     pub key: String,
     /// What is wrong with it, without the entry.
     pub text: String,
@@ -29,14 +28,13 @@ pub fn at_key(entry: &str, key: &str, text: String) -> anyhow::Error {
     AtKey { entry: entry.to_owned(), key: key.to_owned(), text }.into()
 }
 
-/// An error of a file, with its line where it is that of a key. Keys are called as they are in the file.
+/// An error of a file, with its line where it is that of a key.
 pub fn located(file: &str, text: &str, error: &anyhow::Error) -> anyhow::Error {
     let Some(at) = error.downcast_ref::<AtKey>() else { return anyhow!("{file}: {error}") };
     let Some(lines) = Lines::of(text) else { return anyhow!("{file}: {at}") };
-    let told = lines.as_written(at);
-    match lines.written(&at.entry, &at.key) {
-        Some((line, _)) => anyhow!("{file}:{line}: {told}"),
-        None => anyhow!("{file}: {told}"),
+    match lines.of_key(&at.entry, &at.key) {
+        Some(line) => anyhow!("{file}:{line}: {at}"),
+        None => anyhow!("{file}: {at}"),
     }
 }
 
@@ -108,26 +106,6 @@ impl<'a> Lines<'a> {
         let surest = found.iter().map(|found| found.sureness(entry)).max()?;
         let mut meant = found.iter().filter(|found| found.sureness(entry) == surest);
         meant.next().filter(|_| meant.next().is_none()).map(|found| found.line)
-    }
-
-    /// The line of a key and the name that it has in the file, which may be an old one.
-    fn written<'k>(&self, entry: &str, key: &'k str) -> Option<(usize, &'k str)> {
-        let sureness = |name: &str| self.everywhere(name).iter().map(|found| found.sureness(entry)).max();
-        // What stands elsewhere under an old name is another key.
-        let is_it = |old: &&str| sureness(old) > Some(Sureness::Elsewhere) && sureness(old) > sureness(key);
-        let name = old_keys::before(key).find(is_it).unwrap_or(key);
-        Some((self.of_key(entry, name)?, name))
-    }
-
-    /// What an error says, with keys by the names that they have in the file.
-    fn as_written(&self, at: &AtKey) -> String {
-        let mut told = at.to_string();
-        for (_, new) in old_keys::all().filter(|(_, new)| at.text.contains(&format!("`{new}`"))) {
-            if let Some((_, name)) = self.written(&at.entry, new) {
-                told = told.replace(&format!("`{new}`"), &format!("`{name}`"));
-            }
-        }
-        told
     }
 
     /// Every table that has the key.
@@ -207,30 +185,5 @@ mod tests {
         let lines = Lines::of(text).unwrap();
         let found = ["share", "disk 1", "disk `b`", "disk 3"].map(|entry| lines.of_key(entry, "size"));
         assert_eq!(found, [Some(2), Some(5), Some(8), None]);
-    }
-
-    #[test]
-    fn an_error_calls_keys_as_the_file_does_and_an_old_name_of_another_table_is_no_key_of_this_one() {
-        let told = |text: &str, entry: &str, words: &str| {
-            let key = words.split('`').nth(1).unwrap();
-            located("f", text, &at_key(entry, key, words.to_owned())).to_string()
-        };
-        let limits = "[control]\nlimit = 9\nlimit_max = 3\n";
-        assert_eq!(
-            told(limits, "control", "`initial_limit` is above `max_limit`"),
-            "f:2: control: `limit` is above `limit_max`"
-        );
-        assert_eq!(
-            told("[queue]\nlimit = 9\n", "control", "`initial_limit` is 0"),
-            "f: control: `initial_limit` is 0"
-        );
-        let both = "limit-max = 1\n[[expect]]\nmax-limit = 2\n[[expect]]\nlimit-max = 3\n";
-        for (entry, found) in [
-            ("scenario", "f:1: scenario: `limit-max` is 0"),
-            ("expect 1", "f:3: expect 1: `max-limit` is 0"),
-            ("expect 2", "f:5: expect 2: `limit-max` is 0"),
-        ] {
-            assert_eq!(told(both, entry, "`max-limit` is 0"), found);
-        }
     }
 }

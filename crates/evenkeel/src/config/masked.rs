@@ -50,14 +50,21 @@ fn shown_url(text: &str) -> String {
     }
 }
 
-/// Words about a file without the passwords of URLs in them: a URL ends at a blank or a quote.
+/// A text without the passwords of the URLs in it: a URL ends at a blank or a quote.
 pub fn shown(text: &str) -> String {
     let (mut shown, mut rest) = (String::with_capacity(text.len()), text);
-    while let Some(at) = SCHEMES.iter().filter_map(|scheme| rest.find(scheme)).min() {
+    while let Some(colon) = rest.find("://") {
+        let begin = rest[..colon]
+            .rfind(|c: char| !c.is_ascii_alphanumeric())
+            .map_or(0, |at| at + rest[at..].chars().next().map_or(0, char::len_utf8));
         let is_end = |sign: char| sign.is_whitespace() || "\"'`".contains(sign);
-        let end = rest[at..].find(is_end).map_or(rest.len(), |length| at + length);
-        shown.push_str(&rest[..at]);
-        shown.push_str(&without_password(&rest[at..end]));
+        let end = rest[colon..].find(is_end).map_or(rest.len(), |length| colon + length);
+        let url = &rest[begin..end];
+        shown.push_str(&rest[..begin]);
+        match url.contains('@') || SCHEMES.iter().any(|scheme| url.starts_with(scheme)) {
+            true => shown.push_str(&without_password(url)),
+            false => shown.push_str(url),
+        }
         rest = &rest[end..];
     }
     shown + rest

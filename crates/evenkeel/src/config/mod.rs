@@ -9,7 +9,6 @@ pub mod guard;
 pub mod lines;
 pub mod masked;
 pub mod mu;
-mod old_keys;
 pub mod rate;
 mod settings;
 pub mod share;

@@ -1,14 +1,12 @@
 //! The configuration of a host that shares storage: `examples/share.toml` shows every key.
 
 mod flags;
-mod old_flags;
 mod sockets;
 
 use super::costs::CostTables;
 use super::fields::{Fields, load};
 use super::lines::at_key;
 use super::masked;
-use super::old_keys;
 use crate::view::log::Form;
 use anyhow::{Result, bail};
 use evenkeel_bus::slot::SLOTS_MAX;
@@ -304,8 +302,7 @@ impl Tables {
     fn of(text: &str) -> Result<Self> {
         let mut share = Fields::new("share", text.parse().map_err(|error| masked::no_toml(&error))?);
         let tls = share.section("tls")?;
-        let mut window = share.section("window")?;
-        window.take_old(&old_keys::WINDOW)?;
+        let window = share.section("window")?;
         let costs = share.section("costs")?;
         let bus = share.section("bus")?;
         Ok(Self { share, tls, window, costs, bus })

@@ -2,7 +2,7 @@
 
 use super::fields::{Fields, list};
 use super::lines::{at_key, located};
-use super::{old_keys, units};
+use super::units;
 use anyhow::{Context, Result, anyhow, bail};
 use evenkeel_core::Nanos;
 use evenkeel_core::control::plant::{Curve, Fall, MEASURED, Measured, Plant, Rise, Shift};
@@ -51,7 +51,6 @@ pub fn load(path: &Path, instead: &Instead) -> Result<ScenarioFile> {
 
 fn read(table: Table, instead: &Instead) -> Result<ScenarioFile> {
     let mut fields = Fields::new("scenario", table);
-    fields.take_old(&old_keys::SCENARIO)?;
     let name = fields.required("name")?;
     let controller: Option<String> = fields.optional("controller")?;
     let initial_limit = count(&mut fields, "initial-limit")?.unwrap_or(8);
@@ -246,7 +245,6 @@ fn phase(number: usize, value: Value, plants: &[(String, Plant)]) -> Result<Phas
 
 fn expect(number: usize, value: Value, duration: Nanos) -> Result<Expect> {
     let mut fields = Fields::of(format!("expect {number}"), value)?;
-    fields.take_old(&old_keys::EXPECT)?;
     let near: f64 = fields.optional("near")?.unwrap_or(0.9);
     let longer: Option<Nanos> = fields.time("for-longer-than")?;
     let expect = Expect {
@@ -313,9 +311,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("s.toml");
         for (text, expected) in [
-            (format!("start = 0\n{MINIMAL}"), "1: scenario: `start` is 0; it is between"),
-            (format!("limit-max = 0\n{MINIMAL}"), "1: scenario: `limit-max` is 0; it is between"),
-            (format!("{MINIMAL}[[expect]]\nlimit-min = 0\n"), "7: expect 1: `limit-min` is 0; it is between"),
+            (format!("initial-limit = 0\n{MINIMAL}"), "1: scenario: `initial-limit` is 0; it is between"),
+            (format!("max-limit = 0\n{MINIMAL}"), "1: scenario: `max-limit` is 0; it is between"),
+            (format!("{MINIMAL}[[expect]]\nmin-limit = 0\n"), "7: expect 1: `min-limit` is 0; it is between"),
             (format!("{MINIMAL}[[expect]]\nmax-limit = 0\n"), "7: expect 1: `max-limit` is 0; it is between"),
             (format!("tick = \"0s\"\n{MINIMAL}"), "1: scenario: `tick` must be at least 1ms"),
         ] {
@@ -332,7 +330,6 @@ mod tests {
             ("name = \"s\"\nplant = []\nload = []", "`load` is empty"),
             (&format!("controller = \"evenkeal\"\n{MINIMAL}"), "did you mean `evenkeel`?"),
             (&format!("initial-limit = 0\n{MINIMAL}"), "`initial-limit` is 0; it is between 1 and"),
-            (&format!("start = 0\n{MINIMAL}"), "`initial-limit` is 0; it is between 1 and"),
             (&format!("tick = \"0s\"\n{MINIMAL}"), "`tick` must be at least 1ms"),
             (&format!("{MINIMAL}plant = \"x\""), "load 1: no plant `x`, known are `1`"),
             (&format!("{MINIMAL}[[expect]]\nfrom = \"1s\""), "expects nothing"),

@@ -33,7 +33,7 @@ pub fn sample() -> Sample {
 pub fn snapshot() -> Snapshot {
     let mut gate = Gate::new(4, Options::default());
     let tenant = gate.tenant("sh\"op");
-    let by = |session| Caller { session: SessionId(session), tenant, server: 0 };
+    let by = |session| Caller { session: SessionId(session), tenant, server: 0, thread: 0 };
     for session in 0..10 {
         gate.ask(Nanos::ZERO, by(session));
         gate.release(Nanos::from_millis(4), SessionId(session), Outcome::Success, 1.0);

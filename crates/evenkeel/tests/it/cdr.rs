@@ -197,6 +197,11 @@ fn a_guessed_layout_converts_every_record_that_it_was_guessed_from() {
         ("line", b"one line\n", "too few"),
         ("huge", &b"x".repeat(300_000), "no layout"),
         ("text", text.as_bytes(), "different lengths"),
+        (
+            "marks",
+            &b"12;345;x\n7;89;y\n".repeat(100),
+            "FIELDS TERMINATED BY ';'; then `evenkeel cdr dispatch`",
+        ),
     ] {
         fs::write(home.path().join(name), bytes).expect("a file");
         let told = evenkeel(home.path(), &["cdr", "layout", &home.path().join(name).display().to_string()]);

@@ -4,7 +4,7 @@
 mod commands;
 mod comments;
 mod edges;
-mod help;
+pub mod help;
 mod promises;
 mod source;
 mod words;

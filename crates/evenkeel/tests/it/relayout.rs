@@ -201,6 +201,18 @@ fn foreign_keys_of_other_databases_are_seen_or_the_table_is_refused() {
         assert_eq!(output.status.code(), Some(1), "{output:?}");
         String::from_utf8_lossy(&output.stdout).into_owned()
     };
+    // What cannot be seen is not said to lie well.
+    let blind = command(shop.home(), &["relayout", &url.to_string(), "--dry-run"])
+        .env("EVENKEEL_PASSWORD", "clerk")
+        .output()
+        .expect("it runs");
+    let said = String::from_utf8_lossy(&blind.stderr);
+    assert_eq!(blind.status.code(), Some(2), "{blind:?}");
+    assert!(said.contains("item lies cannot be seen: the account lacks the privilege PROCESS"), "{said}");
+    assert!(
+        said.contains("GRANT PROCESS, RELOAD ON *.* TO `clerk`@`%`") && blind.stdout.is_empty(),
+        "{said}"
+    );
     let hidden = fresh("item");
     assert!(hidden.contains("may be referred to by foreign keys") && hidden.contains("PROCESS"), "{hidden}");
     shop.exec("GRANT PROCESS ON *.* TO clerk");

@@ -40,7 +40,41 @@ fn a_sandbox_says_what_it_holds_and_is_used_again_only_as_it_is() {
     assert_eq!(dumps.count(), 0, "the dump goes when the reload is done");
     done(home.path(), &["sandbox", "down", "a"]);
     let stopped = refused(home.path(), &["load", "sandbox:a", "--rate", "1"]);
-    assert!(stopped.contains("hint: start it: evenkeel sandbox up a\n"), "{stopped}");
+    let start = format!("hint: start it: evenkeel --home {} sandbox up a\n", home.path().display());
+    assert!(stopped.contains(&start), "{stopped}");
+    // No flag is ignored, and nothing is proposed that would not help.
+    let copy = refused(home.path(), &["sandbox", "up", "a", "--copy-of", "b"]);
+    assert!(copy.contains("--copy-of b would not change it") && copy.contains("sandbox clean a"), "{copy}");
+    let rows = refused(home.path(), &["sandbox", "up", "c", "--items", "100"]);
+    assert!(rows.contains("--ebs"), "{rows}");
+    let clean = refused(home.path(), &["sandbox", "clean", "nobody"]);
+    assert!(clean.contains("there is no sandbox \"nobody\"") && !clean.contains("--yes"), "{clean}");
+    assert!(refused(home.path(), &["sandbox", "clean", "a"]).contains("add --yes"));
+}
+
+#[test]
+fn a_flag_that_means_nothing_beside_another_one_is_refused() {
+    let home = tempfile::tempdir().expect("a temporary directory");
+    for line in [
+        "profile mysql://u@127.0.0.1:1/d --set a=b",
+        "profile mysql://u@127.0.0.1:1/d --memory 1G",
+        "profile mysql://u@127.0.0.1:1/d --sandboxes 2",
+        "profile mysql://u@127.0.0.1:1/d --ebs 2",
+        "study throttling --resume last --repeats 9",
+        "study shares --resume last --live",
+        "study variation mysql://u@127.0.0.1:1/d --servers 3",
+        "study variation --resume last --seed 3",
+        "study telecom --resume last --quick",
+        "cdr load --layout x --print-table --bulk",
+        "cdr audit mysql://u@127.0.0.1:1/d --export f --ragged",
+        "cdr dispatch --print-procedures --table t",
+        "cdr generate --print-layout --seed 2",
+        "cdr convert f --layout x --into d --rejects r",
+        "explain --list --workload tpcw.simple",
+    ] {
+        let said = refused(home.path(), &line.split(' ').collect::<Vec<_>>());
+        assert!(said.contains("cannot be used with") || said.contains("were not provided"), "{line}: {said}");
+    }
 }
 
 #[test]

@@ -14,6 +14,7 @@ mod cost;
 mod exempt;
 mod failover;
 mod ids;
+mod kills;
 #[cfg(test)]
 mod loan_tests;
 mod loans;
@@ -50,6 +51,7 @@ pub struct Gate {
     sessions: NumberMap<SessionId, Session>,
     tenants: Tenants,
     notices: VecDeque<Notice>,
+    kills: Vec<kills::Kill>,
     meter: Meter,
     costs: Costs,
     running: usize,
@@ -82,6 +84,7 @@ impl Gate {
             sessions: NumberMap::default(),
             tenants: Tenants::default(),
             notices: VecDeque::new(),
+            kills: Vec::new(),
             meter: Meter::default(),
             costs: Costs::default(),
             running: 0,
@@ -147,7 +150,7 @@ impl Gate {
         self.queue(now, caller)
     }
 
-    fn queue(&mut self, now: Nanos, Caller { session, tenant, .. }: Caller) -> Admission {
+    fn queue(&mut self, now: Nanos, Caller { session, tenant, thread, .. }: Caller) -> Admission {
         let waiting = self.tenants.waiting();
         if let Some(bound) = self.options.queue_max.filter(|&bound| waiting >= bound) {
             self.tenants.get(tenant).rejected += 1;
@@ -159,7 +162,7 @@ impl Gate {
         }
         let ticket = self.next_ticket;
         self.next_ticket += 1;
-        self.tenants.push(tenant, ticket, Waiter { session, since: now });
+        self.tenants.push(tenant, ticket, Waiter { session, thread, since: now });
         self.know(now, session, (tenant, Stage::Waiting(ticket), Entrance::Permit));
         self.measure(now);
         Admission::Queued

@@ -100,7 +100,7 @@ impl Onlooker {
 
     fn by(&self, session: u64) -> Caller {
         let tenant = self.tenants[(session % 3) as usize];
-        Caller { session: SessionId(session), tenant, server: self.server }
+        Caller { session: SessionId(session), tenant, server: self.server, thread: 0 }
     }
 
     fn step(&mut self, step: &Step) {

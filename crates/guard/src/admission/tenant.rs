@@ -36,6 +36,7 @@ pub(super) struct Tenant {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Waiter {
     pub session: SessionId,
+    pub thread: u32,
     pub since: Nanos,
 }
 
@@ -101,6 +102,14 @@ impl Tenants {
         tenant.queued += 1;
         tenant.waiting.insert(ticket, waiter);
         self.waiting += 1;
+    }
+
+    /// Who waits for the server's thread of this number.
+    pub fn of_thread(&self, thread: u32) -> Option<(TenantId, Ticket, Waiter)> {
+        let waiters = (0..).map(TenantId).zip(&self.all);
+        let mut waiters =
+            waiters.flat_map(|(id, tenant)| tenant.waiting.iter().map(move |(t, w)| (id, *t, *w)));
+        waiters.find(|(_, _, waiter)| waiter.thread == thread)
     }
 
     /// Takes a waiter out of its queue without serving it.

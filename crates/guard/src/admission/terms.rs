@@ -13,6 +13,8 @@ pub struct Caller {
     /// The server that its connection leads to ([`Gate::server`](super::Gate::server) when it was made).
     /// Calls for another one than the present change nothing: it is admitted, and not counted.
     pub server: u32,
+    /// What its server calls it: the number that KILL takes. Zero where nobody knows.
+    pub thread: u32,
 }
 
 /// Why a running transaction can do without its permit for a while.
@@ -54,6 +56,9 @@ pub enum Rejection {
         /// Sessions that may wait at most.
         bound: usize,
     },
+    /// Somebody killed its query while it waited.
+    #[error("query execution was interrupted while it waited for a permit")]
+    Killed,
     /// The wait has reached its bound.
     #[error("waited {:.3} s for a permit, which is the bound", bound.as_secs_f64())]
     WaitedTooLong {

@@ -12,7 +12,7 @@ pub(super) fn ms(millis: u64) -> Nanos {
 
 /// A session whose connection leads to the first server.
 pub(super) fn by(session: SessionId, tenant: TenantId) -> Caller {
-    Caller { session, tenant, server: 0 }
+    Caller { session, tenant, server: 0, thread: 0 }
 }
 
 pub(super) fn gate(limit: usize) -> (Gate, TenantId) {

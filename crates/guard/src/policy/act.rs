@@ -100,6 +100,8 @@ pub struct Statement {
     pub calls: bool,
     /// Whether the text went on beyond what was read, and may do more than `acts` say.
     pub cut: bool,
+    /// The server's thread whose statement it ends: KILL QUERY and a number.
+    pub kills: Option<u32>,
     /// The same for all texts that differ in literals alone.
     pub digest: u64,
 }
@@ -114,6 +116,7 @@ impl Statement {
             single: false,
             calls: true,
             cut: false,
+            kills: None,
             digest: 0,
         }
     }
@@ -148,8 +151,20 @@ impl Statement {
         let calls = !whole || tokens.iter().any(|token| may_compute(*token));
         let single = whole && reader.statements <= 1 && !reader.acts.iter().any(|act| act.is_opaque());
         let cut = !reader.defines && !whole || hidden;
-        Self { acts: reader.acts, bypass, idles, single, calls, cut, digest }
+        let kills = killed(text, backslash_escapes).filter(|_| bypass && single);
+        Self { acts: reader.acts, bypass, idles, single, calls, cut, kills, digest }
     }
+}
+
+/// The number in `KILL [HARD | SOFT] QUERY number`.
+fn killed(text: &[u8], backslash_escapes: bool) -> Option<u32> {
+    let mut tokens = Tokens::new(text, backslash_escapes);
+    tokens.next().filter(|verb| verb.is("kill"))?;
+    let mut word = tokens.next()?;
+    if word.is("hard") || word.is("soft") {
+        word = tokens.next()?;
+    }
+    if word.is("query") { tokens.number() } else { None }
 }
 
 #[derive(Default)]

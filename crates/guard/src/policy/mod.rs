@@ -81,6 +81,8 @@ pub struct After {
     pub digest: u64,
     /// Digest of the statement that was answered, where it ran under a permit; else 0.
     pub statement: u64,
+    /// It was a KILL QUERY.
+    pub killed: bool,
 }
 
 /// The statement that the server has at hand.
@@ -109,6 +111,14 @@ pub struct Seen {
     closes: Option<u32>,
     /// It runs a statement that the server cannot know.
     absent: bool,
+}
+
+impl Seen {
+    /// The server's thread whose statement it ends.
+    pub fn kills(&self) -> Option<u32> {
+        let runs = matches!(self.code, Code::Query | Code::Execute);
+        self.statement.as_ref().filter(|_| runs)?.kills
+    }
 }
 
 #[derive(Debug)]
@@ -261,7 +271,7 @@ impl Session {
     /// The oldest command that was not answered has its answer.
     pub fn replied(&mut self, reply: &Reply) -> After {
         let Some(pending) = self.pending.pop_front() else {
-            return After { ended: None, open: self.is_open(), digest: 0, statement: 0 };
+            return After { ended: None, open: self.is_open(), digest: 0, statement: 0, killed: false };
         };
         self.under_permit -= usize::from(pending.permit);
         let before = self.hold.transaction;
@@ -292,6 +302,8 @@ impl Session {
             open: self.is_open(),
             digest,
             statement: statement.map_or(0, |statement| statement.digest),
+            killed: pending.code != Code::Prepare
+                && pending.statement.as_ref().is_some_and(|statement| statement.kills.is_some()),
         }
     }
 

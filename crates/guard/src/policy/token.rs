@@ -35,6 +35,13 @@ impl<'a> Tokens<'a> {
         Self { rest: text, backslash_escapes }
     }
 
+    /// The number that comes next.
+    pub fn number(mut self) -> Option<u32> {
+        self.skip_blank();
+        let digits = self.rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        std::str::from_utf8(&self.rest[..digits]).ok()?.parse().ok()
+    }
+
     /// White space, comments, and the frame of executable comments, whose content counts: a server may or
     /// may not run it, depending on its version.
     fn skip_blank(&mut self) {

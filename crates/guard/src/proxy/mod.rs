@@ -88,6 +88,11 @@ impl Handle {
         &self.0.stats
     }
 
+    /// When a client's connection heard the server last; zero for never.
+    pub fn heard(&self) -> Nanos {
+        self.0.last_heard()
+    }
+
     /// SHA-256 of the certificate that clients are shown, as openssl writes it, so that they can pin it.
     pub fn fingerprint(&self) -> Option<&str> {
         self.0.tls.fingerprint()

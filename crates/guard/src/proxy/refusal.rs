@@ -1,5 +1,6 @@
 //! Why the guard itself ends a connection, and the words that it sends to the client.
 
+use crate::admission::Rejection;
 use evenkeel_wire::ProtocolError;
 use evenkeel_wire::relay::hello;
 use std::io;
@@ -53,8 +54,8 @@ pub enum Refusal {
     #[error("out of open files; hint: raise the guard's limit of open files")]
     NoDescriptors,
     /// The gate refused a command.
-    #[error("transaction refused: {0}")]
-    Gate(crate::admission::Rejection),
+    #[error("{before}{0}", before = if *.0 == Rejection::Killed { "" } else { "transaction refused: " })]
+    Gate(Rejection),
     /// Its transaction has been idle for too long.
     #[error("connection closed: its transaction was idle for too long")]
     Idle,
@@ -76,6 +77,7 @@ impl Refusal {
             Self::SocketAccount | Self::UnknownAccount(_) | Self::HostAccount => (1045, b"28000"),
             Self::LoginTooSlow => (1159, b"08S01"),
             Self::TooManyClients | Self::NoDescriptors => (1040, b"08004"),
+            Self::Gate(Rejection::Killed) => (1317, b"70100"),
             // "Too many active concurrent transactions", with the state by which a rolled back transaction may be tried
             // again. In the middle of a session a state of class 08 would mean to pools that the connection is broken: they
             // would close it and open another, while the server has too much to do already.

@@ -106,6 +106,11 @@ impl Shared {
         self.server.load(Ordering::Relaxed)
     }
 
+    /// When the present server was heard last.
+    pub fn last_heard(&self) -> Nanos {
+        Nanos(self.heard.load(Ordering::Relaxed))
+    }
+
     /// A session heard its server.
     pub fn heard(&self, server: Option<u32>, now: Nanos) {
         if server == Some(self.server()) {

@@ -83,9 +83,9 @@ pub struct Report {
     pub records: u64,
     /// Those among them that are of another type than the one looked at.
     pub other_types: u64,
-    /// Those that are to be stored.
+    /// Those that are to be stored: without those that the server refused.
     pub lines: u64,
-    /// Those that are refused.
+    /// Those that are refused, by the layout or by the server.
     pub rejected: u64,
     /// Rows of the tables.
     pub rows: u64,

@@ -19,6 +19,7 @@ struct Group<'a> {
     /// Rows: how many were found for a record, how many are left, and the table of the last.
     rows: BTreeMap<u128, Rows>,
     listed: Listed,
+    refused_by_server: u64,
 }
 
 #[derive(Default)]
@@ -29,8 +30,8 @@ struct Rows {
 }
 
 /// Judges entries of one group: each record is stored once or refused once. Of records with the same key any one may be the one that is
-/// stored, since which it was depends on which file was converted first.
-pub(super) fn judge(entries: &[Entry], rejects_known: bool, found: &mut dyn FnMut(Found)) {
+/// stored, since which it was depends on which file was converted first. How many fit, and were refused by the server.
+pub(super) fn judge(entries: &[Entry], rejects_known: bool, found: &mut dyn FnMut(Found)) -> u64 {
     let mut group = Group::new(entries);
     group.choose(found);
     group.rest(found);
@@ -38,6 +39,7 @@ pub(super) fn judge(entries: &[Entry], rejects_known: bool, found: &mut dyn FnMu
         group.check_listed(found);
         check_unknown(entries, found);
     }
+    group.refused_by_server
 }
 
 impl<'a> Group<'a> {
@@ -49,6 +51,7 @@ impl<'a> Group<'a> {
             by_row: BTreeMap::new(),
             rows: BTreeMap::new(),
             listed: Listed::new(),
+            refused_by_server: 0,
         };
         for entry in entries {
             match entry.of {
@@ -97,6 +100,7 @@ impl<'a> Group<'a> {
     fn not_stored(&mut self, entry: &Entry, found: &mut dyn FnMut(Found)) {
         // What the server would not take, say: it was refused once and is there to be had.
         if let Some((1, false)) = self.listed.get(&(entry.place, entry.record)) {
+            self.refused_by_server += 1;
             return;
         }
         let by_row = &self.by_row;

@@ -61,6 +61,8 @@ struct Kept<'a> {
     most: usize,
     after: Option<&'a AfterLoad>,
     counts: BTreeMap<Kind, u64>,
+    /// Records that the layout takes and the server refused.
+    refused: u64,
     first: BTreeSet<Found>,
 }
 
@@ -117,6 +119,7 @@ impl Audit<'_> {
             let found: Vec<Found> = kept.first.into_iter().collect();
             report.findings = detail::name(&sides, &mut control, &found)?;
         }
+        (report.lines, report.rejected) = (report.lines - kept.refused, report.rejected + kept.refused);
         report.found = kept.counts;
         Ok(report)
     }
@@ -193,7 +196,8 @@ impl Audit<'_> {
         readings: &[Wanted],
     ) -> Result<Kept<'_>, HaulError> {
         let after = self.after.as_ref();
-        let mut kept = Kept { most: self.names, after, counts: BTreeMap::new(), first: BTreeSet::new() };
+        let mut kept =
+            Kept { most: self.names, after, counts: BTreeMap::new(), refused: 0, first: BTreeSet::new() };
         for wanted in readings {
             let spill = Mutex::new(Spill::new(self.scratch, PARTS));
             let push = |entry: &Entry| {
@@ -222,7 +226,8 @@ impl Audit<'_> {
         for alike in entries.chunk_by(|one, other| one[..16] == other[..16]) {
             group.clear();
             group.extend(alike.iter().filter_map(Entry::from_bytes));
-            judge(&group, self.rejects.is_some(), &mut |found| kept.add(found));
+            let refused = judge(&group, self.rejects.is_some(), &mut |found| kept.add(found));
+            kept.refused += refused;
         }
     }
 }

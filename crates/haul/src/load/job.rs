@@ -7,14 +7,14 @@ use super::rejects::Rejects;
 use super::settled::Settled;
 use super::store::{self, Shared, locked};
 use super::turn::Turn;
-use super::{LoadError, indexes};
+use super::{LoadError, begun, indexes};
 use crate::convert::{Duplicates, Progress, Step, Tally, tidy};
 use crate::input::{Identity, Input};
 use crate::layout::LayoutFile;
 use crate::table::{Engine, Table, literal};
 use crate::{HaulError, session};
 use evenkeel_os::stop::Stop;
-use evenkeel_site::server::{Control, Target};
+use evenkeel_site::server::{Control, Target, quoted};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -55,16 +55,25 @@ pub struct Loaded {
     pub files: Vec<LoadedFile>,
     /// Seconds for statements about the manifest and for reading the files to know them again.
     pub manifest_s: (f64, f64),
+    /// Whether the tables that it made were dropped again, and the files forgotten, since each record was refused.
+    pub dropped: bool,
     /// What a user should know.
     pub notes: Vec<String>,
 }
 
 impl Loaded {
+    /// Whether there were records, and each of them was refused.
+    pub fn is_all_refused(&self) -> bool {
+        let rows = self.tally.lines.iter().sum::<u64>()
+            + self.files.iter().map(|file| file.rows_before).sum::<u64>();
+        self.tally.records > 0 && rows == 0
+    }
+
     /// Whether anything is in that no audit has looked at: what is new, or what a load brought that was killed before its audit.
     pub fn wants_audit(&self) -> bool {
         let is_unknown =
             |file: &LoadedFile| file.tally.records > 0 || (file.before > 0 && !file.audited_before);
-        self.files.iter().any(is_unknown)
+        !self.dropped && self.files.iter().any(is_unknown)
     }
 }
 
@@ -101,7 +110,23 @@ impl Job<'_> {
     ///
     /// # Errors
     /// Anything that cannot be read or stored; what is in stays in, and a rerun goes on.
-    pub fn run(mut self, tell: &mut (dyn FnMut(&Progress) + Send)) -> Result<Loaded, HaulError> {
+    pub fn run(self, tell: &mut (dyn FnMut(&Progress) + Send)) -> Result<Loaded, HaulError> {
+        self.load_all(false, tell)
+    }
+
+    /// The same; where each record is refused, tables that it made are dropped again, so that the files can be loaded by another layout.
+    ///
+    /// # Errors
+    /// As [`Job::run`].
+    pub fn run_or_drop(self, tell: &mut (dyn FnMut(&Progress) + Send)) -> Result<Loaded, HaulError> {
+        self.load_all(true, tell)
+    }
+
+    fn load_all(
+        mut self,
+        drops: bool,
+        tell: &mut (dyn FnMut(&Progress) + Send),
+    ) -> Result<Loaded, HaulError> {
         let mut control = session::connect(self.target, self.stop)?;
         let Settled { named, engine, origin, looked, known, hash_s, notes } = self.settle(&mut control)?;
         let ground = Ground { tables: &named, separator: self.file.separator, layout: self.rules(), origin };
@@ -130,7 +155,25 @@ impl Job<'_> {
             }
         }
         let manifest_s = (manifest_ns as f64 / 1e9, hash_s);
-        Ok(Loaded { named, ..loaded(&planned, tallies, manifest_s, notes) })
+        let mut loaded = Loaded { named, ..loaded(&planned, tallies, manifest_s, notes) };
+        let is_new = origin == Origin::Created && known.is_empty();
+        if drops && is_new && loaded.is_all_refused() && begun::count(&mut control, &self.tables)? == 0 {
+            self.forget(&mut control, &loaded.named)?;
+            loaded.dropped = true;
+        }
+        Ok(loaded)
+    }
+
+    /// Takes the files out of the manifest, and drops the tables.
+    fn forget(&self, control: &mut Control, named: &str) -> Result<(), HaulError> {
+        let (files, parts, named) = (manifest::FILES, manifest::PARTS, literal(named.as_bytes()));
+        control.exec(&format!(
+            "DELETE f, p FROM {files} f LEFT JOIN {parts} p ON p.file_id = f.id WHERE f.tables_loaded = {named}"
+        ))?;
+        for table in &self.tables {
+            control.exec(&format!("DROP TABLE {}", quoted(&table.name)))?;
+        }
+        Ok(())
     }
 
     pub(super) fn lock(&self, control: &mut Control, named: &str) -> Result<(), HaulError> {
@@ -235,5 +278,5 @@ fn loaded(planned: &[Planned], tallies: Vec<Tally>, manifest_s: (f64, f64), note
         tally,
     };
     let files = planned.iter().zip(tallies).map(of).collect();
-    Loaded { named: String::new(), tally, files, manifest_s, notes }
+    Loaded { named: String::new(), tally, files, manifest_s, dropped: false, notes }
 }

@@ -104,19 +104,6 @@ pub(crate) fn create(control: &mut Control) -> Result<(), TargetError> {
          rejects BIGINT UNSIGNED NOT NULL, dispatched TINYINT NOT NULL DEFAULT 0, \
          PRIMARY KEY (file_id, begin_byte)) ENGINE=InnoDB"
     ))?;
-    of_before(control)
-}
-
-/// Makes tables of earlier versions like these: they did not know of dispatches or audits, and had sums that nobody compared.
-fn of_before(control: &mut Control) -> Result<(), TargetError> {
-    for (table, column) in [(PARTS, "dispatched"), (FILES, "audited")] {
-        if !has_column(control, table, column)? {
-            control.exec(&format!("ALTER TABLE {table} ADD COLUMN {column} TINYINT NOT NULL DEFAULT 0"))?;
-        }
-    }
-    if has_column(control, PARTS, "checksum")? {
-        control.exec(&format!("ALTER TABLE {PARTS} DROP COLUMN checksum"))?;
-    }
     Ok(())
 }
 

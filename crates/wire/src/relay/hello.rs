@@ -60,6 +60,13 @@ impl ServerHello {
         }
     }
 
+    /// What the server calls the session: the number that KILL takes.
+    pub fn thread(&self) -> u32 {
+        let mut reader = Reader(&self.payload);
+        (reader.u8(), reader.until_zero());
+        reader.u32().unwrap_or_default()
+    }
+
     /// Whether the server can do TLS.
     pub fn offers_tls(&self) -> bool {
         self.capabilities() & bit::SSL != 0

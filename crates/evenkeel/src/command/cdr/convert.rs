@@ -63,7 +63,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE", conflicts_with = "into", requires = "rejects")]
     pub output: Option<PathBuf>,
     /// With --output: the file for what is refused
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with = "into")]
     pub rejects: Option<PathBuf>,
     /// What becomes of a record whose key came before
     #[arg(long, value_name = "WHAT", default_value = "refuse")]
@@ -143,12 +143,13 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         }
     };
     drop(shown);
-    match (args.json, args.output.as_deref() == Some(Path::new("-"))) {
-        (true, false) => {
-            out::line(serde_json::to_string_pretty(&serde_json::json!({ "all": tally, "inputs": done }))?)?
-        }
-        (_, true) => out::tell(&text(&tally, &done)),
-        _ => out::write(&text(&tally, &done))?,
+    let told = match args.json {
+        true => serde_json::to_string_pretty(&serde_json::json!({ "all": tally, "inputs": done }))? + "\n",
+        false => text(&tally, &done),
+    };
+    match args.output.as_deref() == Some(Path::new("-")) {
+        true => out::tell(&told),
+        false => out::write(&told)?,
     }
     Ok(if tally.rejects > args.max_rejects { ExitCode::from(FINDING) } else { ExitCode::SUCCESS })
 }

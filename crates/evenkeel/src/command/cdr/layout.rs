@@ -73,14 +73,22 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn hint(why: &NoLayout) -> &'static str {
-    match why {
-        NoLayout::Delimited { .. } => "such lines need no layout: LOAD DATA reads them as they are",
+fn hint(why: &NoLayout) -> String {
+    let hint = match why {
+        NoLayout::Delimited { delimiter, .. } => {
+            let mark = if *delimiter == '\t' { "\\t".to_owned() } else { delimiter.to_string() };
+            return format!(
+                "cdr convert and cdr load take fields of fixed width alone. Let the server read this file: LOAD DATA LOCAL \
+                 INFILE 'FILE' INTO TABLE calls FIELDS TERMINATED BY '{mark}'; then `evenkeel cdr dispatch` moves the rows \
+                 to day tables"
+            );
+        }
         NoLayout::Few(_) => {
             "take a longer file, or write the layout by hand: evenkeel cdr convert --help shows one"
         }
         _ => "evenkeel cdr convert --help shows a layout that is written by hand",
-    }
+    };
+    hint.to_owned()
 }
 
 fn write(path: &Path, text: &str) -> Result<()> {

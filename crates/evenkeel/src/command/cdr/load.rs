@@ -44,7 +44,7 @@ transaction, and a rerun goes on with the first that is not in. At the end the r
 Once all is loaded the files are held against the tables and the rejects, as `evenkeel cdr audit` does: each record is stored once or
 refused once, or it is named. That reads both once more; --no-audit leaves it out.
 
-Exit codes: 0 done; 1 more than --max-rejects records were refused, or the audit found something; 2 wrong use, a server that refuses, or a file that cannot be
+Exit codes: 0 done; 1 every record or more than --max-rejects were refused, or the audit found something; 2 wrong use, a server that refuses, or a file that cannot be
 read; 130, 143 stopped by Ctrl-C, SIGTERM.")]
 pub struct Args {
     /// Server, as mysql://user@host:port/database, sandbox:NAME or sandbox:NAME/DATABASE (there: cdr, unless named)
@@ -171,7 +171,7 @@ fn records(session: &Session, args: &Args) -> Result<ExitCode> {
         sent: &sent,
         stop: &session.stop,
     };
-    let loaded = job.run(&mut |progress| shown.tell(progress)).map_err(server::explained)?;
+    let loaded = job.run_or_drop(&mut |progress| shown.tell(progress)).map_err(server::explained)?;
     if !args.json {
         out::write(&text_of(&loaded, &rejects))?;
     }
@@ -195,7 +195,7 @@ fn records(session: &Session, args: &Args) -> Result<ExitCode> {
         check.note(&loaded)?;
     }
     let found = audited.is_some_and(|audited| audited.total() > 0);
-    let refused = loaded.tally.rejects > args.max_rejects;
+    let refused = loaded.tally.rejects > args.max_rejects || loaded.is_all_refused();
     Ok(if found || refused { ExitCode::from(FINDING) } else { ExitCode::SUCCESS })
 }
 
@@ -283,6 +283,15 @@ fn text_of(loaded: &Loaded, rejects: &std::path::Path) -> String {
     }
     if tally.rejects > 0 {
         text.push_str(&format!("each with file, byte offset, reason and record in {}\n", rejects.display()));
+    }
+    if loaded.is_all_refused() {
+        let done = match loaded.dropped {
+            true => "nothing was stored, and the tables that were made are dropped",
+            false => "nothing was stored",
+        };
+        text.push_str(&format!(
+            "every record was refused: {done}; see the reasons, correct the layout and load the files again\n"
+        ));
     }
     let (statements, reading) = loaded.manifest_s;
     text.push_str(&format!(

@@ -1,5 +1,6 @@
 //! Pages of a running guard: metrics, health, status, journal.
 
+use crate::config::guard::GuardConfig;
 use crate::guard::watch::Counts;
 use crate::guard::{journal, metrics, status::Status};
 use crate::view::http::{Answer, Page, Server};
@@ -7,11 +8,12 @@ use crate::view::prometheus;
 use anyhow::{Context, Result, anyhow};
 use evenkeel_core::Nanos;
 use evenkeel_guard::control::Order;
-use evenkeel_guard::proxy::Handle;
+use evenkeel_guard::proxy::{Address, Handle};
 use evenkeel_guard::snapshot::Snapshot;
 use evenkeel_os::latest::Latest;
+use evenkeel_site::server::{self, Control, Target, TargetError};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, mpsc};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::Duration;
 
 /// The controller answers between two ticks.
@@ -21,17 +23,86 @@ const SILENCE: Nanos = Nanos::from_secs(5);
 /// A guard that refused clients so recently is not as well as it should be.
 const RECENTLY: Nanos = Nanos::from_secs(5);
 
+/// A server that its sessions have heard so recently is there; else it is asked so often, while somebody asks how it is.
+const HEARD: Nanos = Nanos::from_secs(1);
+/// Who asked so recently will ask again.
+const WATCHED: Nanos = Nanos::from_secs(60);
+/// Who asks the server where there is no account of the operator's. It need not exist: a refusal is an answer, and a
+/// connection without a login would count as an error of this host, which servers block after some.
+const NOBODY: &str = "evenkeel_health";
+
 /// How the guard itself is.
 pub struct Health {
     handle: Handle,
     /// When clients were seen to be refused last, in nanoseconds of the guard's clock; zero for never.
     refused: Arc<AtomicU64>,
+    server: Target,
+    /// Why the server did not answer when it was asked last; `None` before.
+    answered: Mutex<Option<std::result::Result<(), String>>>,
+    /// When somebody asked for the health last, in nanoseconds of the guard's clock.
+    wanted: AtomicU64,
 }
 
 impl Health {
-    /// Of the guard behind `handle`; whoever watches it keeps `refused` up to date.
-    pub fn new(handle: Handle, refused: Arc<AtomicU64>) -> Self {
-        Self { handle, refused }
+    /// Of the guard behind `handle` and its server; whoever watches it keeps `refused` up to date.
+    pub fn new(handle: Handle, refused: Arc<AtomicU64>, config: &GuardConfig) -> Result<Arc<Self>> {
+        let server = match (&config.monitor, &config.plan.backend) {
+            (Some(url), _) => Target::parse(url)?,
+            (None, backend) => Target {
+                address: match backend.clone() {
+                    Address::Tcp { host, port } => server::Address::Tcp { host, port },
+                    Address::Unix(path) => server::Address::Unix(path),
+                },
+                user: NOBODY.into(),
+                password: None,
+                database: None,
+                tls: server::TlsMode::default(),
+                tls_ca: None,
+            },
+        };
+        let health =
+            Arc::new(Self { handle, refused, server, answered: Mutex::default(), wanted: AtomicU64::new(0) });
+        let weak = Arc::downgrade(&health);
+        let watch = move || {
+            while let Some(health) = weak.upgrade() {
+                health.look();
+                drop(health);
+                std::thread::sleep(HEARD.into());
+            }
+        };
+        std::thread::Builder::new().name("health".into()).spawn(watch)?;
+        Ok(health)
+    }
+
+    fn is_heard(&self) -> bool {
+        let heard = self.handle.heard();
+        heard > Nanos::ZERO && self.handle.clock().now() - heard < HEARD
+    }
+
+    /// Asks the server where its answer is wanted and nobody has heard it. To refuse the login is an answer.
+    fn look(&self) {
+        let wanted = Nanos(self.wanted.load(Ordering::Relaxed));
+        let is_known = self.answered.lock().unwrap_or_else(PoisonError::into_inner).is_some();
+        let is_wanted = wanted > Nanos::ZERO && self.handle.clock().now() - wanted < WATCHED;
+        if self.is_heard() || is_known && !is_wanted {
+            return;
+        }
+        let failed = Control::connect(&self.server).err().filter(is_no_answer);
+        let answer = failed.map_or(Ok(()), |error| Err(error.to_string()));
+        *self.answered.lock().unwrap_or_else(PoisonError::into_inner) = Some(answer);
+    }
+
+    fn answer(&self, snapshot: &Snapshot) -> Page {
+        self.wanted.store(self.handle.clock().now().0, Ordering::Relaxed);
+        let page = self.page(snapshot);
+        if page.code != 200 || self.is_heard() {
+            return page;
+        }
+        match &*self.answered.lock().unwrap_or_else(PoisonError::into_inner) {
+            Some(Ok(())) => page,
+            Some(Err(why)) => Page::text(503, format!("the server does not answer: {why}\n")),
+            None => Page::text(503, "the server has not answered yet\n"),
+        }
     }
 
     fn page(&self, snapshot: &Snapshot) -> Page {
@@ -39,6 +110,14 @@ impl Health {
         let counts = Counts::from(self.handle.stats());
         health(snapshot, self.handle.clock().now(), refused, counts.accepted.saturating_sub(counts.closed))
     }
+}
+
+fn is_no_answer(error: &TargetError) -> bool {
+    use TargetError::{Lost, Protocol, Refused, Silent, Timeout, Unreachable};
+    matches!(
+        error,
+        Unreachable { .. } | Refused { .. } | Timeout { .. } | Silent { .. } | Lost { .. } | Protocol { .. }
+    )
 }
 
 /// For a load balancer: a guard that is up and holds what it decided last is one to send clients to, and says where it
@@ -63,7 +142,7 @@ fn health(snapshot: &Snapshot, now: Nanos, refused: Option<Nanos>, open: u64) ->
 pub fn serve(
     address: &str,
     latest: Latest<Snapshot>,
-    health: Health,
+    health: Arc<Health>,
     orders: mpsc::Sender<Order>,
 ) -> Result<Server> {
     Server::start(address, move |path| {
@@ -77,7 +156,7 @@ pub fn serve(
                 body: metrics::text(&snapshot, &Counts::from(health.handle.stats())),
             },
             "/journal" => return later(&orders),
-            "/healthz" => health.page(&snapshot),
+            "/healthz" => health.answer(&snapshot),
             "/status" => match serde_json::to_string(&Status::from(&*snapshot)) {
                 Ok(body) => Page { code: 200, content_type: "application/json", body },
                 Err(error) => Page::text(503, format!("{error}\n")),

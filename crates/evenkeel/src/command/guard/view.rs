@@ -1,7 +1,6 @@
 //! `evenkeel guard top` and `evenkeel guard replay`.
 
 use super::super::Session;
-use crate::config::guard::OldFlags;
 use crate::config::simulate::named;
 use crate::guard::journal;
 use crate::guard::status::read;
@@ -40,9 +39,6 @@ pub struct ReplayArgs {
     /// No limit passes this [default: 1024]
     #[arg(long, value_name = "N")]
     max_limit: Option<u32>,
-    /// What was called otherwise before
-    #[command(flatten)]
-    old: OldFlags,
     /// Every tick, not only changes
     #[arg(long)]
     all: bool,
@@ -59,8 +55,8 @@ pub fn top(session: &Session, args: &TopArgs) -> Result<ExitCode> {
 pub fn replay(args: &ReplayArgs) -> Result<ExitCode> {
     let recorded = journal::read(&args.journal)?;
     let Some(first) = recorded.first() else { bail!("{} has no tick", args.journal.display()) };
-    let initial = args.old.initial_limit(&args.initial_limit).unwrap_or(first.sample.limit);
-    let most = args.old.max_limit(&args.max_limit).unwrap_or(1_024);
+    let initial = args.initial_limit.unwrap_or(first.sample.limit);
+    let most = args.max_limit.unwrap_or(1_024);
     let bounds = Bounds { initial, range: (1, most) };
     let asked = named(Some(&args.controller), bounds)?.build();
     let ticks = recorded.iter().map(|tick| (&tick.sample, tick.decided));

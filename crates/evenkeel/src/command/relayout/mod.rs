@@ -5,7 +5,7 @@ mod shown;
 mod table;
 
 use super::{Session, mode};
-use crate::failure::{FINDING, Stopped, WithHint, line};
+use crate::failure::{FINDING, Hint, Stopped, WithHint, line};
 use crate::out;
 use crate::pages::data_of;
 use crate::progress::{ProgressEvent, View};
@@ -13,7 +13,7 @@ use crate::server::place;
 use anyhow::{Result, anyhow};
 use evenkeel_os::clock::monotonic;
 use evenkeel_site::relayout::{Facts, How, Relayout, RelayoutError, tables};
-use evenkeel_site::server::{Control, Target};
+use evenkeel_site::server::{Control, Target, quoted};
 use measured::{Pages, pages};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -48,7 +48,7 @@ Examples:
   evenkeel relayout mysql://root@db1/shop --tables item,author
   evenkeel relayout mysql://root@db1/shop --tables item --fresh --keep-old
 
-Exit codes: 0 done, or nothing lies badly; 1 a table was refused, or its pages cannot be seen; 2 wrong use, or the server's error; 130, 143 stopped by
+Exit codes: 0 done, or nothing lies badly; 1 a table was refused, or its pages cannot be seen; 2 wrong use, a missing privilege, or the server's error; 130, 143 stopped by
 Ctrl-C, SIGTERM.")]
 pub struct Args {
     /// Server and database, as mysql://user@host:port/database or sandbox:NAME[/DATABASE]
@@ -92,6 +92,12 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         step(&mut view, &format!("reading the pages of {}", facts.table));
         let begin = monotonic();
         let seen = seen(session, &target, &place, &facts)?;
+        if let (Err(why), true, false) = (&seen, args.tables.is_empty(), args.all)
+            && let Some(privilege) = missing_privilege(why)
+        {
+            let user = control.query_value("SELECT CURRENT_USER()")?.unwrap_or_default();
+            return Err(cannot_see(&facts.table, privilege, &target, &user));
+        }
         let pages_s = if seen.is_ok() { (monotonic() - begin).as_secs_f64() } else { 0.0 };
         let left = left(args, &facts, &seen, how);
         is_refused |= left.as_deref().is_some_and(|why| why != WELL);
@@ -162,6 +168,21 @@ fn seen(
         Err(_) if session.stop.is_set() => Err(Stopped("before anything was changed".to_owned()).into()),
         seen => Ok(seen.map_err(|error| line(&error))),
     }
+}
+
+/// The privilege that the server asks for.
+fn missing_privilege(why: &str) -> Option<&str> {
+    why.split_once("error 1227 ")?.1.split_once("(at least one of) the ")?.1.split(" privilege").next()
+}
+
+fn cannot_see(table: &str, privilege: &str, target: &Target, user: &str) -> anyhow::Error {
+    let (user, host) = user.rsplit_once('@').unwrap_or((user, "%"));
+    let account = format!("{}@{}", quoted(user), quoted(host));
+    let database = quoted(target.database.as_deref().unwrap_or_default());
+    anyhow!("how {table} lies cannot be seen: the account lacks the privilege {privilege}").context(Hint(format!(
+        "GRANT PROCESS, RELOAD ON *.* TO {account}; GRANT SELECT, LOCK TABLES ON {database}.* TO {account}; or name \
+         tables by --tables, of which nothing is promised then"
+    )))
 }
 
 /// Why a table is left as it is; `None` where it is not.

@@ -38,7 +38,10 @@ pub fn before(all: &[Table], how: How, dry_run: bool, look: Look) -> String {
     };
     let tables = format::counted(chosen.len(), "table");
     text.push_str(&match (chosen.is_empty(), dry_run) {
-        (true, _) => "nothing to do\n".to_owned(),
+        (true, _) if all.iter().any(|table| table.left.as_deref() != Some(super::WELL)) => {
+            "nothing is built anew: the tables named above were refused or cannot be seen\n".to_owned()
+        }
+        (true, _) => "nothing to do: all tables lie well\n".to_owned(),
         (_, true) => format!(
             "{tables} would be built anew, with {} of room for the largest; {waits}\n",
             format::bytes(room)

@@ -1,7 +1,7 @@
 //! Settings of a guard: flags of the command line, and keys of a file. A flag wins.
 
-use super::{GuardConfig, OldFlags, Tables, words};
-use crate::config::fields::{Fields, can_be_read_again, set, word};
+use super::{GuardConfig, Tables, words};
+use crate::config::fields::{Fields, can_be_read_again, word};
 use crate::config::settings::settings;
 use crate::config::units;
 use crate::failure::WithHint;
@@ -47,9 +47,6 @@ settings! {
         /// No limit passes this [default: 1024]
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
         max_limit: Option<u32> = control.max_limit by Fields::limit => max_limit,
-        /// What was called otherwise before
-        #[command(flatten)]
-        old: OldFlags,
         /// Say what would be done and hold nothing back
         #[arg(long)]
         dry_run: bool = control.dry_run => plan.options.dry_run,
@@ -172,15 +169,12 @@ impl Flags {
         Ok(config)
     }
 
-    /// What is more than one value in place of another: old names, users beside those of the file, files of an identity.
+    /// What is more than one value in place of another: users beside those of the file, files of an identity.
     fn over_more(&self, config: &mut GuardConfig) {
-        let limit = self.old.initial_limit(&self.initial_limit);
-        if limit.is_some() {
+        if self.initial_limit.is_some() {
             // A limit on the command line is meant, whatever a file takes it from.
             config.profile = None;
         }
-        set(&mut config.initial_limit, limit);
-        set(&mut config.max_limit, self.old.max_limit(&self.max_limit));
         config.plan.administrators.extend(self.admin.iter().cloned());
         let identity = &mut config.plan.client_tls.identity;
         if let Some((certificate, key)) = self.tls_cert.clone().zip(self.tls_key.clone()) {

@@ -36,16 +36,23 @@ fn a_value_out_of_range_is_told_with_its_line_and_the_name_that_its_key_has_in_t
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("guard.toml");
     for (more, expected) in [
-        ("[control]\nlimit = 0\n", "4: control: `limit` must be between 1 and 100000, and is 0"),
         (
             "[control]\ninitial_limit = 0\n",
             "4: control: `initial_limit` must be between 1 and 100000, and is 0",
         ),
-        ("[control]\nlimit = -1\n", "4: control: `limit` must be between 1 and 100000, not -1"),
-        ("[control]\nlimit = 'x'\n", "4: control: `limit` must be a whole number, not a text"),
-        ("[control]\nlimit_max = 0\n", "4: control: `limit_max` must be between 1 and 100000, and is 0"),
-        ("[control]\nlimit = 9\nlimit_max = 3\n", "4: control: `limit` 9 is above `limit_max` 3"),
-        ("[control]\nlimit = 9\nmax_limit = 3\n", "4: control: `limit` 9 is above `max_limit` 3"),
+        (
+            "[control]\ninitial_limit = -1\n",
+            "4: control: `initial_limit` must be between 1 and 100000, not -1",
+        ),
+        (
+            "[control]\ninitial_limit = 'x'\n",
+            "4: control: `initial_limit` must be a whole number, not a text",
+        ),
+        ("[control]\nmax_limit = 0\n", "4: control: `max_limit` must be between 1 and 100000, and is 0"),
+        (
+            "[control]\ninitial_limit = 9\nmax_limit = 3\n",
+            "4: control: `initial_limit` 9 is above `max_limit` 3",
+        ),
         ("[control]\n\ntick = '1h'\n", "5: control: `tick` must be between"),
         ("threads = 0\n", "3: guard: `threads` must be between 1 and"),
         ("clients_max = 0\n", "3: guard: `clients_max` must be 1 or more"),
@@ -54,16 +61,6 @@ fn a_value_out_of_range_is_told_with_its_line_and_the_name_that_its_key_has_in_t
         let error = GuardConfig::load(&file).unwrap_err().to_string();
         assert!(error.starts_with(&format!("{}:{expected}", file.display())), "{error}");
     }
-}
-
-#[test]
-fn keys_are_taken_under_their_old_names() {
-    let read = |control: &str| {
-        let config = GuardConfig::parse(&format!("{SHORT}[control]\n{control}")).unwrap();
-        (config.initial_limit, config.max_limit)
-    };
-    assert_eq!(read("limit = 9\nlimit_max = 99"), (9, 99));
-    assert_eq!(read("limit = 9\nlimit_max = 99"), read("initial_limit = 9\nmax_limit = 99"));
 }
 
 #[test]
@@ -147,8 +144,6 @@ fn what_is_wrong_is_named() {
         ("[control]\ninitial_limit = 4294967296", "`initial_limit` must be between 1 and 100000"),
         ("[control]\ninitial_limit = -1", "`initial_limit` must be between 1 and 100000"),
         ("[control]\ninitial_limit = 9\nmax_limit = 3", "`initial_limit` 9 is above `max_limit` 3"),
-        ("[control]\nlimit = 0", "`initial_limit` must be between 1"),
-        ("[control]\nlimit = 9\ninitial_limit = 9", "`limit` is the old name of `initial_limit`"),
         ("[control]\ntick = '1h'", "`tick` must be between"),
         ("[control]\nreflection_span = '1ms'", "`reflection_span` must be a tick or more"),
         ("[weights]\nshop = 0", "`shop` must be a whole number"),
@@ -203,7 +198,7 @@ fn a_flag_wins_over_the_file_and_what_no_flag_says_stays() {
         "--queue-max=8",
         "--admin=app",
         "--tls=required",
-        "--limit=9",
+        "--initial-limit=9",
     ]);
     let plan = &both.plan;
     assert_eq!((both.drain, both.fitted, both.controller.as_str()), (Nanos::from_secs(4), true, "vegas"));

@@ -1,6 +1,5 @@
 //! Settings of a host that shares storage: flags of the command line, and keys of a file. A flag wins.
 
-use super::old_flags::OldFlags;
 use super::sockets::mode_of;
 use super::{DiskConfig, DiskTable, LAWS, ShareConfig, Tables};
 use crate::config::costs::{Table, table};
@@ -75,9 +74,6 @@ place, and clients notice nothing.")]
         /// No window passes this [default: 256]
         #[arg(long, value_name = "N")]
         max_window: Option<f64> = window.max_window => max_window,
-        /// What was called otherwise before
-        #[command(flatten)]
-        old: OldFlags,
         /// What reads cost by size, in units of a read of 16k, as `share knee --costs` finds it [default: 16k=1,256k=1.4]
         #[arg(long, value_name = "SIZE=COST,...", value_parser = cost_flag)]
         cost_read: Option<Table> = costs.read by text(table) => costs.reads,
@@ -211,12 +207,9 @@ impl Flags {
         }
     }
 
-    /// What is more than one value in place of another: names, old ones too, and a list.
+    /// What is more than one value in place of another: the name, and a list.
     fn over_more(&self, config: &mut ShareConfig) -> Result<()> {
         set(&mut config.name, self.name.clone());
-        set(&mut config.law, self.old.law(&self.law));
-        set(&mut config.initial_window, self.old.initial_window(&self.initial_window));
-        set(&mut config.max_window, self.old.max_window(&self.max_window));
         if !self.nbd.is_empty() {
             config.nbd = self.nbd.iter().map(|text| Ok(text.parse()?)).collect::<Result<_>>()?;
         }

@@ -12,23 +12,18 @@ fn a_name_and_a_disk_are_enough() {
 }
 
 #[test]
-fn keys_are_taken_under_their_old_names() {
-    let read = |window: &str| ShareConfig::parse(&format!("{SHORT}[window]\n{window}")).unwrap();
-    let old = read("controller = 'parda'\ninitial = 8\nmost = 32");
-    assert_eq!((old.law.as_str(), old.initial_window, old.max_window), ("parda", 8.0, 32.0));
-    assert_eq!(old, read("law = 'parda'\ninitial_window = 8\nmax_window = 32"));
-}
-
-#[test]
 fn a_value_out_of_range_is_told_with_its_line_and_the_name_that_its_key_has_in_the_file() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("share.toml");
     let second = "[[disk]]\nname = 'log'\nbacking = 'x'\nshare = 0\n";
     for (more, expected) in [
-        ("[window]\ninitial = 0\n", "7: window: `initial` is above 0 and at most `max_window`"),
-        ("[window]\ninitial = 9\nmost = 3\n", "7: window: `initial` is above 0 and at most `most`"),
-        ("[window]\nmost = 70000\n", "7: window: `initial_window` is above 0 and at most `most`"),
-        ("[window]\ncontroller = 'pard'\n", "7: window: `controller` is \"pard\", and must be"),
+        ("[window]\ninitial_window = 0\n", "7: window: `initial_window` is above 0 and at most `max_window`"),
+        (
+            "[window]\ninitial_window = 9\nmax_window = 3\n",
+            "7: window: `initial_window` is above 0 and at most `max_window`",
+        ),
+        ("[window]\nmax_window = 70000\n", "7: window: `initial_window` is above 0 and at most `max_window`"),
+        ("[window]\nlaw = 'pard'\n", "7: window: `law` is \"pard\", and must be"),
         ("[window]\nperiod = '1ms'\n", "7: window: `period` must be between"),
         ("[bus]\nslots = 0\n", "7: bus: `slots` must be between"),
         (second, "9: disk `log`: `share` must be between"),
@@ -73,7 +68,6 @@ fn what_is_wrong_is_named() {
         (format!("{SHORT}[window]\nperiod = '1ms'"), "`period` must be between"),
         (format!("{SHORT}[window]\ninitial_window = 300"), "300 and 256"),
         (format!("{SHORT}[window]\nlaw = 'pard'"), "`law` is \"pard\""),
-        (format!("{SHORT}[window]\nmost = 9\nmax_window = 9"), "`most` is the old name of `max_window`"),
         (format!("{SHORT}[costs]\nread = '16k'"), "no list of sizes and costs"),
         (format!("{SHORT}[costs]\nread = '16k=3'"), "the unit of costs is a read of 16k"),
         (format!("{SHORT}[costs]\nwrite = '16k=0'"), "a cost lies between"),
@@ -104,8 +98,14 @@ fn a_flag_wins_over_the_file_and_what_no_flag_says_stays() {
     };
     let file = read(&[]);
     assert_eq!((file.memory, file.socket.mode, file.law.as_str()), (3 << 20, Some(0o600), "parda"));
-    let flags =
-        ["--memory=4M", "--socket-mode=0660", "--period=4s", "--window=8", "--array=b", "--name=web2"];
+    let flags = [
+        "--memory=4M",
+        "--socket-mode=0660",
+        "--period=4s",
+        "--initial-window=8",
+        "--array=b",
+        "--name=web2",
+    ];
     let expected = ShareConfig {
         name: "web2".to_owned(),
         memory: 4 << 20,

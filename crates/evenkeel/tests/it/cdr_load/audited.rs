@@ -54,6 +54,46 @@ fn a_row_that_the_server_changes_while_it_is_loaded_is_named() {
 }
 
 #[test]
+fn the_last_line_counts_what_is_in_the_table_and_a_load_that_stores_nothing_leaves_nothing() {
+    let server = Server::up(&[]);
+    server.generate("calls", 100, "none");
+    let create = ok(&evenkeel(
+        server.home(),
+        &["cdr", "load", "--layout", &server.layout(), "--table", "calls", "--print-table"],
+    ));
+    let mut control = server.control();
+    control.exec(create.trim_end().trim_end_matches(';')).expect("a table");
+    control.exec("ALTER TABLE calls ADD one INT AS (1) STORED, ADD UNIQUE (one)").expect("a column");
+    control.exec("SET GLOBAL sql_mode = ''").expect("a mode");
+    let told = ok(&load(&server, &["calls"], &["--warnings", "reject"]));
+    assert_eq!(server.count("calls"), 1, "{told}");
+    assert!(told.contains("100 records = 1 stored + 99 rejected: each once\n"), "{told}");
+
+    // A layout that fits no record, and then the right one.
+    let wrong = server.path("wrong.toml");
+    let layout = std::fs::read_to_string(server.layout()).expect("a layout");
+    std::fs::write(&wrong, layout.replace("one_of = [\"01\"]", "one_of = [\"77\"]")).expect("a file");
+    let refused = |table: &str| {
+        let mut words = server.words(table, &["calls"], &[]);
+        let place = words.iter().position(|word| word == "--layout").expect("a flag") + 1;
+        words[place].clone_from(&wrong);
+        let output = evenkeel(server.home(), &borrowed(&words));
+        let told = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert_eq!(output.status.code(), Some(1), "{told}{}", String::from_utf8_lossy(&output.stderr));
+        assert!(told.contains("every record was refused: nothing was stored"), "{told}");
+        told
+    };
+    let told = refused("new");
+    assert!(told.contains("the tables that were made are dropped") && !told.contains("audited"), "{told}");
+    assert_eq!(server.value("SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_NAME = 'new'"), "0");
+    assert!(server.load("new", &["calls"], &[]).contains("100 records = 100 stored + 0 rejected"));
+    // One that was there stays.
+    server.control().exec("CREATE TABLE old LIKE new").expect("a table");
+    assert!(!refused("old").contains("dropped"));
+    assert_eq!(server.count("old"), 0);
+}
+
+#[test]
 fn rows_of_other_loads_are_no_finding_and_rows_of_nobody_are_one_where_the_files_are_alone() {
     let server = Server::up(&[]);
     for (name, first) in [("one", 1), ("two", 10_001), ("three", 20_001), ("four", 30_001)] {

@@ -40,27 +40,6 @@ fn a_bulk_load_whose_answer_was_lost_is_run_again_and_brings_nothing_twice() {
 }
 
 #[test]
-fn a_manifest_of_an_earlier_version_is_gone_on_with() {
-    let server = Server::up(&[]);
-    server.generate("calls", 1_000, "none");
-    server.load("calls", &["calls"], &[]);
-    let mut control = server.control();
-    for sql in [
-        "ALTER TABLE evenkeel_load_parts DROP COLUMN dispatched, ADD COLUMN checksum BIGINT UNSIGNED NOT NULL",
-        "ALTER TABLE evenkeel_loads DROP COLUMN audited",
-    ] {
-        control.exec(sql).expect("a statement");
-    }
-    server.generate_from("more", 1_000, 1_001);
-    let found = server.json("calls", &["calls", "more"], &[]);
-    assert_eq!((&found["tally"]["records"], server.count("calls")), (&1_000.into(), 2_000));
-    assert_eq!(found["audit"]["found"], 0);
-    let columns = "SELECT COUNT(*) FROM information_schema.COLUMNS WHERE TABLE_NAME LIKE 'evenkeel_load%' \
-                   AND COLUMN_NAME IN ('dispatched', 'audited', 'checksum')";
-    assert_eq!(server.value(columns), "2");
-}
-
-#[test]
 fn a_table_that_is_spelled_otherwise_is_the_same_one_where_the_server_says_so() {
     let server = Server::up(&["lower_case_table_names=1"]);
     server.generate("calls", 1_000, "none");

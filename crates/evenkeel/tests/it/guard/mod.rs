@@ -8,6 +8,7 @@ mod effect;
 mod faults;
 mod hogs;
 mod identity;
+mod kills;
 mod leaving;
 mod ledger;
 mod locks;

@@ -205,7 +205,12 @@ fn a_log_that_nobody_reads_makes_no_guard_deaf() {
     let child = evenkeel(&arguments).stderr(stderr).spawn().expect("the guard starts");
     let (config, log) = (PathBuf::new(), PathBuf::new());
     let mut process = Process { child, config, log, address: listen, metrics };
-    eventually("metrics", || process.get("/healthz").contains("200 OK"));
+    eventually("metrics", || process.get("/metrics").contains("200 OK"));
+    let health = process.shows("/healthz", "does not answer");
+    assert!(
+        health.contains("503") && health.contains("does not answer: cannot connect to 127.0.0.1:1"),
+        "{health}"
+    );
     // Each client is told of a server that is not there, and the log of all of them.
     eventually("an answer", || TcpStream::connect(&process.address).is_ok());
     process.signal(libc::SIGHUP);

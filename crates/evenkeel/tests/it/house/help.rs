@@ -4,7 +4,7 @@ use super::words::{Retired, retired};
 use std::process::Command;
 
 /// The help of a command and of all below it, each with its name, as `evenkeel share disk`.
-fn helps(words: &[String], found: &mut Vec<(String, String)>) {
+pub fn helps(words: &[String], found: &mut Vec<(String, String)>) {
     let output =
         Command::new(env!("CARGO_BIN_EXE_evenkeel")).args(words).arg("--help").output().expect("help");
     assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));

@@ -67,7 +67,7 @@ impl Scene {
         for session in 0..count {
             self.gate.reach(&mut |gate| {
                 let tenant = gate.tenant("shop");
-                gate.ask(at, Caller { session: SessionId(session), tenant, server: 0 });
+                gate.ask(at, Caller { session: SessionId(session), tenant, server: 0, thread: 0 });
                 gate.release(at + Nanos::from_millis(10), SessionId(session), Outcome::Success, 1.0);
             });
         }
@@ -106,7 +106,7 @@ fn loans_that_are_refused_bring_more_loans() {
         scene.gate.reach(&mut |gate| {
             let tenant = gate.tenant("shop");
             let lends = |session| {
-                let caller = Caller { session: SessionId(session), tenant, server: 0 };
+                let caller = Caller { session: SessionId(session), tenant, server: 0, thread: 0 };
                 gate.enter(at, caller);
                 gate.lend(at, caller, Loan::AtServer { since: at })
             };

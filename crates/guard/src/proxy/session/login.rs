@@ -33,6 +33,8 @@ impl From<Refusal> for LoginEnd {
 pub struct Accepted {
     pub dialect: Dialect,
     pub client: ClientHello,
+    /// What the server calls the session.
+    pub thread: u32,
     /// Flags of the session.
     pub status: u16,
     /// The packet that says so, for the client.
@@ -205,7 +207,7 @@ impl Login {
         let dialect = client.dialect(hello);
         let mut packet = Vec::new();
         packet::put(&mut packet, &mut number.clone(), |out| out.extend_from_slice(payload));
-        Ok(Accepted { dialect, client, status, packet, equal: self.equal })
+        Ok(Accepted { dialect, client, thread: hello.thread(), status, packet, equal: self.equal })
     }
 
     /// Takes bytes of the client's, in its turn.

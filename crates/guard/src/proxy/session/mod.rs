@@ -241,7 +241,7 @@ impl Session {
         let Stage::Login(login) = &mut self.stage else { return Ok(()) };
         cx.stats.logins.add();
         let tenant = cx.tenant(&accepted.client.user, &accepted.client.database);
-        let seat = Seat::new(Arc::clone(cx.door), self.id, tenant, self.server);
+        let seat = Seat::new(Arc::clone(cx.door), self.id, tenant, (self.server, accepted.thread));
         let mut relay = Relay::new(seat, &accepted, cx);
         relay.begin_with(login.take_held());
         match relay.has_to_ask(cx) {

@@ -91,6 +91,12 @@ impl Relay {
         let said = std::mem::take(&mut self.reply);
         self.results = 0;
         let after = self.policy.replied(&said);
+        if after.killed {
+            match said.error {
+                None => self.seat.has_killed(cx.notices),
+                Some(_) => self.seat.has_not_killed(),
+            }
+        }
         let took = cx.now - self.busy_since;
         if said.error.is_none() {
             cx.kinds.took(after.statement, took);

@@ -183,7 +183,7 @@ impl Harness {
     pub fn toggle_other(&mut self) {
         let mut other = None;
         self.gateway.reach(None, &mut |gate, _| {
-            other = Some(Caller { session: OTHER, tenant: gate.tenant("other"), server: 0 });
+            other = Some(Caller { session: OTHER, tenant: gate.tenant("other"), server: 0, thread: 0 });
         });
         let Some(caller) = other else { return };
         self.other_runs = !self.other_runs;

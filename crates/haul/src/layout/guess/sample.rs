@@ -31,7 +31,7 @@ pub enum NoLayout {
     #[error("{0} records are too few to tell columns by; at least {LEAST} are needed")]
     Few(usize),
     /// Fields that are parted already.
-    #[error("its lines are parted already: {fields} fields by `{delimiter}` in nearly all of them")]
+    #[error("its lines have delimiters: {fields} fields by `{delimiter}` in nearly all of them")]
     Delimited {
         /// The mark that parts the fields.
         delimiter: char,

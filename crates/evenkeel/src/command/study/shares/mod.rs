@@ -56,7 +56,7 @@ pub struct Args {
     /// Results as JSON
     #[arg(long)]
     json: bool,
-    /// Go on with a stopped study: its folder, its name or the start of it, or `last`; other flags are not looked at
+    /// Go on with a stopped study: its folder, its name or the start of it, or `last`
     #[arg(long, value_name = "STUDY")]
     resume: Option<String>,
     /// Where to write the page [default: report.html in the study's folder]

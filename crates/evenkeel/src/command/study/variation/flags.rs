@@ -124,7 +124,7 @@ pub struct Args {
     /// File for the page [default: report.html in the study's folder]
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
-    /// Go on with a stopped study: its folder, its name or the start of it, or `last`; other flags are not looked at
+    /// Go on with a stopped study: its folder, its name or the start of it, or `last`
     #[arg(long, value_name = "STUDY")]
     pub resume: Option<String>,
     /// Results as JSON

@@ -1,0 +1,179 @@
+//! Passwords: no command shows or keeps one, wherever it was given.
+
+use crate::cli::command;
+use crate::house::help::helps;
+use crate::sandbox::done;
+use evenkeel_site::sandbox;
+use evenkeel_site::server::Control;
+use std::fs;
+use std::path::Path;
+use std::process::Output;
+
+const MARK: &str = "Pa55Mark";
+
+/// URLs that a server refuses, that lead nowhere, and that are none.
+const WRONG: [&str; 5] = [
+    "mysql://app:Pa55Mark@127.0.0.1:1/shop",
+    "mysql:/app:Pa55Mark@h/shop",
+    "postgres://app:Pa55Mark@h/shop",
+    "mysql://app:Pa55 Mark/Pa55Mark@h/shop",
+    "mysql://app@h/shop?password=Pa55Mark",
+];
+
+/// What a command says, which ends by one of these codes and has no password in it.
+fn silent(home: &Path, words: &[&str], codes: &[i32]) -> Output {
+    let output = command(home, words).current_dir(home).output().expect("it runs");
+    let said = [&output.stdout[..], &output.stderr].concat();
+    let said = String::from_utf8_lossy(&said);
+    for part in [MARK, "Pa55 ", "Mark@"] {
+        assert!(!said.contains(part), "{words:?}: {said}");
+    }
+    assert!(output.status.code().is_some_and(|code| codes.contains(&code)), "{words:?}: {output:?}");
+    output
+}
+
+/// No file below has a password in it.
+fn search(folder: &Path) {
+    for entry in fs::read_dir(folder).expect("a folder").flatten() {
+        let path = entry.path();
+        let kind = entry.file_type().expect("a kind");
+        assert!(!path.to_string_lossy().contains(MARK), "{}", path.display());
+        if kind.is_dir() {
+            search(&path);
+        } else if kind.is_file() {
+            let bytes = fs::read(&path).expect("a file");
+            let found = bytes.windows(MARK.len()).any(|part| part == MARK.as_bytes());
+            assert!(!found, "a password is in {}", path.display());
+        }
+    }
+}
+
+#[test]
+fn a_wrong_url_is_an_error_of_every_command_by_exit_code_2_and_without_its_password() {
+    let home = tempfile::tempdir().expect("a temporary directory");
+    let mut commands = Vec::new();
+    helps(&[], &mut commands);
+    let all: Vec<Vec<&str>> = commands
+        .iter()
+        .map(|(name, _)| name.split(' ').skip(1).collect::<Vec<_>>())
+        .filter(|path| !path.is_empty())
+        .collect();
+    assert!(all.len() > 50, "only {all:?}");
+    let home = home.path();
+    std::thread::scope(|scope| {
+        for part in all.chunks(all.len().div_ceil(3)) {
+            scope.spawn(move || {
+                for path in part {
+                    let flag = format!("--nope={}", WRONG[0]);
+                    silent(home, &[path, &[flag.as_str()][..]].concat(), &[2]);
+                    for url in WRONG {
+                        silent(home, &[path, &[url][..]].concat(), &[2]);
+                    }
+                }
+            });
+        }
+    });
+    search(home);
+}
+
+/// Every command that takes a URL, with the flags that it needs besides.
+const TAKERS: [&str; 16] = [
+    "profile URL --workload w.toml --rate 5",
+    "profile --workload URL",
+    "load URL --rate 5 --workload w.toml",
+    "explain URL --workload w.toml",
+    "data fill URL",
+    "data check URL",
+    "data reload URL",
+    "relayout URL --dry-run",
+    "cdr load URL calls --layout calls.toml --table calls",
+    "cdr audit URL calls --layout calls.toml --table calls",
+    "cdr dispatch URL --table calls --by start",
+    "cdr export URL --table calls --into export",
+    "cdr retire URL --table calls --keep 90d",
+    "cdr advise URL calls --layout calls.toml",
+    "cdr watch incoming URL --layout calls.toml --table calls --by start --once --wait 1s",
+    "study variation URL URL --quick",
+];
+
+fn words<'a>(line: &'a str, url: &'a str) -> Vec<&'a str> {
+    line.split(' ').map(|word| if word == "URL" { url } else { word }).collect()
+}
+
+/// A private server with an account whose password is the mark, the files that commands ask for, and its address.
+fn prepared(home: &Path) -> String {
+    done(home, &["sandbox", "up", "a"]);
+    let server = sandbox::find(home, "a").expect("a sandbox");
+    let mut control = Control::connect(&server.target()).expect("a connection");
+    for sql in [
+        "CREATE DATABASE shop",
+        "CREATE TABLE shop.item (id INT PRIMARY KEY)",
+        "INSERT INTO shop.item VALUES (1)",
+        "CREATE USER app@'127.0.0.1' IDENTIFIED BY 'Pa55Mark'",
+        "GRANT ALL ON *.* TO app@'127.0.0.1'",
+        "CREATE USER other@'127.0.0.1' IDENTIFIED BY 'x'",
+    ] {
+        control.exec(sql).expect(sql);
+    }
+    let calls = home.join("calls").display().to_string();
+    done(home, &["cdr", "generate", &calls, "--records", "10"]);
+    fs::write(home.join("calls.toml"), done(home, &["cdr", "generate", "--print-layout"])).expect("a layout");
+    fs::create_dir(home.join("incoming")).expect("a folder");
+    let workload = "name = 'one'\n[[statement]]\nname = 'one'\nsql = 'SELECT id FROM item WHERE id = 1'\n";
+    fs::write(home.join("w.toml"), workload).expect("a workload");
+    server.tcp_target().address.to_string()
+}
+
+/// Files that hold one, whole and torn.
+fn files_tell_nothing(home: &Path, right: &str) {
+    for (text, line) in [
+        (
+            format!("listen='127.0.0.1:0'\nbackend='127.0.0.1:1'\nmonitor='{}'\nnope=1\n", WRONG[3]),
+            "guard --check --config f.toml",
+        ),
+        (format!("monitor='{right}\n"), "guard --check --config f.toml"),
+        (
+            format!("name='a'\n[bus]\naddress='nats://app:{MARK}@h:4222'\nnope=2\n"),
+            "share disk --check --config f.toml",
+        ),
+        (format!("[profile]\nurl='{}'\n", WRONG[0]), "study f.toml"),
+        (format!("url='{right}'\n"), "profile --workload f.toml"),
+    ] {
+        fs::write(home.join("f.toml"), text).expect("a file");
+        silent(home, &words(line, ""), &[2]);
+    }
+    fs::remove_file(home.join("f.toml")).expect("a file");
+}
+
+#[test]
+fn no_password_is_shown_or_kept_whatever_takes_it() {
+    let home = tempfile::tempdir().expect("a temporary directory");
+    let home = home.path();
+    let address = prepared(home);
+    let (right, denied) =
+        (format!("mysql://app:{MARK}@{address}/shop"), format!("mysql://other:{MARK}@{address}/shop"));
+    for url in WRONG.iter().copied().chain([denied.as_str()]) {
+        for line in TAKERS {
+            silent(home, &words(line, url), &[1, 2]);
+        }
+        silent(
+            home,
+            &words("guard --listen 127.0.0.1:0 --backend 127.0.0.1:1 --check --monitor URL", url),
+            &[0, 2],
+        );
+    }
+    files_tell_nothing(home, &right);
+    // And where it is right: what is measured, kept and shown.
+    silent(home, &words("relayout URL --dry-run", &right), &[0]);
+    silent(home, &words("explain URL --workload w.toml", &right), &[0, 1]);
+    silent(home, &words("load URL --rate 20 --duration 1s --warm-up 0s --workload w.toml", &right), &[0, 3]);
+    let profile = "profile URL --workload w.toml --rate 20 --repeats 1 --duration 1s --warm-up 0s --json";
+    silent(home, &words(profile, &right), &[0, 3]);
+    for line in ["report last", "export last --format json", "runs last", "runs last --json", "runs"] {
+        silent(home, &words(line, ""), &[0]);
+    }
+    done(home, &["sandbox", "down", "a"]);
+    // The server's own tables are its business.
+    fs::remove_dir_all(home.join("sandboxes")).expect("it is down");
+    search(home);
+}
