@@ -9,6 +9,13 @@ DISK_PACKAGES := libnbd-bin qemu-utils fio fuse3 e2fsprogs mount
 DISK_BENCH_PACKAGES := $(DISK_PACKAGES) nbdkit qemu-system-common
 # By which hosts tell each other; the tests start servers of their own.
 BUS_PACKAGES := nats-server
+# Servers of other Debian releases, each in a root of its own: `make servers SERVERS=FOLDER`.
+SERVERS ?= $(CURDIR)/target/servers
+ROOTS := mariadb-11.8 mysql-9.7
+mariadb-11.8 := trixie mariadb-server-core,mariadb-client-core
+mysql-9.7 := sid mysql-server-core,mysql-client-core
+# The Debian mirror that this machine uses itself.
+MIRROR = $(shell apt-get indextargets --format '$$(SITE)' 'Created-By: Packages' 'Origin: Debian' | grep -v security | head -1)
 # What makes the Debian package, and what tries it.
 DEB_PACKAGES := binutils dpkg-dev gcc gzip libc6-dev
 DEB_CHECK_PACKAGES := debootstrap lintian
@@ -18,7 +25,7 @@ SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 # Needed by our own `if let ... && ...` and by dependencies (hdrhistogram, the icu crates), as they say themselves.
 RUST := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 
-.PHONY: demo test check lint bench fmt build deb deb-check tools bench-tools deb-tools clean toolchain
+.PHONY: demo test check lint bench fmt build deb deb-check tools bench-tools deb-tools servers clean toolchain
 
 build: toolchain ## The binary, tuned for speed
 	$(CARGO) build --release --locked -p evenkeel
@@ -47,6 +54,18 @@ check: lint ## Without a server: form, lints, house rules, dependencies
 	$(CARGO) test --locked -p evenkeel --test it house
 	@if $(CARGO) deny --version >/dev/null 2>&1; then $(CARGO) deny check bans licenses sources; \
 	 else echo "cargo-deny is not installed: dependencies not checked (cargo install cargo-deny)"; fi
+
+servers: $(ROOTS:%=$(SERVERS)/%) ## Other servers to test with, in target/servers; nothing is installed but mmdebstrap
+
+# Trusted, and also when expired: the keys of newer releases are not on this machine, and sid's dates pass.
+$(SERVERS)/%:
+	@command -v mmdebstrap >/dev/null \
+	  || { $(SUDO) apt-get update -qq && DEBIAN_FRONTEND=noninteractive $(SUDO) apt-get install -y -qq --no-install-recommends mmdebstrap; }
+	@test -n "$(MIRROR)" || { echo "error: apt has no Debian mirror here (apt-get indextargets)" >&2; exit 1; }
+	@mkdir -p $(SERVERS) && $(SUDO) rm -rf $@.part
+	$(SUDO) mmdebstrap --quiet --variant=apt --aptopt='Acquire::Check-Valid-Until "false"' \
+	  --include=$(word 2,$($*)) $(word 1,$($*)) $@.part "deb [trusted=yes] $(MIRROR) $(word 1,$($*)) main"
+	$(SUDO) mv $@.part $@
 
 # Left out: demo, which takes minutes even with --quick; drivers and pool, which fetch clients from the network; disturbed,
 # which runs the tests again and again and measures nothing.
