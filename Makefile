@@ -10,7 +10,7 @@ DISK_BENCH_PACKAGES := $(DISK_PACKAGES) nbdkit qemu-system-common
 # By which hosts tell each other; the tests start servers of their own.
 BUS_PACKAGES := nats-server
 # Servers of other Debian releases, each in a root of its own: `make servers SERVERS=FOLDER`.
-SERVERS ?= $(CURDIR)/target/servers
+SERVERS ?= $(or $(EVENKEEL_SERVERS),$(CURDIR)/target/servers)
 ROOTS := mariadb-11.8 mysql-9.7
 mariadb-11.8 := trixie mariadb-server-core,mariadb-client-core
 mysql-9.7 := sid mysql-server-core,mysql-client-core
@@ -30,15 +30,21 @@ RUST := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 build: toolchain ## The binary, tuned for speed
 	$(CARGO) build --release --locked -p evenkeel
 
-demo: toolchain tools build ## A capacity profile of a private MariaDB: table, report, one sentence
-	target/release/evenkeel profile --workload tpcw.complex --ebs 10 --items 10000 --within 3m --duration 8s --warm-up 1s
+# `make demo SERVER=mysql` takes MySQL 9.7 from `make servers`.
+ifeq ($(SERVER),mysql)
+demo: $(SERVERS)/mysql-9.7
+DEMO_SERVER := --server-binary $(SERVERS)/mysql-9.7/usr/sbin/mysqld
+endif
+
+demo: toolchain tools build ## A capacity profile of a private server (SERVER=mysql: of MySQL): table, report, one sentence
+	target/release/evenkeel profile --workload tpcw.complex --ebs 10 --items 10000 --within 3m --duration 8s --warm-up 1s $(DEMO_SERVER)
 
 # Tests that this machine cannot run append a line each to this file.
 SKIPPED := $(CURDIR)/target/skipped
 
 test: toolchain tools lint ## All tests, against real servers; the last line says which were skipped, and why
 	@mkdir -p $(dir $(SKIPPED)) && : >$(SKIPPED)
-	EVENKEEL_SKIPPED=$(SKIPPED) $(CARGO) test --locked --workspace --no-fail-fast; code=$$?; \
+	EVENKEEL_SKIPPED=$(SKIPPED) EVENKEEL_SERVERS=$(SERVERS) $(CARGO) test --locked --workspace --no-fail-fast; code=$$?; \
 	sort -u $(SKIPPED) | awk '{ all = all (NR > 1 ? ", " : "") $$0 } \
 	   END { print NR ? NR " tests were skipped: " all : "no test was skipped" }'; exit $$code
 
@@ -71,7 +77,7 @@ $(SERVERS)/%:
 # which runs the tests again and again and measures nothing.
 bench: bench-tools build ## Benchmarks, roughly (each takes --quick; without it the full figures); all but demo, drivers, pool and disturbed
 	@# 3: this machine has no way to run it, or sways too much for a verdict, and its last line says why.
-	@for bench in generator arrivals stall load variation plants collapse overhead mixed steps start attack simulation coverage components size noisy shares costs bus realtime disk tenants dvdstore cdr layout network why; do echo "== $$bench"; bench/$$bench --quick || [ $$? = 3 ] || exit 1; done
+	@for bench in generator arrivals stall load variation plants collapse overhead mixed steps start attack simulation coverage components size noisy shares costs bus realtime disk tenants dvdstore cdr layout network why servers; do echo "== $$bench"; bench/$$bench --quick || [ $$? = 3 ] || exit 1; done
 
 # Times in the package are those of the commit, so that it is the same whenever it is made.
 deb: export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || date +%s)

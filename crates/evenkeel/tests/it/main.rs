@@ -34,6 +34,7 @@ mod patience;
 mod profile;
 mod relayout;
 mod sandbox;
+mod servers;
 mod share;
 mod signals;
 mod size;
