@@ -19,7 +19,9 @@ impl Local {
     /// listens on its port.
     pub fn of(control: &mut Control) -> Option<Self> {
         let answer = control.query("SELECT @@hostname, @@port, @@datadir, @@pid_file").ok()?;
-        let [Some(host), Some(port), Some(data), Some(pid_file)] = &answer.rows.first()?[..] else { return None };
+        let [Some(host), Some(port), Some(data), Some(pid_file)] = &answer.rows.first()?[..] else {
+            return None;
+        };
         let pid_file = Path::new(data).join(pid_file);
         let mut found: Vec<Self> = servers()
             .into_iter()
