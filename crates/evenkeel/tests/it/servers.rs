@@ -1,7 +1,7 @@
 //! Each job on each server: the machine's own MariaDB, and those that `make servers` has fetched. `bench/servers` counts the lines.
 
 use crate::cdr_scene::Scene;
-use crate::cli::evenkeel;
+use crate::cli::{evenkeel, refused};
 use crate::left_out::left_out;
 use crate::sandbox::{done, measured};
 use evenkeel_core::Nanos;
@@ -21,7 +21,7 @@ struct Place {
 }
 
 /// In the order of a day's work: what one leaves, the next one takes.
-const JOBS: [(&str, fn(&mut Place)); 14] = [
+const JOBS: [(&str, fn(&mut Place)); 15] = [
     ("fill", fill),
     ("check", check),
     ("explain", explain),
@@ -36,6 +36,7 @@ const JOBS: [(&str, fn(&mut Place)); 14] = [
     ("export", export),
     ("layout", layout),
     ("relayout", relayout),
+    ("sandbox", sandbox),
 ];
 
 #[test]
@@ -178,7 +179,7 @@ impl Place {
     fn study(&self, words: &[&str]) -> Vec<Value> {
         let runs = self.scene.home().join("runs");
         let before: Vec<_> = studies(&runs);
-        let short = ["--rate", "20", "--whole-sweep", "--repeats", "2", "--retries", "0", "--duration", "2s"];
+        let short = ["--rate", "20", "--whole-sweep", "--repeats", "2", "--retries", "0", "--duration", "1s"];
         measured(self.scene.home(), &[&["-q", "profile"], words, &short, &["--warm-up", "500ms"]].concat());
         let study = studies(&runs).into_iter().find(|study| !before.contains(study)).expect("a study");
         let runs = studies(&study.join("runs")).into_iter().map(|run| run.join("run.json"));
@@ -364,4 +365,19 @@ fn relayout(place: &mut Place) {
         assert!(said[0]["before"].is_array(), "the files were found: {said}");
     }
     assert_eq!(place.value("SELECT COUNT(*) FROM tpcw.item"), "100");
+}
+
+/// Down and up again, with its data, its shell and no server of another line.
+fn sandbox(place: &mut Place) {
+    let rows = ["sandbox", "shell", "a", "--", "-Ne", "SELECT COUNT(*) FROM tpcw.item"];
+    let is_mysql = !place.value("SELECT VERSION()").contains("MariaDB");
+    let program = place.program.clone();
+    let program: Vec<&str> = program.iter().flat_map(|path| ["--server-binary", path]).collect();
+    place.done(&["sandbox", "down", "a"]);
+    if is_mysql {
+        let said = refused(place.scene.home(), &["sandbox", "up", "a"]);
+        assert!(said.contains("the data of sandbox \"a\" are of MySQL 9.7"), "{said}");
+    }
+    place.done(&[&["sandbox", "up", "a"], &program[..]].concat());
+    assert_eq!(place.done(&rows).trim(), "100");
 }
