@@ -204,6 +204,21 @@ mod tests {
     }
 
     #[test]
+    fn a_program_in_another_root_is_started_by_the_loader_of_that_root() {
+        let root = tempfile::tempdir().unwrap();
+        let (libraries, server) =
+            (root.path().join("usr/lib/x86_64-linux-gnu"), root.path().join("usr/sbin/mysqld"));
+        assert_eq!(program(&server).get_program(), server.as_os_str());
+        std::fs::create_dir_all(&libraries).unwrap();
+        std::fs::write(libraries.join("ld-linux-x86-64.so.2"), "").unwrap();
+        let command = program(&server);
+        assert_eq!(command.get_program(), libraries.join("ld-linux-x86-64.so.2").as_os_str());
+        let arguments: Vec<_> = command.get_args().collect();
+        assert_eq!(arguments, ["--library-path".as_ref(), libraries.as_os_str(), server.as_os_str()]);
+        assert_eq!(program(Path::new("/usr/sbin/mariadbd")).get_program(), "/usr/sbin/mariadbd");
+    }
+
+    #[test]
     fn an_unfit_program_is_refused_with_the_reason() {
         let says = |version: &str| format!("#!/bin/sh\necho 'mariadbd  Ver {version} for Linux'\n");
         assert!(reason("#!/bin/sh\n", 0o600).contains("not executable"));

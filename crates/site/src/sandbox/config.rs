@@ -206,10 +206,13 @@ mod tests {
     }
 
     fn text(pairs: &[(&str, &str)]) -> Result<String, SandboxError> {
+        text_for(Flavor::MariaDb, pairs)
+    }
+
+    fn text_for(flavor: Flavor, pairs: &[(&str, &str)]) -> Result<String, SandboxError> {
         let paths = Paths::new(Path::new("/h h"), "a").unwrap();
         let settings = settings(pairs);
         let socket = Path::new("/h h/s");
-        let flavor = Flavor::MariaDb;
         Config { paths: &paths, socket, port: 4000, flavor, base_dir: None, settings: &settings }.text()
     }
 
@@ -221,6 +224,17 @@ mod tests {
         assert!(text.contains("\ninit_connect = \"SET x=1 # y\"\n"));
         assert!(text.contains("\nsocket = \"/h h/s\"\n") && text.contains("\nport = 4000\n"));
         assert_eq!(text.matches("max_connections").count(), 1);
+    }
+
+    #[test]
+    fn each_line_of_servers_gets_the_settings_that_it_knows() {
+        let own = [("query_cache_size", "0"), ("log_warnings", "1"), ("innodb_log_file_size", "48M")];
+        let has = |text: &str, (name, value): (&str, &str)| text.contains(&format!("\n{name} = {value}\n"));
+        let text = text_for(Flavor::MariaDb, &own[2..]).unwrap();
+        assert!(own.iter().all(|pair| has(&text, *pair)) && !text.contains("mysqlx"), "{text}");
+        let text = text_for(Flavor::MySql, &own[2..]).unwrap();
+        assert!(!own.iter().any(|pair| has(&text, *pair)), "{text}");
+        assert!(has(&text, ("innodb_redo_log_capacity", "48M")) && has(&text, ("mysqlx", "OFF")), "{text}");
     }
 
     #[test]
