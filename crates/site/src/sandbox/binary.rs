@@ -171,7 +171,7 @@ mod tests {
     use super::*;
     use std::os::unix::fs::PermissionsExt;
 
-    fn program(text: &str, mode: u32) -> (tempfile::TempDir, PathBuf) {
+    fn script(text: &str, mode: u32) -> (tempfile::TempDir, PathBuf) {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("mariadbd");
         std::fs::write(&path, text).unwrap();
@@ -180,7 +180,7 @@ mod tests {
     }
 
     fn reason(text: &str, mode: u32) -> String {
-        let (_dir, path) = program(text, mode);
+        let (_dir, path) = script(text, mode);
         for _ in 0..500 {
             let reason = ServerBinary::find(Some(&path)).unwrap_err().to_string();
             // A process that another test is just starting may still hold the file as we wrote it.
