@@ -20,8 +20,10 @@ struct Place {
     program: Option<String>,
 }
 
+type Job = fn(&mut Place);
+
 /// In the order of a day's work: what one leaves, the next one takes.
-const JOBS: [(&str, fn(&mut Place)); 15] = [
+const JOBS: [(&str, Job); 15] = [
     ("fill", fill),
     ("check", check),
     ("explain", explain),
