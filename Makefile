@@ -9,6 +9,13 @@ DISK_PACKAGES := libnbd-bin qemu-utils fio fuse3 e2fsprogs mount
 DISK_BENCH_PACKAGES := $(DISK_PACKAGES) nbdkit qemu-system-common
 # By which hosts tell each other; the tests start servers of their own.
 BUS_PACKAGES := nats-server
+# Servers of other Debian releases, each in a root of its own: `make servers SERVERS=FOLDER`.
+SERVERS ?= $(or $(EVENKEEL_SERVERS),$(CURDIR)/target/servers)
+ROOTS := mariadb-11.8 mysql-9.7
+mariadb-11.8 := trixie mariadb-server-core,mariadb-client-core
+mysql-9.7 := sid mysql-server-core,mysql-client-core
+# The Debian mirror that this machine uses itself.
+MIRROR = $(shell apt-get indextargets --format '$$(SITE)' 'Created-By: Packages' 'Origin: Debian' | grep -v security | head -1)
 # What makes the Debian package, and what tries it.
 DEB_PACKAGES := binutils dpkg-dev gcc gzip libc6-dev
 DEB_CHECK_PACKAGES := debootstrap lintian
@@ -18,13 +25,19 @@ SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 # Needed by our own `if let ... && ...` and by dependencies (hdrhistogram, the icu crates), as they say themselves.
 RUST := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 
-.PHONY: demo test check lint bench fmt build deb deb-check tools bench-tools deb-tools clean toolchain
+.PHONY: demo test check lint bench fmt build deb deb-check tools bench-tools deb-tools servers clean toolchain
 
 build: toolchain ## The binary, tuned for speed
 	$(CARGO) build --release --locked -p evenkeel
 
-demo: toolchain tools build ## A capacity profile of a private MariaDB: table, report, one sentence
-	target/release/evenkeel profile --workload tpcw.complex --ebs 10 --items 10000 --within 3m --duration 8s --warm-up 1s
+# `make demo SERVER=mysql` takes MySQL 9.7 from `make servers`.
+ifeq ($(SERVER),mysql)
+demo: $(SERVERS)/mysql-9.7
+DEMO_SERVER := --server-binary $(SERVERS)/mysql-9.7/usr/sbin/mysqld
+endif
+
+demo: toolchain tools build ## A capacity profile of a private server (SERVER=mysql: of MySQL): table, report, one sentence
+	target/release/evenkeel profile --workload tpcw.complex --ebs 10 --items 10000 --within 3m --duration 8s --warm-up 1s $(DEMO_SERVER)
 
 # Tests that this machine cannot run append a line each to this file.
 SKIPPED := $(CURDIR)/target/skipped
@@ -40,7 +53,7 @@ test: toolchain tools ## All tests, against real servers; the last line says whi
 	@mkdir -p $(dir $(SKIPPED)) && : >$(SKIPPED)
 	$(CARGO) test $(TESTS) --no-run
 	@nice -n 19 make -s lint CARGO="$(CARGO)" LINT_FOLDER="--target-dir target/lint" >target/lint.log 2>&1 & lint=$$!; \
-	EVENKEEL_SKIPPED=$(SKIPPED) TMPDIR=$(TEST_FILES) RUST_TEST_THREADS=$(TEST_THREADS) $(CARGO) test $(TESTS) --no-fail-fast; code=$$?; \
+	EVENKEEL_SKIPPED=$(SKIPPED) EVENKEEL_SERVERS=$(SERVERS) TMPDIR=$(TEST_FILES) RUST_TEST_THREADS=$(TEST_THREADS) $(CARGO) test $(TESTS) --no-fail-fast; code=$$?; \
 	wait $$lint || { code=1; cat target/lint.log; }; \
 	sort -u $(SKIPPED) | awk '{ all = all (NR > 1 ? ", " : "") $$0 } \
 	   END { print NR ? NR " tests were skipped: " all : "no test was skipped" }'; exit $$code
@@ -58,11 +71,23 @@ check: lint ## Without a server: form, lints, house rules, dependencies
 	@if $(CARGO) deny --version >/dev/null 2>&1; then $(CARGO) deny check bans licenses sources; \
 	 else echo "cargo-deny is not installed: dependencies not checked (cargo install cargo-deny)"; fi
 
+servers: $(ROOTS:%=$(SERVERS)/%) ## Other servers to test with, in target/servers; nothing is installed but mmdebstrap
+
+# Trusted, and also when expired: the keys of newer releases are not on this machine, and sid's dates pass.
+$(SERVERS)/%:
+	@command -v mmdebstrap >/dev/null \
+	  || { $(SUDO) apt-get update -qq && DEBIAN_FRONTEND=noninteractive $(SUDO) apt-get install -y -qq --no-install-recommends mmdebstrap; }
+	@test -n "$(MIRROR)" || { echo "error: apt has no Debian mirror here (apt-get indextargets)" >&2; exit 1; }
+	@mkdir -p $(SERVERS) && $(SUDO) rm -rf $@.part
+	$(SUDO) mmdebstrap --quiet --variant=apt --aptopt='Acquire::Check-Valid-Until "false"' \
+	  --include=$(word 2,$($*)) $(word 1,$($*)) $@.part "deb [trusted=yes] $(MIRROR) $(word 1,$($*)) main"
+	$(SUDO) mv $@.part $@
+
 # Left out: demo, which takes minutes even with --quick; drivers and pool, which fetch clients from the network; disturbed,
 # which runs the tests again and again and measures nothing.
 bench: bench-tools build ## Benchmarks, roughly (each takes --quick; without it the full figures); all but demo, drivers, pool and disturbed
 	@# 3: this machine has no way to run it, or sways too much for a verdict, and its last line says why.
-	@for bench in generator arrivals stall load variation plants collapse overhead mixed steps start attack simulation coverage components size noisy shares costs bus realtime disk tenants dvdstore cdr layout network why; do echo "== $$bench"; bench/$$bench --quick || [ $$? = 3 ] || exit 1; done
+	@for bench in generator arrivals stall load variation plants collapse overhead mixed steps start attack simulation coverage components size noisy shares costs bus realtime disk tenants dvdstore cdr layout network why servers; do echo "== $$bench"; bench/$$bench --quick || [ $$? = 3 ] || exit 1; done
 
 # Times in the package are those of the commit, so that it is the same whenever it is made.
 deb: export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || date +%s)

@@ -5,7 +5,7 @@ use crate::failure::WithHint;
 use anyhow::{Result, anyhow};
 use evenkeel_os::stop::Stop;
 use evenkeel_sense::pages::{IndexName, Names, Tablespace, Wanted, holder, read};
-use evenkeel_site::server::{Control, Target, TargetError};
+use evenkeel_site::server::{Control, Local, Target, TargetError};
 use std::path::{Path, PathBuf};
 
 /// Seconds that a transaction on a table is waited for.
@@ -48,14 +48,10 @@ impl Lists {
 }
 
 /// Where the files of a server lie, provided that it runs on this machine and they can be seen here: a folder of the same name may be
-/// another server's, so that the process that has its files open must be the one whose number the server wrote down.
+/// another server's, so that the server's process must have its files open.
 pub fn data_of(control: &mut Control) -> Result<Option<PathBuf>> {
-    let row = control.query("SELECT @@datadir, @@pid_file")?.rows.into_iter().next().unwrap_or_default();
-    let [Some(data), Some(pid_file)] = row.as_slice() else { return Ok(None) };
-    let data = PathBuf::from(data);
-    let pid =
-        std::fs::read_to_string(data.join(pid_file)).ok().and_then(|text| text.trim().parse::<u32>().ok());
-    Ok(pid.filter(|pid| holder(&data.join("ibdata1")) == Some(*pid)).map(|_| data))
+    let local = Local::of(control).filter(|local| holder(&local.data_dir.join("ibdata1")) == Some(local.pid));
+    Ok(local.map(|local| local.data_dir))
 }
 
 /// Reads the files of a server's tables, each while the server holds it still. Writers of a table wait for as long as its file takes. Where all

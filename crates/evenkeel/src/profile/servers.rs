@@ -13,7 +13,7 @@ use anyhow::Result;
 use evenkeel_lab::data::DataSet;
 use evenkeel_lab::load::ToldBy;
 use evenkeel_lab::workload::Workload;
-use evenkeel_site::sandbox::{CpuSet, DiskLimit, SandboxSpec};
+use evenkeel_site::sandbox::{CpuSet, DiskLimit, SandboxSpec, check_server};
 use evenkeel_site::server::Target;
 use evenkeel_study::profile::{PoolSize, Reset, SeriesSpec, ServerSpec, SiteSpec};
 use evenkeel_study::store::format::{LayoutRecord, TargetRecord};
@@ -83,7 +83,14 @@ fn private_sandbox(
     variant: Variant,
     label: &str,
 ) -> Result<SandboxSpec> {
-    let name = |variant: Variant| sandbox_name(set, args.data.rows.data_seed, &variant.name(), label);
+    let program = args.server.server_binary.as_deref();
+    // Each version of a server keeps data of its own.
+    let of = program.map(|path| check_server(Some(path))).transpose()?.unwrap_or_default();
+    let of = of.to_lowercase().replace([' ', '.'], "-");
+    let name = |variant: Variant| {
+        let name = sandbox_name(set, args.data.rows.data_seed, &variant.name(), label);
+        if of.is_empty() { name } else { format!("{name}-{of}") }
+    };
     let mut sandbox = crate::server::sandbox::spec(session, &args.server, name(variant))?;
     sandbox.cpus = Some(server_cpus(args)?);
     variant.apply(&mut sandbox);

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Private server")]
 pub struct ServerArgs {
-    /// Another mariadbd than the system's
+    /// A mariadbd or mysqld other than the system's; one in another system's root runs there too
     #[arg(long, value_name = "PATH")]
     pub server_binary: Option<PathBuf>,
     /// A setting of the server, for example innodb_buffer_pool_size=64M

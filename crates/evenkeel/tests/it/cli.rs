@@ -127,7 +127,7 @@ fn a_folder_whose_name_is_no_utf8_is_taken_as_it_is() {
 fn an_unfit_server_is_refused_with_its_own_words() {
     let home = tempfile::tempdir().expect("a temporary directory");
     let text = refused(home.path(), &["sandbox", "up", "--server-binary", "/bin/true"]);
-    assert!(text.contains("no mariadbd") && text.contains("hint:"), "{text}");
+    assert!(text.contains("neither mariadbd nor mysqld") && text.contains("hint:"), "{text}");
     let text = refused(home.path(), &["sandbox", "up", "--set", "innodb_bogus=1"]);
     assert!(text.contains("innodb_bogus") && text.contains("--set"), "{text}");
     let text = refused(home.path(), &["sandbox", "up", "--set", "nonsense"]);

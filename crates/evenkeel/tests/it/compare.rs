@@ -42,7 +42,7 @@ fn edit(path: &Path, change: impl FnOnce(&mut Value)) {
 
 /// A copy of a study, of which every run says of its queue what is said here. What the machine of this test did to the generator is taken
 /// away.
-fn copy(from: &Path, name: &str, stability: &str) {
+pub fn copy(from: &Path, name: &str, stability: &str) {
     let to = from.with_file_name(name);
     for run in run_folders(from) {
         let own = to.join("runs").join(run.file_name().expect("a name"));

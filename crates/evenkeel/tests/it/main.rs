@@ -35,6 +35,7 @@ mod patience;
 mod profile;
 mod relayout;
 mod sandbox;
+mod servers;
 mod share;
 mod signals;
 mod size;

@@ -18,7 +18,7 @@ pub(super) struct Sum {
     pub checksum: u128,
 }
 
-/// The MD5 of a row's values, as an expression.
+/// The SHA-256 of a row's values, as an expression.
 fn hash(shape: &Shape) -> String {
     let is_float =
         |name: &String| shape.columns.iter().any(|(other, kind)| other == name && kind.starts_with("float"));

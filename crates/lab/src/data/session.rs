@@ -80,7 +80,8 @@ impl Workplace {
     /// Keeps other processes of ours out until the connection ends. A server may take a moment to notice that the
     /// connection of one who stopped has ended.
     pub(super) fn lock(&self, control: &mut Control) -> Result<(), DataError> {
-        let sql = format!("SELECT GET_LOCK(CONCAT('evenkeel:', SHA1('{}')), 3)", self.database);
+        let sql =
+            format!("SELECT GET_LOCK(CONCAT('evenkeel:', LEFT(SHA2('{}', 256), 40)), 3)", self.database);
         match control.query_value(&sql)?.as_deref() {
             Some("1") => Ok(()),
             _ => Err(DataError::Busy { database: self.database.clone() }),

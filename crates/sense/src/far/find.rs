@@ -79,21 +79,37 @@ pub fn find_server(wanted: Wanted) -> Result<u32, NotFound> {
     }
 }
 
-/// All processes with the name of a server.
-fn servers() -> Vec<u32> {
+/// All processes that are servers, in rising order.
+pub fn servers() -> Vec<u32> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
     let is_server = |pid: &u32| {
         let name = text::read_line(format!("/proc/{pid}/comm"));
-        name.is_some_and(|name| NAMES.contains(&name.as_str())) && ProcessStat::read(*pid).is_some()
+        let is_called = name.is_some_and(|name| NAMES.contains(&name.as_str()));
+        (is_called || is_loaded(*pid)) && ProcessStat::read(*pid).is_some()
     };
     let mut found: Vec<u32> = pids.filter(is_server).collect();
     found.sort_unstable();
     found
 }
 
+/// Whether the loader of another system runs a server: `ld-linux-x86-64.so.2 --library-path FOLDER PROGRAM ...`.
+fn is_loaded(pid: u32) -> bool {
+    let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let words: Vec<&[u8]> = line.split(|byte| *byte == 0).take(4).collect();
+    let is_server = |path: &[u8]| NAMES.iter().any(|name| path.ends_with(format!("/{name}").as_bytes()));
+    matches!(words[..], [_, b"--library-path", _, program] if is_server(program))
+}
+
+/// The number that a process has in its own container; that which it has here where there is none.
+pub fn number_inside(pid: u32) -> Option<u32> {
+    let status = text::read(format!("/proc/{pid}/status"))?;
+    let line = status.lines().find_map(|line| line.strip_prefix("NSpid:"))?;
+    line.split_ascii_whitespace().last()?.parse().ok()
+}
+
 /// Whether a process listens on a port, by its sockets, or by its own command line where they cannot be seen.
-fn listens(pid: u32, port: u16) -> bool {
+pub fn listens(pid: u32, port: u16) -> bool {
     let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     if names_port(&line, port) {
         return true;

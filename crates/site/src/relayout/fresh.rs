@@ -137,7 +137,7 @@ fn alone(control: &mut Control, table: &str) -> Result<String, RelayoutError> {
 /// The same, where somebody who has the lock is waited for.
 fn await_alone(control: &mut Control, table: &str, seconds: u32) -> Result<String, RelayoutError> {
     let name = control.query_value(&format!(
-        "SELECT CONCAT('evenkeel_relayout_', MD5(CONCAT(DATABASE(), '.', {})))",
+        "SELECT CONCAT('evenkeel_relayout_', LEFT(SHA2(CONCAT(DATABASE(), '.', {}), 256), 40))",
         named(table)
     ))?;
     let name = name.unwrap_or_default();

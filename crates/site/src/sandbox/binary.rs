@@ -13,17 +13,52 @@ use std::time::Duration;
 const USUAL_PLACES: [&str; 6] =
     ["/usr/sbin", "/usr/local/sbin", "/usr/libexec", "/usr/local/mysql/bin", "/usr/bin", "/usr/local/bin"];
 
-/// The first version whose accounts are kept in mysql.global_priv, which the bootstrap edits.
-const OLDEST: (u16, u16, u16) = (10, 4, 0);
+/// The first version that is started: MariaDB's keeps accounts in mysql.global_priv, MySQL's has innodb_redo_log_capacity.
+fn oldest(flavor: Flavor) -> (u16, u16, u16) {
+    match flavor {
+        Flavor::MariaDb => (10, 4, 0),
+        Flavor::MySql => (8, 0, 30),
+    }
+}
 
 /// How long `--version` may take; a program that waits for input is no server.
 const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Folders below an installation with libraries of its own, the loader of programs among them.
+const LIBRARIES: [&str; 2] = ["lib", "lib64"];
+
+/// Where MariaDB keeps the SQL of its system tables.
+const SYSTEM_TABLES: [&str; 3] = ["share/mariadb", "share/mysql", "share"];
+
+/// In the order in which they are run.
+const SYSTEM_SQL: [&str; 5] =
+    ["system_tables", "performance_tables", "system_tables_data", "maria_add_gis_sp_bootstrap", "sys_schema"];
 
 /// A program that was asked for its version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ServerBinary {
     pub path: PathBuf,
     pub version: ServerVersion,
+}
+
+/// How a program is started: by itself, or by the loader of the other system that it belongs to.
+pub(super) fn program(path: &Path) -> Command {
+    let Some(loader) = loader(path) else { return Command::new(path) };
+    let mut command = Command::new(&loader);
+    command.arg("--library-path").args(loader.parent()).arg(path);
+    command
+}
+
+/// The loader of a system that was unpacked elsewhere, for example in a container's root: its programs need its own libc.
+fn loader(path: &Path) -> Option<PathBuf> {
+    let base =
+        path.parent()?.parent().filter(|base| *base != Path::new("/usr") && *base != Path::new("/"))?;
+    let folders = LIBRARIES.iter().flat_map(|name| {
+        let below = base.join(name).read_dir().into_iter().flatten().flatten().map(|entry| entry.path());
+        below.chain([base.join(name)])
+    });
+    let mut files = folders.flat_map(|folder| folder.read_dir().into_iter().flatten().flatten());
+    files.find(|file| file.file_name().to_string_lossy().starts_with("ld-linux")).map(|file| file.path())
 }
 
 impl ServerBinary {
@@ -39,13 +74,11 @@ impl ServerBinary {
         let unfit = |reason: String| SandboxError::UnfitBinary { path: path.into(), reason };
         let path = path.canonicalize().map_err(|error| unfit(error.to_string()))?;
         let text = version_text(&path).map_err(unfit)?;
-        let version =
-            parse(&text).ok_or_else(|| unfit(format!("it is no mariadbd: --version says {text:?}")))?;
+        let version = parse(&text)
+            .ok_or_else(|| unfit(format!("it is neither mariadbd nor mysqld: --version says {text:?}")))?;
         match version.flavor {
-            Flavor::MariaDb if version.numbers >= OLDEST => Ok(Self { path, version }),
-            Flavor::MariaDb => Err(unfit(format!("{version} is too old: need MariaDB 10.4"))),
-            // Bootstrap::command is where `mysqld --initialize-insecure` would go.
-            Flavor::MySql => Err(unfit(format!("{version} cannot be bootstrapped yet, only MariaDB can"))),
+            flavor if version.numbers >= oldest(flavor) => Ok(Self { path, version }),
+            _ => Err(unfit(format!("{version} is too old"))),
         }
     }
 
@@ -55,28 +88,28 @@ impl ServerBinary {
         base.join("share").is_dir().then_some(base)
     }
 
-    /// The script that creates its system tables: from its own installation, else from PATH.
-    pub(super) fn install_script(&self) -> Result<PathBuf, SandboxError> {
-        for name in ["mariadb-install-db", "mysql_install_db"] {
-            for dir in ["bin", "scripts", "sbin"] {
-                let own = self.base_dir().map(|base| base.join(dir).join(name));
-                if let Some(own) = own.filter(|path| path.is_file()) {
-                    return Ok(own);
-                }
-            }
-            if let Ok(found) = search(name) {
-                return Ok(found);
-            }
+    /// The SQL by which MariaDB makes its system tables; MySQL has it built in.
+    pub(super) fn system_tables(&self) -> Result<Vec<PathBuf>, SandboxError> {
+        let folders = || SYSTEM_TABLES.iter().filter_map(|folder| Some(self.base_dir()?.join(folder)));
+        let found = |name: &str| {
+            let names = [format!("mariadb_{name}.sql"), format!("mysql_{name}.sql"), format!("{name}.sql")];
+            let mut files = folders().flat_map(|folder| names.clone().map(|name| folder.join(name)));
+            files.find(|file| file.is_file()).ok_or_else(|| SandboxError::UnfitBinary {
+                path: self.path.clone(),
+                reason: format!("its installation has no mariadb_{name}.sql"),
+            })
+        };
+        match self.version.flavor {
+            Flavor::MariaDb => SYSTEM_SQL.iter().map(|name| found(name)).collect(),
+            Flavor::MySql => Ok(Vec::new()),
         }
-        let reason = "there is no mariadb-install-db in its installation or in PATH".into();
-        Err(SandboxError::UnfitBinary { path: self.path.clone(), reason })
     }
 }
 
 /// Whether there is a server to start, by name or in the usual places; says which, as "MariaDB 10.11.19".
 pub fn check_server(named: Option<&Path>) -> Result<String, SandboxError> {
     let binary = ServerBinary::find(named)?;
-    binary.install_script()?;
+    binary.system_tables()?;
     Ok(binary.version.to_string())
 }
 
@@ -96,7 +129,7 @@ pub(super) fn client() -> Result<PathBuf, SandboxError> {
 
 /// What `--version` prints.
 fn version_text(path: &Path) -> Result<String, String> {
-    let mut child = Command::new(path)
+    let mut child = program(path)
         .args(["--no-defaults", "--version"])
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -138,7 +171,7 @@ mod tests {
     use super::*;
     use std::os::unix::fs::PermissionsExt;
 
-    fn program(text: &str, mode: u32) -> (tempfile::TempDir, PathBuf) {
+    fn script(text: &str, mode: u32) -> (tempfile::TempDir, PathBuf) {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("mariadbd");
         std::fs::write(&path, text).unwrap();
@@ -147,7 +180,7 @@ mod tests {
     }
 
     fn reason(text: &str, mode: u32) -> String {
-        let (_dir, path) = program(text, mode);
+        let (_dir, path) = script(text, mode);
         for _ in 0..500 {
             let reason = ServerBinary::find(Some(&path)).unwrap_err().to_string();
             // A process that another test is just starting may still hold the file as we wrote it.
@@ -171,13 +204,31 @@ mod tests {
     }
 
     #[test]
+    fn a_program_in_another_root_is_started_by_the_loader_of_that_root() {
+        let root = tempfile::tempdir().unwrap();
+        let (libraries, server) =
+            (root.path().join("usr/lib/x86_64-linux-gnu"), root.path().join("usr/sbin/mysqld"));
+        assert_eq!(program(&server).get_program(), server.as_os_str());
+        std::fs::create_dir_all(&libraries).unwrap();
+        std::fs::write(libraries.join("ld-linux-x86-64.so.2"), "").unwrap();
+        let command = program(&server);
+        assert_eq!(command.get_program(), libraries.join("ld-linux-x86-64.so.2").as_os_str());
+        let arguments: Vec<_> = command.get_args().collect();
+        assert_eq!(arguments, ["--library-path".as_ref(), libraries.as_os_str(), server.as_os_str()]);
+        assert_eq!(program(Path::new("/usr/sbin/mariadbd")).get_program(), "/usr/sbin/mariadbd");
+    }
+
+    #[test]
     fn an_unfit_program_is_refused_with_the_reason() {
         let says = |version: &str| format!("#!/bin/sh\necho 'mariadbd  Ver {version} for Linux'\n");
         assert!(reason("#!/bin/sh\n", 0o600).contains("not executable"));
         assert!(reason("\u{1}\u{2}\u{3}\u{4}", 0o700).contains("no program for this machine"));
-        assert!(reason("#!/bin/sh\necho hello\n", 0o700).contains("no mariadbd: --version says \"hello\""));
+        assert!(
+            reason("#!/bin/sh\necho hello\n", 0o700)
+                .contains("neither mariadbd nor mysqld: --version says \"hello\"")
+        );
         assert!(reason(&says("10.3.39-MariaDB"), 0o700).contains("MariaDB 10.3.39 is too old"));
-        assert!(reason(&says("8.0.36"), 0o700).contains("MySQL 8.0.36 cannot be bootstrapped"));
+        assert!(reason(&says("8.0.29"), 0o700).contains("MySQL 8.0.29 is too old"));
         let missing = ServerBinary::find(Some(Path::new("/nonexistent"))).unwrap_err().to_string();
         assert!(missing.contains("No such file"), "{missing}");
     }

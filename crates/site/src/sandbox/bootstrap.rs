@@ -1,22 +1,21 @@
-//! A new data directory is made by the server's own script.
+//! A new data directory is made by the server itself.
 
 use super::SandboxError;
-use super::binary::ServerBinary;
+use super::binary::{ServerBinary, program};
 use super::diagnosis::{Log, diagnose};
 use super::error::Failure;
 use super::paths::Paths;
-use super::process::{BESIDE, server_with};
 use super::record::USER;
 use super::server::{is_root, open_log, without_server_variables};
+use crate::server::Flavor;
 use evenkeel_os::free_bytes;
-use evenkeel_os::process::signal_group;
 use evenkeel_os::stop::Stop;
-use std::fs::{self, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 /// System tables, undo and temporary table spaces of an empty server, with room to work; the redo log, which
@@ -25,9 +24,6 @@ const NEW_MIB: u64 = 172;
 
 /// What a server on existing data needs to start: its temporary table space.
 const EXISTING_MIB: u64 = 32;
-
-/// Ten seconds of looks for what was killed.
-const ENDING_LOOKS: u32 = 1_000;
 
 /// Refuses to begin what would end in a full disk.
 pub(super) fn check_space(paths: &Paths, redo_log_bytes: u64) -> Result<(), SandboxError> {
@@ -43,8 +39,8 @@ pub(super) fn check_space(paths: &Paths, redo_log_bytes: u64) -> Result<(), Sand
     }
 }
 
-/// Creates the data directory by the server's own script, under another name until it is complete: what
-/// was interrupted is never taken for a data directory.
+/// Creates the data directory, under another name until it is complete: what was interrupted is never taken for a data
+/// directory.
 pub(super) fn bootstrap(
     paths: &Paths,
     binary: &ServerBinary,
@@ -52,18 +48,20 @@ pub(super) fn bootstrap(
     stop: &Stop,
 ) -> Result<(), SandboxError> {
     remove_interrupted(paths);
-    let name = format!("data.new.{}", std::process::id());
-    let new = paths.dir.join(&name);
+    let new = paths.dir.join(format!("data.new.{}", std::process::id()));
     let log = Log::whole(&paths.bootstrap_log());
     let _ = fs::remove_file(paths.bootstrap_log());
+    fs::create_dir(&new).map_err(SandboxError::io("create", &new))?;
     let outcome =
-        run(command(paths, binary, &name)?, paths, stop).and_then(|status| match status.success() {
-            true => write_init_sql(paths, password),
-            false => Err(SandboxError::Server {
-                name: paths.name.clone(),
-                failure: diagnose(&log.text(), 0).unwrap_or(Failure::Bootstrap(status.to_string())),
-                log: log.errors(),
-            }),
+        command(paths, binary, &new).and_then(|command| run(command, paths, stop)).and_then(|status| {
+            match status.success() {
+                true => write_init_sql(paths, binary.version.flavor, password),
+                false => Err(SandboxError::Server {
+                    name: paths.name.clone(),
+                    failure: diagnose(&log.text(), 0).unwrap_or(Failure::Bootstrap(status.to_string())),
+                    log: log.errors(),
+                }),
+            }
         });
     let outcome =
         outcome.and_then(|()| fs::rename(&new, paths.data()).map_err(SandboxError::io("rename", &new)));
@@ -71,6 +69,7 @@ pub(super) fn bootstrap(
         Ok(()) => fs::remove_file(paths.bootstrap_log()),
         Err(_) => fs::remove_dir_all(&new),
     };
+    let _ = fs::remove_file(paths.init_sql().with_extension("system"));
     outcome
 }
 
@@ -83,18 +82,28 @@ fn remove_interrupted(paths: &Paths) {
     }
 }
 
-/// The script does not quote what it is told: a path with a space would be two. So it runs in the sandbox's folder, and its
-/// paths are relative.
-fn command(paths: &Paths, binary: &ServerBinary, data: &str) -> Result<Command, SandboxError> {
-    let script: PathBuf = binary.install_script()?;
-    let mut command = Command::new(script);
-    command.current_dir(&paths.dir).arg(format!("--defaults-file={BESIDE}"));
-    command.args(binary.base_dir().map(|base| option("--basedir=", base)));
-    command.arg(format!("--datadir=./{data}"));
-    // Until the first start root@localhost has no password: nobody else can reach the socket, and there is no TCP yet.
-    command.args(["--auth-root-authentication-method=normal", "--skip-test-db", "--skip-name-resolve"]);
-    command.args(is_root().then_some("--user=root"));
+/// MariaDB reads the SQL of its system tables, MySQL has them built in. Until the first start root has no password: nobody else
+/// can reach the server, since it does not listen.
+fn command(paths: &Paths, binary: &ServerBinary, data: &Path) -> Result<Command, SandboxError> {
+    let mut command = program(&binary.path);
+    command.current_dir(&paths.dir).arg(option("--defaults-file=", &paths.my_cnf()));
+    command.arg(option("--datadir=", data)).args(is_root().then_some("--user=root")).stdin(Stdio::null());
+    match binary.version.flavor {
+        Flavor::MySql => command.arg("--initialize-insecure"),
+        Flavor::MariaDb => command.arg("--bootstrap").stdin(system_sql(paths, binary)?),
+    };
     Ok(command)
+}
+
+/// All SQL of MariaDB's system tables, as a file to read from.
+fn system_sql(paths: &Paths, binary: &ServerBinary) -> Result<File, SandboxError> {
+    let mut sql = b"CREATE DATABASE mysql;\nUSE mysql;\nSET @auth_root_socket = NULL;\n".to_vec();
+    for path in binary.system_tables()? {
+        sql.extend(fs::read(&path).map_err(SandboxError::io("read", &path))?);
+    }
+    let path = paths.init_sql().with_extension("system");
+    fs::write(&path, sql).map_err(SandboxError::io("write", &path))?;
+    File::open(&path).map_err(SandboxError::io("read", &path))
 }
 
 fn option(name: &str, path: &Path) -> std::ffi::OsString {
@@ -107,7 +116,7 @@ fn run(mut command: Command, paths: &Paths, stop: &Stop) -> Result<ExitStatus, S
     let log = open_log(&paths.bootstrap_log())?;
     let errors = log.try_clone().map_err(SandboxError::io("open", &paths.bootstrap_log()))?;
     without_server_variables(&mut command);
-    command.stdin(Stdio::null()).stdout(log).stderr(errors).process_group(0);
+    command.stdout(log).stderr(errors).process_group(0);
     let program = PathBuf::from(command.get_program());
     let mut child = command.spawn().map_err(SandboxError::io("start", &program))?;
     loop {
@@ -115,42 +124,30 @@ fn run(mut command: Command, paths: &Paths, stop: &Stop) -> Result<ExitStatus, S
             return Ok(status);
         }
         if stop.is_set() {
-            kill_group(&mut child);
-            await_end(paths);
+            let _ = child.kill();
+            let _ = child.wait();
             return Err(SandboxError::Stopped { name: paths.name.clone() });
         }
         std::thread::sleep(Duration::from_millis(10));
     }
 }
 
-/// The script runs a server of its own.
-fn kill_group(child: &mut Child) {
-    // The child was not waited for, so that its number and with it the group's is still its own.
-    signal_group(child.id(), libc::SIGKILL);
-    let _ = child.wait();
-}
-
-/// The script's server is no child of ours. Killed, it is there until the kernel has taken its memory back, and until then a
-/// removal of this sandbox would be refused.
-fn await_end(paths: &Paths) {
-    for _ in 0..ENDING_LOOKS {
-        if server_with(&paths.my_cnf()).is_none() {
-            return;
-        }
-        std::thread::sleep(Duration::from_millis(10));
-    }
-}
-
 /// What the first start executes before it takes connections.
-fn write_init_sql(paths: &Paths, password: &str) -> Result<(), SandboxError> {
-    let mut sql = String::from(
-        "DELETE FROM mysql.global_priv WHERE User = '' OR (User = 'root' AND Host <> 'localhost');\n\
-         DELETE FROM mysql.proxies_priv WHERE Host <> 'localhost';\n\
-         FLUSH PRIVILEGES;\n\
-         ALTER USER root@localhost IDENTIFIED VIA unix_socket;\n",
-    );
+fn write_init_sql(paths: &Paths, flavor: Flavor, password: &str) -> Result<(), SandboxError> {
+    let mut sql = String::from(match flavor {
+        Flavor::MariaDb => {
+            "DELETE FROM mysql.global_priv WHERE User = '' OR (User = 'root' AND Host <> 'localhost');\n\
+             DELETE FROM mysql.proxies_priv WHERE Host <> 'localhost';\n\
+             FLUSH PRIVILEGES;\n\
+             ALTER USER root@localhost IDENTIFIED VIA unix_socket;\n"
+        }
+        Flavor::MySql => {
+            "INSTALL PLUGIN auth_socket SONAME 'auth_socket.so';\n\
+             ALTER USER root@localhost IDENTIFIED WITH auth_socket;\n"
+        }
+    });
     for host in ["localhost", "127.0.0.1"] {
-        sql += &format!("CREATE OR REPLACE USER '{USER}'@'{host}' IDENTIFIED BY '{password}';\n");
+        sql += &format!("CREATE USER IF NOT EXISTS '{USER}'@'{host}' IDENTIFIED BY '{password}';\n");
         sql += &format!("GRANT ALL PRIVILEGES ON *.* TO '{USER}'@'{host}' WITH GRANT OPTION;\n");
     }
     let path = paths.init_sql();

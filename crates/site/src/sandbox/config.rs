@@ -3,6 +3,7 @@
 use super::SandboxError;
 use super::names;
 use super::paths::Paths;
+use crate::server::Flavor;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs::OpenOptions;
@@ -10,15 +11,12 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 /// Defaults that can be replaced, each with its reason.
-const DEFAULTS: [(&str, &str); 15] = [
+const DEFAULTS: [(&str, &str); 12] = [
     // It costs several percent of the throughput that is to be measured.
     ("performance_schema", "OFF"),
     // A restart is cold: that is what it is for.
     ("innodb_buffer_pool_dump_at_shutdown", "OFF"),
     ("innodb_buffer_pool_load_at_startup", "OFF"),
-    // The published profiles were measured without it, and a cached answer measures nothing.
-    ("query_cache_type", "0"),
-    ("query_cache_size", "0"),
     // An open load needs as many connections as requests pile up; the published profiles used 2000.
     ("max_connections", "2000"),
     ("back_log", "2000"),
@@ -34,15 +32,26 @@ const DEFAULTS: [(&str, &str); 15] = [
     // those of the servers that people run.
     ("character_set_server", "utf8mb4"),
     ("collation_server", "utf8mb4_general_ci"),
+];
+
+/// Those that MariaDB alone has.
+const OF_MARIADB: [(&str, &str); 3] = [
+    // The published profiles were measured without it, and a cached answer measures nothing.
+    ("query_cache_type", "0"),
+    ("query_cache_size", "0"),
     // One warning for each connection that a per-request load closes would fill the log.
     ("log_warnings", "1"),
 ];
+
+/// The redo log's size, and what MySQL calls it.
+const LOG_SIZE: (&str, &str) = ("innodb_log_file_size", "innodb_redo_log_capacity");
 
 /// Everything that goes into a my.cnf.
 pub(super) struct Config<'a> {
     pub paths: &'a Paths,
     pub socket: &'a Path,
     pub port: u16,
+    pub flavor: Flavor,
     pub base_dir: Option<&'a Path>,
     pub settings: &'a BTreeMap<String, String>,
 }
@@ -59,14 +68,20 @@ impl Config<'_> {
     }
 
     fn text(&self) -> Result<String, SandboxError> {
+        let own: &[_] = if self.flavor == Flavor::MariaDb { &OF_MARIADB } else { &[] };
+        let defaults = DEFAULTS.iter().chain(own);
         let mut lines: BTreeMap<String, String> =
-            DEFAULTS.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
+            defaults.map(|(name, value)| ((*name).into(), (*value).into())).collect();
         if takes_direct_io(&self.paths.dir) {
             lines.insert("innodb_flush_method".into(), "O_DIRECT".into());
         }
         lines.extend(checked(self.settings)?);
         if let Some(depth) = lru_scan_depth(lines.get("innodb_buffer_pool_size").map(String::as_str)) {
             lines.entry("innodb_lru_scan_depth".into()).or_insert(depth.to_string());
+        }
+        if let Some(size) = lines.remove(LOG_SIZE.0) {
+            let name = if self.flavor == Flavor::MariaDb { LOG_SIZE.0 } else { LOG_SIZE.1 };
+            lines.entry(name.into()).or_insert(size);
         }
         lines.extend(self.ours());
         let mut text =
@@ -92,6 +107,12 @@ impl Config<'_> {
             ("tmpdir".into(), path(&self.paths.tmp())),
             ("pid_file".into(), path(&self.paths.pid_file())),
         ];
+        if self.flavor == Flavor::MySql {
+            // Its other protocol would listen to everybody.
+            ours.push(("mysqlx".into(), "OFF".into()));
+            // A folder of the system's server, without which it does not start.
+            ours.push(("secure_file_priv".into(), path(&self.paths.tmp())));
+        }
         ours.extend(self.base_dir.map(|base| ("basedir".into(), path(base))));
         ours
     }
@@ -124,9 +145,9 @@ pub(super) fn checked(settings: &BTreeMap<String, String>) -> Result<BTreeMap<St
 
 /// How large the redo log will be.
 pub(super) fn redo_log_bytes(settings: &BTreeMap<String, String>) -> u64 {
-    const NAME: &str = "innodb_log_file_size";
-    let default = DEFAULTS.iter().find(|(name, _)| *name == NAME).map_or("0", |(_, value)| value);
-    settings.get(NAME).and_then(|text| bytes(text)).or_else(|| bytes(default)).unwrap_or(0)
+    let default = DEFAULTS.iter().find(|(name, _)| *name == LOG_SIZE.0).map_or("0", |(_, value)| value);
+    let own = [LOG_SIZE.1, LOG_SIZE.0].into_iter().find_map(|name| settings.get(name));
+    own.and_then(|text| bytes(text)).or_else(|| bytes(default)).unwrap_or(0)
 }
 
 /// Pages that the page cleaner keeps free, where the server's own default is too many for the pool.
@@ -185,10 +206,14 @@ mod tests {
     }
 
     fn text(pairs: &[(&str, &str)]) -> Result<String, SandboxError> {
+        text_for(Flavor::MariaDb, pairs)
+    }
+
+    fn text_for(flavor: Flavor, pairs: &[(&str, &str)]) -> Result<String, SandboxError> {
         let paths = Paths::new(Path::new("/h h"), "a").unwrap();
         let settings = settings(pairs);
         let socket = Path::new("/h h/s");
-        Config { paths: &paths, socket, port: 4000, base_dir: None, settings: &settings }.text()
+        Config { paths: &paths, socket, port: 4000, flavor, base_dir: None, settings: &settings }.text()
     }
 
     #[test]
@@ -199,6 +224,17 @@ mod tests {
         assert!(text.contains("\ninit_connect = \"SET x=1 # y\"\n"));
         assert!(text.contains("\nsocket = \"/h h/s\"\n") && text.contains("\nport = 4000\n"));
         assert_eq!(text.matches("max_connections").count(), 1);
+    }
+
+    #[test]
+    fn each_line_of_servers_gets_the_settings_that_it_knows() {
+        let own = [("query_cache_size", "0"), ("log_warnings", "1"), ("innodb_log_file_size", "48M")];
+        let has = |text: &str, (name, value): (&str, &str)| text.contains(&format!("\n{name} = {value}\n"));
+        let text = text_for(Flavor::MariaDb, &own[2..]).unwrap();
+        assert!(own.iter().all(|pair| has(&text, *pair)) && !text.contains("mysqlx"), "{text}");
+        let text = text_for(Flavor::MySql, &own[2..]).unwrap();
+        assert!(!own.iter().any(|pair| has(&text, *pair)), "{text}");
+        assert!(has(&text, ("innodb_redo_log_capacity", "48M")) && has(&text, ("mysqlx", "OFF")), "{text}");
     }
 
     #[test]

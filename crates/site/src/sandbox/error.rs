@@ -272,7 +272,9 @@ impl SandboxError {
             Self::NoServer { .. } => {
                 "install mariadb-server-core and mariadb-client-core, or name a program by --server-binary"
             }
-            Self::UnfitBinary { .. } => "name a mariadbd of version 10.4 or later by --server-binary",
+            Self::UnfitBinary { .. } => {
+                "name a mariadbd of version 10.4 or later, or a mysqld of 8.0.30 or later, by --server-binary"
+            }
             Self::Busy { .. } => "wait for the other evenkeel, or choose another name",
             Self::Unknown { .. } => "evenkeel sandbox list shows what there is",
             Self::NoSpace { .. } => "free space, or set EVENKEEL_HOME to another file system",

@@ -5,7 +5,8 @@
 //! ambiguous the server would refuse it too.
 
 /// Settings that make the sandbox what it is, and those that let strangers or their code in.
-const OURS: [&str; 25] = [
+const OURS: [&str; 28] = [
+    "admin_address",
     "basedir",
     "bind_address",
     "bootstrap",
@@ -16,7 +17,9 @@ const OURS: [&str; 25] = [
     "defaults_file",
     "defaults_group_suffix",
     "init_file",
+    "initialize_insecure",
     "log_error",
+    "mysqlx",
     "no_defaults",
     "pid_file",
     "plugin_dir",

@@ -73,25 +73,15 @@ impl ProcessId {
     }
 }
 
-/// The option file of a server that is started in the folder where that lies.
-pub(super) const BESIDE: &str = "./my.cnf";
-
-/// A running server that was started with this option file, by its whole path or in its folder, whoever started it.
+/// A running server that was started with this option file, whoever started it.
 pub(super) fn server_with(my_cnf: &Path) -> Option<i32> {
-    let option = |path: &[u8]| [b"--defaults-file=", path].concat();
-    let (whole, beside) = (option(my_cnf.as_os_str().as_bytes()), option(BESIDE.as_bytes()));
+    let option = [b"--defaults-file=", my_cnf.as_os_str().as_bytes()].concat();
     let processes = std::fs::read_dir("/proc").ok()?;
     processes.flatten().find_map(|entry| {
         let pid = entry.file_name().to_str()?.parse().ok()?;
         let command = std::fs::read(entry.path().join("cmdline")).ok()?;
-        // The installation script carries the same option behind the shell's name and its own.
-        let told = command.split(|byte| *byte == 0).nth(1)?;
-        // A server works in its data directory, which is below that folder.
-        let works_below = || {
-            let place = std::fs::read_link(entry.path().join("cwd"));
-            my_cnf.parent().is_some_and(|folder| place.is_ok_and(|place| place.starts_with(folder)))
-        };
-        (told == whole || told == beside && works_below()).then_some(pid)
+        // Behind the name of the program, which may be behind its loader and `--library-path FOLDER`.
+        command.split(|byte| *byte == 0).take(5).any(|word| word == option).then_some(pid)
     })
 }
 

@@ -1,5 +1,6 @@
 //! The server's process is started, and its end is noticed.
 
+use super::binary::program;
 use super::paths::Paths;
 use super::process::ProcessId;
 use super::{CpuSet, Lifetime, SandboxError};
@@ -85,7 +86,7 @@ impl Launch<'_> {
         let log = open_log(&self.paths.log())?;
         let mut defaults = std::ffi::OsString::from("--defaults-file=");
         defaults.push(self.paths.my_cnf());
-        let mut command = Command::new(self.binary);
+        let mut command = program(self.binary);
         command.arg(defaults);
         command.args(is_root().then_some("--user=root"));
         let init = self.paths.init_sql();
@@ -130,7 +131,7 @@ fn keep(mut command: Command, sender: &SyncSender<io::Result<ProcessId>>, exit: 
     exit.changed.notify_all();
 }
 
-/// mariadbd refuses to run as root unless told to.
+/// A server refuses to run as root unless told to.
 pub(super) fn is_root() -> bool {
     user().0 == 0
 }

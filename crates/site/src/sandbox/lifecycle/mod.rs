@@ -74,6 +74,7 @@ impl Sandbox {
         check_cpus(spec.cpus.as_ref())?;
         let binary = ServerBinary::find(spec.server_binary.as_deref())?;
         let mut sandbox = Self::prepare(spec, stop, events)?;
+        sandbox.check_line(&binary)?;
         sandbox.record.settings = settings;
         sandbox.begins = spec.start;
         if let Some((name, value)) = spec.start.setting() {
@@ -159,6 +160,22 @@ impl Sandbox {
         sandbox
     }
 
+    /// One line of servers destroys what the other has written.
+    fn check_line(&self, binary: &ServerBinary) -> Result<(), SandboxError> {
+        let (made_by, name) = (&self.record.server_version, &self.paths.name);
+        let line = binary.version.flavor.to_string();
+        match !self.paths.data().exists() || made_by.is_empty() || made_by.starts_with(&line) {
+            true => Ok(()),
+            false => Err(SandboxError::UnfitBinary {
+                path: binary.path.clone(),
+                reason: format!(
+                    "it is {}, and the data of sandbox {name:?} are of {made_by}",
+                    binary.version
+                ),
+            }),
+        }
+    }
+
     fn choose_port(&mut self, wanted: Option<u16>) -> Result<(), SandboxError> {
         self.port_is_fixed = wanted.is_some();
         self.record.port = match wanted {
@@ -185,6 +202,7 @@ impl Sandbox {
             paths: &self.paths,
             socket: &self.record.socket,
             port: self.record.port,
+            flavor: binary.version.flavor,
             base_dir: binary.base_dir(),
             settings: &self.record.settings,
         }

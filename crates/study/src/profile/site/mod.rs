@@ -17,7 +17,7 @@ use evenkeel_sense::cpu::Domain;
 use evenkeel_site::copy::{CopyError, Snapshot};
 use evenkeel_site::elsewhere::Elsewhere;
 use evenkeel_site::sandbox::{self, DiskLimit, Sandbox, SandboxSpec};
-use evenkeel_site::server::{Control, Target};
+use evenkeel_site::server::{Control, Local, Target};
 use keepsake::Keepsake;
 use std::collections::BTreeMap;
 use std::fs;
@@ -356,8 +356,8 @@ fn private(server: &Sandbox, database: &str) -> Ready {
 
 /// A server of the user's; its process is found where it runs on this machine.
 fn remote(target: &Target, stop: &Stop) -> Result<Ready, StudyError> {
-    let local = local_process(&mut Control::connect_until(target, stop)?);
-    let (pid, data_dir) = local.map_or((None, None), |(pid, dir)| (Some(pid), Some(dir)));
+    let local = Local::of(&mut Control::connect_until(target, stop)?);
+    let (pid, data_dir) = local.map(|local| (local.pid, local.data_dir)).unzip();
     Ok(Ready { domain: pid.map(Domain::Process), server_pid: pid, data_dir, ..far(target) })
 }
 
@@ -373,27 +373,6 @@ fn far(target: &Target) -> Ready {
     }
 }
 
-/// The server's process and data directory, if it says that it runs on this host and its pid file names a
-/// server's process.
-fn local_process(control: &mut Control) -> Option<(u32, PathBuf)> {
-    let variables = control.variables().ok()?;
-    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").ok()?;
-    if variables.get("hostname")?.trim() != host.trim() {
-        return None;
-    }
-    let dir = PathBuf::from(variables.get("datadir")?);
-    let pid = pid_of(&dir.join(variables.get("pid_file")?))?;
-    let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).ok()?;
-    (name.starts_with("maria") || name.starts_with("mysql")).then_some((pid, dir))
-}
-
-/// The number in a pid file. The server alone says where that is, and may name anything: a pipe is not waited for.
-fn pid_of(file: &Path) -> Option<u32> {
-    const BYTES_MAX: u64 = 64;
-    let bytes = evenkeel_os::read_whole(file, BYTES_MAX).ok()?;
-    String::from_utf8(bytes).ok()?.trim().parse().ok()
-}
-
 fn await_answer(target: &Target, stop: &Stop) -> Result<(), StudyError> {
     let clock = Clock::start();
     loop {
@@ -402,23 +381,6 @@ fn await_answer(target: &Target, stop: &Stop) -> Result<(), StudyError> {
             Err(_) if stop.is_set() => return Err(StudyError::Stopped),
             Err(error) if clock.now() > RESET_PATIENCE => return Err(error.into()),
             Err(_) => thread::sleep(Duration::from_millis(200)),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_pid_file_is_a_small_file_and_nothing_else_that_a_server_may_name() {
-        let home = tempfile::tempdir().unwrap();
-        let file = home.path().join("server.pid");
-        fs::write(&file, "4711\n").unwrap();
-        assert_eq!(pid_of(&file), Some(4711));
-        fs::write(&file, "4711\n".repeat(1_000)).unwrap();
-        for path in [file.as_path(), Path::new("/dev/zero"), home.path(), &home.path().join("none")] {
-            assert_eq!(pid_of(path), None, "{}", path.display());
         }
     }
 }

@@ -29,7 +29,7 @@ pub struct DemoArgs {
     /// A line each second instead of a picture
     #[arg(long)]
     pub plain: bool,
-    /// Another mariadbd than the system's
+    /// A mariadbd or mysqld other than the system's
     #[arg(long, value_name = "PATH")]
     pub server_binary: Option<PathBuf>,
 }

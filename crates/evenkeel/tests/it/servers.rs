@@ -1,0 +1,385 @@
+//! Each job on each server: the machine's own MariaDB, and those that `make servers` has fetched. `bench/servers` counts the lines.
+
+use crate::cdr_scene::Scene;
+use crate::cli::{evenkeel, refused};
+use crate::left_out::left_out;
+use crate::sandbox::{done, measured};
+use evenkeel_core::Nanos;
+use evenkeel_guard::proxy::{Guard, Plan};
+use evenkeel_site::server::{Address, Control, Local, Target, TlsMode};
+use serde_json::Value;
+use std::fs;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+/// A server by URL, as one of the user's.
+struct Place {
+    scene: Scene,
+    program: Option<String>,
+}
+
+type Job = fn(&mut Place);
+
+/// In the order of a day's work: what one leaves, the next one takes.
+const JOBS: [(&str, Job); 15] = [
+    ("fill", fill),
+    ("check", check),
+    ("explain", explain),
+    ("load", load),
+    ("profile", profile),
+    ("reset", reset),
+    ("compare", compare),
+    ("guard", guard),
+    ("cdr load", cdr_load),
+    ("dispatch", dispatch),
+    ("audit", audit),
+    ("export", export),
+    ("layout", layout),
+    ("relayout", relayout),
+    ("sandbox", sandbox),
+];
+
+#[test]
+fn mariadb_10_11() {
+    every_job("mariadb_10_11", None);
+}
+
+#[test]
+fn mariadb_11_8() {
+    fetched("mariadb_11_8", "mariadb-11.8/usr/sbin/mariadbd");
+}
+
+#[test]
+fn mysql_9_7() {
+    fetched("mysql_9_7", "mysql-9.7/usr/sbin/mysqld");
+}
+
+/// A root, process numbers and a host name of its own.
+const CONTAINER: &str = "\
+hostname box-7 && mount -t tmpfs none mnt && mount -t proc proc proc && hostname >mnt/hostname || exit 77
+touch etc/hostname && mount --bind mnt/hostname etc/hostname || exit 77
+set -- chroot . mysqld --no-defaults --user=root --datadir=/mnt/data
+\"$@\" --initialize-insecure && exec \"$@\" --port=$PORT --bind-address=127.0.0.1 --socket=/mnt/s --mysqlx=OFF \\
+  --secure-file-priv=/mnt";
+
+#[test]
+fn a_server_in_a_container_is_found_by_what_it_says() {
+    let root = root().join("mysql-9.7");
+    let port =
+        std::net::TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a port").port();
+    let mut container = Command::new("unshare");
+    container.args(["--mount", "--uts", "--pid", "--fork", "--kill-child", "sh", "-c", CONTAINER]);
+    let started = container.current_dir(&root).env("PORT", port.to_string()).stdin(Stdio::null()).spawn();
+    let Ok(mut container) = started else {
+        return left_out("mysql-9.7 is missing (make servers), or unshare is");
+    };
+    let target = Target {
+        address: Address::Tcp { host: "127.0.0.1".to_owned(), port },
+        user: "root".to_owned(),
+        password: None,
+        database: None,
+        tls: TlsMode::Disabled,
+        tls_ca: None,
+    };
+    let found = loop {
+        match (Control::connect(&target), container.try_wait().expect("a child")) {
+            (Ok(mut control), _) => break Local::of(&mut control),
+            (_, Some(status)) if status.code() == Some(77) => {
+                return left_out("this machine lets nobody make a container");
+            }
+            (_, Some(status)) => panic!("the server has ended: {status}"),
+            _ => std::thread::sleep(Duration::from_millis(50)),
+        }
+    };
+    let seen = found.as_ref().map(|found| found.data_dir.join("ibdata1").exists());
+    container.kill().and_then(|()| container.wait()).expect("it ends");
+    let found = found.expect("the server's process");
+    assert!(
+        seen == Some(true) && found.data_dir.starts_with(format!("/proc/{}/root", found.pid)),
+        "{found:?}"
+    );
+}
+
+fn root() -> PathBuf {
+    let usual = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/servers");
+    std::env::var_os("EVENKEEL_SERVERS").map_or_else(usual, PathBuf::from)
+}
+
+fn fetched(name: &str, program: &str) {
+    match root().join(program).canonicalize() {
+        Ok(program) => every_job(name, program.to_str()),
+        Err(_) => left_out(format!("{program} is missing: make servers")),
+    }
+}
+
+fn every_job(server: &str, program: Option<&str>) {
+    let flags: Vec<&str> = program.into_iter().flat_map(|path| ["--server-binary", path]).collect();
+    let small = ["--set", "innodb_buffer_pool_size=64M", "--set", "innodb_log_file_size=48M"];
+    let mut scene = Scene::with(evenkeel_haul::generate::LAYOUT, &[&flags[..], &small].concat());
+    for sql in
+        ["CREATE USER app@'%' IDENTIFIED BY 'secret'", "GRANT ALL ON *.* TO app@'%'", "CREATE DATABASE tpcw"]
+    {
+        scene.exec(sql);
+    }
+    let mut place = Place { scene, program: program.map(str::to_owned) };
+    let failed = JOBS.iter().filter(|(job, run)| {
+        let outcome = catch_unwind(AssertUnwindSafe(|| run(&mut place)));
+        println!("servers: {server}: {job}: {}", if outcome.is_ok() { "works" } else { "fails" });
+        outcome.is_err()
+    });
+    let failed: Vec<&str> = failed.map(|(job, _)| *job).collect();
+    assert!(failed.is_empty(), "{server}: {failed:?}");
+}
+
+impl Place {
+    fn address(&mut self) -> String {
+        format!("127.0.0.1:{}", self.value("SELECT @@port"))
+    }
+
+    fn url(&mut self, database: &str) -> String {
+        format!("mysql://app:secret@{}/{database}", self.address())
+    }
+
+    fn value(&mut self, sql: &str) -> String {
+        self.scene.control.query_value(sql).expect(sql).unwrap_or_default()
+    }
+
+    /// The command line client that belongs to the server.
+    fn client(&self) -> Command {
+        let Some(base) = self.program.as_ref().and_then(|path| Path::new(path).parent()?.parent()) else {
+            return Command::new("mariadb");
+        };
+        let programs = ["mariadb", "mysql"].map(|name| base.join("bin").join(name));
+        let program = programs.into_iter().find(|program| program.exists()).expect("a client");
+        let libraries =
+            fs::read_dir(base.join("lib")).expect("libraries").flatten().map(|entry| entry.path());
+        let loaders = libraries.flat_map(|folder| fs::read_dir(folder).into_iter().flatten().flatten());
+        let loader = loaders
+            .map(|file| file.path())
+            .find(|file| file.file_name().is_some_and(|name| name.to_string_lossy().starts_with("ld-linux")));
+        let loader = loader.expect("a loader");
+        let mut client = Command::new(&loader);
+        client.arg("--library-path").arg(loader.parent().expect("a folder")).arg(program);
+        client
+    }
+
+    fn done(&self, words: &[&str]) -> String {
+        done(self.scene.home(), words)
+    }
+
+    fn json(&self, words: &[&str]) -> Value {
+        serde_json::from_str(&self.done(&[words, &["--json"]].concat())).expect("JSON")
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.scene.home().join(name).display().to_string()
+    }
+
+    /// The study of this name, with what its runs say.
+    fn study(&self, words: &[&str]) -> Vec<Value> {
+        let runs = self.scene.home().join("runs");
+        let before: Vec<_> = studies(&runs);
+        let short = ["--rate", "20", "--whole-sweep", "--repeats", "2", "--retries", "0", "--duration", "1s"];
+        measured(self.scene.home(), &[&["-q", "profile"], words, &short, &["--warm-up", "500ms"]].concat());
+        let study = studies(&runs).into_iter().find(|study| !before.contains(study)).expect("a study");
+        let runs = studies(&study.join("runs")).into_iter().map(|run| run.join("run.json"));
+        runs.map(|run| serde_json::from_slice(&fs::read(run).expect("a run")).expect("JSON")).collect()
+    }
+}
+
+fn studies(runs: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(runs).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect()
+}
+
+fn fill(place: &mut Place) {
+    let url = place.url("tpcw");
+    place.done(&["data", "fill", &url, "--ebs", "1", "--items", "100"]);
+    assert_eq!(place.value("SELECT COUNT(*) FROM tpcw.item"), "100");
+}
+
+fn check(place: &mut Place) {
+    let url = place.url("tpcw");
+    assert!(place.done(&["data", "check", &url]).contains("checksum"));
+}
+
+fn explain(place: &mut Place) {
+    let url = place.url("tpcw");
+    let plans = place.json(&["explain", &url, "--workload", "tpcw.simple"]);
+    assert!(plans.as_array().is_some_and(|plans| !plans.is_empty()), "{plans}");
+}
+
+fn load(place: &mut Place) {
+    let url = place.url("tpcw");
+    measured(place.scene.home(), &["load", &url, "--rate", "20", "--duration", "1s", "--warm-up", "0s"]);
+}
+
+/// A server of the user's: its process is found by what it says, and its CPU use is measured.
+fn profile(place: &mut Place) {
+    let url = place.url("tpcw");
+    let runs = place.study(&[&url, "--workload", "tpcw.simple", "--reset-command", "true"]);
+    assert_eq!(runs.len(), 2);
+    assert!(runs.iter().all(|run| run["theta"]["total_percent"].as_f64() > Some(0.0)), "{runs:?}");
+}
+
+/// A private server: what a run has written is taken back before the next one.
+fn reset(place: &mut Place) {
+    let program = place.program.clone();
+    let program: Vec<&str> = program.iter().flat_map(|path| ["--server-binary", path]).collect();
+    let data = ["--workload", "tpcw.complex", "--ebs", "1", "--items", "100"];
+    let runs = place.study(&[&data[..], &program].concat());
+    assert_eq!(runs.len(), 2);
+    let line = place.value("SELECT VERSION()");
+    assert!(runs.iter().all(|run| run["response"]["mean_ms"].as_f64() > Some(0.0)), "{line}: {runs:?}");
+}
+
+/// The two studies, whatever this machine did to their generators.
+fn compare(place: &mut Place) {
+    let found = studies(&place.scene.home().join("runs"));
+    for (study, name) in found.iter().zip(["one", "other"]) {
+        crate::compare::copy(study, name, "settled");
+    }
+    let output = evenkeel(place.scene.home(), &["compare", "one", "other", "--of", "tau", "--json"]);
+    assert!(matches!(output.status.code(), Some(0 | 1)), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// By each plugin that the server has for passwords, with the server's own client.
+fn guard(place: &mut Place) {
+    let backend = place.address().parse().expect("an address");
+    let guard =
+        Guard::start(Plan::new("127.0.0.1:0".parse().expect("an address"), backend)).expect("a guard");
+    let port = guard.ports()[0].to_string();
+    let sql = "SELECT GROUP_CONCAT(PLUGIN_NAME) FROM information_schema.PLUGINS WHERE PLUGIN_STATUS = 'ACTIVE' AND PLUGIN_NAME IN \
+               ('mysql_native_password', 'caching_sha2_password', 'sha256_password', 'ed25519', 'parsec')";
+    let plugins = place.value(sql);
+    let is_mysql = !place.value("SELECT VERSION()").contains("MariaDB");
+    assert!(
+        plugins.contains(if is_mysql { "caching_sha2_password" } else { "mysql_native_password" }),
+        "{plugins}"
+    );
+    for plugin in plugins.split(',') {
+        let how = if is_mysql { "WITH" } else { "VIA" };
+        let proof = if is_mysql { "BY 'secret'" } else { "USING PASSWORD('secret')" };
+        place.scene.exec(&format!("CREATE USER by_{plugin}@'%' IDENTIFIED {how} {plugin} {proof}"));
+        let login = |password: &str| {
+            let mut client = place.client();
+            client.args(["--no-defaults", "-h127.0.0.1", "-P", &port, "-u", &format!("by_{plugin}")]);
+            client.arg(if is_mysql { "--get-server-public-key" } else { "--skip-ssl" });
+            let output = client
+                .args([&format!("-p{password}"), "-Ne", "SELECT CURRENT_USER()"])
+                .output()
+                .expect("a client");
+            (
+                String::from_utf8_lossy(&output.stdout).trim().to_owned(),
+                String::from_utf8_lossy(&output.stderr).into_owned(),
+            )
+        };
+        // The second login is the short one, where a plugin has that.
+        for _ in 0..2 {
+            let (user, told) = login("secret");
+            assert_eq!(user, format!("by_{plugin}@%"), "{told}");
+        }
+        let (user, told) = login("wrong");
+        assert!(user.is_empty() && told.contains("1045"), "{plugin}: {user}{told}");
+    }
+    guard.stop(Nanos::from_secs(5)).expect("a guard stops");
+}
+
+const RECORDS: &str = "2000";
+
+fn cdr_load(place: &mut Place) {
+    let (url, calls, layout) = (place.url("calls"), place.path("calls.cdr"), place.path("calls.toml"));
+    place.done(&["cdr", "generate", &calls, "--records", RECORDS]);
+    let rejects = place.path("rejects");
+    place.done(&[
+        "cdr",
+        "load",
+        &url,
+        &calls,
+        "--layout",
+        &layout,
+        "--table",
+        "calls",
+        "--rejects",
+        &rejects,
+    ]);
+    assert_eq!(place.value("SELECT COUNT(*) FROM calls"), RECORDS);
+}
+
+const BY_DAY: &str = "ALTER TABLE by_exchange DROP PRIMARY KEY, ADD PRIMARY KEY (seq, start) PARTITION BY RANGE (TO_DAYS(start)) \
+    (PARTITION p1 VALUES LESS THAN (TO_DAYS('2026-08-02')), PARTITION rest VALUES LESS THAN MAXVALUE)";
+
+/// By each way, late records too: all of them go to a day, each once.
+fn dispatch(place: &mut Place) {
+    let url = place.url("calls");
+    for way in ["insert", "procedure", "exchange"] {
+        let table = format!("by_{way}");
+        place.scene.exec(&format!("CREATE TABLE {table} LIKE calls"));
+        if way == "exchange" {
+            place.scene.exec(BY_DAY);
+        }
+        for half in 0..2 {
+            place.scene.exec(&format!("INSERT INTO {table} SELECT * FROM calls WHERE seq % 2 = {half}"));
+            place.done(&["-q", "cdr", "dispatch", &url, "--table", &table, "--by", "start", "--way", way]);
+        }
+        let days = place.value(&format!(
+            "SELECT GROUP_CONCAT(TABLE_NAME) FROM information_schema.TABLES WHERE TABLE_SCHEMA = 'calls' AND TABLE_NAME LIKE '{table}_2%'"
+        ));
+        let count = |place: &mut Place, day: &str| place.value(&format!("SELECT COUNT(*) FROM {day}"));
+        let moved: u64 = days.split(',').map(|day| count(place, day).parse::<u64>().expect("a count")).sum();
+        assert_eq!(moved.to_string(), RECORDS, "{way}: {days}");
+    }
+}
+
+fn audit(place: &mut Place) {
+    let (url, calls, layout) = (place.url("calls"), place.path("calls.cdr"), place.path("calls.toml"));
+    let rejects = place.path("rejects");
+    let words =
+        ["cdr", "audit", &url, &calls, "--layout", &layout, "--table", "calls", "--rejects", &rejects];
+    let said = place.done(&words);
+    assert!(said.contains(": each once"), "{said}");
+    place.scene.exec("DELETE FROM calls LIMIT 1");
+    assert_eq!(evenkeel(place.scene.home(), &words).status.code(), Some(1), "a row is gone");
+}
+
+fn export(place: &mut Place) {
+    let (url, into) = (place.url("calls"), place.path("out"));
+    place.done(&["cdr", "export", &url, "--table", "calls", "--into", &into]);
+    place.done(&["cdr", "audit", &url, "--export", &into]);
+    place.scene.exec("CREATE DATABASE again");
+    let again = place.url("again");
+    place.done(&["cdr", "load", &again, "--export", &into]);
+    assert_eq!(place.value("SELECT COUNT(*) FROM again.calls"), place.value("SELECT COUNT(*) FROM calls"));
+}
+
+fn layout(place: &mut Place) {
+    let files = place.json(&["layout", "sandbox:a", "--table", "tpcw.item"]);
+    let indexes = files[0]["indexes"].as_array().expect("indexes");
+    assert!(indexes.iter().any(|index| index["index"] == "PRIMARY"), "{files}");
+}
+
+fn relayout(place: &mut Place) {
+    let url = place.url("tpcw");
+    for more in [&[][..], &["--fresh"]] {
+        let said = place.json(&[&["-q", "relayout", &url, "--tables", "item"], more].concat());
+        assert!(said[0]["before"].is_array(), "the files were found: {said}");
+    }
+    assert_eq!(place.value("SELECT COUNT(*) FROM tpcw.item"), "100");
+}
+
+/// Down and up again, with its data, its shell and no server of another line.
+fn sandbox(place: &mut Place) {
+    let rows = ["sandbox", "shell", "a", "--", "-Ne", "SELECT COUNT(*) FROM tpcw.item"];
+    let is_mysql = !place.value("SELECT VERSION()").contains("MariaDB");
+    let program = place.program.clone();
+    let program: Vec<&str> = program.iter().flat_map(|path| ["--server-binary", path]).collect();
+    place.done(&["sandbox", "down", "a"]);
+    if is_mysql {
+        let said = refused(place.scene.home(), &["sandbox", "up", "a"]);
+        assert!(said.contains("the data of sandbox \"a\" are of MySQL 9.7"), "{said}");
+    }
+    place.done(&[&["sandbox", "up", "a"], &program[..]].concat());
+    assert_eq!(place.done(&rows).trim(), "100");
+}
