@@ -42,3 +42,4 @@ mod study;
 mod study_telecom;
 mod study_variation;
 mod units;
+mod workload;
