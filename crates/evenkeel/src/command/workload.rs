@@ -91,7 +91,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     if captured.definition.statements.is_empty() {
         let left: String =
             text.lines().filter(|line| line.starts_with("# ")).map(|line| format!("\n{line}")).collect();
-        return Err(anyhow!("{source} has no statement that a workload can have{left}"))
+        return Err(anyhow!("{source} has no statement for a workload{left}"))
             .hint("let the application work for a while, with long_query_time = 0, and try again");
     }
     if text.len() > BYTES_MAX {

@@ -216,6 +216,11 @@ fn quoted(rest: &str, quote: char) -> usize {
     rest.len()
 }
 
+/// Whether a list of words between blanks has this one.
+fn is_among(word: &str, list: &str) -> bool {
+    list.split(' ').any(|own| own == word)
+}
+
 fn is_word(sign: char) -> bool {
     sign.is_alphanumeric() || sign == '_' || sign == '$'
 }

@@ -68,7 +68,7 @@ pub fn definition(text: &str) -> Result<Definition> {
         }
         let has_bare = parse(&statement.sql).placeholders.contains(&None);
         if has_bare {
-            bail!("{entry}: it has `?`, and nothing says what it stands for; write `:name`");
+            bail!("{entry}: it has `?`, which has no name; write `:name`");
         }
         statement.parameters = ParameterDefinitions::Named(parameters);
         definition.statements.push(statement);

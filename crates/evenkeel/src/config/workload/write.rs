@@ -18,7 +18,7 @@ pub fn to_toml(captured: &Captured, source: &str) -> String {
     }
     for left in captured.left_out.iter().take(NAMED_MAX) {
         let sql: String = one_line(&left.sql).chars().take(100).collect();
-        let _ = writeln!(out, "# Left out, {}: {sql}\n#   since {}", of(left.share), one_line(&left.why));
+        let _ = writeln!(out, "# Left out, {}: {sql}\n#   because {}", of(left.share), one_line(&left.why));
     }
     if let Some(more) = captured.left_out.len().checked_sub(NAMED_MAX).filter(|more| *more > 0) {
         let _ = writeln!(out, "# Left out: {more} more of this kind.");
@@ -153,7 +153,7 @@ mod tests {
             group("SELECT a\tFROM t WHERE ? < ?", 4, ParameterDefinitions::Rows(rows)),
             group("UPDATE t SET a = ?", 3, ParameterDefinitions::Positional(generators)),
             group("BEGIN", 2, ParameterDefinitions::default()),
-            group("SELECT 1", 1, ParameterDefinitions::default()),
+            group("SELECT b FROM t", 1, ParameterDefinitions::default()),
         ];
         let captured = captured("shop", groups, 2, Order::Time);
         let written = to_toml(&captured, "x.log\nname = 5");

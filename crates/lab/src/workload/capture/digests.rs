@@ -4,10 +4,10 @@ use super::Group;
 use crate::workload::Value;
 use crate::workload::sql::{Column, Role, Shape, last_part, normal, shape};
 use crate::workload::user::{COLUMN_LIMIT, Generator, ParameterDefinitions};
-use evenkeel_site::server::{Control, TargetError};
+use evenkeel_site::server::{Control, Flavor, TargetError};
 use std::collections::BTreeMap;
 
-/// Values of a list whose length a digest does not tell.
+/// A list, whose length no digest has.
 const LIST: &str = "(?, ?, ?)";
 /// LIMIT without its number.
 const LIMIT: i64 = 10;
@@ -24,16 +24,45 @@ pub fn read_digests(control: &mut Control) -> Result<Vec<Group>, TargetError> {
          FROM performance_schema.events_statements_summary_by_digest WHERE SCHEMA_NAME = DATABASE() AND COUNT_STAR > 0",
     )?;
     let schema = Schema::read(control)?;
-    let mut groups = Vec::new();
+    let mut groups: BTreeMap<String, Group> = BTreeMap::new();
     for row in rows.rows {
         let [digest, executions, time_s] = &row[..] else { continue };
         let number =
             |text: &Option<String>| text.as_ref().and_then(|text| text.parse::<f64>().ok()).unwrap_or(0.0);
         let digest = digest.as_deref().unwrap_or_default();
         let (executions, time_s) = (number(executions) as u64, number(time_s));
-        groups.push(Group { executions, time_s, ..group(control, &schema, digest)? });
+        let mut found = group(control, &schema, digest)?;
+        found.executions = executions;
+        found.time_s = time_s;
+        match groups.get_mut(&found.sql) {
+            Some(same) => {
+                same.executions += executions;
+                same.time_s += time_s;
+            }
+            None => drop(groups.insert(found.sql.clone(), found)),
+        }
     }
-    Ok(groups)
+    Ok(groups.into_values().chain(prepared(control)?).collect())
+}
+
+/// Executions of prepared statements, for which MariaDB keeps no digest.
+fn prepared(control: &mut Control) -> Result<Option<Group>, TargetError> {
+    if control.version().flavor != Flavor::MariaDb {
+        return Ok(None);
+    }
+    let rows = control.query(
+        "SELECT COUNT_STAR, SUM_TIMER_WAIT / 1e12 FROM performance_schema.events_statements_summary_global_by_event_name \
+         WHERE EVENT_NAME = 'statement/com/Execute' AND COUNT_STAR > 0",
+    )?;
+    let number = |row: &[Option<String>], at: usize| row.get(at)?.as_ref()?.parse::<f64>().ok();
+    let group = |row: &Vec<Option<String>>| Group {
+        sql: "prepared statements of all databases".to_owned(),
+        executions: number(row, 0).unwrap_or(0.0) as u64,
+        time_s: number(row, 1).unwrap_or(0.0),
+        problem: Some("MariaDB keeps no digests of them; its slow log has them".to_owned()),
+        ..Group::default()
+    };
+    Ok(rows.rows.first().map(group))
 }
 
 fn group(control: &mut Control, schema: &Schema, digest: &str) -> Result<Group, TargetError> {
@@ -51,13 +80,13 @@ fn group(control: &mut Control, schema: &Schema, digest: &str) -> Result<Group, 
     for (place, role) in shape.roles.iter().enumerate() {
         match schema.generator(control, &shape, role)? {
             Some(generator) => generators.push(generator),
-            None => return refuse(&format!("no value is known for its `?` number {}", place + 1)),
+            None => return refuse(&format!("no values are known for its `?` number {}", place + 1)),
         }
     }
     match control.prepare(&group.sql) {
         Ok(_) => Ok(Group { parameters: ParameterDefinitions::Positional(generators), ..group }),
         Err(TargetError::Statement { code, message, .. }) => {
-            refuse(&format!("the server does not take what its digest tells of it: error {code}: {message}"))
+            refuse(&format!("the server refuses the text of its digest: error {code}: {message}"))
         }
         Err(error) => Err(error),
     }
@@ -71,6 +100,11 @@ fn statement(digest: &str) -> String {
         .replace("( ", "(")
         .replace(" )", ")")
         .replace(" ,", ",");
+    // MySQL has executions of what was prepared by SQL as such.
+    let text = match text.strip_prefix("EXECUTE ") {
+        Some(rest) if !rest.starts_with('`') => rest.to_owned(),
+        _ => text,
+    };
     let text = text.replace("SQL_TSI_", "").replace("LIMIT ?, ...", "LIMIT ?, ?").replace("@ ", "@");
     let mut sql = normal(&text).sql.replace("IN(...)", &format!("IN {LIST}"));
     let columns = inserted(&sql);
@@ -164,7 +198,7 @@ impl Schema {
         let any = control.query_value(&format!("SELECT 1 FROM {from} WHERE {of} IS NOT NULL LIMIT 1"))?;
         let drawn =
             Generator::Column { table: table.to_owned(), column: name.to_owned(), limit: COLUMN_LIMIT };
-        Ok(if any.is_some() { Some(drawn) } else { described.any_value() })
+        Ok(any.map(|_| drawn))
     }
 
     /// Whether a new row needs a new value there: of a primary key with several columns only in its last number.
@@ -178,31 +212,14 @@ impl Schema {
 impl Described {
     /// A value that no row has.
     fn new_value(&self, table: &str, column: &str) -> Option<Generator> {
-        match self.any_value()? {
-            Generator::Uniform { .. } => {
+        let most = self.length.min(TEXT_MAX);
+        match self.kind.as_str() {
+            kind if kind.ends_with("int") => {
                 Some(Generator::Next { table: table.to_owned(), column: column.to_owned() })
             }
-            Generator::Text { .. } => {
-                let most = self.length.min(TEXT_MAX);
-                Some(Generator::Text { min: most, max: most })
-            }
+            kind if kind.ends_with("char") => Some(Generator::Text { min: most, max: most }),
             _ => None,
         }
-    }
-
-    /// A value of its type.
-    fn any_value(&self) -> Option<Generator> {
-        let kind = self.kind.as_str();
-        Some(match kind {
-            "tinyint" => Generator::Uniform { min: 0, max: 100 },
-            _ if kind.ends_with("int") => Generator::Uniform { min: 1, max: 1_000 },
-            "decimal" | "float" | "double" => Generator::UniformReal { min: 0.0, max: 1.0 },
-            "date" | "datetime" | "timestamp" => Generator::Constant(Value::Text(b"2026-01-01".to_vec())),
-            _ if kind.ends_with("char") || kind.ends_with("text") => {
-                Generator::Text { min: 1, max: self.length.clamp(1, TEXT_MAX) }
-            }
-            _ => return None,
-        })
     }
 }
 

@@ -54,7 +54,7 @@ pub struct LeftOut {
     pub share: Share,
 }
 
-/// A workload with what it stands for.
+/// A workload with the share of each statement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Captured {
     /// The workload.
@@ -116,14 +116,17 @@ fn share(group: &Group, (executions, time_s): (u64, f64)) -> Share {
 fn problem(sql: &str) -> Option<String> {
     let parsed = parse(sql);
     if parsed.purpose() == Purpose::Other && parsed.verb != "CALL" {
-        return Some(format!("{} is no query of rows", parsed.verb));
+        return Some(format!("{} is not a query", parsed.verb));
     }
     if let Some(act @ (Act::Writes(_) | Act::Waits(_))) = acts(sql).0 {
         return Some(format!("it has {act}"));
     }
+    if parsed.purpose() == Purpose::Read && parsed.tables.is_empty() {
+        return Some("it uses no table".to_owned());
+    }
     let own = ["mysql.", "information_schema.", "performance_schema.", "sys."];
     let is_own = |table: &String| own.iter().any(|schema| table.to_ascii_lowercase().starts_with(schema));
-    parsed.tables.iter().any(is_own).then(|| "it asks for tables of the server itself".to_owned())
+    parsed.tables.iter().any(is_own).then(|| "it uses the server's own tables".to_owned())
 }
 
 /// `select_orders`, or `select_orders_2` where there is one already.

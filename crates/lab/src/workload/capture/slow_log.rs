@@ -11,7 +11,7 @@ use std::io::{self, BufRead, ErrorKind};
 
 /// Longest statement that is taken, and longest line that is kept.
 const TEXT_MAX: usize = 64 << 10;
-/// Most statements that are told from each other.
+/// Most different statements.
 const GROUPS_MAX: usize = 2_000;
 /// Most rows of values that are kept of a statement, and most bytes of them.
 const ROWS_MAX: usize = 200;
@@ -114,12 +114,12 @@ impl Log {
             std::str::from_utf8(&entry.text).ok().filter(|_| !entry.is_cut && entry.text.len() < TEXT_MAX);
         let (normal, mut problem) = match text {
             Some(text) => (normal(text), None),
-            None => (normal("-"), Some("it is longer than 64 KiB, or no UTF-8".to_owned())),
+            None => (normal("-"), Some("it is longer than 64 KiB, or not UTF-8".to_owned())),
         };
         let mut key = (self.database.clone(), normal.digest);
         if self.groups.len() >= GROUPS_MAX && !self.groups.contains_key(&key) {
             key = Default::default();
-            problem = Some(format!("of all statements, {GROUPS_MAX} are told from each other"));
+            problem = Some(format!("only {GROUPS_MAX} different statements are counted one by one"));
         }
         let database = self.database.clone();
         let seen = self.groups.entry(key).or_insert_with(|| Seen {
@@ -166,7 +166,7 @@ impl Seen {
 
     fn done(mut self, busiest: &str) -> Group {
         if !self.database.is_empty() && self.database != busiest {
-            self.group.problem.get_or_insert(format!("it asks database {}, not {busiest}", self.database));
+            self.group.problem.get_or_insert(format!("it uses database {}, not {busiest}", self.database));
         }
         if self.group.sql.contains('?') && self.rows.is_empty() {
             self.group.problem.get_or_insert("its values are longer than 1 KiB".to_owned());
@@ -271,7 +271,7 @@ SET timestamp=1795791884;
         );
         let row = |id, text: &str| vec![Value::Int(id), Value::Text(text.into())];
         assert_eq!(statement.parameters, ParameterDefinitions::Rows(vec![row(5, ";\n"), row(7, "x")]));
-        assert_eq!(found.left_out[0].why, "it asks database other, not shop");
+        assert_eq!(found.left_out[0].why, "it uses database other, not shop");
         assert!((found.shares[0].0.time - 100.0 / 1.1).abs() < 1e-6, "{found:?}");
 
         let found = read(MYSQL);

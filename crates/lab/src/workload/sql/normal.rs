@@ -1,6 +1,6 @@
 //! A statement with its literals taken out, so that executions that differ in nothing else are known as one.
 
-use super::{Kind, next_token};
+use super::{Kind, is_among, next_token};
 use crate::workload::Value;
 
 /// A statement without its literals.
@@ -15,28 +15,12 @@ pub struct Normal {
 }
 
 /// Words before a text that no parameter can replace.
-const BEFORE_TEXT: [&str; 7] = ["DATE", "TIME", "TIMESTAMP", "SEPARATOR", "ESCAPE", "AS", "COLLATE"];
+const BEFORE_TEXT: &str = "DATE TIME TIMESTAMP SEPARATOR ESCAPE AS COLLATE";
 /// Types and functions whose numbers in parentheses no parameter can replace.
-const SIZED: [&str; 15] = [
-    "DECIMAL",
-    "NUMERIC",
-    "CHAR",
-    "VARCHAR",
-    "BINARY",
-    "VARBINARY",
-    "FLOAT",
-    "DATETIME",
-    "TIME",
-    "TIMESTAMP",
-    "NOW",
-    "SYSDATE",
-    "CURTIME",
-    "CURRENT_TIMESTAMP",
-    "UTC_TIMESTAMP",
-];
+const SIZED: &str = "DECIMAL NUMERIC CHAR VARCHAR BINARY VARBINARY FLOAT \
+     DATETIME TIME TIMESTAMP NOW SYSDATE CURTIME CURRENT_TIMESTAMP UTC_TIMESTAMP";
 /// Words that end the columns after ORDER BY and GROUP BY, where a number is the place of a column.
-const ENDS_PLACES: [&str; 9] =
-    ["LIMIT", "HAVING", "FOR", "UNION", "WINDOW", "OFFSET", "INTO", "ROWS", "PROCEDURE"];
+const ENDS_PLACES: &str = "LIMIT HAVING FOR UNION WINDOW OFFSET INTO ROWS PROCEDURE";
 
 /// Takes the literals out of a statement. Comments go too, besides those that a server reads.
 pub fn normal(text: &str) -> Normal {
@@ -59,16 +43,16 @@ pub fn normal(text: &str) -> Normal {
             Kind::Other if piece.starts_with(['\'', '"']) => {
                 let is_json = last == ">" && ["-", ">"].contains(&before.as_str());
                 let is_marked = !spaced && last.ends_with(|sign: char| sign.is_alphanumeric() || sign == '_');
-                let is_kept = is_json || is_marked || BEFORE_TEXT.contains(&last.as_str());
+                let is_kept = is_json || is_marked || is_among(&last, BEFORE_TEXT);
                 (!is_kept).then(|| Value::Text(unquoted(piece)))
             }
             _ => None,
         };
         match upper.as_str() {
             "BY" => places = true,
-            "(" => sized = SIZED.contains(&last.as_str()),
+            "(" => sized = is_among(&last, SIZED),
             ")" => (places, sized) = (false, false),
-            word => places &= !ENDS_PLACES.contains(&word),
+            word => places &= !is_among(word, ENDS_PLACES),
         }
         if spaced && !normal.sql.is_empty() {
             normal.sql.push(' ');
@@ -126,7 +110,7 @@ fn number(piece: &str) -> Option<Value> {
     if is_whole { Some(Value::Text(piece.into())) } else { piece.parse().ok().map(Value::Double) }
 }
 
-/// What a text in quotes stands for.
+/// The text between quotes, without escapes.
 fn unquoted(piece: &str) -> Vec<u8> {
     let quote = piece.chars().next().unwrap_or_default();
     let inner = piece.get(1..piece.len() - 1).unwrap_or_default();

@@ -1,6 +1,6 @@
 //! Which tables and columns a statement asks for, as far as its text shows it.
 
-use super::{Kind, next_token};
+use super::{Kind, is_among, next_token};
 
 /// A table in a statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -83,7 +83,7 @@ impl Shape {
     }
 }
 
-/// A name without what stands before its last dot.
+/// A name without its database or table.
 pub fn last_part(name: &str) -> &str {
     name.rsplit('.').next().unwrap_or(name)
 }
@@ -102,54 +102,13 @@ impl Lexeme {
             Some((of, name)) => (Some(of.to_owned()), name),
             None => (None, self.text.as_str()),
         };
-        (self.is_name && !KEYWORDS.contains(&self.word.as_str()))
-            .then(|| Column { of, name: name.to_owned() })
+        (self.is_name && !is_among(&self.word, KEYWORDS)).then(|| Column { of, name: name.to_owned() })
     }
 }
 
 /// Words that are no name of a table, an alias or a column.
-const KEYWORDS: [&str; 40] = [
-    "AS",
-    "WHERE",
-    "SET",
-    "ON",
-    "USING",
-    "GROUP",
-    "ORDER",
-    "HAVING",
-    "LIMIT",
-    "VALUES",
-    "SELECT",
-    "LEFT",
-    "RIGHT",
-    "INNER",
-    "CROSS",
-    "OUTER",
-    "NATURAL",
-    "JOIN",
-    "STRAIGHT_JOIN",
-    "FORCE",
-    "USE",
-    "IGNORE",
-    "FOR",
-    "UNION",
-    "LOCK",
-    "PARTITION",
-    "WINDOW",
-    "OFFSET",
-    "AND",
-    "OR",
-    "NOT",
-    "NULL",
-    "TRUE",
-    "FALSE",
-    "DEFAULT",
-    "BETWEEN",
-    "IN",
-    "LIKE",
-    "INTERVAL",
-    "IS",
-];
+const KEYWORDS: &str = "AS WHERE SET ON USING GROUP ORDER HAVING LIMIT VALUES SELECT LEFT RIGHT INNER CROSS OUTER NATURAL JOIN STRAIGHT_JOIN FORCE USE \
+     IGNORE FOR UNION LOCK PARTITION WINDOW OFFSET AND OR NOT NULL TRUE FALSE DEFAULT BETWEEN IN LIKE INTERVAL IS";
 const COMPARES: [&str; 8] = ["=", "<", ">", "<=", ">=", "<>", "!=", "<=>"];
 const COUNTS: [&str; 5] = ["+", "-", "*", "/", "INTERVAL"];
 
