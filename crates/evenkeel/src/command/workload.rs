@@ -56,7 +56,7 @@ pub struct FromArgs {
     /// Slow log, - for standard input, or a server as mysql://user@host:port/database or sandbox:NAME/DATABASE
     #[arg(value_name = "LOG|URL")]
     pub source: String,
-    /// Most statements
+    /// Most statements in the file
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..))]
     pub top: u16,
     /// Which statements come first

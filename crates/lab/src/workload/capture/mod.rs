@@ -30,7 +30,7 @@ pub struct Group {
 pub enum Order {
     /// The time of all executions.
     Time,
-    /// Their number.
+    /// The number of executions.
     Count,
 }
 
@@ -46,9 +46,9 @@ pub struct Share {
 /// A statement that was left out.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LeftOut {
-    /// Its text.
+    /// Text of the statement.
     pub sql: String,
-    /// Why.
+    /// Why it was left out.
     pub why: String,
     /// How much of the load it is.
     pub share: Share,
@@ -57,7 +57,7 @@ pub struct LeftOut {
 /// A workload with the share of each statement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Captured {
-    /// The workload.
+    /// The workload as written.
     pub definition: Definition,
     /// The share of each statement, in their order, and its mean time, seconds.
     pub shares: Vec<(Share, f64)>,

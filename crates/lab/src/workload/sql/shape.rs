@@ -16,7 +16,7 @@ pub struct Source {
 pub struct Column {
     /// The table or alias before the dot, perhaps with a database.
     pub of: Option<String>,
-    /// Its name.
+    /// Its own name, without a table.
     pub name: String,
 }
 
@@ -34,7 +34,7 @@ pub enum Relation {
 pub struct Condition {
     /// What is limited.
     pub column: Column,
-    /// How.
+    /// To which values it is limited.
     pub relation: Relation,
     /// Whether the values are those of another column.
     pub joins: bool,
@@ -53,7 +53,7 @@ pub enum Role {
     Offset,
     /// Added to something, or the length of an INTERVAL.
     Step,
-    /// Anything else.
+    /// Anything else, which has no known values.
     Unknown,
 }
 
@@ -152,18 +152,13 @@ fn lexemes(mut rest: &str) -> Vec<Lexeme> {
 
 /// Reads the shape of a statement.
 pub fn shape(text: &str) -> Shape {
-    let all = lexemes(text);
-    let mut shape = Shape { sources: sources(&all), ..Shape::default() };
-    let word = |at: usize| all.get(at).map_or("", |lexeme| lexeme.word.as_str());
-    let back = |at: usize, by: usize| at.checked_sub(by).map_or("", word);
-    let column = |at: usize| all.get(at).and_then(Lexeme::column).filter(|_| word(at + 1) != "(");
-    let column_back = |at: usize, by: usize| at.checked_sub(by).and_then(column);
-    // The column of `a BETWEEN`, `a NOT IN`, whose last word is at `at`.
-    let before = |at: usize| column_back(at, if back(at, 1) == "NOT" { 2 } else { 1 });
+    let all = Lexemes(lexemes(text));
+    let inserted = inserted(&all.0);
+    let mut shape = Shape { sources: sources(&all.0), ..Shape::default() };
     let (mut clause, mut list, mut depth, mut place) = (String::new(), None, 0_u32, 0);
-    let inserted = inserted(&all);
-    for at in 0..all.len() {
-        match word(at) {
+    for at in 0..all.0.len() {
+        let word = all.word(at);
+        match word {
             "(" => depth += 1,
             ")" => depth = depth.saturating_sub(1),
             "VALUES" => depth = 0,
@@ -171,58 +166,94 @@ pub fn shape(text: &str) -> Shape {
         }
         // Within a row of VALUES, and in no function there.
         let is_value = clause == "VALUES" && depth == 1;
-        let is_where = matches!(clause.as_str(), "WHERE" | "ON");
-        let is_free = |at: usize| !COUNTS.contains(&back(at, 1)) && !COUNTS.contains(&word(at + 1));
-        let mut add = |column: Option<Column>, relation, joins| {
-            let added = column.filter(|_| is_where).map(|column| Condition { column, relation, joins });
-            shape.conditions.extend(added);
-        };
-        match word(at) {
+        if matches!(clause.as_str(), "WHERE" | "ON") {
+            shape.has_or |= matches!(word, "OR" | "NOT" | "XOR") && all.word(at + 1) != "NULL";
+            shape.conditions.extend(all.conditions(at));
+        }
+        match word {
             "WHERE" | "ON" | "SET" | "HAVING" | "SELECT" | "GROUP" | "ORDER" | "FROM" | "LIMIT"
-            | "VALUES" | "UNION" => {
-                word(at).clone_into(&mut clause);
-            }
-            "OR" | "NOT" | "XOR" => shape.has_or |= is_where && word(at + 1) != "NULL",
+            | "VALUES" | "UNION" => word.clone_into(&mut clause),
             "(" if is_value => place = 0,
-            "(" if back(at, 1) == "IN" => list = before(at - 1),
+            "(" if all.back(at, 1) == "IN" => list = all.limited(at - 1),
             ")" => list = None,
             "," if is_value => place += 1,
-            "IN" => add(before(at), Relation::Equal, false),
-            "IS" if word(at + 1) == "NULL" => add(before(at), Relation::Equal, false),
-            "BETWEEN" => add(before(at), Relation::Range, false),
-            sign @ ("=" | "<=>" | "<" | ">" | "<=" | ">=") => {
-                let relation =
-                    if sign.starts_with('=') || sign == "<=>" { Relation::Equal } else { Relation::Range };
-                let (left, right) = (column_back(at, 1), column(at + 1));
-                let joins = left.is_some() && right.is_some();
-                add(left.filter(|_| is_free(at.saturating_sub(1))), relation, joins);
-                add(right.filter(|_| is_free(at + 1)), relation, joins);
+            "?" => {
+                let own = if is_value { inserted.get(place) } else { None };
+                shape.roles.push(all.role(at, &clause, list.as_ref(), own));
             }
-            "?" => shape.roles.push(match (back(at, 1), word(at + 1)) {
-                ("OFFSET", _) => Role::Offset,
-                ("LIMIT", ",") => Role::Offset,
-                ("LIMIT", _) => Role::Limit,
-                (",", _) if clause == "LIMIT" => Role::Limit,
-                ("(" | ",", "," | ")") if is_value => {
-                    inserted.get(place).cloned().map_or(Role::Unknown, Role::Inserted)
-                }
-                ("(" | ",", _) if list.is_some() => list.clone().map_or(Role::Unknown, Role::Compared),
-                ("LIKE", _) => before(at - 1).map_or(Role::Unknown, Role::Compared),
-                ("BETWEEN", _) => before(at - 1).map_or(Role::Unknown, Role::Compared),
-                ("AND", _) if back(at, 3) == "BETWEEN" => {
-                    before(at - 3).map_or(Role::Unknown, Role::Compared)
-                }
-                (sign, next) if COMPARES.contains(&sign) && !COUNTS.contains(&next) => {
-                    column_back(at, 2).map_or(Role::Unknown, Role::Compared)
-                }
-                (_, sign) if COMPARES.contains(&sign) => column(at + 2).map_or(Role::Unknown, Role::Compared),
-                (sign, _) if COUNTS.contains(&sign) => Role::Step,
-                _ => Role::Unknown,
-            }),
             _ => {}
         }
     }
     shape
+}
+
+/// All lexemes of a statement.
+struct Lexemes(Vec<Lexeme>);
+
+impl Lexemes {
+    fn word(&self, at: usize) -> &str {
+        self.0.get(at).map_or("", |lexeme| lexeme.word.as_str())
+    }
+
+    fn back(&self, at: usize, by: usize) -> &str {
+        at.checked_sub(by).map_or("", |at| self.word(at))
+    }
+
+    fn column(&self, at: usize) -> Option<Column> {
+        self.0.get(at).and_then(Lexeme::column).filter(|_| self.word(at + 1) != "(")
+    }
+
+    fn column_back(&self, at: usize, by: usize) -> Option<Column> {
+        at.checked_sub(by).and_then(|at| self.column(at))
+    }
+
+    /// The column before BETWEEN, IN or LIKE at this place, perhaps with NOT between them.
+    fn limited(&self, at: usize) -> Option<Column> {
+        self.column_back(at, if self.back(at, 1) == "NOT" { 2 } else { 1 })
+    }
+
+    /// What the word at this place of WHERE or ON limits.
+    fn conditions(&self, at: usize) -> Vec<Condition> {
+        let one = |column: Option<Column>, relation, joins| {
+            column.map(|column| Condition { column, relation, joins }).into_iter().collect::<Vec<_>>()
+        };
+        match self.word(at) {
+            "IN" => one(self.limited(at), Relation::Equal, false),
+            "IS" if self.word(at + 1) == "NULL" => one(self.limited(at), Relation::Equal, false),
+            "BETWEEN" => one(self.limited(at), Relation::Range, false),
+            sign @ ("=" | "<=>" | "<" | ">" | "<=" | ">=") => {
+                let is_equal = matches!(sign, "=" | "<=>");
+                let relation = if is_equal { Relation::Equal } else { Relation::Range };
+                let (left, right) = (self.column_back(at, 1), self.column(at + 1));
+                let joins = left.is_some() && right.is_some();
+                let left = left.filter(|_| !COUNTS.contains(&self.back(at, 2)));
+                let right = right.filter(|_| !COUNTS.contains(&self.word(at + 2)));
+                [one(left, relation, joins), one(right, relation, joins)].concat()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// What the placeholder at this place is for; `list` is the column before the IN around it, `own` that of its place in a row
+    /// of VALUES.
+    fn role(&self, at: usize, clause: &str, list: Option<&Column>, own: Option<&Column>) -> Role {
+        let compared = |column: Option<Column>| column.map_or(Role::Unknown, Role::Compared);
+        match (self.back(at, 1), self.word(at + 1)) {
+            ("OFFSET", _) | ("LIMIT", ",") => Role::Offset,
+            ("LIMIT", _) => Role::Limit,
+            (",", _) if clause == "LIMIT" => Role::Limit,
+            ("(" | ",", "," | ")") if own.is_some() => own.cloned().map_or(Role::Unknown, Role::Inserted),
+            ("(" | ",", _) if list.is_some() => compared(list.cloned()),
+            ("LIKE" | "BETWEEN", _) => compared(self.limited(at - 1)),
+            ("AND", _) if self.back(at, 3) == "BETWEEN" => compared(self.limited(at - 3)),
+            (sign, next) if COMPARES.contains(&sign) && !COUNTS.contains(&next) => {
+                compared(self.column_back(at, 2))
+            }
+            (_, sign) if COMPARES.contains(&sign) => compared(self.column(at + 2)),
+            (sign, _) if COUNTS.contains(&sign) => Role::Step,
+            _ => Role::Unknown,
+        }
+    }
 }
 
 /// Tables with their aliases.
