@@ -157,7 +157,7 @@ pub enum TargetError {
     Reader(#[source] io::Error),
 }
 
-/// ER_NO_DB_ERROR.
+/// The error ER_NO_DB_ERROR: no database is selected.
 const NO_DATABASE: u16 = 1046;
 
 /// Where to look when a server is silent.
