@@ -3,7 +3,7 @@
 use super::{Cli, modes};
 use crate::command::{
     Session, cdr, compare, data, doctor, explain, export, guard, layout, load, man, profile, relayout,
-    report, runs, sandbox, sense, share, simulate, size, study,
+    report, runs, sandbox, sense, share, simulate, size, study, workload,
 };
 use crate::failure::WithHint;
 use crate::{arguments, out, signals};
@@ -25,6 +25,8 @@ pub enum Command {
     Load(load::Args),
     /// Classify the statements of a workload by their plans and name the heavy hitters
     Explain(explain::Args),
+    /// Make a workload file of what a server was asked: from its slow log or its performance schema
+    Workload(workload::Args),
     /// How the pages of tables and indexes lie in their files: fill, order, broken chains, a picture
     Layout(layout::Args),
     /// Build tables anew in the order of their keys: what it promises before, what it gained after
@@ -112,6 +114,7 @@ pub fn run(cli: Cli<Command>) -> Result<ExitCode> {
         Command::Doctor(args) => doctor::run(&session, &args),
         Command::Cdr(args) => cdr::run(&session, &args),
         Command::Explain(args) => explain::run(&session, &args),
+        Command::Workload(args) => workload::run(&session, &args),
         Command::Layout(args) => layout::run(&session, &args),
         Command::Relayout(args) => relayout::run(&session, &args),
         Command::Guard(args) => guard::run(&session, &args),

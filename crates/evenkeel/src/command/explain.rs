@@ -27,10 +27,25 @@ entry says: INTO OUTFILE or DUMPFILE, NEXTVAL, NEXT VALUE FOR, SETVAL, GET_LOCK,
 MODE and the like. Of a built-in mix up to 1,000 requests are made before and rolled back, where all its tables can roll back, to
 see how often each statement is asked. A profile explains its workload likewise before it measures.
 
+A table that is read from end to end, where a condition has no index, brings a CREATE INDEX statement as a proposal.
+Nothing is created or tried.
+
+A workload of your own is a TOML file, as `evenkeel workload from` writes it, or SQL, for example shop.sql:
+
+  -- weight: 3
+  SELECT id, total FROM orders WHERE customer = :customer LIMIT 10;
+  -- :id = next orders.id
+  -- :customer = column customer.id
+  -- :total = 1..500
+  INSERT INTO orders (id, customer, total) VALUES (:id, :customer, :total);
+
+A :name that is not declared has values of the column that it is compared with.
+
 Examples:
   evenkeel explain --list
   evenkeel explain sandbox:demo --workload tpcw.shopping
   evenkeel explain mysql://app@db1/shop --workload orders.toml --json
+  evenkeel explain mysql://app@db1/shop -w shop.sql
 
 Exit codes: 0 done; 1 the server refuses a statement, whose error is shown below the others; 2
 wrong use, or no server; 130, 143 stopped by Ctrl-C, SIGTERM, with what was explained by then.")]
@@ -38,7 +53,7 @@ pub struct Args {
     /// Server, as mysql://user@host:port/database or sandbox:NAME
     #[arg(value_name = "URL", required_unless_present = "list")]
     pub target: Option<String>,
-    /// Workload by name, or a TOML file
+    /// Workload by name, or a file of your own (.toml, .sql)
     #[arg(long, short, value_name = "NAME|FILE", default_value = "tpcw.shopping")]
     pub workload: String,
     /// Name the workloads that are built in

@@ -20,6 +20,7 @@ pub mod share;
 pub mod simulate;
 pub mod size;
 pub mod study;
+pub mod workload;
 
 pub use crate::console::{console_size, look, mode};
 pub use crate::session::Session;

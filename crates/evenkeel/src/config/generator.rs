@@ -4,13 +4,12 @@ use super::fields::{Fields, list};
 use anyhow::{Result, bail};
 use evenkeel_lab::workload::Value;
 use evenkeel_lab::workload::similar;
-use evenkeel_lab::workload::user::Generator;
+use evenkeel_lab::workload::user::{COLUMN_LIMIT, Generator};
 use toml::Value as Toml;
 
 /// Names of all generators.
-const NAMES: [&str; 8] = ["uniform", "nurand", "zipf", "sequence", "choice", "column", "string", "constant"];
-/// Most values read from a column where the file does not say.
-const COLUMN_LIMIT: u64 = 10_000;
+const NAMES: [&str; 9] =
+    ["uniform", "nurand", "zipf", "sequence", "choice", "column", "next", "string", "constant"];
 
 /// Reads a generator; `entry` for example "statement `pay`, parameter `id`".
 pub fn read(entry: &str, value: Toml) -> Result<Generator> {
@@ -30,6 +29,7 @@ pub fn read(entry: &str, value: Toml) -> Result<Generator> {
         "sequence" => sequence(fields(value)?),
         "choice" => choice(fields(value)?),
         "column" => column(fields(value)?),
+        "next" => next(fields(value)?),
         "string" => string(fields(value)?),
         "constant" => Ok(Generator::Constant(scalar(&inside, value)?)),
         unknown => match similar(unknown, NAMES).first() {
@@ -95,6 +95,12 @@ fn column(mut fields: Fields) -> Result<Generator> {
     Ok(Generator::Column { table, column, limit })
 }
 
+fn next(mut fields: Fields) -> Result<Generator> {
+    let (table, column) = (fields.required("table")?, fields.required("column")?);
+    fields.finish()?;
+    Ok(Generator::Next { table, column })
+}
+
 fn string(mut fields: Fields) -> Result<Generator> {
     let (min, max) = (fields.required("min")?, fields.required("max")?);
     fields.finish()?;
@@ -102,7 +108,7 @@ fn string(mut fields: Fields) -> Result<Generator> {
 }
 
 /// A value for SQL.
-fn scalar(entry: &str, value: Toml) -> Result<Value> {
+pub fn scalar(entry: &str, value: Toml) -> Result<Value> {
     Ok(match value {
         Toml::String(text) => Value::Text(text.into_bytes()),
         Toml::Integer(number) => Value::Int(number),
@@ -148,6 +154,10 @@ mod tests {
             (
                 "{ column = { table = \"t\", column = \"c\" } }",
                 Generator::Column { table: "t".into(), column: "c".into(), limit: 10_000 },
+            ),
+            (
+                "{ next = { table = \"t\", column = \"c\" } }",
+                Generator::Next { table: "t".into(), column: "c".into() },
             ),
             ("{ string = { min = 1, max = 9 } }", Generator::Text { min: 1, max: 9 }),
             ("{ constant = \"x\" }", Generator::Constant(text("x"))),

@@ -1,4 +1,9 @@
-//! Workloads that users write: `examples/workloads/orders.toml` shows every key.
+//! Workloads that users write: `examples/workloads/orders.toml` shows every key, `script` reads SQL.
+
+mod script;
+mod write;
+
+pub use write::to_toml;
 
 use super::fields::Fields;
 use super::generator;
@@ -41,6 +46,9 @@ const MISSING: &str = "name a file that is there and that you may read; `evenkee
 /// # Errors
 /// As [`load`].
 pub fn parse(file: &str, text: &str) -> Result<Definition> {
+    if script::is_script(file, text) {
+        return script::definition(text).map_err(|error| anyhow!("{file}: {error}"));
+    }
     let table: Table = text.parse().map_err(|error| anyhow!("{file}: {}", masked::no_toml(&error)))?;
     definition(table).map_err(|error| anyhow!("{file}: {error}"))
 }
@@ -69,17 +77,28 @@ fn statement(number: usize, value: Value) -> Result<StatementDefinition> {
     let weight = fields.optional("weight")?;
     let tables = fields.optional("tables")?;
     let pause = pause(&mut fields)?;
-    let parameters = match fields.optional("parameters")? {
-        None => ParameterDefinitions::default(),
-        Some(Value::Array(values)) => positional(fields.entry(), values)?,
-        Some(Value::Table(table)) => ParameterDefinitions::Named(named(fields.entry(), table)?),
-        Some(_) => bail!(
+    let rows: Option<Vec<Value>> = fields.optional("rows")?;
+    let parameters = match (fields.optional("parameters")?, rows) {
+        (None, Some(rows)) => ParameterDefinitions::Rows(all_rows(fields.entry(), rows)?),
+        (Some(_), Some(_)) => bail!("{}: has `parameters` and `rows`; use one of them", fields.entry()),
+        (None, None) => ParameterDefinitions::default(),
+        (Some(Value::Array(values)), None) => positional(fields.entry(), values)?,
+        (Some(Value::Table(table)), None) => ParameterDefinitions::Named(named(fields.entry(), table)?),
+        (Some(_), None) => bail!(
             "{}: `parameters` must be a list of generators, one for each `?`, or a table of them by name",
             fields.entry()
         ),
     };
     fields.finish()?;
     Ok(StatementDefinition { name, sql, weight, parameters, pause, tables })
+}
+
+fn all_rows(entry: &str, rows: Vec<Value>) -> Result<Vec<Vec<evenkeel_lab::workload::Value>>> {
+    let row = |row| match row {
+        Value::Array(values) => values.into_iter().map(|value| generator::scalar(entry, value)).collect(),
+        _ => bail!("{entry}: `rows` must be a list of lists, each with one value for each `?`"),
+    };
+    rows.into_iter().map(row).collect()
 }
 
 fn pause(fields: &mut Fields) -> Result<Nanos> {

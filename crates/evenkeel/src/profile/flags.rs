@@ -92,7 +92,7 @@ pub struct Args {
     /// and compared
     #[arg(value_name = "URL")]
     pub targets: Vec<String>,
-    /// TPC-W statement or mix by name, `dvdstore`, or a TOML file; `evenkeel explain --list` names them
+    /// TPC-W statement or mix by name, `dvdstore`, or a file of your own (.toml, .sql); `evenkeel explain --list` names them
     #[arg(long, short, value_name = "NAME|FILE", default_value = "tpcw.complex")]
     pub workload: String,
     /// Arrival rates per second: auto:N, FROM..TO:STEP (TO may be left out), or a list [default: rates and runs are

@@ -36,7 +36,7 @@ pub fn target(session: &Session, text: &str, workload: &str) -> Result<Target> {
 
 /// Whether this names a file of the user's.
 pub fn is_file(workload: &str) -> bool {
-    Path::new(workload).extension().is_some_and(|extension| extension == "toml")
+    Path::new(workload).extension().is_some_and(|extension| extension == "toml" || extension == "sql")
 }
 
 /// A workload by name, on a database.
@@ -49,16 +49,25 @@ pub fn check_workload(name: &str) -> Result<()> {
     workload::check_name(name).hint(WORKLOAD_HINT)
 }
 
-const WORKLOAD_HINT: &str = "`evenkeel explain --list` names all; a file of your own ends in .toml";
+const WORKLOAD_HINT: &str = "`evenkeel explain --list` names all; a file of your own ends in .toml or .sql";
 
 /// The data set on a server, with what write runs have added.
 pub fn database(target: &Target, workload: &str, stop: &Stop) -> Result<Database> {
     let mut control = Control::connect_until(target, stop)?;
-    let name = target.database.clone().unwrap_or_default();
+    let Some(name) = target.database.clone() else {
+        return Err(anyhow!("{target} names no database")).hint(format!("name the database: {target}/shop"));
+    };
     let flag = if workload == dvdstore::NAME { " --workload dvdstore" } else { "" };
     let Some(stamp) = Stamp::read(&mut control)? else {
-        return Err(anyhow!("database {name:?} at {target} holds no data set of Evenkeel"))
-            .hint(format!("fill it by `evenkeel data fill {target}{flag}`, or name a workload of your own"));
+        let tables = "SELECT 1 FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() LIMIT 1";
+        let hint = match control.query_value(tables)? {
+            // `data fill` would refuse a database with tables of somebody else.
+            Some(_) => format!(
+                "its tables are your own: `evenkeel workload from {target} > shop.toml` makes a workload for them, then name it by --workload shop.toml"
+            ),
+            None => format!("fill it by `evenkeel data fill {target}{flag}`"),
+        };
+        return Err(anyhow!("database {name:?} at {target} holds no data set of Evenkeel")).hint(hint);
     };
     if stamp.state == State::Building {
         return Err(DataError::HalfFinished { database: name }.into());
@@ -110,7 +119,12 @@ pub fn check_writes(
 pub fn remote_workload(session: &Session, asked: &str, target: &Target) -> Result<Arc<dyn Workload>> {
     if is_file(asked) {
         let mut control = Control::connect_until(target, &session.stop)?;
-        return Ok(Arc::new(user_workload::load(asked.as_ref(), &mut control)?));
+        let loaded = user_workload::load(asked.as_ref(), &mut control);
+        let is_nowhere = |error: &anyhow::Error| error.to_string().contains("error 1046 ");
+        return match loaded {
+            Err(error) if is_nowhere(&error) => Err(error).hint(format!("name the database: {target}/shop")),
+            loaded => Ok(Arc::new(loaded?)),
+        };
     }
     // An unknown name is told before the server is asked what it holds.
     check_workload(asked)?;

@@ -37,7 +37,9 @@ pub fn refused(refused: &[Refused], look: Look) -> String {
     let one = |refused: &Refused| {
         let (name, sql) = (paint("refused:", Ink::Bad, look.colour), &refused.sql);
         let width = look.width.saturating_sub(2);
-        format!("\n{name} {}\n  {}\n", plain(&refused.to_string()), wrap(sql, width, 2))
+        // ER_NO_DB_ERROR.
+        let hint = if refused.code == 1046 { "  hint: name the database: URL/shop\n" } else { "" };
+        format!("\n{name} {}\n  {}\n{hint}", plain(&refused.to_string()), wrap(sql, width, 2))
     };
     refused.iter().map(one).collect()
 }
@@ -65,8 +67,14 @@ fn detail(plan: &StatementPlanRecord, look: Look) -> String {
     let not_made = plan.not_made.as_ref().map_or_else(String::new, |why| {
         format!("  {}\n", wrap(&plain(&format!("not measured: {why}")), width, 2))
     });
+    let proposal = plan.proposal.as_ref().map_or_else(String::new, |index| {
+        let rows = plan.rows_share_percent.unwrap_or(0.0);
+        let share =
+            format!("this statement reads {} of all rows that the workload reads", format::percent(rows));
+        format!("  proposal, not tried: {};\n  {}\n", plain(index), wrap(&share, width, 2))
+    });
     format!(
-        "\n{}\n  {}\n{not_made}{tree}",
+        "\n{}\n  {}\n{not_made}{tree}{proposal}",
         paint(&plain(&plan.statement), Ink::Strong, look.colour),
         wrap(&plan.sql, width, 2)
     )

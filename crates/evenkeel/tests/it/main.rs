@@ -44,3 +44,4 @@ mod study;
 mod study_telecom;
 mod study_variation;
 mod units;
+mod workload;

@@ -158,11 +158,15 @@ impl DataError {
             }
             Self::Target(error) => return error.hint(),
             Self::Differs { .. } => "drop that data set first, name another database, or ask for this one",
-            Self::HalfFinished { .. } => "drop it and populate again",
+            Self::HalfFinished { .. } => "fill it anew by `evenkeel data fill URL --replace`",
             Self::ReloadInterrupted { .. } => "reload again (--via dump): it finishes what was begun",
-            Self::Written { .. } => "restore the snapshot, or drop the data set and populate again",
-            Self::Foreign { .. } => "name an empty or new database; this one is left alone",
-            Self::Missing { .. } => "populate it with --via load or --via insert",
+            Self::Written { .. } => {
+                "restore the snapshot, or fill it anew by `evenkeel data fill URL --replace`"
+            }
+            Self::Foreign { .. } => {
+                "name an empty or new database; for these tables, `evenkeel workload from URL > shop.toml` makes a workload"
+            }
+            Self::Missing { .. } => "fill it by `evenkeel data fill URL`",
             Self::Busy { .. } => "wait for it to end",
             Self::Reload { .. } => "reload again: it starts from the unchanged tables and writes a new dump",
             Self::NoSpace { .. } => "free space, or name a directory on another file system: --dump-dir DIR",

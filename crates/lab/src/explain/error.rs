@@ -57,7 +57,10 @@ impl ExplainError {
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Target(error) | Self::Plan { source: error, .. } => error.hint(),
-            Self::Execute { .. } | Self::Refused(_) => None,
+            // ER_NO_DB_ERROR.
+            Self::Refused(refused) if refused.code == 1046 => Some("name the database: URL/shop"),
+            Self::Execute { source, .. } => source.hint(),
+            Self::Refused(_) => None,
         }
     }
 }

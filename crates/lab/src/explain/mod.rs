@@ -11,6 +11,7 @@ mod error;
 mod executor;
 mod measure;
 mod plan;
+mod proposal;
 mod report;
 mod touched;
 mod weights;
@@ -71,6 +72,11 @@ pub fn explain(
                 continue;
             }
         };
+        let proposal = match proposal::propose(control, &statement.sql, &report.rows) {
+            Err(_) if stop.is_set() => break,
+            proposal => proposal?,
+        };
+        let report = PlanReport { proposal, ..report };
         let is_made = report.class != Class::Write && report.not_made.is_none() && effort.executions > 0;
         let mut sample = |parameters: &mut Parameters| workload.sample(index, &mut random, parameters);
         let measure = |control: &mut Control| {
@@ -167,6 +173,8 @@ fn report_on(
         json: plan.json,
         weight,
         measured: None,
+        proposal: None,
+        rows_share: 0.0,
         not_made: act.map(|act| format!("it has {act}")),
         share: None,
     }

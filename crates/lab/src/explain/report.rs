@@ -70,6 +70,10 @@ pub struct PlanReport {
     pub not_made: Option<String>,
     /// Share of the time of all measured reads, weighted.
     pub share: Option<f64>,
+    /// The CREATE INDEX statement that would spare it a full scan; nobody has tried it.
+    pub proposal: Option<String>,
+    /// Share of the rows that all statements read, weighted.
+    pub rows_share: f64,
 }
 
 /// One row of EXPLAIN, empty where it says NULL.
@@ -113,6 +117,11 @@ pub struct Measured {
 }
 
 impl PlanReport {
+    /// Rows read per request: as counted where it was measured, else as the plan has them.
+    fn rows_read(&self) -> f64 {
+        self.weight * self.measured.as_ref().map_or(self.rows_examined, |measured| measured.rows_read)
+    }
+
     /// Work per request: mean time, times executions.
     fn work(&self) -> Option<f64> {
         self.measured.as_ref().map(|measured| measured.time.0 as f64 * self.weight)
@@ -122,7 +131,9 @@ impl PlanReport {
 /// Sets the shares and puts the heaviest first.
 pub(super) fn rank(reports: &mut [PlanReport]) {
     let sum: f64 = reports.iter().filter_map(PlanReport::work).sum();
+    let rows: f64 = reports.iter().map(PlanReport::rows_read).sum();
     for report in &mut *reports {
+        report.rows_share = if rows > 0.0 { report.rows_read() / rows } else { 0.0 };
         report.share = report.work().map(|work| if sum > 0.0 { work / sum } else { 0.0 });
     }
     let weight = |report: &PlanReport| (report.share.unwrap_or(0.0), report.rows_examined * report.weight);
@@ -149,6 +160,8 @@ mod tests {
             not_made: None,
             measured: time.map(|time| Measured { time: Nanos(time), ..Measured::default() }),
             share: None,
+            proposal: None,
+            rows_share: 0.0,
         }
     }
 

@@ -3,9 +3,10 @@
 //! A *request* is what one arrival stands for: one statement, or for a web interaction several in
 //! turn. A workload is shared by all threads; a client belongs to one session slot at a time.
 //!
-//! `tpcw` has the statements and mixes of TPC-W, `dvdstore` the order of DVD Store, `user` what a user wrote in a file, `catalog` finds a
-//! workload by name.
+//! `tpcw` has the statements and mixes of TPC-W, `dvdstore` the order of DVD Store, `user` what a user wrote in a file, `capture` makes such a workload
+//! of what a server was asked, `catalog` finds one by name.
 
+pub mod capture;
 mod catalog;
 mod database;
 pub mod dvdstore;

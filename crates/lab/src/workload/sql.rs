@@ -1,8 +1,12 @@
 //! Reads as much of a statement as is needed: its placeholders, its tables, its verb.
 
 mod acts;
+mod normal;
+mod shape;
 
 pub use acts::{Act, acts, harm, may_write, privileges};
+pub use normal::{Normal, normal};
+pub use shape::{Column, Condition, Relation, Role, Shape, Source, last_part, shape};
 
 use crate::workload::Value;
 
@@ -55,7 +59,6 @@ impl Parsed {
 pub fn parse(text: &str) -> Parsed {
     let text = text.trim().trim_end_matches(';').trim_end();
     let mut parsed = Parsed::default();
-    let mut tables = Tables::default();
     let mut rest = text;
     while let Some(token) = next_token(rest) {
         let (piece, after) = rest.split_at(token.length);
@@ -71,10 +74,28 @@ pub fn parse(text: &str) -> Parsed {
                 parsed.sql.push_str(piece);
             }
         }
-        tables.see(token.kind, piece, &mut parsed.tables);
         rest = after;
     }
+    for Source { table, .. } in shape(text).sources {
+        if !parsed.tables.contains(&table) {
+            parsed.tables.push(table);
+        }
+    }
     parsed
+}
+
+/// The statements of a script, each with the comments before it; what ends them is no part of them.
+pub fn split(text: &str) -> Vec<&str> {
+    let (mut parts, mut begin, mut at) = (Vec::new(), 0, 0);
+    while let Some(token) = next_token(&text[at..]) {
+        if text[at..].starts_with(';') {
+            parts.push(&text[begin..at]);
+            begin = at + 1;
+        }
+        at += token.length;
+    }
+    parts.push(&text[begin..]);
+    parts
 }
 
 /// The statement with these values written in for its bare placeholders, for what cannot be prepared. A
@@ -182,6 +203,11 @@ fn quoted(rest: &str, quote: char) -> usize {
     rest.len()
 }
 
+/// Whether a list of words between blanks has this one.
+fn is_among(word: &str, list: &str) -> bool {
+    list.split(' ').any(|own| own == word)
+}
+
 fn is_word(sign: char) -> bool {
     sign.is_alphanumeric() || sign == '_' || sign == '$'
 }
@@ -193,49 +219,6 @@ fn word(rest: &str) -> usize {
 fn dotted_word(rest: &str) -> usize {
     rest.find(|sign| !is_word(sign) && sign != '.').unwrap_or(rest.len())
 }
-
-/// Where a table may be named.
-#[derive(Default)]
-struct Tables {
-    expected: bool,
-    listed: bool,
-    begun: bool,
-}
-
-impl Tables {
-    fn see(&mut self, kind: Kind<'_>, piece: &str, tables: &mut Vec<String>) {
-        if kind == Kind::Space {
-            return;
-        }
-        let upper = piece.to_ascii_uppercase();
-        let leads = match upper.as_str() {
-            "FROM" | "JOIN" | "INTO" => true,
-            // Elsewhere it is FOR UPDATE, or the UPDATE of ON DUPLICATE KEY.
-            "UPDATE" => !self.begun,
-            "IGNORE" | "LOW_PRIORITY" => self.expected,
-            _ => false,
-        };
-        self.begun = true;
-        if leads {
-            (self.expected, self.listed) = (true, false);
-        } else if self.expected && matches!(kind, Kind::Word | Kind::QuotedName) {
-            let name = piece.trim_matches('`').to_owned();
-            if !tables.contains(&name) {
-                tables.push(name);
-            }
-            (self.expected, self.listed) = (false, true);
-        } else if self.listed && piece == "," {
-            self.expected = true;
-        } else {
-            let alias = matches!(kind, Kind::Word | Kind::QuotedName) && !ENDS_LIST.contains(&upper.as_str());
-            (self.expected, self.listed) = (false, self.listed && alias);
-        }
-    }
-}
-
-/// Words that end a list of tables.
-const ENDS_LIST: [&str; 10] =
-    ["WHERE", "SET", "ON", "USING", "GROUP", "ORDER", "HAVING", "LIMIT", "VALUES", "SELECT"];
 
 #[cfg(test)]
 mod tests {

@@ -157,6 +157,9 @@ pub enum TargetError {
     Reader(#[source] io::Error),
 }
 
+/// The error ER_NO_DB_ERROR: no database is selected.
+const NO_DATABASE: u16 = 1046;
+
 /// Where to look when a server is silent.
 const SILENT_HINT: &str = "check host, port, network and firewall, and whether the server's process is stopped (state T in \
      `ps -C mariadbd,mysqld -o pid,stat,wchan`), waits for a disk (D), or has run out of disk space or memory, which its error log tells";
@@ -196,6 +199,7 @@ impl TargetError {
             Self::Protocol { .. } => "check that the port is the server's MySQL port",
             Self::LocalInfile { .. } => "SET GLOBAL local_infile = ON",
             Self::Lost { .. } => LOST_HINT,
+            Self::Statement { code: NO_DATABASE, .. } => "name the database: URL/shop",
             Self::OptionFile { .. } | Self::Statement { .. } | Self::Reader(_) | Self::Stopped => {
                 return None;
             }

@@ -57,6 +57,8 @@ fn record(report: &PlanReport) -> StatementPlanRecord {
         sql: report.sample.clone(),
         plan: rows(&report.rows),
         not_made: report.not_made.clone(),
+        proposal: report.proposal.clone(),
+        rows_share_percent: Some(100.0 * report.rows_share),
         work_share_percent: report.share.map(|share| 100.0 * share),
     }
 }

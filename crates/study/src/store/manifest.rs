@@ -51,4 +51,10 @@ pub struct StatementPlanRecord {
     /// Why a read was not made and measured; absent where it was, of writes, and in folders from before it was kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_made: Option<String>,
+    /// A CREATE INDEX statement that would spare it a full scan; nobody has tried it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proposal: Option<String>,
+    /// Share of the rows that all statements read, percent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rows_share_percent: Option<f64>,
 }

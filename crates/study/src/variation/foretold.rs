@@ -69,6 +69,8 @@ mod tests {
             measured: None,
             not_made: None,
             share: None,
+            proposal: None,
+            rows_share: 0.0,
         }
     }
 

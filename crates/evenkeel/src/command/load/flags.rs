@@ -21,7 +21,7 @@ pub struct Args {
     /// Server, as mysql://user@host:port/database or sandbox:NAME
     #[arg(value_name = "URL")]
     pub target: String,
-    /// TPC-W statement or mix by name, `dvdstore`, or a TOML file
+    /// TPC-W statement or mix by name, `dvdstore`, or a file of your own (.toml, .sql)
     #[arg(long, short, value_name = "NAME|FILE", default_value = "tpcw.complex")]
     pub workload: String,
     /// How requests arrive

@@ -8,6 +8,9 @@ pub trait ColumnReader {
     /// At most `limit` values of `table.column`, in the order in which the server finds them; NULL is left
     /// out. The error is in the server's words.
     fn read_column(&mut self, table: &str, column: &str, limit: u64) -> Result<Vec<Value>, String>;
+
+    /// The highest value of `table.column`; none where it has no row.
+    fn read_highest(&mut self, table: &str, column: &str) -> Result<Vec<Value>, String>;
 }
 
 /// Reads nothing: for checking a workload without a server.
@@ -19,15 +22,29 @@ impl ColumnReader for NoColumns {
     fn read_column(&mut self, _: &str, _: &str, _: u64) -> Result<Vec<Value>, String> {
         Ok(vec![Value::Null])
     }
+
+    fn read_highest(&mut self, _: &str, _: &str) -> Result<Vec<Value>, String> {
+        Ok(Vec::new())
+    }
 }
 
 impl ColumnReader for Control {
     fn read_column(&mut self, table: &str, column: &str, limit: u64) -> Result<Vec<Value>, String> {
         let (table, column) = (quoted(table), quoted(column));
         let sql = format!("SELECT {column} FROM {table} WHERE {column} IS NOT NULL LIMIT {limit}");
-        let rows = self.query(&sql).map_err(|error| error.to_string())?;
-        Ok(rows.rows.into_iter().filter_map(|row| row.into_iter().next().flatten()).map(value).collect())
+        values(self, &sql)
     }
+
+    fn read_highest(&mut self, table: &str, column: &str) -> Result<Vec<Value>, String> {
+        let (table, column) = (quoted(table), quoted(column));
+        values(self, &format!("SELECT MAX({column}) FROM {table}"))
+    }
+}
+
+/// The first value of each row, NULL left out.
+fn values(control: &mut Control, sql: &str) -> Result<Vec<Value>, String> {
+    let rows = control.query(sql).map_err(|error| error.to_string())?;
+    Ok(rows.rows.into_iter().filter_map(|row| row.into_iter().next().flatten()).map(value).collect())
 }
 
 /// A whole number as a number, so that it is compared as one; anything else as text.

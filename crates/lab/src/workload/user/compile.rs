@@ -4,17 +4,22 @@ use super::generator::Source;
 use super::{
     ColumnReader, Definition, Generator, ParameterDefinitions, StatementDefinition, TransactionDefinition,
 };
-use crate::workload::sql::{self, Parsed};
-use crate::workload::{Statement, WorkloadError, similar};
+use crate::workload::sql::{self, Parsed, Role};
+use crate::workload::{Statement, Value, WorkloadError, similar};
 use evenkeel_core::Nanos;
 use evenkeel_core::distribution::WeightedChoice;
 use std::collections::{BTreeMap, BTreeSet};
+
+/// Most values of a column that are read where nobody says how many.
+pub const COLUMN_LIMIT: u64 = 10_000;
 
 /// Everything that clients share.
 #[derive(Debug)]
 pub struct Plan {
     pub statements: Vec<Statement>,
     pub sources: Vec<Source>,
+    /// Rows of values by statement; empty for one whose parameters are drawn each for itself.
+    pub rows: Vec<Vec<Vec<Value>>>,
     pub requests: Vec<Request>,
     pub weights: Vec<f64>,
     pub choice: WeightedChoice,
@@ -47,6 +52,8 @@ pub enum Parameter {
     Shared(usize),
     /// The value of an earlier place in the same statement, which has the same name.
     Same(usize),
+    /// The value at this place of the row that is drawn for the statement.
+    Row(usize),
 }
 
 /// Checks and compiles.
@@ -87,7 +94,12 @@ impl<'a> Compiler<'a> {
         }
         let choice = WeightedChoice::new(&weights)
             .map_err(|_| invalid("workload", "no weight is above 0, so nothing would be asked"))?;
-        Ok(Plan { statements: self.statements(), sources: self.sources, requests, weights, choice })
+        let rows = self.definition.statements.iter().map(|statement| match &statement.parameters {
+            ParameterDefinitions::Rows(rows) => rows.clone(),
+            _ => Vec::new(),
+        });
+        let (rows, statements) = (rows.collect(), self.statements());
+        Ok(Plan { statements, sources: self.sources, rows, requests, weights, choice })
     }
 
     fn check_names(&self) -> Result<(), WorkloadError> {
@@ -133,21 +145,60 @@ impl<'a> Compiler<'a> {
                 check_used(&entry, map.keys(), &named)?;
                 map.iter().map(|(name, generator)| (name.clone(), generator)).collect()
             }
+            ParameterDefinitions::Rows(rows) => {
+                let placeholders = self.parsed[index].placeholders.len();
+                if let Some(row) = rows.iter().find(|row| row.len() != placeholders || !named.is_empty()) {
+                    let problem = format!("a row has {} values, but `sql` has {placeholders} `?`", row.len());
+                    return Err(invalid(&entry, &problem));
+                }
+                if rows.is_empty() {
+                    return Err(invalid(&entry, "`rows` is empty; give at least one row"));
+                }
+                Vec::new()
+            }
         };
-        generators
+        let mut sources: BTreeMap<String, usize> = generators
             .into_iter()
             .map(|(name, generator)| {
                 let source = self.source(&entry, &name, generator)?;
                 Ok((name, source))
             })
-            .collect()
+            .collect::<Result<_, WorkloadError>>()?;
+        for (name, role) in
+            self.parsed[index].placeholders.clone().iter().zip(sql::shape(&statement.sql).roles)
+        {
+            let Some(name) = name.as_ref().filter(|name| !sources.contains_key(*name)) else { continue };
+            if let Some(source) = self.compared(&statement.sql, &role) {
+                self.sources.push(source);
+                sources.insert(name.clone(), self.sources.len() - 1);
+            }
+        }
+        Ok(sources)
+    }
+
+    /// The values of the column that a placeholder without a generator is compared with.
+    fn compared(&mut self, sql: &str, role: &Role) -> Option<Source> {
+        let Role::Compared(column) = role else { return None };
+        let shape = sql::shape(sql);
+        shape.tables_of(column).into_iter().find_map(|table| {
+            let (table, column, limit) = (table.to_owned(), column.name.clone(), COLUMN_LIMIT);
+            let generator = Generator::Column { table, column, limit };
+            let read = |table: &str, column: &str, _| {
+                self.reader.read_column(table, column, COLUMN_LIMIT).and_then(not_empty)
+            };
+            Source::new(&generator, read).ok()
+        })
     }
 
     fn source(&mut self, entry: &str, name: &str, generator: &Generator) -> Result<usize, WorkloadError> {
         let mut failed = None;
         let reader = &mut *self.reader;
         let source = Source::new(generator, |table, column, limit| {
-            reader.read_column(table, column, limit).and_then(not_empty).map_err(|problem| {
+            let read = match limit {
+                Some(limit) => reader.read_column(table, column, limit).and_then(not_empty),
+                None => reader.read_highest(table, column),
+            };
+            read.map_err(|problem| {
                 let (table, column) = (table.to_owned(), column.to_owned());
                 failed = Some(WorkloadError::Column { table, column, problem });
                 String::new()
@@ -221,7 +272,11 @@ impl<'a> Compiler<'a> {
     /// A statement within a request that draws `shared` at its begin; those come before the statement's own.
     fn step(&self, index: usize, shared: &[&str], entry: &str) -> Result<Step, WorkloadError> {
         let names = &self.parsed[index].placeholders;
+        let has_rows = matches!(self.definition.statements[index].parameters, ParameterDefinitions::Rows(_));
         let find = |(place, name): (usize, &Option<String>)| {
+            if has_rows {
+                return Ok(Parameter::Row(place));
+            }
             let first = names.iter().position(|other| other.is_some() && other == name);
             if let Some(first) = first.filter(|first| *first < place) {
                 return Ok(Parameter::Same(first));
@@ -232,8 +287,8 @@ impl<'a> Compiler<'a> {
             drawn.map(Parameter::Shared).or_else(own).ok_or_else(|| {
                 let statement = &self.definition.statements[index].name;
                 let problem = format!(
-                    "nothing says where `:{key}` of statement `{statement}` comes from; \
-                     give it a generator under `parameters`"
+                    "nothing says where `:{key}` of statement `{statement}` comes from, and no column that it is \
+                     compared with has values; give it a generator under `parameters`, or in a .sql file a line `-- :{key} = 1..1000`"
                 );
                 invalid(entry, &problem)
             })

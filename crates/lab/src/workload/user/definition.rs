@@ -1,6 +1,7 @@
 //! What a user wrote, before anything is checked.
 
 use super::Generator;
+use crate::workload::Value;
 use evenkeel_core::Nanos;
 use std::collections::BTreeMap;
 
@@ -40,6 +41,8 @@ pub enum ParameterDefinitions {
     Positional(Vec<Generator>),
     /// One for each name.
     Named(BTreeMap<String, Generator>),
+    /// Values that belong together, one for each `?`: an execution has one of these rows.
+    Rows(Vec<Vec<Value>>),
 }
 
 impl Default for ParameterDefinitions {

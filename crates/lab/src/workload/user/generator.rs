@@ -63,6 +63,13 @@ pub enum Generator {
         /// Most values that are read.
         limit: u64,
     },
+    /// A sequence that begins above the highest number that a column has when the run begins.
+    Next {
+        /// Table, as written in SQL.
+        table: String,
+        /// Column of whole numbers, as written in SQL.
+        column: String,
+    },
     /// Letters and digits, `min` to `max` of them.
     Text {
         /// Fewest characters of a text.
@@ -93,11 +100,11 @@ const TEXT_MAX: u64 = 65_535;
 const ALPHABET: &[u8; 36] = b"abcdefghijklmnopqrstuvwxyz0123456789";
 
 impl Source {
-    /// Makes a generator ready; `read` gives the values of a column. The error says what is wrong and what
+    /// Makes a generator ready; `read` gives the values of a column, or its highest one where no limit is named. The error says what is wrong and what
     /// would be right.
     pub fn new(
         generator: &Generator,
-        read: impl FnOnce(&str, &str, u64) -> Result<Vec<Value>, String>,
+        read: impl FnOnce(&str, &str, Option<u64>) -> Result<Vec<Value>, String>,
     ) -> Result<Self, String> {
         match generator {
             Generator::Uniform { min, max } => {
@@ -123,7 +130,12 @@ impl Source {
             }
             Generator::Choice { values, weights } => choice(values, weights.as_deref()),
             Generator::Column { table, column, limit } => {
-                Ok(Self::Values { values: read(table, column, *limit)?, choice: None })
+                Ok(Self::Values { values: read(table, column, Some(*limit))?, choice: None })
+            }
+            Generator::Next { table, column } => {
+                let highest = read(table, column, None)?.first().map_or(Some(0), Value::as_int);
+                let highest = highest.ok_or_else(|| format!("{table}.{column} has no whole numbers"))?;
+                Ok(Self::Sequence { next: AtomicI64::new(highest.saturating_add(1)), step: 1 })
             }
             Generator::Text { min, max } => {
                 ordered(min, max)?;
@@ -194,7 +206,7 @@ mod tests {
     use evenkeel_core::random::Seed;
 
     fn source(generator: &Generator) -> Result<Source, String> {
-        Source::new(generator, |_, _, limit| Ok((0..limit as i64).map(Value::Int).collect()))
+        Source::new(generator, |_, _, limit| Ok((0..limit.unwrap_or(1) as i64).map(Value::Int).collect()))
     }
 
     fn draws(generator: Generator, count: usize) -> Vec<Value> {

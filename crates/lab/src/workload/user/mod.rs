@@ -10,6 +10,7 @@ mod generator;
 mod tests;
 
 pub use columns::{ColumnReader, NoColumns};
+pub use compile::COLUMN_LIMIT;
 pub use definition::{Definition, ParameterDefinitions, StatementDefinition, TransactionDefinition};
 pub use generator::Generator;
 
@@ -117,11 +118,17 @@ impl Client for UserClient {
         let step = self.plan.requests[self.request].steps.get(self.at)?;
         self.at += 1;
         let mut fill = Fill::over(parameters);
+        let rows = self.plan.rows.get(step.statement).filter(|rows| !rows.is_empty());
+        let row = rows.map(|rows| &rows[random.uniform(0, rows.len() as u64 - 1) as usize]);
         for parameter in &step.parameters {
             match *parameter {
                 Parameter::Own(source) => self.plan.sources[source].draw(random, fill.slot()),
                 Parameter::Shared(place) => set_value(fill.slot(), &self.shared[place]),
                 Parameter::Same(place) => fill.again(place),
+                Parameter::Row(place) => {
+                    let value = row.and_then(|row| row.get(place));
+                    set_value(fill.slot(), value.unwrap_or(&Value::Null));
+                }
             }
         }
         Some(step.statement)

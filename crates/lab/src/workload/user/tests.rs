@@ -166,10 +166,57 @@ fn a_column_without_rows_is_refused() {
         fn read_column(&mut self, _: &str, _: &str, _: u64) -> Result<Vec<Value>, String> {
             Ok(Vec::new())
         }
+        fn read_highest(&mut self, _: &str, _: &str) -> Result<Vec<Value>, String> {
+            Ok(Vec::new())
+        }
     }
     let column = Generator::Column { table: "a".into(), column: "b".into(), limit: 10 };
     let mut definition = shop();
     definition.statements[0].parameters = list(&[column]);
     let error = UserWorkload::new(&definition, &mut Empty).unwrap_err().to_string();
     assert_eq!(error, "cannot read the values of a.b: no row, so there is nothing to draw from");
+}
+
+#[test]
+fn rows_keep_their_values_together_and_a_name_without_a_generator_has_those_of_its_column() {
+    let pairs = (0..20).map(|number| vec![Value::Int(number), Value::Int(-number)]).collect();
+    let both = statement("both", "SELECT * FROM a WHERE b > ? AND c < ?", ParameterDefinitions::Rows(pairs));
+    let drawn = statement(
+        "drawn",
+        "SELECT * FROM a JOIN d ON a.x = d.y WHERE d.z = :z",
+        ParameterDefinitions::default(),
+    );
+    let definition = Definition { name: "w".into(), statements: vec![both, drawn], transactions: Vec::new() };
+    struct OnlyZ;
+    impl ColumnReader for OnlyZ {
+        fn read_column(&mut self, table: &str, column: &str, _: u64) -> Result<Vec<Value>, String> {
+            if (table, column) == ("d", "z") { Ok(vec![Value::Int(7)]) } else { Err("no such column".into()) }
+        }
+        fn read_highest(&mut self, _: &str, _: &str) -> Result<Vec<Value>, String> {
+            Ok(vec![Value::Int(41)])
+        }
+    }
+    let workload = UserWorkload::new(&definition, &mut OnlyZ).unwrap();
+    let (mut random, mut parameters, mut seen) = (Random::new(Seed(2)), Parameters::new(), Vec::new());
+    for _ in 0..100 {
+        assert!(workload.sample(0, &mut random, &mut parameters));
+        let [Value::Int(b), Value::Int(c)] = parameters[..] else { panic!("{parameters:?}") };
+        assert_eq!(b, -c);
+        seen.push(b);
+    }
+    assert!(seen.iter().any(|number| *number != seen[0]));
+    assert!(workload.sample(1, &mut random, &mut parameters));
+    assert_eq!(parameters, [Value::Int(7)]);
+
+    let next = statement(
+        "next",
+        "INSERT INTO a VALUES (?)",
+        list(&[Generator::Next { table: "a".into(), column: "b".into() }]),
+    );
+    let definition = Definition { name: "w".into(), statements: vec![next], transactions: Vec::new() };
+    let workload = UserWorkload::new(&definition, &mut OnlyZ).unwrap();
+    for number in [42, 43] {
+        assert!(workload.sample(0, &mut random, &mut parameters));
+        assert_eq!(parameters, [Value::Int(number)]);
+    }
 }

@@ -21,7 +21,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const EXECUTORS: [Executor; 2] = [Executor::Uring, Executor::Threads];
 
 fn sparse(bytes: u64) -> NamedTempFile {
-    let file = NamedTempFile::new().unwrap();
+    // On a disk: files in memory have no cache of their own.
+    let file = NamedTempFile::new_in("/var/tmp").unwrap();
     file.as_file().set_len(bytes).unwrap();
     file
 }

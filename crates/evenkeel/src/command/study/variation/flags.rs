@@ -47,7 +47,7 @@ pub struct Args {
     /// The published size: 20 runs of 180 s at ten rates
     #[arg(long)]
     pub full: bool,
-    /// Statement or mix of TPC-W that the first part asks, or a file of your own (.toml), which the study keeps
+    /// Statement or mix of TPC-W that the first part asks, or a file of your own (.toml, .sql), which the study keeps
     #[arg(long, short, value_name = "NAME|FILE", default_value = COMPLEX_STATEMENT)]
     pub workload: String,
     /// Arrival rates per second of the first part, which is then the only one [default: --load]

@@ -1,0 +1,169 @@
+//! A workload as a file: what `workload from` found.
+
+use evenkeel_lab::workload::Value;
+use evenkeel_lab::workload::capture::{Captured, Share};
+use evenkeel_lab::workload::sql::may_write;
+use evenkeel_lab::workload::user::{Generator, ParameterDefinitions};
+use std::fmt::Write as _;
+
+/// Most statements that cannot be used and are named each.
+const NAMED_MAX: usize = 20;
+
+/// The text of a workload file; `source` says where it comes from.
+pub fn to_toml(captured: &Captured, source: &str) -> String {
+    let mut out = format!("# A workload made by `evenkeel workload from`, of {}.\n", one_line(source));
+    let (count, share) = captured.others;
+    if count > 0 {
+        let _ = writeln!(out, "# {count} more statements are not in it: {}; --top takes more.", of(share));
+    }
+    for left in captured.left_out.iter().take(NAMED_MAX) {
+        let sql: String = one_line(&left.sql).chars().take(100).collect();
+        let _ = writeln!(out, "# Left out, {}: {sql}\n#   because {}", of(left.share), one_line(&left.why));
+    }
+    if let Some(more) = captured.left_out.len().checked_sub(NAMED_MAX).filter(|more| *more > 0) {
+        let _ = writeln!(out, "# Left out: {more} more of this kind.");
+    }
+    let _ = writeln!(out, "name = {}", quoted(&captured.definition.name));
+    for (statement, (share, mean_s)) in captured.definition.statements.iter().zip(&captured.shares) {
+        let writes = if may_write(&statement.sql) { "; it writes" } else { "" };
+        let _ = writeln!(out, "\n# {}, {:.3} ms each{writes}\n[[statement]]", of(*share), 1e3 * mean_s);
+        let _ = writeln!(out, "name = {}\nsql = {}", quoted(&statement.name), quoted(&statement.sql));
+        let _ = writeln!(out, "weight = {}", statement.weight.unwrap_or(1.0));
+        out.push_str(&parameters(&statement.parameters));
+    }
+    out
+}
+
+fn of(share: Share) -> String {
+    format!("{:.1} % of executions, {:.1} % of the time", share.executions, share.time)
+}
+
+fn parameters(parameters: &ParameterDefinitions) -> String {
+    let lines = |all: Vec<String>| all.iter().map(|line| format!("  {line},\n")).collect::<String>();
+    match parameters {
+        ParameterDefinitions::Positional(all) if all.is_empty() => String::new(),
+        ParameterDefinitions::Positional(all) => {
+            format!("parameters = [\n{}]\n", lines(all.iter().map(generator).collect()))
+        }
+        ParameterDefinitions::Rows(rows) => {
+            format!("rows = [\n{}]\n", lines(rows.iter().map(|row| list(row)).collect()))
+        }
+        ParameterDefinitions::Named(all) => {
+            let one = |(name, own): (&String, &Generator)| format!("{} = {}\n", quoted(name), generator(own));
+            format!("[statement.parameters]\n{}", all.iter().map(one).collect::<String>())
+        }
+    }
+}
+
+fn generator(generator: &Generator) -> String {
+    match generator {
+        Generator::Uniform { min, max } => format!("{{ uniform = {{ min = {min}, max = {max} }} }}"),
+        Generator::UniformReal { min, max } => format!("{{ uniform = {{ min = {min:?}, max = {max:?} }} }}"),
+        Generator::NuRand { a, min, max } => {
+            format!("{{ nurand = {{ a = {a}, min = {min}, max = {max} }} }}")
+        }
+        Generator::Zipf { n, exponent } => format!("{{ zipf = {{ n = {n}, exponent = {exponent} }} }}"),
+        Generator::Sequence { start, step } => {
+            format!("{{ sequence = {{ start = {start}, step = {step} }} }}")
+        }
+        Generator::Choice { values, weights } => {
+            let weights =
+                weights.as_ref().map_or_else(String::new, |weights| format!(", weights = {weights:?}"));
+            format!("{{ choice = {{ values = {}{weights} }} }}", list(values))
+        }
+        Generator::Column { table, column, limit } => {
+            format!(
+                "{{ column = {{ table = {}, column = {}, limit = {limit} }} }}",
+                quoted(table),
+                quoted(column)
+            )
+        }
+        Generator::Next { table, column } => {
+            format!("{{ next = {{ table = {}, column = {} }} }}", quoted(table), quoted(column))
+        }
+        Generator::Text { min, max } => format!("{{ string = {{ min = {min}, max = {max} }} }}"),
+        Generator::Constant(value) => format!("{{ constant = {} }}", scalar(value)),
+    }
+}
+
+fn list(values: &[Value]) -> String {
+    format!("[{}]", values.iter().map(scalar).collect::<Vec<_>>().join(", "))
+}
+
+fn scalar(value: &Value) -> String {
+    match value {
+        Value::Int(number) => number.to_string(),
+        Value::Double(number) => format!("{number:?}"),
+        Value::Text(text) => quoted(&String::from_utf8_lossy(text)),
+        // No literal is NULL: it stays in the text of its statement.
+        Value::Null => quoted(""),
+    }
+}
+
+fn quoted(text: &str) -> String {
+    let mut out = "\"".to_owned();
+    for sign in text.chars() {
+        match sign {
+            '"' | '\\' => out.extend(['\\', sign]),
+            '\n' => out.push_str("\\n"),
+            _ if sign.is_control() => {
+                let _ = write!(out, "\\u{:04X}", u32::from(sign));
+            }
+            _ => out.push(sign),
+        }
+    }
+    out.push('"');
+    out
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ").replace(char::is_control, " ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::workload::parse as read;
+    use evenkeel_lab::workload::capture::{Group, Order, captured};
+
+    #[test]
+    fn what_is_written_is_read_back() {
+        let text = |text: &str| Value::Text(text.into());
+        let generators = vec![
+            Generator::Uniform { min: -1, max: 5 },
+            Generator::UniformReal { min: 0.0, max: 1.0 },
+            Generator::NuRand { a: 255, min: 1, max: 9 },
+            Generator::Zipf { n: 10, exponent: 1.0 },
+            Generator::Sequence { start: 9, step: -2 },
+            Generator::Choice {
+                values: vec![text("a\"\\\n\x07ü"), Value::Int(2)],
+                weights: Some(vec![1.0, 2.5]),
+            },
+            Generator::Column { table: "t".into(), column: "c".into(), limit: 5 },
+            Generator::Next { table: "t".into(), column: "c".into() },
+            Generator::Text { min: 1, max: 9 },
+            Generator::Constant(Value::Double(1e-7)),
+        ];
+        let rows = vec![vec![Value::Int(1), text("x")], vec![Value::Int(2), text("y\r")]];
+        let group = |sql: &str, executions, parameters| {
+            let time_s = executions as f64;
+            Group { sql: sql.to_owned(), executions, time_s, parameters, problem: None }
+        };
+        let groups = vec![
+            group("SELECT a\tFROM t WHERE ? < ?", 4, ParameterDefinitions::Rows(rows)),
+            group("UPDATE t SET a = ?", 3, ParameterDefinitions::Positional(generators)),
+            group("BEGIN", 2, ParameterDefinitions::default()),
+            group("SELECT b FROM t", 1, ParameterDefinitions::default()),
+        ];
+        let captured = captured("shop", groups, 2, Order::Time);
+        let written = to_toml(&captured, "x.log\nname = 5");
+        assert_eq!(read("w.toml", &written).unwrap(), captured.definition, "{written}");
+        for words in [
+            "# 1 more statements are not in it: 10.0 %",
+            "20.0 % of the time: BEGIN",
+            "1000.000 ms each; it writes",
+        ] {
+            assert!(written.contains(words), "{written}");
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! A user's workload, made of what a server was asked: its slow log, or the digests of its performance schema.
+
+mod digests;
+mod slow_log;
+
+pub use digests::read_digests;
+pub use slow_log::read_slow_log;
+
+use super::sql::{Act, Purpose, acts, parse, shape};
+use super::user::{Definition, ParameterDefinitions, StatementDefinition};
+use std::collections::BTreeMap;
+
+/// Executions of statements that differ only in their literals.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Group {
+    /// Text with `?` for each parameter.
+    pub sql: String,
+    /// How often it was executed.
+    pub executions: u64,
+    /// How long all executions took.
+    pub time_s: f64,
+    /// Where its parameters come from.
+    pub parameters: ParameterDefinitions,
+    /// Why it cannot be part of a workload.
+    pub problem: Option<String>,
+}
+
+/// What decides which statements are taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// The time of all executions.
+    Time,
+    /// The number of executions.
+    Count,
+}
+
+/// Share of the whole load, percent.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Share {
+    /// Of all executions.
+    pub executions: f64,
+    /// Of the time of all.
+    pub time: f64,
+}
+
+/// A statement that was left out.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LeftOut {
+    /// Text of the statement.
+    pub sql: String,
+    /// Why it was left out.
+    pub why: String,
+    /// How much of the load it is.
+    pub share: Share,
+}
+
+/// A workload with the share of each statement.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Captured {
+    /// The workload as written.
+    pub definition: Definition,
+    /// The share of each statement, in their order, and its mean time, seconds.
+    pub shares: Vec<(Share, f64)>,
+    /// What cannot be part of it, by time.
+    pub left_out: Vec<LeftOut>,
+    /// Further statements that could be, and their share.
+    pub others: (usize, Share),
+}
+
+/// The first `top` groups as a workload, with their executions as weights.
+pub fn captured(name: &str, mut groups: Vec<Group>, top: usize, order: Order) -> Captured {
+    let all =
+        (groups.iter().map(|group| group.executions).sum(), groups.iter().map(|group| group.time_s).sum());
+    let share = |group: &Group| share(group, all);
+    groups.sort_by(|one, other| {
+        let first = match order {
+            Order::Time => other.time_s.total_cmp(&one.time_s),
+            Order::Count => other.executions.cmp(&one.executions),
+        };
+        first.then_with(|| one.sql.cmp(&other.sql))
+    });
+    let (mut statements, mut shares, mut left_out) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut others, mut names) = ((0, Share::default()), BTreeMap::new());
+    for group in groups {
+        let own = share(&group);
+        if let Some(why) = group.problem.or_else(|| problem(&group.sql)) {
+            left_out.push(LeftOut { sql: group.sql, why, share: own });
+        } else if statements.len() == top {
+            others.0 += 1;
+            others.1.executions += own.executions;
+            others.1.time += own.time;
+        } else {
+            shares.push((own, group.time_s / group.executions.max(1) as f64));
+            statements.push(StatementDefinition {
+                name: statement_name(&group.sql, &mut names),
+                weight: Some(group.executions as f64),
+                parameters: group.parameters,
+                sql: group.sql,
+                ..StatementDefinition::default()
+            });
+        }
+    }
+    let definition = Definition { name: name.to_owned(), statements, transactions: Vec::new() };
+    Captured { definition, shares, left_out, others }
+}
+
+fn share(group: &Group, (executions, time_s): (u64, f64)) -> Share {
+    let percent = |part: f64, whole: f64| if whole > 0.0 { 100.0 * part / whole } else { 0.0 };
+    Share {
+        executions: percent(group.executions as f64, executions as f64),
+        time: percent(group.time_s, time_s),
+    }
+}
+
+/// Why a statement cannot be part of a workload, by its text alone.
+fn problem(sql: &str) -> Option<String> {
+    let parsed = parse(sql);
+    if parsed.purpose() == Purpose::Other && parsed.verb != "CALL" {
+        return Some(format!("{} is not a query", parsed.verb));
+    }
+    if let Some(act @ (Act::Writes(_) | Act::Waits(_))) = acts(sql).0 {
+        return Some(format!("it has {act}"));
+    }
+    if parsed.purpose() == Purpose::Read && parsed.tables.is_empty() {
+        return Some("it uses no table".to_owned());
+    }
+    let own = ["mysql.", "information_schema.", "performance_schema.", "sys."];
+    let is_own = |table: &String| own.iter().any(|schema| table.to_ascii_lowercase().starts_with(schema));
+    parsed.tables.iter().any(is_own).then(|| "it uses the server's own tables".to_owned())
+}
+
+/// `select_orders`, or `select_orders_2` where there is one already.
+pub fn statement_name(sql: &str, names: &mut BTreeMap<String, u32>) -> String {
+    let table = shape(sql)
+        .sources
+        .into_iter()
+        .next()
+        .map(|source| format!("_{}", super::sql::last_part(&source.table)));
+    let name = format!("{}{}", parse(sql).verb, table.unwrap_or_default()).to_lowercase();
+    let number = names.entry(name.clone()).and_modify(|number| *number += 1).or_insert(1);
+    if *number == 1 { name } else { format!("{name}_{number}") }
+}

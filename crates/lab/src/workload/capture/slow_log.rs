@@ -1,0 +1,292 @@
+//! Statements of a slow log, as MariaDB and MySQL write it.
+
+use super::Group;
+use crate::workload::Value;
+use crate::workload::sql::normal;
+use crate::workload::user::ParameterDefinitions;
+use evenkeel_core::random::{Random, Seed};
+use evenkeel_os::stop::Stop;
+use std::collections::HashMap;
+use std::io::{self, BufRead, ErrorKind};
+
+/// Longest statement that is taken, and longest line that is kept.
+const TEXT_MAX: usize = 64 << 10;
+/// Most different statements.
+const GROUPS_MAX: usize = 2_000;
+/// Most rows of values that are kept of a statement, and most bytes of them.
+const ROWS_MAX: usize = 200;
+const ROW_BYTES_MAX: usize = 1_024;
+
+/// What was executed, by statement; `None` where the input has no entry of a slow log. The memory that it takes is bounded,
+/// whatever the size of the log.
+///
+/// # Errors
+/// The input cannot be read.
+pub fn read_slow_log(input: &mut dyn BufRead, stop: &Stop) -> io::Result<Option<Vec<Group>>> {
+    let mut log = Log::default();
+    let mut line = Vec::new();
+    while !stop.is_set() && read_line(input, &mut line)? {
+        log.line(&line);
+    }
+    log.finish();
+    Ok((!log.groups.is_empty()).then(|| log.groups()))
+}
+
+#[derive(Debug, Default)]
+struct Entry {
+    time_s: f64,
+    text: Vec<u8>,
+    is_cut: bool,
+}
+
+impl Entry {
+    fn is_whole(&self) -> bool {
+        self.text.is_empty() || self.text.trim_ascii_end().ends_with(b";")
+    }
+}
+
+/// A statement with the rows of values that were seen.
+#[derive(Default)]
+struct Seen {
+    group: Group,
+    database: String,
+    rows: Vec<Vec<Value>>,
+}
+
+struct Log {
+    entry: Option<Entry>,
+    database: String,
+    groups: HashMap<(String, String), Seen>,
+    random: Random,
+}
+
+impl Default for Log {
+    fn default() -> Self {
+        let random = Random::new(Seed(1).child("slow log"));
+        Self { entry: None, database: String::new(), groups: HashMap::new(), random }
+    }
+}
+
+impl Log {
+    fn line(&mut self, line: &[u8]) {
+        let begins = line.starts_with(b"# User@Host: ") || line.starts_with(b"# Time: ");
+        let is_whole = self.entry.as_ref().is_none_or(Entry::is_whole);
+        // After a start the server writes three lines that no `#` begins.
+        let starts = line.ends_with(b"started with:") && line.windows(10).any(|part| part == b", Version:");
+        if is_whole && (begins || starts) {
+            self.finish();
+            self.entry = begins.then(Entry::default);
+            return;
+        }
+        let Some(entry) = &mut self.entry else { return };
+        if entry.text.is_empty() {
+            let text = String::from_utf8_lossy(line);
+            if text.starts_with("# administrator command") {
+                self.entry = None;
+            } else if text.starts_with("# ") {
+                let after = |key: &str| text.split_once(key).map(|(_, rest)| rest);
+                if let Some(time) = after("Query_time: ") {
+                    entry.time_s = time.split(' ').next().and_then(|time| time.parse().ok()).unwrap_or(0.0);
+                }
+                if let Some(schema) = after("  Schema: ") {
+                    self.database = schema.split(' ').next().unwrap_or_default().to_owned();
+                }
+            } else if let Some(name) = text.strip_prefix("use ") {
+                self.database = name.trim_end_matches(';').trim_matches('`').to_owned();
+            } else if !(text.starts_with("SET ") && text.contains("timestamp=")) {
+                entry.text.extend_from_slice(line);
+            }
+            return;
+        }
+        entry.text.push(b'\n');
+        entry.text.extend_from_slice(line);
+        if entry.text.len() >= TEXT_MAX {
+            // The last sign says whether the statement goes on.
+            entry.is_cut = true;
+            entry.text = vec![b' ', *line.last().unwrap_or(&b' ')];
+        }
+    }
+
+    /// Counts the entry that has ended.
+    fn finish(&mut self) {
+        let Some(entry) = self.entry.take().filter(|entry| !entry.text.is_empty()) else { return };
+        let text =
+            std::str::from_utf8(&entry.text).ok().filter(|_| !entry.is_cut && entry.text.len() < TEXT_MAX);
+        let (normal, mut problem) = match text {
+            Some(text) => (normal(text), None),
+            None => (normal("-"), Some("it is longer than 64 KiB, or not UTF-8".to_owned())),
+        };
+        let mut key = (self.database.clone(), normal.digest);
+        if self.groups.len() >= GROUPS_MAX && !self.groups.contains_key(&key) {
+            key = Default::default();
+            problem = Some(format!("only {GROUPS_MAX} different statements are counted one by one"));
+        }
+        let database = self.database.clone();
+        let seen = self.groups.entry(key).or_insert_with(|| Seen {
+            group: Group { sql: normal.sql.clone(), problem, ..Group::default() },
+            database,
+            rows: Vec::new(),
+        });
+        seen.group.executions += 1;
+        seen.group.time_s += entry.time_s;
+        // A list of another length is another text.
+        if seen.group.sql == normal.sql && !normal.values.is_empty() && bytes(&normal.values) <= ROW_BYTES_MAX
+        {
+            seen.keep(normal.values, &mut self.random);
+        }
+    }
+
+    /// All groups. Statements of other databases than the busiest are marked.
+    fn groups(self) -> Vec<Group> {
+        let mut times: HashMap<String, f64> = HashMap::new();
+        for seen in self.groups.values().filter(|seen| !seen.database.is_empty()) {
+            *times.entry(seen.database.clone()).or_default() += seen.group.time_s;
+        }
+        let busiest =
+            times.into_iter().max_by(|one, other| one.1.total_cmp(&other.1).then(other.0.cmp(&one.0)));
+        let busiest = busiest.map(|(name, _)| name).unwrap_or_default();
+        self.groups.into_values().map(|seen| seen.done(&busiest)).collect()
+    }
+}
+
+impl Seen {
+    /// Each distinct row has the same chance to be kept.
+    fn keep(&mut self, row: Vec<Value>, random: &mut Random) {
+        if self.rows.contains(&row) {
+            return;
+        }
+        if self.rows.len() < ROWS_MAX {
+            return self.rows.push(row);
+        }
+        let place = random.uniform(0, self.group.executions - 1) as usize;
+        if let Some(kept) = self.rows.get_mut(place) {
+            *kept = row;
+        }
+    }
+
+    fn done(mut self, busiest: &str) -> Group {
+        if !self.database.is_empty() && self.database != busiest {
+            self.group.problem.get_or_insert(format!("it uses database {}, not {busiest}", self.database));
+        }
+        if self.group.sql.contains('?') && self.rows.is_empty() {
+            self.group.problem.get_or_insert("its values are longer than 1 KiB".to_owned());
+        }
+        let rows = ParameterDefinitions::Rows(self.rows);
+        let is_empty = matches!(&rows, ParameterDefinitions::Rows(rows) if rows.is_empty());
+        Group { parameters: if is_empty { ParameterDefinitions::default() } else { rows }, ..self.group }
+    }
+}
+
+fn bytes(row: &[Value]) -> usize {
+    row.iter().map(|value| if let Value::Text(text) = value { text.len() } else { 8 }).sum()
+}
+
+/// The next line without its end, of at most [`TEXT_MAX`] bytes, the last of which is always that of the line; false at the end.
+fn read_line(input: &mut dyn BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
+    line.clear();
+    let mut is_any = false;
+    loop {
+        let part = match input.fill_buf() {
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            part => part?,
+        };
+        if part.is_empty() {
+            return Ok(is_any);
+        }
+        is_any = true;
+        let end = part.iter().position(|sign| *sign == b'\n');
+        let length = end.unwrap_or(part.len());
+        let taken = length.min(TEXT_MAX - line.len());
+        line.extend_from_slice(&part[..taken]);
+        if let (true, Some(last)) = (taken < length, line.last_mut()) {
+            *last = part[length - 1];
+        }
+        input.consume(length + usize::from(end.is_some()));
+        if end.is_some() {
+            return Ok(true);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workload::capture::{Order, captured};
+
+    const MARIADB: &str = "\
+/usr/sbin/mariadbd, Version: 10.11.19-MariaDB-log (Debian 12). started with:
+Tcp port: 3306  Unix socket: /run/s.sock
+Time		    Id Command	Argument
+# Time: 261127 15:04:43
+# User@Host: root[root] @ localhost []
+# Thread_id: 4  Schema: shop  QC_hit: No
+# Query_time: 0.500000  Lock_time: 0.000069  Rows_sent: 1  Rows_examined: 1
+# Rows_affected: 0  Bytes_sent: 324
+use `shop`;
+SET timestamp=1795791883;
+select *
+# no header
+from orders where id=5 and a = ';
+';
+# User@Host: root[root] @ localhost []
+# Thread_id: 4  Schema: shop  QC_hit: No
+# Query_time: 0.500000  Lock_time: 0.000069  Rows_sent: 1  Rows_examined: 1
+SET timestamp=1795791883;
+select * from orders where id=7 and a = 'x';
+# User@Host: root[root] @ localhost []
+# Thread_id: 5  Schema: other  QC_hit: No
+# Query_time: 0.100000  Lock_time: 0.000069  Rows_sent: 1  Rows_examined: 1
+SET timestamp=1795791883;
+select 1;
+/usr/sbin/mariadbd, Version: 10.11.19-MariaDB-log (Debian 12). started with:
+Tcp port: 3306  Unix socket: /run/s.sock
+Time		    Id Command	Argument
+";
+    const MYSQL: &str = "\
+# Time: 2026-11-27T15:04:43.123456Z
+# User@Host: root[root] @ localhost []  Id:     8
+# Query_time: 0.250000  Lock_time: 0.000002 Rows_sent: 1  Rows_examined: 1
+use shop;
+SET timestamp=1795791883;
+UPDATE orders SET a = 2 WHERE id = 1;
+# Time: 2026-11-27T15:04:44.123456Z
+# User@Host: root[root] @ localhost []  Id:     8
+# Query_time: 0.750000  Lock_time: 0.000002 Rows_sent: 1  Rows_examined: 1
+SET timestamp=1795791884;
+# administrator command: Quit;
+";
+
+    fn read(text: &str) -> Vec<Group> {
+        read_slow_log(&mut text.as_bytes(), &Stop::default()).unwrap().unwrap()
+    }
+
+    #[test]
+    fn entries_of_either_server_are_grouped_by_what_they_ask() {
+        let found = captured("shop", read(MARIADB), 10, Order::Time);
+        let statement = &found.definition.statements[0];
+        assert_eq!((found.definition.statements.len(), statement.name.as_str()), (1, "select_orders"));
+        assert_eq!(
+            (statement.sql.as_str(), statement.weight),
+            ("select * from orders where id=? and a = ?", Some(2.0))
+        );
+        let row = |id, text: &str| vec![Value::Int(id), Value::Text(text.into())];
+        assert_eq!(statement.parameters, ParameterDefinitions::Rows(vec![row(5, ";\n"), row(7, "x")]));
+        assert_eq!(found.left_out[0].why, "it uses database other, not shop");
+        assert!((found.shares[0].0.time - 100.0 / 1.1).abs() < 1e-6, "{found:?}");
+
+        let found = read(MYSQL);
+        assert_eq!((found.len(), found[0].sql.as_str()), (1, "UPDATE orders SET a = ? WHERE id = ?"));
+        assert!(read_slow_log(&mut "hello\n".as_bytes(), &Stop::default()).unwrap().is_none());
+    }
+
+    #[test]
+    fn what_is_too_long_is_counted_and_not_kept() {
+        let head = "# User@Host: a[a] @ b []\n# Query_time: 1.0  Lock_time: 0\n";
+        let long = format!("INSERT INTO t VALUES ('{}');\n", "x".repeat(200 << 10));
+        let lines = format!("SELECT a FROM t WHERE b IN (1\n{});\n", ",2\n".repeat(60 << 10));
+        let found = read(&format!("{head}{long}{head}{lines}{head}SELECT a FROM t;\n"));
+        let whole = found.iter().find(|group| group.problem.is_none()).unwrap();
+        assert_eq!((found.len(), whole.sql.as_str(), whole.executions), (2, "SELECT a FROM t", 1));
+        assert_eq!(found.iter().map(|group| group.executions).sum::<u64>(), 3);
+    }
+}

@@ -1,0 +1,192 @@
+//! A statement with its literals taken out, so that executions that differ in nothing else are known as one.
+
+use super::{Kind, is_among, next_token};
+use crate::workload::Value;
+
+/// A statement without its literals.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Normal {
+    /// Text with `?` for each literal that a parameter can replace.
+    pub sql: String,
+    /// The same for all executions that differ only in literals, letter case, space, and the length of lists.
+    pub digest: String,
+    /// The literals, in the order of the placeholders.
+    pub values: Vec<Value>,
+}
+
+/// Words before a text that no parameter can replace.
+const BEFORE_TEXT: &str = "DATE TIME TIMESTAMP SEPARATOR ESCAPE AS COLLATE";
+/// Types and functions whose numbers in parentheses no parameter can replace.
+const SIZED: &str = "DECIMAL NUMERIC CHAR VARCHAR BINARY VARBINARY FLOAT \
+     DATETIME TIME TIMESTAMP NOW SYSDATE CURTIME CURRENT_TIMESTAMP UTC_TIMESTAMP";
+/// Words that end the columns after ORDER BY and GROUP BY, where a number is the place of a column.
+const ENDS_PLACES: &str = "LIMIT HAVING FOR UNION WINDOW OFFSET INTO ROWS PROCEDURE";
+
+/// Takes the literals out of a statement. Comments go too, besides those that a server reads.
+pub fn normal(text: &str) -> Normal {
+    let mut normal = Normal::default();
+    let (mut last, mut before) = (String::new(), String::new());
+    let (mut spaced, mut places, mut sized) = (false, false, false);
+    let mut rest = text.trim().trim_end_matches(';').trim_end();
+    while let Some(token) = next_token(rest) {
+        let is_read = ["/*!", "/*+", "/*M!"].iter().any(|start| rest.starts_with(start));
+        if token.kind == Kind::Space && !is_read {
+            spaced = true;
+            rest = &rest[token.length..];
+            continue;
+        }
+        let length = if token.kind == Kind::Word { with_exponent(rest, token.length) } else { token.length };
+        let (piece, after) = rest.split_at(length);
+        let upper = piece.to_ascii_uppercase();
+        let value = match token.kind {
+            Kind::Word if !places && !sized && last != "." => number(piece),
+            Kind::Other if piece.starts_with(['\'', '"']) => {
+                let is_json = last == ">" && ["-", ">"].contains(&before.as_str());
+                let is_marked = !spaced && last.ends_with(|sign: char| sign.is_alphanumeric() || sign == '_');
+                let is_kept = is_json || is_marked || is_among(&last, BEFORE_TEXT);
+                (!is_kept).then(|| Value::Text(unquoted(piece)))
+            }
+            _ => None,
+        };
+        match upper.as_str() {
+            "BY" => places = true,
+            "(" => sized = is_among(&last, SIZED),
+            ")" => (places, sized) = (false, false),
+            word => places &= !is_among(word, ENDS_PLACES),
+        }
+        if spaced && !normal.sql.is_empty() {
+            normal.sql.push(' ');
+        }
+        let piece = if value.is_some() { "?" } else { piece };
+        normal.sql.push_str(piece);
+        add_to_digest(&mut normal.digest, piece);
+        normal.values.extend(value);
+        (before, last, spaced, rest) = (last, upper, false, after);
+    }
+    normal
+}
+
+/// A list of values becomes one value, and a list of such rows one row.
+fn add_to_digest(digest: &mut String, piece: &str) {
+    if piece == "?" && digest.ends_with("? , ") {
+        digest.truncate(digest.len() - 2);
+        return;
+    }
+    if piece == ")" && digest.ends_with("( ? ) , ( ? ") {
+        digest.truncate(digest.len() - "( ? ) , ( ? ".len());
+        digest.push_str("( ? ");
+    }
+    digest.push_str(&piece.to_lowercase());
+    digest.push(' ');
+}
+
+/// The length of a number with its exponent, whose sign is no part of a word.
+fn with_exponent(rest: &str, length: usize) -> usize {
+    let begins = rest.starts_with(|sign: char| sign.is_ascii_digit());
+    let is_open = begins && !rest.starts_with("0x") && rest[..length].ends_with(['e', 'E']);
+    let behind = rest[length..].strip_prefix(['+', '-']).filter(|_| is_open);
+    let digits = behind.map_or(0, |digits| digits.bytes().take_while(u8::is_ascii_digit).count());
+    if digits > 0 { length + 1 + digits } else { length }
+}
+
+fn number(piece: &str) -> Option<Value> {
+    if !piece.starts_with(|sign: char| sign.is_ascii_digit()) {
+        return None;
+    }
+    if let Some(digits) = piece.strip_prefix("0x") {
+        let pairs =
+            (0..digits.len()).step_by(2).map(|at| u8::from_str_radix(digits.get(at..at + 2)?, 16).ok());
+        // What is no text has no place in a file of text.
+        return pairs
+            .collect::<Option<_>>()
+            .and_then(|bytes| String::from_utf8(bytes).ok())
+            .map(|text| Value::Text(text.into()));
+    }
+    if let Ok(whole) = piece.parse() {
+        return Some(Value::Int(whole));
+    }
+    let is_whole = piece.bytes().all(|digit| digit.is_ascii_digit());
+    // What no whole number of ours holds is sent as text, which the server reads in full.
+    if is_whole { Some(Value::Text(piece.into())) } else { piece.parse().ok().map(Value::Double) }
+}
+
+/// The text between quotes, without escapes.
+fn unquoted(piece: &str) -> Vec<u8> {
+    let quote = piece.chars().next().unwrap_or_default();
+    let inner = piece.get(1..piece.len() - 1).unwrap_or_default();
+    let (mut text, mut signs) = (String::new(), inner.chars());
+    while let Some(sign) = signs.next() {
+        match sign {
+            '\\' => match signs.next() {
+                Some('0') => text.push('\0'),
+                Some('n') => text.push('\n'),
+                Some('r') => text.push('\r'),
+                Some('t') => text.push('\t'),
+                Some('b') => text.push('\x08'),
+                Some('Z') => text.push('\x1a'),
+                // Of LIKE, which reads the backslash itself.
+                Some(wild @ ('%' | '_')) => text.extend(['\\', wild]),
+                Some(other) => text.push(other),
+                None => {}
+            },
+            _ if sign == quote => text.extend(signs.next()),
+            _ => text.push(sign),
+        }
+    }
+    text.into_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn literals_become_parameters_where_a_server_takes_one() {
+        let text = |text: &str| Value::Text(text.into());
+        for (given, sql, values) in [
+            ("SELECT *  FROM t\nWHERE a=5; ", "SELECT * FROM t WHERE a=?", vec![Value::Int(5)]),
+            (r"select 'a\'b''c\n' -- x", "select ?", vec![text("a'b'c\n")]),
+            (
+                "SELECT a FROM t1 ORDER BY 2, a LIMIT 3",
+                "SELECT a FROM t1 ORDER BY 2, a LIMIT ?",
+                vec![Value::Int(3)],
+            ),
+            (
+                "SELECT 1.5e-3, 2e+2, 7",
+                "SELECT ?, ?, ?",
+                vec![Value::Double(0.0015), Value::Double(200.0), Value::Int(7)],
+            ),
+            (
+                "SELECT CAST(a AS DECIMAL(10,2)), NOW(6), b + 1",
+                "SELECT CAST(a AS DECIMAL(10,2)), NOW(6), b + ?",
+                vec![Value::Int(1)],
+            ),
+            (
+                "SELECT DATE '2026-01-01', x'ff', a->>'$.b'",
+                "SELECT DATE '2026-01-01', x'ff', a->>'$.b'",
+                vec![],
+            ),
+            (
+                "SELECT 0x4142, 18446744073709551615",
+                "SELECT ?, ?",
+                vec![text("AB"), text("18446744073709551615")],
+            ),
+            (
+                "SELECT /*+ MAX(1) */ a /* id 7 */ FROM t WHERE b > 'x'",
+                "SELECT /*+ MAX(1) */ a FROM t WHERE b > ?",
+                vec![text("x")],
+            ),
+        ] {
+            let normal = normal(given);
+            assert_eq!((normal.sql.as_str(), normal.values), (sql, values), "{given}");
+        }
+    }
+
+    #[test]
+    fn lists_of_any_length_have_one_digest() {
+        let digest = |text: &str| normal(text).digest;
+        assert_eq!(digest("SELECT a FROM t WHERE b IN (1,2, 3)"), digest("select a from t where b in (9)"));
+        assert_eq!(digest("INSERT INTO t VALUES (1,'a'),(2,'b')"), digest("INSERT INTO t VALUES (1, 'c')"));
+        assert_ne!(digest("SELECT a FROM t WHERE b = 1"), digest("SELECT a FROM t WHERE c = 1"));
+    }
+}
