@@ -333,7 +333,7 @@ mod tests {
             (&format!("tick = \"0s\"\n{MINIMAL}"), "`tick` must be at least 1ms"),
             (&format!("{MINIMAL}plant = \"x\""), "load 1: no plant `x`, known are `1`"),
             (&format!("{MINIMAL}[[expect]]\nfrom = \"1s\""), "expects nothing"),
-            (&format!("{MINIMAL}[[expect]]\nsettled-within = 5"), "must be a text"),
+            (&format!("{MINIMAL}[[expect]]\nsettled-within = 5"), "has no unit"),
             (
                 "name = \"s\"\n[[load]]\nclients = 1\n[[plant]]\nmeasured = \"x\"",
                 "no measured curve `x`, known are `flash-sale`",
