@@ -149,6 +149,13 @@ impl fmt::Display for TrustLimit {
     }
 }
 
+impl Point {
+    /// Whether its runs differ by more than is trusted, which more of them may mend.
+    pub fn is_unsure(&self, tolerance: Tolerance) -> bool {
+        matches!(reason_against(self, tolerance), Some(Reason::StandardError { .. }))
+    }
+}
+
 /// What speaks against a point, if anything.
 fn reason_against(point: &Point, tolerance: Tolerance) -> Option<Reason> {
     match (point.settling, &point.invalid) {

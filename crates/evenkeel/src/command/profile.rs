@@ -23,7 +23,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         None => started(session, &root, args)?,
     };
     let summary = measure(session, &study, &folder, args.resume.is_none(), args.json)?;
-    finish(session, &folder, &summary)
+    finish(session, &folder, &summary, args.wide)
 }
 
 /// A new study: its folder, and in it the plan and the workload's own file.

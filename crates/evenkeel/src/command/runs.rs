@@ -28,6 +28,9 @@ pub struct Args {
     /// Print it as JSON
     #[arg(long)]
     pub json: bool,
+    /// All figures of a cell, also where the table is then wider than 100 characters
+    #[arg(long, requires = "study", conflicts_with = "json")]
+    pub wide: bool,
 }
 
 /// Lists studies, or shows one.
@@ -55,7 +58,7 @@ fn show(session: &Session, args: &Args, name: &str) -> Result<ExitCode> {
     if json {
         out::write(&export::json(&plan, &folder.manifest()?, &summary, &runs)?)?;
     } else {
-        out::painted(&table::profile(&plan, &summary, &runs, super::look()))?;
+        out::painted(&table::profile(&plan, &summary, &runs, super::look(), args.wide))?;
     }
     if let Some(command) = goes_on::command(&path).filter(|_| !summary.complete && !json) {
         out::line(format!("\nunfinished; it goes on by `{command}`"))?;

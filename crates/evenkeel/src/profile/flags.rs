@@ -151,10 +151,10 @@ pub struct Args {
     /// Objective for the 95th percentile; the headline then names the highest rate that meets it
     #[arg(long, value_name = "TIME")]
     pub objective: Option<String>,
-    /// Standard error over runs that is trusted, percent of tau
+    /// Standard error over runs that is trusted, percent of the mean response time
     #[arg(long, value_name = "PERCENT", default_value_t = Tolerance::default().standard_error)]
     pub tolerance_se: f64,
-    /// Difference between servers that is trusted, percent of tau
+    /// Difference between servers that is trusted, percent of the mean response time
     #[arg(long, value_name = "PERCENT", default_value_t = Tolerance::default().spread)]
     pub tolerance_spread: f64,
     /// CPU utilisation at which a sweep ends, percent; one below counts as reached. auto:N goes on beyond 100
@@ -199,6 +199,9 @@ pub struct Args {
     /// Write events as JSON lines to the error stream instead of a progress line
     #[arg(long)]
     pub json: bool,
+    /// All figures of a cell in the table at the end, also where it is then wider than 100 characters
+    #[arg(long)]
+    pub wide: bool,
     /// What the private server is like
     #[command(flatten)]
     pub server: ServerArgs,

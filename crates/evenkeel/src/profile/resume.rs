@@ -129,7 +129,7 @@ fn fits(stored: &SettingsRecord, now: &SettingsRecord) -> bool {
 }
 
 /// What may stand beside `--resume`: where to look, and how to show it. All else is in the plan.
-const BESIDE: [&str; 5] = ["resume", "home", "output", "quiet", "json"];
+const BESIDE: [&str; 6] = ["resume", "home", "output", "quiet", "json", "wide"];
 
 /// Refuses flags that the stored study has already, which would be dropped silently.
 fn check_alone() -> Result<()> {

@@ -63,7 +63,7 @@ pub fn live(event: &ProgressEvent) -> Option<String> {
         ProgressEvent::Running { run, phase, tau_ms, theta_percent, left_s } => Some(join(&[
             Some(short_name(run)),
             Some(phase.clone()).filter(|phase| phase != "measure"),
-            tau_ms.map(|tau| format!("tau {}", format::time(tau))),
+            tau_ms.map(|tau| format!("response {}", format::time(tau))),
             theta(*theta_percent),
             left(*left_s),
         ])),
@@ -103,7 +103,7 @@ fn finished_run(event: &ProgressEvent) -> String {
     let time = |time: &Option<f64>| time.map_or("-".to_owned(), |ms| format!("{bound}{}", format::time(ms)));
     join(&[
         Some(name(run)),
-        Some(format!("tau {}", time(tau_ms))),
+        Some(format!("response {}", time(tau_ms))),
         Some(format!("p95 {}", time(p95_ms))),
         theta(*theta_percent),
         Some(format!("throughput {}", format::rate(*throughput_per_s))),
@@ -152,7 +152,7 @@ fn short_name(run: &RunName) -> String {
 }
 
 fn theta(percent: Option<f64>) -> Option<String> {
-    percent.filter(|percent| percent.is_finite()).map(|percent| format!("theta {percent:.0} %"))
+    percent.filter(|percent| percent.is_finite()).map(|percent| format!("CPU use {percent:.0} %"))
 }
 
 /// Above a minute in whole minutes: more is not known, and would not fit beside the rest.
@@ -191,7 +191,7 @@ mod tests {
             left_s: Some(200.2),
         };
         let line = live(&event).unwrap();
-        assert_eq!(line, "3/18 tpcw.complex 40/s repeat 2  tau 41.2 ms  theta 62 %  4 min left");
+        assert_eq!(line, "3/18 tpcw.complex 40/s repeat 2  response 41.2 ms  CPU use 62 %  4 min left");
         assert_eq!(share(&event), Some(2.0 / 18.0));
         assert_eq!(lasting(&event), None);
     }

@@ -267,7 +267,7 @@ fn finish(
         out::line(text)?;
         return Ok(run::exit_code(&folder.plan()?, &folder.runs()?, &summary));
     }
-    let code = run::finish(session, folder, &summary)?;
+    let code = run::finish(session, folder, &summary, false)?;
     let question = if asked.question.is_empty() { String::new() } else { format!("{}\n", asked.question) };
     out::write(&format!(
         "\n{question}{}",

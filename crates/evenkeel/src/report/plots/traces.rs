@@ -121,7 +121,7 @@ pub fn tip(study: &Study<'_>, cell: &CellSummary) -> String {
     let bound = if cell.lower_bound && cell.tau_ms.at_least().is_none() { "at least " } else { "" };
     let _ = write!(
         text,
-        "\nτ {bound}{}\np50 {}, p95 {}, p99 {}\nthroughput {}\nθ {}\nlag p99 {}\nprobe delay {}\n{}, {}",
+        "\nmean {bound}{}\np50 {}, p95 {}, p99 {}\nthroughput {}\nCPU use {}\nlag p99 {}\nprobe delay {}\n{}, {}",
         format::estimate_time(&cell.tau_ms),
         mean_time(&cell.p50_ms),
         mean_time(&cell.p95_ms),
