@@ -135,10 +135,10 @@ impl fmt::Display for TrustLimit {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.utilisation, &self.end) {
             (Some(utilisation), Some(end)) => {
-                write!(out, "trusted up to {utilisation:.0} % utilisation: {end}")?
+                write!(out, "trusted up to {utilisation:.0} % CPU use: {end}")?
             }
             (Some(utilisation), None) => {
-                write!(out, "trusted up to {utilisation:.0} % utilisation, the highest measured")?;
+                write!(out, "trusted up to {utilisation:.0} % CPU use, the highest measured")?;
             }
             (None, Some(end)) if self.rate.is_none() => write!(out, "not trusted at any rate: {end}")?,
             (None, Some(end)) => write!(out, "trusted at lower rates: {end}")?,
