@@ -48,9 +48,9 @@ check: lint ## Without a server: form, lints, house rules, dependencies
 	@if $(CARGO) deny --version >/dev/null 2>&1; then $(CARGO) deny check bans licenses sources; \
 	 else echo "cargo-deny is not installed: dependencies not checked (cargo install cargo-deny)"; fi
 
-# Left out: demo, which takes minutes even with --quick; drivers and pool, which fetch clients from the network; disturbed,
+# Left out: answer and demo, which take minutes even with --quick; drivers and pool, which fetch clients from the network; disturbed,
 # which runs the tests again and again and measures nothing.
-bench: bench-tools build ## Benchmarks, roughly (each takes --quick; without it the full figures); all but demo, drivers, pool and disturbed
+bench: bench-tools build ## Benchmarks, roughly (each takes --quick; without it the full figures); all but answer, demo, drivers, pool and disturbed
 	@# 3: this machine has no way to run it, or sways too much for a verdict, and its last line says why.
 	@for bench in generator arrivals stall load variation plants collapse overhead mixed steps start attack simulation coverage components size noisy shares costs bus realtime disk tenants dvdstore cdr layout network why; do echo "== $$bench"; bench/$$bench --quick || [ $$? = 3 ] || exit 1; done
 
