@@ -134,9 +134,7 @@ impl TrustLimit {
 impl fmt::Display for TrustLimit {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.utilisation, &self.end) {
-            (Some(utilisation), Some(end)) => {
-                write!(out, "trusted up to {utilisation:.0} % CPU use: {end}")?
-            }
+            (Some(utilisation), Some(end)) => write!(out, "trusted up to {utilisation:.0} % CPU use: {end}")?,
             (Some(utilisation), None) => {
                 write!(out, "trusted up to {utilisation:.0} % CPU use, the highest measured")?;
             }

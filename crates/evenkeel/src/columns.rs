@@ -171,6 +171,8 @@ fn response(
         match cell.lower_bound && format::mean(of(cell)).is_some() {
             // The interval of a lower bound bounds nothing.
             true => format!("≥ {}", mean(Some(of(cell)), scale)),
+            // Runs are too few or too short for either end.
+            false if of(cell).n > 0 && of(cell).low.is_none() => format!("{} (?)", words(of(cell), scale)),
             false => words(of(cell), scale),
         }
     })
@@ -220,8 +222,8 @@ mod tests {
             (figure.mean, figure.low, figure.high) = (30.0, Some(21.5), None);
         }
         (cell.p50_ms.low, cell.p50_ms.high) = (Some(0.9 * cell.p50_ms.mean), Some(1.1 * cell.p50_ms.mean));
-        assert_eq!(text(&cells[..2], MEAN, 1), "30.0 (21.5 to ?) ms");
-        assert_eq!(text(&cells[..2], "p99", 1), "30.0 (21.5 to ?) ms");
+        assert_eq!(text(&cells[..2], MEAN, 1), "30.0 (22 to ?) ms");
+        assert_eq!(text(&cells[..2], "p99", 1), "30.0 (22 to ?) ms");
         assert!(text(&cells[..2], "p50", 1).contains(" ± "), "{}", text(&cells[..2], "p50", 1));
         cells[1].lower_bound = true;
         assert_eq!(text(&cells[..2], "p99", 1), "≥ 30.0 ms");

@@ -103,6 +103,14 @@ impl Sequence {
         let failed = rates.iter().find(|rate| {
             rate.fate == Fate::NotCarried && carried.is_none_or(|carried| rate.rate > carried.rate)
         });
+        let wide =
+            |(carried, failed): (&Rate, &Rate)| failed.rate > WIDE * carried.throughput_low.unwrap_or(0.0);
+        let made: usize = rates.iter().map(|rate| rate.runs).sum();
+        let is_wide = carried.zip(failed).is_some_and(wide) && made < RUNS_WIDE;
+        let curve = self.curve(&answer, if is_wide { &[] } else { unsure }).map(Step::Run);
+        if let Some(step) = curve.filter(|_| carried.and(failed).is_some() && made >= RUNS_BOUNDS) {
+            return Some(step);
+        }
         Some(match (carried, failed) {
             (Some(_), _) if highest.rate < self.overload(&answer) / CLOSE => {
                 Step::Run(self.overload(&answer))
@@ -113,16 +121,10 @@ impl Sequence {
             }
             (None, Some(_)) if lowest.rate <= self.rate_min => Step::TooFewArrivals,
             (None, Some(_)) => Step::Run((lowest.rate / STRIDE).max(self.rate_min)),
-            (Some(carried), Some(failed)) => {
-                let runs: usize = rates.iter().map(|rate| rate.runs).sum();
-                let bounds = self.between(&answer, carried, failed);
-                let is_wide = failed.rate > WIDE * carried.throughput_low.unwrap_or(0.0);
-                let asked = if is_wide && runs < RUNS_WIDE { &[] } else { unsure };
-                match self.curve(&answer, asked) {
-                    Some(rate) if runs >= RUNS_BOUNDS || !matches!(bounds, Step::Run(_)) => Step::Run(rate),
-                    _ => bounds,
-                }
-            }
+            (Some(carried), Some(failed)) => match self.between(&answer, carried, failed) {
+                Step::Run(rate) => Step::Run(rate),
+                end => curve.unwrap_or(end),
+            },
         })
     }
 

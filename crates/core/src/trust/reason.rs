@@ -59,7 +59,10 @@ impl fmt::Display for Reason {
                 100.0 * CONFIDENCE
             ),
             Self::Spread { percent, tolerance } => {
-                write!(out, "targets differ by {percent:.1} % of the mean response time, above {tolerance:.1} %")
+                write!(
+                    out,
+                    "targets differ by {percent:.1} % of the mean response time, above {tolerance:.1} %"
+                )
             }
         }
     }

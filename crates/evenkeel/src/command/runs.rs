@@ -213,7 +213,10 @@ mod tests {
         assert_eq!((short.bounds.at_least_per_s, short.bounds.at_most_per_s), (None, Some(72.0)));
         for (headline, why) in [(short, "too short to tell"), (invalid, "not valid (lag-too-large)")] {
             let trust = &headline.trust_text;
-            assert!(trust.contains("on no response time: ") || trust.starts_with("Rely on nothing"), "{trust}");
+            assert!(
+                trust.contains("on no response time: ") || trust.starts_with("Rely on nothing"),
+                "{trust}"
+            );
             assert!(headline.trust_reason.contains(why), "{headline:?}");
             assert_eq!((headline.capacity_per_s, headline.trust_theta_percent), (None, None));
         }
@@ -227,9 +230,13 @@ mod tests {
             run.stability = Verdict::TooShort;
             run.counts = CountsRecord { arrivals: 600, completed: 600, ..CountsRecord::default() };
         });
-        let text = |fixture: &fixture::Fixture| summarise(&fixture.plan, &fixture.runs).headlines[0].text.clone();
+        let text =
+            |fixture: &fixture::Fixture| summarise(&fixture.plan, &fixture.runs).headlines[0].text.clone();
         let said = text(&fixture);
-        assert!(said.contains("18 of 18 runs are too short to tell") && said.contains("they last 6 s"), "{said}");
+        assert!(
+            said.contains("18 of 18 runs are too short to tell") && said.contains("they last 6 s"),
+            "{said}"
+        );
         fixture.runs.iter_mut().for_each(|run| run.stability = Verdict::Settled);
         fixture.runs.retain(|run| run.repeat == 1);
         let said = text(&fixture);
@@ -242,7 +249,11 @@ mod tests {
         let objective = fixture.plan.settings.objective_p95_ms.expect("it has one");
         let first = |fixture: &fixture::Fixture| summarise(&fixture.plan, &fixture.runs).headlines[0].clone();
         let met = first(&fixture);
-        assert!(met.p95_text.starts_with(&format!("p95 stays below {objective} ms up to ")), "{}", met.p95_text);
+        assert!(
+            met.p95_text.starts_with(&format!("p95 stays below {objective} ms up to ")),
+            "{}",
+            met.p95_text
+        );
         assert!(met.bounds.p95_below_ms.unwrap() <= objective, "{:?}", met.bounds);
         fixture.plan.settings.objective_p95_ms = None;
         let knee = first(&fixture);

@@ -67,7 +67,12 @@ fn discard_if_empty(folder: &StudyFolder) {
 }
 
 /// Prints the table, writes the report, and says how it ended.
-pub fn finish(session: &Session, folder: &StudyFolder, summary: &SummaryFile, wide: bool) -> Result<ExitCode> {
+pub fn finish(
+    session: &Session,
+    folder: &StudyFolder,
+    summary: &SummaryFile,
+    wide: bool,
+) -> Result<ExitCode> {
     let (plan, runs) = (folder.plan()?, folder.runs()?);
     out::painted(&table::profile(&plan, summary, &runs, look(), wide))?;
     let report = report::write(folder)?;

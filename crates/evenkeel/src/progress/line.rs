@@ -240,7 +240,7 @@ mod tests {
             stability: "unstable".to_owned(),
             caveats: vec!["dispatch-lag".to_owned()],
         };
-        let expected = "3/18 tpcw.complex 40/s repeat 2  tau at least 2,430 ms  p95 at least 7,279 ms  \
+        let expected = "3/18 tpcw.complex 40/s repeat 2  response at least 2,430 ms  p95 at least 7,279 ms  \
                         throughput 65/s  unstable  dispatch-lag";
         assert_eq!(lasting(&event).unwrap(), expected);
     }

@@ -30,7 +30,8 @@ pub fn reduction(plan: &PlanFile, summary: &SummaryFile, look: Look) -> String {
         column(["response less by", ""], 0, &format::saved),
         column(["of it", "%"], 1, &format::saved_percent),
     ];
-    let words = "What a larger buffer pool saves: response time with the smallest pool less that with this one";
+    let words =
+        "What a larger buffer pool saves: response time with the smallest pool less that with this one";
     format!("{}\n{}", wrap(words, look.width, 0), lines(columns, &titles, look))
 }
 

@@ -27,12 +27,12 @@ pub fn mean(estimate: &EstimateRecord) -> Option<f64> {
     (estimate.n > 0 && estimate.mean.is_finite()).then_some(estimate.mean)
 }
 
-/// `41.2 ± 0.8`, or `41 (35 to 52)` where the interval is skewed, or `41.2 (35.0 to ?)` where runs are too short for its upper end;
+/// `41.2 ± 0.8`, or `41 (35 to 52)` where the interval is skewed, or `41.2 (35 to ?)` where runs are too short for its upper end;
 /// scaled by `scale`, without a unit.
 pub fn estimate(estimate: &EstimateRecord, scale: f64) -> String {
     let Some(mean) = mean(estimate) else { return ABSENT.to_owned() };
     if let Some(low) = estimate.at_least() {
-        return format!("{} ({} to ?)", significant(mean * scale, 3), significant(low * scale, 3));
+        return format!("{} ({} to ?)", significant(mean * scale, 3), significant(low * scale, 2));
     }
     if let Some((low, high)) = skewed(estimate) {
         let [mean, low, high] = [mean, low, high].map(|value| significant(value * scale, 2));
@@ -47,8 +47,8 @@ pub fn estimate_beside(estimate: &EstimateRecord, scale: f64) -> String {
         return self::estimate(estimate, scale);
     };
     if let Some((low, high)) = skewed(estimate) {
-        let [mean, low, high] = [mean, low, high].map(|value| significant(value * scale, BESIDE_DIGITS));
-        return format!("{mean} ({low} to {high})");
+        let [low, high] = [low, high].map(|value| significant(value * scale, 2));
+        return format!("{} ({low} to {high})", significant(mean * scale, BESIDE_DIGITS));
     }
     beside(mean * scale, half_width(estimate).map(|half| half * scale))
 }
@@ -124,9 +124,9 @@ mod tests {
         let bound = ends(Some(35.04), None);
         assert_eq!(
             (estimate_time(&bound), estimate(&bound, 1.0)),
-            ("41.2 (35.0 to ?) ms".into(), "41.2 (35.0 to ?)".into())
+            ("41.2 (35 to ?) ms".into(), "41.2 (35 to ?)".into())
         );
-        assert_eq!(estimate_rate(&bound), "41.2 (35.0 to ?)/s");
+        assert_eq!(estimate_rate(&bound), "41.2 (35 to ?)/s");
         assert_eq!(estimate_time(&ends(None, None)), "41.2 ms");
     }
 

@@ -108,7 +108,12 @@ fn of_series(plan: &PlanFile, cells: &[CellSummary], runs: &[RunFile], series: u
 /// The rate up to which the 95th percentile stays below a time, and its upper bound there in ms: of the rates that were carried and
 /// have one, the highest that meets the objective; without an objective the knee, where the throughput over the mean response time is
 /// the largest (Kleinrock, ICC 1979).
-fn p95(cells: &[CellSummary], series: usize, known: &Carried, objective_ms: Option<f64>) -> Option<(f64, f64)> {
+fn p95(
+    cells: &[CellSummary],
+    series: usize,
+    known: &Carried,
+    objective_ms: Option<f64>,
+) -> Option<(f64, f64)> {
     let seen_at = known.seen_at?;
     let is_carried = |rate: f64| {
         rate <= seen_at && known.rates.iter().any(|own| own.rate == rate && own.fate == Fate::Carried)

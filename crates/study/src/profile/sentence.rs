@@ -100,7 +100,8 @@ impl Findings<'_> {
 
     fn times_up_to(&self, rate: f64) -> String {
         let highest = if self.limit.end.is_none() { ", the highest measured" } else { "" };
-        let theta = self.limit.utilisation.map_or_else(String::new, |theta| format!(" (CPU use {theta:.0} %)"));
+        let theta =
+            self.limit.utilisation.map_or_else(String::new, |theta| format!(" (CPU use {theta:.0} %)"));
         format!("response times up to {} per second{highest}{theta}", nearest(rate))
     }
 
@@ -172,7 +173,8 @@ impl Findings<'_> {
         };
         let left = match left_out {
             0 => String::new(),
-            1 => ", and 1 more, in which the generator fell behind or most requests failed, is left out".to_owned(),
+            1 => ", and 1 more, in which the generator fell behind or most requests failed, is left out"
+                .to_owned(),
             more => format!(
                 ", and {more} more, in which the generator fell behind or most requests failed, are left out"
             ),
@@ -188,7 +190,7 @@ impl Findings<'_> {
         };
         match self.bounds.by_itself_per_s {
             Some(range) => format!(
-                "; without neighbours, which took {took} of its CPUs, {}",
+                "; without neighbours, which took {took} of its CPUs, it would carry {}",
                 between(range.low, range.high)
             ),
             None => format!("; neighbours took {took} of its CPUs"),

@@ -151,7 +151,12 @@ impl std::fmt::Display for Wait {
         match (self.mean_ms, self.share) {
             (Some(0.0), _) => out.write_str("session wait none"),
             (Some(mean), Some(share)) => {
-                write!(out, "session wait {}, {:.1} % of the response time", format::time(mean), 100.0 * share)
+                write!(
+                    out,
+                    "session wait {}, {:.1} % of the response time",
+                    format::time(mean),
+                    100.0 * share
+                )
             }
             (Some(mean), None) => write!(out, "session wait {}", format::time(mean)),
             (None, _) => out.write_str("session wait -"),

@@ -19,7 +19,11 @@ const FIGURES: [Figure; 4] = [
     Figure { head: "mean response", of: |run| answered(run, run.response.mean_ms), is_response: true },
     Figure { head: "p95", of: |run| answered(run, run.response.p95_ms), is_response: true },
     Figure { head: "throughput", of: |run| Some(run.throughput_per_s), is_response: false },
-    Figure { head: "CPU use", of: |run| run.theta.as_ref().map(|theta| theta.total_percent), is_response: false },
+    Figure {
+        head: "CPU use",
+        of: |run| run.theta.as_ref().map(|theta| theta.total_percent),
+        is_response: false,
+    },
 ];
 
 /// A run without an answer has no response time.

@@ -14,15 +14,8 @@ pub fn standard_error(study: &Study<'_>) -> Option<Plot> {
     let tolerance = study.plan.settings.tolerance_se_percent;
     let words = "Standard error of the mean response time over runs, in percent of it, against the CPU use. Trust ends where it \
                  passes the tolerance.";
-    let mut plot = plot(
-        study,
-        "standard-error",
-        "Variation over runs",
-        words,
-        tolerance,
-        "standard error",
-        percent,
-    )?;
+    let mut plot =
+        plot(study, "standard-error", "Variation over runs", words, tolerance, "standard error", percent)?;
     plot.notes = study.only_headline().and_then(reason).into_iter().collect();
     Some(plot)
 }

@@ -85,7 +85,12 @@ fn panel(
         strips: FIGURES.iter().map(|figure| figure.strip(cell, details, seconds, drawn)).collect(),
         shades: shades(seconds),
     };
-    format!("<div><h4>{} <small>mean response {}</small></h4>{}</div>\n", Text(&name), Text(&tau), strips.svg())
+    format!(
+        "<div><h4>{} <small>mean response {}</small></h4>{}</div>\n",
+        Text(&name),
+        Text(&tau),
+        strips.svg()
+    )
 }
 
 /// Seconds with much stolen time.
