@@ -52,11 +52,7 @@ pub fn study(
     let servers = servers(session, args, workload_file, &reset)?;
     let generator_cpus = generator_cpus(args)?;
     let budget = budget(args, servers.series.len())?;
-    let (duration, longest) = lengths(args, budget)?;
-    let warm_up = units::duration(&args.warm_up).context("reading --warm-up")?;
-    if let Some(budget) = budget {
-        leads_to_bounds(budget, duration, warm_up, servers.series.len())?;
-    }
+    let (warm_up, duration, longest) = lengths(args, budget, servers.series.len())?;
     let rates = rates(args)?;
     let most = args.max_sessions.unwrap_or(SESSIONS_DEFAULT);
     let spec = StudySpec {
@@ -172,9 +168,10 @@ fn budget(args: &Args, series: usize) -> Result<Option<Budget>> {
     })
 }
 
-/// Of a run, and of one near saturation. Who says how long a run lasts gets runs of that length, and where the time is
+/// Of a warm-up, of a run, and of one near saturation. Who says how long a run lasts gets runs of that length, and where the time is
 /// limited many runs tell more than long ones.
-fn lengths(args: &Args, budget: Option<Budget>) -> Result<(Nanos, Nanos)> {
+fn lengths(args: &Args, budget: Option<Budget>, series: usize) -> Result<(Nanos, Nanos, Nanos)> {
+    let warm_up = units::duration(&args.warm_up).context("reading --warm-up")?;
     let duration = args.duration.as_deref().map(|text| units::positive(text, "--duration")).transpose()?;
     let longest = args.longest.as_deref().map(|text| units::positive(text, "--longest")).transpose()?;
     let length = duration.unwrap_or(DURATION_DEFAULT);
@@ -184,7 +181,10 @@ fn lengths(args: &Args, budget: Option<Budget>) -> Result<(Nanos, Nanos)> {
         return Err(anyhow::anyhow!("--longest is less than --duration, which every run lasts"))
             .hint("make it longer, or leave it out");
     }
-    Ok((length, longest))
+    if let Some(budget) = budget {
+        leads_to_bounds(budget, length, warm_up, series)?;
+    }
+    Ok((warm_up, length, longest))
 }
 
 /// Refuses runs that are too short to bring a bound, or too long for their time.
