@@ -32,7 +32,8 @@ pub fn columns(cells: &[CellSummary]) -> Vec<Column> {
         response(cells, ("p95", "p95", 1), |cell| &cell.p95_ms, format::estimate_beside).usual(),
         response(cells, ("p99", "p99", 3), |cell| &cell.p99_ms, format::estimate_beside).usual(),
         response(cells, ("p99.9", "p99.9", 5), |cell| &cell.p999_ms, format::estimate_beside),
-        column(("CPU use", "CPU use", "%", 1), |cell| format::estimate(&cell.theta_percent, 1.0)).usual(),
+        column(("CPU use", "CPU use", "%", 1), |cell| format::estimate(&no_finer(&cell.theta_percent), 1.0))
+            .usual(),
         lag(cells),
     ];
     if cells.iter().any(|cell| cell.session_wait_ms.mean > 0.0) {
@@ -78,6 +79,13 @@ const PARTS: [(&str, &str, u8); 4] = [
     ("request_server_waking_ms", "server waking", 4),
     ("request_execution_ms", "execution", 3),
 ];
+
+/// CPU use with an interval of this many percent on either side at least: ticks of the kernel tell no more, and digits take room.
+fn no_finer(theta: &EstimateRecord) -> EstimateRecord {
+    const HALF_LEAST: f64 = 0.3;
+    let low = theta.low.map(|low| low.min(theta.mean - HALF_LEAST));
+    EstimateRecord { low, high: theta.high.map(|high| high.max(theta.mean + HALF_LEAST)), ..theta.clone() }
+}
 
 /// What a read of the disk takes, as the server waits for it.
 const READ_TIME: (&str, &str, u8) = (READ_MS, "disk read", 8);
