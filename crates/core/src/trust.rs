@@ -134,11 +134,9 @@ impl TrustLimit {
 impl fmt::Display for TrustLimit {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.utilisation, &self.end) {
-            (Some(utilisation), Some(end)) => {
-                write!(out, "trusted up to {utilisation:.0} % utilisation: {end}")?
-            }
+            (Some(utilisation), Some(end)) => write!(out, "trusted up to {utilisation:.0} % CPU use: {end}")?,
             (Some(utilisation), None) => {
-                write!(out, "trusted up to {utilisation:.0} % utilisation, the highest measured")?;
+                write!(out, "trusted up to {utilisation:.0} % CPU use, the highest measured")?;
             }
             (None, Some(end)) if self.rate.is_none() => write!(out, "not trusted at any rate: {end}")?,
             (None, Some(end)) => write!(out, "trusted at lower rates: {end}")?,
@@ -146,6 +144,13 @@ impl fmt::Display for TrustLimit {
             (None, None) => write!(out, "nothing was measured")?,
         }
         self.overlooked.iter().try_for_each(|untrusted| write!(out, "; overlooked: {untrusted}"))
+    }
+}
+
+impl Point {
+    /// Whether its runs differ by more than is trusted, which more of them may mend.
+    pub fn is_unsure(&self, tolerance: Tolerance) -> bool {
+        matches!(reason_against(self, tolerance), Some(Reason::StandardError { .. }))
     }
 }
 

@@ -14,6 +14,8 @@ pub struct Column {
     pub unit: &'static str,
     /// The less it is, the longer the column stays where there is little room; 0 stays always.
     pub rank: u8,
+    /// Whether it is in the table of a terminal without `--wide`.
+    pub is_usual: bool,
     /// Text of a cell.
     pub text: Box<dyn Fn(&CellSummary) -> String>,
 }
@@ -21,15 +23,17 @@ pub struct Column {
 /// Columns for these cells; those that no cell has a value for are left out.
 pub fn columns(cells: &[CellSummary]) -> Vec<Column> {
     let mut columns = vec![
-        column(("rate", "λ", "1/s", 0), |cell| format::short(cell.rate_per_s)),
-        column(("throughput", "throughput", "1/s", 2), |cell| format::estimate(&cell.throughput_per_s, 1.0)),
-        response(cells, ("tau", "τ", 0), |cell| &cell.tau_ms, |_, tau, scale| format::estimate(tau, scale)),
-        response(cells, ("p50", "p50", 4), |cell| &cell.p50_ms, percentile),
-        response(cells, ("p90", "p90", 6), |cell| &cell.p90_ms, percentile),
-        response(cells, ("p95", "p95", 1), |cell| &cell.p95_ms, with_interval),
-        response(cells, ("p99", "p99", 3), |cell| &cell.p99_ms, percentile),
-        response(cells, ("p99.9", "p99.9", 5), |cell| &cell.p999_ms, percentile),
-        column(("theta", "θ", "%", 1), |cell| format::estimate(&cell.theta_percent, 1.0)),
+        column(("rate", "rate", "1/s", 0), |cell| format::short(cell.rate_per_s)).usual(),
+        column(("throughput", "throughput", "1/s", 2), |cell| format::estimate(&cell.throughput_per_s, 1.0))
+            .usual(),
+        response(cells, (MEAN, MEAN, 0), |cell| &cell.tau_ms, format::estimate).usual(),
+        response(cells, ("p50", "p50", 4), |cell| &cell.p50_ms, format::estimate_beside).usual(),
+        response(cells, ("p90", "p90", 6), |cell| &cell.p90_ms, format::estimate_beside),
+        response(cells, ("p95", "p95", 1), |cell| &cell.p95_ms, format::estimate_beside).usual(),
+        response(cells, ("p99", "p99", 3), |cell| &cell.p99_ms, format::estimate_beside).usual(),
+        response(cells, ("p99.9", "p99.9", 5), |cell| &cell.p999_ms, format::estimate_beside),
+        column(("CPU use", "CPU use", "%", 1), |cell| format::estimate(&no_finer(&cell.theta_percent), 1.0))
+            .usual(),
         lag(cells),
     ];
     if cells.iter().any(|cell| cell.session_wait_ms.mean > 0.0) {
@@ -56,7 +60,7 @@ pub fn columns(cells: &[CellSummary]) -> Vec<Column> {
     if cells.iter().any(was_disturbed) {
         columns.push(undisturbed(cells));
     }
-    columns.push(column(("runs", "runs", "", 6), |cell| cell.runs.to_string()));
+    columns.push(column(("runs", "runs", "", 5), |cell| cell.runs.to_string()).usual());
     if cells.iter().any(|cell| cell.attempts_set_aside > 0) {
         columns.push(column(("set aside", "set aside", "attempts", 6), |cell| {
             cell.attempts_set_aside.to_string()
@@ -65,6 +69,9 @@ pub fn columns(cells: &[CellSummary]) -> Vec<Column> {
     columns
 }
 
+/// The mean response time.
+pub const MEAN: &str = "mean";
+
 /// Parts of the response times of requests: name in the records, heading, rank.
 const PARTS: [(&str, &str, u8); 4] = [
     ("request_network_ms", "network", 3),
@@ -72,6 +79,13 @@ const PARTS: [(&str, &str, u8); 4] = [
     ("request_server_waking_ms", "server waking", 4),
     ("request_execution_ms", "execution", 3),
 ];
+
+/// CPU use with an interval of this many percent on either side at least: ticks of the kernel tell no more, and digits take room.
+fn no_finer(theta: &EstimateRecord) -> EstimateRecord {
+    const HALF_LEAST: f64 = 0.3;
+    let low = theta.low.map(|low| low.min(theta.mean - HALF_LEAST));
+    EstimateRecord { low, high: theta.high.map(|high| high.max(theta.mean + HALF_LEAST)), ..theta.clone() }
+}
 
 /// What a read of the disk takes, as the server waits for it.
 const READ_TIME: (&str, &str, u8) = (READ_MS, "disk read", 8);
@@ -92,7 +106,13 @@ fn column(
     (word, symbol, unit, rank): (&'static str, &'static str, &'static str, u8),
     text: impl Fn(&CellSummary) -> String + 'static,
 ) -> Column {
-    Column { word, symbol, unit, rank, text: Box::new(text) }
+    Column { word, symbol, unit, rank, is_usual: false, text: Box::new(text) }
+}
+
+impl Column {
+    fn usual(self) -> Self {
+        Self { is_usual: true, ..self }
+    }
 }
 
 fn lag(cells: &[CellSummary]) -> Column {
@@ -134,7 +154,7 @@ fn was_disturbed(cell: &CellSummary) -> bool {
 fn undisturbed(cells: &[CellSummary]) -> Column {
     let unit = unit(cells, |cell| &cell.tau_ms);
     let scale = unit.per_ms();
-    column(("tau outside bursts", "τ outside bursts", unit.symbol(), 5), move |cell| {
+    column(("mean outside bursts", "mean outside bursts", unit.symbol(), 5), move |cell| {
         let text = cell.undisturbed.as_ref().map(|record| {
             let share = format::percent(record.coverage_percent);
             let tau = match cell.lower_bound {
@@ -151,7 +171,7 @@ fn response(
     cells: &[CellSummary],
     (word, symbol, rank): (&'static str, &'static str, u8),
     of: fn(&CellSummary) -> &EstimateRecord,
-    words: fn(&CellSummary, &EstimateRecord, f64) -> String,
+    words: fn(&EstimateRecord, f64) -> String,
 ) -> Column {
     let unit = unit(cells, of);
     let scale = unit.per_ms();
@@ -159,25 +179,11 @@ fn response(
         match cell.lower_bound && format::mean(of(cell)).is_some() {
             // The interval of a lower bound bounds nothing.
             true => format!("≥ {}", mean(Some(of(cell)), scale)),
-            false => words(cell, of(cell), scale),
+            // Runs are too few or too short for either end.
+            false if of(cell).n > 0 && of(cell).low.is_none() => format!("{} (?)", words(of(cell), scale)),
+            false => words(of(cell), scale),
         }
     })
-}
-
-/// Without its interval; a lower bound stays one. Where a higher percentile has nothing but a lower bound that lies below this one, its
-/// interval stands beside it: otherwise the two would contradict each other.
-fn percentile(cell: &CellSummary, own: &EstimateRecord, scale: f64) -> String {
-    let all = [&cell.p50_ms, &cell.p90_ms, &cell.p95_ms, &cell.p99_ms, &cell.p999_ms];
-    let higher = all.into_iter().skip_while(|other| !std::ptr::eq(*other, own)).skip(1);
-    let is_passed = higher.filter_map(EstimateRecord::at_least).any(|bound| bound < own.mean);
-    match own.at_least().is_some() || is_passed {
-        true => format::estimate_beside(own, scale),
-        false => mean(Some(own), scale),
-    }
-}
-
-fn with_interval(_: &CellSummary, own: &EstimateRecord, scale: f64) -> String {
-    format::estimate_beside(own, scale)
 }
 
 fn mean(estimate: Option<&EstimateRecord>, scale: f64) -> String {
@@ -211,43 +217,26 @@ mod tests {
     #[test]
     fn one_unstable_cell_does_not_change_the_unit_of_its_column() {
         let cells = fixture::demo().summary.cells;
-        assert_eq!(text(&cells, "tau", 0), "18.3 ± 0.4 ms");
-        assert!(text(&cells, "tau", 5).starts_with("≥ "), "{}", text(&cells, "tau", 5));
+        assert_eq!(text(&cells, MEAN, 0), "18.3 ± 0.4 ms");
+        assert!(text(&cells, MEAN, 5).starts_with("≥ "), "{}", text(&cells, MEAN, 5));
         assert!(text(&cells, "lag p99", 0).ends_with(" µs"));
     }
 
     #[test]
-    fn a_figure_of_which_a_lower_bound_is_known_is_shown_as_one_with_and_without_intervals() {
+    fn every_value_has_its_interval_and_at_least_is_for_requests_that_were_given_up() {
         let mut cells = fixture::demo().summary.cells;
         let cell = &mut cells[1];
         for figure in [&mut cell.tau_ms, &mut cell.p99_ms] {
             (figure.mean, figure.low, figure.high) = (30.0, Some(21.5), None);
         }
-        assert_eq!(text(&cells[..2], "tau", 1), "≥ 21.5 ms");
-        assert_eq!(text(&cells[..2], "p99", 1), "≥ 21.5 ms");
+        (cell.p50_ms.low, cell.p50_ms.high) = (Some(0.9 * cell.p50_ms.mean), Some(1.1 * cell.p50_ms.mean));
+        assert_eq!(text(&cells[..2], MEAN, 1), "30.0 (22 to ?) ms");
+        assert_eq!(text(&cells[..2], "p99", 1), "30.0 (22 to ?) ms");
+        assert!(text(&cells[..2], "p50", 1).contains(" ± "), "{}", text(&cells[..2], "p50", 1));
+        cells[1].lower_bound = true;
+        assert_eq!(text(&cells[..2], "p99", 1), "≥ 30.0 ms");
         cells[1].p99_ms.n = 0;
         assert_eq!(text(&cells[..2], "p99", 1), "not available ms");
-    }
-
-    #[test]
-    fn a_percentile_above_the_lower_bound_of_a_higher_one_is_shown_with_its_interval() {
-        let mut cells = vec![fixture::demo().summary.cells[0].clone()];
-        let figure = |mean: f64, low: f64, high| EstimateRecord {
-            n: 3,
-            mean,
-            low: Some(low),
-            high,
-            ..EstimateRecord::default()
-        };
-        cells[0].p50_ms = figure(5.0, 4.6, Some(5.4));
-        cells[0].p90_ms = figure(10.2, 9.7, Some(10.7));
-        cells[0].p95_ms = figure(12.9, 9.73, None);
-        assert_eq!(
-            ["p50", "p90", "p95"].map(|word| text(&cells, word, 0)),
-            ["5.00 ms", "10.2 ± 0.5 ms", "≥ 9.73 ms"]
-        );
-        cells[0].p95_ms = figure(12.9, 10.3, None);
-        assert_eq!(text(&cells, "p90", 0), "10.2 ms");
     }
 
     #[test]
@@ -285,12 +274,12 @@ mod tests {
         let mut cells = fixture::demo().summary.cells;
         let tau_ms = EstimateRecord { n: 3, mean: 20.0, ..EstimateRecord::default() };
         cells[0].undisturbed = Some(UndisturbedRecord { tau_ms, coverage_percent: 62.0 });
-        let shown = text(&cells, "tau outside bursts", 0);
+        let shown = text(&cells, "mean outside bursts", 0);
         assert!(shown.starts_with("20") && shown.ends_with("in 62 % of the time ms"), "{shown}");
-        assert_eq!(text(&cells, "tau outside bursts", 1), "not available ms");
+        assert_eq!(text(&cells, "mean outside bursts", 1), "not available ms");
         cells[0].undisturbed.as_mut().unwrap().coverage_percent = 100.0;
         assert!(
-            columns(&cells).iter().all(|column| column.word != "tau outside bursts"),
+            columns(&cells).iter().all(|column| column.word != "mean outside bursts"),
             "it would say the same twice"
         );
     }
@@ -298,7 +287,7 @@ mod tests {
     #[test]
     fn what_the_machine_did_not_tell_is_not_available() {
         let cells = fixture::single().summary.cells;
-        assert_eq!(text(&cells, "theta", 0), "not available %");
+        assert_eq!(text(&cells, "CPU use", 0), "not available %");
     }
 
     #[test]

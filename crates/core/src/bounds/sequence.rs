@@ -1,4 +1,4 @@
-//! Which run tightens the bounds most.
+//! Which run tells most: about the bounds, or about the curve of response times below them.
 
 use super::{Answer, Fate, Rate, RunAt};
 use crate::caveat::threshold::RUNS_MIN_COUNT as RUNS_MIN;
@@ -29,6 +29,20 @@ const FAR: (f64, f64) = (0.88, 1.17);
 /// Bounds as narrow as this are never asked for.
 const WIDTH_MIN: f64 = 1e-6;
 
+/// Shares of what is carried at which the curve of response times is measured, and how far from them a rate may lie.
+const CURVE: [f64; 4] = [0.2, 0.4, 0.6, 0.8];
+const CURVE_NEAR: f64 = 0.1;
+
+/// So many runs go to the bounds first: those of the opening and of a rate on either side of the limit. The curve comes then, since
+/// bounds of a server that wanders never get as narrow as is wanted.
+const RUNS_BOUNDS: usize = 12;
+
+/// Runs of a rate of the curve at most, whose runs differ by too much; and from how many runs on bounds farther apart than this leave
+/// time for them.
+const RUNS_CURVE: usize = 6;
+const RUNS_WIDE: usize = 30;
+const WIDE: f64 = 1.4;
+
 /// When enough is known.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Wanted {
@@ -41,7 +55,7 @@ pub struct Wanted {
 pub enum Step {
     /// Another run at this rate per second, which may be a new one.
     Run(f64),
-    /// The bounds are as tight as was wanted.
+    /// The bounds are as tight as was wanted, and the curve is measured.
     Enough,
     /// No run of this length tightens them further.
     Exhausted,
@@ -75,8 +89,9 @@ impl Sequence {
         least.filter(|rate| made(*rate) < RUNS_MIN)
     }
 
-    /// The next step after these runs. `None` where no run is valid: a further one of the same kind would be no better.
-    pub fn next(&self, runs: &[RunAt]) -> Option<Step> {
+    /// The next step after these runs. `unsure` are rates whose runs differ by more than their response times are trusted with.
+    /// `None` where no run is valid: a further one of the same kind would be no better.
+    pub fn next(&self, runs: &[RunAt], unsure: &[f64]) -> Option<Step> {
         let answer = Answer::of(runs);
         let rates = &answer.carried.rates;
         let (lowest, highest) = (rates.first()?, rates.last()?);
@@ -88,6 +103,14 @@ impl Sequence {
         let failed = rates.iter().find(|rate| {
             rate.fate == Fate::NotCarried && carried.is_none_or(|carried| rate.rate > carried.rate)
         });
+        let wide =
+            |(carried, failed): (&Rate, &Rate)| failed.rate > WIDE * carried.throughput_low.unwrap_or(0.0);
+        let made: usize = rates.iter().map(|rate| rate.runs).sum();
+        let is_wide = carried.zip(failed).is_some_and(wide) && made < RUNS_WIDE;
+        let curve = self.curve(&answer, if is_wide { &[] } else { unsure }).map(Step::Run);
+        if let Some(step) = curve.filter(|_| carried.and(failed).is_some() && made >= RUNS_BOUNDS) {
+            return Some(step);
+        }
         Some(match (carried, failed) {
             (Some(_), _) if highest.rate < self.overload(&answer) / CLOSE => {
                 Step::Run(self.overload(&answer))
@@ -98,8 +121,24 @@ impl Sequence {
             }
             (None, Some(_)) if lowest.rate <= self.rate_min => Step::TooFewArrivals,
             (None, Some(_)) => Step::Run((lowest.rate / STRIDE).max(self.rate_min)),
-            (Some(carried), Some(failed)) => self.between(&answer, carried, failed),
+            (Some(carried), Some(failed)) => match self.between(&answer, carried, failed) {
+                Step::Run(rate) => Step::Run(rate),
+                end => curve.unwrap_or(end),
+            },
         })
+    }
+
+    /// A rate of the curve that is not measured yet, or one of the unsure that deserves another run.
+    fn curve(&self, answer: &Answer, unsure: &[f64]) -> Option<f64> {
+        let least = answer.carried.at_least?;
+        let rates = &answer.carried.rates;
+        let missing = CURVE.iter().find(|share| {
+            let near = |rate: &&Rate| (rate.rate / least - **share).abs() <= CURVE_NEAR;
+            !rates.iter().any(|rate| near(&rate)) && **share * least >= self.rate_min
+        });
+        let wanting = |rate: &&Rate| unsure.contains(&rate.rate) && rate.runs < RUNS_CURVE;
+        let more = || rates.iter().filter(wanting).min_by_key(|rate| rate.runs).map(|rate| rate.rate);
+        missing.map(|share| round(share * least)).or_else(more)
     }
 
     /// The lowest rate that keeps the server busy throughout, which may be a new one.

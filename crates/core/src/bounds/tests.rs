@@ -152,7 +152,7 @@ fn runs_do_not_go_where_they_can_tell_nothing() {
     runs.extend(three(kept(180.0, 10.0)));
     runs.extend(three(behind(300.0, 200.0)));
     let sequence = Sequence { wanted: Wanted { width: 0.0 }, rate_min: 0.0, rate_max: 1e6 };
-    let Some(Step::Run(rate)) = sequence.next(&runs) else { panic!("there is a gap to close") };
+    let Some(Step::Run(rate)) = sequence.next(&runs, &[]) else { panic!("there is a gap to close") };
     assert!(rate > 180.0 && rate < 300.0, "{rate}");
     // One that is seen, with a disk for its limit: five runs of overload are enough to know that none tells.
     for run in &mut runs {
@@ -160,7 +160,7 @@ fn runs_do_not_go_where_they_can_tell_nothing() {
     }
     let overload = runs[8].clone();
     runs.extend([overload.clone(), overload]);
-    let Some(Step::Run(rate)) = sequence.next(&runs) else { panic!("there is a gap to close") };
+    let Some(Step::Run(rate)) = sequence.next(&runs, &[]) else { panic!("there is a gap to close") };
     assert!(rate != 300.0, "{rate}");
 }
 
@@ -231,7 +231,7 @@ fn a_study_to_a_width_ends_although_the_answer_as_a_whole_stays_wider() {
         [960.0, 1050.0, 1250.0].into_iter().flat_map(|rate| three(seen(rate))).collect();
     let sequence = Sequence { wanted: Wanted { width: 0.05 }, rate_min: 0.0, rate_max: 1e6 };
     let mut made = 0;
-    while let Some(Step::Run(rate)) = sequence.next(&runs) {
+    while let Some(Step::Run(rate)) = sequence.next(&runs, &[]) {
         made += 1;
         assert!(made < 100, "run {made} at {rate}");
         runs.push(seen(rate));
@@ -243,9 +243,9 @@ fn a_study_to_a_width_ends_although_the_answer_as_a_whole_stays_wider() {
 fn a_server_slower_than_a_run_can_tell_is_said_to_be_so() {
     let sequence = Sequence { wanted: Wanted { width: 0.05 }, rate_min: 10.0, rate_max: 1e6 };
     let mut runs = three(behind(12.0, 5.0));
-    assert_eq!(sequence.next(&runs), Some(Step::Run(10.0)));
+    assert_eq!(sequence.next(&runs, &[]), Some(Step::Run(10.0)));
     runs.extend(three(behind(10.0, 5.0)));
-    assert_eq!(sequence.next(&runs), Some(Step::TooFewArrivals));
+    assert_eq!(sequence.next(&runs, &[]), Some(Step::TooFewArrivals));
     assert_eq!(sequence.first(2.0), [10.0, 10.0]);
 }
 
@@ -284,4 +284,27 @@ fn errors_that_no_load_brings_about_make_a_rate_neither_carried_nor_refused() {
     assert_eq!(fate(&vec![failing(500.0, 0.005); 6]).0, Fate::Carried);
     let late = RunAt { settled: Some(false), lost: 0.3, failed: 0.0, ..failing(500.0, 0.3) };
     assert_eq!(fate(&vec![late; 6]), (Fate::NotCarried, None, Some(500.0)));
+}
+
+#[test]
+fn runs_go_to_the_curve_of_response_times_too() {
+    let run = |rate: f64| if rate < 200.0 { kept(rate, 10.0) } else { behind(rate, 200.0) };
+    let seen = |rate: f64| RunAt { cpu: Some(0.8), cpus: Some(1.0), taken: Some(0.1), ..run(rate) };
+    let sequence = Sequence { wanted: Wanted { width: 0.0 }, rate_min: 0.0, rate_max: 1e6 };
+    let mut runs: Vec<RunAt> = [120.0, 250.0].into_iter().flat_map(|rate| three(seen(rate))).collect();
+    while runs.len() < 24 {
+        let Some(Step::Run(rate)) = sequence.next(&runs, &[]) else { panic!("there is more to know") };
+        runs.push(seen(rate));
+    }
+    let carried = Answer::of(&runs).carried;
+    let (least, most) = (carried.at_least.unwrap(), carried.at_most.unwrap());
+    assert!(most < 1.4 * least, "{carried:?}");
+    let curve: Vec<&Rate> = carried.rates.iter().filter(|rate| rate.rate <= 0.9 * least).collect();
+    assert!(curve.len() >= 4 && curve.iter().all(|rate| rate.runs >= 3), "{curve:?}");
+    assert!(curve[0].rate < 0.31 * least && curve[3].rate > 0.69 * least, "{curve:?}");
+    // A rate whose runs differ gets another run, but not for ever.
+    let unsure = [curve[1].rate];
+    assert_eq!(sequence.next(&runs, &unsure), Some(Step::Run(unsure[0])));
+    runs.extend(three(seen(unsure[0])));
+    assert_ne!(sequence.next(&runs, &unsure), Some(Step::Run(unsure[0])));
 }

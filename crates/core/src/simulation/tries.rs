@@ -46,7 +46,7 @@ impl TryPlan {
         while runs.len() < self.runs {
             let made = |rate: f64| runs.iter().filter(|run| run.rate == rate).count();
             let opening = Sequence::opening(&first, made).map(Step::Run);
-            match opening.or_else(|| sequence.next(&runs)) {
+            match opening.or_else(|| sequence.next(&runs, &[])) {
                 Some(Step::Run(rate)) => self.measure(rate, seed, &mut runs)?,
                 Some(Step::Enough | Step::Exhausted | Step::TooFewArrivals) | None => break,
             }

@@ -55,11 +55,14 @@ impl fmt::Display for Reason {
             Self::TooFewRuns(runs) => write!(out, "{runs} run is too few to know the standard error"),
             Self::StandardError { percent, tolerance } => write!(
                 out,
-                "the standard error over runs may be {percent:.1} % of tau ({:.0} % confidence), above {tolerance:.1} %",
+                "the standard error over runs may be {percent:.1} % of the mean response time ({:.0} % confidence), above {tolerance:.1} %",
                 100.0 * CONFIDENCE
             ),
             Self::Spread { percent, tolerance } => {
-                write!(out, "targets differ by {percent:.1} % of tau, above {tolerance:.1} %")
+                write!(
+                    out,
+                    "targets differ by {percent:.1} % of the mean response time, above {tolerance:.1} %"
+                )
             }
         }
     }
@@ -80,7 +83,7 @@ impl fmt::Display for Untrusted {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.utilisation {
             Some(theta) => {
-                write!(out, "at {} requests/s and {theta:.0} % utilisation {}", self.rate, self.reason)
+                write!(out, "at {} requests/s and {theta:.0} % CPU use {}", self.rate, self.reason)
             }
             None => write!(out, "at {} requests/s {}", self.rate, self.reason),
         }

@@ -54,7 +54,7 @@ fn trust_ends_below_the_first_point_that_fails() {
 fn trust_that_never_ends_reaches_the_highest_measured() {
     let limit = limit(&[point(10.0, 20.0, 1.0, 1.0), point(20.0, 40.0, 4.9, 19.9)]);
     assert_eq!((limit.utilisation, &limit.end, limit.overlooked.len()), (Some(40.0), &None, 0));
-    assert_eq!(limit.to_string(), "trusted up to 40 % utilisation, the highest measured");
+    assert_eq!(limit.to_string(), "trusted up to 40 % CPU use, the highest measured");
 }
 
 #[test]
@@ -65,8 +65,8 @@ fn one_noisy_failure_at_low_load_is_overlooked_aloud() {
     assert_eq!(limit.overlooked[0].rate, 10.0);
     assert_eq!(
         limit.to_string(),
-        "trusted up to 60 % utilisation, the highest measured; overlooked: at 10 requests/s and 20 % \
-         utilisation the standard error over runs may be 9.0 % of tau (90 % confidence), above 5.0 %"
+        "trusted up to 60 % CPU use, the highest measured; overlooked: at 10 requests/s and 20 % \
+         CPU use the standard error over runs may be 9.0 % of the mean response time (90 % confidence), above 5.0 %"
     );
 }
 

@@ -27,6 +27,13 @@ pub struct Doubt {
     pub remedy: String,
 }
 
+/// What a run that did not settle says of a rate that the server was seen to carry: nothing about the server.
+const DISTURBED: Cause = Cause {
+    name: "A run did not settle, though its rate is carried",
+    codes: &[],
+    remedy: "The other runs at this rate or at a higher one settled: something disturbed this one, or chance did.",
+};
+
 /// A caveat at its place.
 struct Seen<'a> {
     caveat: &'a Caveat,
@@ -41,7 +48,7 @@ pub fn doubts(plan: &PlanFile, summary: &SummaryFile, runs: &[RunFile]) -> Vec<D
     let mut groups: Vec<(&str, Vec<Seen<'_>>)> = Vec::new();
     for seen in all(summary, runs) {
         let code: &str = &seen.caveat.code;
-        let name = cause(code).map_or(code, |(cause, _)| cause.name);
+        let name = cause_of(summary, &seen).map_or(code, |cause| cause.name);
         match groups.iter_mut().find(|(known, _)| *known == name) {
             Some((_, group)) => group.push(seen),
             None => groups.push((name, vec![seen])),
@@ -53,6 +60,17 @@ pub fn doubts(plan: &PlanFile, summary: &SummaryFile, runs: &[RunFile]) -> Vec<D
         .collect();
     found.sort_by_key(|(runs, doubt)| Reverse((doubt.severity, *runs)));
     found.into_iter().map(|(_, doubt)| doubt).collect()
+}
+
+/// Overload is none at a rate up to the highest that was carried.
+fn cause_of(summary: &SummaryFile, seen: &Seen<'_>) -> Option<&'static Cause> {
+    let (cause, _) = cause(&seen.caveat.code)?;
+    let is_carried = |cell: &CellSummary| {
+        let own = summary.headlines.iter().filter(|headline| headline.series.contains(&cell.series));
+        own.filter_map(|headline| headline.bounds.seen_at_per_s).any(|rate| cell.rate_per_s <= rate)
+    };
+    let is_overload = cause.codes.contains(&["queue-unstable"].as_slice());
+    Some(if is_overload && seen.cell.is_some_and(is_carried) { &DISTURBED } else { cause })
 }
 
 /// Every caveat once: that of a cell only where none of its runs has it.
@@ -76,7 +94,7 @@ fn doubt(plan: &PlanFile, summary: &SummaryFile, group: &[Seen<'_>]) -> Option<D
     let worst = group
         .iter()
         .min_by(|one, other| weight(one).partial_cmp(&weight(other)).unwrap_or(std::cmp::Ordering::Equal))?;
-    let known = cause(&worst.caveat.code).map(|(cause, _)| cause);
+    let known = cause_of(summary, worst);
     let mut codes: Vec<Cow<'static, str>> = Vec::new();
     for seen in group {
         if !codes.contains(&seen.caveat.code) {
@@ -223,6 +241,20 @@ mod tests {
         );
         assert_eq!((doubts[1].touches.as_str(), doubts[1].worst_at.as_str()), ("the whole study", ""));
         assert_eq!(doubts[3].touches, "3 of 18 runs, at 72/s");
+    }
+
+    #[test]
+    fn a_run_that_did_not_settle_below_what_is_carried_is_no_overload() {
+        let mut fixture = fixture::demo();
+        let text = "The queue grew by 12 requests. Take a lower rate.";
+        let at = fixture.summary.cells.iter().find(|cell| cell.rate_per_s == 20.0).unwrap().cell;
+        let run = fixture.runs.iter_mut().find(|run| run.cell == at).unwrap();
+        run.caveats = vec![caveat("queue-unstable", Severity::Note, text)];
+        fixture.summary.headlines[0].bounds.seen_at_per_s = Some(40.0);
+        let doubts = found(&fixture);
+        let touches = |name: &str| doubts.iter().find(|doubt| doubt.name == name).unwrap().touches.clone();
+        assert_eq!(touches(DISTURBED.name), "1 of 18 runs, at 20/s");
+        assert_eq!(touches("More than the server carries"), "3 of 18 runs, at 72/s");
     }
 
     #[test]

@@ -25,7 +25,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         None => started(session, &root, args)?,
     };
     match measure(session, &study, &folder, args.resume.is_none(), args.json)? {
-        Some(summary) => finish(session, &folder, &summary),
+        Some(summary) => finish(session, &folder, &summary, args.wide),
         None => Ok(signals::exit_code()),
     }
 }

@@ -31,6 +31,9 @@ pub struct Args {
     /// Print it as JSON
     #[arg(long)]
     pub json: bool,
+    /// All figures of a cell, also where the table is then wider than 100 characters
+    #[arg(long, requires = "study", conflicts_with = "json")]
+    pub wide: bool,
     /// What else is done with studies
     #[command(subcommand)]
     pub action: Option<Action>,
@@ -99,7 +102,7 @@ fn show(session: &Session, args: &Args, name: &str) -> Result<ExitCode> {
     if json {
         out::write(&export::json(&plan, &folder.manifest()?, &summary, &runs)?)?;
     } else {
-        out::painted(&table::profile(&plan, &summary, &runs, super::look()))?;
+        out::painted(&table::profile(&plan, &summary, &runs, super::look(), args.wide))?;
     }
     if let Some(command) = goes_on::command(&path).filter(|_| !summary.complete && !json) {
         out::line(format!("\nunfinished; it goes on by `{command}`"))?;
@@ -254,10 +257,53 @@ mod tests {
         assert_eq!((short.bounds.at_least_per_s, short.bounds.at_most_per_s), (None, Some(72.0)));
         for (headline, why) in [(short, "too short to tell"), (invalid, "not valid (lag-too-large)")] {
             let trust = &headline.trust_text;
-            assert!(trust.starts_with("Response times can be trusted at no measured rate"), "{trust}");
+            assert!(
+                trust.contains("on no response time: ") || trust.starts_with("Rely on nothing"),
+                "{trust}"
+            );
             assert!(headline.trust_reason.contains(why), "{headline:?}");
             assert_eq!((headline.capacity_per_s, headline.trust_theta_percent), (None, None));
         }
+    }
+
+    #[test]
+    fn no_bound_is_for_the_reason_that_there_was() {
+        let mut fixture = fixture::demo();
+        fixture.plan.settings.duration_s = 6.0;
+        fixture.runs.iter_mut().for_each(|run| {
+            run.stability = Verdict::TooShort;
+            run.counts = CountsRecord { arrivals: 600, completed: 600, ..CountsRecord::default() };
+        });
+        let text =
+            |fixture: &fixture::Fixture| summarise(&fixture.plan, &fixture.runs).headlines[0].text.clone();
+        let said = text(&fixture);
+        assert!(
+            said.contains("18 of 18 runs are too short to tell") && said.contains("they last 6 s"),
+            "{said}"
+        );
+        fixture.runs.iter_mut().for_each(|run| run.stability = Verdict::Settled);
+        fixture.runs.retain(|run| run.repeat == 1);
+        let said = text(&fixture);
+        assert!(said.contains("6 runs are too few, since a rate needs three"), "{said}");
+    }
+
+    #[test]
+    fn p95_is_told_up_to_the_objective_and_without_one_at_the_knee() {
+        let mut fixture = fixture::demo();
+        let objective = fixture.plan.settings.objective_p95_ms.expect("it has one");
+        let first = |fixture: &fixture::Fixture| summarise(&fixture.plan, &fixture.runs).headlines[0].clone();
+        let met = first(&fixture);
+        assert!(
+            met.p95_text.starts_with(&format!("p95 stays below {objective} ms up to ")),
+            "{}",
+            met.p95_text
+        );
+        assert!(met.bounds.p95_below_ms.unwrap() <= objective, "{:?}", met.bounds);
+        fixture.plan.settings.objective_p95_ms = None;
+        let knee = first(&fixture);
+        assert!(knee.p95_text.ends_with("the knee of the curve"), "{}", knee.p95_text);
+        fixture.plan.settings.objective_p95_ms = Some(0.001);
+        assert_eq!(first(&fixture).p95_text, "p95 is below 0.001 ms for certain at no measured rate");
     }
 
     #[test]
@@ -290,7 +336,7 @@ mod tests {
         let headline = &summarise(&fixture.plan, &fixture.runs).headlines[0];
         assert!(headline.text.starts_with("This server carries at least"), "{}", headline.text);
         let text = &headline.trust_text;
-        assert!(text.contains("of lower rates not trusted: at 10 requests/s"), "{text}");
+        assert!(text.contains("; not on those at 10 requests/s"), "{text}");
     }
 
     #[test]

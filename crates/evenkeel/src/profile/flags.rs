@@ -74,17 +74,18 @@ Examples:
 
 A TIME is written as 500ms, 8s, 10m or 1h, and a number alone is seconds.
 
-The first sentence says what the server carries at least and at most, with 95 % confidence, and by itself, \
-which is what it would carry without its neighbours on the machine; the second how far response times can be \
-trusted. Where runs are chosen one by one, another says why no more were made: the time was up, the bounds were \
-narrow enough, or no further run would have tightened them. Runs whose generator was late are left out of the \
-bounds and named.
+Three lines come first: what the server carries at least and at most (95 % confidence), and what it would carry \
+without its neighbours on the machine; up to which rate p95 stays below a time, which is --objective or, without \
+it, p95 at the knee of the curve; and what a request costs in CPU. The knee is the carried rate with the most \
+throughput for its mean response time. A fourth line says what of it you can rely on. Runs are chosen one by one \
+for the bounds and for the curve, rates at 0.2 to 0.8 of what is carried. Runs whose generator was late are left \
+out of the bounds and named.
 
 Without URL a private server is started (a sandbox) and stopped afterwards; its data is kept and used again.
 
 Exit codes: 0 done; 1 most requests of a rate failed, or none was answered at any rate, and the first line says \
 by which errors or why; 2 wrong use, no server, or one that refuses a statement; 3 all was measured, and not one \
-bound (at least, at most, by itself) can be given: the first sentence says why, and more time by --within or \
+bound (at least, at most, without neighbours) can be given: the first line says why, and more time by --within or \
 longer runs by --duration are what helps mostly; 130, 143 stopped by Ctrl-C, SIGTERM, and finished runs are kept \
 (go on by --resume).")]
 pub struct Args {
@@ -158,10 +159,10 @@ pub struct Args {
     /// Objective for the 95th percentile; the headline then names the highest rate that meets it
     #[arg(long, value_name = "TIME")]
     pub objective: Option<String>,
-    /// Standard error over runs that is trusted, percent of tau
+    /// Standard error over runs that is trusted, percent of the mean response time
     #[arg(long, value_name = "PERCENT", default_value_t = Tolerance::default().standard_error)]
     pub tolerance_se: f64,
-    /// Difference between servers that is trusted, percent of tau
+    /// Difference between servers that is trusted, percent of the mean response time
     #[arg(long, value_name = "PERCENT", default_value_t = Tolerance::default().spread)]
     pub tolerance_spread: f64,
     /// CPU utilisation at which a sweep ends, percent; one below counts as reached. auto:N goes on beyond 100
@@ -210,6 +211,9 @@ pub struct Args {
     /// Write events as JSON lines to the error stream instead of a progress line
     #[arg(long)]
     pub json: bool,
+    /// All figures of a cell in the table at the end, also where it is then wider than 100 characters
+    #[arg(long)]
+    pub wide: bool,
     /// What the private server is like
     #[command(flatten)]
     pub server: ServerArgs,

@@ -166,7 +166,7 @@ fn fits(stored: &SettingsRecord, now: &SettingsRecord) -> bool {
 }
 
 /// What may stand beside `--resume`: where to look, how to show it, and how many repeats there are to be. All else is in the plan.
-const BESIDE: [&str; 6] = ["resume", "home", "output", "quiet", "json", "repeats"];
+const BESIDE: [&str; 7] = ["resume", "home", "output", "quiet", "json", "repeats", "wide"];
 
 /// Refuses flags that the stored study has already, which would be dropped silently.
 fn check_alone() -> Result<()> {

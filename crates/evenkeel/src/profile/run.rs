@@ -70,9 +70,14 @@ fn discard_if_empty(folder: &StudyFolder) -> bool {
 }
 
 /// Prints the table, writes the report, and says how it ended.
-pub fn finish(session: &Session, folder: &StudyFolder, summary: &SummaryFile) -> Result<ExitCode> {
+pub fn finish(
+    session: &Session,
+    folder: &StudyFolder,
+    summary: &SummaryFile,
+    wide: bool,
+) -> Result<ExitCode> {
     let (plan, runs) = (folder.plan()?, folder.runs()?);
-    out::painted(&table::profile(&plan, summary, &runs, look()))?;
+    out::painted(&table::profile(&plan, summary, &runs, look(), wide))?;
     if let Some(written) = &summary.written {
         out::line(format!("\nrows written, search and warm-up included: {written}"))?;
     }

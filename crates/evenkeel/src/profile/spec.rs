@@ -6,16 +6,18 @@ use super::flags::Args;
 use super::servers;
 use crate::config::{mu, rate, units};
 use crate::failure::WithHint;
+use crate::format;
 use crate::server::place;
 use crate::session::Session;
 use anyhow::{Context, Result};
 use evenkeel_core::Nanos;
+use evenkeel_core::caveat::threshold::SECONDS_MIN;
 use evenkeel_core::random::Seed;
 use evenkeel_core::rates::RatePlan;
 use evenkeel_core::trust::Tolerance;
 use evenkeel_lab::load::{SESSIONS_DEFAULT, SessionPolicy};
 use evenkeel_site::sandbox;
-use evenkeel_study::profile::{Budget, Reset, StudySpec};
+use evenkeel_study::profile::{Budget, RUNS_FIRST, Reset, StudySpec};
 use evenkeel_study::store::format::{ResetRecord, SettingsRecord, TargetRecord};
 use std::path::PathBuf;
 
@@ -50,7 +52,7 @@ pub fn study(
     let servers = servers(session, args, workload_file, &reset)?;
     let generator_cpus = generator_cpus(args)?;
     let budget = budget(args, servers.series.len())?;
-    let (duration, longest) = lengths(args, budget)?;
+    let (warm_up, duration, longest) = lengths(args, budget, servers.series.len())?;
     let rates = rates(args)?;
     let most = args.max_sessions.unwrap_or(SESSIONS_DEFAULT);
     let spec = StudySpec {
@@ -66,7 +68,7 @@ pub fn study(
         repeats: args.repeats.unwrap_or(REPEATS_DEFAULT),
         duration,
         longest,
-        warm_up: units::duration(&args.warm_up).context("reading --warm-up")?,
+        warm_up,
         timeout: units::positive(&args.timeout, "--timeout")?,
         sessions: match args.per_request {
             true => SessionPolicy::PerRequest { max: most },
@@ -166,9 +168,10 @@ fn budget(args: &Args, series: usize) -> Result<Option<Budget>> {
     })
 }
 
-/// Of a run, and of one near saturation. Who says how long a run lasts gets runs of that length, and where the time is
+/// Of a warm-up, of a run, and of one near saturation. Who says how long a run lasts gets runs of that length, and where the time is
 /// limited many runs tell more than long ones.
-fn lengths(args: &Args, budget: Option<Budget>) -> Result<(Nanos, Nanos)> {
+fn lengths(args: &Args, budget: Option<Budget>, series: usize) -> Result<(Nanos, Nanos, Nanos)> {
+    let warm_up = units::duration(&args.warm_up).context("reading --warm-up")?;
     let duration = args.duration.as_deref().map(|text| units::positive(text, "--duration")).transpose()?;
     let longest = args.longest.as_deref().map(|text| units::positive(text, "--longest")).transpose()?;
     let length = duration.unwrap_or(DURATION_DEFAULT);
@@ -178,14 +181,40 @@ fn lengths(args: &Args, budget: Option<Budget>) -> Result<(Nanos, Nanos)> {
         return Err(anyhow::anyhow!("--longest is less than --duration, which every run lasts"))
             .hint("make it longer, or leave it out");
     }
-    Ok((length, longest))
+    if let Some(budget) = budget {
+        leads_to_bounds(budget, length, warm_up, series)?;
+    }
+    Ok((warm_up, length, longest))
+}
+
+/// Refuses runs that are too short to bring a bound, or too long for their time.
+fn leads_to_bounds(budget: Budget, duration: Nanos, warm_up: Nanos, series: usize) -> Result<()> {
+    if duration < Nanos::from_secs(SECONDS_MIN as u64) {
+        return Err(anyhow::anyhow!(
+            "--duration {} is too short: only a run of {SECONDS_MIN} s or more shows whether a rate is carried",
+            format::seconds(duration.as_secs_f64())
+        ))
+        .hint(format!("give --duration {SECONDS_MIN}s or more, or name the rates by --rate"));
+    }
+    let runs = u64::from(RUNS_FIRST) * series as u64;
+    let least = Nanos((warm_up + duration).0.saturating_mul(runs));
+    match budget.within {
+        Some(within) if within < least => Err(anyhow::anyhow!(
+            "--within {} is too short: the first bounds take {runs} runs of {}, which are {} without the start of the server",
+            format::seconds(within.as_secs_f64()),
+            format::seconds((warm_up + duration).as_secs_f64()),
+            format::seconds(least.as_secs_f64())
+        ))
+        .hint("give it more time by --within, or shorter runs by --duration and --warm-up"),
+        _ => Ok(()),
+    }
 }
 
 /// What is no number could not be kept in the plan.
 fn tolerance(percent: f64, flag: &str) -> Result<f64> {
     if !(percent.is_finite() && percent >= 0.0) {
         return Err(anyhow::anyhow!("{flag} {percent} is no tolerance, which is 0 or more"))
-            .hint("write it in percent of tau, or leave it out");
+            .hint("write it in percent of the mean response time, or leave it out");
     }
     Ok(percent)
 }
@@ -268,6 +297,23 @@ mod tests {
         for text in ["0", "-5%", "110%", "narrow", "nan"] {
             assert!(budget_of(&[&format!("--until={text}")]).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn runs_that_cannot_bring_a_bound_are_refused_before_anything_runs() {
+        let refused = |flags: &[&str]| {
+            let home = tempfile::tempdir().unwrap();
+            let session = Session { home: home.path().to_owned(), quiet: true, stop: Stop::default() };
+            let line = [&["evenkeel", "profile"], flags].concat();
+            let Command::Profile(args) = Cli::parse_from(line).command else { panic!("no profile") };
+            study(&session, &args, Vec::new(), None).err().map(|error| format!("{error:#}"))
+        };
+        let said = refused(&["--duration", "6s"]).unwrap();
+        assert!(said.contains("--duration 6 s is too short"), "{said}");
+        let said = refused(&["--within", "3m", "--duration", "10m"]).unwrap();
+        assert!(said.contains("--within 3 min is too short") && said.contains("6 runs"), "{said}");
+        assert_eq!(refused(&["--within", "2m", "--duration", "8s"]), None);
+        assert_eq!(refused(&["--rate", "10", "--duration", "6s"]), None);
     }
 
     #[test]

@@ -64,7 +64,7 @@ pub fn live(event: &ProgressEvent) -> Option<String> {
         ProgressEvent::Running { run, phase, tau_ms, theta_percent, left_s } => Some(join(&[
             Some(short_name(run)),
             Some(phase.clone()).filter(|phase| phase != "measure"),
-            tau_ms.map(|tau| format!("tau {}", format::time(tau))),
+            tau_ms.map(|tau| format!("response {}", format::time(tau))),
             theta(*theta_percent),
             left(*left_s),
         ])),
@@ -104,7 +104,7 @@ fn finished_run(event: &ProgressEvent) -> String {
     let time = |time: &Option<f64>| time.map_or("-".to_owned(), |ms| format!("{bound}{}", format::time(ms)));
     join(&[
         Some(name(run)),
-        Some(format!("tau {}", time(tau_ms))),
+        Some(format!("response {}", time(tau_ms))),
         Some(format!("p95 {}", time(p95_ms))),
         theta(*theta_percent),
         Some(format!("throughput {}", format::rate(*throughput_per_s))),
@@ -153,7 +153,7 @@ fn short_name(run: &RunName) -> String {
 }
 
 fn theta(percent: Option<f64>) -> Option<String> {
-    percent.filter(|percent| percent.is_finite()).map(|percent| format!("theta {percent:.0} %"))
+    percent.filter(|percent| percent.is_finite()).map(|percent| format!("CPU use {percent:.0} %"))
 }
 
 /// Above a minute in whole minutes: more is not known, and would not fit beside the rest.
@@ -192,7 +192,7 @@ mod tests {
             left_s: Some(200.2),
         };
         let line = live(&event).unwrap();
-        assert_eq!(line, "3/18 tpcw.complex 40/s repeat 2  tau 41.2 ms  theta 62 %  4 min left");
+        assert_eq!(line, "3/18 tpcw.complex 40/s repeat 2  response 41.2 ms  CPU use 62 %  4 min left");
         assert_eq!(share(&event), Some(2.0 / 18.0));
         assert_eq!(lasting(&event), None);
     }
@@ -241,7 +241,7 @@ mod tests {
             stability: "unstable".to_owned(),
             caveats: vec!["dispatch-lag".to_owned()],
         };
-        let expected = "3/18 tpcw.complex 40/s repeat 2  tau at least 2,430 ms  p95 at least 7,279 ms  \
+        let expected = "3/18 tpcw.complex 40/s repeat 2  response at least 2,430 ms  p95 at least 7,279 ms  \
                         throughput 65/s  unstable  dispatch-lag";
         assert_eq!(lasting(&event).unwrap(), expected);
     }

@@ -205,7 +205,7 @@ mod tests {
     #[test]
     fn without_a_terminal_each_finished_run_is_a_line() {
         let expected = "starting server a\n\
-                        1/2 x 10/s repeat 1  tau 1.00 ms  p95 2.00 ms  theta 12 %  throughput 10/s\n\
+                        1/2 x 10/s repeat 1  response 1.00 ms  p95 2.00 ms  CPU use 12 %  throughput 10/s\n\
                         warning: the disk is nearly full\n";
         assert_eq!(shown(Mode::Lines), expected);
     }
@@ -234,6 +234,6 @@ mod tests {
         bar.set_draw_target(ProgressDrawTarget::hidden());
         events()[..5].iter().for_each(|event| show_live(&bar, event));
         assert_eq!(bar.position(), BAR_LENGTH / 2);
-        assert_eq!(bar.message(), "1/2 x 10/s repeat 1  tau 1.00 ms");
+        assert_eq!(bar.message(), "1/2 x 10/s repeat 1  response 1.00 ms");
     }
 }

@@ -4,8 +4,8 @@ use super::Look;
 use super::paint::{Ink, paint};
 use crate::format::plain;
 
-/// Blanks between columns.
-const GAP: usize = 2;
+/// Blanks between columns, and where there is little room.
+const GAPS: [usize; 2] = [2, 1];
 
 /// One place of a table.
 #[derive(Clone, Debug, Default)]
@@ -49,13 +49,13 @@ impl GridColumn {
 
 /// Lines of a table: the head, then the rows, with `titles` (row number and text) before some of them.
 pub fn lines(mut columns: Vec<GridColumn>, titles: &[(usize, String)], look: Look) -> String {
-    drop_columns(&mut columns, look.width);
+    let gap = drop_columns(&mut columns, look.width);
     let rows = columns.first().map_or(0, |column| column.places.len());
     let mut out = String::new();
     for line in 0..2 {
         let heads = columns.iter().map(|column| Place::new(column.head[line].clone(), Ink::Soft));
         if columns.iter().any(|column| !column.head[line].is_empty()) {
-            push_line(&mut out, &columns, heads, look);
+            push_line(&mut out, (&columns, gap), heads, look);
         }
     }
     for row in 0..rows {
@@ -63,24 +63,33 @@ pub fn lines(mut columns: Vec<GridColumn>, titles: &[(usize, String)], look: Loo
             out.push_str(&format!("\n{}\n", paint(&plain(title), Ink::Strong, look.colour)));
         }
         let places = columns.iter().map(|column| column.places.get(row).cloned().unwrap_or_default());
-        push_line(&mut out, &columns, places, look);
+        push_line(&mut out, (&columns, gap), places, look);
     }
     out
 }
 
-/// Drops columns, those of the highest rank first and of these the last, until the rest fits.
-fn drop_columns(columns: &mut Vec<GridColumn>, width: usize) {
-    let total = |columns: &[GridColumn]| columns.iter().map(|column| column.width() + GAP).sum::<usize>();
-    while total(columns) > width + GAP {
+/// Drops columns, those of the highest rank first and of these the last, until the rest fits; the gap between them.
+fn drop_columns(columns: &mut Vec<GridColumn>, width: usize) -> usize {
+    loop {
+        let total: usize = columns.iter().map(GridColumn::width).sum();
+        let fits = |gap: &usize| total + gap * columns.len().saturating_sub(1) <= width;
+        if let Some(gap) = GAPS.into_iter().find(fits) {
+            return gap;
+        }
         let highest = columns.iter().enumerate().max_by_key(|(_, column)| column.rank);
         match highest.filter(|(_, column)| column.rank > 0).map(|(at, _)| at) {
             Some(at) => columns.remove(at),
-            None => return,
+            None => return GAPS[0],
         };
     }
 }
 
-fn push_line(out: &mut String, columns: &[GridColumn], places: impl Iterator<Item = Place>, look: Look) {
+fn push_line(
+    out: &mut String,
+    (columns, gap): (&[GridColumn], usize),
+    places: impl Iterator<Item = Place>,
+    look: Look,
+) {
     let mut line = String::new();
     let mut blanks = 0;
     for (column, place) in columns.iter().zip(places) {
@@ -92,7 +101,7 @@ fn push_line(out: &mut String, columns: &[GridColumn], places: impl Iterator<Ite
             line.push_str(&" ".repeat(std::mem::take(&mut blanks)));
             line.push_str(&paint(&place.text, place.ink, look.colour));
         }
-        blanks += GAP + if column.right { 0 } else { pad };
+        blanks += gap + if column.right { 0 } else { pad };
     }
     out.push_str(&line);
     out.push('\n');

@@ -5,7 +5,7 @@ use super::grid::{GridColumn, Place, lines};
 use super::paint::{Ink, paint, wrap};
 use super::reduction::reduction;
 use crate::caveats::{Doubt, doubts};
-use crate::columns::{Column, columns};
+use crate::columns::{Column, MEAN, columns};
 use crate::failed;
 use crate::format::{self, plain};
 use evenkeel_core::caveat::Severity;
@@ -14,11 +14,14 @@ use evenkeel_study::store::format::{CellSummary, HeadlineRecord, PlanFile, RunFi
 /// Longest line of prose, however wide the terminal.
 const PROSE: usize = 100;
 
-/// The end of a study in the terminal: the headline, a line for each cell, the doubts by cause.
-pub fn profile(plan: &PlanFile, summary: &SummaryFile, runs: &[RunFile], look: Look) -> String {
+/// Widest table of cells without `--wide`.
+const TABLE: usize = 100;
+
+/// The end of a study in the terminal: the headlines, a line for each cell, the doubts by cause. `wide` has all figures of a cell.
+pub fn profile(plan: &PlanFile, summary: &SummaryFile, runs: &[RunFile], look: Look, wide: bool) -> String {
     let cells = format!(
         "{}{}{}{}",
-        cells(plan, summary, look),
+        cells(plan, summary, look, wide),
         probe_delay(summary, look),
         parts(runs, look),
         sensed(runs, look)
@@ -51,18 +54,20 @@ fn headlines(summary: &SummaryFile, look: Look) -> String {
 
 fn one_headline(headline: &HeadlineRecord, look: Look) -> String {
     let width = look.width.min(PROSE);
-    let text = sentence(&headline.text);
-    let trust = match headline.trust_text.as_str() {
-        "" => String::new(),
-        trust => sentence(trust),
+    let indent = if headline.label.is_empty() { 0 } else { 2 };
+    let line = |text: &String, ink| {
+        let text = wrap(&sentence(text), width.saturating_sub(indent), indent);
+        format!("{}{}\n", " ".repeat(indent), paint(&text, ink, look.colour))
     };
-    if headline.label.is_empty() {
-        let text = paint(&wrap(&text, width, 0), Ink::Strong, look.colour);
-        let trust = if trust.is_empty() { trust } else { format!("{}\n", wrap(&trust, width, 0)) };
-        return format!("{text}\n{trust}");
-    }
-    let label = paint(&wrap(&headline.label, width, 0), Ink::Strong, look.colour);
-    format!("{label}\n  {}\n", wrap(format!("{text} {trust}").trim_end(), width.saturating_sub(2), 2))
+    let label = match indent {
+        0 => String::new(),
+        _ => format!("{}\n", paint(&wrap(&headline.label, width, 0), Ink::Strong, look.colour)),
+    };
+    let said = [&headline.text, &headline.p95_text, &headline.cpu_text];
+    let said: String =
+        said.into_iter().filter(|text| !text.is_empty()).map(|text| line(text, Ink::Strong)).collect();
+    let trust = Some(&headline.trust_text).filter(|text| !text.is_empty());
+    label + &said + &trust.map_or_else(String::new, |text| line(text, Ink::Plain))
 }
 
 /// With its full stop.
@@ -70,16 +75,18 @@ fn sentence(text: &str) -> String {
     if text.ends_with('.') { text.to_owned() } else { format!("{text}.") }
 }
 
-fn cells(plan: &PlanFile, summary: &SummaryFile, look: Look) -> String {
+fn cells(plan: &PlanFile, summary: &SummaryFile, look: Look, wide: bool) -> String {
     if summary.cells.is_empty() {
         return "No cell has a finished run yet.\n".to_owned();
     }
     let mut sorted: Vec<&CellSummary> = summary.cells.iter().collect();
     sorted.sort_by(|a, b| a.series.cmp(&b.series).then(a.rate_per_s.total_cmp(&b.rate_per_s)));
-    let mut grid: Vec<GridColumn> =
-        columns(&summary.cells).iter().map(|column| grid_column(column, &sorted)).collect();
+    let columns = columns(&summary.cells);
+    let shown = columns.iter().filter(|column| wide || column.is_usual);
+    let mut grid: Vec<GridColumn> = shown.map(|column| grid_column(column, &sorted)).collect();
     let places = sorted.iter().map(|cell| verdict(cell)).collect();
-    grid.push(GridColumn { head: [String::new(), String::new()], right: false, rank: 1, places });
+    grid.push(GridColumn { head: ["state".to_owned(), String::new()], right: false, rank: 1, places });
+    let look = if wide { look } else { Look { width: look.width.min(TABLE), ..look } };
     lines(grid, &titles(plan, &sorted), look)
 }
 
@@ -109,7 +116,7 @@ fn sensed(runs: &[RunFile], look: Look) -> String {
 fn grid_column(column: &Column, cells: &[&CellSummary]) -> GridColumn {
     let place = |cell: &&CellSummary| match (column.text)(cell) {
         text if text == format::ABSENT => Place::new("-", Ink::Soft),
-        text => Place::new(text, if column.word == "tau" { Ink::Strong } else { Ink::Plain }),
+        text => Place::new(compact(&text), if column.word == MEAN { Ink::Strong } else { Ink::Plain }),
     };
     GridColumn {
         head: [column.word.to_owned(), column.unit.to_owned()],
@@ -119,12 +126,18 @@ fn grid_column(column: &Column, cells: &[&CellSummary]) -> GridColumn {
     }
 }
 
+/// `1.2±0.1` and `1.2 (1.1-1.4)`: four response times with their intervals fit side by side.
+fn compact(text: &str) -> String {
+    text.replace(" ± ", "±").replace(" to ", "-")
+}
+
 fn verdict(cell: &CellSummary) -> Place {
     let doubted = cell.caveats.iter().any(|caveat| caveat.severity == Severity::Doubt);
     match (cell.valid, cell.stability, doubted) {
-        (false, stability, _) => Place::new(format!("{stability}, not valid"), Ink::Bad),
+        (false, ..) => Place::new("not valid", Ink::Bad),
         (true, Verdict::Settled, false) => Place::new(Verdict::Settled.word(), Ink::Good),
-        (true, stability, true) => Place::new(format!("{stability}, doubt"), Ink::Doubt),
+        (true, Verdict::Settled, true) => Place::new("doubt", Ink::Doubt),
+        (true, stability, true) => Place::new(stability.word(), Ink::Doubt),
         (true, stability, false) => Place::new(stability.word(), Ink::Doubt),
     }
 }
@@ -171,7 +184,11 @@ mod tests {
     use crate::fixture;
 
     fn text(fixture: &fixture::Fixture, width: usize) -> String {
-        profile(&fixture.plan, &fixture.summary, &fixture.runs, Look { width, colour: false })
+        shown(fixture, width, false)
+    }
+
+    fn shown(fixture: &fixture::Fixture, width: usize, wide: bool) -> String {
+        profile(&fixture.plan, &fixture.summary, &fixture.runs, Look { width, colour: false }, wide)
     }
 
     #[test]
@@ -179,7 +196,7 @@ mod tests {
         let text = text(&fixture::demo(), 120);
         let place = |part: &str| text.find(part).unwrap_or_else(|| panic!("{part} is missing in\n{text}"));
         assert!(place("This server carries") < place("throughput"));
-        assert!(place("18.3 ± 0.4") < place("≥ 2,430"));
+        assert!(place("18.3±0.4") < place("≥ 2,430"));
         assert!(place("unstable") < place("doubt: Few runs: the whole study; 3 runs"));
         assert!(
             place("doubt: Few runs")
@@ -189,24 +206,36 @@ mod tests {
     }
 
     #[test]
-    fn no_line_is_wider_than_the_terminal_and_tau_stays() {
+    fn no_line_is_wider_than_the_terminal_and_the_mean_stays() {
         for width in [40, 60, 80, 120, 200] {
             for fixture in [fixture::demo(), fixture::factors(), fixture::twelve(), fixture::single()] {
                 let text = text(&fixture, width);
                 let widest = text.lines().map(|line| line.chars().count()).max().unwrap();
                 assert!(widest <= width, "{widest} > {width}\n{text}");
-                assert!(text.contains("tau") && text.contains("rate"), "{text}");
+                assert!(text.contains(MEAN) && text.contains("rate"), "{text}");
             }
         }
     }
 
     #[test]
     fn the_probe_delay_is_told_by_cell_alone_with_what_the_probe_waited_for_a_cpu() {
-        let told = text(&fixture::demo(), 200);
+        let told = shown(&fixture::demo(), 200, true);
         assert!(told.contains("probe delay") && told.contains("CPU wait"), "{told}");
         assert!(!told.contains("network delay") && !told.contains("over 6 runs"), "{told}");
         let untold = text(&fixture::single(), 120);
         assert!(untold.contains("probe delay: not available") && !untold.contains("CPU wait"), "{untold}");
+    }
+
+    #[test]
+    fn the_usual_table_is_no_wider_than_a_hundred_and_wide_has_the_rest() {
+        let fixture = fixture::demo();
+        let usual = shown(&fixture, 250, false);
+        let head = usual.lines().find(|line| line.trim_start().starts_with("rate")).unwrap();
+        let words: Vec<&str> = head.split("  ").map(str::trim).filter(|word| !word.is_empty()).collect();
+        assert_eq!(words, ["rate", "throughput", "mean", "p50", "p95", "p99", "CPU use", "runs", "state"]);
+        assert!(usual.lines().all(|line| line.chars().count() <= 100), "{usual}");
+        let wide = shown(&fixture, 250, true);
+        assert!(wide.contains("p99.9") && wide.contains("lag p99"), "{wide}");
     }
 
     #[test]
@@ -241,8 +270,9 @@ mod tests {
     fn what_is_not_valid_is_red_only_where_colour_is_wanted() {
         let mut fixture = fixture::demo();
         fixture.summary.cells[0].valid = false;
-        let with = profile(&fixture.plan, &fixture.summary, &fixture.runs, Look { width: 120, colour: true });
-        assert!(with.contains("\u{1b}[31msettled, not valid\u{1b}[0m"), "{with}");
+        let look = Look { width: 120, colour: true };
+        let with = profile(&fixture.plan, &fixture.summary, &fixture.runs, look, false);
+        assert!(with.contains("\u{1b}[31mnot valid\u{1b}[0m"), "{with}");
         assert!(!text(&fixture, 120).contains('\u{1b}'));
     }
 }

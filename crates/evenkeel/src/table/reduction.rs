@@ -27,10 +27,11 @@ pub fn reduction(plan: &PlanFile, summary: &SummaryFile, look: Look) -> String {
         .collect();
     let columns = vec![
         column(["rate", "1/s"], 0, &|one| format::short(one.rate_per_s)),
-        column(["tau is less by", ""], 0, &format::saved),
+        column(["response less by", ""], 0, &format::saved),
         column(["of it", "%"], 1, &format::saved_percent),
     ];
-    let words = "What a larger buffer pool saves: tau with the smallest pool less that with this one";
+    let words =
+        "What a larger buffer pool saves: response time with the smallest pool less that with this one";
     format!("{}\n{}", wrap(words, look.width, 0), lines(columns, &titles, look))
 }
 
@@ -47,7 +48,7 @@ mod tests {
         assert!(
             !all.is_empty()
                 && text.starts_with("What a larger buffer pool saves")
-                && text.contains("tau is less by"),
+                && text.contains("response less by"),
             "{text}"
         );
         for one in &all {

@@ -71,7 +71,9 @@ pub fn runs(studies: &[ListedStudy], look: Look) -> String {
         }),
         column(studies, "runs", 3, |study| Place::new(progress(study), Ink::Plain)),
         column(studies, "carries", 1, |study| Place::new(carries(study.summary.as_ref()), Ink::Plain)),
-        column(studies, "trusted theta", 2, |study| Place::new(trusted(study.summary.as_ref()), Ink::Plain)),
+        column(studies, "trusted CPU use", 2, |study| {
+            Place::new(trusted(study.summary.as_ref()), Ink::Plain)
+        }),
         column(studies, "state", 1, state),
     ];
     let damages =

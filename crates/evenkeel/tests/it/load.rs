@@ -70,7 +70,7 @@ fn a_load_has_the_sessions_that_it_asks_for_or_says_why_not_and_shows_what_waiti
     assert!(shared["session_wait_share"].as_f64() > Some(0.5), "{shared}");
     assert!(codes(&shared).contains(&"session-wait"), "{shared}");
     let text = measured(server.home(), &server.flags(&few));
-    assert!(text.contains("% of tau") && text.contains("--max-sessions"), "{text}");
+    assert!(text.contains("% of the response time") && text.contains("--max-sessions"), "{text}");
 
     let fewer = server.json(&["--rate", "5", "--max-sessions", "900", "--duration", "1s"]);
     assert!(codes(&fewer).contains(&"fewer-sessions"), "{fewer}");

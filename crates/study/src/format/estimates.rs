@@ -27,29 +27,12 @@ pub fn mean(estimate: &EstimateRecord) -> Option<f64> {
     (estimate.n > 0 && estimate.mean.is_finite()).then_some(estimate.mean)
 }
 
-/// `41.2 ± 0.8`, or `41 (35 to 52)` where the interval is skewed, or `≥ 35.0` where nothing but a lower bound is known; scaled
-/// by `scale`, without a unit.
+/// `41.2 ± 0.8`, or `41 (35 to 52)` where the interval is skewed, or `41.2 (35 to ?)` where runs are too short for its upper end;
+/// scaled by `scale`, without a unit.
 pub fn estimate(estimate: &EstimateRecord, scale: f64) -> String {
-    in_words(estimate, scale, "≥")
-}
-
-/// The same in a row of means without intervals, as percentiles stand beside each other: the mean with their digits.
-pub fn estimate_beside(estimate: &EstimateRecord, scale: f64) -> String {
-    let Some(mean) = mean(estimate).filter(|_| estimate.at_least().is_none()) else {
-        return in_words(estimate, scale, "≥");
-    };
-    if let Some((low, high)) = skewed(estimate) {
-        let [mean, low, high] = [mean, low, high].map(|value| significant(value * scale, BESIDE_DIGITS));
-        return format!("{mean} ({low} to {high})");
-    }
-    beside(mean * scale, half_width(estimate).map(|half| half * scale))
-}
-
-/// With the words before a lower bound.
-fn in_words(estimate: &EstimateRecord, scale: f64, at_least: &str) -> String {
     let Some(mean) = mean(estimate) else { return ABSENT.to_owned() };
     if let Some(low) = estimate.at_least() {
-        return format!("{at_least} {}", significant(low * scale, 3));
+        return format!("{} ({} to ?)", significant(mean * scale, 3), significant(low * scale, 2));
     }
     if let Some((low, high)) = skewed(estimate) {
         let [mean, low, high] = [mean, low, high].map(|value| significant(value * scale, 2));
@@ -58,10 +41,22 @@ fn in_words(estimate: &EstimateRecord, scale: f64, at_least: &str) -> String {
     plus_minus(mean * scale, half_width(estimate).map(|half| half * scale))
 }
 
-/// `41.2 ± 0.8 ms`, `at least 35.0 ms`: an estimate of a time, in the unit that suits it.
+/// The same in a row of means without intervals, as percentiles stand beside each other: the mean with their digits.
+pub fn estimate_beside(estimate: &EstimateRecord, scale: f64) -> String {
+    let Some(mean) = mean(estimate).filter(|_| estimate.at_least().is_none()) else {
+        return self::estimate(estimate, scale);
+    };
+    if let Some((low, high)) = skewed(estimate) {
+        let [low, high] = [low, high].map(|value| significant(value * scale, 2));
+        return format!("{} ({low} to {high})", significant(mean * scale, BESIDE_DIGITS));
+    }
+    beside(mean * scale, half_width(estimate).map(|half| half * scale))
+}
+
+/// `41.2 ± 0.8 ms`: an estimate of a time, in the unit that suits it.
 pub fn estimate_time(time: &EstimateRecord) -> String {
     // By the upper end where there is one, so that no mean just below a unit is rounded up to 1,000 of a lesser one.
-    let upper = |mean: f64| time.at_least().unwrap_or(mean + half_width(time).unwrap_or(0.0));
+    let upper = |mean: f64| mean + half_width(time).unwrap_or(0.0);
     with_unit(time, mean(time).map_or(TimeUnit::Milliseconds, |mean| TimeUnit::suiting(upper(mean))))
 }
 
@@ -69,12 +64,12 @@ fn with_unit(time: &EstimateRecord, unit: TimeUnit) -> String {
     if mean(time).is_none() {
         return ABSENT.to_owned();
     }
-    format!("{} {}", in_words(time, unit.per_ms(), "at least"), unit.symbol())
+    format!("{} {}", estimate(time, unit.per_ms()), unit.symbol())
 }
 
 /// `61.5 ± 1.2/s`.
 pub fn estimate_rate(rate: &EstimateRecord) -> String {
-    if mean(rate).is_none() { ABSENT.to_owned() } else { format!("{}/s", in_words(rate, 1.0, "at least")) }
+    if mean(rate).is_none() { ABSENT.to_owned() } else { format!("{}/s", estimate(rate, 1.0)) }
 }
 
 /// `78.3 ± 0.9 %`.
@@ -125,14 +120,13 @@ mod tests {
     }
 
     #[test]
-    fn a_lower_bound_is_told_as_one_and_never_as_a_mean() {
+    fn an_interval_without_an_upper_end_says_so() {
         let bound = ends(Some(35.04), None);
         assert_eq!(
             (estimate_time(&bound), estimate(&bound, 1.0)),
-            ("at least 35.0 ms".into(), "≥ 35.0".into())
+            ("41.2 (35 to ?) ms".into(), "41.2 (35 to ?)".into())
         );
-        assert_eq!(estimate_rate(&bound), "at least 35.0/s");
-        assert_eq!(estimate_time(&ends(Some(0.5), None)), "at least 500 µs");
+        assert_eq!(estimate_rate(&bound), "41.2 (35 to ?)/s");
         assert_eq!(estimate_time(&ends(None, None)), "41.2 ms");
     }
 

@@ -48,6 +48,19 @@ pub(super) fn left_out(plan: &PlanFile, runs: &[RunFile], group: &[usize]) -> Ve
     left.map(|run| run_name(run.cell, run.repeat)).collect()
 }
 
+/// Valid runs of a group that were too short to tell whether the response settles.
+pub(super) fn too_short(plan: &PlanFile, runs: &[RunFile], group: &[usize]) -> u32 {
+    let at = group.iter().flat_map(|series| runs_of(plan, runs, *series));
+    u32::try_from(at.filter(|run| run.valid && run.settled.is_none()).count()).unwrap_or(u32::MAX)
+}
+
+/// Valid runs of the rate of a group that has the most of them.
+pub(super) fn runs_of_rate(plan: &PlanFile, runs: &[RunFile], group: &[usize]) -> u32 {
+    let valid = |cell: &CellRecord| runs.iter().filter(|run| run.cell == cell.id && is_valid(run)).count();
+    let most = plan.cells.iter().filter(|cell| group.contains(&cell.series)).map(valid).max();
+    u32::try_from(most.unwrap_or(0)).unwrap_or(u32::MAX)
+}
+
 /// Completions per second of each run of a series that kept the server busy throughout: what it does when it does all it can. Empty
 /// where no rate was refused for certain.
 pub fn overload_throughputs(plan: &PlanFile, runs: &[RunFile], series: usize) -> Vec<f64> {
@@ -72,7 +85,7 @@ fn of_series(plan: &PlanFile, cells: &[CellSummary], runs: &[RunFile], series: u
     let answer = Answer::of(&at);
     let ids = |id: u32| plan.cells.iter().any(|cell| cell.id == id && cell.series == series);
     let valid: Vec<&RunFile> = runs.iter().filter(|run| ids(run.cell) && is_valid(run)).collect();
-    let p95 = p95(cells, series, &answer.carried);
+    let p95 = p95(cells, series, &answer.carried, plan.settings.objective_p95_ms);
     // Requests that nobody waits for long enough say nothing of a server that has nothing to do.
     let unanswered = Unanswered::of(cells.iter().filter(|cell| cell.series == series));
     let tells = !unanswered.is_some_and(|found| found.is_unused());
@@ -92,9 +105,15 @@ fn of_series(plan: &PlanFile, cells: &[CellSummary], runs: &[RunFile], series: u
     }
 }
 
-/// The highest rate that was carried whose 95th percentile has an upper bound, and that bound in ms. Near the limit runs are
-/// mostly too short for one.
-fn p95(cells: &[CellSummary], series: usize, known: &Carried) -> Option<(f64, f64)> {
+/// The rate up to which the 95th percentile stays below a time, and its upper bound there in ms: of the rates that were carried and
+/// have one, the highest that meets the objective; without an objective the knee, where the throughput over the mean response time is
+/// the largest (Kleinrock, ICC 1979).
+fn p95(
+    cells: &[CellSummary],
+    series: usize,
+    known: &Carried,
+    objective_ms: Option<f64>,
+) -> Option<(f64, f64)> {
     let seen_at = known.seen_at?;
     let is_carried = |rate: f64| {
         rate <= seen_at && known.rates.iter().any(|own| own.rate == rate && own.fate == Fate::Carried)
@@ -102,8 +121,12 @@ fn p95(cells: &[CellSummary], series: usize, known: &Carried) -> Option<(f64, f6
     let carried = |cell: &&CellSummary| {
         cell.series == series && is_carried(cell.rate_per_s) && cell.valid && !cell.lower_bound
     };
-    let bounded = cells.iter().filter(carried).filter_map(|cell| Some((cell.rate_per_s, cell.p95_ms.high?)));
-    bounded.max_by(|one, other| one.0.total_cmp(&other.0))
+    let bounded = cells.iter().filter(carried).filter_map(|cell| {
+        let weight = objective_ms.map_or(cell.throughput_per_s.mean / cell.tau_ms.mean, |_| cell.rate_per_s);
+        Some((weight, cell.rate_per_s, cell.p95_ms.high?))
+    });
+    let fits = bounded.filter(|(_, _, high)| objective_ms.is_none_or(|objective| *high <= objective));
+    fits.max_by(|one, other| one.0.total_cmp(&other.0)).map(|(_, rate, high)| (rate, high))
 }
 
 /// One run as the mathematics takes it.

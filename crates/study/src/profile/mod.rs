@@ -69,6 +69,7 @@ pub use pool::POOL_BYTES_MIN;
 pub use preflight::{announcement, prepared_statements};
 pub use reduction::{Reduction, reductions};
 pub use run::{finished, run};
+pub use sequence::RUNS_FIRST;
 pub use server::{COUNTERS_PER_REQUEST, server_measures};
 pub use simulated::VirtualProfile;
 pub use site::recover;

@@ -1,10 +1,10 @@
-//! What a study says first: the bounds in one sentence, and in a second how far its response times can be trusted.
+//! What a study says first: what the server carries, up to which rate p95 stays below a time, what a request costs in CPU; and in one
+//! line what of that can be relied on.
 
 use crate::store::format::{BoundsRecord, PlanFile};
-use evenkeel_core::caveat::threshold::NEIGHBOURS_MIN;
+use evenkeel_core::caveat::threshold::{ARRIVALS_MIN, NEIGHBOURS_MIN, RUNS_MIN, SECONDS_MIN};
 use evenkeel_core::digits::{between, ceiling, floor, nearest};
-use evenkeel_core::statistics::Estimate;
-use evenkeel_core::trust::{Capacity, TrustLimit};
+use evenkeel_core::trust::TrustLimit;
 
 /// More runs than these are not named one by one in a sentence.
 const NAMES_MAX: usize = 4;
@@ -15,8 +15,6 @@ pub(super) struct Findings<'a> {
     /// Series that differ in the target alone.
     pub group: &'a [usize],
     pub bounds: &'a BoundsRecord,
-    /// What is carried within trust and objective.
-    pub capacity: Option<&'a Capacity>,
     pub limit: &'a TrustLimit,
     /// Names of the runs that are left out of the bounds.
     pub left_out: &'a [String],
@@ -24,17 +22,87 @@ pub(super) struct Findings<'a> {
     pub unanswered: bool,
     /// Whether anything is measured.
     pub is_measured: bool,
+    /// Valid runs that were too short to tell whether the response settles.
+    pub too_short: u32,
+    /// Valid runs of the rate that has the most of them.
+    pub runs_of_rate: u32,
 }
 
 impl Findings<'_> {
     /// What is carried.
     pub(super) fn carries(&self) -> String {
-        if self.is_measured { self.bounds_sentence() } else { "Nothing is measured yet".to_owned() }
+        if !self.is_measured {
+            return "Nothing is measured yet".to_owned();
+        }
+        let what = &self.plan.series[self.group[0]].workload;
+        let Some(carried) = self.carried(what) else { return self.no_bounds(what) };
+        let who = match self.group.len() {
+            1 => "This server".to_owned(),
+            servers => format!("Each of these {servers} servers"),
+        };
+        format!("{who} {carried}{}", self.neighbours())
     }
 
-    /// How far response times can be trusted.
+    /// Up to which rate the 95th percentile stays below a time: the objective, or what it is at the knee of the curve.
+    pub(super) fn p95(&self) -> String {
+        let objective = self.plan.settings.objective_p95_ms;
+        match (self.bounds.p95_below_ms.zip(self.bounds.p95_at_per_s), objective) {
+            _ if !self.is_measured => String::new(),
+            (Some((_, rate)), Some(objective)) => {
+                format!("p95 stays below {objective} ms up to {} requests per second", floor(rate))
+            }
+            (Some((below, rate)), None) => format!(
+                "p95 stays below {} ms up to {} requests per second, the knee of the curve",
+                ceiling(below),
+                floor(rate)
+            ),
+            (None, Some(objective)) => format!("p95 is below {objective} ms for certain at no measured rate"),
+            (None, None) => "p95 has an upper bound at no measured rate".to_owned(),
+        }
+    }
+
+    /// What a request costs in CPU.
+    pub(super) fn cpu(&self) -> String {
+        match self.bounds.work_of("cpu_ms").and_then(|work| work.range) {
+            _ if !self.is_measured => String::new(),
+            Some(range) => format!("A request costs {} ms of CPU", between(range.low, range.high)),
+            None => "What a request costs in CPU is not known: it needs three valid runs, and the server's CPU use in sight"
+                .to_owned(),
+        }
+    }
+
+    /// What of it can be relied on, and what not.
     pub(super) fn trusts(&self) -> String {
-        if self.is_measured { self.trust_sentence() + &self.left_out() } else { String::new() }
+        if !self.is_measured {
+            return String::new();
+        }
+        let known = [
+            (self.bounds.is_something(), "the bounds"),
+            (self.bounds.work_of("cpu_ms").is_some_and(|work| work.range.is_some()), "the CPU cost"),
+        ];
+        let mut reliable: Vec<String> =
+            known.iter().filter(|(is_known, _)| *is_known).map(|(_, what)| (*what).to_owned()).collect();
+        reliable.extend(self.limit.rate.map(|rate| self.times_up_to(rate)));
+        let reliable = match reliable.as_slice() {
+            [] => "Rely on nothing yet".to_owned(),
+            [one] => format!("Rely on {one}"),
+            [first @ .., last] => format!("Rely on {} and {last}", first.join(", ")),
+        };
+        let against: Vec<String> =
+            self.limit.overlooked.iter().chain(&self.limit.end).map(ToString::to_string).collect();
+        let not = match against.as_slice() {
+            [] => String::new(),
+            some if self.limit.rate.is_some() => format!("; not on those {}", some.join("; ")),
+            some => format!("; on no response time: {}", some.join("; ")),
+        };
+        reliable + &not + &self.left_out()
+    }
+
+    fn times_up_to(&self, rate: f64) -> String {
+        let highest = if self.limit.end.is_none() { ", the highest measured" } else { "" };
+        let theta =
+            self.limit.utilisation.map_or_else(String::new, |theta| format!(" (CPU use {theta:.0} %)"));
+        format!("response times up to {} per second{highest}{theta}", nearest(rate))
     }
 
     /// Which runs are not in the bounds, where some are.
@@ -56,17 +124,6 @@ impl Findings<'_> {
         let (first, more) = self.left_out.split_at(self.left_out.len().min(NAMES_MAX));
         let more = if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
         first.join(", ") + &more
-    }
-
-    fn bounds_sentence(&self) -> String {
-        let what = &self.plan.series[self.group[0]].workload;
-        let Some(carried) = self.carried(what) else { return self.no_bounds(what) };
-        let who = match self.group.len() {
-            1 => "This server".to_owned(),
-            servers => format!("Each of these {servers} servers"),
-        };
-        let parts = [Some(format!("{who} {carried}")), self.p95(), self.cpu(), self.neighbours()];
-        parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
     }
 
     fn carried(&self, what: &str) -> Option<String> {
@@ -94,88 +151,56 @@ impl Findings<'_> {
             (0, left_out) => {
                 format!("in all {left_out} runs the generator fell behind or most requests failed")
             }
-            (runs, 0) => format!("{} too few, since a rate needs three that agree", counted(runs)),
-            (runs, left_out) => format!(
-                "{} too few, since a rate needs three that agree, and {left_out} more, in which the generator fell behind or most requests failed, {} left out",
-                counted(runs),
-                if left_out == 1 { "is" } else { "are" }
-            ),
+            (runs, left_out) => self.why_runs_are_too_few(runs, left_out),
         };
         format!("No bound can be given for {what}: {why}")
     }
 
-    fn p95(&self) -> Option<String> {
-        let (below, rate) = (self.bounds.p95_below_ms?, self.bounds.p95_at_per_s?);
-        Some(format!("p95 below {} ms at {}", ceiling(below), nearest(rate)))
-    }
-
-    fn cpu(&self) -> Option<String> {
-        let range = self.bounds.work_of("cpu_ms")?.range?;
-        Some(format!("one request takes {} ms of CPU", between(range.low, range.high)))
-    }
-
-    fn neighbours(&self) -> Option<String> {
-        let took = match self.bounds.taken_percent {
-            Some(taken) if taken < NEIGHBOURS_MIN => "neighbours took less than 1 % of its CPUs".to_owned(),
-            Some(taken) => format!("neighbours took {taken:.0} % of its CPUs"),
-            None => return None,
-        };
-        let by_itself = self
-            .bounds
-            .by_itself_per_s
-            .map(|range| format!(", by itself expect {}", between(range.low, range.high)));
-        Some(took + &by_itself.unwrap_or_default())
-    }
-
-    fn trust_sentence(&self) -> String {
-        let objective = self.plan.settings.objective_p95_ms;
-        match (self.capacity, objective) {
-            (Some(capacity), Some(objective)) => format!(
-                "At p95 below {objective} ms it carries {}, and response times can be trusted up to {}",
-                interval(&capacity.throughput),
-                self.trusted(capacity)
+    /// Of runs that were usable.
+    fn why_runs_are_too_few(&self, runs: u32, left_out: u32) -> String {
+        let seconds = self.plan.settings.duration_s;
+        let why = match () {
+            () if 2 * self.too_short > runs => format!(
+                "{} of {} too short to tell whether the response settles, which takes {SECONDS_MIN} s and {ARRIVALS_MIN} \
+                 arrivals; they last {seconds} s (--duration)",
+                self.too_short,
+                counted(runs)
             ),
-            (Some(capacity), None) => {
-                format!("Response times can be trusted up to {}", self.trusted(capacity))
+            () if u64::from(self.runs_of_rate) < RUNS_MIN => {
+                format!("{} too few, since a rate needs three that agree", counted(runs))
             }
-            (None, Some(objective)) if self.limit.rate.is_some() => {
-                format!("The objective of {objective} ms is met at no measured rate that can be trusted")
-            }
-            (None, _) => {
-                format!("Response times can be trusted at no measured rate: {}", trust_reason(self.limit))
-            }
-        }
+            () => format!("{} made, and at each rate they disagree whether it is carried", counted(runs)),
+        };
+        let left = match left_out {
+            0 => String::new(),
+            1 => ", and 1 more, in which the generator fell behind or most requests failed, is left out"
+                .to_owned(),
+            more => format!(
+                ", and {more} more, in which the generator fell behind or most requests failed, are left out"
+            ),
+        };
+        why + &left
     }
 
-    fn trusted(&self, capacity: &Capacity) -> String {
-        let rate = nearest(self.limit.rate.unwrap_or(capacity.rate));
-        let at_least = if self.limit.end.is_none() { ", the highest measured" } else { "" };
-        let theta = match self.limit.utilisation {
-            Some(theta) => format!(", a CPU utilisation of {theta:.0} %"),
-            None => "; the CPU utilisation cannot be seen from here".to_owned(),
+    fn neighbours(&self) -> String {
+        let took = match self.bounds.taken_percent {
+            Some(taken) if taken < NEIGHBOURS_MIN => "less than 1 %".to_owned(),
+            Some(taken) => format!("{taken:.0} %"),
+            None => return String::new(),
         };
-        format!("{rate} per second{at_least}{theta}{}", overlooked(self.limit))
+        match self.bounds.by_itself_per_s {
+            Some(range) => format!(
+                "; without neighbours, which took {took} of its CPUs, it would carry {}",
+                between(range.low, range.high)
+            ),
+            None => format!("; neighbours took {took} of its CPUs"),
+        }
     }
 }
 
 /// `1 run is`, `2 runs are`.
 fn counted(runs: u32) -> String {
     if runs == 1 { "1 run is".to_owned() } else { format!("{runs} runs are") }
-}
-
-/// What is not trusted below the limit, so that nobody reads the limit as a promise for every rate below it.
-fn overlooked(limit: &TrustLimit) -> String {
-    let each: Vec<String> = limit.overlooked.iter().map(ToString::to_string).collect();
-    if each.is_empty() { String::new() } else { format!("; of lower rates not trusted: {}", each.join("; ")) }
-}
-
-/// `41.2 (40.8 to 41.6)`.
-fn interval(estimate: &Estimate) -> String {
-    let mean = nearest(estimate.mean);
-    match (estimate.low(), estimate.high()) {
-        (Some(low), Some(high)) => format!("{mean} ({} to {})", nearest(low), nearest(high)),
-        _ => format!("{mean} (one run, no interval)"),
-    }
 }
 
 /// Why trust ends where it does, and what was overlooked on the way there.

@@ -8,7 +8,6 @@ use crate::store::format::CellRecord;
 use evenkeel_core::Nanos;
 use evenkeel_core::arrivals::RATE_MAX;
 use evenkeel_core::bounds::{RATES_FIRST, RunAt, Sequence, Step, Wanted};
-use evenkeel_core::caveat::threshold::SECONDS_MIN;
 use std::collections::VecDeque;
 
 /// A rate at which so many more runs failed than held, by their own generator or by errors of the server, is given up, and the
@@ -19,7 +18,7 @@ const FAILED_MAX: usize = 5;
 const RUNS_MAX: usize = 2_000;
 
 /// Runs of the two rates that a study begins with: what the first bounds cost.
-const RUNS_FIRST: u32 = 6;
+pub const RUNS_FIRST: u32 = 6;
 
 impl Study<'_> {
     /// The next run; `None` at the end of the sequence. What the folder has already counts.
@@ -80,10 +79,11 @@ impl Study<'_> {
             return Ok(rate);
         }
         let sequence = sequence(budget, self.spec.duration);
+        let unsure = summary::unsure_rates(&self.plan, &self.runs, group);
         let mut end = End::Enough;
         for series in group {
             let runs = answer::runs_of(&self.plan, &self.runs, *series);
-            match sequence.next(&runs) {
+            match sequence.next(&runs, &unsure) {
                 Some(Step::Run(rate)) => match fault(&runs, rate) {
                     Some(fault) => end = end.max(fault),
                     None => return Ok(rate),
@@ -155,11 +155,6 @@ impl Study<'_> {
     }
 
     fn warn_of_little_time(&mut self, budget: Budget) {
-        if self.spec.duration < Nanos::from_secs(SECONDS_MIN as u64) {
-            (self.tell)(StudyEvent::Warning(format!(
-                "runs of less than {SECONDS_MIN} s are too short to tell whether a rate is carried: give them more by --duration"
-            )));
-        }
         let fit = self.runs_expected(budget);
         let needed = RUNS_FIRST * u32::try_from(self.plan.series.len()).unwrap_or(u32::MAX);
         if budget.within.is_some() && fit < needed {

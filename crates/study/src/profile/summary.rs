@@ -73,15 +73,18 @@ fn headline(plan: &PlanFile, cells: &[CellSummary], runs: &[RunFile], group: Vec
         left_out: &left_out,
         group: &group,
         bounds: &bounds,
-        capacity: capacity.as_ref(),
         limit: &limit,
         unanswered: Unanswered::of(cells.iter().filter(|cell| group.contains(&cell.series)))
             .is_some_and(|found| found.is_unused()),
         is_measured: !points.is_empty(),
+        too_short: answer::too_short(plan, runs, &group),
+        runs_of_rate: answer::runs_of_rate(plan, runs, &group),
     };
     HeadlineRecord {
         label: if groups(plan).len() > 1 { group_label(plan, &group) } else { String::new() },
         text: findings.carries(),
+        p95_text: findings.p95(),
+        cpu_text: findings.cpu(),
         trust_text: findings.trusts(),
         capacity_per_s: capacity.map(|capacity| estimate_record(&capacity.throughput)),
         p95_ms: capacity.map(|capacity| estimate_record(&capacity.p95.scaled(1e3))),
@@ -102,6 +105,12 @@ pub fn trust_limits(plan: &PlanFile, runs: &[RunFile]) -> Vec<(Vec<usize>, Trust
         (group, limit)
     };
     groups(plan).into_iter().map(limit).collect()
+}
+
+/// Rates of a group whose runs differ by more than response times are trusted with.
+pub(super) fn unsure_rates(plan: &PlanFile, runs: &[RunFile], group: &[usize]) -> Vec<f64> {
+    let points = points(&cells::summarise(plan, runs), runs, plan, group);
+    points.iter().filter(|point| point.is_unsure(tolerance(plan))).map(|point| point.rate).collect()
 }
 
 fn tolerance(plan: &PlanFile) -> Tolerance {

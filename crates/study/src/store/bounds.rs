@@ -65,7 +65,8 @@ pub struct BoundsRecord {
     pub seen_at_per_s: Option<f64>,
     /// 95th percentile of the response time, ms: below this, with 95 % confidence ...
     pub p95_below_ms: Option<f64>,
-    /// ... at this rate, the highest up to `seen_at_per_s` of which an upper bound is known.
+    /// ... at this rate: the highest carried one that meets the objective, and without an objective the knee, where the
+    /// throughput over the mean response time is the largest.
     #[serde(default)]
     pub p95_at_per_s: Option<f64>,
     /// The server carries at most this, requests per second.

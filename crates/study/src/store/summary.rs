@@ -46,7 +46,13 @@ pub struct HeadlineRecord {
     pub label: String,
     /// The sentence: what is carried.
     pub text: String,
-    /// A second one: how far response times can be trusted. Empty in older folders, whose first holds both.
+    /// Up to which rate p95 stays below a time.
+    #[serde(default)]
+    pub p95_text: String,
+    /// What a request costs in CPU.
+    #[serde(default)]
+    pub cpu_text: String,
+    /// What of it can be relied on, and what not. Empty before anything is measured.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub trust_text: String,
     /// What is carried, as bounds from all valid runs; empty in older folders.

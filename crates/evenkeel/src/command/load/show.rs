@@ -65,7 +65,7 @@ pub fn text(plan: &LoadPlan, result: &LoadResult, caveats: &[Caveat]) -> String 
     };
     let _ = writeln!(
         text,
-        "tau {}  p50 {}  p95 {}  p99 {}  p99.9 {}  max {}",
+        "response {}  p50 {}  p95 {}  p99 {}  p99.9 {}  max {}",
         time_of(&response, |times| times.mean_ms),
         time_of(&response, |times| times.p50_ms),
         time_of(&response, |times| times.p95_ms),
@@ -154,7 +154,12 @@ impl std::fmt::Display for Wait {
         match (self.mean_ms, self.share) {
             (Some(0.0), _) => out.write_str("session wait none"),
             (Some(mean), Some(share)) => {
-                write!(out, "session wait {}, {:.1} % of tau", format::time(mean), 100.0 * share)
+                write!(
+                    out,
+                    "session wait {}, {:.1} % of the response time",
+                    format::time(mean),
+                    100.0 * share
+                )
             }
             (Some(mean), None) => write!(out, "session wait {}", format::time(mean)),
             (None, _) => out.write_str("session wait -"),

@@ -69,7 +69,7 @@ fn rate(plan: &LoadPlan, at: Nanos) -> Option<f64> {
 
 /// A line for each stretch below a line of names.
 pub fn table(stretches: &[Stretch]) -> String {
-    let mut text = String::from("    from      rate  completed        lost        tau  backlog\n");
+    let mut text = String::from("    from      rate  completed        lost   response  backlog\n");
     for stretch in stretches {
         let rate = stretch.rate_per_s.map_or_else(|| "-".to_owned(), |rate| format::significant(rate, 3));
         let _ = writeln!(

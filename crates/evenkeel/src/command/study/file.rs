@@ -290,7 +290,7 @@ fn finish(
     }
     let question = if asked.question.is_empty() { String::new() } else { format!("{}\n", asked.question) };
     out::write(&format!("{question}{}\n", findings.iter().map(Wording::text).collect::<String>()))?;
-    run::finish(session, folder, &summary)
+    run::finish(session, folder, &summary, false)
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use super::data::Guide;
 use super::draw::{Frame, polyline, write_text};
-use super::labels::{Anchor, LINE_HEIGHT, Spot, Standing};
+use super::labels::{Anchor, Area, LINE_HEIGHT, Spot, Standing};
 use crate::report::markup::Text;
 use std::fmt::Write as _;
 
@@ -41,17 +41,19 @@ impl Frame<'_> {
                 Text(&label)
             );
         }
+        let mut free = f64::NEG_INFINITY;
         for tick in self.x.ticks() {
             let (Some(x), label) = (self.x.place(*tick), self.x.label(*tick, self.chart.x.quantity)) else {
                 continue;
             };
-            let _ = writeln!(
-                out,
-                "<path class=\"axis\" d=\"M{x:.1} {bottom:.1}v5\"/>\
-                 <text class=\"tick\" x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
-                bottom + 18.0,
-                Text(&label)
-            );
+            let _ = write!(out, "<path class=\"axis\" d=\"M{x:.1} {bottom:.1}v5\"/>");
+            // Where ticks lie close together, not each has its text.
+            let spot = Spot { x, y: bottom + 18.0, anchor: Anchor::Middle };
+            let area = Area::of_text(&label, spot);
+            if area.left >= free {
+                free = area.right;
+                write_text(out, "tick", &label, spot);
+            }
         }
         let _ = writeln!(out, "<path class=\"axis\" d=\"M{left:.1} {bottom:.1}H{right:.1}\"/>");
         self.axis_titles(out, top);

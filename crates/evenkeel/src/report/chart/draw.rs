@@ -58,11 +58,11 @@ impl Chart {
         if chart.traces.iter().all(|trace| trace.points.is_empty()) {
             frame.nothing(&mut out);
         }
-        // What belongs to one place comes first; what may stand anywhere along a line finds room beside it.
+        // What a line is called comes before the figure of a point, which stands in the table too.
         let mut standing = Standing::default();
         frame.end_texts(&mut out, &mut standing);
-        frame.point_texts(&mut out, &mut standing);
         frame.guide_texts(&mut out, &mut standing);
+        frame.point_texts(&mut out, &mut standing);
         out.push_str("</svg>\n");
         out
     }

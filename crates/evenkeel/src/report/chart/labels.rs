@@ -110,7 +110,8 @@ impl Standing {
     }
 
     /// The best of some spots: least over texts that stand already or outside of `room`, then by what `worse` says
-    /// of its area, then the first. It stands from now on.
+    /// of its area, then the first. It stands from now on. `None` where it would lie over another text wherever it stood: the
+    /// tip of its point and the table have the figure too.
     pub fn place(
         &mut self,
         text: &str,
@@ -118,13 +119,17 @@ impl Standing {
         room: Area,
         worse: impl Fn(&Area) -> f64,
     ) -> Option<Spot> {
+        let over = |area: &Area| self.0.iter().map(|other| area.overlap(other)).sum::<f64>();
         let cost = |spot: &Spot| {
             let area = Area::of_text(text, *spot);
-            let over: f64 = self.0.iter().map(|other| area.overlap(other)).sum();
+            let over = over(&area);
             let outside = area.size() - area.overlap(&room);
             100.0 * (over + outside) + worse(&area)
         };
         let best = spots.iter().min_by(|one, other| cost(one).total_cmp(&cost(other))).copied()?;
+        if over(&Area::of_text(text, best)) > 0.0 {
+            return None;
+        }
         self.put(Area::of_text(text, best));
         Some(best)
     }
@@ -157,5 +162,6 @@ mod tests {
         let spots = [at(10.0, 20.0), at(102.0, 22.0), at(100.0, 40.0)];
         assert_eq!(standing.place("second", &spots, room, free), Some(at(100.0, 40.0)));
         assert_eq!(standing.place("third", &[], room, free), None);
+        assert_eq!(standing.place("fourth", &[at(101.0, 21.0)], room, free), None, "it lies over the first");
     }
 }

@@ -16,10 +16,14 @@ struct Figure {
 }
 
 const FIGURES: [Figure; 4] = [
-    Figure { head: "τ", of: |run| answered(run, run.response.mean_ms), is_response: true },
+    Figure { head: "mean response", of: |run| answered(run, run.response.mean_ms), is_response: true },
     Figure { head: "p95", of: |run| answered(run, run.response.p95_ms), is_response: true },
     Figure { head: "throughput", of: |run| Some(run.throughput_per_s), is_response: false },
-    Figure { head: "θ", of: |run| run.theta.as_ref().map(|theta| theta.total_percent), is_response: false },
+    Figure {
+        head: "CPU use",
+        of: |run| run.theta.as_ref().map(|theta| theta.total_percent),
+        is_response: false,
+    },
 ];
 
 /// A run without an answer has no response time.
@@ -48,7 +52,7 @@ pub fn section(
     let heads: String =
         FIGURES.iter().map(|figure| format!("<th scope=\"col\">{}</th>", figure.head)).collect();
     let head = format!(
-        "<th scope=\"col\">λ<small>1/s</small></th><th scope=\"col\">runs<small>A, B</small></th>{heads}"
+        "<th scope=\"col\">rate<small>1/s</small></th><th scope=\"col\">runs<small>A, B</small></th>{heads}"
     );
     let rows: String = cells.iter().map(|pair| row(studies, pair)).collect();
     let table = table("Ratios of B to A at the same rates", &head, &format!("<tbody>\n{rows}</tbody>"));

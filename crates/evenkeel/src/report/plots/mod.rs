@@ -51,12 +51,12 @@ pub fn tau(study: &Study<'_>) -> Plot {
     if let Some(x) = knee(study) {
         guides.push(Guide::Upright { x, text: format!("knee {}", format::rate(x)) });
     }
-    let y = time_axis("mean response time τ", Spacing::Logarithmic);
+    let y = time_axis("mean response time", Spacing::Logarithmic);
     let chart = chart(study, "tau", WIDE, y, guides, traces(study, &TAU));
     Plot {
         heading: "Response time".to_owned(),
-        words: "Mean response time τ against the arrival rate λ on a logarithmic axis, with 95 % intervals over runs. The \
-                knee is the rate with the most throughput for its response time, the largest throughput / τ: beyond \
+        words: "Mean response time against the arrival rate on a logarithmic axis, with 95 % intervals over runs. The \
+                knee is the rate with the most throughput for its response time, throughput over response time: beyond \
                 it, waiting grows faster than what is gained."
             .to_owned(),
         notes: Vec::new(),
@@ -111,14 +111,14 @@ pub fn theta(study: &Study<'_>) -> Plot {
         let text = if study.only_headline().is_some() { trust_text(headline) } else { String::new() };
         guides.push(Guide::Level { y, text, class });
     }
-    let y = Axis { holds: vec![100.0], ..axis("utilisation θ", Quantity::Percent, Spacing::Linear) };
+    let y = Axis { holds: vec![100.0], ..axis("CPU use", Quantity::Percent, Spacing::Linear) };
     let words = if study.only_headline().is_some() {
         "CPU use of the server's domain. Above the trust limit, runs or targets no longer agree."
     } else {
         "CPU use of the server's domain. Thin dashed lines in a series' colour mark its trust limit."
     };
     Plot {
-        heading: "CPU utilisation".to_owned(),
+        heading: "CPU use".to_owned(),
         words: words.to_owned(),
         notes: Vec::new(),
         narrow: None,
@@ -159,7 +159,7 @@ fn behind(study: &Study<'_>, measure: &Measure, name: &str) -> Vec<Trace> {
 
 /// The generator's own error, beside what it measures.
 pub fn lag(study: &Study<'_>) -> Plot {
-    let mut all = behind(study, &TAU, "τ");
+    let mut all = behind(study, &TAU, "mean");
     for mut trace in traces(study, &LAG) {
         trace.points.iter_mut().for_each(|point| (point.lower_bound, point.text) = (false, String::new()));
         trace.end_text = if study.has_several() { String::new() } else { "lag".to_owned() };
@@ -168,7 +168,7 @@ pub fn lag(study: &Study<'_>) -> Plot {
     let y = time_axis("time", Spacing::Logarithmic);
     Plot {
         heading: "Dispatch lag".to_owned(),
-        words: "99th percentile of our own error in sending on time (strong), beside τ (faint), on a \
+        words: "99th percentile of our own error in sending on time (strong), beside the mean response time (faint), on a \
                 logarithmic scale. The further apart, the less it matters."
             .to_owned(),
         notes: Vec::new(),
@@ -279,7 +279,7 @@ fn chart(
     } else {
         "No run has finished yet.".to_owned()
     };
-    let mut x = axis("arrival rate λ", Quantity::PerSecond, Spacing::Linear);
+    let mut x = axis("arrival rate", Quantity::PerSecond, Spacing::Linear);
     x.holds.extend(study.summary.cells.iter().map(|cell| cell.rate_per_s));
     Chart { id: id.to_owned(), title, description, size, x, y, guides, traces }
 }

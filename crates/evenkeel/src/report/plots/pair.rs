@@ -24,7 +24,7 @@ pub fn pair(studies: [&Study<'_>; 2], series: [usize; 2], id: &str) -> Vec<Plot>
     let linear = |title: &str, quantity| axis(title, quantity, Spacing::Linear);
     let of = |key: &str, y: Axis, measure: &Measure, size| {
         let traces = [0, 1].map(|side| of_side(studies[side], series[side], side, measure)).to_vec();
-        let mut x = linear("arrival rate λ", Quantity::PerSecond);
+        let mut x = linear("arrival rate", Quantity::PerSecond);
         x.holds.extend(traces.iter().flat_map(|trace| &trace.points).map(|point| point.x));
         Chart {
             id: format!("{key}-{id}"),
@@ -46,10 +46,10 @@ pub fn pair(studies: [&Study<'_>; 2], series: [usize; 2], id: &str) -> Vec<Plot>
         chart,
         narrow,
     };
-    let tau = of("tau", time_axis("mean response time τ", Spacing::Logarithmic), &TAU, WIDE);
+    let tau = of("tau", time_axis("mean response time", Spacing::Logarithmic), &TAU, WIDE);
     let narrow = Chart { id: format!("{}-narrow", tau.id), size: HALF, ..tau.clone() };
     vec![
-        plot("Response time", "Mean response time τ with 95 % intervals over runs.", tau, Some(narrow)),
+        plot("Response time", "Mean response time with 95 % intervals over runs.", tau, Some(narrow)),
         plot(
             "Throughput",
             "Completions per second, with 95 % intervals over runs.",
@@ -59,7 +59,7 @@ pub fn pair(studies: [&Study<'_>; 2], series: [usize; 2], id: &str) -> Vec<Plot>
         plot(
             "CPU utilisation",
             "CPU use of the server's domain, with 95 % intervals over runs.",
-            of("theta", linear("utilisation θ", Quantity::Percent), &THETA, HALF),
+            of("theta", linear("CPU use", Quantity::Percent), &THETA, HALF),
             None,
         ),
     ]

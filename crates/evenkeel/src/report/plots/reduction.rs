@@ -12,12 +12,12 @@ pub fn reduction(study: &Study<'_>) -> Option<Plot> {
     if all.is_empty() {
         return None;
     }
-    let y = time_axis("reduction of τ", Spacing::Linear);
+    let y = time_axis("reduction of the response time", Spacing::Linear);
     let none = Guide::Level { y: 0.0, text: "none".to_owned(), class: "accent".to_owned() };
     let traces = (0..study.plan.series.len()).map(|series| trace(study, &all, series)).collect();
     Some(Plot {
         heading: "What a larger buffer pool saves".to_owned(),
-        words: "Mean response time τ with the smallest buffer pool less that with each larger one, at the same rate, with the 95 % \
+        words: "Mean response time with the smallest buffer pool less that with each larger one, at the same rate, with the 95 % \
                 interval of the difference. Where the smallest pool was overloaded it is less by so much at least, which is hollow."
             .to_owned(),
         notes: Vec::new(),

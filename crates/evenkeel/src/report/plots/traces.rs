@@ -117,12 +117,13 @@ fn dots(study: &Study<'_>, cell: &CellSummary, measure: &Measure) -> Vec<Dot> {
 /// All figures of a cell, one a line.
 pub fn tip(study: &Study<'_>, cell: &CellSummary) -> String {
     let mut text = study.cell_name(cell);
-    // A figure of which a lower bound is known says so itself.
-    let bound = if cell.lower_bound && cell.tau_ms.at_least().is_none() { "at least " } else { "" };
+    let mean = match cell.lower_bound {
+        true => format!("at least {}", mean_time(&cell.tau_ms)),
+        false => format::estimate_time(&cell.tau_ms),
+    };
     let _ = write!(
         text,
-        "\nτ {bound}{}\np50 {}, p95 {}, p99 {}\nthroughput {}\nθ {}\nlag p99 {}\nprobe delay {}\n{}, {}",
-        format::estimate_time(&cell.tau_ms),
+        "\nmean {mean}\np50 {}, p95 {}, p99 {}\nthroughput {}\nCPU use {}\nlag p99 {}\nprobe delay {}\n{}, {}",
         mean_time(&cell.p50_ms),
         mean_time(&cell.p95_ms),
         mean_time(&cell.p99_ms),

@@ -12,17 +12,10 @@ use evenkeel_study::store::format::{CellSummary, HeadlineRecord};
 pub fn standard_error(study: &Study<'_>) -> Option<Plot> {
     let percent = |cell: &CellSummary| Some(cell.tau_ms.se? / format::mean(&cell.tau_ms)? * 100.0);
     let tolerance = study.plan.settings.tolerance_se_percent;
-    let words = "Standard error of τ over runs, in percent of τ, against the utilisation. Trust ends where it \
+    let words = "Standard error of the mean response time over runs, in percent of it, against the CPU use. Trust ends where it \
                  passes the tolerance.";
-    let mut plot = plot(
-        study,
-        "standard-error",
-        "Variation over runs",
-        words,
-        tolerance,
-        "standard error of τ",
-        percent,
-    )?;
+    let mut plot =
+        plot(study, "standard-error", "Variation over runs", words, tolerance, "standard error", percent)?;
     plot.notes = study.only_headline().and_then(reason).into_iter().collect();
     Some(plot)
 }
@@ -42,9 +35,9 @@ fn reason(headline: &HeadlineRecord) -> Option<(String, String)> {
 pub fn spread(study: &Study<'_>) -> Option<Plot> {
     let percent = |cell: &CellSummary| Some(cell.target_spread_ms? / format::mean(&cell.tau_ms)? * 100.0);
     let tolerance = study.plan.settings.tolerance_spread_percent;
-    let words = "Largest difference of τ between targets at one rate, in percent of τ, against the \
+    let words = "Largest difference of the mean response time between targets at one rate, in percent of it, against the \
                  utilisation.";
-    plot(study, "spread", "Spread between targets", words, tolerance, "spread of τ", percent)
+    plot(study, "spread", "Spread between targets", words, tolerance, "spread", percent)
 }
 
 fn plot(
@@ -68,7 +61,7 @@ fn plot(
     let mut y = axis(title, Quantity::Percent, Spacing::Linear);
     y.holds.push(tolerance * 1.4);
     let mut chart = chart(study, id, HALF, y, guides, traces);
-    chart.x = axis("utilisation θ", Quantity::Percent, Spacing::Linear);
+    chart.x = axis("CPU use", Quantity::Percent, Spacing::Linear);
     chart.x.holds.push(100.0);
     chart.title = format!("{title} against the utilisation");
     Some(Plot {

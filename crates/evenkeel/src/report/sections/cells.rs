@@ -19,8 +19,8 @@ pub fn cells(study: &Study<'_>) -> String {
         let head = format!("{head}<th scope=\"col\" class=\"state\">state</th>");
         table("Cells, means over runs", &head, &body(study, &columns))
     };
-    let words = "Means over runs ± half of the 95 % interval. ≥ marks lower bounds, where runs are too short to \
-                 tell how much more it is, or requests that timed out or were never sent count at the age they had reached.";
+    let words = "Means over runs ± half of the 95 % interval; a ? where runs are too short for its upper end. ≥ marks rates \
+                 at which requests timed out or were never sent, and count at the age they had reached.";
     section("cells", "Cells", words, &inner)
 }
 

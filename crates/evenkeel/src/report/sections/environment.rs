@@ -113,7 +113,7 @@ pub fn settings(study: &Study<'_>) -> Vec<(String, String)> {
         pair(
             "tolerances",
             format!(
-                "standard error {}, spread {} of τ",
+                "standard error {}, spread {} of the mean response time",
                 format::percent(settings.tolerance_se_percent),
                 format::percent(settings.tolerance_spread_percent)
             ),

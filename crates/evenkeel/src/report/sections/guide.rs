@@ -3,20 +3,20 @@
 /// Words with their meaning.
 const WORDS: [(&str, &str); 8] = [
     (
-        "arrival rate λ",
+        "arrival rate",
         "requests that arrive per second, at instants fixed beforehand. The load is open: it does not wait for a \
          slow server, as real users do not.",
     ),
     (
-        "response time τ",
-        "from the arrival of a request to its completion, waiting included; τ of a run is the mean. What timed out or \
-         was never sent counts at the age it had reached, and τ is then a lower bound.",
+        "response time",
+        "from the arrival of a request to its completion, waiting included. What timed out or \
+         was never sent counts at the age it had reached, and the mean is then a lower bound.",
     ),
-    ("utilisation θ", "the share of its CPU time that the server's domain used while it was measured."),
+    ("CPU use", "the share of its CPU time that the server's domain used while it was measured."),
     ("buffer pool γ", "the memory in which the server keeps pages of tables and indexes."),
     (
         "dispatch lag",
-        "how late a request was sent: the error of the generator, not of the server. Far below τ it does not matter.",
+        "how late a request was sent: the error of the generator, not of the server. Far below the response time it does not matter.",
     ),
     (
         "probe delay",

@@ -7,9 +7,7 @@ use crate::report::study::Study;
 use crate::study::comparison::Wording;
 use evenkeel_core::caveat::threshold::NEIGHBOURS_MIN;
 use evenkeel_core::digits::{between, ceiling, floor, nearest};
-use evenkeel_study::store::format::{
-    BoundsRecord, CellSummary, EstimateRecord, HeadlineRecord, RangeRecord, Verdict,
-};
+use evenkeel_study::store::format::{BoundsRecord, HeadlineRecord, RangeRecord};
 use std::fmt::Write as _;
 
 /// The head of the page.
@@ -21,10 +19,11 @@ pub fn headline(study: &Study<'_>) -> String {
         [one] => {
             let _ = write!(
                 out,
-                "<h1>{}</h1>\n{}{}",
+                "<h1>{}</h1>\n{}{}{}",
                 Text(&unbroken(&one.text)),
+                others(one),
                 trust_text(one),
-                figures(study, one)
+                figures(one)
             );
         }
         many => {
@@ -116,13 +115,6 @@ fn chips(study: &Study<'_>) -> String {
     if let Some(state) = failed::state(study.plan, summary) {
         chips.push(("bad", state.to_owned()));
     }
-    if summary.runs_done > 0 {
-        chips.push(if summary.valid {
-            ("good", "measurement valid".to_owned())
-        } else {
-            ("bad", "measurement not valid".to_owned())
-        });
-    }
     let chips: String = chips
         .into_iter()
         .map(|(class, text)| format!("<li class=\"chip {class}\">{}</li>", Text(&text)))
@@ -130,7 +122,13 @@ fn chips(study: &Study<'_>) -> String {
     format!("<ul class=\"chips\">{chips}</ul>\n")
 }
 
-/// The second sentence, where there is one.
+/// The other headlines: p95 and the CPU cost.
+fn others(headline: &HeadlineRecord) -> String {
+    let line = |text: &String| format!("<p class=\"also\">{}.</p>\n", Text(&unbroken(text)));
+    [&headline.p95_text, &headline.cpu_text].into_iter().filter(|text| !text.is_empty()).map(line).collect()
+}
+
+/// What can be relied on and what not, where anything is measured.
 pub fn trust_text(headline: &HeadlineRecord) -> String {
     match headline.trust_text.as_str() {
         "" => String::new(),
@@ -139,19 +137,12 @@ pub fn trust_text(headline: &HeadlineRecord) -> String {
 }
 
 /// Tiles of what is known.
-fn figures(study: &Study<'_>, headline: &HeadlineRecord) -> String {
+fn figures(headline: &HeadlineRecord) -> String {
     let limit = if headline.trust_ended { "trusted up to" } else { "trusted at least to" };
-    let limit = there(limit, headline.trust_theta_percent.map(format::percent), trust_words(headline));
-    let known = match headline.bounds.is_something() {
-        true => bounds(&headline.bounds),
-        false => means(study, headline),
-    };
-    let figures: String = known
-        .into_iter()
-        .chain([limit])
-        .flatten()
-        .map(|(name, value, words)| tile(&name, &value, &words))
-        .collect();
+    let limit =
+        there(limit, headline.trust_theta_percent.map(format::percent), "CPU use of the server".to_owned());
+    let tiles = bounds(&headline.bounds).into_iter().chain([limit]).flatten();
+    let figures: String = tiles.map(|(name, value, words)| tile(&name, &value, &words)).collect();
     if figures.is_empty() { figures } else { format!("<dl class=\"figures\">\n{figures}</dl>\n") }
 }
 
@@ -180,10 +171,8 @@ fn bounds(bounds: &BoundsRecord) -> Vec<Tile> {
         Some(taken) if taken < NEIGHBOURS_MIN => {
             "requests; neighbours took less than 1 % of its CPUs".to_owned()
         }
-        Some(taken) => {
-            format!("requests without neighbours, who took {} of its CPUs", format::percent(taken))
-        }
-        None => "requests without neighbours".to_owned(),
+        Some(taken) => format!("requests; neighbours took {} of its CPUs", format::percent(taken)),
+        None => "requests".to_owned(),
     };
     // Of the time at saturation, what part of it says what would be carried without neighbours.
     let from = bounds.by_itself_coverage_percent.filter(|_| bounds.by_itself_from == "clear-stretches");
@@ -205,41 +194,11 @@ fn bounds(bounds: &BoundsRecord) -> Vec<Tile> {
             bounds.p95_below_ms.map(|below| format!("< {} ms", ceiling(below))),
             "95 of 100 requests are faster".to_owned(),
         ),
-        there("by itself", bounds.by_itself_per_s.map(|range| apart(range) + " /s"), taken),
+        there("without neighbours", bounds.by_itself_per_s.map(|range| apart(range) + " /s"), taken),
         there(
             "one request takes",
             cpu.and_then(|work| work.range).map(|range| apart(range) + " ms"),
             format!("of CPU time{ends}"),
-        ),
-    ]
-}
-
-/// Tiles of what is known; what is not has none, and the sentence above says why. Where no rate is trusted, the highest
-/// that settled in all runs has one: what is carried and what is trusted are two things.
-fn means(study: &Study<'_>, headline: &HeadlineRecord) -> Vec<Tile> {
-    let capacity = headline.capacity_per_s.as_ref().and_then(known).map(format::estimate_rate);
-    let settled = if capacity.is_some() { None } else { highest_settled(study, headline) };
-    let (at, p95, theta) = match settled {
-        Some(cell) => ("at that rate", Some(&cell.p95_ms), format::mean(&cell.theta_percent)),
-        None => ("there", headline.p95_ms.as_ref(), headline.capacity_theta_percent),
-    };
-    vec![
-        there("carries", capacity, "requests, with the 95 % interval over runs".to_owned()),
-        there(
-            "settled up to",
-            settled.and_then(|cell| known(&cell.throughput_per_s)).map(format::estimate_rate),
-            "the highest rate at which the response came to rest in all runs; it is not trusted yet"
-                .to_owned(),
-        ),
-        there(
-            &format!("p95 {at}"),
-            p95.and_then(known).map(format::estimate_time),
-            "95 of 100 requests are faster".to_owned(),
-        ),
-        there(
-            &format!("CPU {at}"),
-            theta.filter(|theta| theta.is_finite()).map(format::percent),
-            "utilisation θ at that load".to_owned(),
         ),
     ]
 }
@@ -253,32 +212,6 @@ fn tile(name: &str, value: &str, words: &str) -> String {
     )
 }
 
-fn known(estimate: &EstimateRecord) -> Option<&EstimateRecord> {
-    format::mean(estimate).map(|_| estimate)
-}
-
-/// Of the first series of a group, as far as no lower rate failed to settle.
-fn highest_settled<'a>(study: &Study<'a>, headline: &HeadlineRecord) -> Option<&'a CellSummary> {
-    let cells = study.cells_of(*headline.series.first()?);
-    cells.into_iter().take_while(|cell| cell.stability == Verdict::Settled && !cell.lower_bound).last()
-}
-
-/// Why trust ends where it does, where it ended.
-fn trust(headline: &HeadlineRecord) -> String {
-    if !headline.trust_ended || headline.trust_reason.is_empty() {
-        return String::new();
-    }
-    format!("<p class=\"words\">Beyond the trust limit, {}.</p>", Text(&headline.trust_reason))
-}
-
-fn trust_words(headline: &HeadlineRecord) -> String {
-    match (headline.trust_reason.as_str(), headline.trust_ended) {
-        ("", true) => "CPU utilisation θ".to_owned(),
-        (reason, true) => format!("CPU utilisation θ; beyond, {reason}"),
-        (_, false) => "CPU utilisation θ, as far as was measured".to_owned(),
-    }
-}
-
 /// Sentences side by side; a few have room for their figures too.
 fn variants(study: &Study<'_>) -> String {
     let few = study.summary.headlines.len() <= 4;
@@ -290,11 +223,12 @@ fn variants(study: &Study<'_>) -> String {
 
 fn variant(study: &Study<'_>, headline: &HeadlineRecord, with_figures: bool) -> String {
     let hue = study.look(headline.series.first().copied().unwrap_or(0)).hue;
+    let figures = if with_figures { figures(headline) } else { String::new() };
     format!(
-        "<article class=\"variant s{hue}\"><h2>{}</h2><p>{}</p>\n{}</article>\n",
+        "<article class=\"variant s{hue}\"><h2>{}</h2><p>{}</p>\n{}{}{figures}</article>\n",
         Text(&headline.label),
         Text(&unbroken(&headline.text)),
+        others(headline),
         trust_text(headline)
-            + &if with_figures { figures(study, headline) + &trust(headline) } else { String::new() }
     )
 }

@@ -12,11 +12,15 @@ pub fn reduction(study: &Study<'_>) -> String {
     if all.is_empty() {
         return String::new();
     }
-    let head = ["pool", "rate", "τ is less by", "percent of it"]
+    let head = ["pool", "rate", "response less by", "percent of it"]
         .map(|name| format!("<th scope=\"col\">{name}</th>"))
         .concat();
     let rows: String = all.iter().map(|one| row(study, one)).collect();
-    let table = table("Reduction of τ against the smallest pool", &head, &format!("<tbody>\n{rows}</tbody>"));
+    let table = table(
+        "Reduction of the response time against the smallest pool",
+        &head,
+        &format!("<tbody>\n{rows}</tbody>"),
+    );
     let words = "Mean response time with the smallest buffer pool less that with each larger one, at the same rate, with the 95 % \
                  interval of the difference. Rates at which the larger pool was overloaded are left out.";
     section("reduction", "What a larger pool saves", words, &table)

@@ -77,13 +77,13 @@ pub fn split(study: &Study<'_>) -> String {
         format!("<th scope=\"col\"><span class=\"key {class}\"></span>{name}</th>")
     });
     let head = format!(
-        "<th scope=\"col\">cell</th><th scope=\"col\" class=\"bars\">share of τ</th>{}<th scope=\"col\">τ</th>",
+        "<th scope=\"col\">cell</th><th scope=\"col\" class=\"bars\">share of the mean</th>{}<th scope=\"col\">mean</th>",
         heads.collect::<String>()
     );
     let rows: String =
         parted.iter().map(|(cell, parts)| row(&study.cell_name(cell), *parts, &shown)).collect();
     let table = table("What the response time is made of", &head, &format!("<tbody>\n{rows}</tbody>"));
-    let words = "The mean response time τ in parts, over all requests of a cell. The generator's wait is our own error; a \
+    let words = "The mean response time in parts, over all requests of a cell. The generator's wait is our own error; a \
                  session wait says that more sessions were needed than there were; the rest is the server and the way.";
     let failed = cells.iter().any(|cell| study.standing_of(cell.cell).iter().any(|run| has_failures(run)));
     let left = if failed {
@@ -91,7 +91,7 @@ pub fn split(study: &Study<'_>) -> String {
     } else {
         ""
     };
-    section("split", "What τ is made of", &format!("{words}{left}"), &table)
+    section("split", "What the response time is made of", &format!("{words}{left}"), &table)
 }
 
 fn row(name: &str, parts: Parts, shown: &[usize]) -> String {

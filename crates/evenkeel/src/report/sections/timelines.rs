@@ -85,7 +85,12 @@ fn panel(
         strips: FIGURES.iter().map(|figure| figure.strip(cell, details, seconds, drawn)).collect(),
         shades: shades(seconds),
     };
-    format!("<div><h4>{} <small>τ {}</small></h4>{}</div>\n", Text(&name), Text(&tau), strips.svg())
+    format!(
+        "<div><h4>{} <small>mean response {}</small></h4>{}</div>\n",
+        Text(&name),
+        Text(&tau),
+        strips.svg()
+    )
 }
 
 /// Seconds with much stolen time.
@@ -112,7 +117,7 @@ const FIGURES: [Figure; 6] = [
     figure("throughput", "s0", Quantity::PerSecond, |second| second.throughput_per_s, 1.0, true),
     figure("response time", "s0", Quantity::Time, |second| second.response_ms, 0.0, true),
     figure("backlog, requests", "s0", Quantity::Plain, |second| second.backlog, 5.0, true),
-    figure("utilisation θ", "s2", Quantity::Percent, |second| second.theta_percent, 100.0, false),
+    figure("CPU use", "s2", Quantity::Percent, |second| second.theta_percent, 100.0, false),
     figure("stolen time", "p4", Quantity::Percent, |second| second.stolen_percent, 5.0, false),
     figure("used by others", "s4", Quantity::Percent, |second| second.others_percent, 5.0, false),
 ];

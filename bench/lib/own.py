@@ -1,0 +1,51 @@
+"""A profile of a schema of one's own, with writes, on a private server that is reached by URL."""
+import os
+import re
+import subprocess
+import tempfile
+
+from .process import ends_with_bench
+from .server import Server
+
+ROWS = 20_000
+OBJECTIVE, WITHIN = "50ms", "150s"
+SHOP = f"""CREATE DATABASE shop; USE shop;
+CREATE TABLE orders (id INT PRIMARY KEY AUTO_INCREMENT, customer INT NOT NULL, total INT NOT NULL, KEY (customer));
+INSERT INTO orders (customer, total) SELECT seq % 500, seq FROM seq_1_to_{ROWS};"""
+WORKLOAD = """name = "shop"
+[[statement]]
+name = "orders"
+weight = 9
+sql = "SELECT COUNT(*), SUM(total) FROM orders WHERE customer = :customer"
+parameters.customer = { uniform = { min = 0, max = 499 } }
+[[statement]]
+name = "order"
+weight = 1
+sql = "INSERT INTO orders (customer, total) VALUES (:customer, 7)"
+parameters.customer = { uniform = { min = 0, max = 499 } }
+"""
+
+
+def own_server(binary):
+    """1 where the objective is found and the rows that were written are counted exactly, else 0."""
+    with tempfile.TemporaryDirectory(prefix="evenkeel-bench-") as home, Server() as server:
+        server.sql(SHOP)
+        workload = os.path.join(home, "shop.toml")
+        with open(workload, "w") as file:
+            file.write(WORKLOAD)
+        before = rows(server)
+        done = subprocess.run([binary, "--home", home, "profile", f"mysql://root@127.0.0.1:{server.port}/shop", "--workload", workload,
+                               "--allow-writes", "--objective", OBJECTIVE, "--within", WITHIN, "--duration", "8s", "--warm-up", "1s"],
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, preexec_fn=ends_with_bench())
+        more = rows(server) - before
+    told = [int(number.replace(",", "")) for number in re.findall(r"(?:wrote|written:?) ([\d,]+) rows?|([\d,]+) rows? (?:were )?written", done.stdout)
+            for number in number if number]
+    found = re.search(r"p95 stays below \d+ ms up to", done.stdout) is not None
+    print(f"own server: objective {'found' if found else 'not found'}, rows told {told}, rows in the table {more}", flush=True)
+    if not (found and more in told):
+        print(done.stdout[-3000:], flush=True)
+    return int(done.returncode == 0 and found and more > 0 and more in told)
+
+
+def rows(server):
+    return int(server.sql("SELECT COUNT(*) FROM shop.orders").stdout.split()[-1])
