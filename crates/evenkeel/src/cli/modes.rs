@@ -17,17 +17,9 @@ const ALONE: [Alone; 9] = [
     (&["cdr", "generate"], "print_layout", &[]),
 ];
 
-/// What has no meaning for a server of the user's.
-const PRIVATE: [(&[&str], &[&str]); 2] = [
-    (
-        &["profile"],
-        &["server_binary", "set", "cpus", "memory", "sandboxes", "ebs", "size", "items", "via", "data_seed"],
-    ),
-    (
-        &["study", "variation"],
-        &["servers", "populations", "pool", "via", "ebs", "items", "set", "cpus", "server_binary"],
-    ),
-];
+/// What `study variation` gives servers of its own alone.
+const PRIVATE: &[&str] =
+    &["servers", "populations", "pool", "via", "ebs", "items", "set", "cpus", "server_binary"];
 
 /// The command line with these rules.
 pub fn strict(mut command: Command) -> Command {
@@ -38,9 +30,7 @@ pub fn strict(mut command: Command) -> Command {
             others.fold(of.clone(), |of, id| of.mut_arg(id, |argument| argument.conflicts_with(mode)))
         });
     }
-    for (path, ids) in PRIVATE {
-        command = at(command, path, |of| conflict(of, ids, "targets"));
-    }
+    command = at(command, &["study", "variation"], |of| conflict(of, PRIVATE, "targets"));
     command = at(command, &["explain"], |of| conflict(of, &["target", "workload"], "list"));
     // Without --ebs there are no rows whose kind they could say.
     at(command, &["sandbox", "up"], |of| {

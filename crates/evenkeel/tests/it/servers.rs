@@ -241,7 +241,7 @@ fn compare(place: &mut Place) {
     for (study, name) in found.iter().zip(["one", "other"]) {
         crate::compare::copy(study, name, "settled");
     }
-    let output = evenkeel(place.scene.home(), &["compare", "one", "other", "--of", "tau", "--json"]);
+    let output = evenkeel(place.scene.home(), &["compare", "one", "other", "--of", "response", "--json"]);
     assert!(matches!(output.status.code(), Some(0 | 1)), "{}", String::from_utf8_lossy(&output.stderr));
 }
 

@@ -93,7 +93,10 @@ fn a_load_that_gets_no_answer_is_a_finding_that_blames_neither_the_pool_nor_nobo
         let first = text.lines().next().unwrap_or_default();
         assert!(first.starts_with("finding: none of ") && first.contains(why), "{text}");
         assert!(first.contains("within the timeout of 200 ms ("), "{text}");
-        assert!(text.contains("tau ≥ ") && text.contains("max ≥ ") && !text.contains("the pool's"), "{text}");
+        assert!(
+            text.contains("response ≥ ") && text.contains("max ≥ ") && !text.contains("the pool's"),
+            "{text}"
+        );
         assert!(json["finding"].as_str().is_some_and(|text| text.contains(why)), "{json}");
         let share = json["session_wait_share"].as_f64();
         assert!(share.is_none_or(|share| share <= 1.0), "{json}");

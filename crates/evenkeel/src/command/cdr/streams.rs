@@ -92,16 +92,21 @@ fn is_same_file(one: &Path, other: &Path) -> bool {
         (Some(one), Some(other)) => one == other,
         (None, None) => {
             let whole = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-            whole(one) == whole(other) && !one.starts_with("/dev")
+            whole(one) == whole(other) && !is_device(one)
         }
         _ => false,
     }
 }
 
+/// `/dev/stdout` and the like; below /dev/shm files are files.
+fn is_device(path: &Path) -> bool {
+    path.starts_with("/dev") && !path.starts_with("/dev/shm")
+}
+
 /// Where keys go that memory does not hold: beside the rejects, or where temporary files go.
 fn folder(rejects: &Path) -> PathBuf {
     match rejects.parent() {
-        _ if rejects == Path::new("-") || rejects.starts_with("/dev") => std::env::temp_dir(),
+        _ if rejects == Path::new("-") || is_device(rejects) => std::env::temp_dir(),
         Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),
         _ => PathBuf::from("."),
     }
