@@ -16,7 +16,7 @@ impl Caveat {
         let decides = decides && lag_mean.0 as f64 > LAG_SHARE_DECIDES * tau.0 as f64;
         let tolerated = tolerated(tau, LAG_SHARE_MAX, LAG_ALWAYS_TOLERATED);
         let (severity, meaning) = match decides {
-            true => (Invalid, "without that lag the verdict on the run is another one"),
+            true => (Invalid, "without this delay the run would have been judged differently"),
             false => (Doubt, "response times are that much too long"),
         };
         let text = format!(
@@ -76,7 +76,7 @@ impl Caveat {
     /// All connections were at work while the server may have had room: `limit` says why there are no more, as a part of a sentence.
     pub fn few_connections(sessions: u32, limit: &str) -> Self {
         let text = format!(
-            "All {} were at work ({limit}): that number may be the limit here, and not the server. --max-sessions {} allows more.",
+            "All {} were at work ({limit}): the limit may be this number of connections, not the server. --max-sessions {} allows more.",
             plural(sessions.into(), "connection", "connections"),
             2 * u64::from(sessions)
         );

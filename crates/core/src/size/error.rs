@@ -39,7 +39,7 @@ impl fmt::Display for SizeError {
             }
             Self::OutOfReach { objective, least, rate } => write!(
                 out,
-                "no number of servers is known to meet {:.1} ms: at {rate:.1} requests/s, the lowest measured rate, one may take {:.1} ms",
+                "no number of servers meets {:.1} ms for certain: even at {rate:.1} requests/s, the lowest measured rate, it may be {:.1} ms",
                 1e3 * objective,
                 1e3 * least
             ),

@@ -29,9 +29,9 @@ pub struct Doubt {
 
 /// What a run that did not settle says of a rate that the server was seen to carry: nothing about the server.
 const DISTURBED: Cause = Cause {
-    name: "A run did not settle, though its rate is carried",
+    name: "One run failed at a rate that the server carries",
     codes: &[],
-    remedy: "The other runs at this rate or at a higher one settled: something disturbed this one, or chance did.",
+    remedy: "The other runs at this rate or at a higher one settled: this run was disturbed, or it is chance.",
 };
 
 /// A caveat at its place.

@@ -2,7 +2,7 @@
 
 mod commands;
 mod line;
-mod modes;
+pub mod modes;
 
 #[cfg(test)]
 pub use commands::Command;

@@ -17,9 +17,37 @@ const ALONE: [Alone; 9] = [
     (&["cdr", "generate"], "print_layout", &[]),
 ];
 
-/// What `study variation` gives servers of its own alone.
-const PRIVATE: &[&str] =
-    &["servers", "populations", "pool", "via", "ebs", "items", "set", "cpus", "server_binary"];
+/// What has no meaning for a server that is there already.
+const PRIVATE: [(&[&str], &[&str]); 2] = [
+    (
+        &["profile"],
+        &[
+            "server_binary",
+            "set",
+            "cpus",
+            "memory",
+            "disk_iops",
+            "disk_bandwidth",
+            "factor",
+            "sandboxes",
+            "ebs",
+            "size",
+            "items",
+            "via",
+            "data_seed",
+        ],
+    ),
+    (
+        &["study", "variation"],
+        &["servers", "populations", "pool", "via", "ebs", "items", "set", "cpus", "server_binary"],
+    ),
+];
+
+/// The line of a profile, as a study or a stored plan has it.
+pub fn profile(command: Command) -> Command {
+    let (path, ids) = PRIVATE[0];
+    at(command, path, |of| conflict(of, ids, "targets"))
+}
 
 /// The command line with these rules.
 pub fn strict(mut command: Command) -> Command {
@@ -30,7 +58,9 @@ pub fn strict(mut command: Command) -> Command {
             others.fold(of.clone(), |of, id| of.mut_arg(id, |argument| argument.conflicts_with(mode)))
         });
     }
-    command = at(command, &["study", "variation"], |of| conflict(of, PRIVATE, "targets"));
+    for (path, ids) in PRIVATE {
+        command = at(command, path, |of| conflict(of, ids, "targets"));
+    }
     command = at(command, &["explain"], |of| conflict(of, &["target", "workload"], "list"));
     // Without --ebs there are no rows whose kind they could say.
     at(command, &["sandbox", "up"], |of| {

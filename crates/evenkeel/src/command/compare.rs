@@ -36,13 +36,13 @@ at two times: what changes in between, as neighbours do, is a part of their diff
 
 Exit codes: 0 the same, better, or too close to tell; 1 worse; 2 nothing can be compared, or a study is damaged.")]
 pub struct Args {
-    /// What it was: a study (its folder, its name or the start of it, or `last`), or a cell of one as STUDY:c03
+    /// The study before the change (its folder, its name or the start of it, or `last`), or a cell of one as STUDY:c03
     #[arg(value_name = "A")]
     pub first: String,
-    /// What it is now, named likewise
+    /// The study after the change, named the same way
     #[arg(value_name = "B")]
     pub second: String,
-    /// What the verdict is about: throughput, response, p95 or cpu [default: the first that both tell]
+    /// What the verdict is about: throughput, response, p95 or cpu [default: the first of throughput, response and cpu that both studies have]
     #[arg(long, value_name = "FIGURE", value_parser = figure)]
     pub of: Option<Figure>,
     /// Up to which difference two figures count as the same

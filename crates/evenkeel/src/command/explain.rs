@@ -27,8 +27,7 @@ entry says: INTO OUTFILE or DUMPFILE, NEXTVAL, NEXT VALUE FOR, SETVAL, GET_LOCK,
 MODE and the like. Of a built-in mix up to 1,000 requests are made before and rolled back, where all its tables can roll back, to
 see how often each statement is asked. A profile explains its workload likewise before it measures.
 
-A table that is read from end to end, where a condition has no index, brings a CREATE INDEX statement as a proposal.
-Nothing is created or tried.
+For a full table scan with a condition that has no index, explain proposes a CREATE INDEX. Nothing is created or tried.
 
 A workload of your own is a TOML file, as `evenkeel workload from` writes it, or SQL, for example shop.sql:
 

@@ -31,7 +31,7 @@ pub struct Args {
     /// Print it as JSON
     #[arg(long)]
     pub json: bool,
-    /// All figures of a cell, also where the table is then wider than 100 characters
+    /// Show all columns, even if the table is wider than 100 characters
     #[arg(long, requires = "study", conflicts_with = "json")]
     pub wide: bool,
     /// What else is done with studies
@@ -258,7 +258,8 @@ mod tests {
         for (headline, why) in [(short, "too short to tell"), (invalid, "not valid (lag-too-large)")] {
             let trust = &headline.trust_text;
             assert!(
-                trust.contains("on no response time: ") || trust.starts_with("Rely on nothing"),
+                trust.contains("Not reliable: response times, since ")
+                    || trust.starts_with("Nothing is reliable"),
                 "{trust}"
             );
             assert!(headline.trust_reason.contains(why), "{headline:?}");
@@ -303,7 +304,10 @@ mod tests {
         let knee = first(&fixture);
         assert!(knee.p95_text.ends_with("the knee of the curve"), "{}", knee.p95_text);
         fixture.plan.settings.objective_p95_ms = Some(0.001);
-        assert_eq!(first(&fixture).p95_text, "p95 is below 0.001 ms for certain at no measured rate");
+        assert_eq!(
+            first(&fixture).p95_text,
+            "No measured rate keeps p95 below 0.001 ms with 95 % confidence"
+        );
     }
 
     #[test]
@@ -336,7 +340,7 @@ mod tests {
         let headline = &summarise(&fixture.plan, &fixture.runs).headlines[0];
         assert!(headline.text.starts_with("This server carries at least"), "{}", headline.text);
         let text = &headline.trust_text;
-        assert!(text.contains("; not on those at 10 requests/s"), "{text}");
+        assert!(text.contains(". Not reliable: response times at 10 requests/s"), "{text}");
     }
 
     #[test]

@@ -76,12 +76,12 @@ fn objective(text: &str) -> Result<(Figure, f64), String> {
 }
 
 fn cost(text: &str) -> Result<Cost, String> {
-    let number = text.strip_suffix("/h").ok_or("money for an hour is needed, as 0.12/h")?;
+    let number = text.strip_suffix("/h").ok_or("write the cost per hour, for example 0.12/h")?;
     let per_hour: f64 = number.parse().map_err(|_| format!("{number} is not a number"))?;
     if (0.0..=1e12).contains(&per_hour) {
         Ok(Cost { per_hour })
     } else {
-        Err("from 0 on is needed".to_owned())
+        Err("the cost must be 0 or more".to_owned())
     }
 }
 
@@ -152,9 +152,7 @@ fn found(sized: &Sized, args: &Args) -> Result<Answered, SizeError> {
 fn hint(error: &SizeError) -> &'static str {
     match error {
         SizeError::NothingSettled | SizeError::NothingTrusted => "measure lower rates, in longer runs",
-        SizeError::Saturates { .. } => {
-            "name more servers, or leave --servers out; to measure what one server carries"
-        }
+        SizeError::Saturates { .. } => "use more --servers, or omit it; to measure what one server carries",
         SizeError::OutOfReach { .. } => {
             "a faster server or an index would help; to measure lower rates, or to narrow the interval"
         }

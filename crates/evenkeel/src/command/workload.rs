@@ -40,8 +40,8 @@ Executions that differ only in their literals are one statement. Its weight is t
 From a slow log (MariaDB, MySQL) parameters have values that were seen: at most 200 rows of them. Set long_query_time to 0 for
 a while, so that the log has all statements and not the slow ones alone. The log is read once, whatever its size.
 
-From a URL the statements are those of performance_schema for that database. They come without values, so that parameters are
-drawn from the columns that they are compared with; a new key is above all others.
+From a URL the statements are those of performance_schema for that database. Digests hold no values: parameters
+are drawn from the columns that they are compared with. New keys continue after the highest one.
 
 A comment at the top names what was left out, why, and its share of the load. Statements that write are marked.
 
@@ -98,7 +98,8 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         return Err(anyhow!("the workload has {} MiB, and a file may have 4", text.len() >> 20))
             .hint("take fewer statements by --top");
     }
-    out::write(&text)?;
+    // As it is: its values are the log's.
+    out::raw(&text)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -154,7 +155,7 @@ fn slow_log_hint(control: &mut Control) -> Result<String> {
     let path = Path::new(&folder).join(file);
     let output = if output.contains("FILE") { "" } else { "\n    SET GLOBAL log_output = 'FILE';" };
     Ok(format!(
-        "have the server write a slow log; sessions that connect from then on are in it:\n    \
+        "have the server write a slow log; only connections opened after that are logged:\n    \
          SET GLOBAL slow_query_log = 1;\n    SET GLOBAL long_query_time = 0;{output}\n  \
          after some minutes set them back, and read the log on the server's machine:\n    \
          SET GLOBAL slow_query_log = {is_on};\n    SET GLOBAL long_query_time = {time};\n    \

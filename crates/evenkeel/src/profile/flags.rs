@@ -72,12 +72,12 @@ Examples:
   evenkeel profile --resume last
       go on where a stopped or killed study was
 
-A TIME is written as 500ms, 8s, 10m or 1h, and a number alone is seconds.
+A TIME is written as 500ms, 8s, 10m or 1h.
 
 Three lines come first: what the server carries at least and at most (95 % confidence), and what it would carry \
 without its neighbours on the machine; up to which rate p95 stays below a time, which is --objective or, without \
 it, p95 at the knee of the curve; and what a request costs in CPU. The knee is the carried rate with the most \
-throughput for its mean response time. A fourth line says what of it you can rely on. Runs are chosen one by one \
+throughput for its mean response time. A fourth line says what of it is reliable. Runs are chosen one by one \
 for the bounds and for the curve, rates at 0.2 to 0.8 of what is carried. Runs whose generator was late are left \
 out of the bounds and named.
 
@@ -86,7 +86,7 @@ Without URL a private server is started (a sandbox) and stopped afterwards; its 
 Exit codes: 0 done; 1 most requests of a rate failed, or none was answered at any rate, and the first line says \
 by which errors or why; 2 wrong use, no server, or one that refuses a statement; 3 all was measured, and not one \
 bound (at least, at most, without neighbours) can be given: the first line says why, and more time by --within or \
-longer runs by --duration are what helps mostly; 130, 143 stopped by Ctrl-C, SIGTERM, and finished runs are kept \
+longer runs by --duration usually help; 130, 143 stopped by Ctrl-C, SIGTERM, and finished runs are kept \
 (go on by --resume).")]
 pub struct Args {
     /// Servers, as mysql://user@host:port/database, sandbox:NAME or sandbox:NAME/DATABASE; several are interleaved
@@ -142,8 +142,8 @@ pub struct Args {
     /// stored functions. Private servers and the data of `evenkeel data fill` do not need it
     #[arg(long)]
     pub allow_writes: bool,
-    /// Most connections in the pool [default: as many as the server and open files bear, and 1,000 at most; of a server by URL a
-    /// quarter of the free ones]
+    /// Most connections in the pool [default: as many as max_connections and the open-file limit allow, at most 1,000; with a URL a
+    /// quarter of the free connections]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub max_sessions: Option<u32>,
     /// A fresh connection for each request instead of a pool
@@ -211,7 +211,7 @@ pub struct Args {
     /// Write events as JSON lines to the error stream instead of a progress line
     #[arg(long)]
     pub json: bool,
-    /// All figures of a cell in the table at the end, also where it is then wider than 100 characters
+    /// Show all columns, even if the table is wider than 100 characters
     #[arg(long)]
     pub wide: bool,
     /// What the private server is like

@@ -1,8 +1,8 @@
 //! A command line of `evenkeel profile`: the one of this process, one that a study has kept, or one made of a study's file.
 
 use super::flags::Args;
-use crate::cli::Cli;
-use clap::{ArgMatches, CommandFactory, Parser, Subcommand, error};
+use crate::cli::{Cli, modes};
+use clap::{ArgMatches, CommandFactory, FromArgMatches, Subcommand, error};
 
 /// The one command that such a line may name.
 #[derive(Debug, Subcommand)]
@@ -17,7 +17,7 @@ enum Only {
 /// Words that are no flags of a profile, or another command.
 pub fn read<'a>(words: impl IntoIterator<Item = &'a str>) -> error::Result<Box<Args>> {
     let line = std::iter::once("evenkeel").chain(words);
-    let Only::Profile(args) = Cli::try_parse_from(line)?.command;
+    let Only::Profile(args) = Cli::from_arg_matches(&command().try_get_matches_from(line)?)?.command;
     Ok(args)
 }
 
@@ -31,5 +31,5 @@ pub fn own() -> error::Result<ArgMatches> {
 
 /// The command that reads such a line.
 pub fn command() -> clap::Command {
-    Cli::<Only>::command()
+    modes::profile(Cli::<Only>::command())
 }

@@ -127,7 +127,6 @@ fn private_workload(workload: &str, set: DataSet) -> Result<Arc<dyn Workload>> {
 
 /// Servers that are there already.
 pub fn remote(session: &Session, args: &Args, workload: &str, reset: &Reset) -> Result<Servers> {
-    check_flags(args)?;
     let elsewhere = elsewhere::of(args)?;
     let mut servers = Servers::default();
     for (index, text) in args.targets.iter().enumerate() {
@@ -173,33 +172,6 @@ fn allowed_workload(
     let workload = place::remote_workload(session, asked.1, target)?;
     place::check_writes(session, asked, target, workload.as_ref())?;
     Ok(workload)
-}
-
-/// Refuses flags that would have no effect on a server that is there already.
-fn check_flags(args: &Args) -> Result<()> {
-    let (server, data) = (&args.server, &args.data);
-    let given = [
-        ("--set", !server.set.is_empty()),
-        ("--server-binary", server.server_binary.is_some()),
-        ("--cpus", server.cpus.is_some()),
-        ("--memory", server.memory.is_some()),
-        ("--disk-iops", server.disk_iops.is_some()),
-        ("--disk-bandwidth", server.disk_bandwidth.is_some()),
-        ("--factor", !args.factor.is_empty()),
-        ("--sandboxes", args.sandboxes != 1),
-        ("--ebs", data.ebs != data::EBS_DEFAULT),
-        ("--size", data.size.is_some()),
-        ("--items", data.rows.items.is_some()),
-        ("--via", data.rows.via != data::ViaName::default()),
-        ("--data-seed", data.rows.data_seed != 1),
-    ];
-    let Some((flag, _)) = given.into_iter().find(|(_, is_given)| *is_given) else { return Ok(()) };
-    Err(anyhow::anyhow!(
-        "{flag} is for the private server that a profile starts, and a URL names a server that runs already"
-    ))
-    .hint(format!(
-        "leave out the URL, or leave out {flag}: change your server yourself, measure it before and after, and compare both by `evenkeel compare`"
-    ))
 }
 
 /// A named private server is the study's to restart where it is reset in full.

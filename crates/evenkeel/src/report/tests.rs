@@ -294,7 +294,7 @@ fn zeros_and_indices_out_of_range_are_no_panic() {
 fn caveats_and_outcomes_are_told() {
     let page = page(&fixture::demo());
     for part in
-        ["Doubts", "few-runs", "queue-unstable", "timed out", "error 1205, 9 times", "Rely on the bounds"]
+        ["Doubts", "few-runs", "queue-unstable", "timed out", "error 1205, 9 times", "Reliable: the bounds"]
     {
         assert!(page.contains(part), "{part}");
     }

@@ -33,7 +33,7 @@ pub enum ViaName {
 }
 
 /// NUM_EBS where nobody asks for another.
-pub const EBS_DEFAULT: u32 = 10;
+const EBS_DEFAULT: u32 = 10;
 
 /// NUM_ITEMS where nobody asks for another.
 pub const ITEMS_DEFAULT: u32 = 10_000;

@@ -106,7 +106,7 @@ pub fn check_writes(
         let tables = sql::parse(&statement.sql).tables;
         if tables.is_empty() || !tables.iter().all(is_filled) {
             return Err(anyhow!(
-                "statement {:?} of {asked} {harm}, and others may use {target}; nothing was sent to it",
+                "statement {:?} of {asked} {harm}, and {target} may have other users; the statement was not run",
                 statement.name
             ))
             .hint("add --allow-writes if it may do so there, or measure a copy: a private server by `evenkeel sandbox up NAME`, filled from a dump");

@@ -91,7 +91,7 @@ fn told(sides: [&Side; 2], names: [&str; 2], compared: &Compared) -> Wording {
     let conditions = compared.conditions.iter().map(|condition| line(condition, compared.figure));
     let parted = compared.parted.iter().map(parted_line);
     let carried = compared.carried.iter().map(carried_line);
-    let unlike = compared.unlike.iter().map(|unlike| format!("not alike: {unlike}"));
+    let unlike = compared.unlike.iter().map(|unlike| format!("differs between the studies: {unlike}"));
     let left = compared.left_out.iter().map(|left| format!("left out: {left}"));
     let unfinished = compared.caveats.iter().map(|caveat| format!("unfinished: {caveat}"));
     let (more, commands) = more(sides, compared);
@@ -120,7 +120,7 @@ fn more(sides: [&Side; 2], compared: &Compared) -> (Vec<String>, Vec<String>) {
     let Verdict::NotKnown { runs_more } = compared.verdict else { return Default::default() };
     let made = compared.comparison.as_ref().map(|found| found.ratio.n as usize);
     let Some((runs_more, made)) = runs_more.zip(made) else {
-        return (vec!["these runs do not tell how many more it takes".to_owned()], Vec::new());
+        return (vec!["these runs cannot say how many more are needed".to_owned()], Vec::new());
     };
     let mut studies = sides.to_vec();
     studies.dedup_by(|one, other| one.name() == other.name());
@@ -130,7 +130,7 @@ fn more(sides: [&Side; 2], compared: &Compared) -> (Vec<String>, Vec<String>) {
     let is_too_many = all.iter().any(|more| more.repeats.is_some_and(|repeats| repeats > REPEATS_MAX));
     if time > LONG_S || is_too_many {
         return (
-            vec![format!("{runs} more of each would tell, in about {:.0} hours", (time / 3_600.0).ceil())],
+            vec![format!("it would take {runs} more of each, about {:.0} hours", (time / 3_600.0).ceil())],
             Vec::new(),
         );
     }
@@ -143,13 +143,13 @@ fn more(sides: [&Side; 2], compared: &Compared) -> (Vec<String>, Vec<String>) {
     let commands: Vec<String> = studies.iter().zip(&all).map(command).collect();
     let is_own = |side: &&Side| side.plan().targets.iter().any(|target| !target.url.starts_with("sandbox:"));
     let state = if studies.len() > 1 && studies.iter().any(is_own) {
-        ", each with its server as it was then"
+        ". Restore each server to the state it had in that study first"
     } else {
         ""
     };
     let minutes = (time / 60.0).ceil().max(1.0);
     let mut lines =
-        vec![format!("{runs} more of each would most likely tell, in about {minutes:.0} min{state}:")];
+        vec![format!("{runs} more of each would probably decide, in about {minutes:.0} min{state}:")];
     lines.extend(commands.iter().map(|command| format!("  {command}")));
     (lines, commands)
 }
@@ -167,7 +167,7 @@ fn statement(found: &Statement) -> String {
     };
     let [first, second] = [first, second].map(|ms| format::significant(ms, 3));
     format!(
-        "{name}: {verdict}, {first} ms, then {second} ms: {} times",
+        "{name}: {verdict}, {first} ms, then {second} ms: ratio {}",
         format::ratio(&found.comparison.ratio)
     )
 }
@@ -176,8 +176,8 @@ fn carried_line(carried: &Carried) -> String {
     let label = if carried.label.is_empty() { String::new() } else { format!("{}: ", carried.label) };
     let (most, least) = (format::short(carried.at_most), format::short(carried.at_least));
     match carried.side {
-        experiment::Side::Better => format!("{label}carried at most {most}/s, then at least {least}/s"),
-        experiment::Side::Worse => format!("{label}carried at least {least}/s, then at most {most}/s"),
+        experiment::Side::Better => format!("{label}carries at most {most}/s, then at least {least}/s"),
+        experiment::Side::Worse => format!("{label}carries at least {least}/s, then at most {most}/s"),
     }
 }
 
@@ -187,7 +187,7 @@ fn nearly(compared: &Compared) -> Option<String> {
     let is_open = matches!(compared.verdict, Verdict::NotKnown { .. }) && comparison.ratio.differs();
     is_open.then(|| {
         let confidence = format::percent(100.0 * comparison.confidence);
-        format!("the verdict takes the {confidence} interval, which includes 1")
+        format!("at the {confidence} confidence that the verdict needs, the ratio may still be 1")
     })
 }
 

@@ -11,7 +11,8 @@ const NEAR: f64 = 0.1;
 /// Runs of each rate, and the seconds of a run and of its warm-up.
 const RUNS: (u32, f64, f64) = (4, 20.0, 4.0);
 /// Flags of the stored command that the new one sets itself, or leaves out: with a value, and without one.
-const REPLACED: [&str; 11] = [
+const REPLACED: [&str; 12] = [
+    "--name",
     "--rate",
     "-r",
     "--repeats",
@@ -42,7 +43,9 @@ impl Narrower {
         let lowest = plan.cells.iter().map(|cell| cell.rate_per_s).fold(f64::INFINITY, f64::min);
         let most = bounds.at_most_per_s.unwrap_or(f64::INFINITY);
         let carried = bounds.at_least_per_s.unwrap_or(lowest.min(most));
-        let asked = Some(rate).filter(|rate| *rate <= most);
+        let highest = plan.cells.iter().map(|cell| cell.rate_per_s).fold(0.0, f64::max);
+        // Nobody's server is sent what is far above all that it was seen to answer.
+        let asked = Some(rate).filter(|rate| *rate <= most.min(2.0 * highest));
         let is_other = |share: &f64| asked.is_none_or(|asked| (share / asked - 1.0).abs() > NEAR);
         let shares = SHARES.iter().map(|share| share * carried).filter(is_other);
         let mut rates: Vec<f64> = shares.chain(asked).collect();
@@ -82,7 +85,8 @@ fn kept(plan: &PlanFile, sized: &Sized) -> Vec<String> {
     let mut words = plan.command.iter();
     let mut kept = Vec::new();
     while let Some(word) = words.next() {
-        let name = word.split_once('=').map_or(word.as_str(), |(name, _)| name);
+        let is_short = word.starts_with('-') && !word.starts_with("--") && word.len() > 2;
+        let name = if is_short { word.get(..2) } else { word.split('=').next() }.unwrap_or(word);
         if REPLACED.contains(&name) {
             // Its value is the next word, unless it is part of this one.
             let _ = (name == word).then(|| words.next());
@@ -107,13 +111,15 @@ mod tests {
         let sized = sized(&plan, &runs).remove(0);
         let none = Narrower::of(&plan, &sized, 150.0).command;
         assert!(none.starts_with("evenkeel profile --workload virtual --rate "), "{none}");
-        let line = "--home /h --quiet profile mysql://a@b/c -r 9,10 --ebs 10 --within=3m --seed 5";
+        let line =
+            "--home /h --quiet profile mysql://a@b/c -r 9,10 -d8s --name x --ebs 10 --within=3m --seed 5";
         plan.command = line.split(' ').map(str::to_owned).collect();
         let found = Narrower::of(&plan, &sized, 150.0);
         let start = "evenkeel --home /h profile mysql://a@b/c --ebs 10 --rate ";
         assert!(found.command.starts_with(start) && found.command.contains(",150 "), "{}", found.command);
         assert!(found.command.ends_with(" --repeats 4 --duration 20s --warm-up 4s"), "{}", found.command);
         assert_eq!(found.seconds, 4.0 * 4.0 * 24.0);
+        assert!(!Narrower::of(&plan, &sized, 100_000.0).command.contains("100000"));
         assert_eq!([1_234.0, 99.96, 8.1234, 0.5].map(three_digits), ["1230", "100.0", "8.12", "0.500"]);
     }
 }

@@ -109,13 +109,13 @@ fn lines(asked: &Asked<'_>, answer: &Answers<'_>, server: &Server, found: &Answe
     let mut lines = vec![response];
     lines.extend(asked.cost.map(|cost| money(asked.rate, found.needed.servers, cost)));
     lines.extend(statements(&found.statements));
-    lines.push("in parentheses: where one run of a minute lies, with 95 % confidence".to_owned());
+    lines.push("in parentheses: 95 % prediction interval for a one-minute run".to_owned());
     lines.push(basis(answer.sized, server));
     lines.extend(errors(server));
     let (lowest, highest) = server.mean.range();
     if found.needed.by_range && asked.objective.is_none() {
         lines.push(format!(
-            "as many servers as keep each within {}, the highest rate that settled",
+            "no objective given: each server gets at most {}, the highest rate that settled",
             format::rate(highest)
         ));
     } else if each.rate > highest {

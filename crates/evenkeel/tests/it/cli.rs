@@ -66,10 +66,7 @@ fn bad_input_is_refused_with_what_to_do_before_anything_is_started() {
         (&["profile", "--factor", "disk-bandwidth=1"], "lets no server start in time"),
         (&["profile", "--factor", "disk-iops=0"], "a limit of nothing lets no server work"),
         (&["profile", "--disk-bandwidth", "0"], "a limit of nothing lets no server work"),
-        (
-            &["profile", "mysql://root@127.0.0.1:1/tpcw", "--disk-iops", "300"],
-            "--disk-iops is for the private server that a profile starts",
-        ),
+        (&["profile", "mysql://root@127.0.0.1:1/tpcw", "--disk-iops", "300"], "cannot be used with"),
         (&["profile", "http://127.0.0.1"], "hint:"),
         (&["profile", "sandbox:nobody"], "no sandbox"),
         (&["profile", "--resume", "nothing"], "no study named nothing"),

@@ -97,7 +97,7 @@ impl Change {
     pub fn of(sql: &str) -> Self {
         let upper = sql.to_ascii_uppercase();
         match parse(sql).verb.as_str() {
-            "INSERT" if upper.contains("DUPLICATE") => Self::Replaces,
+            "INSERT" if upper.contains("ON DUPLICATE KEY") => Self::Replaces,
             "INSERT" | "LOAD" => Self::Inserts,
             "UPDATE" => Self::Updates,
             "DELETE" => Self::Deletes,

@@ -56,8 +56,10 @@ impl Findings<'_> {
                 ceiling(below),
                 floor(rate)
             ),
-            (None, Some(objective)) => format!("p95 is below {objective} ms for certain at no measured rate"),
-            (None, None) => "p95 has an upper bound at no measured rate".to_owned(),
+            (None, Some(objective)) => {
+                format!("No measured rate keeps p95 below {objective} ms with 95 % confidence")
+            }
+            (None, None) => "No measured rate has enough data for an upper bound of p95".to_owned(),
         }
     }
 
@@ -66,7 +68,7 @@ impl Findings<'_> {
         match self.bounds.work_of("cpu_ms").and_then(|work| work.range) {
             _ if !self.is_measured => String::new(),
             Some(range) => format!("A request costs {} ms of CPU", between(range.low, range.high)),
-            None => "What a request costs in CPU is not known: it needs three valid runs, and the server's CPU use in sight"
+            None => "CPU cost per request: unknown. It takes three valid runs and the server's CPU use (--sense-with)"
                 .to_owned(),
         }
     }
@@ -84,16 +86,18 @@ impl Findings<'_> {
             known.iter().filter(|(is_known, _)| *is_known).map(|(_, what)| (*what).to_owned()).collect();
         reliable.extend(self.limit.rate.map(|rate| self.times_up_to(rate)));
         let reliable = match reliable.as_slice() {
-            [] => "Rely on nothing yet".to_owned(),
-            [one] => format!("Rely on {one}"),
-            [first @ .., last] => format!("Rely on {} and {last}", first.join(", ")),
+            [] => "Nothing is reliable yet".to_owned(),
+            [one] => format!("Reliable: {one}"),
+            [first @ .., last] => format!("Reliable: {} and {last}", first.join(", ")),
         };
         let against: Vec<String> =
             self.limit.overlooked.iter().chain(&self.limit.end).map(ToString::to_string).collect();
         let not = match against.as_slice() {
             [] => String::new(),
-            some if self.limit.rate.is_some() => format!("; not on those {}", some.join("; ")),
-            some => format!("; on no response time: {}", some.join("; ")),
+            some if self.limit.rate.is_some() => {
+                format!(". Not reliable: response times {}", some.join("; "))
+            }
+            some => format!(". Not reliable: response times, since {}", some.join("; ")),
         };
         reliable + &not + &self.left_out()
     }
@@ -132,10 +136,10 @@ impl Findings<'_> {
         match (least, most) {
             (Some(least), Some(most)) => Some(format!("carries at least {least} and at most {most} {unit}")),
             (Some(least), None) => {
-                Some(format!("carries at least {least} {unit}, and no rate is known yet to be too much"))
+                Some(format!("carries at least {least} {unit}; no measured rate was too high"))
             }
             (None, Some(most)) => {
-                Some(format!("carries at most {most} {unit}, and no rate is known yet to be carried"))
+                Some(format!("carries at most {most} {unit}; no measured rate was carried for certain"))
             }
             (None, None) => None,
         }
@@ -169,7 +173,7 @@ impl Findings<'_> {
             () if u64::from(self.runs_of_rate) < RUNS_MIN => {
                 format!("{} too few, since a rate needs three that agree", counted(runs))
             }
-            () => format!("{} made, and at each rate they disagree whether it is carried", counted(runs)),
+            () => format!("{} made, and at each rate some kept up and others did not", counted(runs)),
         };
         let left = match left_out {
             0 => String::new(),

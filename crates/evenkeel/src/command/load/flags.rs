@@ -43,8 +43,8 @@ pub struct Args {
     /// stored functions. Private servers and the data of `evenkeel data fill` do not need it
     #[arg(long)]
     pub allow_writes: bool,
-    /// Most connections; fewer than --clients share them [default: one for each of --clients, otherwise as many as the
-    /// server and open files bear, and 1,000 at most; of a server by URL a quarter of the free ones]
+    /// Most connections; fewer than --clients share them [default: one for each of --clients, otherwise as many as
+    /// max_connections and the open-file limit allow, at most 1,000; with a URL a quarter of the free connections]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub max_sessions: Option<u32>,
     /// A fresh connection for each request instead of a pool

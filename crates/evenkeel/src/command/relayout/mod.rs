@@ -179,7 +179,7 @@ fn cannot_see(table: &str, privilege: &str, target: &Target, user: &str) -> anyh
     let (user, host) = user.rsplit_once('@').unwrap_or((user, "%"));
     let account = format!("{}@{}", quoted(user), quoted(host));
     let database = quoted(target.database.as_deref().unwrap_or_default());
-    anyhow!("how {table} lies cannot be seen: the account lacks the privilege {privilege}").context(Hint(format!(
+    anyhow!("cannot read the page layout of {table}: the account lacks the privilege {privilege}").context(Hint(format!(
         "GRANT PROCESS, RELOAD ON *.* TO {account}; GRANT SELECT, LOCK TABLES ON {database}.* TO {account}; or name \
          tables by --tables, of which nothing is promised then"
     )))

@@ -53,7 +53,7 @@ pub struct Args {
     /// Name of the study of a file, as `compare`, `report` and other commands take it [default: time and name of the file]
     #[arg(long, value_name = "NAME", requires = "file")]
     name: Option<String>,
-    /// Beside --resume: as many runs of each cell, more than it has
+    /// With --resume: raise the number of runs of each cell to N
     #[arg(long, value_name = "N", requires = "resume", value_parser = clap::value_parser!(u32).range(1..=1000))]
     repeats: Option<u32>,
     /// Folder for studies of files [default: HOME/runs]

@@ -14,7 +14,11 @@ pub fn to_toml(captured: &Captured, source: &str) -> String {
     let mut out = format!("# A workload made by `evenkeel workload from`, of {}.\n", one_line(source));
     let (count, share) = captured.others;
     if count > 0 {
-        let _ = writeln!(out, "# {count} more statements are not in it: {}; --top takes more.", of(share));
+        let _ = writeln!(
+            out,
+            "# {count} further statements omitted: {}; raise --top to include them.",
+            of(share)
+        );
     }
     for left in captured.left_out.iter().take(NAMED_MAX) {
         let sql: String = one_line(&left.sql).chars().take(100).collect();
@@ -159,7 +163,7 @@ mod tests {
         let written = to_toml(&captured, "x.log\nname = 5");
         assert_eq!(read("w.toml", &written).unwrap(), captured.definition, "{written}");
         for words in [
-            "# 1 more statements are not in it: 10.0 %",
+            "# 1 further statements omitted: 10.0 %",
             "20.0 % of the time: BEGIN",
             "1000.000 ms each; it writes",
         ] {

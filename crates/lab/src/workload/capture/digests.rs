@@ -80,7 +80,7 @@ fn group(control: &mut Control, schema: &Schema, digest: &str) -> Result<Group, 
     for (place, role) in shape.roles.iter().enumerate() {
         match schema.generator(control, &shape, role)? {
             Some(generator) => generators.push(generator),
-            None => return refuse(&format!("no values are known for its `?` number {}", place + 1)),
+            None => return refuse(&format!("cannot tell which values placeholder {} takes", place + 1)),
         }
     }
     match control.prepare(&group.sql) {
