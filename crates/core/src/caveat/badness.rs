@@ -20,7 +20,7 @@ fn figure(code: &str) -> Option<(&'static str, Worse)> {
         "shared-cpus" => ("cpus", More),
         "lag-tail" => ("lag_p99_s", More),
         "session-wait" => ("wait_mean_s", More),
-        "fewer-sessions" => ("sessions", Less),
+        "fewer-sessions" | "few-connections" => ("sessions", Less),
         "steal" => ("steal_percent", More),
         "other-load" => ("other_load_percent", More),
         "measured-again" => ("set_aside", More),

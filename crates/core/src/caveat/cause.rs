@@ -13,7 +13,7 @@ pub struct Cause {
 }
 
 /// All known causes. A caveat of none of them is a cause of its own, with the remedy of its own text.
-pub const CAUSES: [Cause; 12] = [
+pub const CAUSES: [Cause; 13] = [
     Cause {
         name: "The generator was late",
         codes: &[
@@ -31,6 +31,11 @@ pub const CAUSES: [Cause; 12] = [
         codes: &[&["session-wait"], &["fewer-sessions"]],
         remedy: "Allow more sessions (--max-sessions, and what limits them at the server), or take these rates for where \
                  the server ends.",
+    },
+    Cause {
+        name: "The connections may be the limit, not the server",
+        codes: &[&["few-connections"]],
+        remedy: "Allow more by --max-sessions and measure again; these rates do not say where the server ends.",
     },
     Cause {
         name: "Others used the CPUs",

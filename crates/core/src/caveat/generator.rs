@@ -80,7 +80,7 @@ impl Caveat {
             plural(sessions.into(), "connection", "connections"),
             2 * u64::from(sessions)
         );
-        Self::new("fewer-sessions", Doubt, text).with("sessions", f64::from(sessions))
+        Self::new("few-connections", Doubt, text).with("sessions", f64::from(sessions))
     }
 
     /// Fewer sessions can be opened than were asked for; `limit` says by what they are limited, as a part of a sentence.

@@ -34,6 +34,8 @@ const DISTURBED: Cause = Cause {
     remedy: "The other runs at this rate or at a higher one settled: this run was disturbed, or it is chance.",
 };
 
+const FEW_CONNECTIONS: &str = "few-connections";
+
 /// A caveat at its place.
 struct Seen<'a> {
     caveat: &'a Caveat,
@@ -62,9 +64,15 @@ pub fn doubts(plan: &PlanFile, summary: &SummaryFile, runs: &[RunFile]) -> Vec<D
     found.into_iter().map(|(_, doubt)| doubt).collect()
 }
 
-/// Overload is none at a rate up to the highest that was carried.
+/// Overload is none at a rate up to the highest that was carried, nor where the connections were the limit.
 fn cause_of(summary: &SummaryFile, seen: &Seen<'_>) -> Option<&'static Cause> {
-    let (cause, _) = cause(&seen.caveat.code)?;
+    const WAITS: [&str; 4] = ["queue-unstable", "session-wait", "lower-bound", "backlog-at-end"];
+    let (own, _) = cause(&seen.caveat.code)?;
+    let is_few = |cell: &CellSummary| cell.caveats.iter().any(|caveat| caveat.code == FEW_CONNECTIONS);
+    let cause = match seen.cell.is_some_and(is_few) && WAITS.contains(&&*seen.caveat.code) {
+        true => cause(FEW_CONNECTIONS)?.0,
+        false => own,
+    };
     let is_carried = |cell: &CellSummary| {
         let own = summary.headlines.iter().filter(|headline| headline.series.contains(&cell.series));
         own.filter_map(|headline| headline.bounds.seen_at_per_s).any(|rate| cell.rate_per_s <= rate)
@@ -118,6 +126,7 @@ fn doubt(plan: &PlanFile, summary: &SummaryFile, group: &[Seen<'_>]) -> Option<D
 /// The least is the worst: the gravest, of these the most telling code, of these the worst figure.
 fn weight(seen: &Seen<'_>) -> (Reverse<Severity>, usize, f64) {
     let place = cause(&seen.caveat.code).map_or(0, |(_, place)| place);
+    let place = if seen.caveat.code == FEW_CONNECTIONS { 0 } else { 1 + place };
     (Reverse(seen.caveat.severity), place, -seen.caveat.badness().unwrap_or(f64::NEG_INFINITY))
 }
 

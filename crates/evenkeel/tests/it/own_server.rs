@@ -168,9 +168,13 @@ fn is_limited_by_connections(mix: &Mix) {
     let flags = "--rate 200 --repeats 1 --whole-sweep --duration 3s --timeout 1s --warm-up 500ms --retries 0";
     let told = events(&mix.home, &mix.command("profile", flags));
     let summary = last_summary(&mix.home);
+    let shown = evenkeel(&mix.home, &["runs", "last"]);
+    let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
+    assert!(shown.contains("The connections may be the limit, not the server"), "{shown}");
+    assert!(!shown.contains("More than the server carries"), "{shown}");
     let doubts = summary["cells"][0]["caveats"].as_array().expect("doubts");
     let mut texts = doubts.iter().filter_map(|doubt| doubt["text"].as_str());
-    let text = texts.find(|text| text.contains("that number may be the limit"));
+    let text = texts.find(|text| text.contains("the limit may be this number of connections"));
     assert!(text.is_some_and(|text| text.contains("--max-sessions")), "{doubts:?}");
     assert_eq!(summary["written"], of(&told, "finished")[0]["written"]);
     let count = |what: &str| summary["written"][what].as_u64().expect("a count");

@@ -105,9 +105,9 @@ fn of_series(plan: &PlanFile, cells: &[CellSummary], runs: &[RunFile], series: u
     }
 }
 
-/// The rate up to which the 95th percentile stays below a time, and its upper bound there in ms: of the rates that were carried and
-/// have one, the highest that meets the objective; without an objective the knee, where the throughput over the mean response time is
-/// the largest (Kleinrock, ICC 1979).
+/// The rate up to which the 95th percentile stays below a time, and the highest upper bound up to it in ms: of the rates that were
+/// carried and have one, as all measured rates below, the highest that meets the objective; without an objective the knee, where the
+/// throughput over the mean response time is the largest (Kleinrock, ICC 1979).
 fn p95(
     cells: &[CellSummary],
     series: usize,
@@ -121,9 +121,14 @@ fn p95(
     let carried = |cell: &&CellSummary| {
         cell.series == series && is_carried(cell.rate_per_s) && cell.valid && !cell.lower_bound
     };
-    let bounded = cells.iter().filter(carried).filter_map(|cell| {
+    let mut rising: Vec<&CellSummary> = cells.iter().filter(|cell| cell.series == series).collect();
+    rising.sort_by(|one, other| one.rate_per_s.total_cmp(&other.rate_per_s));
+    let mut below = 0.0;
+    // "Up to" speaks of every measured rate below, so that the first without a bound ends it.
+    let bounded = rising.iter().map_while(|cell| {
+        below = f64::max(below, cell.p95_ms.high.filter(|_| carried(cell))?);
         let weight = objective_ms.map_or(cell.throughput_per_s.mean / cell.tau_ms.mean, |_| cell.rate_per_s);
-        Some((weight, cell.rate_per_s, cell.p95_ms.high?))
+        Some((weight, cell.rate_per_s, below))
     });
     let fits = bounded.filter(|(_, _, high)| objective_ms.is_none_or(|objective| *high <= objective));
     fits.max_by(|one, other| one.0.total_cmp(&other.0)).map(|(_, rate, high)| (rate, high))
