@@ -335,7 +335,7 @@ mod tests {
     fn what_is_too_close_to_tell_names_the_commands_that_tell_unless_they_take_long() {
         let near = told(0);
         assert!(near.starts_with("too close to tell: response time of two is 0."), "{near}");
-        assert!(near.contains("more of each would most likely tell, in about "), "{near}");
+        assert!(near.contains("more of each would probably decide, in about "), "{near}");
         for name in ["one", "two"] {
             assert!(near.contains(&format!("\n    evenkeel profile --resume {name} --repeats ")), "{near}");
         }
