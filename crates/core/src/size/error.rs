@@ -35,7 +35,10 @@ impl fmt::Display for SizeError {
             Self::NothingTrusted => write!(out, "no rate of the profile is trusted"),
             Self::NothingSettled => write!(out, "at no rate of the profile did the response settle"),
             Self::Saturates { rate, capacity } => {
-                write!(out, "a server does not carry {rate:.1} requests/s: it carries at most {capacity:.1}")
+                write!(
+                    out,
+                    "a server does not carry {rate:.1} requests/s: by this profile it would carry {capacity:.1} at most"
+                )
             }
             Self::OutOfReach { objective, least, rate } => write!(
                 out,

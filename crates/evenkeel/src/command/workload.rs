@@ -153,6 +153,12 @@ fn slow_log_hint(control: &mut Control) -> Result<String> {
     let (is_on, time) = (value("slow_query_log")?, value("long_query_time")?);
     let (folder, file, output) = (value("datadir")?, value("slow_query_log_file")?, value("log_output")?);
     let path = Path::new(&folder).join(file);
+    if is_on == "1" && time.parse() == Ok(0.0) && output.contains("FILE") {
+        let path = path.display();
+        return Ok(format!(
+            "its slow log has all statements, on its machine: evenkeel workload from {path} > shop.toml"
+        ));
+    }
     let output = if output.contains("FILE") { "" } else { "\n    SET GLOBAL log_output = 'FILE';" };
     Ok(format!(
         "have the server write a slow log; only connections opened after that are logged:\n    \

@@ -81,6 +81,9 @@ pub fn finish(
     if let Some(written) = &summary.written {
         out::line(format!("\nrows written, search and warm-up included: {written}"))?;
     }
+    if runs.is_empty() {
+        out::line(format!("the search took all of the time; go on: evenkeel profile --resume {}", plan.id))?;
+    }
     let report = report::write(folder)?;
     if !session.quiet {
         out::line(format!("\nreport: {}", report.display()))?;

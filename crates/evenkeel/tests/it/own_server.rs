@@ -70,6 +70,7 @@ fn what_writes_or_locks_on_a_server_of_others_is_refused_before_it_is_sent_and_s
         ["--factor", "buffer-pool=20%,40%"],
         ["--ebs", "10"],
         ["--via", "load"],
+        ["--disk-iops", "300"],
     ];
     for flag in flags {
         let said =
@@ -83,7 +84,7 @@ fn what_writes_or_locks_on_a_server_of_others_is_refused_before_it_is_sent_and_s
     );
     fs::write(&study, text).expect("a file");
     let said = refused(&home, &["study", study.to_str().expect("UTF-8")]);
-    assert!(said.contains("flush always") && said.contains("cannot be used with"), "{said}");
+    assert!(said.contains("level \"always\"") && said.contains("cannot be used with"), "{said}");
 }
 
 /// What is told on the way, one object a line.

@@ -121,7 +121,7 @@ fn one_sided(
     Relation::Leaning(
         side,
         format!(
-            "it did not settle in {} of the {whose}'s {} runs, and in all {} of the {others}: more runs would tell",
+            "the {whose} did not settle in {} of its {} runs, and the {others} settled in all {}: more runs would tell",
             other.refused, other.runs, carried.runs
         ),
     )

@@ -173,7 +173,7 @@ impl Findings<'_> {
             () if u64::from(self.runs_of_rate) < RUNS_MIN => {
                 format!("{} too few, since a rate needs three that agree", counted(runs))
             }
-            () => format!("{} made, and at each rate some kept up and others did not", counted(runs)),
+            () => format!("{} made, and no rate has three that agree", counted(runs)),
         };
         let left = match left_out {
             0 => String::new(),

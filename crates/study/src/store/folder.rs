@@ -33,14 +33,19 @@ impl StudyFolder {
         files: &[(String, Vec<u8>)],
     ) -> Result<Self, StoreError> {
         let folder = Self::made(root, &plan.id)?;
+        let written = folder.fill(plan, files).and_then(|()| sync(root));
+        // Without its plan nobody could go on with it.
+        written.inspect_err(|_| drop(fs::remove_dir_all(&folder.path)))?;
+        Ok(folder)
+    }
+
+    fn fill(&self, plan: &PlanFile, files: &[(String, Vec<u8>)]) -> Result<(), StoreError> {
         for (name, bytes) in files {
-            let path = folder.path.join(name);
+            let path = self.path.join(name);
             evenkeel_os::replace(&path, bytes).map_err(StoreError::io("write", &path))?;
         }
-        sync(&folder.path)?;
-        folder.write("plan.json", plan)?;
-        sync(root)?;
-        Ok(folder)
+        sync(&self.path)?;
+        self.write("plan.json", plan)
     }
 
     /// Makes a folder of this name for a new study with this plan, and locks it.

@@ -21,6 +21,7 @@ impl fmt::Display for WrittenFile {
         self.rows.fmt(out)?;
         match self.unknown_loads {
             0 => Ok(()),
+            1 => write!(out, "; 1 load was killed or failed, and what it wrote is not known"),
             lost => write!(out, "; {lost} loads were killed or failed, and what they wrote is not known"),
         }
     }

@@ -173,8 +173,7 @@ fn sentence(report: &Report) -> String {
         others => format!(" + {} of other types", count(others)),
     };
     if report.total() == 0 {
-        let checked =
-            if report.rejects_checked { "" } else { ", whose files were not looked at (--rejects)" };
+        let checked = if report.rejects_checked { "" } else { "; rejects files not checked (--rejects)" };
         let checked = if report.rejected == 0 { "" } else { checked };
         return format!(
             "{} records = {} stored + {} rejected{others}: each once{checked}\n",
