@@ -76,8 +76,8 @@ A TIME is written as 500ms, 8s, 10m or 1h.
 
 Three lines come first: what the server carries at least and at most (95 % confidence), and what it would carry \
 without its neighbours on the machine; up to which rate p95 stays below a time, which is --objective or, without \
-it, p95 at the knee of the curve; and what a request costs in CPU. The knee is the carried rate with the most \
-throughput for its mean response time. A fourth line says what of it is reliable. Runs are chosen one by one \
+it, p95 at the carried rate with the most throughput for its mean response time (the knee), as far as p95 has an \
+upper bound there; and what a request costs in CPU. A fourth line says what of it is reliable. Runs are chosen one by one \
 for the bounds and for the curve, rates at 0.2 to 0.8 of what is carried. Runs whose generator was late are left \
 out of the bounds and named.
 

@@ -43,7 +43,7 @@ impl Findings<'_> {
         format!("{who} {carried}{}", self.neighbours())
     }
 
-    /// Up to which rate the 95th percentile stays below a time: the objective, or what it is at the knee of the curve.
+    /// Up to which rate the 95th percentile stays below a time: the objective, or what it is at the best trade of throughput for response time.
     pub(super) fn p95(&self) -> String {
         let objective = self.plan.settings.objective_p95_ms;
         match (self.bounds.p95_below_ms.zip(self.bounds.p95_at_per_s), objective) {
@@ -51,11 +51,9 @@ impl Findings<'_> {
             (Some((_, rate)), Some(objective)) => {
                 format!("p95 stays below {objective} ms up to {} requests per second", floor(rate))
             }
-            (Some((below, rate)), None) => format!(
-                "p95 stays below {} ms up to {} requests per second, the knee of the curve",
-                ceiling(below),
-                floor(rate)
-            ),
+            (Some((below, rate)), None) => {
+                format!("p95 stays below {} ms up to {} requests per second", ceiling(below), floor(rate))
+            }
             (None, Some(objective)) => {
                 format!("No measured rate keeps p95 below {objective} ms with 95 % confidence")
             }
