@@ -44,8 +44,9 @@ pub struct Args {
 pub enum Action {
     /// Delete studies with all of their runs, for good
     #[command(after_help = "Examples:\n  evenkeel runs delete before after\n\n\
-It does not ask. Either all studies are deleted or, where one is not there or is being measured, none.\n\n\
-Exit codes: 0 all are deleted; 2 one is not there, is being measured, or cannot be removed.")]
+It does not ask. Either all studies are deleted or, where one is not there or is being measured, none. A folder without a plan.json\n\
+of Evenkeel that can be read is left alone.\n\n\
+Exit codes: 0 all are deleted; 2 one is not there, has no such plan.json, is being measured, or cannot be removed.")]
     Delete(DeleteArgs),
 }
 

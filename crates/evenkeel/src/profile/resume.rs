@@ -38,7 +38,7 @@ pub fn study(
         _ => anyhow!("the stored command of {} cannot be read: {error}", plan.id),
     })?;
     for (name, _) in args.targets.iter().filter_map(|text| place::named(text, &args.workload)) {
-        lab_study::recover(&session.home, name, &plan.id, &session.stop, &mut drop)?;
+        lab_study::recover(&session.home, name, &plan.identity(), &session.stop, &mut drop)?;
     }
     let file = path.join(WORKLOAD_FILE);
     check_file(&plan, &file)?;

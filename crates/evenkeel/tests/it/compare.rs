@@ -228,6 +228,19 @@ fn names(home: &Path, file: &str) {
     assert!(refused(home, &["profile", "--name", "last"]).contains("is no name for a study"));
 }
 
+#[test]
+fn a_folder_that_is_no_study_is_not_deleted() {
+    let home = tempfile::tempdir().expect("a folder");
+    let project = home.path().join("outer/project");
+    fs::create_dir_all(project.join("runs")).expect("folders");
+    fs::write(project.join("thesis.txt"), "three years").expect("a file");
+    let outer = home.path().join("outer");
+    let outer = outer.to_str().expect("a path in UTF-8");
+    let said = refused(home.path(), &["runs", "delete", "--output", outer, "project"]);
+    assert!(said.contains("project is not deleted") && said.contains("by hand"), "{said}");
+    assert!(project.join("thesis.txt").exists(), "{said}");
+}
+
 /// Whole names are deleted, none while one is measured; one that is stopped in its first run leaves nothing.
 fn deleted(home: &Path, file: &str) {
     let long = [

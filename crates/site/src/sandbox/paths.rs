@@ -86,7 +86,7 @@ impl Paths {
         self.dir.join("server.pid")
     }
 
-    /// The name of the study that gives the data back (`study::site`); there while one has to.
+    /// The name of the study that gives the data back, a space, and when it began (`study::site`); there while one has to.
     pub(super) fn study_note(&self) -> PathBuf {
         self.dir.join("snapshot.study")
     }

@@ -12,6 +12,7 @@ use evenkeel_site::sandbox::SandboxError;
 use evenkeel_site::server::{Problem, TargetError};
 use std::borrow::Cow;
 use std::io;
+use std::path::{Path, PathBuf};
 
 /// Why a study cannot go on. What was finished before stays in its folder.
 #[derive(Debug, thiserror::Error)]
@@ -56,8 +57,8 @@ pub enum StudyError {
     #[error("the server ended in the middle of a run: {0}")]
     ServerDied(String),
     /// A sandbox holds what write runs of another study left.
-    #[error("the data is what write runs of study {study} left when it was killed")]
-    WrittenBy { study: String },
+    #[error("the data is what write runs of an earlier study {study} left when it was killed")]
+    WrittenBy { study: String, folder: PathBuf },
     /// A server has another value than was set.
     #[error("{name} was set to {set}, and the server has {found}")]
     NotSet { name: String, set: String, found: String },
@@ -89,6 +90,16 @@ const SILENT_HINT: &str = "see whether the server's process is stopped (state T 
 /// Where to look when a connection is gone, and how to go on afterwards.
 const LOST_HINT: &str = "see in the server's error log whether it was restarted, died or was told to end the connection (KILL, \
      wait_timeout), and whether a proxy or firewall between ends connections; finished runs are kept: go on by `--resume`";
+
+/// How a sandbox gets rid of what write runs left, also where the folder of their study was deleted.
+fn by_hand(study: &str, folder: &Path) -> String {
+    let (name, folder) = (folder.file_name().unwrap_or_default().to_string_lossy(), folder.display());
+    format!(
+        "go on with that study, which gives the data back (`evenkeel runs {study}` says by which command). Where it was deleted, see to it by \
+         hand in {folder}: remove the file snapshot.study to keep the data as it is now; or, for the data as it was before those runs, stop the \
+         server (`evenkeel sandbox down {name}`), move the folder data away, rename the folder snapshot to data, and remove snapshot.study"
+    )
+}
 
 fn told(problems: &[Problem]) -> String {
     let line = |problem: &Problem| format!("  {}: {}; {}", problem.subject, problem.text, problem.hint);
@@ -149,11 +160,7 @@ impl StudyError {
                 "name the tables of each statement in the workload, or give the pool in bytes".into()
             }
             Self::ServerDied(_) => "finished runs are kept; go on by `--resume`".into(),
-            Self::WrittenBy { study } => format!(
-                "give it its data back by going on with that study (`evenkeel runs {study}` says by which command), or, to keep it as it is now, remove the file \
-                 snapshot.study in the sandbox's folder"
-            )
-            .into(),
+            Self::WrittenBy { study, folder } => by_hand(study, folder).into(),
             Self::NotSet { name, found, .. } => format!(
                 "nothing is measured with another value than was asked for: write it as the server shows it (--set {name}={found}), or set one that it takes"
             )

@@ -46,7 +46,7 @@ impl Study<'_> {
         let series: Vec<&SeriesSpec> =
             self.spec.series.iter().filter(|series| series.site == index).collect();
         let writes = series.iter().any(|series| series.writes());
-        self.sites[index].prepare(&self.plan.id, writes, self.stop, self.tell)?;
+        self.sites[index].prepare(&self.plan.identity(), writes, self.stop, self.tell)?;
         let ready = self.sites[index].up(Setting::default(), self.stop, self.tell)?;
         let statements = series.iter().flat_map(|series| series.workload.statements());
         let tables: BTreeSet<String> =

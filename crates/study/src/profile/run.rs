@@ -138,7 +138,8 @@ impl<'a> Study<'a> {
     }
 
     fn all_down(&mut self) -> Result<(), StudyError> {
-        self.sites.iter_mut().map(|site| site.leave(&self.plan.id, self.tell)).fold(Ok(()), Result::and)
+        let study = self.plan.identity();
+        self.sites.iter_mut().map(|site| site.leave(&study, self.tell)).fold(Ok(()), Result::and)
     }
 
     pub(super) fn runs_planned(&self) -> u32 {

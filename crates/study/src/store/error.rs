@@ -66,6 +66,14 @@ pub enum StoreError {
         /// Name of the published study.
         kind: String,
     },
+    /// A folder that was to be deleted, and does not say that it is a study.
+    #[error("{path} is not deleted, because nothing shows that it is a study: {source}")]
+    Foreign {
+        /// The folder that is left alone.
+        path: PathBuf,
+        /// Why its plan cannot be read.
+        source: Box<StoreError>,
+    },
     /// Another process measures in it.
     #[error("{0} is being measured by another process")]
     Locked(PathBuf),
@@ -109,6 +117,7 @@ impl StoreError {
             | Self::Damaged { path, .. }
             | Self::Newer { path, .. }
             | Self::Published { path, .. }
+            | Self::Foreign { path, .. }
             | Self::Locked(path)
             | Self::Exists(path)
             | Self::Unread { path, .. }
@@ -137,6 +146,9 @@ impl StoreError {
             Self::Newer { .. } => "use the version of Evenkeel that wrote it, or a later one",
             Self::Unknown { .. } | Self::Ambiguous { .. } => "`evenkeel runs` lists all studies",
             Self::Published { .. } => "`evenkeel runs` lists all studies; this one goes on by `--resume`",
+            Self::Foreign { .. } => {
+                "see what is in that folder; where it is a study whose plan.json is lost or damaged, remove it by hand"
+            }
             Self::Locked(_) => "wait for the other process, or end it",
             Self::Exists(_) => "studies of one second share a name; try again",
             Self::Io { .. } if self.is_disk_full() => {

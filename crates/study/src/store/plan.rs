@@ -51,6 +51,13 @@ pub struct PlanFile {
     pub workload_files: Vec<WorkloadFileRecord>,
 }
 
+impl PlanFile {
+    /// What tells this study from any other, also from a deleted one of the same name: its name, a space, and when it began.
+    pub fn identity(&self) -> String {
+        format!("{} {}", self.id, self.created_unix_s)
+    }
+}
+
 /// A workload file as a study of a file names it. Its copy is `workload.toml`, that of the second `workload-2.toml`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkloadFileRecord {

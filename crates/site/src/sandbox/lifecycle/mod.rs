@@ -109,7 +109,8 @@ impl Sandbox {
         paths.create()?;
         let lock = paths.lock()?;
         if Snapshot::is_interrupted(&paths.data()) {
-            let study = std::fs::read_to_string(paths.study_note()).ok();
+            let note = std::fs::read_to_string(paths.study_note()).ok();
+            let study = note.and_then(|note| note.split(' ').next().map(str::to_owned));
             return Err(SandboxError::HalfRestored { name: spec.name.clone(), study });
         }
         let mut record = match load_stopped(&paths, stop, events)? {

@@ -1,7 +1,8 @@
 //! The data of a named sandbox as write runs found it, kept to be given back.
 //!
 //! The data is the user's, and may have changed since a study that was killed. So a note beside the copy says whose
-//! write runs the copy is for: that study goes on with it, another one does not start.
+//! write runs the copy is for: that study goes on with it, another one does not start. A study is known by its
+//! [identity](crate::store::format::PlanFile::identity), because the name of a deleted one can be given again.
 
 use crate::profile::error::StudyError;
 use crate::profile::event::{Notify, StudyEvent, tell_sandbox};
@@ -15,6 +16,7 @@ use std::path::{Path, PathBuf};
 
 /// Copy and note of one sandbox.
 pub(super) struct Keepsake {
+    folder: PathBuf,
     data: PathBuf,
     copy: PathBuf,
     note: PathBuf,
@@ -22,8 +24,13 @@ pub(super) struct Keepsake {
 
 impl Keepsake {
     pub(super) fn of(home: &Path, name: &str) -> Self {
-        let dir = home.join("sandboxes").join(name);
-        Self { data: dir.join("data"), copy: dir.join("snapshot"), note: dir.join("snapshot.study") }
+        let folder = home.join("sandboxes").join(name);
+        Self {
+            data: folder.join("data"),
+            copy: folder.join("snapshot"),
+            note: folder.join("snapshot.study"),
+            folder,
+        }
     }
 
     /// Whether it is this study that has to give data back.
@@ -44,7 +51,10 @@ impl Keepsake {
     pub(super) fn take(&self, study: &str, tell: Notify<'_>) -> Result<(), StudyError> {
         match self.owner()? {
             Some(owner) if owner == study => return Ok(()),
-            Some(owner) => return Err(StudyError::WrittenBy { study: owner }),
+            Some(owner) => {
+                let study = owner.split(' ').next().unwrap_or_default().to_owned();
+                return Err(StudyError::WrittenBy { study, folder: self.folder.clone() });
+            }
             None => {}
         }
         tell(StudyEvent::Preparing("copying the data directory for the write runs".into()));
@@ -76,7 +86,7 @@ fn io_error(action: &'static str, path: &Path, source: io::Error) -> StudyError 
 }
 
 /// Brings a named sandbox to where a study can go on that was killed: with the data that its write runs changed
-/// given back, and running.
+/// given back, and running. The study is named by its [identity](crate::store::format::PlanFile::identity).
 pub fn recover(
     home: &Path,
     name: &str,
@@ -95,4 +105,40 @@ pub fn recover(
     }
     sandbox::wake(home, name, stop, &mut |event| tell_sandbox(event, tell))?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compare::tests::plan;
+    use crate::store::format::PlanFile;
+
+    #[test]
+    fn a_new_study_with_the_name_of_a_deleted_one_does_not_take_its_copy_for_its_own() {
+        let home = tempfile::tempdir().unwrap();
+        let keepsake = Keepsake::of(home.path(), "a");
+        fs::create_dir_all(&keepsake.data).unwrap();
+        let rows = keepsake.data.join("rows");
+        fs::write(&rows, "1").unwrap();
+        let deleted = plan("before");
+        keepsake.take(&deleted.identity(), &mut drop).unwrap();
+        fs::write(&rows, "1, and one of the user's").unwrap();
+
+        let again = PlanFile { created_unix_s: deleted.created_unix_s + 60, ..deleted.clone() };
+        assert!(!keepsake.is_of(&again.identity()).unwrap());
+        let refused = keepsake.take(&again.identity(), &mut drop).unwrap_err();
+        assert!(refused.to_string().contains("an earlier study before left"), "{refused}");
+        assert!(keepsake.is_of(&deleted.identity()).unwrap(), "whoever goes on with it finds its copy");
+
+        // Both ways of the hint that need no folder of the old study.
+        let hint = refused.hint().unwrap_or_default().into_owned();
+        let folder = keepsake.folder.display().to_string();
+        for part in [&folder, "Where it was deleted", "snapshot.study", "evenkeel sandbox down a"] {
+            assert!(hint.contains(part), "{part}: {hint}");
+        }
+        fs::remove_file(&keepsake.note).unwrap();
+        keepsake.take(&again.identity(), &mut drop).unwrap();
+        keepsake.give_back(&mut drop).unwrap();
+        assert_eq!(fs::read_to_string(&rows).unwrap(), "1, and one of the user's");
+    }
 }

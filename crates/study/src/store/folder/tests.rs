@@ -121,8 +121,7 @@ fn the_last_study_is_the_newest_that_has_a_result_whatever_their_names() {
     let home = tempfile::tempdir().unwrap();
     let made = |name: &str, created: u64, has_run: bool| {
         let folder = study(home.path(), name);
-        fs::write(folder.join("plan.json"), format!("{{\"format\":1,\"created_unix_s\":{created}}}"))
-            .unwrap();
+        fs::write(folder.join("plan.json"), own_plan(name, created)).unwrap();
         if has_run {
             fs::create_dir(folder.join("runs/c01-r1")).unwrap();
         }
@@ -143,6 +142,34 @@ fn the_last_study_is_the_newest_that_has_a_result_whatever_their_names() {
     drop(measuring);
     to_delete("zz").unwrap().delete().unwrap();
     assert!(!old.exists() && after.exists());
+}
+
+fn own_plan(id: &str, created: u64) -> String {
+    format!(r#"{{"format":1,"id":"{id}","created_unix_s":{created}}}"#)
+}
+
+#[test]
+fn only_a_folder_with_a_plan_of_evenkeel_is_deleted() {
+    let home = tempfile::tempdir().unwrap();
+    let folder = home.path().join("project");
+    fs::create_dir_all(folder.join("runs")).unwrap();
+    let thesis = folder.join("thesis.txt");
+    fs::write(&thesis, "three years").unwrap();
+    let refused = || StudyFolder::to_delete(home.path(), "project").unwrap_err();
+    let no_plan = refused();
+    assert!(matches!(no_plan, StoreError::Foreign { .. }) && no_plan.hint().is_some(), "{no_plan}");
+    for plan in ["{", "[]", r#"{"format_version":"1.2"}"#, r#"{"format":1}"#, r#"{"format":1,"id":"x"}"#] {
+        fs::write(folder.join("plan.json"), plan).unwrap();
+        let error = refused();
+        assert!(matches!(error, StoreError::Foreign { .. }), "{plan}: {error}");
+        let said = error.to_string();
+        assert!(said.contains("project is not deleted") && said.contains("plan.json"), "{said}");
+    }
+    assert!(thesis.exists() && !folder.join("lock").exists(), "nothing is left in a folder of others");
+
+    fs::write(folder.join("plan.json"), own_plan("x", 1)).unwrap();
+    StudyFolder::to_delete(home.path(), "project").unwrap().delete().unwrap();
+    assert!(!folder.exists());
 }
 
 #[test]

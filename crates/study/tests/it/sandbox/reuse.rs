@@ -41,7 +41,7 @@ fn no_server_starts_on_half_restored_data_until_they_are_restored() {
     assert!(matches!(&refused, SandboxError::HalfRestored { name, .. } if name == "a"), "{refused}");
     let told = |refused: &SandboxError, what: &str| refused.hint().is_some_and(|hint| hint.contains(what));
     assert!(told(&refused, "resume the study") && told(&refused, "evenkeel sandbox clean a"), "{refused}");
-    std::fs::write(data.with_file_name("snapshot.study"), "20261121-one").unwrap();
+    std::fs::write(data.with_file_name("snapshot.study"), "20261121-one 1795000000").unwrap();
     let refused = up(&wanted).map(drop).unwrap_err();
     assert!(told(&refused, "`evenkeel runs 20261121-one`"), "{refused}");
     snapshot.restore().unwrap();

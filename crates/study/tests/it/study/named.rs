@@ -75,11 +75,16 @@ fn a_study_that_was_killed_gives_a_named_server_its_data_back_and_keeps_others_o
     kept.found().down(&mut drop).unwrap();
     let dir = home.path().join("sandboxes/kept");
     Snapshot::take(&dir.join("data"), &dir.join("snapshot")).unwrap();
-    std::fs::write(dir.join("snapshot.study"), "another").unwrap();
-    let refused = profile::run(&spec, &folder, &Stop::default(), &mut drop).unwrap_err();
-    assert!(refused.to_string().contains("study another") && refused.hint().is_some(), "{refused}");
+    let own = folder.plan().unwrap().identity();
+    // The last one had the name of this one, and was deleted.
+    for (note, name) in [("another 1", "another"), ("one 0", "one")] {
+        std::fs::write(dir.join("snapshot.study"), note).unwrap();
+        let refused = profile::run(&spec, &folder, &Stop::default(), &mut drop).unwrap_err();
+        let said = format!("an earlier study {name} left");
+        assert!(refused.to_string().contains(&said) && refused.hint().is_some(), "{refused}");
+    }
 
-    std::fs::write(dir.join("snapshot.study"), "one").unwrap();
+    std::fs::write(dir.join("snapshot.study"), &own).unwrap();
     let target = Target { database: Some(DataSpec::DATABASE.into()), ..kept.found().target() };
     Control::connect(&target).unwrap().exec("DELETE FROM order_line").unwrap();
     assert!(!kept.is_untouched());
@@ -87,7 +92,7 @@ fn a_study_that_was_killed_gives_a_named_server_its_data_back_and_keeps_others_o
     std::fs::write(dir.join("data/evenkeel-restoring"), "").unwrap();
     let half = sandbox::wake(home.path(), "kept", &Stop::default(), &mut drop).err().unwrap();
     assert!(half.to_string().contains("half restored"), "{half}");
-    profile::recover(home.path(), "kept", "one", &Stop::default(), &mut drop).unwrap();
+    profile::recover(home.path(), "kept", &own, &Stop::default(), &mut drop).unwrap();
     assert!(kept.is_untouched());
     assert!(measure(&spec, &folder, usize::MAX).complete);
     assert!(kept.is_untouched() && !dir.join("snapshot.study").exists());
