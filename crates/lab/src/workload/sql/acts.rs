@@ -99,10 +99,10 @@ pub fn only_writes_rows(text: &str, stored: &BTreeSet<String>) -> bool {
     let words = words(text);
     let mut named = words.iter().map(String::as_str).filter(|word| !MODIFIERS.contains(word));
     // Without INTO the table of an INSERT is not found.
-    let names_its_table = match (named.next(), named.next()) {
-        (Some("UPDATE" | "DELETE"), _) | (Some("INSERT" | "REPLACE"), Some("INTO")) => true,
-        _ => false,
-    };
+    let names_its_table = matches!(
+        (named.next(), named.next()),
+        (Some("UPDATE" | "DELETE"), _) | (Some("INSERT" | "REPLACE"), Some("INTO"))
+    );
     names_its_table
         && !["/*!", "/*M!"].iter().any(|comment| text.contains(comment))
         && called(&words, stored).is_none()
