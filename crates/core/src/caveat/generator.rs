@@ -74,10 +74,11 @@ impl Caveat {
     }
 
     /// All connections were at work while the server may have had room: `limit` says why there are no more, as a part of a sentence.
-    pub fn few_connections(sessions: u32, limit: &str) -> Self {
+    pub fn few_connections(sessions: u32, limit: &str, is_profile: bool) -> Self {
         let text = format!(
-            "All {} were at work ({limit}): the limit may be this number of connections, not the server. --max-sessions {} allows more.",
+            "All {} were at work ({limit}): the limit may be this number of connections, not the server. {} {} allows more.",
             plural(sessions.into(), "connection", "connections"),
+            if is_profile { "--max-sessions" } else { "`evenkeel profile` with --max-sessions" },
             2 * u64::from(sessions)
         );
         Self::new("few-connections", Doubt, text).with("sessions", f64::from(sessions))

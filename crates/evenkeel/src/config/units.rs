@@ -8,7 +8,7 @@ use evenkeel_sense::cpu::{CPUS_MAX, CpuSet, Domain};
 
 /// Reads a duration with its unit.
 pub fn duration(text: &str) -> Result<Nanos> {
-    let (number, unit) = split(text)?;
+    let (number, unit) = split(text, ("250ms, 10s or 2m", "1500s"))?;
     let seconds = match unit {
         "ns" => number / 1e9,
         "us" => number / 1e6,
@@ -71,7 +71,7 @@ const LIMIT_OF_NOTHING: &str =
 
 /// Reads a size in bytes; K, M, G and T are powers of 1,024, as for the server's own settings.
 pub fn bytes(text: &str) -> Result<u64> {
-    let (number, unit) = split(text)?;
+    let (number, unit) = split(text, ("6M or 2G", "1500M"))?;
     let factor = match unit.trim_end_matches('B').trim_end_matches('i') {
         "" => 1_u64,
         "K" | "k" => 1 << 10,
@@ -132,17 +132,17 @@ pub fn steps(from: f64, to: f64, step: f64, most: usize) -> Option<usize> {
     (more >= 0.0 && more < most as f64).then(|| more as usize + 1)
 }
 
-/// Splits a number that is finite and not negative from its unit.
-fn split(text: &str) -> Result<(f64, &str)> {
+/// Splits a number that is finite and not negative from its unit; `like` says how it may be written, and how one without exponent is.
+fn split<'a>(text: &'a str, like: (&str, &str)) -> Result<(f64, &'a str)> {
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(end);
     let exponent = unit.strip_prefix(['e', 'E']).unwrap_or_default().trim_start_matches(['+', '-']);
     if exponent.starts_with(|sign: char| sign.is_ascii_digit()) {
-        bail!("{text:?} has an exponent, and none is taken; write the number out, as 1500s");
+        bail!("{text:?} has an exponent, and none is taken; write the number out, as {}", like.1);
     }
     match number.parse::<f64>() {
         Ok(number) if number.is_finite() => Ok((number, unit.trim())),
-        _ => bail!("{text:?} is no number with a unit; write it as 10s or 64M"),
+        _ => bail!("{text:?} is no number with a unit; write it as {}", like.0),
     }
 }
 
@@ -157,6 +157,11 @@ mod tests {
         }
         assert!(duration("1e9s").unwrap_err().to_string().contains("has an exponent, and none is taken"));
         assert!(duration("8").unwrap_err().to_string().contains("has no unit; write it as 8s, 8ms or 8m"));
+        let error = duration("soon").unwrap_err().to_string();
+        assert_eq!(error, "\"soon\" is no number with a unit; write it as 250ms, 10s or 2m");
+        let error = bytes("much").unwrap_err().to_string();
+        assert_eq!(error, "\"much\" is no number with a unit; write it as 6M or 2G");
+        assert!(bytes("1e3M").unwrap_err().to_string().ends_with("as 1500M"));
         for text in ["", "0", "s", "-1s", "10 parsecs", "nan", "1e9h", "99999h"] {
             assert!(duration(text).is_err(), "{text}");
         }

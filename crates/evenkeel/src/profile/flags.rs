@@ -156,7 +156,7 @@ pub struct Args {
     /// Who tells how long a request took the server, with --mu requests=SHARE [default: profiles]
     #[arg(long, value_parser = word(TELLERS))]
     pub mu_by: Option<ToldBy>,
-    /// Objective for the 95th percentile; the headline then names the highest rate that meets it
+    /// Objective for the 95th percentile, as 100ms or p95=100ms; the headline then names the highest rate that meets it
     #[arg(long, value_name = "TIME")]
     pub objective: Option<String>,
     /// Standard error over runs that is trusted, percent of the mean response time

@@ -78,11 +78,7 @@ pub fn study(
         protocol: args.protocol,
         reset,
         theta_ceiling_percent: ceiling(args.theta_ceiling)?,
-        objective_p95: args
-            .objective
-            .as_deref()
-            .map(|text| units::positive(text, "--objective"))
-            .transpose()?,
+        objective_p95: args.objective.as_deref().map(objective).transpose()?,
         tolerance: Tolerance {
             standard_error: tolerance(args.tolerance_se, "--tolerance-se")?,
             spread: tolerance(args.tolerance_spread, "--tolerance-spread")?,
@@ -219,6 +215,16 @@ fn tolerance(percent: f64, flag: &str) -> Result<f64> {
     Ok(percent)
 }
 
+/// The objective of p95: `100ms`, or `p95=100ms` as `size` takes it.
+fn objective(text: &str) -> Result<Nanos> {
+    let time = text.strip_prefix("p95=").unwrap_or(text);
+    if time.contains('=') {
+        return Err(anyhow::anyhow!("--objective {text:?} is none of p95"))
+            .hint("write it as p95=100ms; `evenkeel size` takes mean=20ms too");
+    }
+    units::positive(time, "--objective")
+}
+
 fn ceiling(percent: f64) -> Result<f64> {
     if !(percent > 0.0 && percent <= 100.0) {
         return Err(anyhow::anyhow!("--theta-ceiling {percent} is not between 0 and 100"))
@@ -281,6 +287,21 @@ mod tests {
         let line = [&["evenkeel", "profile"], flags].concat();
         let Command::Profile(args) = Cli::parse_from(line).command else { panic!("no profile") };
         budget(&args, 2)
+    }
+
+    #[test]
+    fn an_objective_of_p95_may_say_so() {
+        for text in ["100ms", "p95=100ms"] {
+            assert_eq!(objective(text).unwrap().as_millis_f64(), 100.0, "{text}");
+        }
+        for (text, words) in [
+            ("mean=20ms", "is none of p95"),
+            ("p95=0s", "is no time at all"),
+            ("p95=soon", "write it as 250ms, 10s or 2m"),
+        ] {
+            let error = format!("{:#}", objective(text).unwrap_err());
+            assert!(error.contains(words) && !error.contains("64M"), "{text}: {error}");
+        }
     }
 
     #[test]

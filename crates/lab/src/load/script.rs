@@ -27,7 +27,7 @@ impl Script {
             sql: statement.sql.clone(),
             captures: statement.captures,
             prepared: statement.prepared && protocol == Protocol::Prepared,
-            change: Change::of(&statement.sql),
+            change: Change::of(statement),
             template: Template::new(&statement.sql),
         }
     }

@@ -56,6 +56,15 @@ pub struct Statement {
     pub prepared: bool,
     /// Tables it touches, for sizing the buffer pool.
     pub tables: Vec<String>,
+    /// Whether it calls a stored function of the server, which may write whatever the statement's own text says.
+    pub calls_stored: bool,
+}
+
+impl Statement {
+    /// Whether it changes rows or the server, as far as is known: a stored function may do so.
+    pub fn may_write(&self) -> bool {
+        self.calls_stored || sql::may_write(&self.sql)
+    }
 }
 
 /// Parameters of the next statement, in the order of its placeholders. Reused between requests, so that

@@ -7,7 +7,7 @@ use super::measure::measure;
 use super::run_order::RunOrder;
 use super::site::{self, Ready, Setting, Site};
 use super::spec::{Reset, SeriesSpec, ServerSpec, SiteSpec, StudySpec};
-use super::{StudyError, manifest, plans};
+use super::{StudyError, manifest, plans, preflight};
 use crate::store::format::{CellRecord, Process, RunFile, ServerRecord};
 use evenkeel_core::Nanos;
 use evenkeel_core::random::Seed;
@@ -18,7 +18,7 @@ use evenkeel_lab::load::{ArrivalPlan, PartsPlan, Protocol, SESSIONS_DEFAULT, Ses
 use evenkeel_lab::workload::Workload;
 use evenkeel_os::stop::Stop;
 use evenkeel_sense::waits::ThreadWaits;
-use evenkeel_site::server::{Control, Target};
+use evenkeel_site::server::{Control, Target, capacity};
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::PathBuf;
@@ -130,6 +130,27 @@ impl Server {
     /// Whether it is ours to stop, so that nobody writes to its files.
     pub fn is_private(&self) -> bool {
         !matches!(self.spec.place, ServerSpec::Remote(_))
+    }
+
+    /// What is about to happen to a server that others use, on one line; `None` of a private one.
+    ///
+    /// # Errors
+    /// It is not up, or does not say how many connections it has left.
+    pub fn announced(
+        &self,
+        workload: &dyn Workload,
+        rates: &str,
+        stop: &Stop,
+    ) -> Result<Option<String>, StudyError> {
+        let ready = self.up()?;
+        if !ready.of_others {
+            return Ok(None);
+        }
+        let mut control = Control::connect_until(&ready.target, stop)?;
+        let prepared = preflight::prepared_statements(workload, Protocol::Prepared);
+        let borne = capacity(&mut control, prepared)?.of_others();
+        let sessions = (borne.pool(SESSIONS_DEFAULT), Some(borne.limit.as_str()));
+        Ok(Some(preflight::announcement(&ready.target, workload, sessions, rates)))
     }
 
     /// What it says of itself, and the size of these tables.

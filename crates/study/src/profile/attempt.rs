@@ -65,7 +65,7 @@ impl Study<'_> {
             measure: phases.measure,
             request_log: self.spec.request_log.then(|| part.join("requests.csv.zst")),
             together: None,
-            ledger: (ready.of_others && self.spec.series[cell.series].writes())
+            ledger: (ready.of_others && self.spec.series[cell.series].may_write())
                 .then_some(Ledger(self.folder)),
         };
         let measured = measure(self.spec, &order, &ready, self.stop, self.tell);

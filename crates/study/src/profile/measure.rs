@@ -85,7 +85,7 @@ pub(super) fn measure(
     run.status_stretch = status.map(|(status, of)| stretch::record(&plan, &load, status, of));
     run.started_unix_s = started_unix_s;
     if let Some(limit) = limit.filter(|_| few_connections(&run, sessions)) {
-        run.caveats.push(Caveat::few_connections(sessions.max(), &limit));
+        run.caveats.push(Caveat::few_connections(sessions.max(), &limit, spec.kind == super::NAME));
     }
     let rows = observation.iter().flat_map(|seen| &seen.sense.samples).map(sense_row).collect();
     Ok(Some(Measured { run, load, rows }))

@@ -43,7 +43,7 @@ pub fn announcement(
     rates: &str,
 ) -> String {
     let statements = workload.statements();
-    let writing = statements.iter().filter(|statement| sql::may_write(&statement.sql)).count();
+    let writing = statements.iter().filter(|statement| statement.may_write()).count();
     let writes =
         if writing == 0 { "which only read".to_owned() } else { format!("{writing} of them writing") };
     let limit = limit.map_or_else(String::new, |limit| format!(" ({limit})"));

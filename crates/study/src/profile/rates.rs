@@ -170,7 +170,7 @@ impl Study<'_> {
             stop: self.stop,
             tell: self.tell,
             probes: Vec::new(),
-            ledger: spec.writes().then_some(self.folder),
+            ledger: spec.may_write().then_some(self.folder),
         };
         let found = search.saturation();
         let probes: Vec<ProbeRecord> = std::mem::take(&mut search.probes);

@@ -7,7 +7,7 @@ use evenkeel_core::rates::RatePlan;
 use evenkeel_core::trust::Tolerance;
 use evenkeel_lab::data::DataSpec;
 use evenkeel_lab::load::{PartsPlan, Protocol, SessionPolicy};
-use evenkeel_lab::workload::{Workload, sql};
+use evenkeel_lab::workload::{Statement, Workload, sql};
 use evenkeel_site::elsewhere::Elsewhere;
 use evenkeel_site::sandbox::{DiskLimit, SandboxSpec};
 use evenkeel_site::server::Target;
@@ -168,6 +168,11 @@ impl SeriesSpec {
     /// Whether its runs change the database.
     pub(super) fn writes(&self) -> bool {
         writes(self.workload.as_ref())
+    }
+
+    /// Whether what its runs write is counted: also where a stored function may write.
+    pub(super) fn may_write(&self) -> bool {
+        self.workload.statements().iter().any(Statement::may_write)
     }
 }
 

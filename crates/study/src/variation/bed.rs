@@ -225,7 +225,7 @@ impl<'a> Bed<'a> {
             target_label: record.name.clone(),
             place,
             elsewhere: None,
-            of_others: false,
+            of_others: !record.is_here(),
             sql: Vec::new(),
         };
         Ok((site, reset))

@@ -10,6 +10,7 @@ use crate::harness::{Event, Figure, Judgement, Notify, Order, Part, Plan, Run, S
 use crate::profile::StudyError;
 use crate::published::{self, PublishedError, Result, While, Workplace};
 use evenkeel_core::arrivals::RATE_MAX;
+use evenkeel_core::rates::GENTLE_START;
 use evenkeel_os::clock::unix_time;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -114,6 +115,11 @@ impl<'a> Variation<'a> {
         let pools = levels(parts::POOL_PERCENT).into_iter().flatten();
         let smallest = pools.filter_map(|level| level.name.parse::<f64>().ok()).reduce(f64::min);
         let script = levels(parts::LAYOUT).into_iter().flatten().find(|level| level.name == "script");
+        // What a private server carries may be far too much for one that others use.
+        let of_others = self.setting.targets.iter().position(|target| !target.is_here());
+        if let (Some(target), false) = (of_others, self.setting.duet) {
+            wanted.iter_mut().for_each(|one| one.key.target = target);
+        }
         let bed = self.bed.as_mut().ok_or_else(published::not_running)?;
         for one in &mut wanted {
             one.pool_percent = one.pool_percent.map(|percent| smallest.unwrap_or(percent));
@@ -204,7 +210,16 @@ impl Study for Variation<'_> {
             .collect();
         let records = records?;
         same::each_once(&records, &|one, other| bed.is_one(&keys[one], &keys[other]))?;
-        differences::check(&records, self.setting.may_differ, part.place(parts::LAYOUT).is_some())
+        differences::check(&records, self.setting.may_differ, part.place(parts::LAYOUT).is_some())?;
+        let rates = rates(part);
+        for key in &keys {
+            let standing = bed.standing(key)?;
+            let workload = standing.workload.as_ref();
+            if let Some(text) = standing.server.announced(workload, &rates, self.workplace.stop)? {
+                tell(Event::Step(text));
+            }
+        }
+        Ok(())
     }
 
     fn run(&mut self, order: &Order<'_>, tell: Notify<'_>) -> Result<Option<Run>> {
@@ -220,6 +235,18 @@ impl Study for Variation<'_> {
     fn judge(&self, plan: &Plan, runs: &[Run]) -> Judgement {
         super::judge(plan, &self.setting, runs)
     }
+}
+
+/// The rates of a part, as they are announced.
+fn rates(part: &Part) -> String {
+    let Some(place) = part.place(RATE) else {
+        return format!(
+            "rates: first {GENTLE_START}/s, then at most twice the one before while response times hold"
+        );
+    };
+    let rates: Vec<String> =
+        part.factors[place].levels.iter().map(|level| format!("{}/s", level.name)).collect();
+    format!("rates: {}", rates.join(", "))
 }
 
 /// Layouts are compared with a pool of the same bytes, that of the dump.
@@ -243,6 +270,14 @@ fn number(level: &str, most: f64) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::harness::Factor;
+
+    #[test]
+    fn rates_are_announced_as_they_will_be() {
+        let part = |factor| Part { factors: vec![Factor::numeric(factor, [20, 40])], ..Part::default() };
+        assert_eq!(rates(&part(RATE)), "rates: 20/s, 40/s");
+        assert!(rates(&part(LOAD)).starts_with("rates: first 10/s, then at most twice"));
+    }
 
     #[test]
     fn a_level_is_a_number_that_a_server_can_be_asked_for() {

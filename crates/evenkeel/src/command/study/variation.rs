@@ -40,6 +40,9 @@ fn setting(session: &Session, args: &Args) -> Result<Setting> {
         return Err(anyhow!("--duet asks several servers at once, and there is one"))
             .hint("name a second one, or leave --duet out");
     }
+    if workload_file.is_some() {
+        servers::check_writes(session, args)?;
+    }
     let machine = Machine::read(None);
     Ok(Setting {
         targets,

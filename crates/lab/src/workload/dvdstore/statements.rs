@@ -81,6 +81,7 @@ impl Sql {
             captures: self.captures(),
             prepared: !self.is_control(),
             tables: tables.iter().map(|&table| table.to_owned()).collect(),
+            calls_stored: false,
         }
     }
 

@@ -47,14 +47,14 @@ const HARMLESS: [&str; 11] =
 /// Words that write wherever they stand in a statement, unless they are functions: behind WITH, in a comment that the server reads.
 const WRITING: [&str; 6] = ["INSERT", "UPDATE", "DELETE", "REPLACE", "CALL", "LOAD"];
 
-/// What makes a harmless verb another statement: `SET GLOBAL`, `SET STATEMENT ... FOR`, `START SLAVE`, `BEGIN NOT ATOMIC`.
-const CHANGING: [(&str, &str); 11] = [
-    ("SET", "GLOBAL"),
-    ("SET", "PERSIST"),
-    ("SET", "PERSIST_ONLY"),
-    ("SET", "PASSWORD"),
-    ("SET", "STATEMENT"),
-    ("SET", "ROLE"),
+/// What sets a value for everybody, wherever it stands in a SET: `SET a = 1, GLOBAL b = 2`, `@@GLOBAL.b = 2`.
+const SCOPES: [&str; 3] = ["GLOBAL", "PERSIST", "PERSIST_ONLY"];
+
+/// What an assignment of a SET begins with that is none of a value.
+const SETTING: [&str; 4] = ["PASSWORD", "STATEMENT", "ROLE", "DEFAULT"];
+
+/// What makes a harmless verb another statement: `START SLAVE`, `BEGIN NOT ATOMIC`.
+const CHANGING: [(&str, &str); 5] = [
     ("START", "SLAVE"),
     ("START", "REPLICA"),
     ("START", "ALL"),
@@ -75,13 +75,41 @@ pub fn harm(text: &str, stored: &BTreeSet<String>) -> Option<String> {
         Act::Waits(what) if what.contains("LOCK") => Some(format!("takes or releases a lock ({what})")),
         Act::Waits(_) => None,
     });
-    let calls = |(word, next): (&str, &str)| {
-        (next == "(" && stored.contains(last_name(word))).then(|| last_name(word).to_owned())
-    };
-    found.or_else(|| Some(format!("calls the stored function {}", pairs(&words).find_map(calls)?)))
+    found.or_else(|| Some(format!("calls the stored function {}", called(&words, stored)?)))
 }
 
-/// Whether a statement changes rows, by its own text.
+/// The stored function that a statement calls first, in capitals; `stored` are those of the server, in capitals.
+pub fn stored_function(text: &str, stored: &BTreeSet<String>) -> Option<String> {
+    called(&words(text), stored)
+}
+
+fn called(words: &[String], stored: &BTreeSet<String>) -> Option<String> {
+    let calls = |(word, next): (&str, &str)| {
+        // Words are in ASCII capitals until here.
+        let name = last_name(word).to_uppercase();
+        (next == "(" && stored.contains(&name)).then_some(name)
+    };
+    pairs(words).find_map(calls)
+}
+
+/// Whether a statement writes rows of the tables that [`parse`] finds in it, and does nothing else: it locks nothing, calls no stored
+/// function, and hides nothing in a comment that the server reads.
+pub fn only_writes_rows(text: &str, stored: &BTreeSet<String>) -> bool {
+    const MODIFIERS: [&str; 4] = ["LOW_PRIORITY", "HIGH_PRIORITY", "DELAYED", "IGNORE"];
+    let words = words(text);
+    let mut named = words.iter().map(String::as_str).filter(|word| !MODIFIERS.contains(word));
+    // Without INTO the table of an INSERT is not found.
+    let names_its_table = matches!(
+        (named.next(), named.next()),
+        (Some("UPDATE" | "DELETE"), _) | (Some("INSERT" | "REPLACE"), Some("INTO"))
+    );
+    names_its_table
+        && !["/*!", "/*M!"].iter().any(|comment| text.contains(comment))
+        && called(&words, stored).is_none()
+        && pairs(&words).all(|(word, next)| act(word, next).is_none())
+}
+
+/// Whether a statement changes rows or the server, by its own text.
 pub fn may_write(text: &str) -> bool {
     let words = words(text);
     writing(&words).is_some()
@@ -95,14 +123,20 @@ fn writing(words: &[String]) -> Option<&str> {
     if !HARMLESS.contains(&verb) {
         return Some(verb);
     }
-    let is_global =
-        |word: &str| ["GLOBAL", "PERSIST"].iter().any(|scope| word.split('.').next() == Some(scope));
-    let before = |place: usize| place.checked_sub(1).map_or("", |place| words[place].as_str());
+    let before = |place: usize, by: usize| place.checked_sub(by).map_or("", |place| words[place].as_str());
     pairs(words).enumerate().find_map(|(place, (word, next))| {
-        let writes = WRITING.contains(&word) && next != "(" && before(place) != "FOR";
+        let writes = WRITING.contains(&word) && next != "(" && before(place, 1) != "FOR";
         let changes = word == verb && CHANGING.contains(&(verb, next));
-        (writes || changes || verb == "SET" && before(place) == "@" && is_global(word)).then_some(word)
+        let sets = verb == "SET" && sets_more(word, (before(place, 2), before(place, 1)));
+        (writes || changes || sets).then_some(word)
     })
+}
+
+/// Whether a word of a SET sets more than values of the session. `@global` is a variable of a user, and `@@global.b` one of the server.
+fn sets_more(word: &str, before: (&str, &str)) -> bool {
+    let is_scope = word.split('.').next().is_some_and(|scope| SCOPES.contains(&scope));
+    let is_own = before.1 == "@" && before.0 != "@";
+    is_scope && !is_own || SETTING.contains(&word) && ["SET", ","].contains(&before.1)
 }
 
 /// Privileges that a statement needs in its database, by its text; those of a call are the routine's.
@@ -235,7 +269,17 @@ mod tests {
             ("LOCK TABLES t READ", Some("writes (LOCK)")),
             ("WITH x AS (SELECT 1) DELETE FROM t", Some("writes (DELETE)")),
             ("/*! INSERT INTO t */ SELECT 1", Some("writes (INSERT)")),
-            ("SET STATEMENT max_statement_time=1 FOR DELETE FROM t", Some("writes (SET)")),
+            ("SET STATEMENT max_statement_time=1 FOR DELETE FROM t", Some("writes (STATEMENT)")),
+            ("SET GLOBAL a = 1", Some("writes (GLOBAL)")),
+            ("SET SESSION a = 262144, GLOBAL b = 77", Some("writes (GLOBAL)")),
+            ("set a = 1, /* for all */ persist b = 2", Some("writes (PERSIST)")),
+            ("SET PERSIST_ONLY a = 1", Some("writes (PERSIST_ONLY)")),
+            ("SET a = 1, @@GLOBAL.b = 2", Some("writes (GLOBAL.B)")),
+            ("SET a = 1, @@persist . b = 2", Some("writes (PERSIST)")),
+            ("SET @@persist_only.a = 1", Some("writes (PERSIST_ONLY.A)")),
+            ("SET a = 1, PASSWORD = 'x'", Some("writes (PASSWORD)")),
+            ("SET DEFAULT ROLE r FOR u", Some("writes (DEFAULT)")),
+            ("SET @global = 1, @b = 'GLOBAL', sql_mode = DEFAULT", None),
             ("SET @@global.read_only = 1", Some("writes (GLOBAL.READ_ONLY)")),
             ("SELECT 1 INTO OUTFILE '/tmp/x'", Some("writes (INTO OUTFILE)")),
             ("SELECT a FROM t FOR UPDATE", Some("locks rows (FOR UPDATE)")),
@@ -249,6 +293,42 @@ mod tests {
         assert!(
             may_write("WITH x AS (SELECT 1) UPDATE t SET a = 1") && !may_write("SELECT a FROM t FOR UPDATE")
         );
+    }
+
+    #[test]
+    fn a_statement_that_writes_rows_of_its_tables_and_does_nothing_else_is_known() {
+        let stored = BTreeSet::from(["ADDIT".to_owned(), "PR\u{dc}FE".to_owned()]);
+        for text in [
+            "INSERT INTO item VALUES (1)",
+            "replace into item (a) select b from other.item",
+            "INSERT IGNORE INTO item (a) VALUES (1) ON DUPLICATE KEY UPDATE a = 1",
+            "UPDATE item SET a = 1",
+            "DELETE FROM item WHERE a = 1",
+        ] {
+            assert!(only_writes_rows(text, &stored), "{text}");
+        }
+        for text in [
+            "SELECT other.addit(1) FROM item LIMIT 1",
+            "INSERT INTO item SELECT addit(1) FROM item",
+            "UPDATE item SET a = pr\u{fc}fe(1)",
+            "UPDATE item SET a = GET_LOCK('a', 1)",
+            "SELECT a FROM item FOR UPDATE",
+            "INSERT INTO item SELECT a FROM item LOCK IN SHARE MODE",
+            "INSERT mine SELECT a FROM item",
+            "UPDATE item /*!, mine */ SET a = 1",
+            "SET GLOBAL a = (SELECT 1 FROM item)",
+            "CALL p()",
+            "TRUNCATE item",
+            "LOCK TABLES item WRITE",
+        ] {
+            assert!(!only_writes_rows(text, &stored), "{text}");
+        }
+        let tables = |text| super::super::parse(text).tables;
+        assert_eq!(tables("UPDATE item, mine SET mine.a = 1"), ["item", "mine"]);
+        assert_eq!(tables("INSERT INTO other.`item` VALUES (1)"), ["other.item"]);
+        assert_eq!(tables("INSERT INTO `other`.item VALUES (1)"), ["other.item"]);
+        assert_eq!(tables("DELETE mine FROM item JOIN mine"), ["item", "mine"]);
+        assert_eq!(tables("DELETE FROM item, mine USING item JOIN mine"), ["item", "mine"]);
     }
 
     #[test]

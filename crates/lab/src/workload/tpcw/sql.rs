@@ -79,6 +79,7 @@ impl Row {
             captures: self.captures,
             prepared: !self.is_control(),
             tables: self.tables.iter().map(|&table| table.to_owned()).collect(),
+            calls_stored: false,
         }
     }
 

@@ -2,6 +2,7 @@
 
 use crate::workload::Value;
 use evenkeel_site::server::Control;
+use std::collections::BTreeSet;
 
 /// Reads the values of a column, for the `column` generator.
 pub trait ColumnReader {
@@ -11,6 +12,11 @@ pub trait ColumnReader {
 
     /// The highest value of `table.column`; none where it has no row.
     fn read_highest(&mut self, table: &str, column: &str) -> Result<Vec<Value>, String>;
+
+    /// Names of the stored functions of all schemas, in capitals; none without a server.
+    fn stored_functions(&mut self) -> Result<BTreeSet<String>, String> {
+        Ok(BTreeSet::new())
+    }
 }
 
 /// Reads nothing: for checking a workload without a server.
@@ -38,6 +44,14 @@ impl ColumnReader for Control {
     fn read_highest(&mut self, table: &str, column: &str) -> Result<Vec<Value>, String> {
         let (table, column) = (quoted(table), quoted(column));
         values(self, &format!("SELECT MAX({column}) FROM {table}"))
+    }
+
+    fn stored_functions(&mut self) -> Result<BTreeSet<String>, String> {
+        const FUNCTIONS: &str =
+            "SELECT ROUTINE_NAME FROM information_schema.ROUTINES WHERE ROUTINE_TYPE = 'FUNCTION'";
+        let found = self.query(FUNCTIONS).map_err(|error| error.to_string())?;
+        let names = found.rows.into_iter().filter_map(|row| row.into_iter().next().flatten());
+        Ok(names.map(|name| name.to_uppercase()).collect())
     }
 }
 

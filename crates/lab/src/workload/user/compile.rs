@@ -98,7 +98,10 @@ impl<'a> Compiler<'a> {
             ParameterDefinitions::Rows(rows) => rows.clone(),
             _ => Vec::new(),
         });
-        let (rows, statements) = (rows.collect(), self.statements());
+        let stored = self.reader.stored_functions().map_err(|problem| {
+            invalid("workload", &format!("the server does not name its stored functions: {problem}"))
+        })?;
+        let (rows, statements) = (rows.collect(), self.statements(&stored));
         Ok(Plan { statements, sources: self.sources, rows, requests, weights, choice })
     }
 
@@ -297,12 +300,13 @@ impl<'a> Compiler<'a> {
         Ok(Step { statement: index, pause: self.definition.statements[index].pause, parameters })
     }
 
-    /// The statements of the file, then BEGIN and COMMIT where a transaction needs them.
-    fn statements(&self) -> Vec<Statement> {
+    /// The statements of the file, then BEGIN and COMMIT where a transaction needs them. `stored` are the server's stored functions.
+    fn statements(&self, stored: &BTreeSet<String>) -> Vec<Statement> {
         let written = self.definition.statements.iter().zip(&self.parsed).map(|(definition, parsed)| {
             let tables = definition.tables.clone().unwrap_or_else(|| parsed.tables.clone());
             let (name, sql) = (definition.name.clone(), parsed.sql.clone());
-            Statement { name, sql, captures: false, prepared: parsed.is_prepared(), tables }
+            let calls_stored = sql::stored_function(&sql, stored).is_some();
+            Statement { name, sql, captures: false, prepared: parsed.is_prepared(), tables, calls_stored }
         });
         let control = ["begin", "commit"].map(|name| Statement {
             name: name.to_owned(),
@@ -310,6 +314,7 @@ impl<'a> Compiler<'a> {
             captures: false,
             prepared: false,
             tables: Vec::new(),
+            calls_stored: false,
         });
         let used = if self.definition.transactions.is_empty() { 0 } else { 2 };
         written.chain(control.into_iter().take(used)).collect()

@@ -98,6 +98,7 @@ impl Script {
             captures: false,
             prepared: !matches!(*sql, "BEGIN" | "COMMIT"),
             tables: vec![],
+            calls_stored: false,
         };
         let statements = statements.iter().map(statement).collect();
         Self { statements, kinds: vec!["request".to_owned()], replies: Arc::default() }

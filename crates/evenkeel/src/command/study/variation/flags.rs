@@ -85,6 +85,9 @@ pub struct Args {
     /// environment say which. Kept with the study, so name no password in it
     #[arg(long, value_name = "URL=COMMAND")]
     pub reset: Vec<String>,
+    /// Let a workload of your own write, lock and call stored functions on servers named by URL, which may have other users
+    #[arg(long)]
+    pub allow_writes: bool,
     /// A further factor of private servers: start=plain,no-aslr,huge-pages
     #[arg(long, value_name = "NAME=LEVELS")]
     pub factor: Vec<String>,

@@ -72,6 +72,17 @@ fn check(session: &Session, text: &str) -> Result<()> {
     Ok(())
 }
 
+/// Refuses a workload of the user's own that writes or locks on servers that may have other users, unless that is allowed.
+pub fn check_writes(session: &Session, args: &Args) -> Result<()> {
+    for url in args.targets.iter().filter(|url| place::is_of_others(url) && !args.allow_writes) {
+        let target = place::target(session, url, &args.workload)?;
+        let workload = place::remote_workload(session, &args.workload, &target)?;
+        let asked = (url.as_str(), args.workload.as_str(), args.allow_writes);
+        place::check_writes(session, asked, &target, workload.as_ref())?;
+    }
+    Ok(())
+}
+
 /// The command behind a server's URL.
 fn reset_of(args: &Args, url: &str) -> Result<Option<String>> {
     let own = args.reset.iter().filter_map(|text| text.strip_prefix(url)?.strip_prefix('='));
