@@ -41,7 +41,6 @@ def loads(desk, scene, rounds):
         "LOAD DATA": lambda: desk.sql(by_hand),
         "LOAD DATA, unchecked": lambda: desk.sql(UNCHECKED + by_hand),
         "ours": lambda: desk.ours(*plain(scene)),
-        "ours, --bulk": lambda: desk.ours(*plain(scene), "--bulk"),
         "audited": lambda: desk.ours(*plain(scene)[:-1]),
     }
     found, seconds = {name: [] for name in ways}, {name: [] for name in ways}

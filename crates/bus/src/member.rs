@@ -25,8 +25,6 @@ pub struct Bus {
     sequence: u64,
     /// Mark of this member's table of costs.
     costs: u64,
-    /// The report that was sent last.
-    last: Report,
     /// Whether the others have to hear at the end that this member leaves.
     joined: bool,
     note: Option<String>,
@@ -36,34 +34,6 @@ pub struct Bus {
 }
 
 impl Bus {
-    /// Goes on as the member that a predecessor was, in its place and without listening before. `message` is the one that the
-    /// predecessor would have sent next.
-    ///
-    /// # Errors
-    /// The message is not one of this member, or its place cannot be taken.
-    pub fn resume(
-        carrier: Box<dyn Carrier>,
-        (name, message): (&str, &[u8]),
-        period: Nanos,
-        clock: Clock,
-    ) -> Result<Self, BusError> {
-        let message = Message::decode(message).ok().filter(|message| message.member == name);
-        let message = message.ok_or_else(|| BusError::Name(name.to_owned()))?;
-        let own = Identity { name: message.member, incarnation: message.incarnation };
-        let mut this = Self::with(carrier, own, (period, patience), clock)?;
-        (this.sequence, this.costs, this.last) = (message.sequence, message.costs, message.report);
-        let hello = this.next(message.window, &this.last.clone(), false);
-        this.carrier.join(&hello)?;
-        this.joined = true;
-        Ok(this)
-    }
-
-    /// Ends without a word to the others, and gives the message that would have been the next one, for a successor.
-    pub fn hand_over(mut self, window: f64) -> Vec<u8> {
-        self.joined = false;
-        self.next(window, &self.last.clone(), false)
-    }
-
     /// Joins as the member `name`, which reports once a `period`. Listens for up to two periods before. Messages arrive by
     /// `clock`, which later calls have to use too.
     ///
@@ -109,19 +79,7 @@ impl Bus {
         } else {
             carrier
         };
-        Ok(Self {
-            carrier,
-            own,
-            roster,
-            period,
-            sequence: 0,
-            costs: 0,
-            last: Report::default(),
-            joined: false,
-            note,
-            clock,
-            patience,
-        })
+        Ok(Self { carrier, own, roster, period, sequence: 0, costs: 0, joined: false, note, clock, patience })
     }
 
     /// Listens for who is there, and whether this member's name is free.
@@ -174,7 +132,6 @@ impl Bus {
         if self.roster.elder(self.sequence, now).is_some() {
             return Err(BusError::Twin(self.own.name.clone()));
         }
-        self.last.clone_from(report);
         let bytes = self.next(window, report, false);
         self.carrier.send(&bytes)
     }

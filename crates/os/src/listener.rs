@@ -24,8 +24,6 @@ const TURN_PAUSE: Duration = Duration::from_millis(10);
 pub struct Listener {
     socket: Socket,
     file: Option<SocketFile>,
-    /// Another process has it too: its file stays when this one lets go of it.
-    stays: bool,
 }
 
 /// The file of a unix socket, and which one it was when it was made: a successor may have put its own in its place.
@@ -98,29 +96,8 @@ impl Listener {
     pub fn bind_for(address: &Address, access: Access) -> io::Result<Self> {
         match address {
             Address::Unix(path) => Self::bind_file(path, access),
-            Address::Tcp { .. } => {
-                Self::listen_at(address, None).map(|socket| Self { socket, file: None, stays: false })
-            }
+            Address::Tcp { .. } => Self::listen_at(address, None).map(|socket| Self { socket, file: None }),
         }
-    }
-
-    /// One at this address that another process listens at, and may go on with.
-    pub fn passed(fd: OwnedFd, address: &Address) -> Self {
-        let file = match address {
-            Address::Unix(path) => Some(SocketFile::new(path)),
-            Address::Tcp { .. } => None,
-        };
-        Self { socket: Socket::passed(fd), file, stays: true }
-    }
-
-    /// Whether another process goes on with it: then nothing is left to be taken down here.
-    pub fn set_stays(&mut self, stays: bool) {
-        self.stays = stays;
-    }
-
-    /// The file of a unix socket lets these connect from now on.
-    pub fn set_access(&self, access: Access) -> io::Result<()> {
-        self.file.as_ref().map_or(Ok(()), |file| access.open(&file.path))
     }
 
     fn bind_file(path: &Path, access: Access) -> io::Result<Self> {
@@ -129,7 +106,7 @@ impl Listener {
         let _turn = Turn::take(path);
         remove_stale(path)?;
         let socket = Self::listen_at(&Address::Unix(path.to_owned()), Some((path, access)))?;
-        Ok(Self { socket, file: Some(SocketFile::new(path)), stays: false })
+        Ok(Self { socket, file: Some(SocketFile::new(path)) })
     }
 
     fn listen_at(address: &Address, file: Option<(&Path, Access)>) -> io::Result<Socket> {
@@ -208,7 +185,7 @@ impl Listener {
 
 impl Drop for Listener {
     fn drop(&mut self) {
-        if let Some(file) = self.file.as_ref().filter(|_| !self.stays) {
+        if let Some(file) = &self.file {
             file.remove();
         }
     }

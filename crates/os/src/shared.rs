@@ -1,6 +1,5 @@
 //! Several processes have the numbers of one file in memory at the same time.
 
-use super::torn;
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
@@ -22,7 +21,7 @@ unsafe impl Sync for SharedWords {}
 
 impl SharedWords {
     /// Of a file that may be read and written and is at least so many words of eight bytes long. Where it becomes shorter
-    /// the words are zeroes of this process alone: [`SharedWords::are_whole`] says so.
+    /// ([`SharedWords::are_whole`]) no word may be touched any more: that is SIGBUS, which ends the process.
     pub fn map(file: File, words: usize) -> io::Result<Self> {
         let bytes = words * size_of::<AtomicU64>();
         if words == 0 || file.metadata()?.len() < bytes as u64 {
@@ -32,13 +31,7 @@ impl SharedWords {
         // SAFETY: a mapping at an address that the kernel chooses, of a descriptor that is open; it is unmapped by Drop alone.
         let at = unsafe { libc::mmap(ptr::null_mut(), bytes, protection, flags, file.as_raw_fd(), 0) };
         match NonNull::new(at.cast::<AtomicU64>()) {
-            Some(words_at) if at != libc::MAP_FAILED => {
-                let shared = Self { at: words_at, words, file };
-                match torn::watch(at as usize, bytes) {
-                    true => Ok(shared),
-                    false => Err(io::Error::other("too many files are mapped")),
-                }
-            }
+            Some(words_at) if at != libc::MAP_FAILED => Ok(Self { at: words_at, words, file }),
             _ => Err(io::Error::last_os_error()),
         }
     }
@@ -58,7 +51,6 @@ impl SharedWords {
 
 impl Drop for SharedWords {
     fn drop(&mut self) {
-        torn::forget(self.at.as_ptr() as usize);
         // SAFETY: address and length are those of the mapping, and nobody has a reference any more.
         unsafe { libc::munmap(self.at.as_ptr().cast(), self.words * size_of::<AtomicU64>()) };
     }

@@ -103,7 +103,7 @@ mod tests {
     #[test]
     fn bytes_of_a_unix_socket_have_no_stamp_and_come_all_the_same() {
         let (mut server, client) = UnixStream::pair().unwrap();
-        let socket = Socket::passed(client.into());
+        let socket = Socket(client.into());
         socket.stamp_arrivals().unwrap();
         server.write_all(b"here").unwrap();
         assert_eq!(received(&socket), (4, None));

@@ -3,14 +3,12 @@
 use super::ShareError;
 use super::front::Front;
 use super::handle::{Addition, Handle, Inbox};
-use super::handover::{Busy, Handed};
 use super::listening::{Doors, Listening};
 use super::plan::{DiskPlan, NbdPlan, Plan};
 use super::worker::Worker;
 use std::io;
 use std::sync::Arc;
 use std::thread::JoinHandle;
-use std::time::Duration;
 
 /// An engine that runs.
 pub struct Engine {
@@ -32,8 +30,7 @@ impl Engine {
     }
 
     /// As [`Engine::start_nbd`], at sockets that listen already.
-    pub fn start_listening(plan: Plan, Listening(mut front): Listening) -> Result<Self, ShareError> {
-        front.own();
+    pub fn start_listening(plan: Plan, Listening(front): Listening) -> Result<Self, ShareError> {
         let ports = front.ports();
         let mut engine = Self::start_with(plan, Some(Box::new(front)))?;
         engine.ports = ports;
@@ -72,20 +69,6 @@ impl Engine {
     /// Whether its thread has ended, which it does not before [`Engine::stop`] unless the system fails it.
     pub fn has_failed(&self) -> bool {
         self.thread.as_ref().is_none_or(JoinHandle::is_finished)
-    }
-
-    /// Takes no more requests, lets those it has end, flushes and closes every disk, and gives away all that its clients have.
-    ///
-    /// # Errors
-    /// What was asked had not ended within `drain`, or a disk may have lost what was written, and the engine goes on; or it has
-    /// ended without having flushed all.
-    pub fn hand_over(&mut self, drain: Duration) -> Result<Handed, Busy> {
-        let handed = self.handle.hand_over(drain);
-        if matches!(handed, Ok(_) | Err(Busy::Ended)) {
-            // The disks are closed when the thread is over.
-            self.join().map_err(|_| Busy::Ended)?;
-        }
-        handed
     }
 
     /// Takes no more requests, lets those it has end, and flushes every disk.

@@ -1,7 +1,6 @@
 //! The way to an engine for other threads.
 
-use super::handover::{Busy, Handed};
-use super::{DiskPlan, Errno, Failure, Reply, Request, ShareError, Work};
+use super::{DiskPlan, Errno, Failure, Reply, Request, ShareError};
 use evenkeel_core::histogram::Histogram;
 use evenkeel_core::share::{Costs, Measured};
 use evenkeel_os::address::Address;
@@ -30,8 +29,6 @@ pub(super) enum Message {
     Measure(Sender<Seen>),
     /// No more requests; end when the last one has.
     Stop,
-    /// The same, and what clients have goes to a successor; it goes on where that takes longer.
-    HandOver(Duration, Sender<Result<Handed, Busy>>),
 }
 
 /// A disk that comes later, and where it alone is served.
@@ -245,30 +242,6 @@ impl Handle {
         let (sender, receiver): (Sender<Seen>, Receiver<Seen>) = channel();
         self.0.put(Message::Measure(sender)).ok()?;
         receiver.recv_timeout(patience).ok()
-    }
-
-    /// Brings what was answered to the disks, while they are served; whether that is done within `patience`.
-    ///
-    /// # Errors
-    /// The first disk that could not be flushed.
-    pub fn flush(&self, disks: usize, patience: Duration) -> Result<(), Errno> {
-        let (sender, receiver) = channel();
-        for disk in 0..disks {
-            let sender = sender.clone();
-            let reply = Reply::Call(Box::new(move |answer| drop(sender.send(answer))));
-            self.submit(Request { disk, work: Work::Flush, reply });
-        }
-        (0..disks).try_for_each(|_| {
-            let answer = receiver.recv_timeout(patience).unwrap_or(Err(Errno::SHUTDOWN));
-            answer.map(drop)
-        })
-    }
-
-    pub(super) fn hand_over(&self, drain: Duration) -> Result<Handed, Busy> {
-        let (sender, receiver) = channel();
-        self.0.put(Message::HandOver(drain, sender)).map_err(|_| Busy::Ended)?;
-        // One that ends without a word has not flushed.
-        receiver.recv().unwrap_or(Err(Busy::Ended))
     }
 
     pub(super) fn stop(&self) {

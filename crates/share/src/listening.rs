@@ -2,7 +2,6 @@
 
 use super::ShareError;
 use super::front::nbd::Nbd;
-use super::handover::Handed;
 use super::plan::{DiskPlan, NbdPlan, exports};
 use evenkeel_os::address::Address;
 use evenkeel_os::{Access, Listener};
@@ -17,19 +16,6 @@ impl Listening {
     /// As [`Engine::start_nbd`](super::Engine::start_nbd).
     pub fn bind(nbd: &NbdPlan, disks: &[DiskPlan], memory: usize) -> Result<Self, ShareError> {
         Ok(Self(Nbd::bind(nbd, exports(disks)?, memory)?))
-    }
-
-    /// As [`Listening::bind`], with the sockets of a predecessor and its clients. Dropped, it takes nothing down.
-    ///
-    /// # Errors
-    /// As [`Engine::start_nbd`](super::Engine::start_nbd).
-    pub fn adopt(
-        nbd: &NbdPlan,
-        disks: &[DiskPlan],
-        memory: usize,
-        handed: Handed,
-    ) -> Result<Self, ShareError> {
-        Ok(Self(Nbd::adopt(nbd, exports(disks)?, memory, handed)?))
     }
 }
 

@@ -60,7 +60,7 @@ fn fresh(numbers: &mut Numbers) -> Vec<u8> {
     let mut data = vec![count as u8, b";|,\t"[numbers.below(4)], numbers.next() as u8];
     (0..3 * count).for_each(|_| data.push(numbers.next() as u8));
     if numbers.below(2) == 0 {
-        // Fields side by side that are all kept, so that records can come back as they are.
+        // Fields side by side that are all kept.
         (0..count).for_each(|field| data[3 + 3 * field + 2] &= 0x21);
     }
     let widths: Vec<usize> = (0..count).map(|field| 1 + usize::from(data[3 + 3 * field] % 20)).collect();
@@ -94,7 +94,7 @@ fn changed(mut data: Vec<u8>, numbers: &mut Numbers) -> Vec<u8> {
 }
 
 #[test]
-fn every_record_of_every_layout_is_a_line_or_a_reject_and_comes_back() {
+fn every_record_of_every_layout_is_a_line_or_a_reject_with_its_values() {
     let cases =
         std::env::var("EVENKEEL_FUZZ_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(CASES);
     let seed = std::env::var("EVENKEEL_FUZZ_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(1);

@@ -6,8 +6,8 @@ use crate::failure::{Stopped, WithHint};
 use crate::out;
 use crate::server::place;
 use anyhow::{Context, Result, anyhow};
-use clap::{Subcommand, ValueEnum};
-use evenkeel_lab::workload::capture::{Group, Order, captured, read_digests, read_slow_log};
+use clap::Subcommand;
+use evenkeel_lab::workload::capture::{Group, captured, read_digests, read_slow_log};
 use evenkeel_site::server::Control;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -59,18 +59,6 @@ pub struct FromArgs {
     /// Most statements in the file
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..))]
     pub top: u16,
-    /// Which statements come first
-    #[arg(long, value_enum, default_value_t = By::Time)]
-    pub by: By,
-}
-
-/// Which statements come first.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub enum By {
-    /// Those that took the most time together
-    Time,
-    /// Those that were executed most often
-    Count,
 }
 
 /// Prints a workload.
@@ -82,11 +70,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     if session.stop.is_set() {
         return Err(Stopped("before all was read".to_owned()).into());
     }
-    let order = match args.by {
-        By::Time => Order::Time,
-        By::Count => Order::Count,
-    };
-    let captured = captured(&name, groups, args.top.into(), order);
+    let captured = captured(&name, groups, args.top.into());
     let text = to_toml(&captured, &source);
     if captured.definition.statements.is_empty() {
         let left: String =

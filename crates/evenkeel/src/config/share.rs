@@ -57,8 +57,6 @@ pub struct ShareConfig {
     pub metrics: Option<String>,
     /// Bytes of buffers that requests of NBD clients may hold.
     pub memory: u64,
-    /// File of the socket at which a successor asks for disks and clients.
-    pub handover: Option<PathBuf>,
     /// Form of the log.
     pub log: Form,
 }
@@ -179,7 +177,6 @@ impl ShareConfig {
             bus: BusConfig::default(),
             metrics: None,
             memory: 64 << 20,
-            handover: None,
             log: Form::Text,
         }
     }

@@ -52,7 +52,7 @@ fn dirty_records_are_lines_or_rejects_and_as_many_as_were_planted() {
 }
 
 #[test]
-fn a_pipe_goes_through_streams_and_lines_go_back_to_records() {
+fn a_pipe_goes_through_streams() {
     let home = tempfile::tempdir().expect("a temporary directory");
     let (calls, layout) = made(home.path(), "none");
     let (csv, bad) = (home.path().join("calls.csv"), home.path().join("bad").display().to_string());
@@ -68,24 +68,6 @@ fn a_pipe_goes_through_streams_and_lines_go_back_to_records() {
     child.stdin.take().expect("a pipe").write_all(&bytes).expect("it reads");
     assert!(child.wait().expect("an end").success());
     assert_eq!((count(&csv), count(Path::new(&bad))), (20_000, 0));
-    let into = home.path().join("back");
-    let words = [
-        "cdr",
-        "convert",
-        &csv.display().to_string(),
-        "--layout",
-        &layout,
-        "--back",
-        "--into",
-        &into.display().to_string(),
-    ];
-    ok(&evenkeel(home.path(), &words));
-    let again = fs::read(into.join("calls.csv.fixed")).expect("records");
-    assert_eq!(again.len(), bytes.len());
-    // What stood to the left in its field: callers, instants. Numbers stood to the right, and do not any more.
-    let left =
-        |bytes: &[u8]| bytes.chunks(200).flat_map(|record| record[12..114].to_vec()).collect::<Vec<_>>();
-    assert!(left(&again) == left(&bytes));
 }
 
 #[test]
@@ -271,52 +253,4 @@ fn records_are_generated_over_no_file_that_is_there() {
     assert_eq!(fs::read(&path).expect("a file"), b"mine");
     ok(&evenkeel(home.path(), &["cdr", "generate", &path, "--records", "10", "--overwrite"]));
     assert!(fs::read(&path).expect("a file").len() > 1_000);
-}
-
-#[test]
-fn a_record_that_was_sent_yesterday_is_refused_today() {
-    let home = tempfile::tempdir().expect("a temporary directory");
-    let path = |name: &str| home.path().join(name).display().to_string();
-    fs::write(path("names.toml"), NAMES).expect("a layout");
-    let convert = |name: &str, records: &str, more: &[&str]| {
-        fs::write(path(name), records).expect("records");
-        let (input, layout, into, keys) = (path(name), path("names.toml"), path("csv"), path("keys"));
-        let words = ["cdr", "convert", &input, "--layout", &layout, "--into", &into, "--keys", &keys];
-        let done = evenkeel(home.path(), &[&words[..], more].concat());
-        ok(&done);
-        let read = |ending: &str| fs::read_to_string(format!("{into}/{name}.{ending}")).expect("an output");
-        (read("csv"), read("rejects"))
-    };
-    convert("yesterday", "   1ada \n   2bob \n", &[]);
-    let (lines, rejects) = convert("today", "   2bob \n   3eve \n", &[]);
-    assert_eq!(lines, "3;eve\n");
-    assert!(rejects.contains("duplicate of ") && rejects.contains("yesterday:9\t"), "{rejects}");
-    // The same file once more, its outputs gone: its own records are none that came before.
-    fs::remove_file(path("csv/today.csv")).expect("an output");
-    let convert_again = {
-        let (input, layout, into, keys) = (path("today"), path("names.toml"), path("csv"), path("keys"));
-        ok(&evenkeel(
-            home.path(),
-            &["cdr", "convert", &input, "--layout", &layout, "--into", &into, "--keys", &keys],
-        ));
-        fs::read_to_string(path("csv/today.csv")).expect("lines")
-    };
-    assert_eq!(convert_again, "3;eve\n");
-    let bytes = fs::read(path("keys")).expect("keys");
-    fs::write(path("keys"), &bytes[..bytes.len() - 1]).expect("keys");
-    let told = refused(
-        home.path(),
-        &[
-            "cdr",
-            "convert",
-            &path("names.toml"),
-            "--layout",
-            &path("names.toml"),
-            "--into",
-            &path("x"),
-            "--keys",
-            &path("keys"),
-        ],
-    );
-    assert!(told.contains("it ends too early"), "{told}");
 }

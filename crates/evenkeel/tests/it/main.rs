@@ -5,7 +5,6 @@ mod cdr;
 mod cdr_audit;
 mod cdr_dispatch;
 mod cdr_export;
-mod cdr_keys;
 mod cdr_load;
 mod cdr_scene;
 mod cdr_watch;

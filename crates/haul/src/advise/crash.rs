@@ -21,7 +21,7 @@ const NAP: Duration = Duration::from_millis(1);
 pub struct Crash {
     /// The way of loading that was tried.
     pub way: Method,
-    /// Bytes of the file in one transaction; none where there are none, or only one.
+    /// Bytes of the file in one transaction; none where there are none.
     pub transaction_bytes: Option<u64>,
     /// Share of the lines that had been sent when the connection was killed.
     pub killed_at: f64,
@@ -31,7 +31,7 @@ pub struct Crash {
     pub seconds_lost: f64,
 }
 
-/// Tries the fastest way of each engine, with bulk mode and without.
+/// Tries the fastest way of each engine.
 pub(super) fn try_all(
     ground: &Ground<'_>,
     scratch: &mut Scratch,
@@ -41,8 +41,8 @@ pub(super) fn try_all(
     let mut seen = Vec::new();
     let mut found = Vec::new();
     for Measured { way, .. } in measured.iter().filter(|each| each.way.connections == 1) {
-        if !seen.contains(&(way.engine, way.bulk)) {
-            seen.push((way.engine, way.bulk));
+        if !seen.contains(&way.engine) {
+            seen.push(way.engine);
             tell(format!("killing a load in the middle: {way}"));
             found.push(one(ground, scratch, *way)?);
         }
@@ -61,10 +61,9 @@ fn one(ground: &Ground<'_>, scratch: &mut Scratch, way: Method) -> Result<Crash,
     let second = AtomicU64::new(0);
     let (again_s, _) = ground.load(way, part_bytes, &second)?;
     let second = second.into_inner();
-    let is_parted = way.engine.has_transactions() && !way.bulk;
     Ok(Crash {
         way,
-        transaction_bytes: is_parted.then_some(part_bytes),
+        transaction_bytes: way.engine.has_transactions().then_some(part_bytes),
         killed_at: first as f64 / total as f64,
         sent_twice: (first + second).saturating_sub(total) as f64 / total as f64,
         seconds_lost: cut_s + again_s - clean_s,

@@ -44,7 +44,6 @@ impl Ground<'_> {
         let table = Table::of(&file.layout, 0, TABLE, way.engine, indexes)?;
         let options = Options {
             connections: way.connections,
-            bulk: way.bulk,
             indexes: if way.indexes_after { Indexes::After } else { Indexes::Before },
             // Two connections have to have something to do at a time.
             part_bytes: part_bytes.min(self.bytes / (2 * way.connections as u64) + 1),

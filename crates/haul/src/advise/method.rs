@@ -9,8 +9,6 @@ use std::fmt;
 pub struct Method {
     /// Where rows are stored.
     pub engine: Engine,
-    /// In one transaction without checks.
-    pub bulk: bool,
     /// Whether further indexes are made once the rows are in.
     pub indexes_after: bool,
     /// Connections that send rows.
@@ -19,12 +17,11 @@ pub struct Method {
 
 impl fmt::Display for Method {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { engine, bulk, indexes_after, connections } = self;
-        let mode = if *bulk { " in bulk" } else { "" };
+        let Self { engine, indexes_after, connections } = self;
         let order = if *indexes_after { "after" } else { "before" };
         write!(
             f,
-            "{}{mode}, indexes {order}, {connections} connection{}",
+            "{}, indexes {order}, {connections} connection{}",
             engine.name(),
             if *connections == 1 { "" } else { "s" }
         )

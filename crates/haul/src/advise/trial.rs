@@ -85,16 +85,13 @@ fn ways(scratch: &mut Scratch, notes: &mut Vec<String>) -> Result<Vec<Method>, H
             notes.push(format!("the server has no {}", engine.name()));
             continue;
         }
-        let modes: &[(bool, usize)] = match engine {
-            Engine::InnoDb => &[(false, 1), (false, 2), (true, 1)],
-            Engine::MyIsam | Engine::Aria => &[(false, 1)],
-        };
-        for (bulk, connections) in modes {
+        let most = if engine.has_transactions() { 2 } else { 1 };
+        for connections in 1..=most {
             for indexes_after in [false, true] {
-                ways.push(Method { engine, bulk: *bulk, indexes_after, connections: *connections });
+                ways.push(Method { engine, indexes_after, connections });
             }
         }
     }
-    notes.push("bulk mode is one transaction of one connection; MyISAM and Aria take rows of one connection at a time".to_owned());
+    notes.push("MyISAM and Aria take rows of one connection at a time".to_owned());
     Ok(ways)
 }

@@ -80,19 +80,9 @@ impl Converted {
     }
 }
 
-/// Which way records go.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Direction {
-    /// Records of fixed width become delimited lines.
-    Delimit,
-    /// Delimited lines become records of fixed width, of the type with this index.
-    Widen(usize),
-}
-
 /// What all blocks of an input have in common.
 pub(crate) struct Context<'a> {
     pub file: &'a LayoutFile,
-    pub direction: Direction,
     /// Names of all inputs by their numbers, to name the one where a record was before.
     pub names: &'a [PathBuf],
     /// Number of this input among them.
@@ -174,12 +164,9 @@ impl Context<'_> {
     /// Makes a line of a record, among those of its type, whose index it says.
     fn line(&self, record: &[u8], lines: &mut [Vec<u8>]) -> Result<usize, Reject> {
         let layout = &self.file.layout;
-        match (self.direction, layout.type_of(record)) {
-            (Direction::Widen(index), _) => layout.widen(index, record, &mut lines[index]).map(|()| index),
-            (Direction::Delimit, Some(index)) => {
-                layout.delimit_as(index, record, &mut lines[index]).map(|()| index)
-            }
-            (Direction::Delimit, None) => layout.delimit(record, &mut lines[0]),
+        match layout.type_of(record) {
+            Some(index) => layout.delimit_as(index, record, &mut lines[index]).map(|()| index),
+            None => layout.delimit(record, &mut lines[0]),
         }
     }
 

@@ -1,14 +1,14 @@
 //! A conversion of many inputs into a folder.
 
 use super::again::{Lines, has_keys, see_again};
-use super::block::{Context, Direction};
+use super::block::Context;
 use super::output::{self, Output, Told};
 use super::pool;
 use super::{Done, Progress, Step};
 use crate::HaulError;
 use crate::blocks::Blocks;
 use crate::input::{self, Identity, Input, Opened};
-use crate::keys::{self, Seen, Store};
+use crate::keys::{self, Seen};
 use crate::layout::LayoutFile;
 use evenkeel_os::stop::Stop;
 use std::collections::BTreeMap;
@@ -31,50 +31,22 @@ pub enum Duplicates {
 pub struct Job<'a> {
     /// Where the fields are.
     pub file: &'a LayoutFile,
-    /// Whether fields of fixed width become lines, or lines become fields.
-    pub direction: Direction,
     /// What is read: files, since a rerun reads them again.
     pub inputs: Vec<Input>,
     /// The folder of the outputs.
     pub into: &'a Path,
     /// What becomes of records that come twice, where the layout names a key.
     pub duplicates: Duplicates,
-    /// Where keys of earlier calls are, and those of this one go.
-    pub keys: Option<KeysFile<'a>>,
     /// Ends it early; a rerun goes on.
     pub stop: &'a Stop,
-}
-
-/// A file of keys, which call after call looks into and adds to.
-#[derive(Clone, Copy, Debug)]
-pub struct KeysFile<'a> {
-    /// Where the file lies, which is made where there is none.
-    pub path: &'a Path,
-    /// Seconds since 1970, now.
-    pub now_s: u64,
-    /// Seconds after which the keys of an input are forgotten; `None` for never.
-    pub keep_s: Option<u64>,
-}
-
-impl KeysFile<'_> {
-    /// Opens it for one call.
-    ///
-    /// # Errors
-    /// It is no file of keys, is damaged, or somebody else has it.
-    pub fn open(&self) -> Result<Store, HaulError> {
-        Store::open(self.path, self.now_s, self.keep_s)
-    }
 }
 
 /// What a conversion knows of records that came before.
 struct Before {
     /// Names by the numbers of inputs.
     names: Vec<PathBuf>,
-    /// Numbers of this job's inputs.
-    numbers: Vec<u32>,
     /// `None` where nobody looks for records that come twice.
     seen: Option<Seen>,
-    store: Option<Store>,
 }
 
 impl Job<'_> {
@@ -91,49 +63,30 @@ impl Job<'_> {
         self.inputs
             .sort_by_key(|input| done.iter().position(|(known, _)| known == input).unwrap_or(usize::MAX));
         let mut before = self.before()?;
-        if done.len() < self.inputs.len() || before.lacks_keys() {
+        if done.len() < self.inputs.len() {
             self.see_done(&done, &mut before, tell)?;
         }
         let mut progress = Progress { step: Step::Lines, total: self.total(), ..Progress::default() };
-        let mut ended = Ok(());
         for (number, input) in self.inputs.iter().enumerate() {
             if done.len() <= number {
-                match self.one((number, input), rules, &mut before, &progress, tell) {
-                    Ok(found) => {
-                        rules = self.after(rules, &found);
-                        done.push((input.clone(), found));
-                    }
-                    Err(error) => {
-                        ended = Err(error);
-                        break;
-                    }
-                }
+                let found = self.one((number, input), rules, &mut before, &progress, tell)?;
+                rules = self.after(rules, &found);
+                done.push((input.clone(), found));
             }
             let (_, found) = &done[number];
             progress.tally.add(&found.tally);
             progress.read += found.identity.map_or(0, |identity| identity.size);
             tell(&progress);
         }
-        // What is done is done, also where another input could not be read.
-        before.keep(done.len())?;
-        ended?;
         let mut all: BTreeMap<Input, Done> = done.into_iter().collect();
         Ok(asked.iter().filter_map(|input| all.remove(input)).collect())
     }
 
-    /// Numbers the inputs, beside those of earlier calls where these are asked for.
+    /// Numbers the inputs.
     fn before(&self) -> Result<Before, HaulError> {
-        let looks = self.looks_for_duplicates();
         keys::check_inputs(self.inputs.len())?;
-        let Some(file) = self.keys.filter(|_| looks) else {
-            let names = self.inputs.iter().map(|input| input.path().to_owned()).collect();
-            let numbers = (0..self.inputs.len() as u32).collect();
-            return Ok(Before { names, numbers, seen: looks.then(|| Seen::new(self.into)), store: None });
-        };
-        let mut store = file.open()?;
-        let (numbers, names) = store.number(&self.inputs)?;
-        let seen = Some(store.seen(self.into)?);
-        Ok(Before { names, numbers, seen, store: Some(store) })
+        let names = self.inputs.iter().map(|input| input.path().to_owned()).collect();
+        Ok(Before { names, seen: self.looks_for_duplicates().then(|| Seen::new(self.into)) })
     }
 
     /// Notes the keys of the inputs that are done, since one that is not may have them again.
@@ -149,8 +102,8 @@ impl Job<'_> {
             if identity != done.identity {
                 return Err(self.changed(input, 0));
             }
-            let Before { names, numbers, seen: Some(seen), .. } = before else { return Ok(()) };
-            let context = self.context(names, numbers[number]);
+            let Before { names, seen: Some(seen) } = before else { return Ok(()) };
+            let context = self.context(names, number);
             let read_before = progress.read;
             see_again(&context, stream, seen, self.stop, &mut || {
                 progress.read = read_before + read.load(Ordering::Relaxed);
@@ -186,7 +139,7 @@ impl Job<'_> {
     }
 
     fn looks_for_duplicates(&self) -> bool {
-        self.duplicates == Duplicates::Refuse && has_keys(self.file) && self.direction == Direction::Delimit
+        self.duplicates == Duplicates::Refuse && has_keys(self.file)
     }
 
     fn one(
@@ -198,10 +151,9 @@ impl Job<'_> {
         tell: &mut (dyn FnMut(&Progress) + Send),
     ) -> Result<Done, HaulError> {
         let identity = Identity::of(input.path());
-        let names = output::names(input, self.file, self.direction);
-        let keys = before.store.as_ref().map_or(0, Store::sum);
-        let mut output = Output::open(self.into, input, &names, (identity, rules, keys))?;
-        let context = self.context(&before.names, before.numbers[number]);
+        let names = output::names(input, self.file);
+        let mut output = Output::open(self.into, input, &names, (identity, rules))?;
+        let context = self.context(&before.names, number);
         if let Some(seen) = before.seen.as_mut().filter(|_| output.offset() > 0) {
             // What an earlier run converted of it.
             let stream = input::open(input, 0)?.stream.take(output.offset());
@@ -227,9 +179,9 @@ impl Job<'_> {
         }
     }
 
-    fn context<'b>(&'b self, names: &'b [PathBuf], input: u32) -> Context<'b> {
+    fn context<'b>(&'b self, names: &'b [PathBuf], input: usize) -> Context<'b> {
         let has_keys = self.looks_for_duplicates();
-        Context { file: self.file, direction: self.direction, names, input, has_keys, places: false }
+        Context { file: self.file, names, input: input as u32, has_keys, places: false }
     }
 
     fn changed(&self, input: &Input, at: u64) -> HaulError {
@@ -244,10 +196,8 @@ impl Job<'_> {
     /// What decides what becomes of a record, as a number.
     fn rules(&self) -> u64 {
         let text = format!(
-            "{:?} {:?} {:?} {:?} {:?} {}",
-            self.direction,
+            "{:?} {:?} {:?} {}",
             self.duplicates,
-            self.keys.is_some(),
             self.file.layout.is_ragged(),
             self.file.separator,
             self.file.text
@@ -265,20 +215,5 @@ impl Job<'_> {
             output::keep_those_of_others(self.into, input)?;
         }
         Ok(())
-    }
-}
-
-impl Before {
-    /// Whether a call that was killed after the outputs of an input were done has not left its keys.
-    fn lacks_keys(&self) -> bool {
-        let Some(store) = &self.store else { return false };
-        self.numbers.iter().any(|number| !store.has(*number))
-    }
-
-    /// Leaves the keys to the next call: of all inputs up to one of this job, which are done.
-    fn keep(&self, done: usize) -> Result<(), HaulError> {
-        let (Some(store), Some(seen)) = (&self.store, &self.seen) else { return Ok(()) };
-        let done = &self.numbers[..done];
-        store.write(seen, &|number| done.contains(&number))
     }
 }

@@ -11,10 +11,10 @@ mod progress;
 mod stream;
 
 pub(crate) use again::{Lines, has_keys, see_again};
+pub use block::Tally;
 pub(crate) use block::{Context, Converted, tidy, write_reject};
-pub use block::{Direction, Tally};
 pub use done::Done;
-pub use job::{Duplicates, Job, KeysFile};
+pub use job::{Duplicates, Job};
 pub(crate) use pool::{Sink, run};
 pub use progress::{Progress, Step};
 pub use stream::{Stream, Twice};

@@ -1,7 +1,7 @@
 //! The files that an input becomes, under hidden names until they are whole.
 
 use super::behind::Behind;
-use super::block::{Context, Converted, Direction};
+use super::block::{Context, Converted};
 use super::done::{self, Checkpoint, Done};
 use super::pool::Sink;
 use super::{Progress, Tally};
@@ -13,7 +13,6 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{Seek, SeekFrom, Write};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
-use xxhash_rust::xxh3::xxh3_64;
 
 /// Bytes of the input from one checkpoint to the next: what a kill costs at most.
 const CHECKPOINT: u64 = if cfg!(test) { 1 << 18 } else { 64 << 20 };
@@ -32,7 +31,6 @@ pub(super) struct Output {
     parts: Vec<Part>,
     checkpoint: PathBuf,
     done: PathBuf,
-    rules: u64,
     /// How far it is.
     at: Checkpoint,
     next_checkpoint: u64,
@@ -48,11 +46,11 @@ pub(super) struct Told<'a> {
 }
 
 /// Names of the outputs of an input in a folder: lines by record type, then the rejects.
-pub(super) fn names(input: &Input, file: &LayoutFile, direction: Direction) -> Vec<String> {
-    let (stem, ending) = (input.stem(), if direction == Direction::Delimit { "csv" } else { "fixed" });
+pub(super) fn names(input: &Input, file: &LayoutFile) -> Vec<String> {
+    let stem = input.stem();
     let lines = match file.layout.types() {
-        [_] => vec![format!("{stem}.{ending}")],
-        types => types.iter().map(|each| format!("{stem}.{}.{ending}", each.name)).collect(),
+        [_] => vec![format!("{stem}.csv")],
+        types => types.iter().map(|each| format!("{stem}.{}.csv", each.name)).collect(),
     };
     lines.into_iter().chain([format!("{stem}.rejects")]).collect()
 }
@@ -90,12 +88,12 @@ pub(super) fn keep_those_of_others(into: &Path, input: &Input) -> Result<(), Hau
 }
 
 impl Output {
-    /// Opens the outputs, and goes on where an earlier run was ended: by the same rules, beside the same keys of earlier calls.
+    /// Opens the outputs, and goes on where an earlier run was ended, by the same rules.
     pub fn open(
         into: &Path,
         input: &Input,
         names: &[String],
-        (identity, rules, keys): (Option<Identity>, u64, u64),
+        (identity, rules): (Option<Identity>, u64),
     ) -> Result<Self, HaulError> {
         let checkpoint = into.join(format!(".{}.progress", input.stem()));
         let done = into.join(format!("{}.done", input.stem()));
@@ -109,7 +107,7 @@ impl Output {
         let fresh = Checkpoint {
             boot: done::boot(),
             identity,
-            rules: xxh3_64(format!("{rules} {keys}").as_bytes()),
+            rules,
             offset: 0,
             tally: Tally { lines: vec![0; names.len() - 1], ..Tally::default() },
             lengths: vec![0; names.len()],
@@ -120,7 +118,7 @@ impl Output {
             part.go_on_at(*length)?;
         }
         let next_checkpoint = at.offset + CHECKPOINT;
-        Ok(Self { parts, checkpoint, done, rules, at, next_checkpoint })
+        Ok(Self { parts, checkpoint, done, at, next_checkpoint })
     }
 
     /// Bytes of the input that are done, unpacked.
@@ -141,8 +139,7 @@ impl Output {
             outputs.push((part.path.file_name().map(PathBuf::from).unwrap_or_default(), part.length));
             changed.push(changed_ns(&part.file.metadata().map_err(HaulError::io("read", &part.path))?));
         }
-        let Checkpoint { identity, offset, tally, .. } = self.at;
-        let rules = self.rules;
+        let Checkpoint { identity, rules, offset, tally, .. } = self.at;
         let done = Done {
             input: input.path().to_owned(),
             identity,

@@ -1,18 +1,17 @@
 //! A conversion of inputs into streams: for pipes. Each is read once and nothing goes on, and records that come twice are found.
 
 use super::again::Lines;
-use super::block::{Context, Converted, Direction};
-use super::job::KeysFile;
+use super::block::{Context, Converted};
 use super::pool::{self, Sink};
 use super::{Progress, Step, Tally};
 use crate::HaulError;
 use crate::blocks::Blocks;
 use crate::input::{self, Input, Opened};
-use crate::keys::{self, Seen, Store};
+use crate::keys::{self, Seen};
 use crate::layout::LayoutFile;
 use evenkeel_os::stop::Stop;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::Ordering;
 
 /// What is to be converted, and how.
@@ -20,8 +19,6 @@ use std::sync::atomic::Ordering;
 pub struct Stream<'a> {
     /// Where the fields are.
     pub file: &'a LayoutFile,
-    /// Whether fields of fixed width become lines, or lines become fields.
-    pub direction: Direction,
     /// What is read, each once, in this order.
     pub inputs: &'a [Input],
     /// Ends it early.
@@ -29,42 +26,21 @@ pub struct Stream<'a> {
 }
 
 /// Keys of the records that went into streams.
-pub struct Twice {
-    names: Vec<PathBuf>,
-    numbers: Vec<u32>,
-    seen: Seen,
-    store: Option<Store>,
-}
+pub struct Twice(Seen);
 
 impl Twice {
     /// For inputs; what memory does not hold goes into unnamed files of `home`.
     ///
     /// # Errors
-    /// There are too many inputs, or the file of keys cannot be read.
-    pub fn new(inputs: &[Input], home: &Path, file: Option<KeysFile<'_>>) -> Result<Self, HaulError> {
+    /// There are too many inputs.
+    pub fn new(inputs: &[Input], home: &Path) -> Result<Self, HaulError> {
         keys::check_inputs(inputs.len())?;
-        let Some(file) = file else {
-            let names = inputs.iter().map(|input| input.path().to_owned()).collect();
-            let numbers = (0..inputs.len() as u32).collect();
-            return Ok(Self { names, numbers, seen: Seen::new(home), store: None });
-        };
-        let mut store = file.open()?;
-        let (numbers, names) = store.number(inputs)?;
-        let seen = store.seen(home)?;
-        Ok(Self { names, numbers, seen, store: Some(store) })
-    }
-
-    /// Leaves the keys to the next call, once the outputs are on disk.
-    ///
-    /// # Errors
-    /// The file cannot be written.
-    pub fn keep(&self) -> Result<(), HaulError> {
-        self.store.as_ref().map_or(Ok(()), |store| store.write(&self.seen, &|_| true))
+        Ok(Self(Seen::new(home)))
     }
 }
 
 impl Stream<'_> {
-    /// Writes the lines of one type of record to `lines` and what was refused to `rejects`, in the order of the inputs. With `twice` the
+    /// Writes the lines of the first type of record to `lines` and what was refused to `rejects`, in the order of the inputs. With `twice` the
     /// first record with a key stands, and what comes later is refused.
     ///
     /// # Errors
@@ -77,17 +53,13 @@ impl Stream<'_> {
         tell: &mut (dyn FnMut(&Progress) + Send),
     ) -> Result<Tally, HaulError> {
         let names: Vec<_> = self.inputs.iter().map(|input| input.path().to_owned()).collect();
-        let index = if let Direction::Widen(index) = self.direction { index } else { 0 };
         let mut outs = [(lines, lines_path), (rejects, rejects_path)];
         let mut tally = Tally::default();
         for (number, input) in self.inputs.iter().enumerate() {
-            let (names, input_number, seen) = match &mut twice {
-                Some(twice) => (&twice.names, twice.numbers[number], Some(&mut twice.seen)),
-                None => (&names, number as u32, None),
-            };
-            let (file, direction) = (self.file, self.direction);
-            let has_keys = seen.is_some();
-            let context = Context { file, direction, names, input: input_number, has_keys, places: false };
+            let seen = twice.as_mut().map(|twice| &mut twice.0);
+            let (has_keys, input_number) = (seen.is_some(), number as u32);
+            let context =
+                Context { file: self.file, names: &names, input: input_number, has_keys, places: false };
             let Opened { stream, size, read, .. } = input::open(input, 0)?;
             let mut progress = Progress { step: Step::Lines, total: size, ..Progress::default() };
             let mut told = |tally: &Tally| {
@@ -96,7 +68,6 @@ impl Stream<'_> {
                 tell(&progress);
             };
             let mut sink = Streams {
-                index,
                 outs: &mut outs,
                 context: &context,
                 seen,
@@ -115,8 +86,6 @@ impl Stream<'_> {
 }
 
 struct Streams<'a, 'b> {
-    /// Index of the type whose lines are written.
-    index: usize,
     /// Lines and rejects, with their names.
     outs: &'a mut [(&'b mut (dyn Write + Send), &'b Path); 2],
     context: &'a Context<'a>,
@@ -134,7 +103,7 @@ impl Sink<Converted> for Streams<'_, '_> {
     }
 
     fn take(&mut self, block: &Converted) -> Result<(), HaulError> {
-        for ((out, path), bytes) in self.outs.iter_mut().zip([&block.lines[self.index], &block.rejects]) {
+        for ((out, path), bytes) in self.outs.iter_mut().zip([&block.lines[0], &block.rejects]) {
             out.write_all(bytes).map_err(HaulError::io("write", path))?;
         }
         self.tally.add(&block.tally);

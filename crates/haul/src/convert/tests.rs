@@ -40,15 +40,7 @@ impl Bench {
 
     fn job<'a>(&'a self, into: &'a Path, stop: &'a Stop) -> Job<'a> {
         let inputs = list(&[self.home.path().join("in").display().to_string()]).unwrap();
-        Job {
-            file: &self.file,
-            direction: Direction::Delimit,
-            inputs,
-            into,
-            duplicates: Duplicates::Refuse,
-            keys: None,
-            stop,
-        }
+        Job { file: &self.file, inputs, into, duplicates: Duplicates::Refuse, stop }
     }
 
     fn convert(&self) -> Result<Vec<Done>, HaulError> {
@@ -244,23 +236,10 @@ fn a_pipe_is_converted_into_streams() {
     let (mut lines, mut rejects) = (Vec::new(), Vec::new());
     let nowhere = Path::new("nowhere");
     let (inputs, stop) = ([input], Stop::default());
-    let stream = Stream { file: &bench.file, direction: Direction::Delimit, inputs: &inputs, stop: &stop };
+    let stream = Stream { file: &bench.file, inputs: &inputs, stop: &stop };
     let tally = stream.run(None, (&mut lines, nowhere), (&mut rejects, nowhere), &mut |_| {});
     assert_eq!(tally.unwrap().lines, [100_000]);
     assert!(rejects.is_empty() && lines.ends_with(b"\n99999;999\n"));
-}
-
-#[test]
-fn lines_become_records_of_fixed_width_again() {
-    let bench = Bench::new();
-    bench.put("a", "1;ada\n2;toolong\n3;bo\\;b\n");
-    let out = bench.home.path().join("out");
-    let stop = Stop::default();
-    let job = Job { direction: Direction::Widen(0), ..bench.job(&out, &stop) };
-    let done = job.run(&mut |_| {}).unwrap();
-    assert_eq!(bench.out("a.fixed"), "1       ada   \n3       bo;b  \n");
-    assert!(bench.out("a.rejects").contains("name: wider than its field"));
-    assert_eq!((done[0].tally.records, done[0].tally.rejects), (3, 1));
 }
 
 #[test]
@@ -320,74 +299,4 @@ fn a_key_that_ends_early_is_the_key_that_is_there() {
     bench.put("a", "x1\nx12\nx123\nx12\n");
     bench.convert().unwrap();
     assert_eq!(bench.out("a.csv"), "x;1\nx;12\nx;123\n");
-}
-
-#[test]
-fn keys_of_earlier_calls_hold_records_back_until_they_are_too_old() {
-    let bench = Bench::new();
-    let (keys, stop) = (bench.home.path().join("keys"), Stop::default());
-    let day = |into: &str, day: u64, keep: Option<u64>| {
-        let into = bench.home.path().join(into);
-        let keys = KeysFile { path: &keys, now_s: day * 86_400, keep_s: keep.map(|days| days * 86_400) };
-        let done = Job { keys: Some(keys), ..bench.job(&into, &stop) }.run(&mut |_| {}).unwrap();
-        done.iter().map(|done| done.tally.lines[0]).collect::<Vec<_>>()
-    };
-    // More than memory holds in a test.
-    bench.put("a", records(0..40_000));
-    assert_eq!(day("one", 1, None), [40_000]);
-    assert_eq!(day("again", 1, None), [40_000], "its own records are none that came before");
-    fs::remove_file(bench.home.path().join("in/a")).unwrap();
-    bench.put("b", records(39_000..41_000));
-    assert_eq!(day("two", 2, None), [1_000]);
-    fs::remove_file(bench.home.path().join("in/b")).unwrap();
-    bench.put("c", records(0..41_000));
-    assert_eq!(
-        day("three", 3, Some(1)),
-        [40_000],
-        "what was read on the first day is forgotten, and the second is not"
-    );
-    fs::remove_file(bench.home.path().join("in/c")).unwrap();
-    bench.put("d", records(0..41_000));
-    assert_eq!(day("four", 3, None), [0], "what was forgotten and came again is known again");
-}
-
-#[test]
-fn a_call_that_was_ended_leaves_the_keys_of_what_is_done_and_of_nothing_else() {
-    let bench = Bench::new();
-    bench.put("a", records(0..10));
-    bench.put("b", records(100_000..200_000));
-    let (keys, stop) = (bench.home.path().join("keys"), Stop::default());
-    let file = Some(KeysFile { path: &keys, now_s: 1, keep_s: None });
-    let out = bench.home.path().join("out");
-    let ended = Job { keys: file, ..bench.job(&out, &stop) }.run(&mut |progress| {
-        if progress.read > 700_000 {
-            stop.set();
-        }
-    });
-    assert!(ended.unwrap_err().is_stop());
-    fs::remove_file(bench.home.path().join("in/a")).unwrap();
-    fs::remove_file(bench.home.path().join("in/b")).unwrap();
-    bench.put("c", records(5..15).chars().chain(records(100_000..100_010).chars()).collect::<String>());
-    let (other, go_on) = (bench.home.path().join("other"), Stop::default());
-    let done = Job { keys: file, ..bench.job(&other, &go_on) }.run(&mut |_| {}).unwrap();
-    assert_eq!((done[0].tally.lines[0], done[0].tally.duplicates), (15, 5));
-}
-
-#[test]
-fn a_file_of_keys_has_one_call_at_a_time() {
-    let bench = Bench::new();
-    bench.put("a", records(0..10));
-    let (keys, stop) = (bench.home.path().join("keys"), Stop::default());
-    let file = KeysFile { path: &keys, now_s: 1, keep_s: None };
-    let open = file.open().unwrap();
-    let out = bench.home.path().join("out");
-    let job = || Job { keys: Some(file), ..bench.job(&out, &stop) };
-    assert!(matches!(job().run(&mut |_| {}), Err(HaulError::InUse(_))));
-    drop(open);
-    assert_eq!(job().run(&mut |_| {}).unwrap()[0].tally.lines, [10]);
-    let mut bytes = fs::read(&keys).unwrap();
-    let last = bytes.len() - 10;
-    bytes[last] ^= 1;
-    fs::write(&keys, bytes).unwrap();
-    assert!(job().run(&mut |_| {}).unwrap_err().to_string().contains("damaged"));
 }

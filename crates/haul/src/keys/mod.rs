@@ -6,11 +6,9 @@
 mod filter;
 mod run;
 mod seen;
-mod store;
 mod table;
 
 pub use seen::{Known, Seen};
-pub use store::{Source, Store};
 
 use crate::HaulError;
 use evenkeel_wire::record::Layout;
@@ -93,11 +91,6 @@ impl Entry {
     /// Where the record lies.
     pub fn place(&self) -> Place {
         Place::unpacked(self.place.get() - 1)
-    }
-
-    /// The same at another place.
-    fn at(self, place: Place) -> Self {
-        Self { place: NonZeroU64::MIN.saturating_add(place.packed()), ..self }
     }
 
     fn key(&self) -> (u64, u32) {

@@ -5,7 +5,6 @@ use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
-use xxhash_rust::xxh3::Xxh3;
 
 /// Entries that are read together.
 const PAGE: u64 = 128;
@@ -15,12 +14,8 @@ const FENCES: usize = if cfg!(test) { 16 } else { 1 << 20 };
 /// A sorted run in a file.
 pub(super) struct Run {
     file: File,
-    /// Bytes before the first entry.
-    begin: u64,
     count: u64,
     fences: Fences,
-    /// XXH3 of all entries.
-    pub sum: u64,
 }
 
 /// First keys of pages, which say where a key would be.
@@ -31,47 +26,20 @@ struct Fences {
 }
 
 impl Run {
-    /// Writes entries, sorted as they come, behind what the file has up to now.
-    pub fn write(mut file: File, entries: impl Iterator<Item = io::Result<Entry>>) -> io::Result<Self> {
-        let begin = file.stream_position()?;
-        let (mut count, mut fences, mut sum) = (0, Fences::new(), Xxh3::new());
+    /// Writes entries, sorted as they come, to a file without a name in a folder: a kill leaves nothing behind.
+    pub fn write(home: &Path, entries: impl Iterator<Item = io::Result<Entry>>) -> io::Result<Self> {
+        let file = tempfile::tempfile_in(home)?;
+        let (mut count, mut fences) = (0, Fences::new());
         let mut out = BufWriter::with_capacity(1 << 18, &file);
         for entry in entries {
             let entry = entry?;
             fences.see(count, entry.high);
             count += 1;
-            let bytes = entry.to_bytes();
-            sum.update(&bytes);
-            out.write_all(&bytes)?;
+            out.write_all(&entry.to_bytes())?;
         }
         out.flush()?;
         drop(out);
-        Ok(Self { file, begin, count, fences, sum: sum.digest() })
-    }
-
-    /// The same without a name, in a folder: a kill leaves nothing behind.
-    pub fn hidden(home: &Path, entries: impl Iterator<Item = io::Result<Entry>>) -> io::Result<Self> {
-        Self::write(tempfile::tempfile_in(home)?, entries)
-    }
-
-    /// Reads a run that is there, from the place on where the file stands, and tells of each entry; an error where it is not sorted.
-    pub fn read(mut file: File, count: u64, tell: &mut dyn FnMut(Entry)) -> io::Result<Self> {
-        let begin = file.stream_position()?;
-        let (mut found, mut last) = (Self { file, begin, count, fences: Fences::new(), sum: 0 }, None);
-        let (mut number, mut sum) = (0_u64, Xxh3::new());
-        for entry in found.entries()? {
-            let entry = entry?;
-            if last.is_some_and(|last| last >= entry.key()) {
-                return Err(io::Error::new(io::ErrorKind::InvalidData, "its keys are not in their order"));
-            }
-            last = Some(entry.key());
-            found.fences.see(number, entry.high);
-            number += 1;
-            sum.update(&entry.to_bytes());
-            tell(entry);
-        }
-        found.sum = sum.digest();
-        Ok(found)
+        Ok(Self { file, count, fences })
     }
 
     /// The entry with a key.
@@ -81,7 +49,7 @@ impl Run {
         while page * PAGE < self.count {
             let there = (self.count - page * PAGE).min(PAGE) as usize;
             let bytes = &mut bytes[..ENTRY * there];
-            self.file.read_exact_at(bytes, self.begin + page * PAGE * ENTRY as u64)?;
+            self.file.read_exact_at(bytes, page * PAGE * ENTRY as u64)?;
             for entry in bytes.as_chunks().0.iter().map(Entry::from_bytes) {
                 match entry.key().cmp(&key) {
                     std::cmp::Ordering::Less => {}
@@ -102,7 +70,7 @@ impl Run {
         while behind > page + 1 {
             let middle = page.midpoint(behind);
             let mut first = [0; 8];
-            self.file.read_exact_at(&mut first, self.begin + middle * PAGE * ENTRY as u64)?;
+            self.file.read_exact_at(&mut first, middle * PAGE * ENTRY as u64)?;
             match u64::from_be_bytes(first) < high {
                 true => page = middle,
                 false => behind = middle,
@@ -114,7 +82,7 @@ impl Run {
     /// All entries in their order.
     pub fn entries(&self) -> io::Result<impl Iterator<Item = io::Result<Entry>> + use<>> {
         let mut file = self.file.try_clone()?;
-        file.seek(SeekFrom::Start(self.begin))?;
+        file.seek(SeekFrom::Start(0))?;
         let (mut stream, mut left) = (BufReader::with_capacity(1 << 18, file), self.count);
         Ok(std::iter::from_fn(move || {
             left = left.checked_sub(1)?;

@@ -12,8 +12,6 @@ use std::path::{Path, PathBuf};
 const TABLE: u32 = if cfg!(test) { 14 } else { 22 };
 /// Runs that become one.
 const RUNS: usize = 8;
-/// The level of the run that an earlier call left: it is written anew once, at the end.
-const EARLIER: u32 = u32::MAX;
 
 /// The record that a key belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,36 +29,13 @@ pub struct Seen {
     runs: Vec<(u32, Run)>,
     /// Of all that is in runs; `None` while there are none.
     filter: Option<Filter>,
-    /// For each input that an earlier call read, whether it is too long ago to count.
-    expired: Vec<bool>,
     home: PathBuf,
 }
 
 impl Seen {
     /// None yet; what memory does not hold goes into unnamed files of a folder that exists.
     pub fn new(home: &Path) -> Self {
-        Self {
-            table: Table::new(TABLE),
-            runs: Vec::new(),
-            filter: None,
-            expired: Vec::new(),
-            home: home.to_owned(),
-        }
-    }
-
-    /// Those of a run that an earlier call left, which is read by a closure that tells of each entry. `expired` says of each input
-    /// whether it is too long ago to count.
-    pub(super) fn of_earlier(
-        home: &Path,
-        expired: Vec<bool>,
-        read: impl FnOnce(&mut dyn FnMut(Entry)) -> Result<Option<Run>, HaulError>,
-    ) -> Result<Self, HaulError> {
-        let mut seen = Self { expired, ..Self::new(home) };
-        let mut filter = Filter::new();
-        if let Some(run) = read(&mut |entry| filter.add(entry.key()))? {
-            (seen.runs, seen.filter) = (vec![(EARLIER, run)], Some(filter));
-        }
-        Ok(seen)
+        Self { table: Table::new(TABLE), runs: Vec::new(), filter: None, home: home.to_owned() }
     }
 
     /// Notes a record, and says which one has its key already; `None` where none has, or the record is that one itself.
@@ -88,25 +63,21 @@ impl Seen {
         }
         for (_, run) in &self.runs {
             let known = run.find(entry.key()).map_err(HaulError::io("read keys in", &self.home))?;
-            if let Some(known) = known.filter(|known| !self.is_expired(known)) {
-                return Ok(Some(known));
+            if known.is_some() {
+                return Ok(known);
             }
         }
         Ok(None)
     }
 
-    fn is_expired(&self, entry: &Entry) -> bool {
-        self.expired.get(entry.place().input as usize).is_some_and(|expired| *expired)
-    }
-
     fn spill(&mut self) -> io::Result<()> {
         let filter = self.filter.get_or_insert_with(Filter::new);
         self.table.entries().for_each(|entry| filter.add(entry.key()));
-        self.runs.push((0, Run::hidden(&self.home, self.table.entries().map(Ok))?));
+        self.runs.push((0, Run::write(&self.home, self.table.entries().map(Ok))?));
         self.table.clear();
         while let Some((from, level)) = self.full_level() {
             let streams = self.runs[from..].iter().map(|(_, run)| Ok(Box::new(run.entries()?) as Box<_>));
-            let one = Run::hidden(&self.home, merged(streams.collect::<io::Result<_>>()?))?;
+            let one = Run::write(&self.home, merged(streams.collect::<io::Result<_>>()?))?;
             self.runs.truncate(from);
             self.runs.push((level + 1, one));
         }
@@ -118,16 +89,6 @@ impl Seen {
         let from = self.runs.len().checked_sub(RUNS)?;
         let (level, _) = self.runs[from];
         self.runs[from..].iter().all(|(other, _)| *other == level).then_some((from, level))
-    }
-
-    /// All entries in the order of their keys.
-    pub(super) fn entries(&self) -> io::Result<impl Iterator<Item = io::Result<Entry>> + '_> {
-        let runs = self.runs.iter().map(|(_, run)| Ok(Box::new(run.entries()?) as Box<_>));
-        let mut streams: Vec<Box<dyn Iterator<Item = _>>> = runs.collect::<io::Result<_>>()?;
-        if !self.table.is_empty() {
-            streams.push(Box::new(self.table.entries().map(Ok)));
-        }
-        Ok(merged(streams))
     }
 }
 
@@ -167,29 +128,5 @@ mod tests {
             }
         }
         assert!(!seen.runs.is_empty() && seen.runs.len() <= RUNS);
-        let all: Vec<_> = seen.entries().unwrap().map(|entry| entry.unwrap().key()).collect();
-        assert!(all.len() == 90_000 && all.is_sorted());
-    }
-
-    #[test]
-    fn what_is_too_old_is_seen_anew_once_also_when_runs_have_become_one() {
-        let home = tempfile::tempdir().unwrap();
-        let key = |number: u64| number.to_be_bytes();
-        let entry = |input, number| Entry::new(&key(number), &key(number), at(input, number));
-        let mut old: Vec<_> = (0..1000).map(|number| entry(0, number)).collect();
-        old.sort();
-        let mut seen = Seen::of_earlier(home.path(), vec![true, false], |tell| {
-            old.iter().for_each(|entry| tell(*entry));
-            Ok(Some(Run::hidden(home.path(), old.iter().copied().map(Ok)).unwrap()))
-        })
-        .unwrap();
-        for number in 0..300_000 {
-            assert_eq!(seen.see(entry(1, number)).unwrap(), None, "{number}");
-        }
-        assert!(seen.runs.iter().any(|(level, _)| *level == 1) && seen.runs.len() < 2 * RUNS);
-        for number in (0..300_000).step_by(7) {
-            let known = seen.see(entry(2, number)).unwrap();
-            assert_eq!(known, Some(Known { place: at(1, number), same: true }), "{number}");
-        }
     }
 }

@@ -93,10 +93,6 @@ impl Table {
         self.slots.fill(None);
         self.used = 0;
     }
-
-    pub fn is_empty(&self) -> bool {
-        self.used == 0
-    }
 }
 
 #[cfg(test)]

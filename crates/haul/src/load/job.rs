@@ -220,7 +220,7 @@ impl Job<'_> {
         let mut controls = Vec::new();
         for _ in 0..self.options.connections.max(1) {
             let mut control = session::connect(self.target, self.stop)?;
-            store::prepare(&mut control, &self.options)?;
+            store::prepare(&mut control)?;
             controls.push(control);
         }
         let (sender, receiver) = sync_channel(0);

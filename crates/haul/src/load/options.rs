@@ -23,8 +23,6 @@ pub enum Warnings {
 pub struct Options {
     /// Connections that send rows at a time.
     pub connections: usize,
-    /// All rows in one transaction, without checks of uniqueness and foreign keys: into empty InnoDB tables.
-    pub bulk: bool,
     /// When further indexes are made, where the load makes the table.
     pub indexes: Indexes,
     /// Bytes of a file in one transaction.

@@ -7,7 +7,7 @@ use super::sink::Deal;
 use super::store::{Shared, locked};
 use crate::HaulError;
 use crate::blocks::Blocks;
-use crate::convert::{self, Context, Direction, Duplicates, Lines, Progress, Step, has_keys, see_again};
+use crate::convert::{self, Context, Duplicates, Lines, Progress, Step, has_keys, see_again};
 use crate::input::{self, Identity, Input, Opened};
 use crate::keys::{self, Seen};
 use std::io::Read;
@@ -89,8 +89,8 @@ impl Job<'_> {
     }
 
     fn context<'b>(&'b self, names: &'b [PathBuf], index: usize) -> Context<'b> {
-        let (direction, has_keys) = (Direction::Delimit, self.looks_for_duplicates());
-        Context { file: self.file, direction, names, input: index as u32, has_keys, places: true }
+        let has_keys = self.looks_for_duplicates();
+        Context { file: self.file, names, input: index as u32, has_keys, places: true }
     }
 
     fn looks_for_duplicates(&self) -> bool {

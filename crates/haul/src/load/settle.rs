@@ -39,7 +39,6 @@ impl Job<'_> {
         let before = monotonic();
         let looked = files::look(&self.inputs)?;
         let hash_s = (monotonic() - before).as_secs_f64();
-        self.check_bulk(origin, &looked, &known)?;
         let mut notes = Vec::new();
         if !engine.has_transactions() && origin != Origin::Created {
             self.refuse_half_moved(control, &known)?;

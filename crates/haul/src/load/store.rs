@@ -71,11 +71,10 @@ enum Attempt {
 }
 
 /// Settings of the session that rows are loaded in, where what does not fit is a warning.
-pub(super) fn prepare(control: &mut Control, options: &Options) -> Result<(), HaulError> {
-    let checks = if options.bulk { ", unique_checks = 0, foreign_key_checks = 0" } else { "" };
+pub(super) fn prepare(control: &mut Control) -> Result<(), HaulError> {
     control.exec(&format!(
         "SET SESSION sql_mode = 'NO_ENGINE_SUBSTITUTION,NO_AUTO_VALUE_ON_ZERO', max_error_count = {}, sql_notes = 1, \
-         innodb_lock_wait_timeout = {LOCK_WAIT_S}{checks}",
+         innodb_lock_wait_timeout = {LOCK_WAIT_S}",
         warnings::KEPT
     ))?;
     Ok(())
@@ -84,22 +83,15 @@ pub(super) fn prepare(control: &mut Control, options: &Options) -> Result<(), Ha
 impl Shared<'_> {
     /// Stores parts as they come, until there are no more or one cannot be stored.
     pub fn serve(&self, mut control: Control, parts: &Mutex<Receiver<Part>>) {
-        let mut is_begun = false;
         loop {
             let part = locked(parts).recv();
-            let Ok(mut part) = part else { break };
+            let Ok(mut part) = part else { return };
             if self.turn.is_over() {
                 return;
             }
-            if let Err(error) = self.store(&mut control, &mut part, &mut is_begun) {
+            if let Err(error) = self.store(&mut control, &mut part) {
                 return self.fail(error);
             }
-        }
-        if is_begun
-            && !self.turn.is_over()
-            && let Err(error) = control.exec("COMMIT")
-        {
-            self.fail(error.into());
         }
     }
 
@@ -108,11 +100,11 @@ impl Shared<'_> {
         self.turn.end();
     }
 
-    fn store(&self, control: &mut Control, part: &mut Part, is_begun: &mut bool) -> Result<(), HaulError> {
+    fn store(&self, control: &mut Control, part: &mut Part) -> Result<(), HaulError> {
         let mut held_up = 0;
         loop {
             let attempt = match self.engine.has_transactions() {
-                true => self.transaction(control, part, is_begun),
+                true => self.transaction(control, part),
                 false => self.statements(control, part),
             };
             match attempt {
@@ -125,9 +117,7 @@ impl Shared<'_> {
                 }
                 Ok(Attempt::Warned(index, found)) => self.warned(control, part, index, found)?,
                 Err(HaulError::Server(error))
-                    if error.code().is_some_and(|code| HELD_UP.contains(&code))
-                        && held_up < ATTEMPTS
-                        && !self.options.bulk =>
+                    if error.code().is_some_and(|code| HELD_UP.contains(&code)) && held_up < ATTEMPTS =>
                 {
                     held_up += 1;
                     control.exec("ROLLBACK")?;
@@ -140,16 +130,8 @@ impl Shared<'_> {
         }
     }
 
-    fn transaction(
-        &self,
-        control: &mut Control,
-        part: &Part,
-        is_begun: &mut bool,
-    ) -> Result<Attempt, HaulError> {
-        if !*is_begun {
-            control.exec("BEGIN")?;
-            *is_begun = self.options.bulk;
-        }
+    fn transaction(&self, control: &mut Control, part: &Part) -> Result<Attempt, HaulError> {
+        control.exec("BEGIN")?;
         self.claim(control, part)?;
         if let Some(warned) = self.send(control, part)? {
             return Ok(warned);
@@ -159,9 +141,7 @@ impl Shared<'_> {
             Waited::GiveWay | Waited::Over => return Ok(Attempt::GaveWay),
         }
         self.close(control, part, part.is_last)?;
-        if !self.options.bulk {
-            control.exec("COMMIT")?;
-        }
+        control.exec("COMMIT")?;
         self.pass(part);
         Ok(Attempt::Stored)
     }
@@ -229,7 +209,7 @@ impl Shared<'_> {
         known.by_ref().filter(|(row, _)| place(*row).is_some()).for_each(|(row, warning)| {
             reasons.entry(row).or_insert_with(|| warning.text.clone());
         });
-        let can_refuse = self.options.warnings == Warnings::Reject && !self.options.bulk;
+        let can_refuse = self.options.warnings == Warnings::Reject;
         if !self.engine.has_transactions() || !can_refuse || reasons.is_empty() {
             let offset = found.first().and_then(|first| place(first.row?));
             return Err(self.warning_error(part, &found, offset));

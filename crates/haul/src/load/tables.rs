@@ -1,6 +1,5 @@
 //! The tables of a load: what they are before it, and what the manifest says of them.
 
-use super::files::Looked;
 use super::job::Job;
 use super::manifest::{self, KnownFile, Origin};
 use super::options::{Indexes, Options, Warnings};
@@ -31,41 +30,23 @@ impl Job<'_> {
     }
 
     pub(super) fn check_options(&self, engine: Engine) -> Result<(), HaulError> {
-        let Options { connections, bulk, warnings, .. } = self.options;
-        let cannot = |text: &str| Err(LoadError::Cannot(text.to_owned()).into());
-        let name = engine.name();
-        match (engine.has_transactions(), bulk) {
-            (false, true) => cannot(&format!("--bulk is InnoDB's, and the table is {name}")),
-            (_, true) if connections > 1 => {
-                cannot("--bulk is one transaction, which --connections cannot share")
-            }
-            (_, true) if warnings == Warnings::Reject => {
-                cannot("--bulk is one transaction, of which --warnings reject cannot take records back")
-            }
-            (false, _) if connections > 1 => cannot(&format!(
-                "a {name} table takes rows of one connection at a time, and --connections asks for more"
-            )),
-            (false, _) if warnings == Warnings::Reject => cannot(&format!(
-                "{name} has no transactions, so that --warnings reject cannot take records back"
-            )),
-            _ => Ok(()),
-        }
-    }
-
-    /// A bulk load needs an empty table, unless nothing is left to load: its transaction may have been committed and the answer lost.
-    pub(super) fn check_bulk(
-        &self,
-        origin: Origin,
-        looked: &[Looked],
-        known: &[KnownFile],
-    ) -> Result<(), HaulError> {
-        let is_in = |now: &Looked| known.iter().any(|file| file.done && file.content == now.content);
-        if !self.options.bulk || origin != Origin::Filled || looked.iter().all(is_in) {
+        if engine.has_transactions() {
             return Ok(());
         }
-        let text = "--bulk needs an empty table, and this one has rows; those of a bulk load that was cut go once the server has \
-                    rolled it back";
-        Err(LoadError::Cannot(text.to_owned()).into())
+        let Options { connections, warnings, .. } = self.options;
+        let cannot = |text: String| Err(LoadError::Cannot(text).into());
+        let name = engine.name();
+        if connections > 1 {
+            return cannot(format!(
+                "a {name} table takes rows of one connection at a time, and --connections asks for more"
+            ));
+        }
+        match warnings {
+            Warnings::Reject => cannot(format!(
+                "{name} has no transactions, so that --warnings reject cannot take records back"
+            )),
+            Warnings::End => Ok(()),
+        }
     }
 
     /// What the manifest says, which is held against what is there and what a dispatch has moved.

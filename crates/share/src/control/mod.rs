@@ -16,7 +16,7 @@ pub use why::{Fault, Why};
 
 use super::event::{Event, Listener};
 use super::{DiskCounts, Handle, Seen};
-use evenkeel_bus::{Bus, Dropped, Heard, SILENT_PERIODS};
+use evenkeel_bus::{Bus, Dropped, Heard};
 use evenkeel_core::Nanos;
 use evenkeel_core::share::{Costs, Law, Report};
 use evenkeel_os::clock::Clock;
@@ -59,8 +59,6 @@ pub enum Order {
     Add(usize, String),
     /// Ends the loop; the window stays, and the others hear that this member leaves.
     Stop,
-    /// Ends the loop for a successor that is this member, so that the others hear nothing.
-    HandOver,
 }
 
 /// The loop, which owns the window and everything that it follows from.
@@ -91,8 +89,6 @@ pub struct Loop {
     /// When the last period ended, and of how many to come the latency is not reported.
     ended: Option<Nanos>,
     doubted: u32,
-    /// Periods to come in which the window is kept.
-    hears: u32,
 }
 
 /// The reports of a period that the law goes by, and the place of this host's own among them.
@@ -141,25 +137,15 @@ impl Loop {
             patience: PATIENCE,
             ended: None,
             doubted: 0,
-            hears: 0,
         }
     }
 
-    /// The same for a successor, whose first window follows from the reports of all others. It has heard nobody yet, so that the
-    /// window is kept until all have reported.
-    pub fn resumed(mut self) -> Self {
-        self.hears = SILENT_PERIODS as u32;
-        self
-    }
-
-    /// Ends one period after the other, until it is ordered to stop or nobody can give orders any more. Where it ends for a
-    /// successor it gives the message that this member would send next.
-    pub fn run(mut self, orders: &Receiver<Order>) -> Option<Vec<u8>> {
+    /// Ends one period after the other, until it is ordered to stop or nobody can give orders any more.
+    pub fn run(mut self, orders: &Receiver<Order>) {
         let mut next = self.clock.now() + phase(self.bus.name(), self.settings.period);
         loop {
             match orders.recv_timeout(Duration::from(next - self.clock.now())) {
-                Ok(Order::Stop) | Err(RecvTimeoutError::Disconnected) => return None,
-                Ok(Order::HandOver) => return Some(self.bus.hand_over(self.law.window())),
+                Ok(Order::Stop) | Err(RecvTimeoutError::Disconnected) => return,
                 Ok(order) => {
                     let before = self.settings.period;
                     self.obey(order);
@@ -192,7 +178,7 @@ impl Loop {
                 self.names.resize(self.names.len().max(place + 1), String::new());
                 self.names[place] = name;
             }
-            Order::Stop | Order::HandOver => {}
+            Order::Stop => {}
         }
     }
 
@@ -206,14 +192,9 @@ impl Loop {
         self.storage.notify(&self.names, &seen.counts, now, &*self.listener);
         self.crowded.notify(&seen.counts.crowd, now, &*self.listener);
         let report = self.law.report(&seen.measured.period);
-        let decided = self.converse(&report, now).and_then(|heeded| {
-            let window = match self.hears {
-                0 => self.law.update(&heeded.reports, heeded.own)?,
-                _ => self.law.window(),
-            };
-            Ok((window, heeded))
-        });
-        self.hears = self.hears.saturating_sub(1);
+        let decided = self
+            .converse(&report, now)
+            .and_then(|heeded| Ok((self.law.update(&heeded.reports, heeded.own)?, heeded)));
         match decided {
             Ok((window, heeded)) => self.enforce(window, seen.window, &heeded),
             Err(fault) => self.keep(fault),

@@ -6,7 +6,6 @@ pub(crate) mod nbd;
 pub use fuse::{FuseDisk, FuseError, FuseFront};
 
 use super::handle::Crowd;
-use super::handover::Handed;
 use super::{Answer, Request};
 use evenkeel_core::Nanos;
 use evenkeel_os::address::Address;
@@ -45,19 +44,6 @@ pub(crate) trait Front: Send {
 
     /// Takes no more clients and nothing more from those it has; answers still go out.
     fn close(&mut self);
-
-    /// Takes no more clients and nothing more from those it has, until [`Front::thaw`]. Who is choosing a disk may go on for a
-    /// moment.
-    fn freeze(&mut self, now: Nanos);
-
-    /// Goes on as before.
-    fn thaw(&mut self);
-
-    /// Whether all that was asked has its answer, and nobody is left who may go on.
-    fn is_settled(&self) -> bool;
-
-    /// Gives away its sockets, when it is settled.
-    fn hand_over(&mut self) -> Handed;
 
     /// Whether answers are left that the sockets did not take.
     fn has_unsent(&self) -> bool;

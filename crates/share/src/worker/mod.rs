@@ -1,12 +1,10 @@
 //! One turn after the other: what clients ask, what the window lets go, what has ended.
 
 mod flow;
-mod freeze;
 mod linger;
 
 use super::front::{Front, TOKENS};
 use super::handle::{Addition, Counts, DiskCounts, Inbox, Message, Seen};
-use super::handover::{Busy, Handed};
 use super::plan::{DiskPlan, Plan, export};
 use super::{Backing, Ended, Reply, Request, ShareError, Work};
 use evenkeel_core::Nanos;
@@ -17,7 +15,6 @@ use linger::{LINGER, Linger};
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
 use std::sync::Arc;
-use std::sync::mpsc::Sender;
 
 const TIMER: u64 = 0;
 const WAKE: u64 = 1;
@@ -73,13 +70,6 @@ impl Kind {
     }
 }
 
-/// A successor that waits for the engine to freeze.
-struct Freeze {
-    /// When clients are served again where it has not come to an end.
-    until: Nanos,
-    to: Sender<Result<Handed, Busy>>,
-}
-
 pub(super) struct Worker {
     clock: Clock,
     poller: Poller,
@@ -93,7 +83,6 @@ pub(super) struct Worker {
     counts: Counts,
     /// Requests are no longer taken; answers that clients have not taken until then are given up.
     stopping: Option<Nanos>,
-    freeze: Option<Freeze>,
     /// What has ended, and was asked, in this turn.
     ended: Vec<Ended>,
     requests: Vec<Request>,
@@ -141,7 +130,6 @@ impl Worker {
             free: Vec::new(),
             counts: Counts::default(),
             stopping: None,
-            freeze: None,
             ended: Vec::new(),
             requests: Vec::new(),
             messages: Vec::new(),
@@ -154,25 +142,19 @@ impl Worker {
 
     pub fn run(mut self) -> Result<(), ShareError> {
         let _ending = self.inbox.guarded();
-        self.turns().map_err(ShareError::Ended).and_then(|()| self.last_flush())?;
-        self.give_away();
-        Ok(())
+        self.turns().map_err(ShareError::Ended).and_then(|()| self.last_flush())
     }
 
     fn turns(&mut self) -> io::Result<()> {
         while !self.is_done() {
             self.listen()?;
             self.turn()?;
-            self.thaw_if_late();
             self.shed_if_late()?;
         }
         Ok(())
     }
 
     fn is_done(&self) -> bool {
-        if self.freeze.is_some() {
-            return self.is_settled();
-        }
         let Some(until) = self.stopping else { return false };
         let quiet = self.free.len() == self.flying.len() && self.admission.waiting() == 0;
         quiet && (!self.has_unsent() || self.clock.now() >= until)
@@ -253,7 +235,6 @@ impl Worker {
                     let _ = to.send(self.seen());
                 }
                 Message::Stop => self.stop(),
-                Message::HandOver(drain, to) => self.freeze(drain, to),
             }
         }
         self.messages = messages;
@@ -279,7 +260,6 @@ impl Worker {
     }
 
     fn stop(&mut self) {
-        self.thaw();
         self.stopping = Some(self.clock.now() + PATIENCE);
         if let Some(front) = &mut self.front {
             front.close();
@@ -335,7 +315,7 @@ impl Worker {
         // Past, it would fire for ever.
         let until = self.stopping.filter(|until| *until > self.clock.now()).unwrap_or(Nanos::MAX);
         let front = self.front.as_ref().map_or(Nanos::MAX, |front| front.due());
-        let due = due.min(self.let_go_at).min(until).min(front).min(self.thaws_at());
+        let due = due.min(self.let_go_at).min(until).min(front);
         if due != self.alarm {
             let after = if due == Nanos::MAX { due } else { due - self.clock.now() };
             self.poller.fire_in(after)?;

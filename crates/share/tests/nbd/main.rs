@@ -3,7 +3,6 @@
 
 mod client;
 mod disk;
-mod handover;
 mod holes;
 mod hostile;
 mod shares;

@@ -2,12 +2,12 @@
 
 use crate::client::{Client, READ, option, tcp, unix};
 use crate::disk::{DISK, Served};
-use crate::{PATIENCE, fill, pattern};
+use crate::{fill, pattern};
 use evenkeel_share::server_tls;
 use std::fs;
 use std::io::Write;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Output};
 
 fn openssl(folder: &Path, arguments: &str) {
     let done = Command::new("openssl").args(arguments.split(' ')).current_dir(folder).output().unwrap();
@@ -99,34 +99,4 @@ fn words_in_front_of_tls_are_not_taken_for_the_clients() {
     let _ = stream.read_to_end(&mut rest);
     assert!(!rest.windows(6).any(|bytes| bytes == b"orders"), "{rest:?}");
     assert!(rest.len() < 64, "only that TLS is possible, and how it ended: {rest:?}");
-}
-
-#[test]
-fn a_client_by_tls_does_not_go_along_with_a_successor_and_hears_of_it() {
-    let mut served = served(false);
-    let _local = Client::open(unix(&served.path()), "orders", true);
-    let folder = served.folder.path().display().to_string();
-    let mut command = Command::new("qemu-io");
-    command.args([
-        "--object",
-        &format!("tls-creds-x509,id=tls0,endpoint=client,dir={folder}"),
-        "--image-opts",
-    ]);
-    let server = format!("server.type=inet,server.host=localhost,server.port={}", served.engine.ports()[0]);
-    command.arg(format!("driver=nbd,{server},export=orders,tls-creds=tls0"));
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut client = command.spawn().unwrap();
-    let mut commands = client.stdin.take().unwrap();
-    commands.write_all(b"read 0 4k\n").unwrap();
-    while served.engine.handle().measure(PATIENCE).unwrap().counts.disks[0].reads == 0 {
-        assert!(client.try_wait().unwrap().is_none(), "it has ended");
-        std::thread::yield_now();
-    }
-    let handed = served.engine.hand_over(PATIENCE).unwrap();
-    assert_eq!((handed.clients(), handed.cut), (1, 1));
-    commands.write_all(b"read 0 4k\n").unwrap();
-    drop(commands);
-    let said = client.wait_with_output().unwrap();
-    let said = [said.stdout, said.stderr].concat();
-    assert!(String::from_utf8_lossy(&said).contains("read failed"), "it hears of it");
 }

@@ -81,7 +81,6 @@ impl Files {
             duplicates: Duplicates::Keep,
             options: Options {
                 connections: 1,
-                bulk: plan.way == Method::Bulk,
                 indexes: plan.indexes,
                 part_bytes: plan.part_bytes,
                 warnings: Warnings::End,
@@ -108,10 +107,10 @@ impl Bench<'_> {
         self.files.load(self.workplace.stop, &self.bed.target()?, (plan, inputs), sent)
     }
 
-    /// Loads all days in bulk, for runs that are about what comes after.
+    /// Loads all days, for runs that are about what comes after.
     pub fn fill(&self, days: &[DayFile]) -> Result<u64> {
         let inputs = days.iter().map(DayFile::input).collect();
-        Ok(self.load(Plan::of(Method::Bulk, Indexes::Before), inputs, &AtomicU64::new(0))?.rows)
+        Ok(self.load(Plan::of(Method::Tuned, Indexes::Before), inputs, &AtomicU64::new(0))?.rows)
     }
 
     /// Holds the files of these days against tables, and notes how many records that were; seconds.

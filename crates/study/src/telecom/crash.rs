@@ -4,8 +4,7 @@ use super::bench::{Bench, Plan, TABLE};
 use super::record::Method;
 use crate::harness::Run;
 use crate::published::{PublishedError, Result};
-use evenkeel_haul::HaulError;
-use evenkeel_haul::load::{Indexes, LoadError};
+use evenkeel_haul::load::Indexes;
 use evenkeel_os::clock::monotonic;
 use evenkeel_site::server::Control;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -15,10 +14,6 @@ use std::time::Duration;
 const PARTS: u64 = 8;
 /// From one look at the load to the next.
 const NAP: Duration = Duration::from_micros(200);
-/// From one try to load again to the next.
-const LONG_NAP: Duration = Duration::from_millis(50);
-/// A server rolls back what was cut within so many seconds.
-const ROLLED_BACK_S: f64 = 60.0;
 /// At these shares of the bytes the server is killed; the next one where the load was over before the killer saw it.
 const KILL_AT: [f64; 4] = [0.5, 0.25, 0.1, 0.0];
 
@@ -40,7 +35,7 @@ impl Bench<'_> {
         let total = total.into_inner().max(1);
         let (cut, recovery_s) = self.cut_somewhere(plan, total)?;
         let again = AtomicU64::new(0);
-        let again_s = self.load_again(plan, &again)?;
+        let again_s = self.load(plan, vec![days[0].input()], &again)?.seconds;
         let twice = (cut.sent + again.into_inner()).saturating_sub(total);
         run.set("seconds", cut.seconds + recovery_s + again_s);
         run.set("seconds_lost", cut.seconds + recovery_s + again_s - clean.seconds);
@@ -51,23 +46,6 @@ impl Bench<'_> {
         let audit_s = self.audit(days, &[TABLE.to_owned()], &mut run)?;
         run.set("audit_s", audit_s);
         Ok(run)
-    }
-
-    /// Loads once more. A server that is back may still be rolling back what was cut, so that a table looks full that will be empty: that
-    /// is waited for, and counts as lost.
-    fn load_again(&self, plan: Plan, sent: &AtomicU64) -> Result<f64> {
-        let began = monotonic();
-        loop {
-            match self.load(plan, vec![self.files.days[0].input()], sent) {
-                Err(PublishedError::Haul(HaulError::Load(LoadError::Cannot(_))))
-                    if (monotonic() - began).as_secs_f64() < ROLLED_BACK_S
-                        && !self.workplace.stop.is_set() =>
-                {
-                    std::thread::sleep(LONG_NAP);
-                }
-                loaded => return loaded.map(|_| (monotonic() - began).as_secs_f64()),
-            }
-        }
     }
 
     /// Whether all records are in although the load was told that the server is gone: it had committed them.

@@ -6,7 +6,7 @@ use super::machine::Watch;
 use super::record::{Method, Tuning};
 use crate::harness::Run;
 use crate::published::{PublishedError, Result, While};
-use evenkeel_haul::convert::{Direction, Duplicates, Job};
+use evenkeel_haul::convert::{Duplicates, Job};
 use evenkeel_haul::dispatch;
 use evenkeel_haul::load::Indexes;
 use evenkeel_os::clock::monotonic;
@@ -121,11 +121,9 @@ impl Bench<'_> {
         let into = self.delimited();
         let job = Job {
             file: &self.files.layout,
-            direction: Direction::Delimit,
             inputs: days.iter().map(DayFile::input).collect(),
             into: &into,
             duplicates: Duplicates::Keep,
-            keys: None,
             stop: self.workplace.stop,
         };
         let done = job.run(&mut |_| {})?;

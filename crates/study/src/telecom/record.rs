@@ -106,8 +106,6 @@ pub enum Method {
     Untuned,
     /// InnoDB on one that is tuned.
     Tuned,
-    /// The same in one transaction without checks, into an empty table.
-    Bulk,
     /// MyISAM, which has no transactions.
     MyIsam,
     /// Aria without transactions.
@@ -116,14 +114,13 @@ pub enum Method {
 
 impl Method {
     /// All of them.
-    pub const ALL: [Self; 5] = [Self::Untuned, Self::Tuned, Self::Bulk, Self::MyIsam, Self::Aria];
+    pub const ALL: [Self; 4] = [Self::Untuned, Self::Tuned, Self::MyIsam, Self::Aria];
 
     /// Name, as in file names.
     pub fn name(self) -> &'static str {
         match self {
             Self::Untuned => "untuned",
             Self::Tuned => "tuned",
-            Self::Bulk => "bulk",
             Self::MyIsam => "myisam",
             Self::Aria => "aria",
         }
@@ -139,7 +136,6 @@ impl Method {
         match self {
             Self::Untuned => "InnoDB untuned",
             Self::Tuned => "InnoDB tuned",
-            Self::Bulk => "InnoDB tuned, in bulk",
             Self::MyIsam => "MyISAM",
             Self::Aria => "Aria",
         }
@@ -148,7 +144,7 @@ impl Method {
     /// Where rows are stored.
     pub fn engine(self) -> Engine {
         match self {
-            Self::Untuned | Self::Tuned | Self::Bulk => Engine::InnoDb,
+            Self::Untuned | Self::Tuned => Engine::InnoDb,
             Self::MyIsam => Engine::MyIsam,
             Self::Aria => Engine::Aria,
         }

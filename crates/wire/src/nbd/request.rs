@@ -76,37 +76,6 @@ pub struct Request {
     pub length: u32,
 }
 
-/// A flag that nobody knows, and a command.
-const UNKNOWN: (u16, u16) = (1 << 15, u16::MAX);
-
-impl Request {
-    /// The head that it is read from; of one that was refused, one that is refused for the same reason.
-    pub fn encode(&self) -> [u8; BYTES] {
-        let durable = |durable| if durable { DURABLE } else { 0 };
-        let (flags, kind, length) = match self.command {
-            Command::Read => (0, READ, self.length),
-            Command::Write { durable: is_durable } => (durable(is_durable), WRITE, self.length),
-            Command::Flush => (0, FLUSH, self.length),
-            Command::Trim { durable: is_durable } => (durable(is_durable), TRIM, self.length),
-            Command::Zero { durable: is_durable, allocate } => {
-                (durable(is_durable) | if allocate { NO_HOLE } else { 0 }, WRITE_ZEROES, self.length)
-            }
-            Command::Holes { one } => (if one { ONE_EXTENT } else { 0 }, BLOCK_STATUS, self.length),
-            Command::Disconnect => (0, DISCONNECT, self.length),
-            Command::Refused { payload: 0, .. } => (UNKNOWN.0, UNKNOWN.1, self.length),
-            Command::Refused { payload, .. } => (UNKNOWN.0, WRITE, payload),
-        };
-        let mut head = [0; BYTES];
-        head[..4].copy_from_slice(&MAGIC.to_be_bytes());
-        head[4..6].copy_from_slice(&flags.to_be_bytes());
-        head[6..8].copy_from_slice(&kind.to_be_bytes());
-        head[8..16].copy_from_slice(&self.cookie.to_be_bytes());
-        head[16..24].copy_from_slice(&self.offset.to_be_bytes());
-        head[24..].copy_from_slice(&length.to_be_bytes());
-        head
-    }
-}
-
 /// Reads heads of requests in whatever pieces they arrive.
 #[derive(Debug)]
 pub struct RequestReader {
@@ -141,11 +110,6 @@ impl RequestReader {
         }
         self.filled = 0;
         self.read(&self.kept).map(Some)
-    }
-
-    /// What it has of a head that is not all there yet.
-    pub fn kept(&self) -> &[u8] {
-        &self.kept[..self.filled]
     }
 
     fn read(&self, head: &[u8; BYTES]) -> Result<Request, ProtocolError> {

@@ -33,26 +33,6 @@ fn extents_follow_the_number_of_their_context() {
 }
 
 #[test]
-fn a_request_that_is_written_again_is_read_as_the_same() {
-    let agreed = Agreed { structured: true, holes: true };
-    for (kind, flags, length) in (0..9_u16).flat_map(|kind| {
-        (0..20_u16).flat_map(move |flags| [1, 512, PAYLOAD_MAX + 1].map(|length| (kind, flags, length)))
-    }) {
-        let mut head = [0x25, 0x60, 0x95, 0x13].to_vec();
-        head.extend(flags.to_be_bytes());
-        head.extend(kind.to_be_bytes());
-        head.extend([1, 2, 3, 4, 5, 6, 7, 8, 0, 0, 0, 0, 0, 0, 16, 0]);
-        head.extend(u32::to_be_bytes(length));
-        let mut reader = RequestReader::new(agreed);
-        let read = reader.take(&mut &head[..]).unwrap().unwrap();
-        let again = reader.take(&mut &read.encode()[..]).unwrap().unwrap();
-        assert_eq!(again, read, "command {kind}, flags {flags}, {length} bytes");
-        assert_eq!(reader.take(&mut &head[..20]), Ok(None));
-        assert_eq!(reader.kept(), &head[..20]);
-    }
-}
-
-#[test]
 fn a_client_is_told_errors_in_the_numbers_of_the_protocol() {
     let cases =
         [(1, 1), (13, 1), (30, 1), (5, 5), (12, 12), (22, 22), (27, 28), (28, 28), (122, 28), (75, 75)];

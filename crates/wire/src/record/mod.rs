@@ -1,9 +1,9 @@
-//! Records of text: fields of fixed width in, delimited fields out, and back.
+//! Records of text: fields of fixed width in, delimited fields out.
 //!
 //! A [`Layout`] says where the fields of a record lie and what may stand in them. [`Layout::delimit`] makes a delimited line of a
 //! record, as `LOAD DATA` reads it: fields parted by the delimiter, a backslash before what would be taken for something else,
 //! `\N` for NULL. What does not fit is refused with a [`Reject`] and leaves nothing behind, so that every record is either a
-//! line or a reject. [`Layout::widen`] goes back. Nothing here reads a file or remembers a record.
+//! line or a reject. [`Values`] reads the line again. Nothing here reads a file or remembers a record.
 
 mod check;
 mod delimit;
@@ -13,7 +13,7 @@ mod plan;
 mod record_type;
 mod reject;
 mod trim;
-mod widen;
+mod values;
 mod word;
 
 pub use check::is_time;
@@ -22,4 +22,4 @@ pub use layout::{Charset, Layout, LayoutError};
 pub use record_type::RecordType;
 pub use reject::{Reject, What};
 pub use trim::Trim;
-pub use widen::Values;
+pub use values::Values;

@@ -18,16 +18,16 @@ pub struct Reject {
 pub enum What {
     /// The bytes that tell the type are not those of any.
     UnknownType,
-    /// Fewer bytes than the layout has, or fields than the type has columns.
+    /// Fewer bytes than the layout has.
     Short {
-        /// Bytes, or fields, that there are.
+        /// Bytes that there are.
         found: usize,
         /// Those that there should be.
         expected: usize,
     },
     /// More of them.
     Long {
-        /// Bytes, or fields, that there are.
+        /// Bytes that there are.
         found: usize,
         /// Those that there should be.
         expected: usize,
@@ -50,10 +50,6 @@ pub enum What {
     NotListed,
     /// Nothing but blanks where there must be a value.
     Blank,
-    /// A value that is wider than its field.
-    Wide,
-    /// A value that is narrower than its field, where blanks behind it would be part of it.
-    Narrow,
     /// A backslash with nothing behind it.
     Escape,
 }
@@ -87,8 +83,6 @@ impl What {
             Self::Bounds => "out of bounds".to_owned(),
             Self::NotListed => "not one of the values listed".to_owned(),
             Self::Blank => "blank, and a value is required".to_owned(),
-            Self::Wide => "wider than its field".to_owned(),
-            Self::Narrow => "narrower than its field, where every blank counts".to_owned(),
             Self::Escape => "a backslash at the end".to_owned(),
         }
     }

@@ -20,7 +20,7 @@ Examples:
   evenkeel cdr advise sandbox:demo calls.cdr --layout calls.toml --index calling,start --records-per-day 20000000
   evenkeel cdr advise mysql://app@db1/billing incoming/ --layout calls.toml --cost-gb-month 0.11 --json
 
-A sample of the files is loaded by every combination of engine, bulk mode, order of indexes and 1 or 2 connections, in interleaved
+A sample of the files is loaded by every combination of engine, order of indexes and 1 or 2 connections, in interleaved
 rounds, into a database evenkeel_advise_... that is made for it and dropped; other databases are not touched. The account needs
 CREATE and DROP for it. The fastest is named, and those whose rounds overlap with its rounds: between these no difference is seen.
 Then a load by each engine is killed in the middle and run again.

@@ -1,6 +1,5 @@
 //! `evenkeel cdr convert`.
 
-use super::retire::days;
 use super::streams::{ToStreams, streams};
 use super::told::Shown;
 use crate::command::{Session, mode};
@@ -8,7 +7,7 @@ use crate::failure::{FINDING, WithHint};
 use crate::progress::{Mode, View};
 use crate::{format, out};
 use anyhow::{Result, anyhow};
-use evenkeel_haul::convert::{Direction, Done, Duplicates, Job, KeysFile, Tally};
+use evenkeel_haul::convert::{Done, Duplicates, Job, Tally};
 use evenkeel_haul::input::{Input, list};
 use evenkeel_haul::layout::{self, LayoutFile};
 use std::path::{Path, PathBuf};
@@ -21,8 +20,6 @@ Examples:
   evenkeel cdr convert calls-0801.cdr --layout calls.toml --into csv/
   evenkeel cdr convert incoming/ 'late/*.cdr.gz' --layout calls.toml --into csv/
   zcat calls.gz | evenkeel cdr convert - --layout calls.toml --output - --rejects bad.tsv
-  evenkeel cdr convert incoming/ --layout calls.toml --into csv/ --keys calls.keys --keep-keys 35d
-  evenkeel cdr convert csv/calls-0801.cdr.csv --layout calls.toml --back --into fixed/
 
 A layout (calls.toml):
   delimiter = \";\"
@@ -41,8 +38,8 @@ A layout (calls.toml):
   skip = true
 The short form has two lines: delimiter=; and widths=2,10,15
 
-With a key in the layout the first record that has it stands, and what comes later is refused. With --keys it is
-refused too where an earlier call had it; the file of keys grows by 24 bytes for each record until it is too old.
+With a key in the layout the first record that has it stands, and what comes later is refused.
+The table's own key finds what an earlier call had.
 
 For each FILE, --into gets FILE.csv, FILE.rejects (file, byte offset, reason, record) and FILE.done. What is
 done is left alone by a rerun, and what was ended goes on.
@@ -68,21 +65,9 @@ pub struct Args {
     /// What becomes of a record whose key came before
     #[arg(long, value_name = "WHAT", default_value = "refuse")]
     pub duplicates: DuplicatesWord,
-    /// Keys of earlier calls, made where there is none: what one of them read is refused, and the keys of this one are added
-    #[arg(long, value_name = "FILE")]
-    pub keys: Option<PathBuf>,
-    /// With --keys: forget what was read longer ago than this, as 35d or 5w
-    #[arg(long, value_name = "AGE", requires = "keys")]
-    pub keep_keys: Option<String>,
     /// Take records that end within their last field
     #[arg(long)]
     pub ragged: bool,
-    /// From delimited lines to records of fixed width
-    #[arg(long)]
-    pub back: bool,
-    /// With --back, and where the layout has several types: which of them the lines are
-    #[arg(long = "type", value_name = "NAME", requires = "back")]
-    pub record_type: Option<String>,
     /// End with exit code 1 where more records are refused
     #[arg(long, value_name = "N", default_value_t = u64::MAX, hide_default_value = true)]
     pub max_rejects: u64,
@@ -112,16 +97,15 @@ impl From<DuplicatesWord> for Duplicates {
 /// Converts the files and prints what became of their records.
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let file = read_layout(args)?;
-    let direction = direction(args, &file)?;
     let inputs = list(&args.inputs).hint("name files, folders, patterns in quotes, or - for a pipe")?;
     let json = args.json || args.output.as_deref() == Some(Path::new("-"));
-    let (keys, duplicates) = (keys_file(args, &file)?, Duplicates::from(args.duplicates));
+    let duplicates = Duplicates::from(args.duplicates);
     let view = View::new(if json && !session.quiet { Mode::Lines } else { mode(session, false) });
     let mut shown = Shown::new(view);
     let (tally, done) = match (&args.into, &args.output) {
         (Some(into), _) => {
             let inputs = files_alone(inputs)?;
-            let job = Job { file: &file, direction, inputs, into, duplicates, keys, stop: &session.stop };
+            let job = Job { file: &file, inputs, into, duplicates, stop: &session.stop };
             let done = job.run(&mut |progress| shown.tell(progress))?;
             (sum(&done), done)
         }
@@ -129,16 +113,8 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
             let dash = Path::new("-");
             let (output, rejects) =
                 (output.as_deref().unwrap_or(dash), args.rejects.as_deref().unwrap_or(dash));
-            let to = ToStreams {
-                layout: &args.layout,
-                file: &file,
-                direction,
-                inputs: &inputs,
-                duplicates,
-                keys,
-                output,
-                rejects,
-            };
+            let to =
+                ToStreams { layout: &args.layout, file: &file, inputs: &inputs, duplicates, output, rejects };
             (streams(session, &to, &mut shown)?, Vec::new())
         }
     };
@@ -160,34 +136,6 @@ fn read_layout(args: &Args) -> Result<LayoutFile> {
         file.layout = file.layout.ragged(true);
     }
     Ok(file)
-}
-
-/// The file of keys; an error where it would stay empty.
-fn keys_file<'a>(args: &'a Args, file: &LayoutFile) -> Result<Option<KeysFile<'a>>> {
-    let Some(path) = args.keys.as_deref() else { return Ok(None) };
-    let has_key = file.layout.types().iter().any(|each| !each.key.is_empty());
-    if !has_key || args.back || matches!(args.duplicates, DuplicatesWord::Keep) {
-        return Err(anyhow!("--keys {}: nobody looks for records that come twice", path.display()))
-            .hint("the layout needs a line as key = [\"seq\"], and neither --back nor --duplicates keep goes with it");
-    }
-    let now_s = evenkeel_os::clock::unix_time().as_secs();
-    let days = args.keep_keys.as_deref().map(|text| days(text, "--keep-keys")).transpose()?;
-    Ok(Some(KeysFile { path, now_s, keep_s: days.map(|days| u64::from(days) * 86_400) }))
-}
-
-fn direction(args: &Args, file: &LayoutFile) -> Result<Direction> {
-    let types = file.layout.types();
-    let named = args.record_type.as_ref();
-    match (args.back, types) {
-        (false, _) => Ok(Direction::Delimit),
-        (true, [_]) if named.is_none() => Ok(Direction::Widen(0)),
-        (true, _) => {
-            let names: Vec<&str> = types.iter().map(|each| each.name.as_str()).collect();
-            let place = named.and_then(|name| types.iter().position(|each| &each.name == name));
-            let missing = || anyhow!("--type has to name one of the layout's types");
-            place.map(Direction::Widen).ok_or_else(missing).hint(format!("there are {}", names.join(", ")))
-        }
-    }
 }
 
 /// A rerun reads inputs again, which no pipe allows.

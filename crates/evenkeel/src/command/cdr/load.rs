@@ -23,7 +23,7 @@ use std::sync::atomic::AtomicU64;
 Examples:
   evenkeel cdr load mysql://app@db1/billing incoming/ --layout calls.toml --table calls
   evenkeel cdr load sandbox:demo calls-0801.cdr.gz --layout calls.toml --engine myisam --index calling,start
-  evenkeel cdr load sandbox:demo calls.cdr --layout calls.toml --bulk --indexes after
+  evenkeel cdr load sandbox:demo calls.cdr --layout calls.toml --index calling --indexes after
   evenkeel cdr load sandbox:demo calls.cdr --layout calls.toml --connections 2 --warnings reject --json
   evenkeel cdr load sandbox:demo/calls --export /backup/calls
   evenkeel cdr load --layout calls.toml --print-table
@@ -57,7 +57,7 @@ pub struct Args {
     #[arg(long, short, value_name = "FILE", required_unless_present = "export")]
     pub layout: Option<PathBuf>,
     /// Load the files that `evenkeel cdr export` wrote to this folder, and hold the tables against their checksums
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["inputs", "layout", "engine", "index", "when", "bulk", "connections",
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["inputs", "layout", "engine", "index", "when", "connections",
         "transaction", "warnings", "rejects", "duplicates", "ragged", "again", "max_rejects", "print_table"])]
     pub export: Option<PathBuf>,
     #[command(flatten)]
@@ -65,9 +65,6 @@ pub struct Args {
     /// When further indexes are made: with the table, or once the rows are in
     #[arg(long = "indexes", value_name = "WHEN", default_value = "before")]
     pub when: IndexesWord,
-    /// All rows in one transaction without checks of uniqueness and foreign keys: InnoDB's fastest way into an empty table
-    #[arg(long)]
-    pub bulk: bool,
     /// Connections that send rows
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=32))]
     pub connections: u8,
@@ -224,11 +221,10 @@ fn options(args: &Args) -> Result<Options> {
     let part_bytes = units::bytes(&args.transaction).context("--transaction")?;
     if part_bytes == 0 || part_bytes > 1 << 30 {
         return Err(anyhow!("--transaction {}: not between 1 byte and 1 GiB", args.transaction))
-            .hint("as 32M; --bulk makes one transaction of everything");
+            .hint("as 32M");
     }
     Ok(Options {
         connections: args.connections.into(),
-        bulk: args.bulk,
         indexes: match args.when {
             IndexesWord::Before => Indexes::Before,
             IndexesWord::After => Indexes::After,

@@ -5,7 +5,7 @@ use super::whole::Whole;
 use crate::command::Session;
 use crate::failure::WithHint;
 use anyhow::{Result, anyhow};
-use evenkeel_haul::convert::{Direction, Duplicates, KeysFile, Stream, Tally, Twice};
+use evenkeel_haul::convert::{Duplicates, Stream, Tally, Twice};
 use evenkeel_haul::input::Input;
 use evenkeel_haul::layout::LayoutFile;
 use std::os::unix::fs::MetadataExt;
@@ -16,11 +16,9 @@ pub(super) struct ToStreams<'a> {
     /// Where the layout was read from.
     pub layout: &'a Path,
     pub file: &'a LayoutFile,
-    pub direction: Direction,
     pub inputs: &'a [Input],
     /// What becomes of records that come twice, where the layout names a key.
     pub duplicates: Duplicates,
-    pub keys: Option<KeysFile<'a>>,
     /// Where the lines go; `-` for the standard output.
     pub output: &'a Path,
     pub rejects: &'a Path,
@@ -28,19 +26,19 @@ pub(super) struct ToStreams<'a> {
 
 /// Converts all inputs into one stream of lines and one of rejects.
 pub(super) fn streams(session: &Session, to: &ToStreams<'_>, shown: &mut Shown) -> Result<Tally> {
-    let ToStreams { layout, file, direction, inputs, duplicates, keys, output, rejects: rejects_path } = *to;
-    if direction == Direction::Delimit && file.layout.types().len() > 1 {
+    let ToStreams { layout, file, inputs, duplicates, output, rejects: rejects_path } = *to;
+    if file.layout.types().len() > 1 {
         return Err(anyhow!("the layout has several types of records, and --output is one file"))
             .hint("take --into, which has a file for each type");
     }
     keep_apart(inputs, output, rejects_path)?;
-    keep_away([Some(layout), keys.map(|keys| keys.path)], [output, rejects_path])?;
+    keep_away(layout, [output, rejects_path])?;
     let open = |path| Whole::create(path).hint("name a file in a folder where you may write");
     let (mut lines, mut rejects) = (open(output)?, open(rejects_path)?);
     let has_key = file.layout.types().iter().any(|each| !each.key.is_empty());
-    let looks = has_key && direction == Direction::Delimit && duplicates == Duplicates::Refuse;
-    let mut twice = looks.then(|| Twice::new(inputs, &folder(rejects_path), keys)).transpose()?;
-    let stream = Stream { file, direction, inputs, stop: &session.stop };
+    let looks = has_key && duplicates == Duplicates::Refuse;
+    let mut twice = looks.then(|| Twice::new(inputs, &folder(rejects_path))).transpose()?;
+    let stream = Stream { file, inputs, stop: &session.stop };
     let tally = stream.run(
         twice.as_mut(),
         (lines.out(), output),
@@ -49,10 +47,6 @@ pub(super) fn streams(session: &Session, to: &ToStreams<'_>, shown: &mut Shown) 
     )?;
     lines.finish()?;
     rejects.finish()?;
-    // Last, so that an end in between has records come twice, and none go missing.
-    if let Some(twice) = &twice {
-        twice.keep()?;
-    }
     Ok(tally)
 }
 
@@ -71,15 +65,13 @@ fn keep_apart(inputs: &[Input], output: &Path, rejects: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Refuses outputs in the place of what a conversion needs beside its inputs.
-fn keep_away(needed: [Option<&Path>; 2], outputs: [&Path; 2]) -> Result<()> {
-    for path in needed.into_iter().flatten() {
-        if outputs.iter().any(|output| is_same_file(output, path)) {
-            return Err(anyhow!("{} is the layout or the file of keys, and no output", path.display()))
-                .hint("name another file; nothing was written");
-        }
+/// Refuses outputs in the place of the layout.
+fn keep_away(layout: &Path, outputs: [&Path; 2]) -> Result<()> {
+    match outputs.iter().any(|output| is_same_file(output, layout)) {
+        true => Err(anyhow!("{} is the layout, and no output", layout.display()))
+            .hint("name another file; nothing was written"),
+        false => Ok(()),
     }
-    Ok(())
 }
 
 /// Whether two names lead to one regular file, also by a link, or would where there is none yet.

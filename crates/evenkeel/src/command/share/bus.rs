@@ -9,13 +9,9 @@ use evenkeel_bus::{Alone, Bus, BusError, Carrier};
 use evenkeel_os::clock::Clock;
 use std::path::Path;
 
-/// Joins the others, or goes on as the member that a predecessor was, by the report that it would have sent next.
-pub fn open(config: &ShareConfig, report: Option<&[u8]>, clock: Clock) -> Result<Bus> {
-    let carrier = carrier(config)?;
-    let opened = match report {
-        None => Bus::open(carrier, &config.name, config.period, clock),
-        Some(report) => Bus::resume(carrier, (&config.name, report), config.period, clock),
-    };
+/// Joins the others.
+pub fn open(config: &ShareConfig, clock: Clock) -> Result<Bus> {
+    let opened = Bus::open(carrier(config)?, &config.name, config.period, clock);
     opened.with_context(|| format!("joining the hosts of `{}`", config.bus.array))
 }
 

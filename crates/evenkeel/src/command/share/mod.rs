@@ -4,8 +4,6 @@ mod array;
 mod backing;
 mod bus;
 mod disk;
-mod handover;
-mod inherited;
 mod knee;
 mod listening;
 mod mount;

@@ -12,7 +12,6 @@ pub fn ignored(old: &ShareConfig, new: &ShareConfig) -> Vec<String> {
         ("tls", old.tls != new.tls),
         ("metrics", old.metrics != new.metrics),
         ("memory", old.memory != new.memory),
-        ("handover", old.handover != new.handover),
         ("log", old.log != new.log),
         ("bus", old.bus != new.bus),
     ];

@@ -1,7 +1,6 @@
 //! A host that serves its disks: what runs, what of a new configuration it heeds, and its end.
 
 use super::backing::{self, Made};
-use super::inherited::Inherited;
 use super::{bus, listening, reload};
 use crate::clock::unix_time;
 use crate::config::costs::CostTables;
@@ -15,7 +14,6 @@ use evenkeel_os::clock::Clock;
 use evenkeel_os::latest::Latest;
 use evenkeel_share::control::{Loop, Order, Settings};
 use evenkeel_share::event::{Event, Listener};
-use evenkeel_share::handover::Bell;
 use evenkeel_share::{
     self as gate, Access, Address, DiskPlan, Doors, Engine, FuseDisk, FuseFront, Handle, Listening, NbdPlan,
     Plan, serve_file_systems,
@@ -44,22 +42,20 @@ pub(super) struct Running {
     pub sizes: Vec<(u64, bool)>,
     /// Who does the I/O of each disk.
     executors: Vec<String>,
-    pub(super) fuse: Vec<FuseFront>,
-    pub(super) engine: Engine,
-    pub(super) orders: mpsc::Sender<Order>,
-    pub(super) looping: JoinHandle<Option<Vec<u8>>>,
+    fuse: Vec<FuseFront>,
+    engine: Engine,
+    orders: mpsc::Sender<Order>,
+    looping: JoinHandle<()>,
     pub(super) listener: Arc<dyn Listener>,
-    pub(super) names: Vec<String>,
-    pub(super) metrics: Option<Server>,
-    /// Where a successor asks.
-    pub(super) bell: Option<Bell>,
+    names: Vec<String>,
+    metrics: Option<Server>,
     /// The configuration that it was started with, and what of later ones holds.
-    pub(super) started: ShareConfig,
+    started: ShareConfig,
 }
 
 impl Running {
-    /// Serves the disks with the sockets and clients of a predecessor, if there was one.
-    pub(super) fn start_with(config: &ShareConfig, mut inherited: Inherited) -> Result<Self> {
+    /// Serves the disks.
+    pub(super) fn start(config: &ShareConfig) -> Result<Self> {
         // Where it may not, a machine without memory can stand still when it writes to its own disk.
         let _ = serve_file_systems();
         let names: Vec<String> = config.disks.iter().map(|disk| disk.name.clone()).collect();
@@ -70,19 +66,13 @@ impl Running {
         let (window, costs, memory) = (config.initial_window, config.costs.costs()?, config.memory as usize);
         // To join the others takes up to two periods. Clients find a socket before, and wait a moment for its greeting.
         let nbd = NbdPlan { listen: listening::of(config)?, tls: listening::tls(config)? };
-        let listening = match inherited.handed.take() {
-            None => Listening::bind(&nbd, &disks, memory)?,
-            Some(handed) => Listening::adopt(&nbd, &disks, memory, handed)?,
-        };
+        let listening = Listening::bind(&nbd, &disks, memory)?;
         let plan = Plan { disks, window, costs, memory };
         let clock = Clock::start();
-        let bus = bus::open(config, inherited.report.as_deref(), clock)?;
+        let bus = bus::open(config, clock)?;
         let (form, latest) = (config.log, Latest::new());
         let metrics = config.metrics.as_ref();
         let metrics = metrics.map(|address| serve::serve(address, latest.clone(), clock)).transpose()?;
-        let bell = config.handover.as_deref().map(bell_at).transpose()?;
-        // Up to here a predecessor would go on if something failed.
-        inherited.take()?;
         made.keep();
         let engine = Engine::start_listening(plan, listening)?;
         let listener: Arc<dyn Listener> = Arc::new(move |event: &Event| log_event(event, form));
@@ -92,13 +82,12 @@ impl Running {
             settings(config)?,
             (Arc::clone(&listener), latest),
         );
-        let looped = if inherited.report.is_some() { looped.resumed() } else { looped };
         let fuse = mount(config, &engine, &sizes)?;
         let (orders, inbox) = mpsc::channel();
         let looping = std::thread::Builder::new().name("window".into()).spawn(move || looped.run(&inbox))?;
         let started = config.clone();
         let running =
-            Self { sizes, executors, fuse, engine, orders, looping, listener, names, metrics, bell, started };
+            Self { sizes, executors, fuse, engine, orders, looping, listener, names, metrics, started };
         running.log_where(config, &nbd.listen);
         Ok(running)
     }
@@ -268,9 +257,4 @@ fn log_event(event: &Event, form: Form) {
 /// To stderr; one that is gone stops no disk.
 pub(super) fn write(line: &str) {
     out::tell(&format!("{line}\n"));
-}
-
-/// The socket at which a successor asks.
-fn bell_at(path: &Path) -> Result<Bell> {
-    Bell::bind(path).with_context(|| format!("listening for a successor at {}", path.display()))
 }

@@ -30,7 +30,7 @@ Examples:
       the published size: days, which are said before it begins
   evenkeel study telecom --resume last
 
-Synthetic call records of three days on a private server: exported, loaded (InnoDB untuned, tuned and in bulk, MyISAM, Aria; indexes
+Synthetic call records of three days on a private server: exported, loaded (InnoDB untuned and tuned, MyISAM, Aria; indexes
 before and after), cut by a server that is killed, dispatched to a table for each day, and the whole chain with and without
 separators from the source; and what watching costs by our sampler, sar and nmon (packages sysstat and nmon). Every load is audited,
 record by record. Each figure stands beside the published one.

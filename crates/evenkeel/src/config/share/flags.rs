@@ -26,8 +26,7 @@ Examples:
 The disk of a host has the host's name unless the configuration file says otherwise.
 Signals: SIGHUP reads the configuration again, SIGTERM (or Ctrl-C) ends what is asked, flushes
 and stops, by exit code 0, since that is its orderly end; a second one ends it at once, by 143
-(130). With --handover PATH the same command, started beside the one that serves, takes its
-place, and clients notice nothing.")]
+(130).")]
     pub struct Flags over ShareConfig {
         /// Configuration file, for several disks; SIGHUP reads it again
         #[arg(long, value_name = "FILE")]
@@ -101,9 +100,6 @@ place, and clients notice nothing.")]
         /// What requests of NBD clients may hold, one of them at a time beyond that [default: 64M]
         #[arg(long, value_name = "SIZE", value_parser = units::bytes)]
         memory: Option<u64> = share.memory by Fields::bytes => memory,
-        /// Where a successor asks: the same command, started once more, takes over disks and clients of the one that serves
-        #[arg(long, value_name = "PATH")]
-        handover: Option<PathBuf> = share.handover => handover,
         /// Form of the log on stderr [default: text]
         #[arg(long, value_enum, value_name = "FORM")]
         log: Option<Form> = share.log by Fields::word_of_flag => log,
@@ -173,9 +169,6 @@ impl Flags {
     pub fn read_one(&self) -> Result<ShareConfig> {
         let config = self.whole()?;
         match config.disks.len() {
-            1 if config.handover.is_some() => {
-                bail!("a mounted disk ends with the process that shows it: `handover` is for `share disk`")
-            }
             1 => Ok(config),
             disks => bail!("one disk can be mounted, and the configuration has {disks}"),
         }

@@ -70,19 +70,6 @@ fn a_load_that_is_killed_at_any_moment_goes_on_and_neither_loses_nor_doubles() {
 }
 
 #[test]
-fn bulk_mode_is_one_transaction_of_which_a_kill_leaves_nothing() {
-    let (server, sums, rejects) = whole();
-    let mut child = started(&server, "bulk", &["--bulk", "--transaction", "200K"]);
-    crate::patience::eventually("rejects of some parts", || {
-        fs::metadata(server.path("bulk.rejects")).is_ok_and(|found| found.len() > 2_000)
-    });
-    child.kill().expect("a signal");
-    child.wait().expect("an end");
-    server.load("bulk", &["calls"], &["--bulk"]);
-    expect_each_record_once(&server, "bulk", &sums, &rejects);
-}
-
-#[test]
 fn a_server_that_is_killed_is_an_error_with_a_way_on_and_the_load_goes_on_once_it_is_back() {
     let (server, sums, rejects) = whole();
     let flags = ["--transaction", "200K", "--connections", "2"];

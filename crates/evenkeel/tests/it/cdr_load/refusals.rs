@@ -130,8 +130,7 @@ fn a_layout_that_does_not_fit_leaves_rejects_and_options_that_do_not_go_together
     server.load("full", &["calls"], &[]);
     server.generate_from("more", 100, 101);
     for (flags, what) in [
-        (&["--bulk"][..], "--bulk needs an empty table"),
-        (&["--index", "nobody"], "an index names `nobody`"),
+        (&["--index", "nobody"][..], "an index names `nobody`"),
         (&["--transaction", "0"], "not between 1 byte and 1 GiB"),
     ] {
         let told = server.refused("full", &["more"], flags);

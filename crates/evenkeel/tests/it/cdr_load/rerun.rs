@@ -23,23 +23,6 @@ fn a_load_that_ended_before_its_audit_is_audited_by_a_rerun_and_not_again() {
 }
 
 #[test]
-fn a_bulk_load_whose_answer_was_lost_is_run_again_and_brings_nothing_twice() {
-    let server = Server::up(&[]);
-    server.generate("calls", 1_000, "none");
-    server.generate_from("more", 1_000, 1_001);
-    let flags = ["--bulk", "--indexes", "after", "--index", "calling"];
-    server.load("calls", &["calls"], &flags);
-    server.control().exec("ALTER TABLE calls DROP INDEX calling").expect("a statement");
-    let again = server.json("calls", &["calls"], &flags);
-    assert_eq!((&again["tally"]["records"], server.count("calls")), (&0.into(), 1_000));
-    let indexes =
-        "SELECT COUNT(DISTINCT INDEX_NAME) FROM information_schema.STATISTICS WHERE TABLE_NAME = 'calls'";
-    assert_eq!(server.value(indexes), "2", "what it could not do any more is done");
-    let told = server.refused("calls", &["calls", "more"], &flags);
-    assert!(told.contains("--bulk needs an empty table") && server.count("calls") == 1_000, "{told}");
-}
-
-#[test]
 fn a_table_that_is_spelled_otherwise_is_the_same_one_where_the_server_says_so() {
     let server = Server::up(&["lower_case_table_names=1"]);
     server.generate("calls", 1_000, "none");

@@ -66,7 +66,7 @@ fn prepared(control: &mut Control) -> Result<Option<Group>, TargetError> {
 }
 
 fn group(control: &mut Control, schema: &Schema, digest: &str) -> Result<Group, TargetError> {
-    let sql = schema.named(&statement(digest));
+    let sql = statement(digest);
     let group = Group { sql, ..Group::default() };
     if super::problem(&group.sql).is_some() {
         return Ok(group);
@@ -151,22 +151,6 @@ impl Schema {
         Ok(Self(tables))
     }
 
-    /// Tables by their own names: a digest has those that are keywords in capitals.
-    fn named(&self, sql: &str) -> String {
-        let mut sql = sql.to_owned();
-        for source in shape(&sql).sources {
-            let own = self.0.keys().find(|name| name.eq_ignore_ascii_case(&source.table));
-            if let Some(own) = own.filter(|own| **own != source.table) {
-                for (before, after) in [(" ", " "), (" ", "."), (" ", "(")] {
-                    let (from, to) =
-                        (format!("{before}{}{after}", source.table), format!("{before}`{own}`{after}"));
-                    sql = format!("{sql} ").replace(&from, &to).trim_end().to_owned();
-                }
-            }
-        }
-        sql
-    }
-
     /// The table and the name of a column, as the server has them.
     fn find(&self, shape: &Shape, column: &Column) -> Option<(&str, &str, &Described)> {
         let in_table = |table: &str| {
@@ -248,14 +232,5 @@ mod tests {
         ] {
             assert_eq!(statement(digest), sql);
         }
-    }
-
-    #[test]
-    fn tables_whose_names_are_keywords_get_their_own_names_back() {
-        let schema = Schema(BTreeMap::from([("event".to_owned(), Vec::new())]));
-        assert_eq!(
-            schema.named("SELECT `a` FROM EVENT WHERE ID = ?"),
-            "SELECT `a` FROM `event` WHERE ID = ?"
-        );
     }
 }

@@ -25,15 +25,6 @@ pub struct Group {
     pub problem: Option<String>,
 }
 
-/// What decides which statements are taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
-    /// The time of all executions.
-    Time,
-    /// The number of executions.
-    Count,
-}
-
 /// Share of the whole load, percent.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Share {
@@ -67,18 +58,12 @@ pub struct Captured {
     pub others: (usize, Share),
 }
 
-/// The first `top` groups as a workload, with their executions as weights.
-pub fn captured(name: &str, mut groups: Vec<Group>, top: usize, order: Order) -> Captured {
+/// The `top` groups that took the most time as a workload, with their executions as weights.
+pub fn captured(name: &str, mut groups: Vec<Group>, top: usize) -> Captured {
     let all =
         (groups.iter().map(|group| group.executions).sum(), groups.iter().map(|group| group.time_s).sum());
     let share = |group: &Group| share(group, all);
-    groups.sort_by(|one, other| {
-        let first = match order {
-            Order::Time => other.time_s.total_cmp(&one.time_s),
-            Order::Count => other.executions.cmp(&one.executions),
-        };
-        first.then_with(|| one.sql.cmp(&other.sql))
-    });
+    groups.sort_by(|one, other| other.time_s.total_cmp(&one.time_s).then_with(|| one.sql.cmp(&other.sql)));
     let (mut statements, mut shares, mut left_out) = (Vec::new(), Vec::new(), Vec::new());
     let (mut others, mut names) = ((0, Share::default()), BTreeMap::new());
     for group in groups {

@@ -211,7 +211,7 @@ fn read_line(input: &mut dyn BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workload::capture::{Order, captured};
+    use crate::workload::capture::captured;
 
     const MARIADB: &str = "\
 /usr/sbin/mariadbd, Version: 10.11.19-MariaDB-log (Debian 12). started with:
@@ -262,7 +262,7 @@ SET timestamp=1795791884;
 
     #[test]
     fn entries_of_either_server_are_grouped_by_what_they_ask() {
-        let found = captured("shop", read(MARIADB), 10, Order::Time);
+        let found = captured("shop", read(MARIADB), 10);
         let statement = &found.definition.statements[0];
         assert_eq!((found.definition.statements.len(), statement.name.as_str()), (1, "select_orders"));
         assert_eq!(

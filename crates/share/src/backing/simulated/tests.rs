@@ -40,17 +40,3 @@ fn an_array_whose_file_is_cut_gives_errors_and_ends_nobody() {
         assert_eq!(read(&mut array, id), Err(Errno::IO));
     }
 }
-
-#[test]
-fn words_of_a_file_that_is_cut_between_a_look_and_a_touch_are_zeroes() {
-    use evenkeel_core::share::Calendar;
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("array");
-    create(&path, &PLAN).unwrap();
-    let (_, mut calendar) = open(&path).unwrap();
-    std::fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(0).unwrap();
-    for spindle in 0..PLAN.spindles {
-        assert_eq!(calendar.add(spindle, 5.0, 1.0), (5.0, 6.0));
-    }
-    assert!(!calendar.is_whole());
-}

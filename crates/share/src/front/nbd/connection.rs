@@ -1,10 +1,7 @@
 //! One client: what it sends becomes requests, what it is answered is sent.
 
 mod answers;
-mod pass;
 mod requests;
-
-pub(crate) use pass::Guest;
 
 use super::asked::{List, wanted};
 use super::memory::Memory;
@@ -106,15 +103,11 @@ impl Connection {
         let mut greeting = Vec::new();
         let start = if tls { Handshake::start_tls } else { Handshake::start };
         let handshake = start(&mut greeting);
-        let mut connection = Self::with(socket, Phase::Choosing(Box::new(handshake), disk), arrival);
-        connection.output.say(greeting);
-        connection
-    }
-
-    fn with(socket: Socket, phase: Phase, arrival: u64) -> Self {
+        let mut output = Output::default();
+        output.say(greeting);
         Self {
             stream: Some(Stream::new(socket)),
-            phase,
+            phase: Phase::Choosing(Box::new(handshake), disk),
             payload: Payload::None,
             stalled: None,
             pending: Vec::new(),
@@ -123,7 +116,7 @@ impl Connection {
             ended: false,
             over: false,
             asked: List::default(),
-            output: Output::default(),
+            output,
             held: 0,
             payloads: 0,
             emptied: 0,

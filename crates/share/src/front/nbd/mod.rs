@@ -7,7 +7,6 @@ mod arrivals;
 mod asked;
 mod connection;
 mod door;
-mod handover;
 mod memory;
 mod output;
 mod patience;
@@ -18,11 +17,10 @@ mod turn;
 use super::TOKENS;
 use crate::handle::Crowd;
 use crate::{NbdPlan, Request, ShareError};
-pub(crate) use connection::Guest;
 use connection::{Connection, Context, Flow};
 use door::Door;
 use evenkeel_core::Nanos;
-use evenkeel_os::{Interest, Listener, Poller};
+use evenkeel_os::{Interest, Poller};
 use evenkeel_wire::nbd::Export;
 use memory::Memory;
 use output::Sent;
@@ -41,25 +39,9 @@ const CLIENTS_MAX: usize = 1_000;
 /// Descriptors that are kept from clients: for disks, metrics, the bus and files of configuration.
 const DESCRIPTORS_KEPT: usize = 32;
 
-/// Nothing is taken from clients.
-struct Frozen {
-    /// Those that have something to be taken.
-    aside: Vec<usize>,
-    /// Who has not chosen by now is not waited for.
-    late: bool,
-}
-
-impl Frozen {
-    fn look(&mut self) {
-        self.late = true;
-    }
-}
-
 /// Disks for clients of sockets.
 pub(crate) struct Nbd {
     doors: Vec<Door>,
-    /// Those that a predecessor had and nobody wants any more.
-    unwanted: Vec<Listener>,
     exports: Vec<Export>,
     /// Who comes over TCP has to use it.
     tls: Option<Arc<ServerConfig>>,
@@ -89,8 +71,6 @@ pub(crate) struct Nbd {
     unsent: Vec<usize>,
     /// What follows from an answer.
     following: Vec<Request>,
-    /// Nothing is taken from clients for now, and since when.
-    frozen: Option<Frozen>,
 }
 
 impl Nbd {
@@ -98,7 +78,6 @@ impl Nbd {
     pub fn bind(plan: &NbdPlan, exports: Vec<Export>, memory: usize) -> Result<Self, ShareError> {
         Ok(Self {
             doors: plan.listen.iter().map(Door::bind).collect::<Result<_, _>>()?,
-            unwanted: Vec::new(),
             exports,
             tls: plan.tls.clone(),
             connections: Vec::new(),
@@ -118,7 +97,6 @@ impl Nbd {
             waiting: Vec::new(),
             unsent: Vec::new(),
             following: Vec::new(),
-            frozen: None,
         })
     }
 
@@ -135,10 +113,6 @@ impl Nbd {
     /// Ends those who have held memory or a place and not moved for too long.
     fn look(&mut self) {
         self.look_at = Nanos::MAX;
-        if let Some(frozen) = &mut self.frozen {
-            // Whoever does nothing now is meant to.
-            return frozen.look();
-        }
         let mut hungry = false;
         for connection in self.connections.iter_mut().flatten() {
             hungry |= connection.hungers();

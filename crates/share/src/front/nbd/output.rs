@@ -153,12 +153,6 @@ impl Output {
         }
     }
 
-    /// Bytes that are not sent.
-    pub fn unsent(&self) -> Vec<u8> {
-        let all = self.answers.iter().flat_map(Answer::parts).collect::<Vec<_>>().concat();
-        all[self.sent..].to_vec()
-    }
-
     /// The client is gone.
     pub fn clear(&mut self, memory: &mut Memory) {
         while !self.answers.is_empty() {

@@ -3,7 +3,7 @@
 use super::memory::{Held, Memory};
 use super::stream::Stream;
 use crate::{Buffer, Work};
-use evenkeel_wire::nbd::{self, Command, Failure};
+use evenkeel_wire::nbd::Failure;
 use std::io::{self, IoSliceMut};
 
 /// What is due before the next head of a request.
@@ -90,26 +90,6 @@ impl Payload {
         let payload = received.min(left);
         *filled += payload;
         Ok(Received { payload, scratch: received - payload })
-    }
-
-    /// The bytes that it came from, so that who reads them again is as far as this one.
-    pub fn unread(&self) -> Vec<u8> {
-        let head = |command, cookie, offset, length: usize| {
-            let length = u32::try_from(length).unwrap_or(u32::MAX);
-            nbd::Request { command, cookie, offset, length }.encode()
-        };
-        match self {
-            Self::None => Vec::new(),
-            Self::Write { buffer, filled, cookie, offset, durable, .. } => {
-                let command = Command::Write { durable: *durable };
-                let head = head(command, *cookie, *offset, buffer.len());
-                [&head[..], &buffer.as_slice()[..*filled]].concat()
-            }
-            Self::Skip { left, cookie, failure } => {
-                let payload = u32::try_from(*left).unwrap_or(u32::MAX);
-                head(Command::Refused { failure: *failure, payload }, *cookie, 0, *left).to_vec()
-            }
-        }
     }
 
     /// Takes what is due from bytes received before.

@@ -36,11 +36,6 @@ impl Stream {
         Self { socket, tls: None }
     }
 
-    /// The socket, unless what is on it is known to TLS alone.
-    pub fn into_plain(self) -> Option<Socket> {
-        self.tls.is_none().then_some(self.socket)
-    }
-
     pub fn socket(&self) -> &Socket {
         &self.socket
     }

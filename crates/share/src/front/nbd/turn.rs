@@ -4,7 +4,6 @@ use super::door::Door;
 use super::{CONNECTIONS, Nbd};
 use crate::front::{Front, TOKENS};
 use crate::handle::Crowd;
-use crate::handover::Handed;
 use crate::{Answer, Request};
 use evenkeel_core::Nanos;
 use evenkeel_os::address::Address;
@@ -15,8 +14,7 @@ use std::io;
 impl Front for Nbd {
     fn watch(&mut self, poller: &Poller) -> io::Result<()> {
         let mut doors = self.doors.iter().zip(TOKENS..);
-        doors.try_for_each(|(door, token)| poller.add(&door.listener, token, Interest::Read))?;
-        self.watch_guests(poller)
+        doors.try_for_each(|(door, token)| poller.add(&door.listener, token, Interest::Read))
     }
 
     fn add(
@@ -68,12 +66,11 @@ impl Front for Nbd {
         if now >= self.knock_at {
             (self.knocked, self.knock_at) = (true, Nanos::MAX);
         }
-        if self.knocked && self.frozen.is_none() {
+        if self.knocked {
             self.accept(poller);
         }
         requests.append(&mut self.following);
         self.wake_waiting();
-        self.set_aside();
         for number in std::mem::take(&mut self.again) {
             self.read(number, requests);
         }
@@ -111,7 +108,7 @@ impl Front for Nbd {
     }
 
     fn has_more(&self) -> bool {
-        self.knocked && self.frozen.is_none() || !self.again.is_empty() || !self.following.is_empty()
+        self.knocked || !self.again.is_empty() || !self.following.is_empty()
     }
 
     fn close(&mut self) {
@@ -124,22 +121,6 @@ impl Front for Nbd {
                 self.end(number);
             }
         }
-    }
-
-    fn freeze(&mut self, now: Nanos) {
-        self.begin_freeze(now);
-    }
-
-    fn thaw(&mut self) {
-        self.end_freeze();
-    }
-
-    fn is_settled(&self) -> bool {
-        self.is_quiet()
-    }
-
-    fn hand_over(&mut self) -> Handed {
-        self.give_away()
     }
 
     fn has_unsent(&self) -> bool {

@@ -55,7 +55,6 @@ pub fn chain<'a>(
         duplicates: flags.duplicates.into(),
         options: Options {
             connections: 1,
-            bulk: false,
             indexes: Indexes::Before,
             part_bytes: part_bytes.clamp(1, 1 << 30),
             warnings: Warnings::from(flags.warnings),

@@ -1,6 +1,6 @@
 //! `evenkeel share mount`: until SIGTERM, or until somebody unmounts it.
 
-use super::super::handover;
+use super::super::running::Running;
 use super::{Mkfs, Mounted, free_folder, mount};
 use crate::command::Session;
 use crate::config::share::Flags;
@@ -49,7 +49,7 @@ pub fn run(session: &Session, args: &MountArgs) -> Result<ExitCode> {
     }
     // Before anything is started that others see.
     free_folder(&args.at)?;
-    let running = handover::begin(&config)?;
+    let running = Running::start(&config)?;
     let (bytes, read_only) = running.sizes.first().copied().context("there is one disk")?;
     let disk = FuseDisk { disk: 0, name: config.disks[0].name.clone(), bytes, read_only };
     let mut mounted = match mount(running.handle(), disk, &args.at, args.mkfs) {
