@@ -43,7 +43,10 @@ fn main() -> ExitCode {
         let _ = out::write(cli::FIRST_STEPS);
         return ExitCode::SUCCESS;
     }
-    let cli = cli::parse();
+    let cli = match cli::parse() {
+        Ok(cli) => cli,
+        Err(code) => return code,
+    };
     arguments::hide_passwords();
     match cli::run(cli) {
         Ok(code) => code,

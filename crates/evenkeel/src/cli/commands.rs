@@ -65,17 +65,20 @@ pub enum Command {
     Man(man::Args),
 }
 
-/// What this process was asked for. A wrong command line ends it, with a message that says why.
-pub fn parse() -> Cli<Command> {
+/// What this process was asked for.
+///
+/// # Errors
+/// It asks for help, or is wrong: the exit code, with the text written.
+pub fn parse() -> Result<Cli<Command>, ExitCode> {
     let given = modes::strict(Cli::<Command>::command()).try_get_matches();
-    given.and_then(|mut given| Cli::from_arg_matches_mut(&mut given)).unwrap_or_else(|error| {
+    given.and_then(|mut given| Cli::from_arg_matches_mut(&mut given)).map_err(|error| {
         let text = error.render().to_string();
-        // Colours and the pager's ways are clap's; a password that was given in a wrong place is nobody's.
-        if arguments::masked(text.as_str().into()) == text {
-            error.exit();
+        // Colours are clap's; a password that was given in a wrong place is nobody's.
+        match arguments::masked(text.as_str().into()) == text {
+            true => drop(error.print()),
+            false => out::tell(&text),
         }
-        out::tell(&text);
-        std::process::exit(error.exit_code())
+        ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
     })
 }
 

@@ -63,7 +63,8 @@ impl ServerHello {
     /// What the server calls the session: the number that KILL takes.
     pub fn thread(&self) -> u32 {
         let mut reader = Reader(&self.payload);
-        (reader.u8(), reader.until_zero());
+        reader.u8();
+        reader.until_zero();
         reader.u32().unwrap_or_default()
     }
 
