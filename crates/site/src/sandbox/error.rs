@@ -249,7 +249,8 @@ impl SandboxError {
             Self::HalfRestored { name, study } => format!(
                 "resume the study that restores it{}, or begin anew: evenkeel sandbox clean {name}",
                 study.as_ref().map_or(String::new(), |study| format!(
-                    " (`evenkeel runs {study}` says by which command)"
+                    " (`evenkeel runs {study}` says by which command); where it was deleted, move the folder data in \
+                     sandboxes/{name} of the home away, rename the folder snapshot there to data, and remove the file snapshot.study"
                 ))
             )
             .into(),
@@ -313,7 +314,14 @@ mod tests {
             (SandboxError::AlreadyRunning { name: name.clone(), pid: 1 }, "evenkeel sandbox down demo"),
             (SandboxError::Differs { name: name.clone(), differences: vec![] }, "evenkeel sandbox down demo"),
             (SandboxError::HalfRestored { name: name.clone(), study: None }, "evenkeel sandbox clean demo"),
-            (SandboxError::HalfRestored { name, study }, "evenkeel runs 20261121-one"),
+            (
+                SandboxError::HalfRestored { name: name.clone(), study: study.clone() },
+                "evenkeel runs 20261121-one",
+            ),
+            (
+                SandboxError::HalfRestored { name, study },
+                "sandboxes/demo of the home away, rename the folder snapshot",
+            ),
             (SandboxError::Record { path, reason: String::new() }, "evenkeel sandbox clean demo"),
         ] {
             let hint = error.hint().unwrap();
