@@ -13,7 +13,8 @@ use std::sync::LazyLock;
 /// are, nothing is changed.
 pub fn hide_passwords() {
     // What this process was given is read before it is gone.
-    (LazyLock::force(&GIVEN), LazyLock::force(&HOME));
+    LazyLock::force(&GIVEN);
+    LazyLock::force(&HOME);
     change_arguments(|arguments| arguments.split_mut(|byte| *byte == 0).for_each(hide));
 }
 

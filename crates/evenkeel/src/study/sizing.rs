@@ -341,7 +341,7 @@ mod tests {
         let (sized, narrower) = profiled(&[0.3, 0.6, 1.3]);
         let found = Err(SizeError::Saturates { rate: 400.0, capacity: 325.0 });
         let text = text(&ASKED, &[Answers { sized: &sized, found, narrower }], |_| "name more servers");
-        let start = "a server does not carry 400.0 requests/s: it carries at most 325.0\n  hint: name more servers:\n    evenkeel profile ";
+        let start = "a server does not carry 400.0 requests/s: by this profile it would carry 325.0 at most\n  hint: name more servers:\n    evenkeel profile ";
         assert!(text.starts_with(start) && text.ends_with(" min)\n"), "{text}");
     }
 }
