@@ -156,7 +156,10 @@ fn a_rate_that_did_not_settle_in_some_runs_forbids_a_verdict_that_passes_over_it
         let found =
             compare(&one, &of_runs("two", unsettled(runs(response_ms), count)), Figure::Response, margin())
                 .unwrap();
-        assert!(found.parted.is_empty() && found.left_out[0].contains("the second did not settle in 1 of its 4 runs"));
+        assert!(
+            found.parted.is_empty()
+                && found.left_out[0].contains("the second did not settle in 1 of its 4 runs")
+        );
         found.verdict
     };
     assert_eq!(verdict([10.0, 20.0], 1), Judged::NotKnown { runs_more: None });
