@@ -18,8 +18,8 @@ WORKLOAD = """name = "shop"
 [[statement]]
 name = "orders"
 weight = 9
-sql = "SELECT COUNT(*), SUM(total) FROM orders WHERE customer = :customer"
-parameters.customer = { uniform = { min = 0, max = 19 } }
+sql = "SELECT COUNT(*), SUM(total) FROM (SELECT total FROM orders WHERE id >= :first ORDER BY id LIMIT 1000) AS some"
+parameters.first = { uniform = { min = 1, max = 19000 } }
 [[statement]]
 name = "order"
 weight = 1
