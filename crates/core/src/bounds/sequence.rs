@@ -8,6 +8,7 @@ const RUNS_UNDECIDED: usize = 5;
 
 /// By how much to go on where nothing was carried yet, or nothing refused.
 const STRIDE: f64 = 1.3;
+const STRIDE_MOST: f64 = 4.0;
 
 /// Rates closer than this count as one: a step to it would tell nothing.
 const CLOSE: f64 = 1.015;
@@ -120,7 +121,7 @@ impl Sequence {
                 Step::Run(lowest.rate)
             }
             (None, Some(_)) if lowest.rate <= self.rate_min => Step::TooFewArrivals,
-            (None, Some(_)) => Step::Run((lowest.rate / STRIDE).max(self.rate_min)),
+            (None, Some(_)) => Step::Run(self.downwards(&answer, lowest)),
             (Some(carried), Some(failed)) => match self.between(&answer, carried, failed) {
                 Step::Run(rate) => Step::Run(rate),
                 end => curve.unwrap_or(end),
@@ -152,8 +153,14 @@ impl Sequence {
         match highest.fate {
             Fate::Undecided if highest.runs < RUNS_UNDECIDED => Step::Run(highest.rate),
             _ if highest.rate >= self.rate_max => Step::Exhausted,
-            _ => Step::Run((highest.rate * STRIDE).min(self.rate_max)),
+            _ => Step::Run(round(highest.rate * STRIDE).min(self.rate_max)),
         }
+    }
+
+    /// Below what was completed in overload, which is about what is carried.
+    fn downwards(&self, answer: &Answer, lowest: &Rate) -> f64 {
+        let completed = answer.carried.in_overload.unwrap_or(f64::INFINITY).max(lowest.rate / STRIDE_MOST);
+        round((BESIDE.0 * completed).min(lowest.rate / STRIDE)).max(self.rate_min)
     }
 
     /// The widest of three comes first: the gap between the rate that was carried and the one that was not, the

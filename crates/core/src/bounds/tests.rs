@@ -308,3 +308,10 @@ fn runs_go_to_the_curve_of_response_times_too() {
     runs.extend(three(seen(unsure[0])));
     assert_ne!(sequence.next(&runs, &unsure), Some(Step::Run(unsure[0])));
 }
+
+#[test]
+fn rates_far_above_what_is_carried_are_left_in_one_step() {
+    let sequence = Sequence { wanted: Wanted { width: 0.05 }, rate_min: 1.0, rate_max: 1e6 };
+    let runs = [three(behind(1_300.0, 480.0)), three(behind(2_600.0, 500.0))].concat();
+    assert_eq!(sequence.next(&runs, &[]), Some(Step::Run(441.0)));
+}

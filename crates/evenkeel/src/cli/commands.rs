@@ -72,6 +72,7 @@ pub enum Command {
 pub fn parse() -> Result<Cli<Command>, ExitCode> {
     let given = modes::strict(Cli::<Command>::command()).try_get_matches();
     given.and_then(|mut given| Cli::from_arg_matches_mut(&mut given)).map_err(|error| {
+        let error = modes::explained(error);
         let text = error.render().to_string();
         // Colours are clap's; a password that was given in a wrong place is nobody's.
         match arguments::masked(text.as_str().into()) == text {

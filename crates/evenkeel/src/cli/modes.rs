@@ -1,6 +1,8 @@
 //! Flags that mean nothing beside another one are refused, and never ignored.
 
 use clap::Command;
+use clap::builder::StyledStr;
+use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
 
 /// A command, the flag or argument that decides what it does, and what alone means something beside it.
 type Alone = (&'static [&'static str], &'static str, &'static [&'static str]);
@@ -68,6 +70,18 @@ pub fn strict(mut command: Command) -> Command {
             .iter()
             .fold(of, |of, id| of.mut_arg(id, |argument| argument.requires("ebs")))
     })
+}
+
+/// The refusal of a flag beside a URL, with what to do.
+pub fn explained(mut error: Error) -> Error {
+    let is_url = |value: &ContextValue| value.to_string().contains("[URL]");
+    let is_beside = error.context().any(|(_, value)| is_url(value));
+    if error.kind() == ErrorKind::ArgumentConflict && is_beside {
+        let tip =
+            "this flag shapes a private server: leave the URL out to profile one, or leave the flag out";
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![StyledStr::from(tip)]));
+    }
+    error
 }
 
 fn conflict(of: Command, ids: &[&'static str], mode: &'static str) -> Command {

@@ -97,6 +97,7 @@ fn plan(session: &Session, args: &Args) -> Result<(LoadPlan, Option<Caveat>, Opt
         workload,
         arrivals,
         warm_up: units::duration(&args.warm_up).context("reading --warm-up")?,
+        warm_up_max: None,
         measure,
         drain: timeout,
         timeout,

@@ -365,7 +365,7 @@ mod tests {
         refused(&TWO.replace("rate = 70", "resume = 'last'"), "is for the command line");
         refused(&TWO.replace("rate = 70", "rate = 1979-05-27"), "`rate` is a text");
         refused(&format!("compare = 'speed'\n{TWO}"), "throughput, response, p95 or cpu");
-        refused(&format!("margin = '0%'\n{TWO}"), "above 0 % and at most 100 %");
+        refused(&format!("margin = '0%'\n{TWO}"), "a percentage above 0 and at most 100");
         refused("name = ", "expected");
         refused("name = 'x'\nfactor = []", "`factor` is empty");
         for key in ["resume=last", "output=/tmp", "", "-x", "rate 5", "Rate"] {

@@ -89,10 +89,10 @@ pub fn bytes(text: &str) -> Result<u64> {
 
 /// A share from `5%`, which is 0.05; above 0 and at most 100 %.
 pub fn share(text: &str) -> Result<f64> {
-    let percent = text.trim().trim_end_matches('%').trim().parse::<f64>().ok();
+    let percent = text.trim().strip_suffix('%').and_then(|number| number.trim().parse::<f64>().ok());
     match percent.filter(|percent| *percent > 0.0 && *percent <= 100.0) {
         Some(percent) => Ok(percent / 100.0),
-        None => Err(anyhow!("above 0 % and at most 100 % is needed, as 5%, not {text:?}")),
+        None => Err(anyhow!("a percentage above 0 and at most 100 is needed, as 5%, not {text:?}")),
     }
 }
 

@@ -119,7 +119,7 @@ pub struct Args {
     /// another for longer [default: as --duration; 40s where neither --duration nor --within is given]
     #[arg(long, value_name = "TIME")]
     pub longest: Option<String>,
-    /// Load before measuring begins
+    /// Load before measuring begins; at first few requests are in flight, so that a cold server leaves no backlog
     #[arg(long, value_name = "TIME", default_value = "3s")]
     pub warm_up: String,
     /// Age at which a request is given up; it then counts with the age it reached

@@ -82,7 +82,8 @@ pub fn finish(
         out::line(format!("\nrows written, search and warm-up included: {written}"))?;
     }
     if runs.is_empty() {
-        out::line(format!("the search took all of the time; go on: evenkeel profile --resume {}", plan.id))?;
+        let go_on = goes_on::command(folder.path()).unwrap_or_default();
+        out::line(format!("the search took all of the time; go on: {go_on}"))?;
     }
     let report = report::write(folder)?;
     if !session.quiet {

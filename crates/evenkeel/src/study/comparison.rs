@@ -1,7 +1,7 @@
 //! What a comparison of two studies, cells or levels says, for people and programs.
 
 use crate::format;
-use evenkeel_core::experiment::{self, Margin, Verdict};
+use evenkeel_core::experiment::{self, Comparison, Margin, Verdict};
 use evenkeel_core::statistics::Estimate;
 use evenkeel_study::compare::{
     Carried, CompareError, Compared, Condition, Figure, LevelPair, More, Parted, Side, Statement, compare,
@@ -95,7 +95,9 @@ fn told(sides: [&Side; 2], names: [&str; 2], compared: &Compared) -> Wording {
     let left = compared.left_out.iter().map(|left| format!("left out: {left}"));
     let unfinished = compared.caveats.iter().map(|caveat| format!("unfinished: {caveat}"));
     let (more, commands) = more(sides, compared);
-    let made_of = conditions.chain(parted).chain(carried).chain(statements).chain(nearly(compared));
+    let is_open = matches!(compared.verdict, Verdict::NotKnown { .. });
+    let nearly = compared.comparison.as_ref().filter(|_| is_open).and_then(nearly);
+    let made_of = conditions.chain(parted).chain(carried).chain(statements).chain(nearly);
     let lines = made_of.chain(more).chain(unlike).chain(left).chain(unfinished).collect();
     Wording { head: head(names, compared), lines, json: as_json(names, compared, &commands) }
 }
@@ -166,8 +168,9 @@ fn statement(found: &Statement) -> String {
         Verdict::NotKnown { .. } => "too close to tell",
     };
     let [first, second] = [first, second].map(|ms| format::significant(ms, 3));
+    let nearly = nearly(&found.comparison).map_or_else(String::new, |why| format!("; {why}"));
     format!(
-        "{name}: {verdict}, {first} ms, then {second} ms: ratio {}",
+        "{name}: {verdict}, {first} ms, then {second} ms: ratio {}{nearly}",
         format::ratio(&found.comparison.ratio)
     )
 }
@@ -182,9 +185,8 @@ fn carried_line(carried: &Carried) -> String {
 }
 
 /// Why it is not known although the interval that is shown leaves out 1.
-fn nearly(compared: &Compared) -> Option<String> {
-    let comparison = compared.comparison.as_ref()?;
-    let is_open = matches!(compared.verdict, Verdict::NotKnown { .. }) && comparison.ratio.differs();
+fn nearly(comparison: &Comparison) -> Option<String> {
+    let is_open = matches!(comparison.verdict, Verdict::NotKnown { .. }) && comparison.ratio.differs();
     is_open.then(|| {
         let confidence = format::percent(100.0 * comparison.confidence);
         format!("at the {confidence} confidence that the verdict needs, the ratio may still be 1")

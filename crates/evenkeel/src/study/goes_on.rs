@@ -8,6 +8,9 @@ use std::path::Path;
 /// The kind of studies that are made of a file of the user's.
 pub const OF_A_FILE: &str = "a file";
 
+/// The folder of a home that has its studies.
+const RUNS: &str = "runs";
+
 /// What a study is of: `profile`, the name of a published study, or [`OF_A_FILE`]. `None` where its plan cannot be read.
 pub fn kind(folder: &Path) -> Option<String> {
     if let Some(published) = published::kind(folder).ok()? {
@@ -23,8 +26,10 @@ pub fn command(folder: &Path) -> Option<String> {
     let kind = kind(folder)?;
     let of_kind = SHIPPED.iter().find(|shipped| shipped.name == kind).map(|shipped| shipped.command);
     let command = if kind == OF_A_FILE { "study" } else { of_kind? };
-    let name = folder.file_name().unwrap_or(folder.as_os_str()).to_string_lossy();
-    Some(format!("evenkeel {command} --resume {name}"))
+    // Elsewhere than in a home only its path finds it.
+    let is_at_home = folder.parent().is_some_and(|parent| parent.ends_with(RUNS));
+    let name = folder.file_name().filter(|_| is_at_home).unwrap_or(folder.as_os_str());
+    Some(format!("evenkeel {command} --resume {}", name.to_string_lossy()))
 }
 
 /// The hint of a library, which knows no commands, with the command of this study in it.

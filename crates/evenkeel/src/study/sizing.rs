@@ -119,7 +119,10 @@ fn lines(asked: &Asked<'_>, answer: &Answers<'_>, server: &Server, found: &Answe
             format::rate(highest)
         ));
     } else if each.rate > highest {
-        lines.push(format!("extrapolated: {} is the highest rate that settled", format::rate(highest)));
+        let times = format::short(each.rate / highest);
+        let first =
+            format!("extrapolated: {times} times {}, the highest rate that settled", format::rate(highest));
+        lines.insert(0, first);
     } else if each.rate < lowest {
         lines.push(format!(
             "below the lowest measured rate: this is the response at {}",

@@ -94,7 +94,7 @@ impl Audit<'_> {
         let of = &self.file.layout.types()[self.record_type];
         let mut control = Control::connect_until(self.target, self.stop)?;
         rows::prepare(&mut control)?;
-        let tables = Tables::find(&mut control, &self.tables, of)?;
+        let tables = Tables::find(&mut control, &self.tables, of, self.after.is_none())?;
         let canon = tables.canon(&self.file.layout, of)?;
         // Of one moment: what changes later is an error, and no finding.
         let identities = self.inputs.iter().map(|input| Identity::of(input.path())).collect();

@@ -4,6 +4,7 @@ use super::canon::Canon;
 use super::error::AuditError;
 use super::form::{Form, Says};
 use crate::HaulError;
+use crate::dispatch::day_tables;
 use crate::table::{Found, FoundColumn, literal, quoted};
 use evenkeel_site::server::Control;
 use evenkeel_wire::record::{Charset, Layout, RecordType};
@@ -17,20 +18,26 @@ pub(super) struct Tables {
 }
 
 impl Tables {
-    /// Finds the tables that names and patterns mean.
-    pub fn find(control: &mut Control, words: &[String], of: &RecordType) -> Result<Self, HaulError> {
-        let mut names: Vec<String> = Vec::new();
+    /// Finds the tables that names and patterns mean; with `dispatched`, also the day tables that records of theirs went to.
+    pub fn find(
+        control: &mut Control,
+        words: &[String],
+        of: &RecordType,
+        dispatched: bool,
+    ) -> Result<Self, HaulError> {
+        let mut found: Vec<Found> = Vec::new();
         for word in words {
             for name in named(control, word)? {
-                if !names.contains(&name) {
-                    names.push(name);
-                }
+                let missing = || AuditError::NoTable(name.clone());
+                add(&mut found, Found::read(control, &name)?.ok_or_else(missing)?);
             }
         }
-        let mut found = Vec::new();
-        for name in names {
-            let missing = || AuditError::NoTable(name.clone());
-            found.push(Found::read(control, &name)?.ok_or_else(missing)?);
+        let sources: Vec<String> = found.iter().map(|table| table.name.clone()).collect();
+        for source in sources.iter().filter(|_| dispatched) {
+            for name in day_tables(control, source)? {
+                // One that is gone holds nothing: its records are missed.
+                Found::read(control, &name)?.into_iter().for_each(|table| add(&mut found, table));
+            }
         }
         let columns = of.fields.iter().filter(|field| field.kept).map(|field| field.name.clone()).collect();
         let mut tables = Self { found, columns, selects: Vec::new() };
@@ -97,6 +104,12 @@ impl Tables {
             }
         }
         Ok(())
+    }
+}
+
+fn add(found: &mut Vec<Found>, table: Found) {
+    if found.iter().all(|known| known.name != table.name) {
+        found.push(table);
     }
 }
 

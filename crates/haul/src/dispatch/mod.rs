@@ -39,7 +39,7 @@ pub use job::Job;
 pub use journal::JOURNAL;
 pub(crate) use keep_out::{is_nameless, keep_out};
 pub use method::Method;
-pub(crate) use moved::{Moved, forget, moved};
+pub(crate) use moved::{Moved, day_tables, forget, moved};
 pub use procedures::{PROCEDURES, remove as remove_procedures};
 pub use progress::Progress;
 pub use retire::{Retire, Retired, RetiredTable, retire};

@@ -62,6 +62,19 @@ fn count(control: &mut Control, table: &str) -> Result<u64, TargetError> {
     control.query_value(&format!("SELECT COUNT(*) FROM {}", quoted(table))).map(journal::number)
 }
 
+/// The tables that records of a source went to, as far as they are there.
+pub(crate) fn day_tables(control: &mut Control, source: &str) -> Result<Vec<String>, TargetError> {
+    if !exists(control, JOURNAL)? {
+        return Ok(Vec::new());
+    }
+    let tables = control.query(&format!(
+        "SELECT DISTINCT j.table_name FROM {JOURNAL} AS j JOIN information_schema.TABLES AS t ON t.TABLE_SCHEMA = DATABASE() \
+         AND t.TABLE_NAME = j.table_name COLLATE utf8mb4_bin WHERE j.source = {} AND j.way <> 'take' AND j.state <> 'retired'",
+        literal(source.as_bytes())
+    ))?;
+    Ok(tables.rows.into_iter().flatten().flatten().collect())
+}
+
 /// Forgets what was moved, for a user who loads all of it again.
 pub(crate) fn forget(control: &mut Control, source: &str) -> Result<(), TargetError> {
     if exists(control, JOURNAL)? {

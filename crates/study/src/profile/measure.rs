@@ -12,7 +12,7 @@ use crate::store::SenseRow;
 use crate::store::format::{CpuRecord, DomainRecord, FORMAT, RunFile};
 use evenkeel_core::Nanos;
 use evenkeel_core::caveat::Caveat;
-use evenkeel_lab::load::{self, LoadPlan, LoadProgress, LoadResult, PartsPlan, SessionPolicy};
+use evenkeel_lab::load::{self, ArrivalPlan, LoadPlan, LoadProgress, LoadResult, PartsPlan, SessionPolicy};
 use evenkeel_os::clock::{Clock, unix_time};
 use evenkeel_os::stop::Stop;
 use evenkeel_sense::cpu::CpuUse;
@@ -128,6 +128,16 @@ fn answers(target: &Target, silent: Nanos, stop: &Stop) -> Result<(), StudyError
     }
 }
 
+/// What arrives in 20 ms: a server that has just started falls behind at rates that it carries once it is warm.
+fn in_flight_while_cold(arrivals: &ArrivalPlan) -> Option<u32> {
+    const S: f64 = 0.02;
+    const LEAST: u32 = 8;
+    match arrivals {
+        ArrivalPlan::Poisson(rate) | ArrivalPlan::Constant(rate) => Some(LEAST.max((S * rate) as u32)),
+        ArrivalPlan::Ramp { .. } | ArrivalPlan::Closed { .. } => None,
+    }
+}
+
 fn load_plan(spec: &StudySpec, order: &RunOrder<'_>, ready: &Ready, sessions: SessionPolicy) -> LoadPlan {
     let threads = match spec.generator_cpus.len() {
         0 => std::thread::available_parallelism().map_or(1, |cpus| cpus.get().div_ceil(2)),
@@ -138,6 +148,7 @@ fn load_plan(spec: &StudySpec, order: &RunOrder<'_>, ready: &Ready, sessions: Se
         workload: Arc::clone(&order.workload),
         arrivals: order.arrivals.clone(),
         warm_up: order.warm_up,
+        warm_up_max: in_flight_while_cold(&order.arrivals),
         measure: order.measure,
         drain: spec.timeout.min(DRAIN_MAX),
         timeout: spec.timeout,

@@ -107,6 +107,7 @@ impl Bench<'_> {
             workload: self.server.workload()?,
             arrivals: ArrivalPlan::Closed { clients, think: Nanos::ZERO },
             warm_up: Nanos::from_secs_f64(warm_up),
+            warm_up_max: None,
             measure: Nanos::from_secs_f64(measure),
             drain: DRAIN,
             timeout: TIMEOUT,

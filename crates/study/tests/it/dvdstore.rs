@@ -67,6 +67,7 @@ fn load(
         workload: workload(control),
         arrivals: ArrivalPlan::Closed { clients: 8, think: Nanos::ZERO },
         warm_up: Nanos::ZERO,
+        warm_up_max: None,
         measure: Nanos::from_secs(2),
         drain: Nanos::from_secs(60),
         timeout: Nanos::from_secs(60),

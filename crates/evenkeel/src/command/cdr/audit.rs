@@ -22,8 +22,8 @@ use std::sync::{Mutex, PoisonError};
 #[command(after_help = "\
 Each record of the files has to be stored once in the tables together, or refused once. What is not is named by file and byte
 offset (of what is packed, unpacked): lost, doubled, altered with the fields, stored although a reject; and rows that are in no
-file. Columns that no field is called like are not looked at. Text is compared byte by byte; numbers and times by what
-they are, so that 1.50 is 1.5. The tables are read as they are at one instant where they are InnoDB's.
+file. The day tables of a table that was dispatched are read with it. Columns without a field are not looked at. Text is
+compared byte by byte; numbers and times by what they are, so that 1.50 is 1.5. InnoDB tables are read as of one instant.
 
 Examples:
   evenkeel cdr audit mysql://app@db1/calls calls-0801.cdr --layout calls.toml --table calls --rejects csv/

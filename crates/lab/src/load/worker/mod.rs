@@ -125,6 +125,9 @@ pub(super) struct Worker<'a> {
     asking: Option<Asking>,
     /// Whether a request may ever have to wait for a session.
     may_wait: bool,
+    /// Of a warm-up that spares a cold server.
+    warm_up_max: usize,
+    spared_until: Nanos,
     measure_start: Nanos,
     measure_end: Nanos,
     drain_end: Nanos,
@@ -185,6 +188,10 @@ impl<'a> Worker<'a> {
             looks: Looks::default(),
             asking: Asking::new(plan, thread),
             may_wait: may_wait(shared, thread),
+            warm_up_max: plan
+                .warm_up_max
+                .map_or(usize::MAX, |max| share(max as usize, thread, shared.threads).max(1)),
+            spared_until: Nanos::ZERO,
             measure_start: Nanos::MAX,
             measure_end: Nanos::MAX,
             drain_end: Nanos::MAX,
@@ -217,6 +224,8 @@ impl<'a> Worker<'a> {
         let plan = self.shared.plan;
         let length = plan.warm_up + plan.measure;
         self.measure_start = start + plan.warm_up;
+        // All arrive in the last quarter: what is in flight grows to what it is in the long run.
+        self.spared_until = start + Nanos(plan.warm_up.0 / 4 * 3);
         self.measure_end = start + length;
         self.drain_end = self.measure_end + plan.drain;
         self.recorder.measure(self.measure_start, self.measure_end);

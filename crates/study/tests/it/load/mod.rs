@@ -166,6 +166,7 @@ fn plan(target: Target, workload: Script, arrivals: ArrivalPlan) -> LoadPlan {
         workload: Arc::new(workload),
         arrivals,
         warm_up: Nanos::from_millis(100),
+        warm_up_max: None,
         measure: Nanos::from_millis(1_500),
         drain: PATIENCE,
         timeout: PATIENCE,

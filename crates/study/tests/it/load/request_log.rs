@@ -32,6 +32,24 @@ fn what_the_warm_up_left_over_is_work_of_the_intervals_and_of_nothing_else() {
     assert_eq!(worked, 24 + lines.iter().filter(in_phase).count() as u64);
 }
 
+#[test]
+fn a_cold_server_begins_the_measured_phase_with_few_requests_in_flight() {
+    let server = Server::shared();
+    server.exec(&["CREATE OR REPLACE TABLE d.cold (c INT)", "INSERT INTO d.cold VALUES (1)"]);
+    let mut plan = plan(server.target(), Script::new(&["SELECT c FROM cold"]), ArrivalPlan::Constant(40.0));
+    (plan.warm_up, plan.warm_up_max) = (Nanos::from_millis(600), Some(2));
+    let mut holder = Some(Control::connect(&server.sandbox.target()).unwrap());
+    holder.as_mut().unwrap().exec("LOCK TABLES d.cold WRITE").unwrap();
+    let result = load_until(&plan, |progress| {
+        if progress.phase == LoadPhase::Measure {
+            holder = None;
+        }
+        progress.completed > 10
+    });
+    // Two, and all of the last 0.15 s.
+    assert_eq!(result.carried_over, 8);
+}
+
 /// A line of the request log, in nanoseconds from the start of the measured phase.
 pub struct Line {
     pub arrival: u64,

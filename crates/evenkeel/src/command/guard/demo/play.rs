@@ -128,6 +128,7 @@ impl Player<'_> {
             workload: self.stage.workload.clone(),
             arrivals: ArrivalPlan::Closed { clients, think: Nanos::ZERO },
             warm_up: Nanos::ZERO,
+            warm_up_max: None,
             // The last sample ends before the load does.
             measure: Nanos::from_secs(seconds) + SECOND,
             drain: DRAIN,
