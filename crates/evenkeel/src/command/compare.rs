@@ -23,15 +23,15 @@ Examples:
   evenkeel compare last:c01 last:c02 --of response     two cells, numbered as in the report
   evenkeel compare before after --margin 2% --json     for CI: exit code 1 where it is worse
 
-The first line is the verdict on the second study: better, worse, the same, or too close to tell. Its figure is given as a
-multiple of the first's, with the 95 % interval. It is the same if the whole interval lies within the margin. It is
-better or worse if the 97.5 % interval excludes 1. If it is too close to tell, the commands that would most likely decide it
+The first line is the verdict on the second study: better, worse, the same, or too close to tell. Its figure is given as a \
+multiple of the first's, with the 95 % interval. It is the same if the whole interval lies within the margin. It is \
+better or worse if the 97.5 % interval excludes 1. If it is too close to tell, the commands that would most likely decide it \
 are printed, with their time, unless that is more than an hour. Each statement of a mix has a verdict of its own.
 
---of chooses the figure. throughput is measured in overload, or by what both carry at least and at most. response (the mean)
-and p95 are compared at the rates that both studies have. cpu is the server's CPU time for a request. Without --of the first
-of throughput, response and cpu that both studies have is compared, and the others follow in a line each. A rate that one
-side carried in all runs and the other in none decides the verdict; so does one rate that is worse. Two studies are measured
+--of chooses the figure. throughput is measured in overload, or by what both carry at least and at most. response (the mean) \
+and p95 are compared at the rates that both studies have. cpu is the server's CPU time for a request. Without --of the first \
+of throughput, response and cpu that both studies have is compared, and the others follow in a line each. A rate that one \
+side carried in all runs and the other in none decides the verdict; so does one rate that is worse. Two studies are measured \
 at different times: whatever changed between them, such as the neighbours, is part of the difference.
 
 Exit codes: 0 the same, better, or too close to tell; 1 worse; 2 nothing can be compared, or a study is damaged.")]

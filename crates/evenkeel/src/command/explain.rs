@@ -21,10 +21,10 @@ const NAP: Duration = Duration::from_millis(50);
 /// Flags of `evenkeel explain`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Each SELECT is executed six times with different parameters, for at most 10 s each, in a read-only transaction that is rolled
-back. The first time does not count. A statement that writes, waits or locks is explained and not executed, and its
-entry says so: INTO OUTFILE or DUMPFILE, NEXTVAL, NEXT VALUE FOR, SETVAL, GET_LOCK, SLEEP, BENCHMARK, FOR UPDATE, LOCK IN SHARE
-MODE and the like. Of a built-in mix up to 1,000 requests are executed first and rolled back, to count how often each statement
+Each SELECT is executed six times with different parameters, for at most 10 s each, in a read-only transaction that is rolled \
+back. The first time does not count. A statement that writes, waits or locks is explained and not executed, and its \
+entry says so: INTO OUTFILE or DUMPFILE, NEXTVAL, NEXT VALUE FOR, SETVAL, GET_LOCK, SLEEP, BENCHMARK, FOR UPDATE, LOCK IN SHARE \
+MODE and the like. Of a built-in mix up to 1,000 requests are executed first and rolled back, to count how often each statement \
 occurs; all its tables must be able to roll back. A profile explains its workload in the same way before it measures.
 
 For a full table scan with a condition that has no index, explain proposes a CREATE INDEX. Nothing is created or tried.
@@ -46,7 +46,7 @@ Examples:
   evenkeel explain mysql://app@db1/shop --workload orders.toml --json
   evenkeel explain mysql://app@db1/shop -w shop.sql
 
-Exit codes: 0 done; 1 the server refuses a statement, and its error is shown below the others; 2
+Exit codes: 0 done; 1 the server refuses a statement, and its error is shown below the others; 2 \
 wrong use, or no server; 130, 143 stopped by Ctrl-C, SIGTERM: statements explained so far are shown.")]
 pub struct Args {
     /// Server, as mysql://user@host:port/database or sandbox:NAME

@@ -40,7 +40,7 @@ Executions that differ only in their literals are one statement. Its weight is t
 From a slow log (MariaDB, MySQL) parameters take values of the log, at most 200 rows. Set long_query_time to 0 for a while, so \
 that the log has all statements and not only the slow ones. The log may have any size; it is read once.
 
-From a URL the statements are those of performance_schema for that database. Digests hold no values: parameters
+From a URL the statements are those of performance_schema for that database. Digests hold no values: parameters \
 are drawn from the columns that they are compared with. New keys continue after the highest one.
 
 A comment at the top names what was left out, why, and its share of the load. Statements that write are marked.
