@@ -23,20 +23,20 @@ Examples:
   evenkeel compare last:c01 last:c02 --of response     two cells, numbered as in the report
   evenkeel compare before after --margin 2% --json     for CI: exit code 1 where it is worse
 
-The first line is the verdict on the second study: better, worse, the same, or too close to tell. Its figure is given as a
-multiple of the first's, with the 95 % interval. It is the same where the whole interval lies inside the margin. It is
-better or worse where the 97.5 % interval leaves out 1. Where it is too close to tell, the commands are printed that would
-most likely tell, with their time, unless that is more than an hour. Each statement of a mix has a verdict of its own.
+The first line is the verdict on the second study: better, worse, the same, or too close to tell. Its figure is given as a \
+multiple of the first's, with the 95 % interval. It is the same if the whole interval lies within the margin. It is \
+better or worse if the 97.5 % interval excludes 1. If it is too close to tell, the commands that would most likely decide it \
+are printed, with their time, unless that is more than an hour. Each statement of a mix has a verdict of its own.
 
---of chooses the figure. throughput is that of overload, or what both carry at least and at most; response (the mean) and
-p95 are those at the rates that both have; cpu is the server's CPU time for a request. Without --of it is the first of
-throughput, response and cpu that both studies tell, and the others follow in a line each. A rate that one side carried in
-all runs and the other in none decides, and so does a rate that is worse whatever the others are. Two studies are measured
-at two times: what changes in between, as neighbours do, is a part of their difference.
+--of chooses the figure. throughput is measured in overload, or by what both carry at least and at most. response (the mean) \
+and p95 are compared at the rates that both studies have. cpu is the server's CPU time for a request. Without --of the first \
+of throughput, response and cpu that both studies have is compared, and the others follow in a line each. A rate that one \
+side carried in all runs and the other in none decides the verdict; so does one rate that is worse. Two studies are measured \
+at different times: whatever changed between them, such as the neighbours, is part of the difference.
 
 Exit codes: 0 the same, better, or too close to tell; 1 worse; 2 nothing can be compared, or a study is damaged.")]
 pub struct Args {
-    /// The study before the change (its folder, its name or the start of it, or `last`), or a cell of one as STUDY:c03
+    /// The study before the change (its folder, its name or a prefix of it, or `last`), or a cell of one as STUDY:c03
     #[arg(value_name = "A")]
     pub first: String,
     /// The study after the change, named the same way
@@ -45,7 +45,7 @@ pub struct Args {
     /// What the verdict is about: throughput, response, p95 or cpu [default: the first of throughput, response and cpu that both studies have]
     #[arg(long, value_name = "FIGURE", value_parser = figure)]
     pub of: Option<Figure>,
-    /// Up to which difference two figures count as the same
+    /// Largest difference at which two figures count as the same
     #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = margin)]
     pub margin: Margin,
     /// Folder for studies [default: HOME/runs]

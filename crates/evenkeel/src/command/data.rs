@@ -35,8 +35,8 @@ Examples:
   evenkeel data check sandbox:demo/dvdstore
   evenkeel data reload mysql://root@db1/tpcw
 
-Exit codes: 0 done; 2 wrong use, no server, or what it said; 130, 143 stopped by Ctrl-C,
-SIGTERM: what is half filled says so to whoever looks at it, and is filled anew by --replace.")]
+Exit codes: 0 done; 2 wrong use, no server, or an error of the server; 130, 143 stopped by
+Ctrl-C, SIGTERM: a data set that is half filled is marked as such, and --replace fills it again.")]
 pub struct Args {
     /// What to do
     #[command(subcommand)]
@@ -50,29 +50,29 @@ pub enum Action {
     Fill {
         /// Server and database, as mysql://user@host/database or sandbox:NAME
         target: String,
-        /// Data of which workloads
+        /// Workload whose data is filled in
         #[arg(long, short, value_enum, default_value_t = SetName::Tpcw)]
         workload: SetName,
         /// What data is filled in
         #[command(flatten)]
         data: DataArgs,
-        /// Drop a set that is there, whole or half-finished
+        /// Drop an existing data set first, complete or not
         #[arg(long)]
         replace: bool,
         /// Threads [default: one for each CPU, 8 at most]
         #[arg(long)]
         threads: Option<usize>,
     },
-    /// Say what set is there and whether it is whole
+    /// Show which data set is there and whether it is complete
     Check {
         /// Server and database
         target: String,
     },
-    /// Dump, drop and load again what is there: repairs a grown storage layout
+    /// Dump, drop and load the data set again: repairs its storage layout
     Reload {
         /// Server and database
         target: String,
-        /// Folder for the dump, which is removed in the end, and kept where the reload fails [default: HOME/dumps]
+        /// Folder for the dump, which is removed at the end and kept if the reload fails [default: HOME/dumps]
         #[arg(long, value_name = "DIR")]
         dump_dir: Option<PathBuf>,
     },

@@ -12,10 +12,10 @@ use std::process::ExitCode;
 #[command(after_help = "\
 Example:
   evenkeel doctor
-  sudo evenkeel doctor    as root it may see more: what counts is the user who measures
+  sudo evenkeel doctor    as root it may find more; what counts is the user who measures
 
-Each thing is tried as the commands use it, for two seconds in all, and nothing is left behind. A line says what there is, and
-where it is less than could be, what is lost without it and what to do. Nothing here is needed by all commands, so that the
+Each feature is tried as the commands use it. This takes two seconds in all and leaves nothing behind. A line says what this \
+machine has and, if something is missing, what is lost without it and what to do. No feature is needed by all commands, so the \
 exit code is 0 whatever is missing.")]
 pub struct Args {
     /// Print it as JSON

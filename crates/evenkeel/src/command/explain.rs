@@ -21,11 +21,11 @@ const NAP: Duration = Duration::from_millis(50);
 /// Flags of `evenkeel explain`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Each SELECT is executed six times, the first time uncounted, with parameters of its own, in a transaction that is read-only and
-rolled back, for 10 s each at most. One whose text says that it writes, waits or locks is explained and not executed, which its
-entry says: INTO OUTFILE or DUMPFILE, NEXTVAL, NEXT VALUE FOR, SETVAL, GET_LOCK, SLEEP, BENCHMARK, FOR UPDATE, LOCK IN SHARE
-MODE and the like. Of a built-in mix up to 1,000 requests are made before and rolled back, where all its tables can roll back, to
-see how often each statement is asked. A profile explains its workload likewise before it measures.
+Each SELECT is executed six times with different parameters, for at most 10 s each, in a read-only transaction that is rolled \
+back. The first time does not count. A statement that writes, waits or locks is explained and not executed, and its \
+entry says so: INTO OUTFILE or DUMPFILE, NEXTVAL, NEXT VALUE FOR, SETVAL, GET_LOCK, SLEEP, BENCHMARK, FOR UPDATE, LOCK IN SHARE \
+MODE and the like. Of a built-in mix up to 1,000 requests are executed first and rolled back, to count how often each statement \
+occurs; all its tables must be able to roll back. A profile explains its workload in the same way before it measures.
 
 For a full table scan with a condition that has no index, explain proposes a CREATE INDEX. Nothing is created or tried.
 
@@ -38,7 +38,7 @@ A workload of your own is a TOML file, as `evenkeel workload from` writes it, or
   -- :total = 1..500
   INSERT INTO orders (id, customer, total) VALUES (:id, :customer, :total);
 
-A :name that is not declared has values of the column that it is compared with.
+A :name that is not declared takes values of the column that it is compared with.
 
 Examples:
   evenkeel explain --list
@@ -46,8 +46,8 @@ Examples:
   evenkeel explain mysql://app@db1/shop --workload orders.toml --json
   evenkeel explain mysql://app@db1/shop -w shop.sql
 
-Exit codes: 0 done; 1 the server refuses a statement, whose error is shown below the others; 2
-wrong use, or no server; 130, 143 stopped by Ctrl-C, SIGTERM, with what was explained by then.")]
+Exit codes: 0 done; 1 the server refuses a statement, and its error is shown below the others; 2 \
+wrong use, or no server; 130, 143 stopped by Ctrl-C, SIGTERM: statements explained so far are shown.")]
 pub struct Args {
     /// Server, as mysql://user@host:port/database or sandbox:NAME
     #[arg(value_name = "URL", required_unless_present = "list")]
@@ -55,7 +55,7 @@ pub struct Args {
     /// Workload by name, or a file of your own (.toml, .sql)
     #[arg(long, short, value_name = "NAME|FILE", default_value = "tpcw.shopping")]
     pub workload: String,
-    /// Name the workloads that are built in
+    /// List the built-in workloads
     #[arg(long)]
     pub list: bool,
     /// As JSON, with the whole plans

@@ -29,8 +29,8 @@ pub enum Format {
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  evenkeel export last > cells.csv\n  evenkeel export last --format runs --to runs.csv\n  evenkeel export last --format json | python3 -m json.tool\n\n\
-                  Exit codes: 0 all figures are exported, also where files beside a run are damaged, which are named and have \
-                  no figures of their own; 2 the study cannot be read."
+                  Exit codes: 0 all figures are exported; damaged files beside a run are named, but no figure comes from \
+                  them; 2 the study cannot be read."
 )]
 pub struct Args {
     /// The study that is exported

@@ -18,13 +18,15 @@ const CELLS: usize = 16_384;
 /// Flags of `evenkeel layout`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Read are .ibd files of a stopped server, or held by FLUSH TABLES ... FOR EXPORT; the ibdata1 of a stopped server; all of a data
-directory; and a sandbox, which holds its tables one by one if it runs. Names of indexes come from the dictionary in ibdata1, or
-from a sandbox that runs; without either, indexes have their numbers. Nothing is written but --svg.
+It reads .ibd files of a stopped server, or of tables held by FLUSH TABLES ... FOR EXPORT; the ibdata1 of a stopped server; a \
+whole data directory; and a sandbox. A running sandbox holds its tables one by one while they are read. Names of indexes come \
+from the dictionary in ibdata1 or from the running sandbox; otherwise indexes have numbers. Nothing is written except --svg.
 
-  in order   share of leaves whose successor in the order of keys is the next page of the file: 1 after a bulk load
-  mean jump  pages from a leaf to its successor
-  extents    stretches of 1 MiB that a range of keys (--range) touches, in the mean, and what it would at least
+  in order   share of leaves whose successor in key order is the next page of the file; 1 after a
+             bulk load
+  mean jump  mean distance from a leaf to its successor, in pages
+  extents    extents of 1 MiB that a range of keys (--range) touches on average, and the least
+             possible number
 
 Memory: 11 bytes for each page, 740 MB for a file of 1 TB. Compressed, encrypted and damaged files are refused.
 
@@ -33,21 +35,21 @@ Examples:
   evenkeel layout sandbox:demo --table item --svg item.svg
   evenkeel layout /var/lib/mysql --json
 
-Of all tables of a server those that cannot be read (compressed, encrypted, held by a transaction) are left out and told by name on stderr.
+Tables of a server that cannot be read (compressed, encrypted, held by a transaction) are left out and named on stderr.
 
-Exit codes: 0 done; 1 a chain of pages is broken, or tables were left out; 2 wrong use, or a file that cannot be read; 130, 143 stopped by
+Exit codes: 0 done; 1 a chain of pages is broken, or tables were left out; 2 wrong use, or a file that cannot be read; 130, 143 stopped by \
 Ctrl-C, SIGTERM.")]
 pub struct Args {
     /// An .ibd file, ibdata1, a data directory, or sandbox:NAME
     #[arg(value_name = "FILE|DATADIR|sandbox:NAME")]
     pub place: String,
-    /// This table alone, as item or shop.item
+    /// Only this table, as item or shop.item
     #[arg(long, value_name = "TABLE")]
     pub table: Option<String>,
-    /// Share of an index that a range of keys reads
+    /// Length of the range of keys, percent of an index
     #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = range)]
     pub range: f64,
-    /// Indexes of the server's own tables too
+    /// Also indexes of the server's own tables
     #[arg(long)]
     pub all: bool,
     /// Write a picture of the files: a square for each page, coloured by index and place in the order of keys

@@ -16,15 +16,15 @@ use std::process::ExitCode;
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  evenkeel report last\n  evenkeel report before --to /tmp/profile.html\n  \
-                  evenkeel report before after     two studies over each other, with the verdict and their ratios\n\n\
-                  Exit codes: 0 the page is written; 1 it is, and files beside a run are damaged, which are named; 2 the study \
+                  evenkeel report before after     two studies on one page, with the verdict and their ratios\n\n\
+                  Exit codes: 0 the page is written; 1 it is written, but files beside a run are damaged (they are named); 2 the study \
                   cannot be read."
 )]
 pub struct Args {
-    /// Study: its folder, its name or the start of it, or `last`
+    /// Study: its folder, its name or a prefix of it, or `last`
     #[arg(default_value = "last")]
     pub study: String,
-    /// A second study, to be laid over the first
+    /// A second study, drawn in the charts of the first
     pub other: Option<String>,
     /// Folder for studies [default: HOME/runs]
     #[arg(long, value_name = "DIR")]

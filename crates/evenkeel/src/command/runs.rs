@@ -20,10 +20,10 @@ use std::process::ExitCode;
 #[command(args_conflicts_with_subcommands = true)]
 #[command(
     after_help = "Examples:\n  evenkeel runs\n  evenkeel runs last\n  evenkeel runs --json\n  evenkeel runs delete before after\n\n\
-Exit codes: 0 all is well; 1 a study, or a file beside a run, is damaged, which is named; 2 the study that was named cannot be read."
+Exit codes: 0 all is well; 1 a study or a file beside a run is damaged (it is named); 2 the study asked for cannot be read."
 )]
 pub struct Args {
-    /// Show one study as a table: its folder, its name or the start of it, or `last`
+    /// Show one study as a table: its folder, its name or a prefix of it, or `last`
     pub study: Option<String>,
     /// Folder for studies [default: HOME/runs]
     #[arg(long, value_name = "DIR")]
@@ -44,16 +44,16 @@ pub struct Args {
 pub enum Action {
     /// Delete studies with all of their runs, for good
     #[command(after_help = "Examples:\n  evenkeel runs delete before after\n\n\
-It does not ask. Either all studies are deleted or, where one is not there or is being measured, none. A folder without a plan.json\n\
-of Evenkeel that can be read is left alone.\n\n\
-Exit codes: 0 all are deleted; 2 one is not there, has no such plan.json, is being measured, or cannot be removed.")]
+It does not ask. If a study does not exist or is being measured, none of them is deleted. A folder without a readable plan.json\n\
+of Evenkeel is not deleted.\n\n\
+Exit codes: 0 all are deleted; 2 one does not exist, has no such plan.json, is being measured, or cannot be removed.")]
     Delete(DeleteArgs),
 }
 
 /// Flags of `evenkeel runs delete`.
 #[derive(Debug, clap::Args)]
 pub struct DeleteArgs {
-    /// Whole names of studies, as `evenkeel runs` lists them
+    /// Full names of studies, as `evenkeel runs` lists them
     #[arg(required = true, value_name = "NAME")]
     pub names: Vec<String>,
     /// Folder for studies [default: HOME/runs]

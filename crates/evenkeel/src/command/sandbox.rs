@@ -22,13 +22,13 @@ Examples:
   evenkeel sandbox up                                     a private server named `default`
   evenkeel sandbox up demo --ebs 10 --items 10000         with TPC-W data
   evenkeel sandbox up small --set innodb_buffer_pool_size=64M --cpus 0 --memory 1G
-  evenkeel sandbox up slow --disk-iops 300                300 reads and 300 writes a second, tried before use
+  evenkeel sandbox up slow --disk-iops 300                at most 300 reads and 300 writes per second
   evenkeel sandbox up twin --copy-of demo                 the same files; stop demo first
   evenkeel sandbox shell demo -- -e 'SHOW TABLES' tpcw
   evenkeel sandbox down demo
 
-Exit codes: 0 done; 2 wrong use, or what kept the server from starting; 130, 143 stopped by
-Ctrl-C, SIGTERM before it was up, with no server left.")]
+Exit codes: 0 done; 2 wrong use, or the server does not start; 130, 143 stopped by Ctrl-C, SIGTERM
+before it was up: no server is left running.")]
 pub struct Args {
     /// What to do
     #[command(subcommand)]
@@ -38,7 +38,7 @@ pub struct Args {
 /// What to do with a sandbox.
 #[derive(Debug, Subcommand)]
 pub enum Action {
-    /// Start a private server and leave it running; one that runs as the flags ask is used as it is
+    /// Start a private server and leave it running; one that already runs with these flags is kept
     Up {
         /// Name of the sandbox
         #[arg(default_value = "default")]
@@ -49,7 +49,7 @@ pub enum Action {
         /// Port on 127.0.0.1 [default: a free one]
         #[arg(long)]
         port: Option<u16>,
-        /// Begin with the data of another sandbox, which is stopped, file by file: the same pages in the same places
+        /// Copy the files of another, stopped sandbox: the same pages in the same places
         #[arg(long, value_name = "NAME", conflicts_with = "ebs")]
         copy_of: Option<String>,
         /// Fill with TPC-W data of this NUM_EBS: 2,880 customers each
@@ -85,7 +85,7 @@ pub enum Action {
         /// Name of the sandbox
         #[arg(default_value = "default")]
         name: String,
-        /// Lines from the end
+        /// Number of lines from the end
         #[arg(long, short = 'n', default_value_t = 50)]
         lines: usize,
     },

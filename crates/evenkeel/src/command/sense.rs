@@ -32,27 +32,27 @@ const LOOK: Duration = Duration::from_millis(50);
 #[command(after_help = "\
 Examples:
   evenkeel sense --for 5s
-      ten lines a second for five seconds; all counters have counted since the boot of the machine
+      ten lines per second for five seconds; all counters count since the boot of the machine
   ssh db1 evenkeel sense --port 3307
-      the same of another machine, with the server there that listens on this port
+      the same on another machine, for the server there that listens on this port
   evenkeel profile mysql://bench@db1/tpcw --sense-with 'ssh db1 evenkeel sense'
       a profile whose CPU figures are those of db1
 
-The first line is {\"sense\":{...}}, all others are {\"reading\":{...}}, and {\"pong\":{...}} for each line `ping N` on standard
-input. It ends by 0 when standard input or output is closed and with --for, and at a signal by the code of that one. It
-changes nothing and needs no rights; the bytes that a server reads and writes are shown to its own account and to root
-alone.")]
+The first line is {\"sense\":{...}}, all others are {\"reading\":{...}}. A line `ping N` on standard input is answered by \
+{\"pong\":{...}}. It ends with exit code 0 when standard input or output is closed or --for is over, and after a signal with the \
+code of the signal. It changes nothing and needs no rights. Only root and the server's own account see the bytes that the \
+server reads and writes.")]
 pub struct Args {
     /// Time between two readings, 10ms to 60s
     #[arg(long, value_name = "TIME", default_value = "100ms")]
     every: String,
-    /// End after so long [default: when standard input is closed]
+    /// End after this time [default: when standard input is closed]
     #[arg(long = "for", value_name = "TIME")]
     length: Option<String>,
-    /// The server's process [default: the only one that is called mysqld or mariadbd]
+    /// Process of the server [default: the only one named mysqld or mariadbd]
     #[arg(long, value_name = "N", conflicts_with = "port")]
     pid: Option<u32>,
-    /// TCP port on which the server listens, where there are several
+    /// TCP port of the server, if there are several servers
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     port: Option<u16>,
 }

@@ -24,15 +24,15 @@ Examples:
   evenkeel size last --rate 90 --servers 1                         the response of one server at 90 requests/s
   evenkeel size 20261121 --rate 400 --json                         for programs
 
-The answer follows from every rate whose response settled, trusted or not, from what the server carries at least and at most, and from
-the CPU time of a request. Intervals say where one run of a minute at that rate lies, with 95 % confidence; a wide one is called wide,
-with the command of a profile that narrows it. An objective is met where the upper end is within it. The load is shared equally, and
-each server is like the one that was profiled.
+The prediction uses every rate whose response times settled, trusted or not, the bounds of what the server carries, and the CPU \
+time of a request. Its interval contains the result of a one-minute run at that rate with 95 % confidence. A wide interval is called \
+wide, and the profile that narrows it is named. An objective is met if the upper end of the interval meets it. The load is \
+divided equally among servers like the one that was profiled.
 
-Exit codes: 0 done; 1 no number of servers is known to meet the objective, or a server does not carry its share; 2 wrong use, or no
-response settled in the profile, or it is damaged (--json prints what there is all the same).")]
+Exit codes: 0 done; 1 no number of servers is known to meet the objective, or a server does not carry its share; 2 wrong use, \
+a profile in which no response settled, or a damaged one (--json still prints what there is).")]
 pub struct Args {
-    /// Profile: its folder, its name or the start of it, or `last`
+    /// Profile: its folder, its name or a prefix of it, or `last`
     #[arg(default_value = "last")]
     pub study: String,
     /// Requests per second of all servers together

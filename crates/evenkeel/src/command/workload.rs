@@ -37,10 +37,10 @@ pub enum Action {
 #[command(after_help = "\
 Executions that differ only in their literals are one statement. Its weight is the number of executions.
 
-From a slow log (MariaDB, MySQL) parameters have values that were seen: at most 200 rows of them. Set long_query_time to 0 for
-a while, so that the log has all statements and not the slow ones alone. The log is read once, whatever its size.
+From a slow log (MariaDB, MySQL) parameters take values of the log, at most 200 rows. Set long_query_time to 0 for a while, so \
+that the log has all statements and not only the slow ones. The log may have any size; it is read once.
 
-From a URL the statements are those of performance_schema for that database. Digests hold no values: parameters
+From a URL the statements are those of performance_schema for that database. Digests hold no values: parameters \
 are drawn from the columns that they are compared with. New keys continue after the highest one.
 
 A comment at the top names what was left out, why, and its share of the load. Statements that write are marked.
@@ -56,7 +56,7 @@ pub struct FromArgs {
     /// Slow log, - for standard input, or a server as mysql://user@host:port/database or sandbox:NAME/DATABASE
     #[arg(value_name = "LOG|URL")]
     pub source: String,
-    /// Most statements in the file
+    /// Maximum number of statements in the file
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..))]
     pub top: u16,
 }

@@ -22,12 +22,12 @@ const TELLERS: [(ToldBy, &str, &str); 2] = [
     (
         ToldBy::Profiles,
         ToldBy::Profiles.word(),
-        "SHOW PROFILES: no right is needed, and the server keeps book for few sessions",
+        "SHOW PROFILES: needs no privilege, and the server records few sessions only",
     ),
     (
         ToldBy::PerformanceSchema,
         ToldBy::PerformanceSchema.word(),
-        "events_statements_history: needs a right, and the server keeps book for all sessions",
+        "events_statements_history: needs a privilege, and the server records all sessions",
     ),
 ];
 
@@ -47,76 +47,73 @@ fn word<T: Copy + Send + Sync + 'static>(
 #[command(after_help = "\
 Examples:
   evenkeel profile
-      a private MariaDB on all CPUs but one, TPC-W data; ten minutes of runs, each where it tells
-      most
+      a private MariaDB on all CPUs but one, with TPC-W data; ten minutes of runs
   evenkeel profile mysql://bench@db1/tpcw --rate 10..:10 --repeats 20 --duration 180s
-      the study's own settings; the password comes from EVENKEEL_PASSWORD or ?defaults-file=
+      as in the published study; the password comes from EVENKEEL_PASSWORD or ?defaults-file=
   evenkeel profile --factor buffer-pool=20%..100% --factor layout=insert,dump --sandboxes 2
       why a profile differs from run to run and from machine to machine
   evenkeel profile mysql://app@db1/shop --workload examples/workloads/orders.toml --rate 100,200
       statements of your own at rates that you name
   evenkeel profile --within 10m --until 5%
-      runs where they tighten the bounds most, until these lie 5 % apart or ten minutes are over
+      until the bounds differ by at most 5 %, for ten minutes at most
   evenkeel profile --within 2m --duration 8s --ebs 1
-      a first look: little data and short runs; below 8 s a run cannot show what is carried
+      a first look: little data and short runs; runs below 8 s cannot show what the server carries
   evenkeel profile mysql://app@db1/shop --workload orders.toml --sense-with 'ssh db1 evenkeel sense'
-      the server's CPU use as the machine db1 sees it; --sense-from http://db1:9100/metrics where
-      it has node_exporter
+      the server's CPU use as measured on db1; with node_exporter there, use
+      --sense-from http://db1:9100/metrics
   evenkeel profile mysql://app@db1/shop --workload orders.toml --rate 50,100 --mu requests=5%
-      of what the response time is made: network, waking up, execution, for one request in twenty,
-      and what asking costs; --per-request --mu requests=100% measures as the study did
+      the parts of the response time (network, waking up, execution) of one request in twenty, and
+      what this costs; --per-request --mu requests=100% measures as the published study did
   evenkeel profile --ebs 10 --set innodb_buffer_pool_size=16M --factor disk-iops=300,none
-      is it the disk? the same server with a slow one, which is tried before use, and without a limit
+      is it the disk? the same server with a slow disk and without a limit
   evenkeel profile mysql://app@db1/shop --workload orders.toml --rate 100,200 --name before
-      a study with a name: after the change measure --name after, and `evenkeel compare before after`
+      a named study; after the change measure --name after, then `evenkeel compare before after`
   evenkeel profile --resume last
-      go on where a stopped or killed study was
+      continue a stopped or killed study
 
 A TIME is written as 500ms, 8s, 10m or 1h.
 
-Three lines come first: what the server carries at least and at most (95 % confidence), and what it would carry \
-without its neighbours on the machine; up to which rate p95 stays below a time, which is --objective or, without \
-it, p95 at the carried rate with the most throughput for its mean response time (the knee), as far as p95 has an \
-upper bound there; and what a request costs in CPU. A fourth line says what of it is reliable. Runs are chosen one by one \
-for the bounds and for the curve, rates at 0.2 to 0.8 of what is carried. Runs whose generator was late are left \
-out of the bounds and named.
+The first line says what the server carries at least and at most (95 % confidence), and what it would carry \
+without its neighbours on the machine. The second line has the rate up to which p95 stays below a time: that of \
+--objective, or p95 at the knee, if it has an upper bound there. The knee is the carried rate with the most throughput \
+for its mean response time. The third line has the CPU time of a request, the fourth says what is reliable. \
+Runs are chosen one by one: for the bounds, and at 0.2 to 0.8 of what the server carries for the curve. Runs in which the \
+load generator was late are left out of the bounds and named.
 
-Without URL a private server is started (a sandbox) and stopped afterwards; its data is kept and used again.
+Without a URL a private server (a sandbox) is started and stopped afterwards; its data is kept and used again.
 
-Exit codes: 0 done; 1 most requests of a rate failed, or none was answered at any rate, and the first line says \
-by which errors or why; 2 wrong use, no server, or one that refuses a statement; 3 all was measured, and not one \
-bound (at least, at most, without neighbours) can be given: the first line says why, and more time by --within or \
-longer runs by --duration usually help; 130, 143 stopped by Ctrl-C, SIGTERM, and finished runs are kept \
-(go on by --resume).")]
+Exit codes: 0 done; 1 most requests of a rate failed, or none was answered at any rate (the first line says why); \
+2 wrong use, no server, or a server that refuses a statement; 3 all runs were made, but no bound is known: the first \
+line says why, and more time (--within) or longer runs (--duration) usually help; 130, 143 stopped by Ctrl-C, SIGTERM: \
+finished runs are kept (continue with --resume).")]
 pub struct Args {
-    /// Servers, as mysql://user@host:port/database, sandbox:NAME or sandbox:NAME/DATABASE; several are interleaved
-    /// and compared
+    /// Servers, as mysql://user@host:port/database, sandbox:NAME or sandbox:NAME/DATABASE; several are measured in
+    /// turn and compared
     #[arg(value_name = "URL")]
     pub targets: Vec<String>,
     /// TPC-W statement or mix by name, `dvdstore`, or a file of your own (.toml, .sql); `evenkeel explain --list` names them
     #[arg(long, short, value_name = "NAME|FILE", default_value = "tpcw.complex")]
     pub workload: String,
-    /// Arrival rates per second: auto:N, FROM..TO:STEP (TO may be left out), or a list [default: rates and runs are
-    /// chosen one by one, see --within; auto:8 beside --repeats]
+    /// Arrival rates per second: auto:N, FROM..TO:STEP (TO may be left out), or a list [default: chosen run by
+    /// run, see --within; with --repeats auto:8]
     #[arg(long, short, value_name = "RATES", allow_hyphen_values = true)]
     pub rate: Option<String>,
-    /// Runs of each cell [default beside --rate: 3]
+    /// Runs of each combination of rate and factors [default with --rate: 3]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub repeats: Option<u32>,
-    /// Choose rates and runs one by one, where each tightens the bounds most, and end where these are so narrow: by 5%, where at
-    /// least and at most lie 5 % apart. Without --within it may take as long as it takes
+    /// Choose rates and runs one by one, and stop when the bounds differ by at most WIDTH, as 5%. Without --within there is no
+    /// time limit
     #[arg(long, value_name = "WIDTH", conflicts_with_all = ["rate", "repeats", "whole_sweep", "retries"])]
     pub until: Option<String>,
-    /// Choose rates and runs one by one likewise, and end where this time is up: all of it, with data that is filled in,
-    /// search and restarts of the server. Beside --until whichever comes first [default without --until, --rate and
-    /// --repeats: 10m for each series, a server at one level of each factor]
+    /// Choose rates and runs one by one. TIME is the total time budget, setup included. With --until the first of both ends it
+    /// [default without --until, --rate and --repeats: 10m for each server at each combination of factors]
     #[arg(long, value_name = "TIME", conflicts_with_all = ["rate", "repeats", "whole_sweep", "retries"])]
     pub within: Option<String>,
     /// Measured time of a run [default: 10s]
     #[arg(long, short, value_name = "TIME")]
     pub duration: Option<String>,
-    /// Measured time at most of a run near the saturation that a search has found, where response times depend on one
-    /// another for longer [default: as --duration; 40s where neither --duration nor --within is given]
+    /// Longest measured time of a run near saturation, where response times depend on one another for longer
+    /// [default: as --duration; 40s if neither --duration nor --within is given]
     #[arg(long, value_name = "TIME")]
     pub longest: Option<String>,
     /// Load before measuring begins; at first few requests are in flight, so that a cold server leaves no backlog
@@ -125,71 +122,70 @@ pub struct Args {
     /// Age at which a request is given up; it then counts with the age it reached
     #[arg(long, value_name = "TIME", default_value = "10s")]
     pub timeout: String,
-    /// A further factor: buffer-pool=20%..100% (of the statement's tables), layout=script,dump (insert, script, aged,
+    /// A factor to vary: buffer-pool=20%..100% (of the statement's tables), layout=script,dump (insert, script, aged,
     /// shuffled, load, dump, or copy of the level before it), tablespace=shared,own, disk-iops=300,none, disk-bandwidth=20M,none
     #[arg(long, value_name = "NAME=LEVELS")]
     pub factor: Vec<String>,
     /// Seed of arrivals, parameters, order and data; the same seed gives the same requests
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
-    /// Which process arrivals follow
+    /// How arrivals are distributed
     #[arg(long, value_parser = word(PROCESSES), default_value_t = Process::Poisson)]
     pub arrivals: Process,
-    /// How statements travel
+    /// How statements are sent
     #[arg(long, value_parser = word(PROTOCOLS), default_value_t = Protocol::Prepared)]
     pub protocol: Protocol,
     /// Allow a workload of your own to write or lock on a server given by URL: INSERT, UPDATE, CALL, SELECT ... FOR UPDATE,
     /// stored functions. Private servers and the data of `evenkeel data fill` do not need it
     #[arg(long)]
     pub allow_writes: bool,
-    /// Most connections in the pool [default: as many as max_connections and the open-file limit allow, at most 1,000; with a URL a
+    /// Maximum number of connections [default: as many as max_connections and the open-file limit allow, at most 1,000; with a URL a
     /// quarter of the free connections]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub max_sessions: Option<u32>,
-    /// A fresh connection for each request instead of a pool
+    /// Use a new connection for each request instead of a pool
     #[arg(long)]
     pub per_request: bool,
-    /// What stands for the network delay: a small probe about once a second, or requests=SHARE: behind that share of the requests the
-    /// server is asked how long they took it, which parts their response times into network, waking up and execution
+    /// How the network delay is measured: by a small probe about once a second, or by requests=SHARE. Then the server is asked how
+    /// long it worked on that share of the requests, which splits their response times into network, waking up and execution
     #[arg(long, value_name = "probe|requests=SHARE", default_value = "probe")]
     pub mu: String,
-    /// Who tells how long a request took the server, with --mu requests=SHARE [default: profiles]
+    /// Where the server's own time for a request is read, with --mu requests=SHARE [default: profiles]
     #[arg(long, value_parser = word(TELLERS))]
     pub mu_by: Option<ToldBy>,
     /// Objective for the 95th percentile, as 100ms or p95=100ms; the headline then names the highest rate that meets it
     #[arg(long, value_name = "TIME")]
     pub objective: Option<String>,
-    /// Standard error over runs that is trusted, percent of the mean response time
+    /// Largest standard error over runs that is trusted, percent of the mean response time
     #[arg(long, value_name = "PERCENT", default_value_t = Tolerance::default().standard_error)]
     pub tolerance_se: f64,
-    /// Difference between servers that is trusted, percent of the mean response time
+    /// Largest difference between servers that is trusted, percent of the mean response time
     #[arg(long, value_name = "PERCENT", default_value_t = Tolerance::default().spread)]
     pub tolerance_spread: f64,
-    /// CPU utilisation at which a sweep ends, percent; one below counts as reached. auto:N goes on beyond 100
+    /// CPU use at which a sweep ends, percent; one point less counts as reached. auto:N goes on beyond 100
     #[arg(long, value_name = "PERCENT", default_value_t = 100.0)]
     pub theta_ceiling: f64,
-    /// Measure every rate of a list or of auto:N, also those above the one at which the response does not settle or
-    /// the server refuses connections
+    /// Measure every rate of a list or of auto:N, also above the rate at which response times do not settle or the
+    /// server refuses connections
     #[arg(long)]
     pub whole_sweep: bool,
-    /// How often a run is measured again at most, at the end of its block, where more than 2 % of the CPU time were
-    /// stolen or more than 5 % used by others; the least disturbed attempt stands, whatever its response time
-    /// [default beside --rate: 1]
+    /// How often a disturbed run is repeated at most: one with more than 2 % of the CPU time stolen, or more than 5 % used by
+    /// others. The least disturbed attempt counts, whatever its response time [default with --rate: 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=10))]
     pub retries: Option<u32>,
     /// Do not restart the server (or restore the database) before each run
     #[arg(long)]
     pub no_reset: bool,
     /// Shell command that restarts or restores a server of yours before each run. EVENKEEL_TARGET and EVENKEEL_URL (without
-    /// password) in its environment say which. Kept with the study, so name no password in it
+    /// password) in its environment name the server. The command is kept with the study: put no password in it
     #[arg(long, value_name = "COMMAND", conflicts_with = "no_reset")]
     pub reset_command: Option<String>,
-    /// Command that reports on the machine of a server elsewhere, run without a shell and ended with the study: theta, CPU per
-    /// request and stolen time come from its lines. Once for each URL; kept with the study, so name no password in it
+    /// Command that reads the machine of a remote server: CPU use, CPU time per request and stolen time come from its output. It
+    /// runs without a shell and ends with the study. Once for each URL; kept with the study: put no password in it
     #[arg(long, value_name = "COMMAND", conflicts_with = "sense_from")]
     pub sense_with: Vec<String>,
-    /// Page of node_exporter on the machine of a server elsewhere, http://HOST:9100/metrics: theta is that of the whole
-    /// machine then. Once for each URL
+    /// Page of node_exporter on the machine of a remote server, http://HOST:9100/metrics: CPU use is then that of the whole
+    /// machine. Once for each URL
     #[arg(long, value_name = "HTTP-URL")]
     pub sense_from: Vec<String>,
     /// CPUs for the load threads [default with a private server: the last one]
@@ -204,11 +200,11 @@ pub struct Args {
     /// Name of the study, as `compare`, `report` and other commands take it [default: time and workload]
     #[arg(long, value_name = "NAME")]
     pub name: Option<String>,
-    /// Go on with a stopped study: its folder, its name or the start of it, or `last`; with its own flags. --repeats beside it makes
-    /// more runs of each cell
+    /// Continue a stopped study with its own flags: its folder, its name or a prefix of it, or `last`. With --repeats it gets more
+    /// runs of each cell
     #[arg(long, value_name = "STUDY")]
     pub resume: Option<String>,
-    /// Write events as JSON lines to the error stream instead of a progress line
+    /// Write events as JSON lines to stderr instead of a progress line
     #[arg(long)]
     pub json: bool,
     /// Show all columns, even if the table is wider than 100 characters

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 /// Flags that name a stored study.
 #[derive(Debug, clap::Args)]
 pub struct StoredArgs {
-    /// Study: its folder, its name or the start of it, or `last`
+    /// Study: its folder, its name or a prefix of it, or `last`
     #[arg(default_value = "last")]
     pub study: String,
     /// Folder for studies [default: HOME/runs]

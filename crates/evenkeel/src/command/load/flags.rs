@@ -7,15 +7,15 @@ use std::path::PathBuf;
 #[command(after_help = "\
 Examples:
   evenkeel load sandbox:demo --workload tpcw.shopping --clients 50 --duration 60s
-      closed browsers, each thinking 7 s between two pages as TPC-W says
+      closed clients (browsers) that think 7 s between two pages, as TPC-W defines
   evenkeel load sandbox:demo --workload tpcw.simple --clients 8 --think 0s
   evenkeel load sandbox:demo --workload tpcw.complex --rate 200
   evenkeel load sandbox:demo --workload dvdstore --clients 32 --think 10s --duration 2m
-      closed clients that order, with orders per minute; --rate 20 for 20 new orders a second instead
+      closed clients that place orders, with orders per minute; or --rate 20: 20 new orders per second
   evenkeel load sandbox:demo --workload tpcw.complex --ramp 50..500 --request-log requests.csv.zst
 
-Exit codes: 0 done; 1 most requests failed, or none was answered, and the first line says by which
-errors or why; 2 wrong use, or no server; 3 the measurement is not valid, or no request arrived;
+Exit codes: 0 done; 1 most requests failed, or none was answered (the first line says
+why); 2 wrong use, or no server; 3 the measurement is not valid, or no request arrived;
 130, 143 stopped by Ctrl-C, SIGTERM, with the figures of the time measured.")]
 pub struct Args {
     /// Server, as mysql://user@host:port/database or sandbox:NAME
@@ -43,14 +43,14 @@ pub struct Args {
     /// stored functions. Private servers and the data of `evenkeel data fill` do not need it
     #[arg(long)]
     pub allow_writes: bool,
-    /// Most connections; fewer than --clients share them [default: one for each of --clients, otherwise as many as
+    /// Maximum number of connections; --clients share them if there are fewer [default: one for each of --clients, otherwise as many as
     /// max_connections and the open-file limit allow, at most 1,000; with a URL a quarter of the free connections]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub max_sessions: Option<u32>,
-    /// A fresh connection for each request instead of a pool
+    /// Use a new connection for each request instead of a pool
     #[arg(long)]
     pub per_request: bool,
-    /// Write the parameters into the text instead of preparing statements
+    /// Send statements as text with their parameters instead of preparing them
     #[arg(long)]
     pub text: bool,
     /// Seed of arrivals and parameters
@@ -59,12 +59,12 @@ pub struct Args {
     /// CPUs for the load threads
     #[arg(long, value_name = "LIST")]
     pub generator_cpus: Option<String>,
-    /// Wait by polling instead of sleeping: each load thread takes a whole CPU, and is not late by what it costs to
-    /// be woken. For a CPU that the server does not use, see --generator-cpus
+    /// Poll instead of sleeping: each load thread uses a whole CPU, but has no wake-up delay. Give it CPUs that the server does
+    /// not use by --generator-cpus
     #[arg(long)]
     pub busy_poll: bool,
-    /// File for one line per request (CSV, compressed with zstd); its instants count from where measuring began, which
-    /// --json gives on CLOCK_MONOTONIC
+    /// File with one line per request (CSV, compressed with zstd). Times count from the start of the measurement, which --json
+    /// gives on CLOCK_MONOTONIC
     #[arg(long, value_name = "FILE")]
     pub request_log: Option<PathBuf>,
     /// Print it as JSON
@@ -82,10 +82,10 @@ pub struct Arrivals {
     /// Evenly spaced arrivals per second
     #[arg(long, value_name = "RATE", allow_hyphen_values = true)]
     pub constant: Option<f64>,
-    /// Poisson arrivals whose rate goes in a straight line from one to the other
+    /// Poisson arrivals whose rate changes linearly from FROM to TO
     #[arg(long, value_name = "FROM..TO", allow_hyphen_values = true)]
     pub ramp: Option<String>,
-    /// So many clients, each waiting for its answer
+    /// Number of closed clients, each of which waits for its answer
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub clients: Option<u32>,
 }

@@ -22,54 +22,56 @@ use table::Table;
 /// Flags of `evenkeel relayout`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Rows and indexes of an InnoDB table are laid anew in the order of their keys. Before, it says of each index how it lies and
-what a new layout promises; afterwards what was gained. Without --tables these are the tables of the database of which an
-index of 64 leaves or more lies badly (less than 0.9 in order, or filled by less than 0.8); --all takes the others too.
+Rebuilds InnoDB tables in the order of their keys. It shows first how each index lies and what a rebuild promises, and \
+afterwards what was gained. Without --tables it takes the tables with an index of at least 64 leaves that lies badly (less \
+than 0.9 in order, or less than 0.8 full); --all takes the others too.
 
-  in place   (default) ALTER TABLE ... FORCE, without keeping writers away where the server can. Foreign keys, triggers,
-             generated columns and partitions stay.
-  --fresh    rows go to a new table in the order of the primary key, count and checksum of both are compared, and one RENAME
-             swaps them. Writers wait all the time. A table with foreign keys, triggers or a DATA DIRECTORY is refused by
-             name, since these would go with the old one, and so is one that may have some that the account cannot see
-             (privileges TRIGGER on the database, PROCESS). --keep-old leaves the old table as TABLE_evenkeel_before.
+  in place   (default) ALTER TABLE ... FORCE, without blocking writers if the server can. Foreign
+             keys, triggers, generated columns and partitions stay.
+  --fresh    copies the rows into a new table in the order of the primary key, compares count and
+             checksum of both, and swaps them with one RENAME. Writers wait all the time. Tables
+             with foreign keys, triggers or a DATA DIRECTORY are refused, since a copy would lose
+             these. So are tables whose triggers and foreign keys the account cannot see
+             (privileges TRIGGER on the database, PROCESS). --keep-old keeps the old table as
+             TABLE_evenkeel_before.
 
-Pages are read where the server runs on this machine: each table is held by FLUSH TABLES ... FOR EXPORT for as long as its
-file takes, and writers wait for that (privileges RELOAD, SELECT, LOCK TABLES). Elsewhere nothing is promised, and tables have to
-be named. In place needs room for the table once more, --fresh twice: for the copy, and for the copy while it is sorted.
+Pages are read if the server runs on this machine. Each table is held by FLUSH TABLES ... FOR EXPORT while its file is read, \
+and writers wait for that (privileges RELOAD, SELECT, LOCK TABLES). For a remote server nothing is promised, and tables must \
+be named. In place needs space for the table once more, --fresh twice: for the copy, and to sort it.
 
-At its end either way waits for who is at the table, and everybody waits behind it, for a minute at most. Ctrl-C and kills leave
-a table as it was, or, once its copy has its place, whole and with the old one beside it as TABLE_evenkeel_before; that is told, and
-the table is refused by --fresh until you have looked and dropped it. If the table was changed all the same while it was
-swapped, nothing is dropped, and the error says what was changed; a kill in that instant leaves nobody to say so, and rows may be
-in the old table alone. What is gained is told in pages; what that makes of reads and response times, a profile tells.
+At its end a rebuild waits up to a minute for other users of the table, and new users wait behind it. Ctrl-C or a kill \
+leaves the table as it was, or complete with the old one beside it as TABLE_evenkeel_before. In that case --fresh refuses the \
+table until you have compared both and dropped the old one. If the table was altered during the swap, nothing is dropped, and \
+the error says what was altered. A kill at that instant gives no message, and rows may be in the old table alone. The gain is \
+shown in pages; measure response times with a profile.
 
 Examples:
   evenkeel relayout sandbox:demo --dry-run
   evenkeel relayout mysql://root@db1/shop --tables item,author
   evenkeel relayout mysql://root@db1/shop --tables item --fresh --keep-old
 
-Exit codes: 0 done, or nothing lies badly; 1 a table was refused, or its pages cannot be seen; 2 wrong use, a missing privilege, or the server's error; 130, 143 stopped by
-Ctrl-C, SIGTERM.")]
+Exit codes: 0 done, or nothing lies badly; 1 a table was refused, or its pages cannot be read; 2 wrong use, a missing privilege, or an error of the server; \
+130, 143 stopped by Ctrl-C, SIGTERM.")]
 pub struct Args {
     /// Server and database, as mysql://user@host:port/database or sandbox:NAME[/DATABASE]
     #[arg(value_name = "URL")]
     pub target: String,
-    /// These tables, with commas between
+    /// Tables to rebuild, separated by commas
     #[arg(long, value_name = "TABLES", value_delimiter = ',')]
     pub tables: Vec<String>,
-    /// By a verified copy that takes the table's place
+    /// Copy the rows into a new table, verify it, and swap both
     #[arg(long)]
     pub fresh: bool,
-    /// With --fresh: leave the old table under another name
+    /// With --fresh: keep the old table as TABLE_evenkeel_before
     #[arg(long, requires = "fresh")]
     pub keep_old: bool,
-    /// Tables that lie well too
+    /// Also tables that lie well
     #[arg(long)]
     pub all: bool,
-    /// Say what would be done and what it promises, and do nothing
+    /// Show what would be done and what it promises, but change nothing
     #[arg(long)]
     pub dry_run: bool,
-    /// What was done as JSON
+    /// Print the result as JSON
     #[arg(long)]
     pub json: bool,
 }

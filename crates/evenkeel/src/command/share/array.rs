@@ -16,27 +16,27 @@ Examples:
   evenkeel share array ssd.sim --spindles 32 --service 120us --spread exponential
   evenkeel share array raid5.sim --write-cost 4 --cache 200us,100ms,1ms
 
-Every process that names the file in --simulated uses the same array: their I/Os queue behind each other. The file holds
-until when each spindle has work; the bytes of a disk are in its own backing.")]
+All processes that name the file in --simulated share this array: their I/Os queue behind each other. The file holds only \
+the time until which each spindle is busy; the data of a disk is in its own backing.")]
 pub struct ArrayArgs {
     /// The file to make
     file: PathBuf,
-    /// How many spindles it has
+    /// Number of its spindles
     #[arg(long, value_name = "N", default_value_t = 10)]
     spindles: usize,
     /// Mean time that a spindle takes for a read of 16 KB
     #[arg(long, value_name = "TIME", default_value = "2.9ms")]
     service: String,
-    /// How service times vary: `exponential`, or the share of the mean to either side, 0 to 1
+    /// Spread of service times: `exponential`, or the largest deviation as a share of the mean, 0 to 1
     #[arg(long, value_name = "SPREAD", default_value = "0.6")]
     spread: String,
-    /// What 256 KB cost, where 16 KB cost 1
+    /// Cost of 256 KB, if 16 KB cost 1
     #[arg(long, value_name = "COST", default_value_t = 1.4)]
     large_cost: f64,
-    /// What a write costs, where a read costs 1
+    /// Cost of a write, if a read costs 1
     #[arg(long, value_name = "COST", default_value_t = 1.0)]
     write_cost: f64,
-    /// A write cache: time of an answer, most work that a spindle may be behind, time of a flush
+    /// Write cache: time of an answer, largest backlog of a spindle, time of a flush
     #[arg(long, value_name = "TIME,TIME,TIME")]
     cache: Option<String>,
 }

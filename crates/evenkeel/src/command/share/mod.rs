@@ -32,9 +32,9 @@ Examples:
   evenkeel share array test.sim --spindles 10 --service 2.9ms
   evenkeel share disk --backing disk.img --size 1G --simulated test.sim --nbd ./disk.sock
 
-Each host runs `share disk` in front of the storage that it has in common with others. There is no
-scheduler above them: each reports to the others what it measures and bounds its own outstanding I/Os, so
-that throughput follows the shares and the latency of the storage stays at a threshold.")]
+Each host runs `share disk` in front of the common storage. There is no central scheduler: each host \
+reports its measurements to the others and limits its own outstanding I/Os. Throughput then follows the \
+shares, and the latency of the storage stays at a threshold.")]
 pub struct Args {
     /// What to do
     #[command(subcommand)]
@@ -49,11 +49,11 @@ enum Action {
     Mount(Box<mount::MountArgs>),
     /// Find the latency threshold, or what I/Os cost, by measuring the storage
     Knee(knee::KneeArgs),
-    /// Watch a host: window, latency, disks, members, and why
+    /// Watch a host: window, latency, disks, members, and why the window was set
     Top(top::TopArgs),
-    /// Make a simulated array: storage with known answers, to try and to test
+    /// Make a simulated array: storage of known behaviour, for trials and tests
     Array(array::ArrayArgs),
-    /// Make a slot file, by which hosts reach each other, or make one of an empty block device
+    /// Make a slot file, through which hosts reach each other, or use an empty block device as one
     Slots(slots::SlotsArgs),
 }
 

@@ -15,12 +15,12 @@ Examples:
   evenkeel share slots /shared/evenkeel.slots --slots 128
   evenkeel share slots /dev/mapper/shared-slots
 
-A file that is missing is also made by the first host that names it in --bus. A block device is not: it is made a slot file by
-this command only, where nobody uses it and where all the slots, its first and its last 128 KiB are zero.")]
+The first host that names a missing file in --bus makes it as well. A block device becomes a slot file only by this command, \
+if nobody uses it and all slots, its first 128 KiB and its last 128 KiB are zero.")]
 pub struct SlotsArgs {
     /// The file to make, or the block device
     path: PathBuf,
-    /// How many hosts there may be at most
+    /// Maximum number of hosts
     #[arg(long, value_name = "N", default_value_t = SLOTS)]
     slots: usize,
 }

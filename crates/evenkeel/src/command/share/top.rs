@@ -14,7 +14,7 @@ Examples:
   evenkeel share top 127.0.0.1:9308
   evenkeel share top 127.0.0.1:9308 --once")]
 pub struct TopArgs {
-    /// Where the host serves its metrics
+    /// Address at which the host serves its metrics
     address: String,
     #[command(flatten)]
     live: live::LiveFlags,

@@ -23,13 +23,13 @@ use std::process::ExitCode;
 #[command(after_help = "\
 Examples:
   evenkeel study --list
-      the studies that are shipped; with --json for programs
+      the built-in studies; with --json for programs
   evenkeel study examples/studies/setting.toml
-      a study of yours: does a setting matter? the file says what is changed, and how often
+      a study of your own: does a setting matter? the file says what to change, and how often to repeat
   evenkeel study --resume last
-      go on with the study of a file that was stopped
+      continue a stopped study of a file
   evenkeel study throttling --quick
-      a published one, roughly
+      a published study, in short
   evenkeel study throttling --clients 1,4,16,64,256 --repeats 5 --duration 30s
   evenkeel study throttling --resume last
   evenkeel study shares
@@ -37,17 +37,17 @@ Examples:
   evenkeel study variation --quick
       why a profile varies: from run to run, from start to start, from server to server
 
-Exit codes: 0 done; 2 wrong use, no server, or one that refuses a statement; 130, 143 stopped by Ctrl-C, SIGTERM, and \
-what is finished is kept (go on by --resume). Of the study of a file also, as of a profile, 1 most requests of a rate \
-failed, 3 not one bound can be given.")]
+Exit codes: 0 done; 2 wrong use, no server, or one that refuses a statement; 130, 143 stopped by Ctrl-C, SIGTERM: \
+finished runs are kept (continue with --resume). A study of a file also has, like a profile, 1 most requests of a rate \
+failed, 3 no bound is known.")]
 pub struct Args {
-    /// Name the studies that there are
+    /// List the studies with their commands
     #[arg(long, conflicts_with_all = ["file", "resume", "output", "name"])]
     list: bool,
-    /// A study of yours: which factors have which levels, what is asked, and what is compared; examples/studies shows every key
+    /// A study of your own: factors and their levels, the workload, and what is compared; examples/studies shows every key
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
-    /// Go on with the study of a file that was stopped: its folder, its name or the start of it, or `last`
+    /// Continue a stopped study of a file: its folder, its name or a prefix of it, or `last`
     #[arg(long, value_name = "STUDY", conflicts_with = "file")]
     resume: Option<String>,
     /// Name of the study of a file, as `compare`, `report` and other commands take it [default: time and name of the file]
@@ -69,13 +69,13 @@ pub struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum Study {
-    /// Throughput against the number of clients without control, with the published controller and with ours
+    /// Throughput by number of clients: without control, with the published controller, and with ours
     Throttling(Box<throttling::Args>),
-    /// Hosts that share storage, by the published law and by ours: on the virtual clock, in real time, with databases
+    /// Hosts that share storage, by the published law and by ours: simulated, in real time, or with databases
     Shares(Box<shares::Args>),
     /// How much response times differ from run to run, start to start and server to server, and why
     Variation(Box<variation::Args>),
-    /// Call records exported, loaded, dispatched and audited, with a server that is killed, each figure beside the published one
+    /// Call records: export, load, dispatch and audit, also with a server that is killed; each figure beside the published one
     Telecom(Box<telecom::Args>),
 }
 

@@ -27,16 +27,16 @@ Examples:
       a rough look within three minutes, one run of each
   evenkeel study telecom --records 1000000 --parts load,crash
   evenkeel study telecom --records 70000000 --repeats 1
-      the published size: days, which are said before it begins
+      the published size: it takes days, and says how many before it begins
   evenkeel study telecom --resume last
 
-Synthetic call records of three days on a private server: exported, loaded (InnoDB untuned and tuned, MyISAM, Aria; indexes
-before and after), cut by a server that is killed, dispatched to a table for each day, and the whole chain with and without
-separators from the source; and what watching costs by our sampler, sar and nmon (packages sysstat and nmon). Every load is audited,
-record by record. Each figure stands beside the published one.
+Synthetic call records of three days on a private server: exported, loaded (InnoDB untuned and tuned, MyISAM, Aria; indexes \
+before and after), cut by a server that is killed, dispatched to a table for each day, and the whole chain with and without \
+separators from the source; and what watching costs by our sampler, sar and nmon (packages sysstat and nmon). Every load is audited, \
+record by record. Each figure is shown beside the published one.
 
-Exit codes: 0 done; 2 wrong use, no server, or a record that was lost or doubled; 130, 143 stopped by Ctrl-C, SIGTERM, and what is
-finished is kept (go on by --resume).")]
+Exit codes: 0 done; 2 wrong use, no server, or a record that was lost or doubled; 130, 143 stopped by Ctrl-C, SIGTERM: finished \
+runs are kept (continue with --resume).")]
 pub struct Args {
     /// A rough look within three minutes: 10,000 records a day, one run of each
     #[arg(long)]
@@ -62,7 +62,7 @@ pub struct Args {
     /// File for the page [default: report.html in the study's folder]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Go on with a stopped study: its folder, its name or the start of it, or `last`
+    /// Continue a stopped study: its folder, its name or a prefix of it, or `last`
     #[arg(long, value_name = "STUDY")]
     resume: Option<String>,
     /// Results as JSON

@@ -21,14 +21,14 @@ type Named<T> = (&'static str, &'static str, T);
 
 const WAYS: [Named<Treatment>; 4] = [
     ("direct", "Nothing: clients at the server", Treatment::Direct),
-    ("unlimited", "A guard that holds nothing back: the price of the hop alone", Treatment::Unlimited),
+    ("unlimited", "A guard that never limits: the cost of the proxy alone", Treatment::Unlimited),
     ("reflection", "A guard with the published controller", Treatment::Reflection),
     ("evenkeel", "A guard with our controller", Treatment::Evenkeel),
 ];
 const SECONDS: [Named<Second>; 3] = [
-    ("auto", "Where the shopping mix does not fall by 10 %", Second::Auto),
-    ("always", "In any case", Second::Always),
-    ("never", "In no case", Second::Never),
+    ("auto", "Only if the shopping mix does not lose 10 % of its throughput", Second::Auto),
+    ("always", "Always measure it", Second::Always),
+    ("never", "Never measure it", Second::Never),
 ];
 
 /// Reads a value by its name, and shows all of them with what they mean in the help.
@@ -41,16 +41,16 @@ fn one_of<T: Copy + Send + Sync>(known: &'static [Named<T>]) -> impl TypedValueP
 /// Flags of `evenkeel study throttling`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-The shopping mix of TPC-W without think time on a private server, for each number of clients: without control, through
+The shopping mix of TPC-W without think time on a private server, for each number of clients: without control, through \
 a guard that never limits, with the published controller and with ours.")]
 pub struct Args {
-    /// A rough look in nine minutes, and up to a minute more for each of 18 points of the published controller
+    /// A short version: nine minutes, and up to a minute more for each of 18 points of the published controller
     #[arg(long)]
     pub quick: bool,
     /// Numbers of clients [default: 1,2,4,8,16,32,64,128,256; --quick: 1,4,32,256]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=i64::from(CLIENTS_MAX)))]
     pub clients: Vec<u32>,
-    /// What stands between clients and server [default: all]
+    /// What is between clients and server [default: all]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = one_of(&WAYS))]
     pub ways: Vec<Treatment>,
     /// TPC-W NUM_EBS: 2,880 customers each [default: 10; --quick: 1]
@@ -65,8 +65,8 @@ pub struct Args {
     /// Load before measuring begins [default: 20s; --quick: 3s, and 8s for the second workload]
     #[arg(long, value_name = "TIME")]
     pub warm_up: Option<String>,
-    /// Span of the published controller's means. A point of it is measured when its limit has not moved for a span, or after
-    /// ten [default: 60s, as published; --quick: 6s, and the controller is as much faster]
+    /// Time over which the published controller averages. Its point is measured after its limit has not moved for this time, or
+    /// after ten times as long [default: 60s, as published; --quick: 6s, with a controller that is faster by as much]
     #[arg(long, value_name = "TIME")]
     pub span: Option<String>,
     /// Runs of each point [default: 5; --quick: 3, and 2 of the second workload]
@@ -75,7 +75,7 @@ pub struct Args {
     /// Time after the step in the number of clients [default: 120s; --quick: 10s]
     #[arg(long, value_name = "TIME")]
     pub step: Option<String>,
-    /// When to measure a second workload whose misses grow without lock waits
+    /// When to measure a second workload, whose cache misses grow without lock waits
     #[arg(long, default_value = "auto", value_parser = one_of(&SECONDS))]
     pub second: Second,
     /// Seed of order, kinds and parameters
@@ -90,7 +90,7 @@ pub struct Args {
     /// File for the page [default: report.html in the study's folder]
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
-    /// Go on with a stopped study: its folder, its name or the start of it, or `last`
+    /// Continue a stopped study: its folder, its name or a prefix of it, or `last`
     #[arg(long, value_name = "STUDY")]
     pub resume: Option<String>,
     /// Results as JSON

@@ -38,44 +38,44 @@ Examples:
   evenkeel share knee --backing /dev/sdb --direct --costs                   what reads cost, by size
   evenkeel share knee --backing /dev/sdb --direct --costs --overwrite       and writes: DESTROYS what is there
 
-Reads at random places with 1, 2, 4 ... outstanding, in rounds up and down the depths, and takes the
-latency at which the storage does 0.9 of its peak throughput, with its range over the rounds. It only
-reads, unless --overwrite is given. With --costs it measures instead how many I/Os of each size full
-storage does in a second, and prints the flags by which hosts divide its time, and not its I/Os. The storage may hold data, and may not be served or mounted meanwhile. Measure what hosts have
-in common from one of them, while the others leave it alone.
+Reads at random places with 1, 2, 4 ... I/Os outstanding, in rounds up and down. The threshold is the latency at which the \
+storage reaches 0.9 of its peak throughput, shown with its range over the rounds. With --costs it measures how many I/Os of \
+each size the saturated storage completes per second, and prints the flags with which hosts share its time instead of its \
+I/Os. It only reads, unless --overwrite is given. The storage may hold data, but must not be served or mounted meanwhile. \
+Measure common storage from one host, while the other hosts do not use it.
 
-Exit codes: 0 found; 2 wrong use; 3 there is no threshold, rounds disagree, or a cost is not
-known to the error asked for (the figures are shown all the same); 130, 143 stopped by Ctrl-C,
-SIGTERM, with nothing judged.")]
+Exit codes: 0 found; 2 wrong use; 3 there is no threshold, rounds disagree, or a cost is less
+exact than --error (the figures are shown nevertheless); 130, 143 stopped by Ctrl-C, SIGTERM,
+without a result.")]
 pub struct KneeArgs {
     /// File or block device to read; as large as the data that will be there
     #[arg(long, value_name = "PATH")]
     pub backing: PathBuf,
-    /// Past the page cache
+    /// Bypass the page cache
     #[arg(long)]
     pub direct: bool,
-    /// Takes as long as the simulated array of this file would (`evenkeel share array`)
+    /// Take as long as the simulated array of this file (`evenkeel share array`)
     #[arg(long, value_name = "FILE")]
     pub simulated: Option<PathBuf>,
     /// Bytes of a read: what the database reads, 16k for InnoDB's pages
     #[arg(long, value_name = "SIZE", default_value = "16k")]
     pub block: String,
-    /// Most reads outstanding, a power of two
+    /// Largest number of outstanding reads, a power of two
     #[arg(long, value_name = "N", default_value_t = 128)]
     pub depth_max: u32,
-    /// Measured time at each depth of each round; of each size with --costs, at least
+    /// Measured time at each depth of a round; with --costs the shortest time for each size
     #[arg(long, value_name = "TIME", default_value = "1s")]
     pub duration: String,
-    /// How often each depth is measured; each size at least
+    /// Rounds: how often each depth is measured; with --costs at least so often for each size
     #[arg(long, value_name = "N", default_value_t = 3)]
     pub rounds: u32,
-    /// Measure what I/Os of different sizes cost, instead of the threshold
+    /// Measure the cost of I/Os by size instead of the threshold
     #[arg(long, conflicts_with = "block")]
     pub costs: bool,
     /// What --costs takes
     #[command(flatten)]
     pub more: CostsFlags,
-    /// Seed of the places that are read
+    /// Seed of the random places
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
     /// Print it as JSON
@@ -86,10 +86,10 @@ pub struct KneeArgs {
 /// Flags of `evenkeel share knee --costs`.
 #[derive(Debug, clap::Args)]
 pub struct CostsFlags {
-    /// With --costs: writes too. DESTROYS what is on the storage
+    /// With --costs: measure writes too. DESTROYS the data on the storage
     #[arg(long, requires = "costs")]
     pub overwrite: bool,
-    /// With --costs: sizes that are measured; 16k, whose read is the unit, is among them in any case
+    /// With --costs: sizes to measure; 16k, whose read is the unit of cost, is always included
     #[arg(
         long,
         value_name = "SIZE,...",
@@ -98,13 +98,13 @@ pub struct CostsFlags {
         value_delimiter = ','
     )]
     pub sizes: Vec<String>,
-    /// With --costs: standard error of each throughput that is good enough
+    /// With --costs: accepted standard error of each throughput
     #[arg(long, value_name = "PERCENT", requires = "costs", default_value_t = 2.0)]
     pub error: f64,
-    /// With --costs: longest time for reads, and for writes
+    /// With --costs: time limit for reads, and the same again for writes
     #[arg(long, value_name = "TIME", requires = "costs", default_value = "60s")]
     pub limit: String,
-    /// With --overwrite: writes for so long before it measures, so that a cache is full; longer than yours takes
+    /// With --overwrite: how long to write before measuring; long enough to fill the write cache
     #[arg(long, value_name = "TIME", requires = "overwrite", default_value = "5s")]
     pub fill: String,
 }

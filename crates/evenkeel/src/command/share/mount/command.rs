@@ -21,11 +21,10 @@ Examples:
   evenkeel share mount --backing /dev/sdb --share 4 --name web1 --at /srv/data --bus slot:/shared/slots
   evenkeel share mount --backing disk.img --size 10G --name web1 --at /srv/data --mkfs ext4
 
-Needs root, /dev/fuse and a loop device. SIGTERM, SIGHUP and `umount` take everything down in
-order; while somebody uses the file system it stays, and who that is is told. That is its
-orderly end, by exit code 0. A second signal does not wait, and ends it by 143 (130, 129). A
-loop device passes at most 128 I/Os at once to the disk, so a window above that holds nothing
-back.")]
+Needs root, /dev/fuse and a loop device. SIGTERM, SIGHUP and `umount` unmount and stop everything
+in order, with exit code 0. While processes use the file system it stays mounted, and they are
+named. A second signal does not wait: the exit code is then 143 (130, 129). A loop device passes
+at most 128 I/Os at a time to the disk, so a window above 128 has no effect.")]
 pub struct MountArgs {
     #[command(flatten)]
     disk: Flags,

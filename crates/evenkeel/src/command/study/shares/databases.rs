@@ -29,24 +29,24 @@ pub struct Flags {
     /// Load before measuring begins [default: half of the measured time]
     #[arg(long, value_name = "TIME", requires = "databases")]
     warm_up: Option<String>,
-    /// After that host b has a twelfth of its clients for so long, and all for the measured time again [default: never]
+    /// Then host b has a twelfth of its clients for this time, and all of them for the measured time again [default: never]
     #[arg(long, value_name = "TIME", requires = "databases")]
     lull: Option<String>,
     /// Size of each store [default: 200MB; --quick: 100MB]
     #[arg(long, value_name = "SIZE", requires = "databases")]
     size: Option<Size>,
-    /// Rounds; each has every way once and begins with another
+    /// Number of rounds; each has every way once, in another order
     #[arg(long, value_name = "N", default_value_t = 1, requires = "databases",
           value_parser = clap::value_parser!(u32).range(1..=1_000))]
     rounds: u32,
-    /// Most windows of a host [default: 32,64; --quick: 32]
+    /// Max windows of a host [default: 32,64; --quick: 32]
     #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "databases",
           value_parser = clap::value_parser!(u32).range(1..=4_096))]
     most: Vec<u32>,
     /// What sets the windows: uncontrolled, parda, evenkeel [default: all]
     #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "databases")]
     ways: Vec<String>,
-    /// One most window, a small store, seconds instead of a minute: windows hardly settle
+    /// One max window, a small store, seconds instead of a minute: too short for windows to settle
     #[arg(long, requires = "databases")]
     quick: bool,
 }

@@ -29,34 +29,34 @@ Examples:
   evenkeel study shares --resume last
   evenkeel study shares --databases --rounds 3
 
-Without --live nothing of this machine is in the figures. With it every host is a process,
-`evenkeel share disk`, and its clients are fio; they meet in one simulated array. A period takes a
-quarter of the published one unless --period says otherwise, and all times with it, so that there
-are as many periods: half an hour for all.
+Without --live everything is simulated, and this machine has no influence on the figures. With
+--live each host is a process, `evenkeel share disk`, with fio as its clients, and all use one
+simulated array. Periods and all times are a quarter of the published ones, unless --period is
+given: half an hour for all.
 
-With --databases it is the publication's table 7: two MariaDBs with a DVD Store each, on mounted
-disks of two hosts over one simulated array, shares 1 and 4, threshold 15 ms; their redo logs on a
-second array that nothing bounds. Clients order as fast as they are answered: uncontrolled (each
-window fixed at the most), by the published law, and by ours. Each way starts from a copy of the
-same data. 8 minutes a round, --quick two in all. Needs root, /dev/fuse, loop devices and mariadbd.
-Ctrl-C takes all down and keeps the runs that are made; --databases --resume last goes on.")]
+With --databases it repeats table 7 of the publication: two MariaDB servers with a DVD Store each,
+on mounted disks of two hosts over one simulated array, shares 1 and 4, threshold 15 ms. Their redo
+logs are on a second array without limits. Clients order without think time: uncontrolled (each
+window fixed at its maximum), by the published law, and by ours. Each way starts from a copy of the
+same data. A round takes 8 minutes, --quick two in all. It needs root, /dev/fuse, loop devices and
+mariadbd. Ctrl-C stops everything and keeps finished runs; --databases --resume last continues.")]
 pub struct Args {
     /// Seed of the array and the clients
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// From one window to the next [default: 2s, live or with databases 500ms]
+    /// Time from one window to the next [default: 2s, live or with databases 500ms]
     #[arg(long, value_name = "TIME")]
     period: Option<String>,
     /// In real time, with fio as the clients
     #[arg(long)]
     live: bool,
-    /// Only these, by their names
+    /// Only these experiments, by name
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     experiments: Vec<String>,
     /// Results as JSON
     #[arg(long)]
     json: bool,
-    /// Go on with a stopped study: its folder, its name or the start of it, or `last`
+    /// Continue a stopped study: its folder, its name or a prefix of it, or `last`
     #[arg(long, value_name = "STUDY")]
     resume: Option<String>,
     /// Where to write the page [default: report.html in the study's folder]

@@ -9,64 +9,65 @@ use std::path::PathBuf;
 #[command(after_help = "\
 Examples:
   evenkeel study variation --quick
-      two private servers, all parts of the published study roughly, within 15 minutes on two cores
+      two private servers, all parts of the published study in short, within 15 minutes on two cores
   evenkeel study variation
   evenkeel study variation --full
-      20 runs of 180 s at each rate; how many hours that is stands in the first line
+      20 runs of 180 s at each rate; the first line says how many hours
   evenkeel study variation sandbox:a sandbox:b --duet --rate 50 --starts 5 --runs 2 --duration 5s
       two servers get the same arrivals at the same instants: why do they differ?
   evenkeel study variation mysql://bench@db1/tpcw mysql://bench@db2/tpcw --rate 20,40 \\
       --reset 'mysql://bench@db1/tpcw=ssh db1 systemctl restart mariadb' \\
       --reset 'mysql://bench@db2/tpcw=ssh db2 systemctl restart mariadb'
   evenkeel study variation mysql://app@db1/shop mysql://app@db2/shop --workload orders.toml --rate 20,40
-      why do two servers of yours differ, by statements of yours?
+      why do two servers of your own differ, with your own statements?
   evenkeel study variation --factor start=plain,no-aslr --parts rates
       does it matter where the server's memory lies?
   evenkeel study variation --parts rates --populations 3 --starts 6
-      do tables that are filled anew with the same rows answer in other times?
+      do response times change if tables are filled again with the same rows?
   evenkeel study variation --parts rates --mu requests=5%
-      the network's part by the server's own account of the requests, instead of probes
+      the network's part from the server's own times instead of probes
   evenkeel study variation --resume last
 
-Servers that should be alike are started several times, each start has several runs, and what differs is parted into servers, \
-fillings of the tables, starts, runs and requests, each with its interval. Then each suspect (network, disk, layout, plan, start, stolen CPU time, \
-neighbours) is the cause, not the cause, or undecided, with one sentence of evidence. Without URL private servers are started.
+Servers that should be alike are started several times, and each start has several runs. The variance is split into servers, \
+fillings of the tables, starts, runs and requests, each with its interval. Then each suspect (network, disk, layout, plan, \
+start, stolen CPU time, neighbours) is the cause, not the cause, or undecided, with one sentence of evidence. Without a URL \
+private servers are started.
 
-Exit codes: 0 done; 2 wrong use, no server, servers that are not alike, or one that died; 130, 143 stopped by Ctrl-C, SIGTERM, and \
-what is finished is kept (go on by --resume).")]
+Exit codes: 0 done; 2 wrong use, no server, servers that are not alike, or one that died; 130, 143 stopped by Ctrl-C, SIGTERM: \
+finished runs are kept (continue with --resume).")]
 pub struct Args {
     /// Servers, as mysql://user@host:port/database or sandbox:NAME; the password comes from EVENKEEL_PASSWORD or ?defaults-file=
     #[arg(value_name = "URL")]
     pub targets: Vec<String>,
-    /// Private servers, where no URL is given
+    /// Number of private servers, if no URL is given
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=16))]
     pub servers: u32,
-    /// A rough look within 15 minutes: runs of 3 s, three starts of two runs
+    /// A short version within 15 minutes: runs of 3 s, three starts of two runs
     #[arg(long, conflicts_with = "full")]
     pub quick: bool,
     /// The published size: 20 runs of 180 s at ten rates
     #[arg(long)]
     pub full: bool,
-    /// Statement or mix of TPC-W that the first part asks, or a file of your own (.toml, .sql), which the study keeps
+    /// Statement or mix of TPC-W of the first part, or a file of your own (.toml, .sql), which the study keeps
     #[arg(long, short, value_name = "NAME|FILE", default_value = COMPLEX_STATEMENT)]
     pub workload: String,
-    /// Arrival rates per second of the first part, which is then the only one [default: --load]
+    /// Arrival rates per second; only the first part is then measured [default: --load]
     #[arg(long, short, value_name = "LIST", value_delimiter = ',', conflicts_with = "load", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub rate: Vec<u32>,
-    /// Rates in percent of what a first look says that a server carries [default: 30,60,85; --full: 10 to 100 by 10]
+    /// Rates in percent of what a server carries, by a short first search [default: 30,60,85; --full: 10 to 100 by 10]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=200))]
     pub load: Vec<u32>,
-    /// Starts of each server [default: 5, of parts but the first 3; --quick: 3 and 2; --full: 10]
+    /// Starts of each server [default: 5, in other parts than the first 3; --quick: 3 and 2; --full: 10]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000))]
     pub starts: Option<u32>,
     /// Runs of each start
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     pub runs: u32,
-    /// Fill the tables of each private server so many times, with the same rows; its starts go from one filling to the next
+    /// Number of fillings of each private server's tables, with the same rows; its starts take turns between them
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub populations: u32,
-    /// What stands for the network: a small probe about once a second, or requests=SHARE: the server tells how long that share of the
-    /// requests took it (as with profile --mu)
+    /// How the network delay is measured: by a small probe about once a second, or by requests=SHARE: the server reports how long
+    /// it worked on that share of the requests (as in profile --mu)
     #[arg(long, value_name = "probe|requests=SHARE", default_value = "probe")]
     pub mu: String,
     /// Measured time of a run [default: 10s; --quick: 3s; --full: 180s]
@@ -78,29 +79,29 @@ pub struct Args {
     /// Age at which a request is given up; it then counts with the age it reached
     #[arg(long, value_name = "TIME", default_value = "10s")]
     pub timeout: String,
-    /// All servers get the same arrivals at the same instants: what the machine does meanwhile reaches all of them alike
+    /// Send all servers the same requests at the same instants, so that disturbances of the machine reach all of them alike
     #[arg(long)]
     pub duet: bool,
-    /// How a server of yours is started anew: its URL, =, and a shell command. EVENKEEL_TARGET and EVENKEEL_URL (without password) in its
-    /// environment say which. Kept with the study, so name no password in it
+    /// How to restart a server of your own: its URL, =, and a shell command. EVENKEEL_TARGET and EVENKEEL_URL (without password) in
+    /// its environment name the server. The command is kept with the study: put no password in it
     #[arg(long, value_name = "URL=COMMAND")]
     pub reset: Vec<String>,
     /// Let a workload of your own write, lock and call stored functions on servers named by URL, which may have other users
     #[arg(long)]
     pub allow_writes: bool,
-    /// A further factor of private servers: start=plain,no-aslr,huge-pages
+    /// A factor to vary on private servers: start=plain,no-aslr,huge-pages
     #[arg(long, value_name = "NAME=LEVELS")]
     pub factor: Vec<String>,
-    /// Measure servers all the same that differ in settings or data
+    /// Measure servers even if they differ in settings or data
     #[arg(long)]
     pub may_differ: bool,
     /// Only these parts: rates, layout, pool, simple, class, write
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub parts: Vec<String>,
-    /// Buffer pool of private servers, percent of the tables that --workload asks
+    /// Buffer pool of private servers, percent of the tables that --workload reads
     #[arg(long, value_name = "PERCENT", default_value_t = 20.0)]
     pub pool: f64,
-    /// How rows come into private servers: insert, script, aged, shuffled, load, dump
+    /// How rows are loaded into private servers: insert, script, aged, shuffled, load, dump
     #[arg(long, value_name = "WAY", default_value = "script")]
     pub via: Via,
     /// TPC-W NUM_EBS of private servers
@@ -127,7 +128,7 @@ pub struct Args {
     /// File for the page [default: report.html in the study's folder]
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
-    /// Go on with a stopped study: its folder, its name or the start of it, or `last`
+    /// Continue a stopped study: its folder, its name or a prefix of it, or `last`
     #[arg(long, value_name = "STUDY")]
     pub resume: Option<String>,
     /// Results as JSON
