@@ -7,7 +7,6 @@ mod edges;
 pub mod help;
 mod promises;
 mod source;
-mod words;
 
 use source::code_lines;
 use std::fs;
