@@ -166,7 +166,7 @@ fn few_batches_are_laid_to_dependence_only_where_there_is_one() {
     assert!(text(4.0, 0.67).contains("depend on one another for so long (correlation 0.67 from"));
     let both = text(4.0, 0.1);
     assert!(
-        both.contains("it has few of them, and they depend on one another (correlation 0.10 from"),
+        both.contains("it has few of them, and they are correlated (correlation 0.10 from"),
         "{both}"
     );
     for (lag1, shown) in
@@ -175,7 +175,7 @@ fn few_batches_are_laid_to_dependence_only_where_there_is_one() {
         let text = text(5.0, lag1);
         assert!(!text.contains("for so long"), "{text}");
         assert!(
-            text.contains(&format!("though they do not depend on one another (correlation {shown} from")),
+            text.contains(&format!("though they are not correlated (correlation {shown} from")),
             "{text}"
         );
     }

@@ -240,7 +240,7 @@ fn fuse() -> Finding {
                 Ok(_) if !is_fuse => "/dev/fuse is something else".to_owned(),
                 Ok(_) => "/dev/fuse".to_owned(),
             };
-            let remedy = "load the kernel's module fuse; a container must be given /dev/fuse";
+            let remedy = "load the kernel module fuse; a container needs /dev/fuse";
             Finding::less("FUSE", State::Missing, seen, LOST, remedy)
         }
     }

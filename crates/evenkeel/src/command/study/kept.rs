@@ -57,7 +57,7 @@ impl Kept {
         Ok(Self { copies: Vec::new(), workloads })
     }
 
-    /// Where a workload is read; `None` where it is no file, or the study of an older version kept no copy of it.
+    /// Where a workload is read; `None` where it is not a file, or the study of an older version kept no copy of it.
     pub fn path(&self, named: &str) -> Option<PathBuf> {
         self.workloads.iter().find(|(own, _)| own == named).map(|(_, path)| path.clone())
     }

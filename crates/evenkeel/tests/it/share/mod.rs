@@ -288,7 +288,7 @@ fn bad_input_is_refused_with_what_to_do() {
         (disk(&["--backing", &taken, "--name", "two"]), "give --nbd ADDRESS or --fuse DIR"),
         (disk(&["--backing", &taken, "--config", &none]), "--backing is for a host with one disk"),
         (disk(&["--config", &none]), "cannot read"),
-        (named(&none, &[]), "--size SIZE makes a file that is missing"),
+        (named(&none, &[]), "--size SIZE creates a missing file"),
         (named(&folder_itself, &[]), "neither a file nor a block device"),
         (named(&tiny, &[]), "too small"),
         (named(&taken, &[]), "in use"),

@@ -164,7 +164,7 @@ impl Drop for Folder {
 /// A folder where nothing is mounted.
 fn free_folder(at: &Path) -> Result<PathBuf> {
     let found = fs::metadata(at).with_context(|| format!("looking at {}", at.display()));
-    let found = found.hint("make the folder first; of a disk that was killed: umount it first")?;
+    let found = found.hint("create the folder first; of a disk that was killed: umount it first")?;
     if !found.is_dir() {
         bail!("{} is not a folder", at.display());
     }
