@@ -139,7 +139,7 @@ fn version_text(path: &Path) -> Result<String, String> {
         .map_err(|error| match error.kind() {
             ErrorKind::PermissionDenied => "it is not executable".into(),
             // ENOEXEC: neither a program for this machine nor a script with an interpreter.
-            _ if error.raw_os_error() == Some(libc::ENOEXEC) => "it is no program for this machine".into(),
+            _ if error.raw_os_error() == Some(libc::ENOEXEC) => "it is not a program for this machine".into(),
             _ => error.to_string(),
         })?;
     let clock = Clock::start();

@@ -55,7 +55,7 @@ pub(super) fn set(groups: &[Cgroup], folder: &Path, limit: DiskLimit) -> Result<
     let refuse = |reason: String| refused(limit, reason);
     let device = Device::of_path(folder).ok_or_else(|| {
         refuse(format!(
-            "{} lies on no single disk (tmpfs, overlay and network file systems have none)",
+            "{} is not on a single disk (tmpfs, overlay and network file systems have none)",
             folder.display()
         ))
     })?;

@@ -43,7 +43,7 @@ impl Paths {
                 fail("it has a line end or another control character")
             }
             Some(path) if path.contains(':') => {
-                fail("it has a colon, at which the server parts lists of folders")
+                fail("it has a colon, which separates folders in the server's lists")
             }
             Some(_) => Ok(()),
         }

@@ -30,7 +30,7 @@ pub fn headline(verdicts: &[Verdict], runs: &[Run]) -> String {
     };
     let shown = if fall.is_shown() { "Shown here" } else { "Not shown here" };
     let doubt = match (fall.percent >= FALL_PERCENT, fall.is_certain()) {
-        (true, false) => ", which cannot be told from noise",
+        (true, false) => ", which is within the noise",
         _ => "",
     };
     let other = other_percent(runs);
@@ -117,7 +117,7 @@ fn doubling(verdict: &Verdict) -> String {
     let waits = verdict.lock_wait_percent.map_or_else(|| format::ABSENT.to_owned(), format::percent);
     match (verdict.doubles_without_locks(), verdict.cost()) {
         (Some(true), Some(cost)) => format!(
-            "So the {} at least double, and row locks are waited for {waits} of the time in flight: {}",
+            "So the {} at least double, and waits for row locks take {waits} of the time in flight: {}",
             cost.words,
             if cost.is_overhead() {
                 "overhead that grows without lock waits, as the study describes it.".to_owned()

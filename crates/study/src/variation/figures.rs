@@ -50,7 +50,7 @@ pub const FIGURES: [Figure; 19] = [
         Chart::new(
             "Response time",
             "tau, ms",
-            "Lines that part as they rise are servers that differ.",
+            "Lines that diverge as they rise are servers that differ.",
             Unit::Milliseconds,
             Scale::Logarithmic,
         ),
@@ -59,7 +59,7 @@ pub const FIGURES: [Figure; 19] = [
     Figure::plain(THETA, ["theta", "%"]),
     Figure::plain(NETWORK, ["network", "ms"]),
     Figure::plain(READS, ["disk reads", "per request"]),
-    Figure::plain(FORETOLD, ["foretold reads", "per request"]),
+    Figure::plain(FORETOLD, ["predicted reads", "per request"]),
     Figure::plain(READ, ["read", "ms"]),
     Figure::plain(ROWS, ["rows", "per request"]),
     Figure::plain(CPU_WAIT, ["CPU wait", "ms/request"]),

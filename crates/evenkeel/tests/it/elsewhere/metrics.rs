@@ -133,12 +133,12 @@ fn garbage_endless_pages_and_silence_are_told_within_bounds() {
         }
     };
     let slow = refusal(slow);
-    assert!(slow.contains("no whole answer within 5 s"), "{slow}");
+    assert!(slow.contains("no complete answer within 5 s"), "{slow}");
     let silent = refusal(|stream| {
         thread::sleep(std::time::Duration::from_secs(60));
         drop(stream);
     });
-    assert!(silent.contains("no whole answer within 5 s"), "{silent}");
+    assert!(silent.contains("no complete answer within 5 s"), "{silent}");
 }
 
 #[test]

@@ -63,7 +63,7 @@ pub static ROWS: [Row; 24] = [
     Row {
         sql: Sql::SearchTitle,
         name: "tpcw.search_title",
-        help: "the first 50 items whose title begins so, by title",
+        help: "the first 50 items whose title begins with a text, by title",
         text: "SELECT item.*, author.* FROM item JOIN author ON a_id = i_a_id WHERE i_title LIKE ? \
                ORDER BY i_title LIMIT 50",
         captures: false,
@@ -72,7 +72,7 @@ pub static ROWS: [Row; 24] = [
     Row {
         sql: Sql::SearchAuthor,
         name: "tpcw.search_author",
-        help: "the first 50 items by authors whose last name begins so, by title",
+        help: "the first 50 items by authors whose last name begins with a text, by title",
         text: "SELECT item.*, author.* FROM author JOIN item ON i_a_id = a_id WHERE a_lname LIKE ? \
                ORDER BY i_title LIMIT 50",
         captures: false,
@@ -230,7 +230,7 @@ pub static ALONE: [Row; 4] = [
     Row {
         sql: Sql::CartCount,
         name: "tpcw.cart_count",
-        help: "carts there are (how published clients made an id; no mix asks it)",
+        help: "number of carts (how published clients made an id; no mix uses it)",
         text: "SELECT COUNT(*) FROM shopping_cart",
         captures: false,
         tables: &["shopping_cart"],
@@ -238,7 +238,7 @@ pub static ALONE: [Row; 4] = [
     Row {
         sql: Sql::CustomerMax,
         name: "tpcw.customer_max",
-        help: "highest customer (how published clients made an id; no mix asks it)",
+        help: "highest customer (how published clients made an id; no mix uses it)",
         text: "SELECT MAX(c_id) FROM customer",
         captures: false,
         tables: &["customer"],
@@ -246,7 +246,7 @@ pub static ALONE: [Row; 4] = [
     Row {
         sql: Sql::AddressMax,
         name: "tpcw.address_max",
-        help: "highest address (how published clients made an id; no mix asks it)",
+        help: "highest address (how published clients made an id; no mix uses it)",
         text: "SELECT MAX(addr_id) FROM address",
         captures: false,
         tables: &["address"],
@@ -254,7 +254,7 @@ pub static ALONE: [Row; 4] = [
     Row {
         sql: Sql::OrderCount,
         name: "tpcw.order_count",
-        help: "orders there are (how published clients made an id; no mix asks it)",
+        help: "number of orders (how published clients made an id; no mix uses it)",
         text: "SELECT COUNT(o_id) FROM orders",
         captures: false,
         tables: &["orders"],

@@ -59,7 +59,7 @@ fn words(class: &str, of: &[Behaves]) -> String {
     let all = [
         said(Some(false), "can be trusted"),
         said(Some(true), "cannot be trusted"),
-        said(None, "cannot be told by so few runs"),
+        said(None, "cannot be decided by so few runs"),
     ];
     format!("Of {class} reads {}.", all.into_iter().flatten().collect::<Vec<_>>().join("; "))
 }
@@ -105,7 +105,7 @@ mod tests {
         let said = words("simple", &[("tpcw.simple", Some(false)), ("tpcw.order_lines", None)]);
         assert_eq!(
             said,
-            "Of simple reads tpcw.simple can be trusted; tpcw.order_lines cannot be told by so few runs."
+            "Of simple reads tpcw.simple can be trusted; tpcw.order_lines cannot be decided by so few runs."
         );
     }
 }

@@ -45,10 +45,11 @@ pub(super) fn price(of: impl Fn(&str, &str) -> Vec<f64>) -> Price {
             let [value, low, high] = [value, low, high].map(|share| format::significant(100.0 * share, 3));
             format!("{value} % ({low} to {high})")
         }
-        _ => "a share that cannot be told".to_owned(),
+        _ => "an unknown share".to_owned(),
     };
     let words = format!(
-        " By their pages and the plan a request after the script reads {} pages more, which is {} of what it reads more, and {} of what it takes longer.",
+        " By pages and plan a request after the script should read {} pages more, which is {} of its \
+         additional reads, and {} of its additional time.",
         format::significant(foretold, 3),
         told(&of_reads),
         told(&of_tau)
@@ -80,7 +81,8 @@ type At = (u32, String, Estimate, f64);
 /// Reads at each size of the buffer pool and load, against what pages and plan foretold of them.
 pub(super) fn pools(setting: &Setting, cells: &[Cell<'_>]) -> Finding {
     let name = "reads-are-foretold";
-    let published = "not published: pages, plan and requests under way tell within 20 % how many pages a request reads from disk, by the size of the pool";
+    let published = "not published: pages, plan and requests in flight predict within 20 % how many pages a \
+                     request reads from disk, by the size of the pool";
     let own = || cells.iter().filter(|cell| cell.part.name == POOL);
     let levels: BTreeSet<(u32, &str)> =
         own().filter_map(|cell| Some((cell.level(POOL_PERCENT).parse().ok()?, cell.level(LOAD)))).collect();
@@ -118,7 +120,7 @@ pub(super) fn pools(setting: &Setting, cells: &[Cell<'_>]) -> Finding {
     };
     let words = all.iter().map(|(percent, load, reads, foretold)| {
         let [foretold, reads] = [*foretold, reads.mean].map(|reads| format::significant(reads, 3));
-        format!("{foretold} foretold and {reads} read with a pool of {percent} % at a load of {load} %")
+        format!("{foretold} predicted and {reads} read with a pool of {percent} % at a load of {load} %")
     });
     let here = format!("Here a request has {}.", words.collect::<Vec<_>>().join(", "));
     let number = |(percent, load, reads, foretold): &At| {
