@@ -1,6 +1,6 @@
 //! The commands, and who does each.
 
-use super::{Cli, modes};
+use super::{Cli, modes, short};
 use crate::command::{
     Session, cdr, compare, data, doctor, explain, export, guard, layout, load, man, profile, relayout,
     report, runs, sandbox, sense, share, simulate, size, study, workload,
@@ -70,7 +70,7 @@ pub enum Command {
 /// # Errors
 /// It asks for help, or is wrong: the exit code, with the text written.
 pub fn parse() -> Result<Cli<Command>, ExitCode> {
-    let given = modes::strict(Cli::<Command>::command()).try_get_matches();
+    let given = short::short(modes::strict(Cli::<Command>::command())).try_get_matches();
     given.and_then(|mut given| Cli::from_arg_matches_mut(&mut given)).map_err(|error| {
         let error = modes::explained(error);
         let text = error.render().to_string();

@@ -3,6 +3,7 @@
 mod commands;
 mod line;
 pub mod modes;
+mod short;
 
 #[cfg(test)]
 pub use commands::Command;

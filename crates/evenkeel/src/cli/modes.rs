@@ -7,7 +7,8 @@ use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
 /// A command, the flag or argument that decides what it does, and what alone means something beside it.
 type Alone = (&'static [&'static str], &'static str, &'static [&'static str]);
 
-const ALONE: [Alone; 9] = [
+const ALONE: [Alone; 10] = [
+    (&["profile"], "resume", &["output", "json", "repeats", "wide"]),
     (&["study", "throttling"], "resume", &["out", "json"]),
     (&["study", "shares"], "resume", &["out", "json", "databases"]),
     (&["study", "variation"], "resume", &["out", "json"]),
@@ -74,13 +75,20 @@ pub fn strict(mut command: Command) -> Command {
 
 /// The refusal of a flag beside a URL, with what to do.
 pub fn explained(mut error: Error) -> Error {
-    let is_url = |value: &ContextValue| value.to_string().contains("[URL]");
-    let is_beside = error.context().any(|(_, value)| is_url(value));
-    if error.kind() == ErrorKind::ArgumentConflict && is_beside {
-        let tip =
-            "this flag shapes a private server: leave the URL out to profile one, or leave the flag out";
-        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![StyledStr::from(tip)]));
-    }
+    let names = |name: &str| {
+        let kinds = [ContextKind::InvalidArg, ContextKind::PriorArg];
+        kinds.iter().filter_map(|kind| error.get(*kind)).any(|value| value.to_string().contains(name))
+    };
+    let tip = match error.kind() {
+        ErrorKind::ArgumentConflict if names("--resume") => {
+            "a study is continued with the flags it began with: leave the others out"
+        }
+        ErrorKind::ArgumentConflict if names("[URL]") => {
+            "this flag shapes a private server: leave the URL out to profile one, or leave the flag out"
+        }
+        _ => return error,
+    };
+    error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![StyledStr::from(tip)]));
     error
 }
 
@@ -89,7 +97,7 @@ fn conflict(of: Command, ids: &[&'static str], mode: &'static str) -> Command {
 }
 
 /// Changes the command of this path.
-fn at(command: Command, path: &[&'static str], change: impl FnOnce(Command) -> Command) -> Command {
+pub fn at(command: Command, path: &[&'static str], change: impl FnOnce(Command) -> Command) -> Command {
     match path {
         [] => change(command),
         [first, rest @ ..] => command.mut_subcommand(first, |below| at(below, rest, change)),

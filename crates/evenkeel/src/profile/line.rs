@@ -1,8 +1,8 @@
-//! A command line of `evenkeel profile`: the one of this process, one that a study has kept, or one made of a study's file.
+//! A command line of `evenkeel profile`: the one that a study has kept, or one made of a study's file.
 
 use super::flags::Args;
 use crate::cli::{Cli, modes};
-use clap::{ArgMatches, CommandFactory, FromArgMatches, Subcommand, error};
+use clap::{CommandFactory, FromArgMatches, Subcommand, error};
 
 /// The one command that such a line may name.
 #[derive(Debug, Subcommand)]
@@ -19,14 +19,6 @@ pub fn read<'a>(words: impl IntoIterator<Item = &'a str>) -> error::Result<Box<A
     let line = std::iter::once("evenkeel").chain(words);
     let Only::Profile(args) = Cli::from_arg_matches(&command().try_get_matches_from(line)?)?.command;
     Ok(args)
-}
-
-/// What this process was given.
-///
-/// # Errors
-/// It is no profile.
-pub fn own() -> error::Result<ArgMatches> {
-    command().try_get_matches()
 }
 
 /// The command that reads such a line.

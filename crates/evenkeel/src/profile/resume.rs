@@ -8,9 +8,7 @@ use crate::server::place;
 use crate::session::Session;
 use crate::study::wanted;
 use anyhow::{Context, Result, anyhow};
-use clap::ArgMatches;
 use clap::error::ErrorKind;
-use clap::parser::ValueSource;
 use evenkeel_core::rates::RatePlan;
 use evenkeel_study::profile::{self as lab_study, StudyError};
 use evenkeel_study::store::format::{PlanFile, ResetRecord, SettingsRecord};
@@ -28,7 +26,6 @@ pub fn study(
     name: &str,
     repeats: Option<u32>,
 ) -> Result<(Study, StudyFolder)> {
-    check_alone()?;
     let path = store::resolve_begun(root, name)?;
     wanted::check(&path, lab_study::NAME)?;
     let folder = StudyFolder::resume(&path)?;
@@ -165,43 +162,10 @@ fn fits(stored: &SettingsRecord, now: &SettingsRecord) -> bool {
     stored == *now
 }
 
-/// What may stand beside `--resume`: where to look, how to show it, and how many repeats there are to be. All else is in the plan.
-const BESIDE: [&str; 7] = ["resume", "home", "output", "quiet", "json", "repeats", "wide"];
-
-/// Refuses flags that the stored study has already, which would be dropped silently.
-fn check_alone() -> Result<()> {
-    let matches = line::own()?;
-    let given = matches.subcommand_matches("profile").map(given).unwrap_or_default();
-    if given.is_empty() {
-        return Ok(());
-    }
-    let given = given.join(" and ");
-    Err(anyhow!("--resume goes on with the flags the study began with, and {given} would have no effect"))
-        .hint("leave it out, or start a new study without --resume")
-}
-
-/// Flags and positional arguments on the command line besides those that may be there.
-fn given(matches: &ArgMatches) -> Vec<String> {
-    let command = line::command();
-    let arguments = command.find_subcommand("profile").into_iter().flat_map(clap::Command::get_arguments);
-    let is_given = |id: &str| matches.value_source(id) == Some(ValueSource::CommandLine);
-    arguments
-        .filter(|argument| {
-            !BESIDE.contains(&argument.get_id().as_str()) && is_given(argument.get_id().as_str())
-        })
-        .map(|argument| argument.get_long().map_or_else(|| "a URL".to_owned(), |long| format!("--{long}")))
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::fixture;
-
-    fn given_in(line: &str) -> Vec<String> {
-        let matches = line::command().get_matches_from(line.split(' '));
-        given(matches.subcommand_matches("profile").unwrap())
-    }
 
     #[test]
     fn a_study_goes_on_with_what_it_began_with_and_with_nothing_else() {
@@ -234,13 +198,5 @@ mod tests {
         let error = check_file(&plan, &copy).unwrap_err();
         assert!(error.to_string().contains("workload.toml is no longer what it was"), "{error}");
         check_file(&PlanFile { file_crc32: None, ..plan }, &copy).unwrap();
-    }
-
-    #[test]
-    fn only_where_and_how_to_show_may_stand_beside() {
-        let line = "evenkeel --home /h profile --resume last --output /o --json --quiet --repeats 8";
-        assert_eq!(given_in(line), Vec::<String>::new());
-        let line = "evenkeel profile --resume last --repeats 3 -r 10 --no-reset --ebs 5";
-        assert_eq!(given_in(line), ["--rate", "--no-reset", "--ebs"]);
     }
 }

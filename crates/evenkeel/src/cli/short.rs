@@ -1,0 +1,133 @@
+//! What `-h` shows of a command with many flags: those that most people use, and two examples. `--help` shows all.
+
+use super::modes::at;
+use clap::Command;
+
+/// A command, and the flags that its `-h` shows beside its arguments.
+const SHOWN: [(&[&str], &[&str]); 14] = [
+    (
+        &["profile"],
+        &[
+            "workload",
+            "rate",
+            "within",
+            "until",
+            "duration",
+            "objective",
+            "allow-writes",
+            "set",
+            "name",
+            "resume",
+        ],
+    ),
+    (&["load"], &["workload", "rate", "clients", "duration", "max-sessions", "allow-writes", "seed", "json"]),
+    (
+        &["guard"],
+        &["listen", "backend", "config", "check", "metrics", "profile", "dry-run", "max-limit", "tls-cert"],
+    ),
+    (
+        &["share", "disk"],
+        &["backing", "size", "share", "name", "nbd", "fuse", "bus", "latency", "config", "metrics"],
+    ),
+    (
+        &["share", "mount"],
+        &["backing", "size", "share", "name", "at", "mkfs", "bus", "latency", "config", "metrics"],
+    ),
+    (
+        &["share", "knee"],
+        &["backing", "direct", "block", "depth-max", "duration", "rounds", "costs", "overwrite", "json"],
+    ),
+    (
+        &["study", "variation"],
+        &["quick", "full", "workload", "servers", "rate", "parts", "runs", "resume", "out", "json"],
+    ),
+    (
+        &["study", "throttling"],
+        &["quick", "clients", "repeats", "seed", "duration", "memory", "resume", "out", "json"],
+    ),
+    (
+        &["study", "shares"],
+        &["quick", "live", "databases", "experiments", "seed", "duration", "resume", "out", "json"],
+    ),
+    (&["sandbox", "up"], &["server-binary", "set", "cpus", "memory", "ebs", "items", "copy-of", "port"]),
+    (
+        &["cdr", "load"],
+        &["layout", "table", "engine", "index", "indexes", "rejects", "warnings", "transaction", "json"],
+    ),
+    (
+        &["cdr", "dispatch"],
+        &["table", "by", "name", "null-day", "batch", "max-days", "indexes", "no-audit", "json"],
+    ),
+    (
+        &["cdr", "watch"],
+        &["layout", "table", "by", "pattern", "keep", "done", "set-aside", "rejects", "once", "metrics"],
+    ),
+    (&["cdr", "audit"], &["layout", "table", "rejects", "type", "export", "names", "json", "csv"]),
+];
+
+/// Examples that `-h` shows.
+const EXAMPLES: usize = 2;
+
+/// The command line with short help for these.
+pub fn short(mut command: Command) -> Command {
+    for (path, flags) in SHOWN {
+        command = at(command, path, |of| {
+            let all = of.get_after_help().map(ToString::to_string).unwrap_or_default();
+            let few = format!("{}All flags: --help", examples(&all));
+            let of = of.after_help(few).after_long_help(all);
+            of.mut_args(|argument| {
+                let is_shown = argument.get_long().is_none_or(|name| flags.contains(&name));
+                argument.hide_short_help(!is_shown)
+            })
+        });
+    }
+    command
+}
+
+/// The first examples of a text that has them below `Examples:`, each on a line with its notes below.
+fn examples(text: &str) -> String {
+    let Some((_, below)) = text.split_once("Examples:\n") else { return String::new() };
+    let of_one = |line: &&str| !line.trim().is_empty();
+    let mut count = 0;
+    let lines = below.lines().take_while(of_one).take_while(|line| {
+        count += usize::from(line.trim_start().starts_with("evenkeel "));
+        count <= EXAMPLES
+    });
+    lines.fold("Examples:\n".to_owned(), |text, line| text + line + "\n") + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::Cli;
+    use clap::CommandFactory;
+
+    fn at_path<'c>(command: &'c Command, path: &[&str]) -> &'c Command {
+        path.iter().fold(command, |of, name| of.find_subcommand(name).unwrap())
+    }
+
+    #[test]
+    fn short_help_names_flags_that_there_are_and_few_of_them() {
+        let whole = Cli::<crate::cli::Command>::command();
+        let mut whole = short(whole);
+        whole.build();
+        for (path, flags) in SHOWN {
+            let of = at_path(&whole, path);
+            let there: Vec<&str> = of.get_arguments().filter_map(|argument| argument.get_long()).collect();
+            let strange: Vec<&&str> = flags.iter().filter(|flag| !there.contains(flag)).collect();
+            assert!(strange.is_empty(), "{path:?}: {strange:?}");
+            let help = of.clone().render_help().to_string();
+            let shown = help.lines().filter(|line| line.trim_start().starts_with('-')).count();
+            assert!(shown <= 15 && help.contains("--help"), "{path:?}: {shown} flags\n{help}");
+            let long = of.clone().render_long_help().to_string();
+            assert!(long.len() > help.len(), "{path:?}");
+        }
+    }
+
+    #[test]
+    fn two_examples_are_shown_with_their_notes() {
+        let text = "Examples:\n  evenkeel a\n      one\n  evenkeel b\n  evenkeel c\n\nMore";
+        assert_eq!(examples(text), "Examples:\n  evenkeel a\n      one\n  evenkeel b\n\n");
+        assert_eq!(examples("More"), "");
+    }
+}
