@@ -33,17 +33,11 @@ pub fn parts(setting: &Setting, repeats: u32) -> Vec<Part> {
     };
     vec![
         part(EXPORT, "export of one day", format!("{records} rows of InnoDB as delimited files, by one connection and by two that see the same instant."), vec![connections()]),
-        part(LOAD, "load of one day", format!("{records} records of fixed width become rows with three \
-                    indexes beside the primary key; the index existed before the rows or was added after \
-                    them."), vec![ways(&Method::ALL), order()]),
-        part(CRASH, "a server that is killed in the middle of a load", "The server is killed (SIGKILL) when \
-                     half of a day is loaded, and started again; the load is run again and \
-                     continues.".to_owned(), vec![ways(&[Method::Tuned, Method::MyIsam])]),
+        part(LOAD, "load of one day", format!("{records} records of fixed width become rows with three indexes beside the primary key; the index was there before or came after the rows."), vec![ways(&Method::ALL), order()]),
+        part(CRASH, "a server that is killed in the middle of a load", "Half of a day is in when the server is killed (SIGKILL) and started again; the load is run again and goes on.".to_owned(), vec![ways(&[Method::Tuned, Method::MyIsam])]),
         part(DISPATCH, "from one table to a table for each day", format!("{all} rows of {days} days, InnoDB tuned."), vec![dispatch_ways()]),
         part(DAYS, "the chain, day by day", format!("{days} days of {records} records, one after the other, InnoDB tuned: convert, load into one table, dispatch to the day's table, audit."), vec![sources()]),
-        part(WATCHING, "what watching costs", format!("{all} records are loaded (InnoDB tuned, indexes \
-                        before) while sar or nmon watches the machine each second, or our sampler about \
-                        seven times a second."), vec![watchers()]),
+        part(WATCHING, "what watching costs", format!("{all} records are loaded (InnoDB tuned, indexes before) while somebody watches the machine each second, or our sampler about seven times a second."), vec![watchers()]),
         // Nothing is run of it: what it takes is not there yet, and the finding says so.
         Part { repeats: 0, ..part(TMPDIR, "a folder for temporary tables on a device of its own", String::new(), vec![Factor::named("tmpdir", [("data", "beside the data"), ("own", "on a device of its own")]), Factor::numeric("channels", [1, 2])]) },
     ]
