@@ -147,7 +147,7 @@ fn a_damaged_study_is_listed_as_one_and_is_a_finding() {
         let way_out = if plan.is_some_and(|plan| plan.contains("99")) {
             "use the version"
         } else {
-            "bring plan.json back"
+            "restore plan.json"
         };
         assert!(text.contains("hint: ") && text.contains(way_out), "{text}");
         let json = evenkeel(home.path(), &["runs", "--json"]);
@@ -173,7 +173,7 @@ fn a_damaged_study_is_refused_by_all_who_need_it_whole(home: &Path, folder: &Pat
         let told = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(2), "{line:?}: {told}");
         assert!(
-            told.contains("plan.json is damaged") && told.contains("bring plan.json back"),
+            told.contains("plan.json is damaged") && told.contains("restore plan.json"),
             "{line:?}: {told}"
         );
         let help = String::from_utf8(evenkeel(home, &[line[0], "--help"]).stdout).expect("help is text");

@@ -158,7 +158,7 @@ mod tests {
     fn a_window_says_what_bounds_it() {
         assert_eq!(why(10.0, false, 30.0, 0.015), "bound by shares: this host has 1 of 4");
         assert_eq!(why(10.0, false, 2.0, 0.015), "bound by demand: this host wants 2.0 outstanding");
-        assert_eq!(why(64.0, false, 90.0, 0.015), "bound by the most that this host may have, 64");
+        assert_eq!(why(64.0, false, 90.0, 0.015), "bound by this host's maximum window, 64");
         assert!(why(10.0, false, 30.0, 0.005).starts_with("the storage is not congested: 5.0 ms of 15.0 ms"));
         assert!(why(1.0, true, 30.0, 0.060).contains("something unmanaged loads the storage"));
         assert!(why(1.0, false, 30.0, 0.0).starts_with("nothing has completed anywhere"));

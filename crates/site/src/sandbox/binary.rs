@@ -222,7 +222,7 @@ mod tests {
     fn an_unfit_program_is_refused_with_the_reason() {
         let says = |version: &str| format!("#!/bin/sh\necho 'mariadbd  Ver {version} for Linux'\n");
         assert!(reason("#!/bin/sh\n", 0o600).contains("not executable"));
-        assert!(reason("\u{1}\u{2}\u{3}\u{4}", 0o700).contains("no program for this machine"));
+        assert!(reason("\u{1}\u{2}\u{3}\u{4}", 0o700).contains("not a program for this machine"));
         assert!(
             reason("#!/bin/sh\necho hello\n", 0o700)
                 .contains("neither mariadbd nor mysqld: --version says \"hello\"")

@@ -321,7 +321,7 @@ mod tests {
             ),
             (
                 SandboxError::HalfRestored { name, study },
-                "sandboxes/demo of the home away, rename the folder snapshot",
+                "sandboxes/demo of the home move the folder data away, rename the folder snapshot",
             ),
             (SandboxError::Record { path, reason: String::new() }, "evenkeel sandbox clean demo"),
         ] {

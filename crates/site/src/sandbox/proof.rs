@@ -181,9 +181,9 @@ mod tests {
     #[test]
     fn a_limit_that_lets_through_too_much_or_too_little_or_that_the_disk_does_not_reach_is_refused() {
         for (free, held, words) in [
-            (300_000.0, 297_000.0, "does not bite: 297000 direct reads"),
-            (9_000.0, 100.0, "something else holds them back"),
-            (310.0, 300.0, "by itself, so that a limit of 300 would change nothing"),
+            (300_000.0, 297_000.0, "has no effect: 297000 direct reads"),
+            (9_000.0, 100.0, "something else limits them"),
+            (310.0, 300.0, "without a limit, so a limit of 300 would change nothing"),
         ] {
             let reason = judge(300.0, free, held).unwrap_err();
             assert!(reason.contains(words), "{reason}");

@@ -337,7 +337,7 @@ mod tests {
             ("postgres://h", "unknown scheme \"postgres\""),
             ("mysql://u@h:70000", "port \"70000\" is not between 1 and 65535"),
             ("mysql://u@h:0", "port \"0\""),
-            ("mysql://u@::1/db", "in brackets"),
+            ("mysql://u@::1/db", "needs brackets"),
             ("mysql://u@[::1/db", "without ']'"),
             ("mysql://u@[::1]x", "after the host"),
             ("mysql://u@h/a/b", "contains '/'"),

@@ -77,7 +77,7 @@ mod tests {
         }
         let plan = Plan { id: "one".to_owned(), setting: whole, ..Plan::default() };
         let error = setting::<T>(&plan).err().expect("it is refused");
-        assert!(error.hint().is_some_and(|hint| hint.contains("plan.json back")), "{error}");
+        assert!(error.hint().is_some_and(|hint| hint.contains("restore plan.json")), "{error}");
         error.to_string()
     }
 

@@ -61,7 +61,7 @@ pub(crate) fn way_of(order: &Order<'_>) -> Result<Treatment> {
 /// Periods to shares and the error of a share, in words.
 pub fn division(outcome: &Outcome) -> (String, String) {
     match outcome.division {
-        None => ("not checked".to_owned(), "-".to_owned()),
+        None => ("not judged".to_owned(), "-".to_owned()),
         Some(Division { periods, error }) => (
             periods.map_or("never".to_owned(), |periods| periods.to_string()),
             format!("{:.1} %", 100.0 * error),

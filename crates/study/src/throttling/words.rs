@@ -248,7 +248,7 @@ mod tests {
             "{said}"
         );
         assert!(said.contains("pages missed by the buffer pool 50.0 to 200 (4-fold)"), "{said}");
-        assert!(said.contains("at least double, and row locks are waited for 0 % of the time"), "{said}");
+        assert!(said.contains("at least double, and waits for row locks take 0 % of the time"), "{said}");
     }
 
     #[test]

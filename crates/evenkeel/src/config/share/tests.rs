@@ -70,7 +70,7 @@ fn what_is_wrong_is_named() {
         (format!("{SHORT}[window]\nlaw = 'pard'"), "`law` is \"pard\""),
         (format!("{SHORT}[costs]\nread = '16k'"), "no list of sizes and costs"),
         (format!("{SHORT}[costs]\nread = '16k=3'"), "the unit of costs is a read of 16k"),
-        (format!("{SHORT}[costs]\nwrite = '16k=0'"), "a cost lies between"),
+        (format!("{SHORT}[costs]\nwrite = '16k=0'"), "a cost must be between"),
         (format!("{SHORT}[bus]\nadress = 'x'"), "did you mean `address`?"),
         (format!("{SHORT}socket_mode = 'rw'"), "in octal digits"),
         (format!("{SHORT}[tls]\ncertificate = 'x'"), "a certificate and its key"),

@@ -293,7 +293,7 @@ fn bad_input_is_refused_with_what_to_do() {
         (named(&tiny, &[]), "too small"),
         (named(&taken, &[]), "in use"),
         (named(&free, &["--size", "1M", "--share", "0"]), "`share` must be between"),
-        (named(&free, &["--size", "1M", "--simulated", &taken]), "no simulated array"),
+        (named(&free, &["--size", "1M", "--simulated", &taken]), "not a simulated array"),
         (named(&free, &["--size", "1M", "--simulated", &none]), "evenkeel share array /"),
         (named(&free, &["--size", "1M", "--bus", "carrier-pigeon"]), "slot:FILE"),
         (named(&free, &["--size", "1M", "--bus", &format!("slot:{taken}")]), "no slot file"),

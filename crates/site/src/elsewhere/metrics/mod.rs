@@ -194,6 +194,6 @@ mod tests {
         }
         let (_, looked) = looked(still);
         assert_eq!(looked.readings.len(), 1);
-        assert!(looked.failed.is_some_and(|why| why.contains("stand still")));
+        assert!(looked.failed.is_some_and(|why| why.contains("do not change")));
     }
 }
