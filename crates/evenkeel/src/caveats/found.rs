@@ -21,7 +21,7 @@ impl Found<'_> {
     pub fn places(&self) -> String {
         match self.cells.split_first() {
             Some((first, rest)) if self.varies => {
-                format!("{first}; likewise, with figures of their own, {}", rest.join(", "))
+                format!("{first}; with other figures also at {}", rest.join(", "))
             }
             _ => self.cells.join(", "),
         }

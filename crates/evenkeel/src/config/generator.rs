@@ -47,7 +47,7 @@ fn uniform(mut fields: Fields) -> Result<Generator> {
         (Some(min), Some(max), ..) => Generator::Uniform { min, max },
         (_, _, Some(min), Some(max)) if !(min.is_finite() && max.is_finite()) => {
             bail!(
-                "{}: `min` is {min} and `max` is {max}; NaN and inf are no bounds, set both to numbers",
+                "{}: `min` is {min} and `max` is {max}; NaN and inf are not bounds, set both to numbers",
                 fields.entry()
             )
         }

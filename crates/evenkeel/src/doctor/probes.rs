@@ -87,7 +87,7 @@ fn neighbours() -> Finding {
             State::Limited,
             seen,
             "what the hypervisor gives to others looks like a slow server",
-            "measure where the guest is shown its stolen time",
+            "measure on a host that shows guests their stolen time",
         ),
         () if taken > 100.0 * TAKEN_MAX => Finding::less(
             "neighbours",
@@ -139,7 +139,7 @@ fn disk() -> Finding {
 
 fn counters() -> Finding {
     const LOST: &str =
-        "the guard and the throttling study go by throughput and CPU time, without misses per commit";
+        "the guard and the throttling study use throughput and CPU time, without misses per commit";
     let cpus = Domain::Host.cpus().unwrap_or_default();
     match Counters::open(&cpus) {
         Ok(counters) => {

@@ -37,7 +37,7 @@ pub fn spec(session: &Session, args: &ServerArgs, name: String) -> Result<Sandbo
     spec.server_binary.clone_from(&args.server_binary);
     for setting in &args.set {
         let Some((name, value)) = setting.split_once('=') else {
-            bail!("--set {setting:?} is no setting; write it as innodb_buffer_pool_size=64M");
+            bail!("--set {setting:?} is not a setting; write it as innodb_buffer_pool_size=64M");
         };
         spec.settings.insert(name.trim().replace('-', "_"), value.trim().to_owned());
     }

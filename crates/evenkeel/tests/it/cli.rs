@@ -42,7 +42,7 @@ fn what_finds_no_room_is_an_error_that_says_what_was_written_and_a_process_that_
     for (flag, value) in [("--duration", "0s"), ("--timeout", "0s")] {
         let load = ["load", "mysql://u@127.0.0.1:1/d", "--rate", "5", flag, value];
         let text = refused(home.path(), &load);
-        assert!(text.contains(&format!("{flag} 0s is no time at all")) && text.contains("hint:"), "{text}");
+        assert!(text.contains(&format!("{flag} 0s is not a time")) && text.contains("hint:"), "{text}");
     }
 }
 

@@ -225,7 +225,7 @@ fn names(home: &Path, file: &str) {
         said.contains("there is a study before already") && said.contains("runs delete before"),
         "{said}"
     );
-    assert!(refused(home, &["profile", "--name", "last"]).contains("is no name for a study"));
+    assert!(refused(home, &["profile", "--name", "last"]).contains("is not a name for a study"));
 }
 
 #[test]

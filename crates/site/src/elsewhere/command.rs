@@ -235,7 +235,7 @@ fn keep(words: &[String], state: &Mutex<State>, tail: &Tail, born: &mpsc::SyncSe
 
 fn last_words(tail: &Tail) -> String {
     match tail.now() {
-        said if said.starts_with("it said nothing") => String::new(),
+        said if said.starts_with("it printed nothing") => String::new(),
         said => format!(": {said}"),
     }
 }

@@ -36,7 +36,7 @@ impl Kept {
             let bytes =
                 file::bytes(&path).with_context(|| format!("cannot read workload {}", path.display()));
             let bytes = bytes
-                .hint("name it as it is found from the folder of the study file, or by its whole path")?;
+                .hint("name it relative to the folder of the study file, or by its full path")?;
             kept.copies.push((copy(place), bytes));
             kept.workloads.push((name.clone(), path));
         }

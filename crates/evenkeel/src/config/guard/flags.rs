@@ -151,10 +151,10 @@ impl Flags {
             (Some(path), _, _) => GuardConfig::load(path)?,
             (None, Some(listen), Some(backend)) => GuardConfig::new(listen.parse()?, backend.parse()?),
             (None, None, _) => {
-                return Err(anyhow!("nobody said where clients arrive")).hint("give --listen or --config");
+                return Err(anyhow!("no address for clients is given")).hint("give --listen or --config");
             }
             (None, _, None) => {
-                return Err(anyhow!("nobody said where the server is")).hint("give --backend or --config");
+                return Err(anyhow!("no server is given")).hint("give --backend or --config");
             }
         };
         if !self.listen.is_empty() {

@@ -153,7 +153,7 @@ impl Flags {
         let config = self.whole()?;
         if config.nbd.is_empty() && config.disks.iter().all(|disk| disk.fuse.is_none() && disk.nbd.is_empty())
         {
-            return Err(anyhow!("nobody said where the disk is to appear"))
+            return Err(anyhow!("no address for the disk is given"))
                 .hint("give --nbd ADDRESS or --fuse DIR");
         }
         Ok(config)
@@ -195,7 +195,7 @@ impl Flags {
                 Ok(ShareConfig::new(name, vec![disk]))
             }
             (None, Some(_), None) => Err(anyhow!("the host has no name")).hint("give --name NAME"),
-            (None, None, _) => Err(anyhow!("nobody said what is behind the disk"))
+            (None, None, _) => Err(anyhow!("no storage behind the disk is given"))
                 .hint("give --backing PATH or --config FILE"),
         }
     }

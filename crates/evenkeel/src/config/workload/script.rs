@@ -47,7 +47,7 @@ pub fn definition(text: &str) -> Result<Definition> {
                 match key.trim() {
                     "weight" => {
                         statement.weight = Some(value.parse().map_err(|_| {
-                            anyhow!("{entry}: `-- weight: {value}` is no number; write `-- weight: 3`")
+                            anyhow!("{entry}: `-- weight: {value}` is not a number; write `-- weight: 3`")
                         })?)
                     }
                     "name" => value.clone_into(&mut statement.name),
@@ -96,7 +96,7 @@ fn source(entry: &str, text: &str) -> Result<Generator> {
     match table.and_then(|mut table| table.remove("p")) {
         Some(value) => generator::read(entry, value),
         None => bail!(
-            "{entry}: {text:?} is no source of values; write `column orders.id`, `next orders.id`, `1..1000`, \
+            "{entry}: {text:?} is not a source of values; write `column orders.id`, `next orders.id`, `1..1000`, \
              or a generator such as {{ choice = {{ values = [\"a\", \"b\"] }} }}"
         ),
     }

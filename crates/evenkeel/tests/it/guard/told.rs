@@ -93,7 +93,7 @@ fn a_reload_says_what_holds_and_what_does_not() {
     let line = log.lines().find(|line| line.contains("event=reloaded")).unwrap_or_default();
     assert!(line.contains("level=warn") && line.contains(" applied=initial_limit "), "{line}");
     assert!(line.contains("restart_needed=\"login_max, proxy_protocol\""), "{line}");
-    // Clients can still log in: the old configuration holds where the new one cannot.
+    // Clients can still log in: the old configuration stays in force where the new one cannot.
     Client::connect(&process.address, MODERN).query("SELECT 1");
 }
 

@@ -190,7 +190,7 @@ fn prepare(device: &Path, mkfs: Option<Mkfs>) -> Result<()> {
         }
         (None, Some(_)) if !is_blank(device)? => {
             Err(anyhow!("the disk is not blank, and holds no file system that is known here"))
-                .hint("nothing was written; if nobody needs what it holds, zero its first MiB")
+                .hint("nothing was written; if its contents are not needed, zero its first MiB")
         }
         (None, Some(Mkfs::Ext4)) => {
             let options = ["-q", "-E", "nodiscard"].map(OsStr::new);
