@@ -51,7 +51,7 @@ impl Caveat {
     pub fn lower_bound(timed_out: u64, unsent: u64, arrivals: u64) -> Option<Self> {
         let text = format!(
             "{timed_out} requests timed out and {unsent} were never sent, of {arrivals} arrivals; they \
-             count with the time they had waited, and the mean response time is a lower bound. Raise the \
+             count with the age they reached, and the mean response time is a lower bound. Raise the \
              timeout or the \
              number of sessions, or lower the rate."
         );

@@ -75,7 +75,7 @@ mod tests {
     fn what_is_wrong_is_named() {
         for (bad, expected) in [
             ("4k", "no `=`"),
-            ("4k=much", "is no number"),
+            ("4k=much", "is not a number"),
             ("some=1", "some"),
             ("8g=1", "too large"),
             ("", "no `=`"),

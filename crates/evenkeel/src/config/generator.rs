@@ -178,7 +178,7 @@ mod tests {
             ("{ uniform = { min = 1, max = 2, step = 1 } }", "unknown key `step`, known are `min`, `max`"),
             ("{ uniform = 5 }", "must be a table of keys, not a whole number"),
             ("{ nurand = { a = -1, min = 1, max = 2 } }", "`a` must be a whole number from 0 up, not -1"),
-            ("{ uniform = { min = nan, max = inf } }", "NaN and inf are no bounds"),
+            ("{ uniform = { min = nan, max = inf } }", "NaN and inf are not bounds"),
             ("{ column = { table = \"t\", column = \"c\", limit = 0 } }", "`limit` is 0"),
             ("{ constant = [1] }", "must be a text, a number"),
         ] {

@@ -369,7 +369,7 @@ mod tests {
         refused("name = ", "expected");
         refused("name = 'x'\nfactor = []", "`factor` is empty");
         for key in ["resume=last", "output=/tmp", "", "-x", "rate 5", "Rate"] {
-            refused(&TWO.replace("rate = '50,100'", &format!("'{key}' = true")), "is no flag");
+            refused(&TWO.replace("rate = '50,100'", &format!("'{key}' = true")), "is not a flag");
         }
         refused(&TWO.replace("rate = '50,100'", "url = '--json'"), "`url` is a server");
     }

@@ -155,10 +155,10 @@ mod tests {
         for (text, millis) in [("250ms", 250.0), ("10s", 10_000.0), ("1.5s", 1_500.0), ("2m", 120_000.0)] {
             assert_eq!(duration(text).unwrap().as_millis_f64(), millis, "{text}");
         }
-        assert!(duration("1e9s").unwrap_err().to_string().contains("has an exponent, and none is taken"));
+        assert!(duration("1e9s").unwrap_err().to_string().contains("has an exponent, which is not accepted"));
         assert!(duration("8").unwrap_err().to_string().contains("has no unit; write it as 8s, 8ms or 8m"));
         let error = duration("soon").unwrap_err().to_string();
-        assert_eq!(error, "\"soon\" is no number with a unit; write it as 250ms, 10s or 2m");
+        assert_eq!(error, "\"soon\" is not a number with a unit; write it as 250ms, 10s or 2m");
         let error = bytes("much").unwrap_err().to_string();
         assert_eq!(error, "\"much\" is no number with a unit; write it as 6M or 2G");
         assert!(bytes("1e3M").unwrap_err().to_string().ends_with("as 1500M"));
@@ -194,7 +194,7 @@ mod tests {
         assert_eq!(cpus("2-3,0,2").unwrap().iter().collect::<Vec<_>>(), [0, 2, 3]);
         for text in ["", " ", "a", "3-1", "0-99999"] {
             let error = cpus(text).unwrap_err().to_string();
-            assert!(error.starts_with(&format!("{text:?} is no list of CPUs")), "{error}");
+            assert!(error.starts_with(&format!("{text:?} is not a list of CPUs")), "{error}");
         }
     }
 }

@@ -89,7 +89,7 @@ mod tests {
         let words = parts(&[run(5.0, Some(price.clone())), run(5.0, Some(price))]).join("\n");
         assert!(
             words.starts_with(
-                "parts of 200 of 202 requests drawn (5 % of all), execution told by SHOW PROFILES"
+                "parts of 200 of 202 requests drawn (5 % of all), execution times from SHOW PROFILES"
             ),
             "{words}"
         );
@@ -106,6 +106,6 @@ mod tests {
         assert!(parts(&[RunFile::default()]).is_empty());
         let mut silent = run(5.0, None);
         silent.parts.as_mut().unwrap().means = None;
-        assert!(parts(&[silent])[1].contains("the server told of no request"));
+        assert!(parts(&[silent])[1].contains("the server reported no request"));
     }
 }

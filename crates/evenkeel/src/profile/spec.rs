@@ -296,7 +296,7 @@ mod tests {
         }
         for (text, words) in [
             ("mean=20ms", "is none of p95"),
-            ("p95=0s", "is no time at all"),
+            ("p95=0s", "is not a time"),
             ("p95=soon", "write it as 250ms, 10s or 2m"),
         ] {
             let error = format!("{:#}", objective(text).unwrap_err());

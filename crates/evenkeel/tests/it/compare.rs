@@ -120,7 +120,7 @@ fn a_published_study_is_no_damaged_profile_and_goes_on_by_its_own_command() {
     let said = refused(home, &["study", "--resume", "last"]);
     assert!(
         said.contains("is a study of shares")
-            && said.contains("goes on by `evenkeel --home ")
+            && said.contains("continue it with `evenkeel --home ")
             && said.contains(" study shares --resume "),
         "{said}"
     );

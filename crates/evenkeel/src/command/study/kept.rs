@@ -109,7 +109,7 @@ mod tests {
         assert_eq!(std::fs::read_to_string(path.join(FILE)).unwrap(), "# mysql://u@h/d\n");
         std::fs::write(path.join("workload-2.toml"), "SELECT 4").unwrap();
         let told = Kept::of(&path, &plan).err().unwrap().to_string();
-        assert!(told.contains("workload-2.toml is no longer what it was"), "{told}");
+        assert!(told.contains("workload-2.toml has changed since"), "{told}");
         assert!(Kept::beside(&study, &["none.toml".to_owned()]).is_err());
     }
 }

@@ -10,7 +10,7 @@ const WORDS: [(&str, &str); 8] = [
     (
         "response time",
         "from the arrival of a request to its completion, waiting included. Requests that timed out or were \
-         never sent count with the time they had waited, and the mean is then a lower bound.",
+         never sent count with the age they reached, and the mean is then a lower bound.",
     ),
     ("CPU use", "the share of its CPU time that the server's domain used while it was measured."),
     ("buffer pool γ", "the memory in which the server keeps pages of tables and indexes."),

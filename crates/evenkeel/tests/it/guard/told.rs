@@ -104,7 +104,7 @@ fn a_configuration_that_has_become_a_pipe_is_not_waited_for() {
     std::fs::remove_file(&process.config).expect("the file");
     assert!(Command::new("mkfifo").arg(&process.config).status().expect("mkfifo is there").success());
     process.signal(libc::SIGHUP);
-    eventually("the refusal", || process.log().contains("no file that can be read again"));
+    eventually("the refusal", || process.log().contains("not a file that can be read again"));
     Client::connect(&process.address, MODERN).query("SELECT 1");
 }
 

@@ -261,5 +261,5 @@ fn a_look_at_a_table_that_a_transaction_holds_keeps_nobody_waiting_for_long() {
         dry
     });
     let told = String::from_utf8_lossy(&dry.stdout).into_owned() + &String::from_utf8_lossy(&dry.stderr);
-    assert!(told.contains("a transaction of another client is at it"), "{told}");
+    assert!(told.contains("a transaction of another client uses it"), "{told}");
 }

@@ -101,7 +101,7 @@ fn a_configuration_that_has_become_a_pipe_is_not_waited_for() {
     fs::remove_file(home.at("share.toml")).expect("the file");
     assert!(Command::new("mkfifo").arg(home.at("share.toml")).status().expect("mkfifo is there").success());
     host.signal("-HUP");
-    assert!(line(&mut host.log, "event=reload_failed").contains("no file that can be read again"));
+    assert!(line(&mut host.log, "event=reload_failed").contains("not a file that can be read again"));
     host.stop();
 }
 

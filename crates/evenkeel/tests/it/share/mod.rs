@@ -299,7 +299,7 @@ fn bad_input_is_refused_with_what_to_do() {
         (named(&free, &["--size", "1M", "--bus", &format!("slot:{taken}")]), "no slot file"),
         (twin, "is live"),
         (disk(&["--name", "two", "--backing", &free, "--size", "1M", "--nbd", &socket]), "cannot listen"),
-        (named(&free, &["--size", "1M", "--latency", "soon"]), "no number with a unit"),
+        (named(&free, &["--size", "1M", "--latency", "soon"]), "not a number with a unit"),
         (named(&free, &["--size", "1M", "--socket-mode", "rw"]), "in octal digits"),
         (named(&free, &["--size", "1M", "--socket-group", "no such group"]), "there is no such group"),
         (
