@@ -65,7 +65,7 @@ fn of_unanswered(plan: &PlanFile, found: &Unanswered) -> String {
             "raise --timeout, or measure lower rates (--rate)",
         ),
         None => (
-            "was not measured".to_owned(),
+            "used an unknown share of its CPUs".to_owned(),
             "raise --timeout above the time that a request takes, or measure lower rates (--rate)",
         ),
     };

@@ -72,10 +72,10 @@ fn bad_input_is_refused_with_what_to_do_before_anything_is_started() {
         (&["profile", "--resume", "last", "--repeats", "9", "--rate", "5"], "continued with the flags it began with"),
         (&["profile", "--rate", "10..:10", "--whole-sweep"], "no last rate"),
         (&["profile", "--workload", "dvdstor"], "did you mean `dvdstore`"),
-        (&["data", "fill", "mysql://u@127.0.0.1:1/d", "--size", "small"], "--size is DVD Store's"),
+        (&["data", "fill", "mysql://u@127.0.0.1:1/d", "--size", "small"], "--size is for DVD Store"),
         (
             &["data", "fill", "mysql://u@127.0.0.1:1/d", "--workload", "dvdstore", "--items", "100"],
-            "--items is TPC-W's",
+            "--items is for TPC-W",
         ),
         (&["report", "nothing"], "no study named nothing"),
         (&["report", "nothing", "last"], "no study named nothing"),
