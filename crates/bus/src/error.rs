@@ -13,7 +13,7 @@ pub enum BusError {
     )]
     Name(String),
     /// Another live member has this name.
-    #[error("another member of the name {0} is live")]
+    #[error("another live member has the name {0}")]
     Twin(String),
     /// The file cannot be used.
     #[error("slot file {path}: {error}")]
@@ -46,7 +46,7 @@ pub enum BusError {
         slots: usize,
     },
     /// Somebody else holds the lock on the claims of slots.
-    #[error("the lock of slot file {0} is held by somebody else for too long")]
+    #[error("another process holds the lock of slot file {0} for too long")]
     Locked(PathBuf),
     /// Another member writes to this member's slot, and no other slot is free.
     #[error("the slot of this member in {0} was taken by another one, and none is free")]
@@ -69,7 +69,7 @@ pub enum BusError {
     #[error("the bus does not answer")]
     Slow,
     /// This member's own report did not come back.
-    #[error("the own report was not heard")]
+    #[error("this host does not receive its own reports")]
     Unheard,
 }
 
@@ -78,9 +78,9 @@ impl BusError {
     pub fn hint(&self) -> Option<Cow<'static, str>> {
         Some(match self {
             Self::Twin(_) => "give this host a name of its own (--name), or end the other one".into(),
-            Self::Full { .. } => "end a member, or all of them and make another file with more slots".into(),
+            Self::Full { .. } => "stop a member, or stop all of them and create a file with more slots".into(),
             Self::NotSlots { .. } => {
-                "name a file that is missing: it is made; one that is there stays as it is".into()
+                "name a new file, which is created; an existing file stays as it is".into()
             }
             Self::Device(device) => {
                 let device = device.display();

@@ -99,7 +99,7 @@ fn in_the_way(device: &mut File, slots: usize) -> io::Result<Option<&'static str
     let length = device.seek(SeekFrom::End(0))?;
     let needed = ((slots + 1) * BLOCK) as u64;
     if length < needed {
-        return Ok(Some("the device is too small for as many slots"));
+        return Ok(Some("the device is too small for so many slots"));
     }
     let first = needed.max(ENDS).min(length);
     let last = length.saturating_sub(ENDS).max(first);
@@ -136,7 +136,7 @@ mod tests {
             assert_eq!(found(Some(place), 64), Some("there is something on the device"), "{place}");
         }
         assert_eq!(found(None, 255), None);
-        assert_eq!(found(None, 256), Some("the device is too small for as many slots"));
+        assert_eq!(found(None, 256), Some("the device is too small for so many slots"));
     }
 
     #[test]

@@ -314,8 +314,8 @@ impl Case<'_> {
             return None;
         }
         let evidence = format!(
-            "Threads of {} wait {} more for a CPU with each request, though it uses less than half of its CPUs itself, and it takes {} \
-             longer.",
+            "Threads of {} wait {} more for a CPU per request, and it takes {} longer. It uses less than \
+             half of its CPUs itself.",
             self.scale.slow,
             with_interval(&more, " ms"),
             with_interval(&self.scale.gap, " ms")

@@ -73,7 +73,7 @@ fn neighbours() -> Finding {
             State::Missing,
             "no /proc/stat",
             "stolen CPU time and the CPU use of others are not available",
-            "mount /proc as the kernel has it",
+            "mount /proc as the kernel provides it",
         );
     };
     let stolen = found

@@ -70,7 +70,7 @@ fn parts(event: &Event) -> Parts {
 }
 
 const LOGIN_TIMEOUTS: &str =
-    "clients that said too little in time (`login_max`), or a server that greets too late: see its back_log";
+    "clients that did not log in within `login_max`, or a server that answers too late: see its back_log";
 const CLIENTS_REFUSED: &str = "more clients than may be connected: raise `clients_max`, or, without it, open files \
                                (LimitNOFILE= in the unit, or ulimit -n)";
 const FAILOVER: &str =

@@ -178,7 +178,7 @@ fn the_second_of_a_name_does_not_start_and_says_what_to_do() {
     let second =
         scene.command_on("b", ("a", "60s"), &["--bus", &scene.slots()]).output().expect("the binary");
     assert_eq!(second.status.code(), Some(2));
-    assert!(told(&second).contains("another member of the name a is live"), "{}", told(&second));
+    assert!(told(&second).contains("another live member has the name a"), "{}", told(&second));
     assert!(told(&second).contains("hint: give this host a name of its own"), "{}", told(&second));
     first.until_it_hears(&["a"]);
 }

@@ -217,7 +217,7 @@ fn finish(
     copied: &Copied,
     tell: &mut dyn FnMut(&str),
 ) -> Result<(), RelayoutError> {
-    tell(&format!("looking once more at what {table} had"));
+    tell(&format!("checking {table} once more"));
     let mut control = Control::connect_to_finish(job.target, job.stop)?;
     prepare(&mut control)?;
     let changed =

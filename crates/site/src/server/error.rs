@@ -161,9 +161,9 @@ pub enum TargetError {
 const NO_DATABASE: u16 = 1046;
 
 /// Where to look when a server is silent.
-const SILENT_HINT: &str = "check host, port, network and firewall, and whether the server's process is stopped (state T in \
-     `ps -C mariadbd,mysqld -o pid,stat,wchan`), waits for a disk (D), or has run out of disk space or \
-     memory, which its error log shows";
+const SILENT_HINT: &str = "check host, port, network and firewall. See in `ps -C mariadbd,mysqld -o \
+                           pid,stat,wchan` whether the server is stopped (T) or waits for a disk (D), and \
+                           in its error log whether disk space or memory ran out";
 
 /// Where to look when a connection is gone that should have stayed.
 const LOST_HINT: &str = "see in the server's error log whether it was restarted, crashed or closed the \

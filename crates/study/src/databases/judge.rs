@@ -49,8 +49,8 @@ pub fn judge(plan: &Plan, setting: &Setting, runs: &[Run]) -> Judgement {
         published: "With four times the shares host b made 1.78 times the orders of host a, and 0.96 times \
                     without control. Both together made 1.12 times as many as without control.",
         source: "PARDA, FAST 2009, table 7: two databases of a DVD Store on a shared array",
-        rule: "The ratio is bound by demand if host b wants less than its window on average, and by the \
-               maximum window if its window is within 5 % of it."
+        rule: "The ratio is bound by demand if host b wants less than its window on average. It is bound by \
+               the maximum window if its window is within 5 % of it."
             .to_owned(),
         setting: what(plan, setting),
         findings: parts().filter_map(|part| finding(part, &cells)).collect(),

@@ -83,9 +83,9 @@ pub enum StudyError {
 }
 
 /// Where to look when the server is silent, and how to go on afterwards.
-const SILENT_HINT: &str = "see whether the server's process is stopped (state T in `ps -C mariadbd,mysqld -o pid,stat,wchan`), waits for \
-     a disk (D), or has run out of disk space or memory, which its error log shows, and whether the network \
-     works; finished runs are kept: continue with `--resume`";
+const SILENT_HINT: &str = "check the network. See in `ps -C mariadbd,mysqld -o pid,stat,wchan` whether the \
+                           server is stopped (T) or waits for a disk (D), and in its error log whether disk \
+                           space or memory ran out; finished runs are kept: continue with `--resume`";
 
 /// Where to look when a connection is gone, and how to go on afterwards.
 const LOST_HINT: &str = "see in the server's error log whether it was restarted, crashed or closed the \

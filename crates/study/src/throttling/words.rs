@@ -167,9 +167,9 @@ fn kept(verdict: &Verdict) -> Option<String> {
 /// The rule by which it is judged.
 pub fn rule() -> String {
     format!(
-        "A curve that loses less than {FALL_PERCENT} % from its best to the highest number of clients, or whose runs do \
-         not agree that it falls, does not show the finding; then a second workload is measured, of which the buffer pool misses \
-         more pages per commit with more clients, without lock waits."
+        "A curve does not show the finding if it loses less than {FALL_PERCENT} % from its best to the \
+         highest number of clients, or if its runs disagree. Then a second workload is measured. With more \
+         clients its buffer pool misses more pages per commit, without lock waits."
     )
 }
 

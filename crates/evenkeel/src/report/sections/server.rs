@@ -15,7 +15,7 @@ const PER_REQUEST: &str = "per request";
 const FIGURES: [Figure; 21] = [
     ("threads_running_mean", "threads running", "mean"),
     ("threads_running_max", "threads running", "most"),
-    ("pool_read_requests_per_request", "pages asked for", PER_REQUEST),
+    ("pool_read_requests_per_request", "pages requested", PER_REQUEST),
     ("pool_reads_per_request", "pages read from disk", PER_REQUEST),
     ("pool_miss_percent", "pages not in the pool", "percent"),
     ("server_read_bytes_per_request", "bytes read by the server", PER_REQUEST),
@@ -77,8 +77,8 @@ fn words(cells: &[&CellSummary]) -> String {
         }
     };
     format!(
-        "The server's own counters in the measured phase, without the cost of our own queries, divided by \
-         the requests that it counted in the same time. {delay} Threads running include our own."
+        "The server's own counters in the measured phase, divided by the requests that it counted. The cost \
+         of our own queries is left out. {delay} Threads running include our own."
     )
 }
 

@@ -18,7 +18,7 @@ pub(super) fn alike(setting: &Setting, cells: &[Cell<'_>]) -> Finding {
     let own: Vec<&Cell<'_>> =
         cells.iter().filter(|cell| cell.part.name == CLASS && !cell.values(TAU).is_empty()).collect();
     if own.is_empty() {
-        return untested(NAME, CLASS, PUBLISHED, "It was not measured; it takes private servers.");
+        return untested(NAME, CLASS, PUBLISHED, "It was not measured; this needs private servers.");
     }
     let classes: Vec<(&str, Vec<Behaves>)> = CLASSES
         .iter()

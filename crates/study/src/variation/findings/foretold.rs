@@ -48,8 +48,8 @@ pub(super) fn price(of: impl Fn(&str, &str) -> Vec<f64>) -> Price {
         _ => "an unknown share".to_owned(),
     };
     let words = format!(
-        " By pages and plan a request after the script should read {} pages more, which is {} of its \
-         additional reads, and {} of its additional time.",
+        " Pages and plan predict {} more reads per request after the script: {} of its additional reads, \
+         and {} of its additional time.",
         format::significant(foretold, 3),
         told(&of_reads),
         told(&of_tau)
@@ -100,7 +100,8 @@ pub(super) fn pools(setting: &Setting, cells: &[Cell<'_>]) -> Finding {
             name,
             POOL,
             published,
-            "No size of the pool has both: it takes private servers, whose pages can be read, and a pool that is too small for them.",
+            "No size of the pool has both: this needs private servers, whose pages can be read, and a pool \
+             that is too small for them.",
         );
     }
     let is_close = |foretold: f64, reads: f64| (foretold / reads - 1.0).abs() <= CLOSE;
@@ -162,7 +163,7 @@ mod tests {
             let (low, high) = number.interval.unwrap();
             assert!(low < number.value && number.value < high, "{number:?}");
         }
-        assert!(price.words.contains("40.0 pages more, which is 80.0 % ("), "{}", price.words);
+        assert!(price.words.contains("40.0 more reads per request after the script: 80.0 % ("), "{}", price.words);
     }
 
     #[test]
