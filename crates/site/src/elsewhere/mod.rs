@@ -152,7 +152,7 @@ impl Elsewhere {
         let running = self.running()?;
         let why = running.header().no_server.as_deref()?;
         Some(plain(&format!(
-            "{}: {why}; theta is that of the whole machine",
+            "{}: {why}; the CPU use is that of the whole machine",
             self.sensed().with.unwrap_or_default()
         )))
     }

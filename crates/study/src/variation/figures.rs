@@ -46,17 +46,17 @@ pub const CARRIED: &str = "carried_per_s";
 pub const FIGURES: [Figure; 19] = [
     Figure::drawn(
         TAU,
-        ["tau", "ms"],
+        ["response", "ms"],
         Chart::new(
             "Response time",
-            "tau, ms",
+            "response time, ms",
             "Lines that diverge as they rise are servers that differ.",
             Unit::Milliseconds,
             Scale::Logarithmic,
         ),
     ),
     Figure::plain(RATE, ["rate", "1/s"]),
-    Figure::plain(THETA, ["theta", "%"]),
+    Figure::plain(THETA, ["CPU use", "%"]),
     Figure::plain(NETWORK, ["network", "ms"]),
     Figure::plain(READS, ["disk reads", "per request"]),
     Figure::plain(FORETOLD, ["predicted reads", "per request"]),

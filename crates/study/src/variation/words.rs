@@ -23,12 +23,13 @@ pub(super) fn rule() -> String {
     format!(
         "The slowest and the fastest server are compared, start by start, or run by run if there is a \
          single start. They differ if the 95 % interval is above 0 and the difference is at least {:.0} % \
-         of tau. A suspect is the cause if they differ, its part of a request differs too, and that part \
+         of the response time. A suspect is the cause if they differ, its part of a request differs too, and that part \
          makes at least {:.0} % of the difference. It is not the cause if the whole interval is below that, \
-         or, if servers do not differ, below {:.0} % of tau. Other findings (plans, pages, pools, small \
+         or, if servers do not differ, below {:.0} % of the response time. Other findings (plans, pages, pools, small \
          probes of a far network) can leave a suspect undecided, and its sentence says so. Stolen CPU time \
          needs {STOLEN_MIN} points more, neighbours {NEIGHBOURS_MIN}, and no other cause. Runs and servers are \
-         trusted as in a profile: a standard error of at most 10 % of tau (90 % confidence) and a spread of at most 40 %.",
+         trusted as in a profile: a standard error of at most 10 % of the response time (90 % confidence) \
+         and a spread of at most 40 %.",
         100.0 * LITTLE,
         100.0 * SHARE_MIN,
         100.0 * LITTLE

@@ -114,12 +114,15 @@ pub(super) fn pool(setting: &Setting, cells: &[Cell<'_>]) -> Finding {
     };
     let here = match (&ratio, reads(&small), reads(&large)) {
         (Some(ratio), Some(few), Some(many)) => format!(
-            "Here tau at {small} % is {} times that at {large} %, with {} and {} reads from disk per request.",
+            "Here the response time at {small} % is {} times that at {large} %, with {} and {} reads from \
+             disk per request.",
             words(ratio),
             format::significant(few, 3),
             format::significant(many, 3)
         ),
-        (Some(ratio), _, _) => format!("Here tau at {small} % is {} times that at {large} %.", words(ratio)),
+        (Some(ratio), _, _) => {
+            format!("Here the response time at {small} % is {} times that at {large} %.", words(ratio))
+        }
         _ => "It was not measured.".to_owned(),
     };
     let here = match &varies {
@@ -187,14 +190,15 @@ pub(super) fn dump(setting: &Setting, cells: &[Cell<'_>]) -> Finding {
     });
     let here = match (&ratio, reads("script"), reads("dump")) {
         (Some(ratio), Some(script), Some(dump)) => format!(
-            "Here tau after the script is {} times that after the dump at the highest rate, with {} and {} reads from disk per request.{}",
+            "Here the mean response time after the script is {} times that after the dump at the highest \
+             rate, with {} and {} reads from disk per request.{}",
             words(ratio),
             format::significant(script, 3),
             format::significant(dump, 3),
             priced.words
         ),
         (Some(ratio), _, _) => {
-            format!("Here tau after the script is {} times that after the dump.", words(ratio))
+            format!("Here the mean response time after the script is {} times that after the dump.", words(ratio))
         }
         _ => "It was not measured; this needs private servers.".to_owned(),
     };
