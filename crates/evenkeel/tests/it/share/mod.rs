@@ -296,7 +296,7 @@ fn bad_input_is_refused_with_what_to_do() {
         (named(&free, &["--size", "1M", "--simulated", &taken]), "not a simulated array"),
         (named(&free, &["--size", "1M", "--simulated", &none]), "evenkeel share array /"),
         (named(&free, &["--size", "1M", "--bus", "carrier-pigeon"]), "slot:FILE"),
-        (named(&free, &["--size", "1M", "--bus", &format!("slot:{taken}")]), "no slot file"),
+        (named(&free, &["--size", "1M", "--bus", &format!("slot:{taken}")]), "not a slot file"),
         (twin, "another live member"),
         (disk(&["--name", "two", "--backing", &free, "--size", "1M", "--nbd", &socket]), "cannot listen"),
         (named(&free, &["--size", "1M", "--latency", "soon"]), "not a number with a unit"),
