@@ -136,7 +136,7 @@ settings! {
         /// Says "done" to flushes and does nothing: a disk that lies, to see a test fail
         #[arg(long, requires = "volatile", hide = true)]
         ignore_flush: bool,
-        /// Folder in which the disk appears as a file
+        /// Folder in which the disk is to appear as a file
         #[arg(long, value_name = "DIR", requires = "backing")]
         fuse: Option<PathBuf> = disk.fuse => fuse,
     }
