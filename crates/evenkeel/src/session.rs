@@ -19,11 +19,6 @@ impl Session {
         output.cloned().unwrap_or_else(|| self.home.join("runs"))
     }
 
-    /// Where published studies were kept before all studies had one folder.
-    pub fn studies_before(&self) -> PathBuf {
-        self.home.join("studies")
-    }
-
     /// Folder for dumps of data that is reloaded.
     pub fn dumps_dir(&self) -> PathBuf {
         self.home.join("dumps")

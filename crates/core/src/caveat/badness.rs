@@ -42,7 +42,7 @@ fn figure(code: &str) -> Option<(&'static str, Worse)> {
 
 impl Caveat {
     /// How bad it is among those of its code and of those that stand together with it in [`CAUSES`](super::CAUSES): more is
-    /// worse. `None` where its evidence does not say, as in folders from before it was kept.
+    /// worse. `None` where its evidence does not say.
     pub fn badness(&self) -> Option<f64> {
         let (name, worse) = figure(&self.code)?;
         let figure = *self.evidence.get(name)?;

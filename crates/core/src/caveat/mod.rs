@@ -50,7 +50,7 @@ pub struct Caveat {
     /// One or two full sentences: what was seen, what it means, what to do.
     pub text: String,
     /// The numbers behind it, by name with unit: `lag_mean_s`, `tolerated_s`. Counts have no unit. Empty where nothing was
-    /// counted, and in folders from before it was kept.
+    /// counted.
     pub evidence: BTreeMap<String, f64>,
 }
 

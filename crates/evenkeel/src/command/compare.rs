@@ -34,7 +34,7 @@ of throughput, response and cpu that both studies have is compared, and the othe
 side carried in all runs and the other in none decides the verdict; so does one rate that is worse. Two studies are measured \
 at different times: whatever changed between them, such as the neighbours, is part of the difference.
 
-Exit codes: 0 the same, better, or too close to tell; 1 worse; 2 nothing can be compared, or a study is damaged.")]
+Exit codes: 0 the same, better, or too close to tell; 1 worse (without --of: in any figure); 2 nothing can be compared, or a study is damaged.")]
 pub struct Args {
     /// The study before the change (its folder, its name or a prefix of it, or `last`), or a cell of one as STUDY:c03
     #[arg(value_name = "A")]

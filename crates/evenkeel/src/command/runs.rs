@@ -118,10 +118,7 @@ fn list(session: &Session, args: &Args) -> Result<ExitCode> {
         return Err(anyhow!("there is no folder {}", root.display()))
             .hint("name one that holds studies by --output, or leave it out for those of the home");
     }
-    let mut folders = store::list(&session.runs_dir(args.output.as_ref()))?;
-    if args.output.is_none() {
-        folders.extend(store::list(&session.studies_before())?);
-    }
+    let folders = store::list(&session.runs_dir(args.output.as_ref()))?;
     let studies: Vec<ListedStudy> = folders.into_iter().map(|listed| read(session, listed)).collect();
     if args.json {
         out::line(serde_json::to_string_pretty(&studies)?)?;

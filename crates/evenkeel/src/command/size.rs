@@ -25,8 +25,8 @@ Examples:
   evenkeel size 20261121 --rate 400 --json                         for programs
 
 The prediction uses every rate whose response times settled, trusted or not, the bounds of what the server carries, and the CPU \
-time of a request. Its interval contains the result of a one-minute run at that rate with 95 % confidence. A wide interval is called \
-wide, and the profile that narrows it is named. An objective is met if the upper end of the interval meets it. The load is \
+time of a request. Its interval contains the result of a one-minute run at that rate with 95 % confidence, if the server and its \
+neighbours stay as they were. A wide interval is called wide, and the profile that narrows it is named. An objective is met if the upper end of the interval meets it. The load is \
 divided equally among servers like the one that was profiled.
 
 Exit codes: 0 done; 1 no number of servers is known to meet the objective, or a server does not carry its share; 2 wrong use, \

@@ -199,6 +199,15 @@ fn level(factor: &str, value: Value) -> Result<Level> {
             texts(&value).ok_or_else(|| anyhow!("{entry}: `sql` is a statement or a list of them"))?
         }
     };
+    // The server is restarted after it, which loses what SET set.
+    let sets = |statement: &String| {
+        let mut words = statement.split_whitespace().map(str::to_ascii_uppercase);
+        words.next().as_deref() == Some("SET") && words.next().as_deref() != Some("PERSIST")
+    };
+    ensure!(
+        !sql.iter().any(sets),
+        "{entry}: a restart loses what `sql` sets by SET; use `set = \"NAME=VALUE\"`"
+    );
     check_flags(&entry, &flags)?;
     Ok(Level { name, flags, sql, origins: BTreeMap::new() })
 }
@@ -367,6 +376,8 @@ mod tests {
         refused(&format!("compare = 'speed'\n{TWO}"), "throughput, response, p95 or cpu");
         refused(&format!("margin = '0%'\n{TWO}"), "a percentage above 0 and at most 100");
         refused("name = ", "expected");
+        let sets = TWO.replacen("[[factor.level]]", "[[factor.level]]\nsql = 'SET GLOBAL a = 1'", 1);
+        refused(&sets, "use `set = ");
         refused("name = 'x'\nfactor = []", "`factor` is empty");
         for key in ["resume=last", "output=/tmp", "", "-x", "rate 5", "Rate"] {
             refused(&TWO.replace("rate = '50,100'", &format!("'{key}' = true")), "is not a flag");

@@ -3,7 +3,7 @@
 use super::{counted, significant};
 use evenkeel_study::store::format::{RunFile, SensedBy, SensedRecord};
 
-/// A line for each way in which runs were sensed, in the order of the runs; none of folders from before it was noted.
+/// A line for each way in which runs were sensed, in the order of the runs.
 pub fn sensed(runs: &[RunFile]) -> Vec<String> {
     let mut ways: Vec<(&SensedRecord, Vec<&SensedRecord>)> = Vec::new();
     for record in runs.iter().filter_map(|run| run.sensed.as_ref()) {

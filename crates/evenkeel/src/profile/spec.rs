@@ -190,7 +190,7 @@ fn leads_to_bounds(budget: Budget, duration: Nanos, warm_up: Nanos, series: usiz
             "--duration {} is too short: only a run of {SECONDS_MIN} s or more shows whether a rate is carried",
             format::seconds(duration.as_secs_f64())
         ))
-        .hint(format!("give --duration {SECONDS_MIN}s or more, or name the rates by --rate"));
+        .hint(format!("give --duration {SECONDS_MIN}s or more"));
     }
     let runs = u64::from(RUNS_FIRST) * series as u64;
     let least = Nanos((warm_up + duration).0.saturating_mul(runs));

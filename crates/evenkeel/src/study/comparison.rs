@@ -40,7 +40,8 @@ const REPEATS_MAX: u64 = 1_000;
 /// Further runs that take longer than this, in seconds, are not proposed.
 const LONG_S: f64 = 3_600.0;
 
-/// Compares two sides by this figure, or by the first of [`FIGURES`] that both tell, with a line for each of the others.
+/// Compares two sides by this figure, or by the first of [`FIGURES`] that both tell, with a line for each of the others: then one that
+/// is worse makes the whole worse.
 ///
 /// # Errors
 /// They have nothing in common that could be compared.
@@ -60,9 +61,11 @@ pub fn of_two(
             return Err(errors.swap_remove(1));
         };
         let mut told = told(sides, names, &first);
-        let others: Vec<String> = found.map(|other| head(names, &other)).collect();
-        told.lines.splice(0..0, others.into_iter().map(|other| format!("also {other}")));
-        return Ok((told, first.verdict));
+        let others: Vec<Compared> = found.collect();
+        let is_worse = others.iter().any(|other| other.verdict == Verdict::Worse);
+        let also = others.iter().map(|other| format!("also {}", head(names, other)));
+        told.lines.splice(0..0, also);
+        return Ok((told, if is_worse { Verdict::Worse } else { first.verdict }));
     };
     let found = by(figure)?;
     Ok((told(sides, names, &found), found.verdict))

@@ -52,7 +52,16 @@ impl Narrower {
         rates.sort_by(f64::total_cmp);
         let rates: Vec<String> = rates.into_iter().map(three_digits).collect();
         let (repeats, seconds, warm_up) = RUNS;
-        let mut words = kept(plan, sized);
+        let series = plan.series.len().max(1) * rates.len();
+        let time = (series as f64) * f64::from(repeats) * (seconds + warm_up);
+        if !plan.command.iter().any(|word| word == "profile") {
+            let command = format!(
+                "evenkeel study FILE, with rate = \"{}\", repeats = {repeats}, duration = \"{seconds}s\" below [profile]",
+                rates.join(",")
+            );
+            return Self { command, seconds: time };
+        }
+        let mut words = kept(plan);
         let more = [
             "--rate",
             &rates.join(","),
@@ -64,9 +73,7 @@ impl Narrower {
             &format!("{warm_up}s"),
         ];
         words.extend(more.map(str::to_owned));
-        let series = plan.series.len().max(1) * rates.len();
-        let command = format::command(&words);
-        Self { command, seconds: (series as f64) * f64::from(repeats) * (seconds + warm_up) }
+        Self { command: format::command(&words), seconds: time }
     }
 }
 
@@ -77,11 +84,8 @@ fn three_digits(rate: f64) -> String {
     format!("{:.decimals$}", (rate / unit).round() * unit)
 }
 
-/// What stays of the stored command; a study of a file leaves its workload alone.
-fn kept(plan: &PlanFile, sized: &Sized) -> Vec<String> {
-    if !plan.command.iter().any(|word| word == "profile") {
-        return ["profile", "--workload", &sized.workload].map(str::to_owned).to_vec();
-    }
+/// What stays of the stored command.
+fn kept(plan: &PlanFile) -> Vec<String> {
     let mut words = plan.command.iter();
     let mut kept = Vec::new();
     while let Some(word) = words.next() {
@@ -110,7 +114,7 @@ mod tests {
         let (mut plan, runs) = profile.play(Seed(1)).unwrap();
         let sized = sized(&plan, &runs).remove(0);
         let none = Narrower::of(&plan, &sized, 150.0).command;
-        assert!(none.starts_with("evenkeel profile --workload virtual --rate "), "{none}");
+        assert!(none.starts_with("evenkeel study FILE, with rate = \""), "{none}");
         let line =
             "--home /h --quiet profile mysql://a@b/c -r 9,10 -d8s --name x --ebs 10 --within=3m --seed 5";
         plan.command = line.split(' ').map(str::to_owned).collect();

@@ -14,7 +14,6 @@ use anyhow::{Context, Result, anyhow};
 use evenkeel_study::harness::{Event, FORMAT, Part, Plan, Run, Study, is_complete, measure, plan_of, read};
 use evenkeel_study::published::{PublishedError, Workplace, of_plan};
 use evenkeel_study::store::{self, StudyFolder};
-use evenkeel_study::throttling::{self, old};
 use serde::Serialize;
 use serde_json::Value;
 use std::path::PathBuf;
@@ -98,9 +97,6 @@ pub fn start(session: &Session, plan: &Plan, show: &Show<'_>) -> Result<ExitCode
 pub fn resume(session: &Session, kind: &str, name: &str, show: &Show<'_>) -> Result<ExitCode> {
     let path = find(session, kind, name)?;
     wanted::check(&path, kind)?;
-    if old::is_one(&path) {
-        old::bring_forward(&path)?;
-    }
     let folder = StudyFolder::resume(&path)?;
     let plan = plan_of(&folder)?;
     let mut study = of_plan(workplace(session), &plan)?;
@@ -114,30 +110,17 @@ pub fn resume(session: &Session, kind: &str, name: &str, show: &Show<'_>) -> Res
     finish(session, &folder, &plan, &*study, outcome, show)
 }
 
-/// The folder of a study of this kind: by path, by name or the start of it, or the newest by `last`.
+/// The folder of a study of this kind: by path, by name or a prefix of it, or the newest by `last`.
 fn find(session: &Session, kind: &str, name: &str) -> Result<PathBuf> {
-    let roots = [session.runs_dir(None), session.studies_before()];
+    let root = session.runs_dir(None);
     if name == "last" {
-        for root in &roots {
-            let known = store::list(root)?.into_iter().filter_map(|listed| listed.folder.ok());
-            let is_it = |folder: &StudyFolder| {
-                folder.head().is_ok_and(|head| head.kind == kind)
-                    || (kind == throttling::NAME && old::is_one(folder.path()))
-            };
-            if let Some(last) = known.filter(is_it).last() {
-                return Ok(last.path().to_owned());
-            }
+        let known = store::list(&root)?.into_iter().filter_map(|listed| listed.folder.ok());
+        let is_it = |folder: &StudyFolder| folder.head().is_ok_and(|head| head.kind == kind);
+        if let Some(last) = known.filter(is_it).last() {
+            return Ok(last.path().to_owned());
         }
     }
-    let found = roots.iter().map(|root| store::resolve_begun(root, name));
-    let found: Vec<_> = found.collect();
-    let error =
-        |found: Vec<std::result::Result<PathBuf, store::StoreError>>| found.into_iter().find_map(Result::err);
-    match found.iter().find_map(|found| found.as_ref().ok()) {
-        Some(path) => Ok(path.clone()),
-        None => Err(error(found).map_or_else(|| anyhow!("no study named {name}"), anyhow::Error::from))
-            .hint("leave --resume out to begin a new one"),
-    }
+    store::resolve_begun(&root, name).hint("leave --resume out to begin a new one")
 }
 
 fn measured(

@@ -27,14 +27,9 @@ impl StoredArgs {
     }
 }
 
-/// The folder of a study by name. Published studies of before are in a folder of their own.
+/// The folder of a study by name.
 pub fn path(session: &Session, output: Option<&PathBuf>, name: &str) -> Result<PathBuf> {
-    let found = store::resolve(&session.runs_dir(output), name);
-    let before = || store::resolve(&session.studies_before(), name).ok();
-    match found {
-        Ok(path) => Ok(path),
-        Err(error) => output.is_none().then(before).flatten().ok_or_else(|| error.into()),
-    }
+    Ok(store::resolve(&session.runs_dir(output), name)?)
 }
 
 /// What is wrong with files of a study, and what to do; `None` for none of them. Of several the first is named.

@@ -69,7 +69,10 @@ fn bad_input_is_refused_with_what_to_do_before_anything_is_started() {
         (&["profile", "http://127.0.0.1"], "hint:"),
         (&["profile", "sandbox:nobody"], "no sandbox"),
         (&["profile", "--resume", "nothing"], "no study named nothing"),
-        (&["profile", "--resume", "last", "--repeats", "9", "--rate", "5"], "continued with the flags it began with"),
+        (
+            &["profile", "--resume", "last", "--repeats", "9", "--rate", "5"],
+            "continued with the flags it began with",
+        ),
         (&["profile", "--rate", "10..:10", "--whole-sweep"], "no last rate"),
         (&["profile", "--workload", "dvdstor"], "did you mean `dvdstore`"),
         (&["data", "fill", "mysql://u@127.0.0.1:1/d", "--size", "small"], "--size is for DVD Store"),
@@ -91,7 +94,10 @@ fn bad_input_is_refused_with_what_to_do_before_anything_is_started() {
     for (arguments, expected) in cases.into_iter().chain([(&guard[..], "no study named nothing")]) {
         let text = refused(home.path(), arguments);
         assert!(text.contains(expected), "{arguments:?}: {text}");
-        assert!(["hint:", "tip:", "write it"].iter().any(|way| text.contains(way)), "{arguments:?} says no way out: {text}");
+        assert!(
+            ["hint:", "tip:", "write it"].iter().any(|way| text.contains(way)),
+            "{arguments:?} says no way out: {text}"
+        );
     }
     assert!(!home.path().join("sandboxes").exists(), "a refused command started something");
 }

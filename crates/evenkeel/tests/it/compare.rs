@@ -29,12 +29,12 @@ const PROFILE: [&str; 18] = [
     "--no-reset",
 ];
 
-fn run_folders(study: &Path) -> Vec<PathBuf> {
+pub fn run_folders(study: &Path) -> Vec<PathBuf> {
     let runs = fs::read_dir(study.join("runs")).expect("runs");
     runs.map(|entry| entry.expect("a run").path()).filter(|path| path.join("run.json").exists()).collect()
 }
 
-fn edit(path: &Path, change: impl FnOnce(&mut Value)) {
+pub fn edit(path: &Path, change: impl FnOnce(&mut Value)) {
     let mut value = serde_json::from_str(&fs::read_to_string(path).expect("a file")).expect("JSON");
     change(&mut value);
     fs::write(path, value.to_string()).expect("it can be written");

@@ -14,7 +14,6 @@ mod contrib;
 mod elsewhere;
 mod explain;
 mod failed;
-mod folders;
 mod guard;
 mod guide;
 mod homes;

@@ -235,14 +235,23 @@ fn reset(place: &mut Place) {
     assert!(runs.iter().all(|run| run["response"]["mean_ms"].as_f64() > Some(0.0)), "{line}: {runs:?}");
 }
 
-/// The two studies, whatever this machine did to their generators.
+/// A study and its copy, whatever this machine did to the generator: the same, and worse where each run of the copy takes twice as long.
 fn compare(place: &mut Place) {
-    let found = studies(&place.scene.home().join("runs"));
-    for (study, name) in found.iter().zip(["one", "other"]) {
-        crate::compare::copy(study, name, "settled");
+    let home = place.scene.home();
+    let study = studies(&home.join("runs")).into_iter().next().expect("a study");
+    for name in ["one", "other"] {
+        crate::compare::copy(&study, name, "settled");
     }
-    let output = evenkeel(place.scene.home(), &["compare", "one", "other", "--of", "response", "--json"]);
-    assert!(matches!(output.status.code(), Some(0 | 1)), "{}", String::from_utf8_lossy(&output.stderr));
+    let compared = || evenkeel(home, &["compare", "one", "other", "--of", "response"]);
+    let same = compared();
+    let said = String::from_utf8_lossy(&same.stdout).into_owned();
+    assert!(same.status.success() && said.starts_with("the same"), "{said}");
+    for run in crate::compare::run_folders(&home.join("runs/other")) {
+        crate::compare::edit(&run.join("run.json"), |run| run["response"]["mean_ms"] = 6.0.into());
+    }
+    let worse = compared();
+    let said = String::from_utf8_lossy(&worse.stdout).into_owned();
+    assert!(worse.status.code() == Some(1) && said.starts_with("worse"), "{said}");
 }
 
 /// By each plugin that the server has for passwords, with the server's own client.

@@ -90,8 +90,8 @@ pub struct LoadPlan {
     pub arrivals: ArrivalPlan,
     /// Load before measuring begins; arrivals in it are not counted.
     pub warm_up: Nanos,
-    /// Requests in flight in the first three quarters of the warm-up, where the load is open: an arrival that finds more is not
-    /// sent, so that a cold server begins the measured phase without a backlog. `None` sends all.
+    /// Requests in flight early in the warm-up of an open load: an arrival that finds more is not sent, so that a cold server
+    /// begins the measured phase without a backlog. `None` sends all.
     pub warm_up_max: Option<u32>,
     /// The measured phase; an arrival belongs to it by its scheduled instant.
     pub measure: Nanos,

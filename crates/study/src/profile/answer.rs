@@ -1,6 +1,6 @@
 //! What all runs of a group say about what is carried, as bounds.
 
-use super::judge::REFUSALS;
+use super::judge::{self, REFUSALS};
 use super::saturation::saturation;
 use super::unanswered::Unanswered;
 use crate::store::format::{
@@ -95,6 +95,10 @@ fn of_series(plan: &PlanFile, cells: &[CellSummary], runs: &[RunFile], series: u
         p95_below_ms: p95.map(|(_, below)| below),
         p95_at_per_s: p95.map(|(rate, _)| rate),
         at_most_per_s: answer.carried.at_most.filter(|_| tells),
+        connections: answer
+            .carried
+            .refused
+            .and_then(|rate| busy_connections(&plan.cells, &valid, series, rate)),
         by_itself_per_s: answer.alone.filter(|_| tells).map(|alone| range(alone.range)),
         by_itself_from: answer.alone.map_or_else(String::new, |alone| way(&alone).to_owned()),
         by_itself_coverage_percent: answer.alone.map(|alone| 100.0 * alone.coverage),
@@ -103,6 +107,17 @@ fn of_series(plan: &PlanFile, cells: &[CellSummary], runs: &[RunFile], series: u
         runs: u32::try_from(at.len() - answer.left_out).unwrap_or(u32::MAX),
         left_out: u32::try_from(answer.left_out).unwrap_or(u32::MAX),
     }
+}
+
+/// The connections, where they were all busy in each run that did not keep up at the lowest rate that was refused.
+fn busy_connections(cells: &[CellRecord], valid: &[&RunFile], series: usize, refused: f64) -> Option<f64> {
+    let at = |cell: &CellRecord| cell.series == series && cell.rate_per_s == refused;
+    let cell = cells.iter().find(|cell| at(cell))?.id;
+    let behind = valid.iter().filter(|run| run.cell == cell && !judge::kept_up(run));
+    let busy = behind.map(|run| run.caveats.iter().find(|caveat| caveat.code == "few-connections"));
+    let found: Vec<f64> =
+        busy.map(|caveat| caveat?.evidence.get("sessions").copied()).collect::<Option<_>>()?;
+    found.into_iter().reduce(f64::max)
 }
 
 /// The rate up to which the 95th percentile stays below a time, and the highest upper bound up to it in ms: of the rates that were
@@ -254,6 +269,7 @@ fn hull(one: BoundsRecord, other: BoundsRecord) -> BoundsRecord {
         p95_below_ms: both(one.p95_below_ms, other.p95_below_ms, f64::max),
         p95_at_per_s: both(one.p95_at_per_s, other.p95_at_per_s, f64::min),
         at_most_per_s: both(one.at_most_per_s, other.at_most_per_s, f64::max),
+        connections: one.connections.or(other.connections),
         by_itself_per_s: by_itself,
         by_itself_from: if by_itself.is_some() { one.by_itself_from.clone() } else { String::new() },
         by_itself_coverage_percent: both(
@@ -285,6 +301,22 @@ fn work_hull(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use evenkeel_core::caveat::Caveat;
+
+    #[test]
+    fn connections_are_the_limit_where_all_were_busy_in_each_run_that_fell_behind() {
+        let cells = [CellRecord { id: 3, series: 0, rate_per_s: 200.0 }];
+        let run = |busy: Option<u32>| RunFile {
+            cell: 3,
+            stability: Verdict::Unstable,
+            caveats: busy.iter().map(|busy| Caveat::few_connections(*busy, "a quarter", true)).collect(),
+            ..RunFile::default()
+        };
+        let found = |runs: &[RunFile]| busy_connections(&cells, &runs.iter().collect::<Vec<_>>(), 0, 200.0);
+        assert_eq!(found(&[run(Some(40)), run(Some(40))]), Some(40.0));
+        assert_eq!(found(&[run(Some(40)), run(None)]), None);
+        assert_eq!(found(&[]), None);
+    }
 
     #[test]
     fn a_quota_ends_before_the_cpus_of_the_set_do() {

@@ -183,6 +183,7 @@ impl Server {
             arrivals: asked.arrivals.clone(),
             warm_up: asked.warm_up,
             measure: asked.measure,
+            is_cold: false,
             request_log: None,
             together: asked.together.clone(),
             ledger: None,

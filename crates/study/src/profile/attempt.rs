@@ -63,6 +63,7 @@ impl Study<'_> {
             arrivals: arrivals(self.spec.process, cell.rate_per_s),
             warm_up: phases.warm_up,
             measure: phases.measure,
+            is_cold: !matches!(self.spec.reset, Reset::Nothing),
             request_log: self.spec.request_log.then(|| part.join("requests.csv.zst")),
             together: None,
             ledger: (ready.of_others && self.spec.series[cell.series].may_write())

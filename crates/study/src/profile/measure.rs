@@ -148,7 +148,7 @@ fn load_plan(spec: &StudySpec, order: &RunOrder<'_>, ready: &Ready, sessions: Se
         workload: Arc::clone(&order.workload),
         arrivals: order.arrivals.clone(),
         warm_up: order.warm_up,
-        warm_up_max: in_flight_while_cold(&order.arrivals),
+        warm_up_max: in_flight_while_cold(&order.arrivals).filter(|_| order.is_cold),
         measure: order.measure,
         drain: spec.timeout.min(DRAIN_MAX),
         timeout: spec.timeout,

@@ -6,6 +6,8 @@ use super::search::Search;
 use super::{StudyError, StudyEvent, order, site, summary};
 use crate::harness::Course;
 use crate::store::format::{CellRecord, ProbeRecord, RunFile, SweepRecord};
+use evenkeel_core::Nanos;
+use evenkeel_core::caveat::threshold::SECONDS_MIN;
 use evenkeel_core::rates::{RatePlan, Sweep, SweepEnd};
 use std::sync::Arc;
 
@@ -53,6 +55,11 @@ impl Study<'_> {
             }
             self.folder.write_plan(&self.plan)?;
             open.push(Climb { series, sweep });
+        }
+        if self.spec.duration < Nanos::from_secs(SECONDS_MIN as u64) {
+            (self.tell)(StudyEvent::Warning(format!(
+                "runs below {SECONDS_MIN} s give response times, but do not show what the server carries: see --duration"
+            )));
         }
         // Steps have no last rate but the one that ends them.
         match self.spec.whole_sweep && !matches!(self.spec.rates, RatePlan::Steps { .. }) {

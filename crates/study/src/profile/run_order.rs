@@ -20,6 +20,8 @@ pub(super) struct RunOrder<'a> {
     pub arrivals: ArrivalPlan,
     pub warm_up: Nanos,
     pub measure: Nanos,
+    /// Whether the server was started for this run.
+    pub is_cold: bool,
     /// Where the request log goes, if one is kept.
     pub request_log: Option<PathBuf>,
     /// Other loads that it begins together with.

@@ -91,6 +91,7 @@ impl Search<'_> {
             arrivals,
             warm_up: self.spec.warm_up.min(Nanos::from_secs(1)),
             measure: self.spec.duration.min(if is_step { PROBE_STEP } else { PROBE_MAX }),
+            is_cold: false,
             request_log: None,
             together: None,
             ledger: self.ledger.filter(|_| self.ready.of_others).map(Ledger),

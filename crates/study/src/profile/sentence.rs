@@ -40,7 +40,7 @@ impl Findings<'_> {
             1 => "This server".to_owned(),
             servers => format!("Each of these {servers} servers"),
         };
-        format!("{who} {carried}{}", self.neighbours())
+        format!("{who} {carried}{}", self.connections().unwrap_or_else(|| self.neighbours()))
     }
 
     /// Up to which rate the 95th percentile stays below a time: the objective, or what it is at the best trade of throughput for response time.
@@ -182,6 +182,15 @@ impl Findings<'_> {
             ),
         };
         why + &left
+    }
+
+    /// Where the connections and not the server may have been the end.
+    fn connections(&self) -> Option<String> {
+        let busy = self.bounds.connections?;
+        Some(format!(
+            " over {busy} connections. All were busy, the server's CPUs were not: --max-sessions {} may carry more",
+            2.0 * busy
+        ))
     }
 
     fn neighbours(&self) -> String {

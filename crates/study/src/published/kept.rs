@@ -9,7 +9,7 @@ use crate::profile;
 use crate::shares::{self, Shares};
 use crate::store::StudyFolder;
 use crate::telecom::{self, Telecom};
-use crate::throttling::{self, Throttling, old};
+use crate::throttling::{self, Throttling};
 use crate::variation::{self, Variation};
 use std::path::Path;
 
@@ -44,26 +44,20 @@ pub const SHIPPED: [Shipped; 6] = [
     telecom::SHIPPED,
 ];
 
-/// The name of the published study in a folder, also of one of before; `None` of a profile.
+/// The name of the published study in a folder; `None` of a profile.
 ///
 /// # Errors
 /// Its plan cannot be read.
 pub fn kind(path: &Path) -> Result<Option<String>> {
-    if old::is_one(path) {
-        return Ok(Some(throttling::NAME.to_owned()));
-    }
     let head = StudyFolder::open(path)?.head()?;
     Ok(head.is_published().then_some(head.kind))
 }
 
-/// A study that was made, also one of before, with its runs; `None` of a profile.
+/// A study with its runs; `None` of a profile.
 ///
 /// # Errors
 /// A damaged file, by name.
 pub fn stored(path: &Path) -> Result<Option<(Plan, Vec<Run>)>> {
-    if old::is_one(path) {
-        return old::read(path).map(Some);
-    }
     let folder = StudyFolder::open(path)?;
     if !folder.head()?.is_published() {
         return Ok(None);

@@ -71,6 +71,9 @@ pub struct BoundsRecord {
     pub p95_at_per_s: Option<f64>,
     /// The server carries at most this, requests per second.
     pub at_most_per_s: Option<f64>,
+    /// So many connections were all busy at the rate that was refused, while the server's CPUs were not: they may be the limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub connections: Option<f64>,
     /// What it would carry without neighbours, requests per second.
     pub by_itself_per_s: Option<RangeRecord>,
     /// How that was found: `undisturbed`, `clear-stretches`, `taken-handed-back`.

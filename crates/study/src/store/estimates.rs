@@ -17,7 +17,7 @@ pub struct EstimateRecord {
     pub low: Option<f64>,
     /// Upper end of the 95 % interval; absent where only a lower bound is known.
     pub high: Option<f64>,
-    /// Degrees of freedom of the standard error; absent where there is none, and in older folders.
+    /// Degrees of freedom of the standard error; absent where there is none.
     pub degrees: Option<f64>,
 }
 

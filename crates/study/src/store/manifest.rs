@@ -48,7 +48,7 @@ pub struct StatementPlanRecord {
     pub plan: String,
     /// Share of the total work, percent, where it was measured.
     pub work_share_percent: Option<f64>,
-    /// Why a read was not made and measured; absent where it was, of writes, and in folders from before it was kept.
+    /// Why a read was not made and measured; absent where it was, of writes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_made: Option<String>,
     /// A CREATE INDEX statement that would spare it a full scan; nobody has tried it.

@@ -107,14 +107,14 @@ pub struct RunFile {
     /// Errors after which a client went on with its request.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub tried_again: u64,
-    /// The measured phase in twenty stretches; empty in folders from before they were kept.
+    /// The measured phase in twenty stretches.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub batches: Vec<BatchRecord>,
     /// Relaxation times of the queue that the measured phase lasted, by its own mean backlog; absent where nothing was
-    /// under way, and in older folders.
+    /// under way.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub relaxations: Option<f64>,
-    /// What neighbours took of the server's CPUs; absent where that cannot be seen, and in older folders.
+    /// What neighbours took of the server's CPUs; absent where that cannot be seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub neighbours: Option<NeighboursRecord>,
     /// Errors by code with one text each.
@@ -125,14 +125,14 @@ pub struct RunFile {
     /// Where the CPU figures come from; absent in folders from before others than this machine could bring them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sensed: Option<SensedRecord>,
-    /// What the deltas in `status` are of; absent where the server did not tell them, and in older folders.
+    /// What the deltas in `status` are of; absent where the server did not tell them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status_stretch: Option<StretchRecord>,
     /// The part of `mu_ms` in which the probe's own thread, and that of the server as far as it is known, could have run and
-    /// waited for a CPU, ms; absent where the kernel does not tell, and in older folders.
+    /// waited for a CPU, ms; absent where the kernel does not tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probe_wait_ms: Option<EstimateRecord>,
-    /// What the response times of some requests are made of; absent where that was not asked for, and in older folders.
+    /// What the response times of some requests are made of; absent where that was not asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parts: Option<PartsRecord>,
 }

@@ -55,7 +55,7 @@ pub struct HeadlineRecord {
     /// What of it can be relied on, and what not. Empty before anything is measured.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub trust_text: String,
-    /// What is carried, as bounds from all valid runs; empty in older folders.
+    /// What is carried, as bounds from all valid runs.
     #[serde(default)]
     pub bounds: BoundsRecord,
     /// Throughput that is carried at the highest trusted rate that meets the objective.

@@ -3,16 +3,15 @@
 //! `study` is what the harness makes: `server` is the private server, `point` and `step` are runs on it, `settle` waits for the limit of
 //! the published controller, `observe` looks at the machine meanwhile.
 //!
-//! All else is pure but for `old`: `record` is the setting in its plan, `parts` which runs there are, `figures` which figures a point
+//! All else is pure: `record` is the setting in its plan, `parts` which runs there are, `figures` which figures a point
 //! has, `settling` whether a limit came to rest, `verdict` what the points say of the published finding, `words` in which sentences,
-//! `judge` all of that together, `old` studies that were kept in an earlier form.
+//! `judge` all of that together.
 
 pub mod figures;
 #[cfg(any(test, feature = "fixture"))]
 pub mod fixture;
 mod judge;
 mod observe;
-pub mod old;
 pub mod parts;
 mod point;
 pub mod record;

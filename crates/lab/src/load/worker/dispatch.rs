@@ -15,7 +15,7 @@ impl Worker<'_> {
     /// Takes every arrival that is due.
     pub(super) fn dispatch_due(&mut self, now: Nanos) {
         while let Some(arrival) = self.schedule.take_due(now) {
-            if !self.is_spared(arrival.at) {
+            if !self.sparing.spares(arrival.at, self.busy + self.waiting.len()) {
                 self.arrive(arrival, now);
             }
         }
@@ -24,11 +24,6 @@ impl Worker<'_> {
             self.arrive(Arrival { at, number: u64::from(client) }, now);
         }
         self.pump(now);
-    }
-
-    /// Whether an arrival of the warm-up finds as many in flight as a cold server gets.
-    fn is_spared(&self, at: Nanos) -> bool {
-        at < self.spared_until && self.busy + self.waiting.len() >= self.warm_up_max
     }
 
     /// Whether no session is free and none can be opened.

@@ -75,6 +75,7 @@ impl Worker<'_> {
             });
         } else {
             self.recorder.ended_from_warm_up(request.arrival, done, outcome == Outcome::Completed);
+            self.sparing.ended(done - request.arrival);
         }
         match outcome {
             Outcome::Completed => self.gauges.completed(done - request.arrival),

@@ -15,6 +15,7 @@ mod exchange;
 mod finish;
 mod pause;
 mod pausing;
+mod sparing;
 mod told;
 mod usage;
 
@@ -40,6 +41,7 @@ use evenkeel_os::stop::Stop;
 use evenkeel_os::tls::TlsSetup;
 use evenkeel_wire::{Account, Channel, Encryption};
 use pausing::Pausing;
+use sparing::Sparing;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::io;
@@ -125,9 +127,7 @@ pub(super) struct Worker<'a> {
     asking: Option<Asking>,
     /// Whether a request may ever have to wait for a session.
     may_wait: bool,
-    /// Of a warm-up that spares a cold server.
-    warm_up_max: usize,
-    spared_until: Nanos,
+    sparing: Sparing,
     measure_start: Nanos,
     measure_end: Nanos,
     drain_end: Nanos,
@@ -188,10 +188,7 @@ impl<'a> Worker<'a> {
             looks: Looks::default(),
             asking: Asking::new(plan, thread),
             may_wait: may_wait(shared, thread),
-            warm_up_max: plan
-                .warm_up_max
-                .map_or(usize::MAX, |max| share(max as usize, thread, shared.threads).max(1)),
-            spared_until: Nanos::ZERO,
+            sparing: Sparing::new(None, Nanos::ZERO, Nanos::ZERO),
             measure_start: Nanos::MAX,
             measure_end: Nanos::MAX,
             drain_end: Nanos::MAX,
@@ -224,8 +221,8 @@ impl<'a> Worker<'a> {
         let plan = self.shared.plan;
         let length = plan.warm_up + plan.measure;
         self.measure_start = start + plan.warm_up;
-        // All arrive in the last quarter: what is in flight grows to what it is in the long run.
-        self.spared_until = start + Nanos(plan.warm_up.0 / 4 * 3);
+        let max = plan.warm_up_max.map(|max| share(max as usize, self.thread, self.shared.threads).max(1));
+        self.sparing = Sparing::new(max, start, plan.warm_up);
         self.measure_end = start + length;
         self.drain_end = self.measure_end + plan.drain;
         self.recorder.measure(self.measure_start, self.measure_end);

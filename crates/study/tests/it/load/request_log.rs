@@ -37,7 +37,7 @@ fn a_cold_server_begins_the_measured_phase_with_few_requests_in_flight() {
     let server = Server::shared();
     server.exec(&["CREATE OR REPLACE TABLE d.cold (c INT)", "INSERT INTO d.cold VALUES (1)"]);
     let mut plan = plan(server.target(), Script::new(&["SELECT c FROM cold"]), ArrivalPlan::Constant(40.0));
-    (plan.warm_up, plan.warm_up_max) = (Nanos::from_millis(600), Some(2));
+    (plan.warm_up, plan.warm_up_max) = (Nanos::from_millis(640), Some(2));
     let mut holder = Some(Control::connect(&server.sandbox.target()).unwrap());
     holder.as_mut().unwrap().exec("LOCK TABLES d.cold WRITE").unwrap();
     let result = load_until(&plan, |progress| {
@@ -46,8 +46,8 @@ fn a_cold_server_begins_the_measured_phase_with_few_requests_in_flight() {
         }
         progress.completed > 10
     });
-    // Two, and all of the last 0.15 s.
-    assert_eq!(result.carried_over, 8);
+    // Two of the first 240 ms; then nothing was answered, so that the server is slow rather than cold, and gets all.
+    assert_eq!(result.carried_over, 18);
 }
 
 /// A line of the request log, in nanoseconds from the start of the measured phase.
