@@ -55,7 +55,7 @@ fn bad_input_is_refused_with_what_to_do_before_anything_is_started() {
         (&["profile", "--rate", "-5"], "it is above 0"),
         (&["profile", "--rate", "auto:2"], "between 3 and"),
         (&["profile", "--rate", "10..20"], "needs a step"),
-        (&["profile", "--duration", "0s"], "no time at all"),
+        (&["profile", "--duration", "0s"], "is not a time"),
         (&["profile", "--duration", "soon"], "not a number with a unit"),
         (&["profile", "--theta-ceiling", "120"], "not between 0 and 100"),
         (&["profile", "--factor", "colour=red"], "unknown factor"),
