@@ -1,4 +1,5 @@
-//! Additive increase, multiplicative decrease (Netflix concurrency-limits, `AIMDLimit.java`).
+//! Additive increase, multiplicative decrease (Netflix concurrency-limits, `AIMDLimit.java`): the peer that does best on
+//! random plants.
 //!
 //! Each sampling interval, with limit `L`, most in flight `n` and mean response time `R`:
 //!
@@ -53,12 +54,13 @@ impl Controller for Aimd {
 
     fn update(&mut self, sample: &Sample) -> Decision {
         if let Some(gathered) = self.interval.add(sample) {
+            let measured = Reason::Measuring { completions: gathered.completions };
             if gathered.dropped || gathered.response_s > self.settings.timeout_s {
                 self.limit *= self.settings.backoff;
-                self.why = Reason::BackOff { response_s: gathered.response_s };
+                self.why = measured;
             } else if 2.0 * f64::from(gathered.in_flight_max) >= self.limit {
                 self.limit += 1.0;
-                self.why = Reason::Additive;
+                self.why = measured;
             } else {
                 self.why = Reason::NotFull { in_flight: f64::from(gathered.in_flight_max) };
             }

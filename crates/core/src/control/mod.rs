@@ -3,12 +3,12 @@
 //! Sampling, enforcement and algorithm are three things in three places: the guard's gate enforces a limit and counts, a
 //! [`Sample`] has what it counted in a tick, and a [`Controller`] answers with a [`Decision`] that explains itself.
 //!
-//! - controllers, one file each: [`fixed`], [`aimd`], [`vegas`], [`gradient2`], [`reflection`], and [`evenkeel`], ours
-//!   and the default; [`ControllerSettings`] select one by name, within [`Bounds`];
+//! - controllers, one file each: [`fixed`], [`reflection`], as published, and [`evenkeel`], ours and the default;
+//!   [`ControllerSettings`] select one by name, within [`Bounds`]; [`aimd`] is a peer to compare ours with;
 //! - [`plant`]: the server as a curve of throughput over transactions in flight, with the random distribution that
 //!   controllers are judged on;
 //! - [`simulation`]: a controller against plants on a virtual clock; [`trial`]: how controllers are judged; [`search`]:
-//!   parameters for the published controllers.
+//!   parameters for the peer.
 
 pub mod aimd;
 pub mod algorithm;
@@ -16,7 +16,6 @@ mod bounds;
 mod decision;
 pub mod evenkeel;
 pub mod fixed;
-pub mod gradient2;
 mod interval;
 pub mod plant;
 pub mod reflection;
@@ -25,7 +24,6 @@ pub mod search;
 pub mod simulation;
 pub mod steps;
 pub mod trial;
-pub mod vegas;
 
 pub use aimd::Aimd;
 pub use algorithm::{Algorithm, ControllerSettings};
@@ -33,7 +31,5 @@ pub use bounds::Bounds;
 pub use decision::{Controller, Decision, Evidence, Hint, Reason};
 pub use evenkeel::Evenkeel;
 pub use fixed::Fixed;
-pub use gradient2::Gradient2;
 pub use reflection::Reflection;
 pub use sample::{Response, Sample, Signals};
-pub use vegas::Vegas;

@@ -1,5 +1,6 @@
 //! Flags and files of users, read into the libraries' plain types.
 
+pub mod control;
 pub mod costs;
 pub mod factor;
 pub mod fields;

@@ -1,15 +1,14 @@
 //! Scenarios of `evenkeel simulate`: `examples/scenarios/*.toml` show every key.
 
+use super::control::{memory, named, size, with_memory};
 use super::fields::{Fields, list};
 use super::lines::{at_key, located};
-use super::units;
 use anyhow::{Context, Result, anyhow, bail};
 use evenkeel_core::Nanos;
 use evenkeel_core::control::plant::{Curve, Fall, MEASURED, Measured, Plant, Rise, Shift};
 use evenkeel_core::control::simulation::{Expect, Load, Phase, Scenario};
-use evenkeel_core::control::{Algorithm, Bounds, ControllerSettings, algorithm, evenkeel, search};
+use evenkeel_core::control::{Bounds, ControllerSettings, search};
 use evenkeel_core::random::Seed;
-use evenkeel_lab::workload::similar;
 use std::path::Path;
 use toml::{Table, Value};
 
@@ -76,7 +75,8 @@ fn read(table: Table, instead: &Instead) -> Result<ScenarioFile> {
         bail!("scenario: `load` is empty; say who asks for transactions by [[load]] with `clients`");
     }
     let bounds = Bounds { initial: initial_limit, range: (1, max_limit) };
-    let controller = with_memory(named(instead.controller.as_ref().or(controller.as_ref()), bounds)?, memory);
+    let name = instead.controller.as_ref().or(controller.as_ref()).map_or("evenkeel", String::as_str);
+    let controller = with_memory(named(name, bounds)?, memory);
     let expects = expects.into_iter().enumerate().map(|(place, value)| expect(place + 1, value, duration));
     let expect = expects.collect::<Result<_>>()?;
     let plants = plants.into_iter().map(|(_, plant)| plant).collect();
@@ -89,46 +89,6 @@ pub fn fitted(name: &str) -> Result<ControllerSettings> {
     search::fitted(name).ok_or_else(|| {
         anyhow!("`{name}` has no fitted parameters; those of {} were searched", list(&search::SEARCHED))
     })
-}
-
-/// A controller by name.
-///
-/// # Errors
-/// Names those that there are.
-pub fn named(name: Option<&String>, bounds: Bounds) -> Result<ControllerSettings> {
-    let (name, names) = (name.map_or("evenkeel", String::as_str), algorithm::NAMES);
-    ControllerSettings::named(name, bounds).ok_or_else(|| match similar(name, names).first() {
-        Some(near) => anyhow!("unknown controller `{name}`, did you mean `{near}`?"),
-        None => anyhow!("unknown controller `{name}`, known are {}", list(&names)),
-    })
-}
-
-/// A budget of memory, under the key `memory`.
-///
-/// # Errors
-/// A size cannot be read.
-pub fn memory(fields: &mut Fields) -> Result<Option<evenkeel::Memory>> {
-    let Some(table) = fields.optional::<Value>("memory")? else { return Ok(None) };
-    let mut fields = Fields::of("memory", table)?;
-    let (budget, each) = (size(&mut fields, "budget")?, size(&mut fields, "each")?);
-    fields.finish()?;
-    Ok(Some(evenkeel::Memory { budget, each }))
-}
-
-/// A size in bytes that must be there.
-fn size(fields: &mut Fields, key: &'static str) -> Result<f64> {
-    let bytes = units::bytes(&fields.required::<String>(key)?);
-    bytes.map(|bytes| bytes as f64).map_err(|error| fields.at(key, format!("`{key}`: {error}")))
-}
-
-/// The same with a budget of memory, where the controller knows what that is.
-pub fn with_memory(settings: ControllerSettings, memory: Option<evenkeel::Memory>) -> ControllerSettings {
-    match settings.algorithm {
-        Algorithm::Evenkeel(_) => {
-            ControllerSettings { algorithm: Algorithm::Evenkeel(evenkeel::Settings { memory }), ..settings }
-        }
-        _ => settings,
-    }
 }
 
 fn plant(number: usize, value: Value) -> Result<(String, Plant)> {
@@ -301,9 +261,9 @@ mod tests {
         let file = parse(MINIMAL).unwrap();
         assert_eq!((file.controller.name(), file.scenario.duration), ("evenkeel", Nanos::from_secs(60)));
         assert_eq!(file.scenario.plants[0].best(1_024, 0.0).0, 2);
-        let instead = Instead { controller: Some("vegas".to_owned()), seed: Some(9) };
+        let instead = Instead { controller: Some("reflection".to_owned()), seed: Some(9) };
         let other = read(MINIMAL.parse().unwrap(), &instead).unwrap();
-        assert_eq!((other.controller.name(), other.scenario.seed), ("vegas", Seed(9)));
+        assert_eq!((other.controller.name(), other.scenario.seed), ("reflection", Seed(9)));
     }
 
     #[test]

@@ -8,10 +8,10 @@ use std::path::PathBuf;
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 #[command(after_help = "Examples:
   evenkeel simulate examples/scenarios/*.toml            every scenario with its own controller
-  evenkeel simulate examples/scenarios/flash-sale.toml --controller vegas --trace
+  evenkeel simulate examples/scenarios/flash-sale.toml --controller fixed --trace
   evenkeel simulate --plants 100 --seed 7                random plants from limits 1, 8 and 1,024
   evenkeel simulate --plants 100 --wobble                the same on a machine that wobbles by 16 %
-  evenkeel simulate --steps --controller aimd            4 -> 512 clients and back, measured curves
+  evenkeel simulate --steps --controller fixed           4 -> 512 clients and back, measured curves
   evenkeel simulate --shares --mixes 100                 windows of hosts that share storage
   evenkeel simulate --mix 186 --seed 1                   one of these mixes, period by period
   evenkeel simulate --sessions 1000                      guarded sessions: what must never happen
@@ -30,7 +30,7 @@ pub struct Args {
     /// Scenario files; `examples/scenarios` shows every key
     #[arg(value_name = "FILE", required_unless_present_any = ["plants", "steps", "search", "shares", "mixes", "mix", "sessions"])]
     pub files: Vec<PathBuf>,
-    /// fixed, aimd, vegas, gradient2, reflection or evenkeel, in place of the scenario's own
+    /// fixed, reflection or evenkeel, in place of the scenario's own
     #[arg(long, value_name = "NAME")]
     pub controller: Option<String>,
     /// Seed of every draw, in place of the scenario's own
@@ -52,10 +52,10 @@ pub struct Args {
     /// Lost transactions after steps of the number of clients, on the measured curves
     #[arg(long, conflicts_with = "files")]
     pub steps: bool,
-    /// With --plants or --steps: the published controllers with the parameters that --search found
+    /// With --plants or --steps: `--controller aimd`, a peer, with the parameters that --search found
     #[arg(long)]
     pub fitted: bool,
-    /// Search parameters for aimd, vegas and gradient2 (minutes)
+    /// Search parameters for aimd (minutes)
     #[arg(long, conflicts_with_all = ["files", "plants", "steps"])]
     pub search: bool,
     /// Windows of hosts that share storage: the published experiments, uncontrolled, by the published law and by ours

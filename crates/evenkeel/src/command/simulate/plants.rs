@@ -2,7 +2,8 @@
 
 use super::flags::Args;
 use crate::command::Session;
-use crate::config::simulate::{fitted, named};
+use crate::config::control::named;
+use crate::config::simulate::fitted;
 use crate::failure::Stopped;
 use crate::out;
 use anyhow::Result;
@@ -21,7 +22,8 @@ const NAMED: usize = 20;
 /// The controller that flags ask for.
 fn controller(args: &Args) -> Result<ControllerSettings> {
     if !args.fitted {
-        return named(args.controller.as_ref(), Bounds { initial: 8, range: (1, CLIENTS) });
+        let name = args.controller.as_deref().unwrap_or("evenkeel");
+        return named(name, Bounds { initial: 8, range: (1, CLIENTS) });
     }
     let name = args.controller.as_deref().unwrap_or_default();
     fitted(name)
