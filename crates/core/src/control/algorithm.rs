@@ -1,15 +1,13 @@
 //! The controllers by name, with their parameters.
 
-use super::{Aimd, Bounds, Controller, Evenkeel, Fixed, Reflection};
-use super::{aimd, evenkeel, reflection};
+use super::{Bounds, Controller, Evenkeel, Fixed, Reflection};
+use super::{evenkeel, reflection};
 
 /// How a controller finds its limit, with its parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Algorithm {
     /// Keeps the initial limit for good.
     Fixed,
-    /// Additive increase, multiplicative decrease: a peer for comparison, which no name selects.
-    Aimd(aimd::Settings),
     /// What the throttling study published.
     Reflection(reflection::Settings),
     /// Ours: compares the throughput of two limits, one pair after another.
@@ -33,7 +31,6 @@ impl Algorithm {
     fn build(self, bounds: Bounds) -> Box<dyn Controller> {
         match self {
             Self::Fixed => Box::new(Fixed::new(bounds.initial)),
-            Self::Aimd(settings) => Box::new(Aimd::new(bounds, settings)),
             Self::Reflection(settings) => Box::new(Reflection::new(bounds, settings)),
             Self::Evenkeel(settings) => Box::new(Evenkeel::new(bounds, settings)),
         }
@@ -63,12 +60,7 @@ impl ControllerSettings {
 
     /// The same with another initial limit.
     pub fn starting_at(self, initial: u32) -> Self {
-        self.within(Bounds { initial, ..self.bounds })
-    }
-
-    /// The same within other bounds.
-    pub fn within(self, bounds: Bounds) -> Self {
-        Self { bounds, ..self }
+        Self { bounds: Bounds { initial, ..self.bounds }, ..self }
     }
 
     /// The study's controller with means over another span, in seconds, and as many readings in it as published; every
@@ -99,8 +91,6 @@ mod tests {
             let settings = ControllerSettings::named(name, Bounds::starting_at(8)).unwrap();
             assert_eq!((settings.name(), settings.build().name()), (name, name));
             assert_eq!(settings.starting_at(12).build().update(&Sample::default()).limit, 12, "{name}");
-            let narrow = Bounds { initial: 8, range: (2, 16) };
-            assert_eq!(settings.within(narrow), ControllerSettings::named(name, narrow).unwrap(), "{name}");
         }
         assert_eq!(ControllerSettings::named("eveenkeel", Bounds::starting_at(8)), None);
     }

@@ -32,7 +32,7 @@ pub fn memory(fields: &mut Fields) -> Result<Option<evenkeel::Memory>> {
 }
 
 /// A size in bytes that must be there.
-pub fn size(fields: &mut Fields, key: &'static str) -> Result<f64> {
+fn size(fields: &mut Fields, key: &'static str) -> Result<f64> {
     let bytes = units::bytes(&fields.required::<String>(key)?);
     bytes.map(|bytes| bytes as f64).map_err(|error| fields.at(key, format!("`{key}`: {error}")))
 }

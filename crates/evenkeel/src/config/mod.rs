@@ -13,7 +13,6 @@ pub mod mu;
 pub mod rate;
 mod settings;
 pub mod share;
-pub mod simulate;
 pub mod study;
 pub mod units;
 pub mod workload;
