@@ -1,7 +1,7 @@
 //! What a disk keeps in memory.
 
-use crate::Buffer;
 use evenkeel_core::random::{Random, Seed};
+use evenkeel_share::Buffer;
 use std::collections::BTreeMap;
 
 /// Bytes that are on the disk together or not at all.
