@@ -5,8 +5,7 @@
 mod command;
 
 use clap::Parser;
-use std::process::ExitCode;
 
-fn main() -> anyhow::Result<ExitCode> {
+fn main() -> anyhow::Result<()> {
     command::Cli::parse().run()
 }

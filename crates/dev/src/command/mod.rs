@@ -4,15 +4,12 @@ mod compare;
 mod components;
 mod coverage;
 mod many;
-mod mix;
 mod noisy;
 mod plants;
-mod scenarios;
 mod shares;
 mod size;
 
 use anyhow::Result;
-use std::process::ExitCode;
 
 /// Simulations whose truth is known. Nothing is measured: the same seed gives the same figures on any machine.
 #[derive(Debug, clap::Parser)]
@@ -24,8 +21,6 @@ pub struct Cli {
 
 #[derive(Debug, clap::Subcommand)]
 enum What {
-    /// Play scenario files with their controllers; exit code 1 where an expectation is broken
-    Scenario(scenarios::Args),
     /// Judge a controller on random plants
     Plants(plants::Args),
     /// What steps of the number of clients cost a controller on the measured curves
@@ -36,8 +31,6 @@ enum What {
     Shares(shares::Args),
     /// How our windows do on random arrays and mixes of hosts
     Mixes(shares::MixesArgs),
-    /// One of these mixes, period by period
-    Mix(mix::Args),
     /// How often the intervals of a cell hold, on queues whose figures are known
     Coverage(coverage::Args),
     /// How often the bounds of a profile hold beside a neighbour that takes CPU
@@ -51,21 +44,18 @@ enum What {
 }
 
 impl Cli {
-    pub fn run(self) -> Result<ExitCode> {
-        let printed = match self.what {
-            What::Scenario(args) => return scenarios::run(&args),
+    pub fn run(self) -> Result<()> {
+        match self.what {
             What::Plants(args) => plants::judge(&args),
             What::Steps(args) => plants::steps(&args),
             What::Search => plants::search(),
             What::Shares(args) => shares::experiments(&args),
             What::Mixes(args) => shares::mixes(&args),
-            What::Mix(args) => mix::show(&args),
             What::Coverage(args) => coverage::run(&args),
             What::Noisy(args) => noisy::run(&args),
             What::Compare(args) => compare::run(&args),
             What::Components(args) => components::run(&args),
             What::Size(args) => size::run(&args),
-        };
-        printed.map(|()| ExitCode::SUCCESS)
+        }
     }
 }

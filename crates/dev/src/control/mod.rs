@@ -5,16 +5,20 @@
 //! [`search`] found.
 
 pub mod aimd;
+#[cfg(test)]
+mod expect;
 mod interval;
 #[cfg(test)]
 mod ours;
+#[cfg(test)]
+mod scenarios;
 pub mod search;
 pub mod simulation;
 pub mod steps;
 pub mod trial;
 
 use aimd::Aimd;
-use evenkeel_core::control::{Algorithm, Bounds, Controller, ControllerSettings, algorithm, evenkeel};
+use evenkeel_core::control::{Algorithm, Bounds, Controller, ControllerSettings, algorithm};
 
 /// Who is tried: a controller of the guard, or the peer.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -50,17 +54,6 @@ impl Contender {
         match self {
             Self::Guard(settings) => Self::Guard(settings.starting_at(initial)),
             Self::Aimd(settings, bounds) => Self::Aimd(settings, Bounds { initial, ..bounds }),
-        }
-    }
-
-    /// The same with a budget of memory, where the controller knows what that is.
-    pub fn with_memory(self, memory: Option<evenkeel::Memory>) -> Self {
-        match self {
-            Self::Guard(settings @ ControllerSettings { algorithm: Algorithm::Evenkeel(_), .. }) => {
-                let algorithm = Algorithm::Evenkeel(evenkeel::Settings { memory });
-                Self::Guard(ControllerSettings { algorithm, ..settings })
-            }
-            other => other,
         }
     }
 

@@ -47,9 +47,4 @@ impl Load {
         let begun = self.0.partition_point(|phase| phase.at <= at);
         self.0.get(begun.saturating_sub(1)).copied().unwrap_or(Phase::of(0))
     }
-
-    /// All phases in the order in which they come.
-    pub fn phases(&self) -> &[Phase] {
-        &self.0
-    }
 }

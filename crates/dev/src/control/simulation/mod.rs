@@ -5,12 +5,10 @@
 //! one Poisson draw; while a lowered limit drains, or clients pause, every event is drawn. The controller sees samples as
 //! the guard would give them, and its limit holds from the next tick on.
 
-mod expect;
 mod load;
 mod server;
 mod trace;
 
-pub use expect::{Broken, Expect};
 pub use load::{Load, Phase};
 pub use trace::{Step, Trace};
 
