@@ -48,7 +48,7 @@ Examples:
   evenkeel explain sandbox:demo --workload tpcw.shopping
 
 Exit codes: 0 done; 1 a finding (most requests failed or none was answered, the server refuses a statement, a list
-of studies has a damaged one, a simulation broke an expectation); 2 wrong use, configuration or surroundings, also a study
+of studies has a damaged one); 2 wrong use, configuration or surroundings, also a study
 that cannot be read; 3
 no figure stands (a profile without any bound, a run whose generator failed); 130, 143, 129 stopped before the end by Ctrl-C, SIGTERM, SIGHUP.
 What runs until it is stopped (guard, share disk, share mount, top) ends by 0 then. A

@@ -105,7 +105,7 @@ fn kept(plan: &PlanFile) -> Vec<String> {
 mod tests {
     use super::*;
     use evenkeel_core::random::Seed;
-    use evenkeel_study::profile::VirtualProfile;
+    use evenkeel_dev::profile::VirtualProfile;
     use evenkeel_study::size::sized;
 
     #[test]

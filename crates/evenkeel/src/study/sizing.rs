@@ -276,7 +276,7 @@ fn left_out_json(sizing: &Sizing) -> Vec<Value> {
 mod tests {
     use super::*;
     use evenkeel_core::random::Seed;
-    use evenkeel_study::profile::VirtualProfile;
+    use evenkeel_dev::profile::VirtualProfile;
     use evenkeel_study::size::sized;
 
     const ASKED: Asked<'static> = Asked {

@@ -41,7 +41,6 @@ const KINDS: &str = "late, duplicate, contradiction, delimiter, backslash, nul, 
 
 /// How many records have which dirt.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
-#[expect(missing_docs, reason = "named as in Dirt")]
 pub struct Planted {
     pub late: u64,
     pub duplicate: u64,
