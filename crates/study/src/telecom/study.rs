@@ -52,7 +52,7 @@ impl<'a> Telecom<'a> {
                 let source = Source::from_name(order.level("source"));
                 bench.days_run(source.ok_or_else(|| PublishedError::unreadable("source"))?)
             }
-            EXPORT => bench.export_run(if order.level("connections") == "two" { 2 } else { 1 }),
+            EXPORT => bench.export_run(),
             WATCHING => bench.watching_run(order.level("watcher")),
             _ => Err(PublishedError::unreadable("part")),
         }

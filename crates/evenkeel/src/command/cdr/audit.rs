@@ -64,7 +64,7 @@ pub struct Args {
     /// Folder for what does not fit into memory
     #[arg(long, value_name = "DIR")]
     pub scratch: Option<PathBuf>,
-    /// Folder of `evenkeel cdr export`: its files have to be as they were written, and its tables as they were then
+    /// Folder of `evenkeel cdr export`: check its files, and compare the tables with them
     #[arg(long, value_name = "DIR", conflicts_with_all = ["inputs", "layout", "rejects", "csv"])]
     pub export: Option<PathBuf>,
     /// What was found as JSON

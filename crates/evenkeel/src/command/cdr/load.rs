@@ -37,9 +37,8 @@ brought (of packed files and exports nobody knows how many): let nobody else wri
 A table that is missing is made: its columns are as wide as the fields, the layout's key is the primary key. --print-table shows
 it. Several types of record go to tables of their own, each called after its type, with `--table NAME` NAME_type.
 
-With --export the files of a folder of `evenkeel cdr export` go into their tables again (--table: into one of them), which are made as
-they were where they are missing and have to be empty otherwise. All files are read first and have to be what was exported; each is a
-transaction, and a rerun goes on with the first that is not in. At the end the rows are summed up as the export did.
+With --export the tables of `evenkeel cdr export` are made and loaded again (--table: one of them). All files are checked first. A table
+gets its name once its rows are compared with the export; one that is there already must be as it was exported.
 
 Once all is loaded the files are held against the tables and the rejects, as `evenkeel cdr audit` does: each record is stored once or
 refused once, or it is named. That reads both once more; --no-audit leaves it out.
@@ -56,7 +55,7 @@ pub struct Args {
     /// Where the fields are, as of `cdr convert`
     #[arg(long, short, value_name = "FILE", required_unless_present = "export")]
     pub layout: Option<PathBuf>,
-    /// Load the files that `evenkeel cdr export` wrote to this folder, and hold the tables against their checksums
+    /// Load the tables that `evenkeel cdr export` wrote to this folder, and compare their checksums
     #[arg(long, value_name = "DIR", conflicts_with_all = ["inputs", "layout", "engine", "index", "when", "connections",
         "transaction", "warnings", "rejects", "duplicates", "ragged", "again", "max_rejects", "print_table"])]
     pub export: Option<PathBuf>,
@@ -131,8 +130,8 @@ impl From<WarningsWord> for Warnings {
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     match (&args.export, &args.target) {
         (Some(folder), Some(target)) => {
-            let (table, options) = (args.table.table.as_deref(), (args.no_audit, args.json));
-            super::load_export::run(session, target, folder, table, options)
+            let options = (args.table.table.as_ref(), !args.no_audit, args.json);
+            super::export::load(session, target, folder, options)
         }
         _ => records(session, args),
     }

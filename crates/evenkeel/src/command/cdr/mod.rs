@@ -9,7 +9,6 @@ mod export;
 mod generate;
 mod layout;
 mod load;
-mod load_export;
 mod moved;
 mod retire;
 mod server;
