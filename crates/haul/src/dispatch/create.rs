@@ -73,12 +73,6 @@ impl Create {
         (!missing.is_empty()).then(|| format!("ALTER TABLE {} {}", quoted(table), missing.join(", ")))
     }
 
-    /// The number that a column which counts by itself takes next, where the server tells one.
-    pub fn next_number(&self) -> Option<u64> {
-        let (_, behind) = self.options.split_once("AUTO_INCREMENT=")?;
-        behind.split(|letter: char| !letter.is_ascii_digit()).next()?.parse().ok()
-    }
-
     /// Columns of each key that takes no two rows alike.
     pub fn unique_keys(&self) -> Vec<Vec<String>> {
         self.unique_lines()
@@ -183,7 +177,6 @@ mod tests {
         );
         assert!(made.ends_with("(`seq` > 0)\n) ENGINE=InnoDB DEFAULT CHARSET=latin1"), "{made}");
         assert!(made.contains("KEY `by_day`") && !made.contains("PARTITION"), "{made}");
-        assert_eq!(create.next_number(), Some(77));
         assert!(create.twin("t").contains("AUTO_INCREMENT=77") && create.twin("t").ends_with("= InnoDB)"));
     }
 

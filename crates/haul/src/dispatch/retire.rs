@@ -174,7 +174,7 @@ fn refusal(
         return Ok(Some(format!("no dispatch of {source} has made it")));
     }
     let open = control.query_value(&format!(
-        "SELECT 1 FROM {JOURNAL} WHERE table_name = {} AND state IN ('begun', 'copying') LIMIT 1",
+        "SELECT 1 FROM {JOURNAL} WHERE table_name = {} AND state IN ('begun', 'filled') LIMIT 1",
         literal(table.as_bytes())
     ))?;
     if open.is_some() {

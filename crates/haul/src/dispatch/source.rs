@@ -21,8 +21,6 @@ pub struct Shape {
     pub given: Vec<String>,
     /// As SHOW CREATE TABLE has it.
     pub create: Create,
-    /// How it is partitioned: method and expression; `None` where it is not.
-    pub partitioned: Option<(String, String)>,
 }
 
 /// The column that has a record's day.
@@ -80,15 +78,7 @@ pub fn shape(control: &mut Control, table: &str) -> Result<Option<Shape>, Dispat
     let shown = shown.rows.first().map(|row| text(row, 1)).unwrap_or_default();
     let create = Create::parse(&shown)
         .ok_or_else(|| unfit("is described in an unknown way".to_owned(), "tell us its SHOW CREATE TABLE"))?;
-    let parts = control.query(&format!(
-        "SELECT PARTITION_METHOD, PARTITION_EXPRESSION, SUBPARTITION_METHOD FROM information_schema.PARTITIONS \
-         WHERE {which} AND PARTITION_NAME IS NOT NULL LIMIT 1"
-    ))?;
-    let partitioned = parts.rows.first().map(|row| {
-        let sub = if row[2].is_some() { " with subpartitions" } else { "" };
-        (format!("{}{sub}", text(row, 0)), text(row, 1))
-    });
-    Ok(Some(Shape { table: table.to_owned(), engine, columns, given, create, partitioned }))
+    Ok(Some(Shape { table: table.to_owned(), engine, columns, given, create }))
 }
 
 impl Shape {

@@ -53,9 +53,7 @@ impl Files {
         tell: Notify<'_>,
     ) -> Result<Self> {
         let path = scratch.path().join("calls.toml");
-        // A table that is partitioned by day has the day in every unique key.
-        let text = LAYOUT.replace("key = [\"seq\"]", "key = [\"seq\", \"start\"]");
-        fs::write(&path, text).doing(|| format!("writing {}", path.display()))?;
+        fs::write(&path, LAYOUT).doing(|| format!("writing {}", path.display()))?;
         let layout = layout::read(&path).doing(|| "reading the layout of the records")?;
         let first = Day::parse(FIRST).map_or(0, Day::number);
         let mut all = Vec::new();

@@ -63,14 +63,7 @@ fn connections() -> Factor {
 }
 
 fn dispatch_ways() -> Factor {
-    Factor::named(
-        "way",
-        [
-            ("procedure", "stored procedures"),
-            ("insert", "INSERT ... SELECT"),
-            ("exchange", "partitions become tables"),
-        ],
-    )
+    Factor::named("way", [("procedure", "stored procedure"), ("insert", "INSERT ... SELECT")])
 }
 
 fn sources() -> Factor {

@@ -1,7 +1,6 @@
 //! Flags of `evenkeel cdr watch`.
 
 use super::super::convert::DuplicatesWord;
-use super::super::dispatch::WayWord;
 use super::super::load::WarningsWord;
 use super::super::tables;
 use std::path::PathBuf;
@@ -79,10 +78,7 @@ pub struct JobFlags {
     /// The table's column that has the day: a DATE or DATETIME
     #[arg(long, value_name = "COLUMN")]
     pub by: String,
-    /// How records are moved to day tables
-    #[arg(long, value_name = "WAY", default_value = "insert")]
-    pub way: WayWord,
-    /// How day tables are called
+    /// Names of the day tables
     #[arg(long, value_name = "PATTERN", default_value = "{table}_{day}")]
     pub name: String,
     /// Table for records without a date; without it they stay

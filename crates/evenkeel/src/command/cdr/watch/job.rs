@@ -65,9 +65,7 @@ pub fn chain<'a>(
         dispatch: dispatch::Job {
             table: table.name.clone(),
             by: flags.by.clone(),
-            way: flags.way.into(),
             names,
-            indexes_after: false,
             null_day: flags.null_day.clone(),
             batch: flags.batch,
             audit: true,
