@@ -1,6 +1,5 @@
 //! `evenkeel cdr`: call records.
 
-mod advise;
 mod audit;
 mod audited;
 mod convert;
@@ -49,8 +48,6 @@ enum What {
     Load(Box<load::Args>),
     /// Each file that appears in a folder is loaded and dispatched, and old day tables are dropped: the daily job
     Watch(Box<watch::Args>),
-    /// Which way of loading is the fastest here, what months of records take, and what a crash costs: measured on a sample
-    Advise(advise::Args),
 }
 
 /// Does what was asked.
@@ -65,6 +62,5 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         What::Export(args) => export::run(session, args),
         What::Load(args) => load::run(session, args),
         What::Watch(args) => watch::run(session, args),
-        What::Advise(args) => advise::run(session, args),
     }
 }
