@@ -84,8 +84,8 @@ pub enum HaulError {
     /// A file in the place of an output that no conversion is known to have written.
     #[error("{} is there already, and no conversion is known to have written it; nothing was changed", .0.display())]
     Foreign(PathBuf),
-    /// More than the search for records that come twice can tell apart.
-    #[error("{what} at once are too many: at most {most}; take fewer in one call, or --duplicates keep")]
+    /// More than the search for records that come twice can hold.
+    #[error("more than {most} {what} in one call")]
     TooMany {
         /// Of what, as "inputs".
         what: &'static str,
@@ -124,6 +124,9 @@ impl HaulError {
                 "take a folder of its own for each folder of inputs; or move NAME.done and the outputs of NAME away",
             ),
             Self::Foreign(_) => Some("take another folder, or move that file away"),
+            Self::TooMany { .. } => Some(
+                "name fewer files in one call, or use --duplicates keep: the table's primary key then refuses a record that comes twice",
+            ),
             _ => None,
         }
     }

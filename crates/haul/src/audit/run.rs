@@ -105,7 +105,7 @@ impl Audit<'_> {
             inputs: &self.inputs,
             identities,
             canon: &canon,
-            keys: (self.duplicates == Duplicates::Refuse).then_some(self.scratch),
+            has_keys: self.duplicates == Duplicates::Refuse,
             names_exactly: self.after.is_some(),
             stop: self.stop,
         };

@@ -61,9 +61,6 @@ pub struct Args {
     /// Findings that are named: 100, or 100,000 with --json or --csv
     #[arg(long, value_name = "N")]
     pub names: Option<usize>,
-    /// Folder for what does not fit into memory
-    #[arg(long, value_name = "DIR")]
-    pub scratch: Option<PathBuf>,
     /// Folder of `evenkeel cdr export`: check its files, and compare the tables with them
     #[arg(long, value_name = "DIR", conflicts_with_all = ["inputs", "layout", "rejects", "csv"])]
     pub export: Option<PathBuf>,
@@ -86,7 +83,6 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         file.layout = file.layout.ragged(true);
     }
     let target = server::named(session, &args.target)?;
-    let scratch = args.scratch.clone().unwrap_or_else(std::env::temp_dir);
     let is_for_programs = args.json || args.csv;
     let audit = Audit {
         file: &file,
@@ -98,7 +94,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         duplicates: args.duplicates.into(),
         after: None,
         names: args.names.unwrap_or(if is_for_programs { 100_000 } else { 100 }),
-        scratch: &scratch,
+        scratch: &std::env::temp_dir(),
         stop: &session.stop,
     };
     let view = View::new(if is_for_programs && !session.quiet { Mode::Lines } else { mode(session, false) });
