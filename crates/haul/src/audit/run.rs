@@ -32,7 +32,6 @@ const AT_ONCE: u64 = if cfg!(test) { 1000 } else { 32 << 20 };
 
 /// What is held against what.
 pub struct Audit<'a> {
-    /// Where the fields are.
     pub file: &'a LayoutFile,
     /// Index of the type of record that the tables hold.
     pub record_type: usize,
@@ -52,7 +51,6 @@ pub struct Audit<'a> {
     pub names: usize,
     /// A folder that exists, for what does not fit into memory; its files have no names.
     pub scratch: &'a Path,
-    /// Ends it early.
     pub stop: &'a Stop,
 }
 

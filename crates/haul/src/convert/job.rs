@@ -29,7 +29,6 @@ pub enum Duplicates {
 
 /// What is to be converted, and how.
 pub struct Job<'a> {
-    /// Where the fields are.
     pub file: &'a LayoutFile,
     /// What is read: files, since a rerun reads them again.
     pub inputs: Vec<Input>,

@@ -17,13 +17,11 @@ use std::sync::atomic::Ordering;
 /// What is to be converted, and how.
 #[derive(Clone, Copy)]
 pub struct Stream<'a> {
-    /// Where the fields are.
     pub file: &'a LayoutFile,
     /// What is read, each once, in this order.
     pub inputs: &'a [Input],
     /// What becomes of records that come twice, where the layout names a key.
     pub duplicates: Duplicates,
-    /// Ends it early.
     pub stop: &'a Stop,
 }
 

@@ -7,7 +7,6 @@ use evenkeel_site::server::{Control, TargetError};
 /// What is to be dispatched, and how.
 #[derive(Clone, Debug)]
 pub struct Job {
-    /// Name of the source table, unquoted.
     pub table: String,
     /// Its column that has the day.
     pub by: String,

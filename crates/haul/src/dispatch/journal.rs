@@ -42,7 +42,6 @@ impl State {
 /// A row of the journal.
 #[derive(Clone, Debug)]
 pub struct Entry {
-    /// Its number in the journal.
     pub id: u64,
     /// The day; `None` of records without one.
     pub day: Option<Day>,

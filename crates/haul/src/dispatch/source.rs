@@ -11,7 +11,6 @@ const ENGINES: [&str; 3] = ["InnoDB", "MyISAM", "Aria"];
 /// A table as the server describes it.
 #[derive(Clone, Debug)]
 pub struct Shape {
-    /// Its name, as the server has it.
     pub table: String,
     /// Its engine, as the server names it.
     pub engine: String,
@@ -26,7 +25,6 @@ pub struct Shape {
 /// The column that has a record's day.
 #[derive(Clone, Debug)]
 pub struct By {
-    /// Its name, as the server has it.
     pub column: String,
     /// Whether it has a time of day too.
     pub is_instant: bool,

@@ -23,9 +23,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 /// What is to be loaded, and how.
 pub struct Job<'a> {
-    /// Where the fields are.
     pub file: &'a LayoutFile,
-    /// The files, in the order in which they were named.
     pub inputs: Vec<Input>,
     /// The server, with the database of the tables.
     pub target: &'a Target,
@@ -80,7 +78,6 @@ impl Loaded {
 /// What became of a file.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct LoadedFile {
-    /// Path of the file that this is about.
     pub path: PathBuf,
     /// As the manifest names it: where it lay when it was loaded first.
     #[serde(skip)]

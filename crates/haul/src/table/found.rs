@@ -7,7 +7,6 @@ use evenkeel_wire::record::{Charset, Kind};
 /// A table as it is at the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
-    /// Its name, as the server has it.
     pub name: String,
     /// `BASE TABLE`, `VIEW` and the like.
     pub kind: String,
@@ -20,7 +19,6 @@ pub struct Found {
 /// A column as it is at the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoundColumn {
-    /// Its name, as the server has it.
     pub name: String,
     /// Its type without sizes, as `varchar`.
     pub data_type: String,

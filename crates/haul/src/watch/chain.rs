@@ -24,7 +24,6 @@ const NAMES: usize = 100_000;
 
 /// What is done with each file.
 pub struct Chain<'a> {
-    /// Where the fields are.
     pub file: &'a LayoutFile,
     /// The server, with the database of the tables.
     pub target: &'a Target,
@@ -42,7 +41,6 @@ pub struct Chain<'a> {
     pub dispatch: dispatch::Job,
     /// Which day tables are dropped, if any.
     pub retire: Option<Retire>,
-    /// Ends it early.
     pub stop: &'a Stop,
 }
 

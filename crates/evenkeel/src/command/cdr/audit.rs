@@ -12,7 +12,6 @@ use anyhow::{Result, anyhow};
 use evenkeel_haul::audit::{Audit, Finding, Kind, Report};
 use evenkeel_haul::input::list;
 use evenkeel_haul::layout::{self, LayoutFile};
-use evenkeel_lab::csv::field;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::{Mutex, PoisonError};
@@ -28,7 +27,6 @@ they are, so that 1.50 is 1.5. The tables are read as they are at one instant wh
 Examples:
   evenkeel cdr audit mysql://app@db1/calls calls-0801.cdr --layout calls.toml --table calls --rejects csv/
   evenkeel cdr audit sandbox:a/calls 'incoming/*.cdr.gz' --layout calls.toml --table 'T_*' --json
-  evenkeel cdr audit mysql://app@db1/calls incoming/ --layout calls.toml --table calls --csv > findings.csv
   evenkeel cdr audit mysql://app@db1/calls --export /backup/calls
 
 Exit codes: 0 each record is stored or refused once; 1 something was found; 2 wrong use, or a file or a table that
@@ -58,18 +56,15 @@ pub struct Args {
     /// Take records that end within their last field
     #[arg(long)]
     pub ragged: bool,
-    /// Findings that are named: 100, or 100,000 with --json or --csv
+    /// Findings that are named: 100, or 100,000 with --json
     #[arg(long, value_name = "N")]
     pub names: Option<usize>,
     /// Folder of `evenkeel cdr export`: check its files, and compare the tables with them
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["inputs", "layout", "rejects", "csv"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["inputs", "layout", "rejects"])]
     pub export: Option<PathBuf>,
-    /// What was found as JSON
-    #[arg(long, conflicts_with = "csv")]
-    pub json: bool,
-    /// What was found as CSV, a line for each field that differs
+    /// Print what was found as JSON
     #[arg(long)]
-    pub csv: bool,
+    pub json: bool,
 }
 
 /// Holds the files against the tables, and prints what is not stored or refused once.
@@ -83,7 +78,6 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         file.layout = file.layout.ragged(true);
     }
     let target = server::named(session, &args.target)?;
-    let is_for_programs = args.json || args.csv;
     let audit = Audit {
         file: &file,
         record_type: record_type(args, &file)?,
@@ -93,23 +87,19 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         rejects: args.rejects.clone(),
         duplicates: args.duplicates.into(),
         after: None,
-        names: args.names.unwrap_or(if is_for_programs { 100_000 } else { 100 }),
+        names: args.names.unwrap_or(if args.json { 100_000 } else { 100 }),
         scratch: &std::env::temp_dir(),
         stop: &session.stop,
     };
-    let view = View::new(if is_for_programs && !session.quiet { Mode::Lines } else { mode(session, false) });
+    let view = View::new(if args.json && !session.quiet { Mode::Lines } else { mode(session, false) });
     let (shown, clock) = (Mutex::new(Shown::new(view)), Clock::start());
     let report =
         audit.run(&|progress| shown.lock().unwrap_or_else(PoisonError::into_inner).audit(progress))?;
     drop(shown);
     let took_s = clock.now().as_secs_f64();
-    match (args.json, args.csv) {
-        (true, _) => out::line(json(&report, took_s)?)?,
-        (_, true) => out::write(&csv(&report))?,
-        _ => out::write(&text(&report, took_s))?,
-    }
-    if args.csv {
-        out::tell(&sentence(&report));
+    match args.json {
+        true => out::line(json(&report, took_s)?)?,
+        false => out::write(&text(&report, took_s))?,
     }
     Ok(if report.total() > 0 { ExitCode::from(FINDING) } else { ExitCode::SUCCESS })
 }
@@ -222,31 +212,4 @@ fn line(finding: &Finding) -> String {
 
 fn place_of(finding: &Finding) -> Option<(String, u64)> {
     finding.file.as_ref().map(|file| file.display().to_string()).zip(finding.offset)
-}
-
-fn csv(report: &Report) -> String {
-    let mut text = "kind,file,offset,table,key,times,field,file_value,table_value\n".to_owned();
-    for finding in &report.findings {
-        let (file, offset) =
-            place_of(finding).map_or_else(Default::default, |(file, offset)| (file, offset.to_string()));
-        let kind = serde_json::to_value(finding.kind).unwrap_or_default();
-        let head = [
-            kind.as_str().unwrap_or_default().to_owned(),
-            field(&file),
-            offset,
-            field(finding.table.as_deref().unwrap_or_default()),
-            field(&finding.key),
-            finding.times.to_string(),
-        ]
-        .join(",");
-        if finding.changed.is_empty() {
-            text.push_str(&format!("{head},,,\n"));
-        }
-        for changed in &finding.changed {
-            let value = |value: &Option<String>| field(value.as_deref().unwrap_or("\\N"));
-            let (name, file, table) = (field(&changed.field), value(&changed.file), value(&changed.table));
-            text.push_str(&format!("{head},{name},{file},{table}\n"));
-        }
-    }
-    text
 }

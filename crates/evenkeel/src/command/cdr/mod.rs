@@ -6,7 +6,6 @@ mod convert;
 mod dispatch;
 mod export;
 mod generate;
-mod layout;
 mod load;
 mod moved;
 mod retire;
@@ -30,24 +29,22 @@ pub struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum What {
-    /// Records of a day from a seed, clean or with dirt at stated rates
+    /// Make synthetic records of a day, clean or with dirt
     Generate(generate::Args),
-    /// Records of fixed width become delimited lines, or go back; what does not fit goes to a reject file
+    /// Convert records of fixed width to delimited lines
     Convert(convert::Args),
-    /// Guesses a layout from the records themselves, to be mended by hand
-    Layout(layout::Args),
-    /// Loaded records move to a table for each day; a rerun after a kill neither loses nor doubles one
-    Dispatch(dispatch::Args),
-    /// Day tables that are too old are dropped
-    Retire(retire::Args),
-    /// Files held against tables: each record is stored once or refused once, or it is named
-    Audit(audit::Args),
-    /// Tables as delimited files, as of one instant, with checksums beside them
-    Export(export::Args),
-    /// Records become rows of a database, each once: straight from the files, with a manifest of what is in
+    /// Load records of fixed width into a table, each once
     Load(Box<load::Args>),
-    /// Each file that appears in a folder is loaded and dispatched, and old day tables are dropped: the daily job
+    /// Move loaded records to a table for each day
+    Dispatch(dispatch::Args),
+    /// Drop day tables that are too old
+    Retire(retire::Args),
+    /// Load and dispatch each file that appears in a folder
     Watch(Box<watch::Args>),
+    /// Compare files with tables, record by record
+    Audit(audit::Args),
+    /// Export tables as delimited files of one snapshot, with checksums
+    Export(export::Args),
 }
 
 /// Does what was asked.
@@ -55,7 +52,6 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     match &args.what {
         What::Generate(args) => generate::run(session, args),
         What::Convert(args) => convert::run(session, args),
-        What::Layout(args) => layout::run(session, args),
         What::Dispatch(args) => dispatch::run(session, args),
         What::Retire(args) => retire::run(session, args),
         What::Audit(args) => audit::run(session, args),

@@ -35,13 +35,12 @@ fn a_table_in_the_place_of_one_that_was_dispatched_stays_until_it_is_looked_at()
     desk.sql("DROP TABLE calls_20260601; CREATE TABLE calls_20260601 LIKE calls; DELETE FROM calls_20260602 LIMIT 1");
     desk.load(41, 41, "'2026-06-03'");
     desk.dispatch(&[]);
-    let retire = |more: &[&str]| {
-        let words =
-            [&["cdr", "retire", &url, "--table", "calls", "--keep", "1d", "--today", "20260605"][..], more];
-        let output = evenkeel(&desk.home, &words.concat());
+    let retire = || {
+        let words = ["cdr", "retire", &url, "--table", "calls", "--keep", "1d", "--today", "20260605"];
+        let output = evenkeel(&desk.home, &words);
         (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned())
     };
-    let (code, told) = retire(&[]);
+    let (code, told) = retire();
     assert_eq!(code, Some(1), "{told}");
     assert!(
         told.contains("refused  calls_20260601  it has 0 records, and 10 were dispatched to it"),
@@ -49,12 +48,8 @@ fn a_table_in_the_place_of_one_that_was_dispatched_stays_until_it_is_looked_at()
     );
     assert!(told.contains("refused  calls_20260602  it has 9 records, and 10 were"), "{told}");
     assert!(told.contains("dropped  calls_20260603  11 records"), "{told}");
-    let (code, told) = retire(&["--changed"]);
-    assert_eq!(
-        (code, told.contains("2 tables dropped with 9 records, 0 tables refused")),
-        (Some(0), true),
-        "{told}"
-    );
+    desk.sql("DROP TABLE calls_20260601, calls_20260602");
+    assert_eq!(retire().0, Some(0));
 }
 
 #[test]

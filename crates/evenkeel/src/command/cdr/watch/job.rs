@@ -45,7 +45,6 @@ pub fn chain<'a>(
         names: names.clone(),
         keep_days,
         today: None,
-        changed: false,
         dry_run: false,
     };
     Ok(Chain {
