@@ -4,7 +4,7 @@ use crate::harness::{Event, Notify};
 use crate::published::{PublishedError, Result, Scratch, While, Workplace};
 use evenkeel_core::random::Seed;
 use evenkeel_haul::dispatch::Day;
-use evenkeel_haul::generate::{self, Dirt, Duration, LAYOUT, Spec};
+use evenkeel_haul::generate::{self, Dirt, LAYOUT, Spec};
 use evenkeel_haul::input::Input;
 use evenkeel_haul::layout::{self, LayoutFile};
 use std::fs::{self, File};
@@ -65,7 +65,6 @@ impl Files {
                 records,
                 day: day.parse().doing(|| "naming a day")?,
                 first: 1 + place * records,
-                duration: Duration::LogLogistic,
                 dirt: Dirt::none(),
                 seed: seed.child("day").numbered(place),
             };

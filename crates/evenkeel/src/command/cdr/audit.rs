@@ -19,44 +19,43 @@ use std::sync::{Mutex, PoisonError};
 /// Flags of `evenkeel cdr audit`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Each record of the files has to be stored once in the tables together, or refused once. What is not is named by file and byte
-offset (of what is packed, unpacked): lost, doubled, altered with the fields, stored although a reject; and rows that are in no
-file. Columns that no field is called like are not looked at. Text is compared byte by byte; numbers and times by what
-they are, so that 1.50 is 1.5. The tables are read as they are at one instant where they are InnoDB's.
+Each record of the files must be stored once in all tables together, or refused once. Others are named by file and byte offset: lost,
+doubled, altered with the fields, stored although a reject; and rows that are in no file. Columns without a field are not compared.
+Text is compared byte by byte, numbers and times by value: 1.50 is 1.5. InnoDB tables are read from one snapshot.
 
 Examples:
   evenkeel cdr audit mysql://app@db1/calls calls-0801.cdr --layout calls.toml --table calls --rejects csv/
-  evenkeel cdr audit sandbox:a/calls 'incoming/*.cdr.gz' --layout calls.toml --table 'T_*' --json
+  evenkeel cdr audit sandbox:a/calls 'incoming/*.cdr.gz' --layout calls.toml --table 'calls_*' --json
   evenkeel cdr audit mysql://app@db1/calls --export /backup/calls
 
 Exit codes: 0 each record is stored or refused once; 1 something was found; 2 wrong use, or a file or a table that
 cannot be read; 130, 143 stopped by Ctrl-C, SIGTERM.")]
 pub struct Args {
-    /// Server, as mysql://user@host:port/database or sandbox:NAME/DATABASE (there: cdr, unless named)
+    /// Server, as mysql://user@host:port/database or sandbox:NAME/DATABASE (default there: cdr)
     #[arg(value_name = "URL")]
     pub target: String,
     /// Files, folders, patterns; .gz and .zst are unpacked
     #[arg(value_name = "FILE", required_unless_present = "export")]
     pub inputs: Vec<String>,
-    /// Where the fields are: a TOML file, or one with delimiter= and widths=
+    /// Layout of the records: a TOML file, or one with delimiter= and widths=
     #[arg(long, short, value_name = "FILE", required_unless_present = "export")]
     pub layout: Option<PathBuf>,
-    /// Table, or a pattern of tables in quotes, as 'T_*'; may come several times
+    /// Table, or a pattern of tables in quotes, as 'calls_*'; may be repeated
     #[arg(long = "table", visible_alias = "tables", value_name = "NAME", required_unless_present = "export")]
     pub tables: Vec<String>,
-    /// Where the layout has several types: which of them the tables hold
+    /// Type of record in the tables, if the layout has several
     #[arg(long = "type", value_name = "NAME")]
     pub record_type: Option<String>,
-    /// Folder of FILE.rejects, or one file: each record that is refused has to be there once
+    /// Folder of FILE.rejects, or one file: each reject must be there once
     #[arg(long, value_name = "PATH")]
     pub rejects: Option<PathBuf>,
-    /// What became of a record whose key and bytes came before
+    /// What happened to a record whose key came before
     #[arg(long, value_name = "WHAT", default_value = "refuse")]
     pub duplicates: DuplicatesWord,
-    /// Take records that end within their last field
+    /// Accept records that end within their last field
     #[arg(long)]
     pub ragged: bool,
-    /// Findings that are named: 100, or 100,000 with --json
+    /// Findings to name [default: 100, with --json 100,000]
     #[arg(long, value_name = "N")]
     pub names: Option<usize>,
     /// Folder of `evenkeel cdr export`: check its files, and compare the tables with them
@@ -67,7 +66,7 @@ pub struct Args {
     pub json: bool,
 }
 
-/// Holds the files against the tables, and prints what is not stored or refused once.
+/// Compares the files with the tables, and prints what is not stored or refused once.
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     if let Some(folder) = &args.export {
         return super::export::check(session, &args.target, folder, (&args.tables, args.json));

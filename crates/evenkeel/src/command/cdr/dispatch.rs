@@ -11,6 +11,9 @@ use evenkeel_haul::dispatch::{Audit, DayDone, Dispatched, Job, NamePattern, disp
 use evenkeel_site::server::Control;
 use std::process::ExitCode;
 
+/// Records of one transaction, about.
+pub(super) const BATCH: u64 = 1_000_000;
+
 /// Flags of `evenkeel cdr dispatch`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -31,7 +34,7 @@ that writes to them meanwhile shows up as a difference: --no-audit skips the com
 Exit codes: 0 done; 1 records stay in the source because their key is in the day table already, or the audit found other rows than
 before; 2 wrong use, or a table that cannot be dispatched in safety; 130, 143 stopped by Ctrl-C, SIGTERM.")]
 pub struct Args {
-    /// Server, as mysql://user@host:port/database or sandbox:NAME/DATABASE (there: cdr, unless named)
+    /// Server, as mysql://user@host:port/database or sandbox:NAME/DATABASE (default there: cdr)
     #[arg(value_name = "URL")]
     pub target: String,
     /// The table with the loaded records
@@ -47,7 +50,7 @@ pub struct Args {
     #[arg(long, value_name = "TABLE")]
     pub null_day: Option<String>,
     /// Records of one transaction, about; a day is split where an index begins with COLUMN
-    #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = BATCH, value_parser = clap::value_parser!(u64).range(1..))]
     pub batch: u64,
     /// Refuse a source with records of more days: some dates may be wrong
     #[arg(long, value_name = "N", default_value_t = 62)]

@@ -27,25 +27,25 @@ and so is one that has more or fewer records than were dispatched to it.
 Exit codes: 0 done; 1 a table that is old enough was refused; 2 wrong use, or the server's error; 130, 143 stopped by
 Ctrl-C, SIGTERM.")]
 pub struct Args {
-    /// Server, as mysql://user@host:port/database or sandbox:NAME/DATABASE (there: cdr, unless named)
+    /// Server, as mysql://user@host:port/database or sandbox:NAME/DATABASE (default there: cdr)
     #[arg(value_name = "URL")]
     pub target: String,
     /// The table from which records were dispatched
     #[arg(long, value_name = "TABLE")]
     pub table: String,
-    /// Days or weeks that stay, as 90d or 26w
+    /// Days or weeks to keep, as 90d or 26w
     #[arg(long, value_name = "TIME")]
     pub keep: String,
-    /// What today is, as yyyymmdd
+    /// The date to count from, as yyyymmdd
     #[arg(long, value_name = "DAY")]
     pub today: Option<String>,
-    /// How day tables are called
+    /// Names of the day tables
     #[arg(long, value_name = "PATTERN", default_value = "{table}_{day}")]
     pub name: String,
-    /// Say what would be dropped and drop nothing
+    /// Print what would be dropped and drop nothing
     #[arg(long)]
     pub dry_run: bool,
-    /// What was dropped as JSON
+    /// Print what was dropped as JSON
     #[arg(long)]
     pub json: bool,
 }

@@ -1,6 +1,6 @@
 //! Flags become what is done with each file.
 
-use super::super::dispatch::check_null_day;
+use super::super::dispatch::{BATCH, check_null_day};
 use super::super::retire;
 use super::flags::{Args, JobFlags};
 use crate::command::Session;
@@ -66,7 +66,7 @@ pub fn chain<'a>(
             by: flags.by.clone(),
             names,
             null_day: flags.null_day.clone(),
-            batch: flags.batch,
+            batch: BATCH,
             audit: true,
             days_max: flags.max_days,
         },
