@@ -153,7 +153,7 @@ pub(super) fn load(
     folder: &Path,
     (table, compares, json): (Option<&String>, bool, bool),
 ) -> Result<ExitCode> {
-    let all = chosen(folder, table.map_or(&[], std::slice::from_ref))?;
+    let all = chosen(folder, table.map_or(&[][..], std::slice::from_ref))?;
     let mut view = view(session, json);
     let mut step = |text: String| view.show(&ProgressEvent::Step { text });
     let clock = Clock::start();
