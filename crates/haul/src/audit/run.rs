@@ -81,9 +81,6 @@ impl Kept<'_> {
 
 impl Audit<'_> {
     /// Holds the files against the tables.
-    ///
-    /// # Errors
-    /// A file or a table cannot be read, or is none that the layout is of; a file changed meanwhile; or somebody asked to stop.
     pub fn run(self, tell: &(dyn Fn(&Progress) + Sync)) -> Result<Report, HaulError> {
         self.check_inputs()?;
         if self.target.database.is_none() {

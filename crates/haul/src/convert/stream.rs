@@ -27,9 +27,6 @@ pub struct Stream<'a> {
 
 impl Stream<'_> {
     /// Writes the lines of the first type of record to `lines` and what was refused to `rejects`, in the order of the inputs.
-    ///
-    /// # Errors
-    /// Anything that cannot be read or written.
     pub fn run<'o>(
         &self,
         (lines, lines_path): (&'o mut (dyn Write + Send), &'o Path),

@@ -56,9 +56,6 @@ pub struct Entry {
 }
 
 /// Another source whose dispatch to a table was cut.
-///
-/// # Errors
-/// What the server said.
 pub fn open_elsewhere(
     control: &mut Control,
     source: &str,
@@ -74,9 +71,6 @@ pub fn open_elsewhere(
 }
 
 /// Makes the journal where there is none.
-///
-/// # Errors
-/// There is a table of this name that is no journal of this form.
 pub fn open(control: &mut Control) -> Result<(), DispatchError> {
     control.exec(&format!(
         "CREATE TABLE IF NOT EXISTS {JOURNAL} (
@@ -110,9 +104,6 @@ pub fn open(control: &mut Control) -> Result<(), DispatchError> {
 }
 
 /// Whether there is a journal.
-///
-/// # Errors
-/// What the server said.
 pub fn is_there(control: &mut Control) -> Result<bool, DispatchError> {
     let sql = format!(
         "SELECT 1 FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = '{JOURNAL}'"
@@ -121,9 +112,6 @@ pub fn is_there(control: &mut Control) -> Result<bool, DispatchError> {
 }
 
 /// Writes that records of a day are about to go to a table.
-///
-/// # Errors
-/// What the server said.
 pub fn begin(
     control: &mut Control,
     (take, source): (u64, &str),
@@ -143,9 +131,6 @@ pub fn begin(
 }
 
 /// Rows of a source that are not done, the oldest first; with `take`, all rows of that one.
-///
-/// # Errors
-/// What the server said.
 pub fn entries(control: &mut Control, source: &str, take: Option<u64>) -> Result<Vec<Entry>, DispatchError> {
     let which = match take {
         None => "take = 0 AND state = 'begun'".to_owned(),
@@ -177,9 +162,6 @@ pub fn change(id: u64, state: State, more: &str) -> String {
 }
 
 /// Whether a table was made by a dispatch of this source: the one that made it last, since somebody may have dropped the one before.
-///
-/// # Errors
-/// What the server said.
 pub fn is_ours(control: &mut Control, source: &str, table: &str) -> Result<bool, DispatchError> {
     let sql = format!(
         "SELECT 1 FROM {JOURNAL} WHERE source = {} AND id = (SELECT MAX(id) FROM {JOURNAL} WHERE table_name = {} AND created = 1 \
@@ -192,9 +174,6 @@ pub fn is_ours(control: &mut Control, source: &str, table: &str) -> Result<bool,
 
 /// How many records were dispatched to a table, from whichever source, since it was made last: one that somebody dropped and that a late
 /// record has made anew does not have those of before.
-///
-/// # Errors
-/// What the server said.
 pub fn moved(control: &mut Control, table: &str) -> Result<u64, DispatchError> {
     let table = literal(table.as_bytes());
     let sql = format!(
@@ -205,9 +184,6 @@ pub fn moved(control: &mut Control, table: &str) -> Result<u64, DispatchError> {
 }
 
 /// Rows of a table.
-///
-/// # Errors
-/// What the server said.
 pub fn count(control: &mut Control, table: &str, what: &str) -> Result<u64, DispatchError> {
     let sql = format!("SELECT COUNT(*) FROM {} WHERE {what}", quoted(table));
     Ok(number(control.query_value(&sql)?))

@@ -10,9 +10,6 @@ use evenkeel_site::server::Control;
 /// Moves the records of a source to the tables of their days.
 ///
 /// A rerun goes on with what was cut, and then takes what has come since.
-///
-/// # Errors
-/// The server's, or what keeps the records from being moved in safety. What was moved is in the journal.
 pub fn dispatch(
     control: &mut Control,
     job: &Job,

@@ -33,9 +33,6 @@ pub struct By {
 }
 
 /// Sets the session so that values are copied as they are, and so that names read back as we quote them.
-///
-/// # Errors
-/// What the server said.
 pub fn settle(control: &mut Control) -> Result<(), DispatchError> {
     session::settle(control)?;
     control.exec(
@@ -48,9 +45,6 @@ pub fn settle(control: &mut Control) -> Result<(), DispatchError> {
 }
 
 /// What a table is like; `None` where there is none.
-///
-/// # Errors
-/// It is no table whose records can be moved in safety.
 pub fn shape(control: &mut Control, table: &str) -> Result<Option<Shape>, DispatchError> {
     let which = format!("TABLE_SCHEMA = DATABASE() AND TABLE_NAME = {}", literal(table.as_bytes()));
     let found =
@@ -91,9 +85,6 @@ impl Shape {
     }
 
     /// Whether records of `source` fit in here as they are.
-    ///
-    /// # Errors
-    /// What is different.
     pub fn check_like(&self, source: &Self) -> Result<(), DispatchError> {
         let unfit = |what| DispatchError::Unfit {
             table: self.table.clone(),
@@ -118,9 +109,6 @@ impl Shape {
     }
 
     /// The column that has the day.
-    ///
-    /// # Errors
-    /// There is none of this name, or one whose day depends on who asks.
     pub fn by(&self, control: &mut Control, column: &str) -> Result<By, DispatchError> {
         let found = self.columns.iter().find(|(name, _)| name.eq_ignore_ascii_case(column));
         let (table, no) = (self.table.clone(), column.to_owned());
@@ -145,9 +133,6 @@ impl Shape {
 }
 
 /// Refuses a server whose copies read without locks, so that what is copied may not be what is deleted afterwards.
-///
-/// # Errors
-/// It is such a one.
 pub fn refuse_copies_without_locks(control: &mut Control, source: &Shape) -> Result<(), DispatchError> {
     let setting = match control.query_value("SELECT @@GLOBAL.innodb_locks_unsafe_for_binlog") {
         // Later versions have no such setting.
@@ -165,9 +150,6 @@ pub fn refuse_copies_without_locks(control: &mut Control, source: &Shape) -> Res
 }
 
 /// Refuses a source on which something hangs that a move would set off, or lose.
-///
-/// # Errors
-/// Names the trigger or the foreign key.
 pub fn refuse_hangers_on(control: &mut Control, source: &Shape) -> Result<(), DispatchError> {
     let name = literal(source.table.as_bytes());
     let first = |rows: Rows| rows.value().map(str::to_owned);
@@ -216,9 +198,6 @@ fn refuse_hidden_triggers(control: &mut Control, table: &str) -> Result<(), Disp
 }
 
 /// Refuses a day table whose triggers would see, and might change, what comes in.
-///
-/// # Errors
-/// Names the trigger.
 pub fn refuse_triggers(control: &mut Control, table: &str) -> Result<(), DispatchError> {
     let trigger = control.query_value(&format!(
         "SELECT TRIGGER_NAME FROM information_schema.TRIGGERS WHERE EVENT_OBJECT_SCHEMA = DATABASE() \

@@ -24,9 +24,6 @@ pub struct Fault {
 }
 
 /// Checks the files of a table.
-///
-/// # Errors
-/// A file cannot be read; that one is missing is a fault.
 pub fn verify(folder: &Path, exported: &Exported, stop: &Stop) -> Result<Vec<Fault>, HaulError> {
     let mut faults = Vec::new();
     for file in &exported.files {
@@ -71,9 +68,6 @@ fn read(path: &Path, stop: &Stop) -> Result<(Checksum, u64), HaulError> {
 }
 
 /// Compares a table as it is now with its export.
-///
-/// # Errors
-/// The table cannot be read.
 pub fn compare(target: &Target, exported: &Exported, stop: &Stop) -> Result<Option<Fault>, HaulError> {
     let mut control = snapshot::connect(target, stop)?;
     snapshot::begin(&mut control)?;

@@ -50,9 +50,6 @@ impl Manifest {
     }
 
     /// Reads that of a folder.
-    ///
-    /// # Errors
-    /// There is none, or it is not one of ours.
     pub fn read(folder: &Path) -> Result<Self, HaulError> {
         let path = folder.join(NAME);
         let bytes = match fs::read(&path) {

@@ -37,9 +37,6 @@ pub struct Spec {
 
 /// Writes the records, and says what is wrong with how many of them. `tell` gets the number of records after every few thousand, and
 /// ends it by saying false.
-///
-/// # Errors
-/// The writer's.
 pub fn generate(spec: &Spec, out: &mut dyn Write, tell: &mut dyn FnMut(u64) -> bool) -> io::Result<Planted> {
     let mut random = Random::new(spec.seed.child("calls"));
     let callers = Callers::new(spec.records, spec.seed.child("callers"));

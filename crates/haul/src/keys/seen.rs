@@ -27,9 +27,6 @@ impl Default for Seen {
 
 impl Seen {
     /// Notes a record, and says which one has its key already; `None` where none has, or the record is that one itself.
-    ///
-    /// # Errors
-    /// There are more keys than the table takes.
     pub fn see(&mut self, entry: Entry) -> Result<Option<Known>, HaulError> {
         let known = match self.0.find(&entry) {
             Found::Here(known) => known,

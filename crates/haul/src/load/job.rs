@@ -110,9 +110,6 @@ impl Job<'_> {
     }
 
     /// The same; where each record is refused, tables that it made are dropped again, so that the files can be loaded by another layout.
-    ///
-    /// # Errors
-    /// As [`Job::run`].
     pub fn run_or_drop(self, tell: &mut (dyn FnMut(&Progress) + Send)) -> Result<Loaded, HaulError> {
         self.load_all(true, tell)
     }

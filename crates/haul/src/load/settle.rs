@@ -11,9 +11,6 @@ use evenkeel_site::server::Control;
 
 impl Job<'_> {
     /// Takes the rows of these files out of tables without transactions, where a load of them was cut; says what was done.
-    ///
-    /// # Errors
-    /// Rows would be lost that are not all of these files.
     pub fn give_up(mut self) -> Result<Vec<String>, HaulError> {
         let mut control = session::connect(self.target, self.stop)?;
         Ok(self.settle(&mut control)?.notes)

@@ -42,9 +42,6 @@ const COLUMNS: &str = "SELECT COLUMN_NAME, DATA_TYPE, COLUMN_TYPE, CHARACTER_MAX
 
 impl Found {
     /// Reads a table of the connection's database; `None` where there is none of that name.
-    ///
-    /// # Errors
-    /// The server does not answer.
     pub fn read(control: &mut Control, name: &str) -> Result<Option<Self>, TargetError> {
         let named = literal(name.as_bytes());
         let tables = control.query(&format!(
@@ -61,9 +58,6 @@ impl Found {
     }
 
     /// Whether it takes all that the fields of a table's layout can hold; its engine.
-    ///
-    /// # Errors
-    /// The first thing that does not fit.
     pub fn check(&self, table: &Table) -> Result<Engine, TableError> {
         if self.kind != "BASE TABLE" {
             return Err(TableError::Kind { name: self.name.clone(), kind: self.kind.clone() });

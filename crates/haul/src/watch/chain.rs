@@ -49,9 +49,6 @@ pub struct Turn(#[expect(dead_code, reason = "the lock lasts as long as the conn
 
 impl Chain<'_> {
     /// Waits a moment for the turn.
-    ///
-    /// # Errors
-    /// Another one has it, or the server's error.
     pub fn turn(&self) -> Result<Turn, WatchError> {
         let mut control = Control::connect_until(self.target, self.stop).map_err(HaulError::from)?;
         let database = self.target.database.as_deref().unwrap_or_default();
@@ -67,9 +64,6 @@ impl Chain<'_> {
     }
 
     /// Loads what is not in yet of a file.
-    ///
-    /// # Errors
-    /// Those of [`Job::run`].
     pub fn load(&self, path: &Path, tell: &mut (dyn FnMut(&Progress) + Send)) -> Result<Loaded, WatchError> {
         let rejects = self.rejects_of(path);
         let sent = AtomicU64::new(0);
@@ -83,9 +77,6 @@ impl Chain<'_> {
 
     /// Holds a file that was loaded against the table and its rejects, unless nobody wants that or nothing was loaded. A load that
     /// was tried more than once may have stored all of it before it says so.
-    ///
-    /// # Errors
-    /// Those of [`Check::run`]; the file is loaded.
     pub fn audit(
         &self,
         path: &Path,
@@ -109,9 +100,6 @@ impl Chain<'_> {
     }
 
     /// Takes the rows of a file that was cut out of a table without transactions; says what was done.
-    ///
-    /// # Errors
-    /// Those of [`Job::give_up`].
     pub fn give_up(&self, path: &Path) -> Result<Vec<String>, WatchError> {
         let sent = AtomicU64::new(0);
         Ok(self.job(path, &self.rejects_of(path), &sent).give_up()?)
@@ -138,9 +126,6 @@ impl Chain<'_> {
     }
 
     /// Moves what is in the source to day tables.
-    ///
-    /// # Errors
-    /// Those of [`dispatch::dispatch`], and an audit that found other rows than before.
     pub fn dispatch(&self, report: &mut dyn FnMut(&dispatch::Progress)) -> Result<Dispatched, WatchError> {
         let mut control = Control::connect_until(self.target, self.stop).map_err(HaulError::from)?;
         let done = dispatch::dispatch(&mut control, &self.dispatch, report)?;
@@ -154,9 +139,6 @@ impl Chain<'_> {
     }
 
     /// Drops day tables that are too old, if that was asked for.
-    ///
-    /// # Errors
-    /// Those of [`dispatch::retire`].
     pub fn retire(&self, report: &mut dyn FnMut(&dispatch::Progress)) -> Result<Option<Retired>, WatchError> {
         let Some(job) = &self.retire else { return Ok(None) };
         let mut control = Control::connect_until(self.target, self.stop).map_err(HaulError::from)?;

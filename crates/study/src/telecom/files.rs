@@ -42,9 +42,6 @@ impl DayFile {
 
 impl Files {
     /// Makes them.
-    ///
-    /// # Errors
-    /// The disk refuses, or somebody asked to stop.
     pub fn make(
         workplace: &Workplace<'_>,
         scratch: Scratch,

@@ -16,7 +16,6 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::{Mutex, PoisonError};
 
-/// Flags of `evenkeel cdr audit`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Each record of the files must be stored once in all tables together, or refused once. Others are named by file and byte offset: lost,

@@ -13,7 +13,6 @@ use evenkeel_haul::layout::{self, LayoutFile};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Flags of `evenkeel cdr convert`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -77,7 +76,6 @@ pub struct Args {
     pub json: bool,
 }
 
-/// What `--duplicates` takes.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 pub enum DuplicatesWord {
     /// It becomes a reject, which names the first one

@@ -14,7 +14,6 @@ use std::process::ExitCode;
 /// Records of one transaction, about.
 pub(super) const BATCH: u64 = 1_000_000;
 
-/// Flags of `evenkeel cdr dispatch`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -12,7 +12,6 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Flags of `evenkeel cdr generate`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

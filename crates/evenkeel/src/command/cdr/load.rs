@@ -17,7 +17,6 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::AtomicU64;
 
-/// Flags of `evenkeel cdr load`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -98,7 +97,6 @@ pub struct Args {
     pub json: bool,
 }
 
-/// What `--indexes` takes.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 pub enum IndexesWord {
     /// With the table
@@ -107,7 +105,6 @@ pub enum IndexesWord {
     After,
 }
 
-/// What `--warnings` takes.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 pub enum WarningsWord {
     /// The load stops; nothing of its transaction is stored

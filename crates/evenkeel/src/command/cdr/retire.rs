@@ -11,7 +11,6 @@ use evenkeel_haul::dispatch::{Day, NamePattern, Retire, Retired, retire};
 use evenkeel_site::server::Control;
 use std::process::ExitCode;
 
-/// Flags of `evenkeel cdr retire`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -19,7 +19,6 @@ pub struct Flags {
     pub index: Vec<String>,
 }
 
-/// What `--engine` takes.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 pub enum EngineWord {
     /// With transactions: a load that was cut continues
@@ -50,9 +49,6 @@ impl Flags {
     }
 
     /// A table for each type of record.
-    ///
-    /// # Errors
-    /// An index names no column, or a name is none.
     pub fn tables(&self, file: &LayoutFile) -> Result<Vec<Table>> {
         let types = file.layout.types();
         let name = |type_name: &str| match &self.table {

@@ -5,7 +5,6 @@ use super::super::load::WarningsWord;
 use super::super::tables;
 use std::path::PathBuf;
 
-/// Flags of `evenkeel cdr watch`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
