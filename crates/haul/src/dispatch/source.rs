@@ -4,6 +4,7 @@ use super::{Create, DispatchError};
 use crate::session;
 use crate::table::{literal, quoted};
 use evenkeel_site::server::{Control, Rows, TargetError, has_privilege};
+use std::collections::BTreeMap;
 
 /// Engines that records are moved between: InnoDB with transactions, the others without.
 const ENGINES: [&str; 3] = ["InnoDB", "MyISAM", "Aria"];
@@ -130,6 +131,29 @@ impl Shape {
         let is_indexed = control.query_value(&sql)?.is_some();
         Ok(By { column: name.clone(), is_instant, is_indexed })
     }
+}
+
+/// A column of a key, and how many characters of it count, where not all.
+pub type KeyPart = (String, Option<u64>);
+
+/// The keys of a table that take no two rows alike; one of more than columns has none of its parts.
+pub fn unique_keys(control: &mut Control, table: &str) -> Result<Vec<Vec<KeyPart>>, DispatchError> {
+    let found = control.query(&format!(
+        "SELECT INDEX_NAME, COLUMN_NAME, SUB_PART FROM information_schema.STATISTICS WHERE TABLE_SCHEMA = DATABASE() \
+         AND TABLE_NAME = {} AND NON_UNIQUE = 0 ORDER BY INDEX_NAME, SEQ_IN_INDEX",
+        literal(table.as_bytes())
+    ))?;
+    let mut keys: BTreeMap<String, Option<Vec<KeyPart>>> = BTreeMap::new();
+    for row in found.rows {
+        let parts = keys.entry(row[0].clone().unwrap_or_default()).or_insert_with(|| Some(Vec::new()));
+        match (&row[1], parts.as_mut()) {
+            (Some(column), Some(parts)) => {
+                parts.push((column.clone(), row[2].as_deref().and_then(|length| length.parse().ok())));
+            }
+            _ => *parts = None,
+        }
+    }
+    Ok(keys.into_values().map(Option::unwrap_or_default).collect())
 }
 
 /// Refuses a server whose copies read without locks, so that what is copied may not be what is deleted afterwards.

@@ -86,8 +86,8 @@ fn refuse_keys_that_come_again(
     table: &str,
 ) -> Result<(), DispatchError> {
     let (source, which) = (quoted(&work.job.table), Which::of(day, &work.by).sql(&work.by));
-    let there = source::shape(work.control, table)?;
-    for key in there.map(|there| there.create.unique_keys()).unwrap_or_default() {
+    for key in source::unique_keys(work.control, table)?.into_iter().filter(|key| !key.is_empty()) {
+        let key: Vec<String> = key.into_iter().map(|(column, _)| column).collect();
         let using: Vec<String> = key.iter().map(|column| quoted(column)).collect();
         let sql = format!(
             "SELECT COUNT(*) FROM (SELECT {columns} FROM {source} WHERE {which}) AS late JOIN {} AS there USING ({columns})",

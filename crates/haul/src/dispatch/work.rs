@@ -67,7 +67,7 @@ impl Work<'_> {
             }
             None => {
                 // Indexes that refuse nothing are faster to make of all rows.
-                let sql = self.source.create.day_table(table, false);
+                let sql = self.source.create.day_table(table);
                 Ok(self.control.exec(&sql).map(drop)?)
             }
         }
