@@ -5,15 +5,13 @@ use clap::Command;
 /// A command, the flag or argument that decides what it does, and what alone means something beside it.
 type Alone = (&'static [&'static str], &'static str, &'static [&'static str]);
 
-const ALONE: [Alone; 9] = [
+const ALONE: [Alone; 7] = [
     (&["study", "throttling"], "resume", &["out", "json"]),
     (&["study", "shares"], "resume", &["out", "json", "databases"]),
     (&["study", "variation"], "resume", &["out", "json"]),
     (&["study", "telecom"], "resume", &["out", "json"]),
-    (&["cdr", "load"], "print_table", &["layout", "table", "engine", "index", "when", "ragged"]),
+    (&["cdr", "load"], "print_table", &["layout", "table", "engine", "index", "when"]),
     (&["cdr", "audit"], "export", &["target", "tables", "json"]),
-    (&["cdr", "dispatch"], "print_procedures", &[]),
-    (&["cdr", "dispatch"], "remove_procedures", &["target"]),
     (&["cdr", "generate"], "print_layout", &[]),
 ];
 

@@ -51,9 +51,6 @@ pub struct Args {
     /// What happened to a record whose key came before
     #[arg(long, value_name = "WHAT", default_value = "refuse")]
     pub duplicates: DuplicatesWord,
-    /// Accept records that end within their last field
-    #[arg(long)]
-    pub ragged: bool,
     /// Findings to name [default: 100, with --json 100,000]
     #[arg(long, value_name = "N")]
     pub names: Option<usize>,
@@ -71,10 +68,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         return super::export::check(session, &args.target, folder, (&args.tables, args.json));
     }
     let path = args.layout.as_deref().unwrap_or(Path::new(""));
-    let mut file = layout::read(path).hint("evenkeel cdr convert --help shows a layout")?;
-    if args.ragged {
-        file.layout = file.layout.ragged(true);
-    }
+    let file = layout::read(path).hint("evenkeel cdr convert --help shows a layout")?;
     let target = server::named(session, &args.target)?;
     let audit = Audit {
         file: &file,

@@ -9,7 +9,7 @@ use crate::{format, out};
 use anyhow::{Result, anyhow};
 use evenkeel_haul::convert::{Done, Duplicates, Job, Tally};
 use evenkeel_haul::input::{Input, list};
-use evenkeel_haul::layout::{self, LayoutFile};
+use evenkeel_haul::layout;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -65,9 +65,6 @@ pub struct Args {
     /// What happens to a record whose key came before in this call
     #[arg(long, value_name = "WHAT", default_value = "refuse")]
     pub duplicates: DuplicatesWord,
-    /// Accept records that end within their last field
-    #[arg(long)]
-    pub ragged: bool,
     /// Exit code 1 if more records are refused
     #[arg(long, value_name = "N", default_value_t = u64::MAX, hide_default_value = true)]
     pub max_rejects: u64,
@@ -95,7 +92,7 @@ impl From<DuplicatesWord> for Duplicates {
 
 /// Converts the files and prints what became of their records.
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
-    let file = read_layout(args)?;
+    let file = layout::read(&args.layout).hint("evenkeel cdr convert --help shows a layout")?;
     let inputs = list(&args.inputs).hint("name files, folders, patterns in quotes, or - for a pipe")?;
     let json = args.json || args.output.as_deref() == Some(Path::new("-"));
     let duplicates = Duplicates::from(args.duplicates);
@@ -127,14 +124,6 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         false => out::write(&told)?,
     }
     Ok(if tally.rejects > args.max_rejects { ExitCode::from(FINDING) } else { ExitCode::SUCCESS })
-}
-
-fn read_layout(args: &Args) -> Result<LayoutFile> {
-    let mut file = layout::read(&args.layout).hint("evenkeel cdr convert --help shows a layout")?;
-    if args.ragged {
-        file.layout = file.layout.ragged(true);
-    }
-    Ok(file)
 }
 
 /// A rerun reads inputs again, which no pipe allows.

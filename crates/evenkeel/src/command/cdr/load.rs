@@ -10,7 +10,7 @@ use crate::{format, out};
 use anyhow::{Context, Result, anyhow};
 use evenkeel_haul::convert::Duplicates;
 use evenkeel_haul::input::{Input, list};
-use evenkeel_haul::layout::{self, LayoutFile};
+use evenkeel_haul::layout;
 use evenkeel_haul::load::{Check, Indexes, Job, Loaded, Options, Warnings};
 use evenkeel_haul::table::Table;
 use std::path::{Path, PathBuf};
@@ -55,7 +55,7 @@ pub struct Args {
     pub layout: Option<PathBuf>,
     /// Load the tables that `evenkeel cdr export` wrote to this folder, and compare their checksums
     #[arg(long, value_name = "DIR", conflicts_with_all = ["inputs", "layout", "engine", "index", "when", "connections",
-        "transaction", "warnings", "rejects", "duplicates", "ragged", "again", "max_rejects", "print_table"])]
+        "transaction", "warnings", "rejects", "duplicates", "again", "max_rejects", "print_table"])]
     pub export: Option<PathBuf>,
     #[command(flatten)]
     pub table: tables::Flags,
@@ -77,9 +77,6 @@ pub struct Args {
     /// What happens to a record whose key came before in this call
     #[arg(long, value_name = "WHAT", default_value = "refuse")]
     pub duplicates: super::convert::DuplicatesWord,
-    /// Accept records that end within their last field
-    #[arg(long)]
-    pub ragged: bool,
     /// Do not compare the files with the tables at the end
     #[arg(long)]
     pub no_audit: bool,
@@ -135,7 +132,8 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
 
 /// Loads files of records.
 fn records(session: &Session, args: &Args) -> Result<ExitCode> {
-    let file = read_layout(args)?;
+    let path = args.layout.as_deref().unwrap_or(Path::new(""));
+    let file = layout::read(path).hint("evenkeel cdr convert --help shows a layout")?;
     let tables = args.table.tables(&file)?;
     let Some(text) = args.target.as_ref().filter(|_| !args.print_table) else {
         return print(&tables, args);
@@ -189,15 +187,6 @@ fn records(session: &Session, args: &Args) -> Result<ExitCode> {
     let found = audited.is_some_and(|audited| audited.total() > 0);
     let refused = loaded.tally.rejects > args.max_rejects || loaded.is_all_refused();
     Ok(if found || refused { ExitCode::from(FINDING) } else { ExitCode::SUCCESS })
-}
-
-fn read_layout(args: &Args) -> Result<LayoutFile> {
-    let path = args.layout.as_deref().unwrap_or(Path::new(""));
-    let mut file = layout::read(path).hint("evenkeel cdr convert --help shows a layout")?;
-    if args.ragged {
-        file.layout = file.layout.ragged(true);
-    }
-    Ok(file)
 }
 
 fn print(tables: &[Table], args: &Args) -> Result<ExitCode> {

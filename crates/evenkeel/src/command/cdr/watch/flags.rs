@@ -95,9 +95,6 @@ pub struct JobFlags {
     /// What happens to a record whose key came before in its file
     #[arg(long, value_name = "WHAT", default_value = "refuse")]
     pub duplicates: DuplicatesWord,
-    /// Accept records that end within their last field
-    #[arg(long)]
-    pub ragged: bool,
     /// Do not compare each file with its table after the load
     #[arg(long)]
     pub no_audit: bool,

@@ -16,10 +16,7 @@ use std::path::PathBuf;
 
 /// Reads the layout, which has to be of one type of record.
 pub fn read_layout(flags: &JobFlags) -> Result<LayoutFile> {
-    let mut file = layout::read(&flags.layout).hint("evenkeel cdr convert --help shows a layout")?;
-    if flags.ragged {
-        file.layout = file.layout.ragged(true);
-    }
+    let file = layout::read(&flags.layout).hint("evenkeel cdr convert --help shows a layout")?;
     match file.layout.types().len() {
         1 => Ok(file),
         count => Err(anyhow!("{} has {count} types of record", flags.layout.display()))
