@@ -157,6 +157,42 @@ fn no_output_takes_the_place_of_an_input_or_of_what_became_of_another() {
     ok(&evenkeel(home.path(), &words(&one)));
 }
 
+#[test]
+fn a_guessed_layout_converts_every_record_that_it_was_guessed_from() {
+    let home = tempfile::tempdir().expect("a temporary directory");
+    let (calls, _) = made(home.path(), "none");
+    let layout = home.path().join("guessed.toml").display().to_string();
+    let told = evenkeel(home.path(), &["cdr", "layout", &calls, "--output", &layout]);
+    ok(&told);
+    let shown = String::from_utf8_lossy(&told.stderr).into_owned();
+    assert!(shown.contains("records: 199 bytes") && shown.contains("100       110"), "{shown}");
+    let text = fs::read_to_string(&layout).expect("a layout");
+    assert!(text.contains("type = \"time\"") && text.contains("cannot be told apart"), "{text}");
+    let into = home.path().join("csv").display().to_string();
+    let words = ["cdr", "convert", &calls, "--layout", &layout, "--into", &into, "--json"];
+    let done: serde_json::Value = serde_json::from_str(&ok(&evenkeel(home.path(), &words))).expect("JSON");
+    assert_eq!((done["all"]["records"].as_u64(), done["all"]["rejects"].as_u64()), (Some(20_000), Some(0)));
+    let text: String = (0..200).map(|number| "word ".repeat(number * 7 % 23 + 1) + "\n").collect();
+    for (name, bytes, why) in [
+        ("empty", &b""[..], "it is empty"),
+        ("binary", &[0, 1, 2, 255].repeat(1000), "control characters"),
+        ("line", b"one line\n", "too few"),
+        ("huge", &b"x".repeat(300_000), "no layout"),
+        ("text", text.as_bytes(), "different lengths"),
+        (
+            "marks",
+            &b"12;345;x\n7;89;y\n".repeat(100),
+            "FIELDS TERMINATED BY ';'; then `evenkeel cdr dispatch`",
+        ),
+    ] {
+        fs::write(home.path().join(name), bytes).expect("a file");
+        let told = evenkeel(home.path(), &["cdr", "layout", &home.path().join(name).display().to_string()]);
+        let text = String::from_utf8_lossy(&told.stderr).into_owned();
+        assert_eq!(told.status.code(), Some(3), "{name}: {text}");
+        assert!(text.contains(why) && text.contains("hint:") && told.stdout.is_empty(), "{name}: {text}");
+    }
+}
+
 /// Converts what comes by a pipe; the lines and the rejects.
 fn piped(home: &Path, layout: &str, bytes: &[u8], more: &[&str]) -> (String, String) {
     let (csv, bad) = (home.join("piped.csv"), home.join("piped.bad"));

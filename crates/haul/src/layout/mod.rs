@@ -1,10 +1,14 @@
 //! How records lie, from a file: TOML with names, types and checks, or the short properties form with a delimiter and widths.
 
+mod describe;
 mod file;
+mod guess;
 mod properties;
 mod toml_form;
 
+pub use describe::to_toml;
 pub use file::{LayoutFile, LayoutFileError};
+pub use guess::{Doubt, Guess, NoLayout, Sample, guess};
 
 use file::Problem;
 use std::fs;
@@ -96,5 +100,14 @@ mod tests {
                     [[record]]\nname = 'texts'\nis = ['02', '03']\n[[record.field]]\nname = 'type'\nwidth = 2\n[[record.field]]\nname = 'b'\nwidth = 1\n";
         let file = of("a.toml", text).unwrap();
         assert_eq!((line(&file, "01xyz"), line(&file, "03q")), ("xyz\n".to_owned(), "03;q\n".to_owned()));
+    }
+
+    #[test]
+    fn a_layout_written_down_is_read_as_the_same() {
+        let text = "delimiter = '|'\ncharset = 'latin1'\nragged = true\nkey = ['a']\n[[field]]\nname = 'a'\nwidth = 3\ntype = 'decimal'\nmin = -5\nmax = 9\ntrim = 'left'\n\
+                    [[field]]\nname = 'b'\nstart = 5\nwidth = 2\nblank = 'null'\none_of = [\"x'\", 'y']\n";
+        let first = of("a.toml", text).unwrap();
+        let again = of("b.toml", &to_toml(&first.layout)).unwrap();
+        assert_eq!(first.layout, again.layout);
     }
 }

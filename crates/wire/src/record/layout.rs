@@ -114,6 +114,10 @@ impl Layout {
         self.types.iter().map(RecordType::length).max().unwrap_or(0)
     }
 
+    pub fn tell(&self) -> Option<Range<usize>> {
+        self.tell.clone()
+    }
+
     /// Index of the type that a record is of.
     pub fn type_of(&self, record: &[u8]) -> Option<usize> {
         let Some(tell) = self.tell.clone() else { return Some(0) };

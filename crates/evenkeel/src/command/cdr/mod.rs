@@ -6,6 +6,7 @@ mod convert;
 mod dispatch;
 mod export;
 mod generate;
+mod layout;
 mod load;
 mod moved;
 mod retire;
@@ -33,6 +34,8 @@ enum What {
     Generate(generate::Args),
     /// Convert records of fixed width to delimited lines
     Convert(convert::Args),
+    /// Guess a layout from records
+    Layout(layout::Args),
     /// Load records of fixed width into a table, each once
     Load(Box<load::Args>),
     /// Move loaded records to a table for each day
@@ -52,6 +55,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     match &args.what {
         What::Generate(args) => generate::run(session, args),
         What::Convert(args) => convert::run(session, args),
+        What::Layout(args) => layout::run(session, args),
         What::Dispatch(args) => dispatch::run(session, args),
         What::Retire(args) => retire::run(session, args),
         What::Audit(args) => audit::run(session, args),

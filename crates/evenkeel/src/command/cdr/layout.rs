@@ -1,0 +1,165 @@
+//! `evenkeel cdr layout`.
+
+use super::whole::Whole;
+use crate::command::Session;
+use crate::failure::{NOT_VALID, WithHint};
+use crate::out;
+use anyhow::{Context, Result, anyhow};
+use evenkeel_haul::input::{self, Input};
+use evenkeel_haul::layout::{Guess, NoLayout, Sample, guess};
+use std::fmt::Write as _;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Bytes that a guess is made from.
+const SAMPLE: usize = 4 << 20;
+/// Records that are shown.
+const SHOWN: usize = 3;
+/// Letters of a row.
+const ROW: usize = 100;
+
+/// Flags of `evenkeel cdr layout`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  evenkeel cdr layout calls-0801.cdr > calls.toml
+  evenkeel cdr layout calls-0801.cdr.gz --output calls.toml --quiet
+  evenkeel cdr layout calls-0801.cdr --json
+
+It looks at the first 4 MB: columns are where blanks and kinds of letters change over many records, numbers stand
+to the right, and instants are those that the calendar has. What cannot be told, as two fields of digits side by
+side, is a comment in the layout. The first records are shown below a ruler on the error stream.
+
+Exit codes: 0 a layout, to be mended by hand; 2 wrong use, or a file that cannot be read or written; 3 it holds no
+records of fixed width, or too few to tell.")]
+pub struct Args {
+    /// File to look at, packed or not, or - for the standard input
+    #[arg(value_name = "FILE")]
+    pub input: String,
+    /// File for the layout
+    #[arg(long, short, value_name = "FILE", default_value = "-", hide_default_value = true)]
+    pub output: PathBuf,
+    /// Columns, doubts and the layout as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Guesses a layout, prints it, and shows the first records below it.
+pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
+    let input = if args.input == "-" { Input::Pipe } else { Input::File(PathBuf::from(&args.input)) };
+    let stream = input::open(&input, 0).hint("name a file of records, or - for a pipe")?.stream;
+    let mut bytes = Vec::new();
+    let read = stream.take(SAMPLE as u64 + 1).read_to_end(&mut bytes);
+    read.with_context(|| format!("reading {}", input.path().display())).hint("is it damaged, or no file?")?;
+    let is_whole = bytes.len() <= SAMPLE;
+    bytes.truncate(SAMPLE);
+    let guessed = Sample::new(&bytes, is_whole).and_then(|sample| Ok((guess(&sample)?, sample)));
+    let (guessed, sample) = match guessed {
+        Ok(found) => found,
+        Err(why) => {
+            out::tell(&format!("{}: no layout: {why}\n  hint: {}\n", input.path().display(), hint(&why)));
+            return Ok(ExitCode::from(NOT_VALID));
+        }
+    };
+    let text = if args.json { json(&guessed)? } else { guessed.to_toml() };
+    match args.output == Path::new("-") {
+        true => out::write(&text)?,
+        false => write(&args.output, &text)?,
+    }
+    if !session.quiet {
+        out::tell(&shown(&guessed, &sample));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn hint(why: &NoLayout) -> String {
+    let hint = match why {
+        NoLayout::Delimited { delimiter, .. } => {
+            let mark = if *delimiter == '\t' { "\\t".to_owned() } else { delimiter.to_string() };
+            return format!(
+                "cdr convert and cdr load take fields of fixed width alone. Let the server read this file: LOAD DATA LOCAL \
+                 INFILE 'FILE' INTO TABLE calls FIELDS TERMINATED BY '{mark}'; then `evenkeel cdr dispatch` moves the rows \
+                 to day tables"
+            );
+        }
+        NoLayout::Few(_) => {
+            "take a longer file, or write the layout by hand: evenkeel cdr convert --help shows one"
+        }
+        _ => "evenkeel cdr convert --help shows a layout that is written by hand",
+    };
+    hint.to_owned()
+}
+
+fn write(path: &Path, text: &str) -> Result<()> {
+    let mut file = Whole::create(path).hint("name a file in a folder where you may write")?;
+    file.out()
+        .write_all(text.as_bytes())
+        .map_err(|error| anyhow!(error).context(format!("writing {}", path.display())))?;
+    file.finish()
+}
+
+fn json(guess: &Guess) -> Result<String> {
+    let types: Vec<_> = guess.layout.types().iter().map(|each| {
+        let fields: Vec<_> = each.fields.iter().map(|field| {
+            let kind = format!("{:?}", field.kind).to_lowercase();
+            serde_json::json!({ "name": field.name, "start": field.start, "width": field.width, "type": kind, "skip": !field.kept })
+        }).collect();
+        serde_json::json!({ "name": each.name, "length": each.length(), "fields": fields })
+    }).collect();
+    let doubts: Vec<_> = guess
+        .doubts
+        .iter()
+        .map(
+            |doubt| serde_json::json!({ "record": doubt.record_type, "byte": doubt.at, "doubt": doubt.what }),
+        )
+        .collect();
+    let whole = serde_json::json!({ "records": types, "doubts": doubts, "layout": guess.to_toml() });
+    Ok(serde_json::to_string_pretty(&whole)? + "\n")
+}
+
+/// The first records of each type below a ruler, with a mark where each field begins; then the fields by name.
+fn shown(guess: &Guess, sample: &Sample<'_>) -> String {
+    let mut text = String::new();
+    for (number, of) in guess.layout.types().iter().enumerate() {
+        let records: Vec<&[u8]> = sample
+            .first(1000)
+            .iter()
+            .copied()
+            .filter(|record| record.len() == of.length() && guess.layout.type_of(record) == Some(number))
+            .take(SHOWN)
+            .collect();
+        let _ = writeln!(text, "{}: {} bytes", of.name, of.length());
+        let starts: Vec<usize> = of.fields.iter().map(|field| field.start).collect();
+        for row in (0..of.length()).step_by(ROW) {
+            let places = row..(row + ROW).min(of.length());
+            text.push_str(&ruler(places.clone()));
+            let mark = |at: usize| if starts.contains(&at) { '|' } else { '.' };
+            let _ = writeln!(text, "{}", places.clone().map(mark).collect::<String>());
+            for record in &records {
+                let letters = record[places.clone()].iter().map(|byte| match byte {
+                    b' '..=b'~' => char::from(*byte),
+                    _ => '?',
+                });
+                let _ = writeln!(text, "{}", letters.collect::<String>());
+            }
+        }
+        for field in &of.fields {
+            let kind =
+                if field.kept { format!("{:?}", field.kind).to_lowercase() } else { "left out".to_owned() };
+            let _ = writeln!(text, "  {:>5} {:>5}  {:<10} {kind}", field.start, field.width, field.name);
+        }
+    }
+    let doubts = guess.doubts.len();
+    let _ = writeln!(text, "{doubts} doubts are comments in the layout: mend it by hand");
+    text
+}
+
+/// Tens, each where it is.
+fn ruler(places: std::ops::Range<usize>) -> String {
+    let mut row = String::new();
+    for ten in places.step_by(10) {
+        let _ = write!(row, "{ten:<10}");
+    }
+    row.trim_end().to_owned() + "\n"
+}

@@ -1,0 +1,100 @@
+//! Layouts guessed from records that were made, and from what is none.
+
+use super::*;
+use crate::generate::{Dirt, Duration, Spec, generate};
+use evenkeel_core::random::Seed;
+use evenkeel_wire::record::Kind;
+use std::collections::BTreeMap;
+
+fn of(bytes: &[u8]) -> Result<Guess, NoLayout> {
+    guess(&Sample::new(bytes, true)?)
+}
+
+fn calls(records: u64) -> Vec<u8> {
+    let dirt = Dirt::parse("none").unwrap();
+    let spec =
+        Spec { records, day: 20_260_801, first: 1, duration: Duration::LogLogistic, dirt, seed: Seed(1) };
+    let mut bytes = Vec::new();
+    generate(&spec, &mut bytes, &mut |_| true).unwrap();
+    bytes
+}
+
+#[test]
+fn the_fields_of_call_records_that_can_be_told_apart_are_found() {
+    let bytes = calls(5_000);
+    let guess = of(&bytes).unwrap();
+    let fields: BTreeMap<usize, (usize, Kind)> =
+        guess.layout.types()[0].fields.iter().map(|field| (field.start, (field.width, field.kind))).collect();
+    let text = guess.to_toml();
+    for (start, width, kind) in [
+        (2, 10, Kind::Integer),
+        (12, 15, Kind::Text),
+        (27, 15, Kind::Text),
+        (42, 15, Kind::Text),
+        (57, 15, Kind::Text),
+        (72, 14, Kind::Time),
+        (86, 14, Kind::Time),
+        (100, 14, Kind::Time),
+        (114, 6, Kind::Integer),
+        (120, 10, Kind::Text),
+        (130, 12, Kind::Text),
+        (142, 7, Kind::Text),
+    ] {
+        assert_eq!(fields.get(&start), Some(&(width, kind)), "{start}: {text}");
+    }
+    for line in bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+        guess.layout.delimit(line, &mut Vec::new()).expect("a clean record becomes a line");
+    }
+    assert!(text.contains("cannot be told apart") && text.contains("key = ["), "{text}");
+}
+
+#[test]
+fn what_is_printed_is_read_as_the_same_layout() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("a.toml");
+    let guess = of(&calls(500)).unwrap();
+    std::fs::write(&path, guess.to_toml()).unwrap();
+    assert_eq!(crate::layout::read(&path).unwrap().layout, guess.layout);
+}
+
+#[test]
+fn records_without_line_ends_are_told_by_the_length_that_repeats() {
+    let bytes: Vec<u8> = (0..500)
+        .flat_map(|number| format!("{number:>6}ab{:<8}", "x".repeat(number % 7)).into_bytes())
+        .collect();
+    let guess = of(&bytes).unwrap();
+    assert_eq!((guess.separator, guess.layout.longest()), (Separator::Length(16), 16));
+    assert!(guess.to_toml().contains("separator = \"none\""));
+}
+
+#[test]
+fn types_of_other_lengths_are_told_by_the_bytes_that_go_with_them() {
+    let line = |number: u64| match number % 3 {
+        0 => format!("T{number:>7}\n"),
+        _ => format!("C{number:>7}{:<9}\n", "hello"),
+    };
+    let bytes: String = (0..600).map(line).collect();
+    let guess = of(bytes.as_bytes()).unwrap();
+    assert_eq!(guess.layout.tell(), Some(0..1));
+    let is: Vec<_> = guess.layout.types().iter().map(|each| (each.is.clone(), each.length())).collect();
+    assert_eq!(is, [(vec![b"T".to_vec()], 8), (vec![b"C".to_vec()], 17)]);
+}
+
+#[test]
+fn what_has_no_fixed_width_is_refused_with_its_reason() {
+    assert_eq!(of(b"").unwrap_err(), NoLayout::Empty);
+    assert_eq!(of(b"one line\n").unwrap_err(), NoLayout::Few(1));
+    let binary: Vec<u8> =
+        (0..20_000_u32).map(|number| (number.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+    assert!(matches!(of(&binary), Err(NoLayout::Binary(_))));
+    let delimited: String = (0..100).map(|number| format!("{number};{};x\n", number * number)).collect();
+    assert_eq!(of(delimited.as_bytes()).unwrap_err(), NoLayout::Delimited { delimiter: ';', fields: 3 });
+    let text: String = (0..100).map(|number| "word ".repeat(number * 7 % 23) + "\n").collect();
+    assert!(matches!(of(text.as_bytes()), Err(NoLayout::Lengths(_))));
+    assert_eq!(of(&b"\n".repeat(50)).unwrap_err(), NoLayout::NoColumns);
+    let huge = vec![b'x'; 1 << 20];
+    let _ = of(&huge);
+    let words: String =
+        (0..60_000_u64).map(|number| char::from(b' ' + (number * number % 89) as u8)).collect();
+    let _ = of(words.as_bytes());
+}
