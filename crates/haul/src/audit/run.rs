@@ -32,7 +32,6 @@ const AT_ONCE: u64 = if cfg!(test) { 1000 } else { 32 << 20 };
 
 /// What is held against what.
 pub struct Audit<'a> {
-    /// Where the fields are.
     pub file: &'a LayoutFile,
     /// Index of the type of record that the tables hold.
     pub record_type: usize,
@@ -52,7 +51,6 @@ pub struct Audit<'a> {
     pub names: usize,
     /// A folder that exists, for what does not fit into memory; its files have no names.
     pub scratch: &'a Path,
-    /// Ends it early.
     pub stop: &'a Stop,
 }
 
@@ -83,9 +81,6 @@ impl Kept<'_> {
 
 impl Audit<'_> {
     /// Holds the files against the tables.
-    ///
-    /// # Errors
-    /// A file or a table cannot be read, or is none that the layout is of; a file changed meanwhile; or somebody asked to stop.
     pub fn run(self, tell: &(dyn Fn(&Progress) + Sync)) -> Result<Report, HaulError> {
         self.check_inputs()?;
         if self.target.database.is_none() {
@@ -105,7 +100,7 @@ impl Audit<'_> {
             inputs: &self.inputs,
             identities,
             canon: &canon,
-            keys: (self.duplicates == Duplicates::Refuse).then_some(self.scratch),
+            has_keys: self.duplicates == Duplicates::Refuse,
             names_exactly: self.after.is_some(),
             stop: self.stop,
         };

@@ -87,9 +87,6 @@ impl Dirt {
     }
 
     /// `none`, `all`, or kinds with their shares: `late=0.01,nul=0.001,short-last`.
-    ///
-    /// # Errors
-    /// A word that is none of these.
     pub fn parse(text: &str) -> Result<Self, DirtError> {
         match text {
             "none" => return Ok(Self::none()),

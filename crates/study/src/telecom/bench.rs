@@ -114,9 +114,6 @@ impl Bench<'_> {
     }
 
     /// Holds the files of these days against tables, and notes how many records that were; seconds.
-    ///
-    /// # Errors
-    /// A record is lost, doubled or altered: nothing that such a run measured is worth anything.
     pub fn audit(&self, days: &[DayFile], tables: &[String], run: &mut Run) -> Result<f64> {
         let began = monotonic();
         let target = self.bed.target()?;
