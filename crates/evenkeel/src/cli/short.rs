@@ -62,7 +62,7 @@ const SHOWN: [(&[&str], &[&str]); 14] = [
         &["cdr", "watch"],
         &["layout", "table", "by", "pattern", "keep", "done", "set-aside", "rejects", "once", "metrics"],
     ),
-    (&["cdr", "audit"], &["layout", "table", "rejects", "type", "export", "names", "json", "csv"]),
+    (&["cdr", "audit"], &["layout", "table", "rejects", "type", "export", "names", "json"]),
 ];
 
 /// Examples that `-h` shows.
