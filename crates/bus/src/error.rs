@@ -9,11 +9,11 @@ use std::path::PathBuf;
 pub enum BusError {
     /// This is not a name that a member or an array may have.
     #[error(
-        "\"{0}\" is no name of a member or an array: letters, digits, - and _, a member's also with dots, at most 64"
+        "\"{0}\" is not a name of a member or an array: letters, digits, - and _, a member's also with dots, at most 64"
     )]
     Name(String),
     /// Another live member has this name.
-    #[error("another member of the name {0} is live")]
+    #[error("another live member has the name {0}")]
     Twin(String),
     /// The file cannot be used.
     #[error("slot file {path}: {error}")]
@@ -24,7 +24,7 @@ pub enum BusError {
         error: std::io::Error,
     },
     /// The file is something else.
-    #[error("{path} is no slot file: {why}")]
+    #[error("{path} is not a slot file: {why}")]
     NotSlots {
         /// The file or device that was taken for a slot file.
         path: PathBuf,
@@ -32,10 +32,10 @@ pub enum BusError {
         why: &'static str,
     },
     /// The block device is not a slot file yet.
-    #[error("block device {0} is no slot file")]
+    #[error("block device {0} is not a slot file")]
     Device(PathBuf),
     /// A slot file cannot have so many slots.
-    #[error("a slot file has 1 to {max} slots, and not {0}", max = SLOTS_MAX)]
+    #[error("a slot file has 1 to {max} slots, not {0}", max = SLOTS_MAX)]
     Slots(usize),
     /// Every slot belongs to a live member.
     #[error("all {slots} slots of {path} are taken by live members")]
@@ -46,16 +46,16 @@ pub enum BusError {
         slots: usize,
     },
     /// Somebody else holds the lock on the claims of slots.
-    #[error("the lock of slot file {0} is held by somebody else for too long")]
+    #[error("another process holds the lock of slot file {0} for too long")]
     Locked(PathBuf),
     /// Another member writes to this member's slot, and no other slot is free.
     #[error("the slot of this member in {0} was taken by another one, and none is free")]
     Lost(PathBuf),
     /// This is not an address of a NATS server.
-    #[error("\"{0}\" is no address of NATS")]
+    #[error("\"{0}\" is not an address of NATS")]
     Address(String),
     /// What to log in with cannot be read.
-    #[error("cannot read what to log in with from {path}: {error}")]
+    #[error("cannot read the login for NATS from {path}: {error}")]
     Login {
         /// The file that was to hold the account, the token or the key.
         path: PathBuf,
@@ -69,7 +69,7 @@ pub enum BusError {
     #[error("the bus does not answer")]
     Slow,
     /// This member's own report did not come back.
-    #[error("the own report was not heard")]
+    #[error("this host does not receive its own reports")]
     Unheard,
 }
 
@@ -78,13 +78,14 @@ impl BusError {
     pub fn hint(&self) -> Option<Cow<'static, str>> {
         Some(match self {
             Self::Twin(_) => "give this host a name of its own (--name), or end the other one".into(),
-            Self::Full { .. } => "end a member, or all of them and make another file with more slots".into(),
+            Self::Full { .. } => "stop a member, or stop all of them and create a file with more slots".into(),
             Self::NotSlots { .. } => {
-                "name a file that is missing: it is made; one that is there stays as it is".into()
+                "name a new file, which is created; an existing file stays as it is".into()
             }
             Self::Device(device) => {
                 let device = device.display();
-                format!("`evenkeel share slots {device}` makes one of it where it is empty; wipefs and blkdiscard -z empty it")
+                format!("`evenkeel share slots {device}` turns an empty device into one; wipefs and \
+                         blkdiscard -z empty it")
                     .into()
             }
             Self::Locked(path) => {
@@ -95,11 +96,11 @@ impl BusError {
                 "write the host's name in ASCII, as DNS has it: it begins with xn--".into()
             }
             Self::Address(_) => {
-                "nats://HOST:PORT or tls://HOST:PORT; what to log in with goes into a file (--bus-login)"
+                "nats://HOST:PORT or tls://HOST:PORT; the login goes into a file (--bus-login)"
                     .into()
             }
             Self::Down(_) | Self::Slow => {
-                "is it running, and is what to log in with right (--bus-login, --bus-ca)?".into()
+                "is it running, and is the login right (--bus-login, --bus-ca)?".into()
             }
             _ => return None,
         })

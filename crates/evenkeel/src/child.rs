@@ -97,7 +97,7 @@ impl Child {
     /// The last lines of its log, for error messages.
     pub fn last_words(&self) -> String {
         let lines = self.tail.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if lines.is_empty() { "it said nothing".to_owned() } else { Vec::from(lines.clone()).join("; ") }
+        if lines.is_empty() { "it printed nothing".to_owned() } else { Vec::from(lines.clone()).join("; ") }
     }
 
     /// Asks it to end, and kills it where it has not ended after its deadline.
@@ -186,6 +186,6 @@ mod tests {
         let program = Path::new("/bin/false");
         let plan = Plan { program, what: "host", arguments: &[], patience: PATIENCE, deadline: DEADLINE };
         let error = Child::start(&plan, |_| Some(())).unwrap_err();
-        assert_eq!(error.to_string(), "the host does not listen: it said nothing");
+        assert_eq!(error.to_string(), "the host does not listen: it printed nothing");
     }
 }

@@ -57,15 +57,15 @@ fn unanswered(result: &LoadResult, timeout: Nanos) -> String {
 fn of_unanswered(plan: &PlanFile, found: &Unanswered) -> String {
     let (used, remedy) = match found.theta_percent {
         Some(theta) if found.is_unused() => (
-            format!("used {theta:.1} % of its CPUs meanwhile: a request takes longer than that"),
+            format!("used {theta:.1} % of its CPUs: a request takes longer than that"),
             "raise --timeout above the time that it takes, or see what it waits for",
         ),
         Some(theta) => (
-            format!("used {theta:.1} % of its CPUs meanwhile"),
+            format!("used {theta:.1} % of its CPUs"),
             "raise --timeout, or measure lower rates (--rate)",
         ),
         None => (
-            "was not seen meanwhile".to_owned(),
+            "used an unknown share of its CPUs".to_owned(),
             "raise --timeout above the time that a request takes, or measure lower rates (--rate)",
         ),
     };
@@ -123,7 +123,7 @@ fn sentence(
         true => format!("all {} requests", format::count(arrivals)),
         false => format!("{} of {} requests", format::count(failed), format::count(arrivals)),
     };
-    format!("{requests} failed{places}, {errors}; figures of errors say nothing of the statements")
+    format!("{requests} failed{places}, {errors}; response times of errors say nothing about the statements")
 }
 
 #[cfg(test)]
@@ -174,8 +174,8 @@ mod tests {
         assert_eq!(
             found(&LoadResult { error_texts: texts, ..load(0, &[(1146, 1_500)]) }).as_deref(),
             Some(
-                "all 1,500 requests failed, 1500 times error 1146 “Table 'shop.item' doesn't exist”; figures of errors \
-                 say nothing of the statements"
+                "all 1,500 requests failed, 1500 times error 1146 “Table 'shop.item' doesn't exist”; \
+                 response times of errors say nothing about the statements"
             )
         );
         let most = found(&load(1, &[(1213, 2)])).unwrap();

@@ -56,7 +56,7 @@ pub fn group_id(name: &str) -> io::Result<u32> {
     if let Ok(number) = name.parse() {
         // To chown(2) it says that the group stays as it is.
         let is_none = number == libc::gid_t::MAX;
-        return if is_none { Err(io::Error::other("this number is no group")) } else { Ok(number) };
+        return if is_none { Err(io::Error::other("this number is not a group")) } else { Ok(number) };
     }
     let text = CString::new(name)?;
     // SAFETY: all zeroes are a valid group; pointers of it are not followed.

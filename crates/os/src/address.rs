@@ -27,7 +27,7 @@ impl Address {
 
 /// A text that is no address.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0} is no address: write host:port, [::1]:port, or the path of a socket with a slash in it")]
+#[error("{0} is not an address: write host:port, [::1]:port, or the path of a socket with a slash in it")]
 pub struct NoAddress(String);
 
 impl NoAddress {
@@ -90,7 +90,7 @@ mod tests {
     fn a_url_is_no_address_and_its_password_is_not_repeated() {
         for text in ["mysql://u:PW1@127.0.0.1:1", "nats://u:PW1@h:4222/x", "u:PW1@127.0.0.1:1"] {
             let told = text.parse::<Address>().unwrap_err().to_string();
-            assert!(told.contains("is no address: write host:port") && !told.contains("PW1"), "{told}");
+            assert!(told.contains("is not an address: write host:port") && !told.contains("PW1"), "{told}");
         }
     }
 }

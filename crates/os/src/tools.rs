@@ -24,7 +24,7 @@ pub enum ToolError {
     Failed {
         /// The program as it was asked for.
         program: String,
-        /// What it said, or that it said nothing.
+        /// What it said, or that it printed nothing.
         said: String,
     },
 }

@@ -26,7 +26,7 @@ pub fn read_whole(path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
 }
 
 fn no_file() -> io::Error {
-    io::Error::new(ErrorKind::InvalidInput, "it is no file but a folder, a pipe or a device")
+    io::Error::new(ErrorKind::InvalidInput, "it is not a file but a folder, a pipe or a device")
 }
 
 /// Opens a file for writing that is made where it is missing; its contents stay. Behind a symbolic link is somebody else's

@@ -56,7 +56,7 @@ impl SenseError {
                 "as root `sysctl kernel.perf_event_paranoid=0`, or `setcap cap_perfmon+ep` on the evenkeel binary"
             }
             Self::CountersAbsent => {
-                "a kernel with CONFIG_PERF_EVENTS is needed, and inside a container /proc/sys/kernel must be shown"
+                "a kernel with CONFIG_PERF_EVENTS is needed, and inside a container /proc/sys/kernel must be visible"
             }
             Self::CountersTooMany { .. } => "give the server fewer CPUs to itself",
             Self::CountersRefused { source, .. } => refused_hint(source),
@@ -75,7 +75,7 @@ fn refused_hint(source: &io::Error) -> &'static str {
         libc::EBUSY => "another profiler holds the counters; end it",
         // ENOENT, ENODEV, EOPNOTSUPP, EINVAL: no such hardware behind a kernel that would allow it.
         _ => {
-            "there is no hardware counter here: a guest gets them where its hypervisor passes the PMU on (KVM: CPU \
+            "there are no hardware counters here: a guest has them if its hypervisor passes the PMU through (KVM: CPU \
              host-passthrough with <pmu state='on'/>, Xen: vpmu=1)"
         }
     }

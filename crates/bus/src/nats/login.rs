@@ -61,7 +61,7 @@ impl Login {
 
     /// Gives it to the client.
     pub(super) fn apply(&self, options: ConnectOptions) -> Result<ConnectOptions, BusError> {
-        let wrong = |_| BusError::Down("the credentials of NATS are not in their form".to_owned());
+        let wrong = |_| BusError::Down("the credentials of NATS have an unknown form".to_owned());
         Ok(match self.clone() {
             Self::Open => options,
             Self::Credentials(text) => options.credentials(&text).map_err(wrong)?,

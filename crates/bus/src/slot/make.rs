@@ -99,12 +99,12 @@ fn in_the_way(device: &mut File, slots: usize) -> io::Result<Option<&'static str
     let length = device.seek(SeekFrom::End(0))?;
     let needed = ((slots + 1) * BLOCK) as u64;
     if length < needed {
-        return Ok(Some("the device is too small for as many slots"));
+        return Ok(Some("the device is too small for so many slots"));
     }
     let first = needed.max(ENDS).min(length);
     let last = length.saturating_sub(ENDS).max(first);
     let is_empty = is_zero(device, 0, first)? && is_zero(device, last, length)?;
-    Ok((!is_empty).then_some("there is something on the device"))
+    Ok((!is_empty).then_some("the device is not empty"))
 }
 
 /// Whether all bytes of a range are zero.
@@ -133,10 +133,10 @@ mod tests {
         assert_eq!(found(None, 64), None);
         // RAID 1.2, btrfs, what lies last of the first 128 KiB, in the last slot, and at the end.
         for place in [0, 4_096, 65_600, (128 << 10) - 1, 65 * 4_096 - 1, (1 << 20) - 65_536, (1 << 20) - 1] {
-            assert_eq!(found(Some(place), 64), Some("there is something on the device"), "{place}");
+            assert_eq!(found(Some(place), 64), Some("the device is not empty"), "{place}");
         }
         assert_eq!(found(None, 255), None);
-        assert_eq!(found(None, 256), Some("the device is too small for as many slots"));
+        assert_eq!(found(None, 256), Some("the device is too small for so many slots"));
     }
 
     #[test]

@@ -188,8 +188,8 @@ impl Carrier for Slots {
     }
 
     fn note(&self) -> Option<String> {
-        let what = "cannot be read past the cache of this host: it fits members on one host, or a file system \
-                    whose caches agree";
+        let what = "cannot be read past the cache of this host: use it for members on one host, or on a \
+                    file system with coherent caches";
         (!self.file.is_direct()).then(|| format!("slot file {} {what}", self.file.path().display()))
     }
 }

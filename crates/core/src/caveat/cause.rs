@@ -29,24 +29,24 @@ pub const CAUSES: [Cause; 13] = [
     Cause {
         name: "Requests waited for a session",
         codes: &[&["session-wait"], &["fewer-sessions"]],
-        remedy: "Allow more sessions (--max-sessions, and what limits them at the server), or take these rates for where \
-                 the server ends.",
+        remedy: "Allow more sessions (--max-sessions, and the server's own limits), or read these rates as \
+                 the server's limit.",
     },
     Cause {
         name: "The connections may be the limit, not the server",
         codes: &[&["few-connections"]],
-        remedy: "Allow more by --max-sessions and measure again; these rates do not say where the server ends.",
+        remedy: "Allow more by --max-sessions and measure again; these rates do not show the server's limit.",
     },
     Cause {
         name: "Others used the CPUs",
         codes: &[&["steal", "other-load"], &["measured-again"]],
-        remedy: "Stop what else runs here, or measure on a machine or at a time with quieter neighbours.",
+        remedy: "Stop other programs here, or measure on a machine or at a time with quieter neighbours.",
     },
     Cause {
         name: "The server was throttled",
         codes: &[&["throttled"]],
-        remedy: "Lift the quota of its control group (cpu.max, cpu.cfs_quota_us), set the governor to performance, and mend \
-                 the cooling; or take the figures for those of a server with these limits.",
+        remedy: "Raise the quota of its control group (cpu.max, cpu.cfs_quota_us), set the governor to \
+                 performance, and check the cooling. Or read the figures as those of a server with these limits.",
     },
     Cause {
         name: "Nothing was answered in time",
@@ -56,12 +56,12 @@ pub const CAUSES: [Cause; 13] = [
     Cause {
         name: "More than the server carries",
         codes: &[&["queue-unstable"], &["lower-bound"], &["backlog-at-end"]],
-        remedy: "Take these rates for where the server ends; for how it answers, measure lower ones (--rate).",
+        remedy: "Read these rates as the server's limit; for response times, measure lower ones (--rate).",
     },
     Cause {
         name: "Requests failed",
         codes: &[&["failures"], &["connections-lost"]],
-        remedy: "Mend what the errors name (the server's log may say more), and repeat.",
+        remedy: "Fix what the errors name (the server's log may say more), and repeat.",
     },
     Cause {
         name: "Runs are short",
@@ -71,12 +71,13 @@ pub const CAUSES: [Cause; 13] = [
     Cause {
         name: "Repeats are few",
         codes: &[&["too-few-runs"]],
-        remedy: "Repeat each cell more often (--repeats), or give runs that are chosen one by one more time (--within).",
+        remedy: "Repeat each cell more often (--repeats), or give the whole profile more time (--within).",
     },
     Cause {
-        name: "Runs did not start alike",
+        name: "Runs did not start from the same state",
         codes: &[&["first-repeat-differs"], &["no-reset"]],
-        remedy: "Have the server restarted before each run (--reset-command; a private one by leaving --no-reset out), and lengthen the warm-up (--warm-up).",
+        remedy: "Restart the server before each run (--reset-command; for a private one omit --no-reset), \
+                 and lengthen the warm-up (--warm-up).",
     },
     Cause {
         name: "The page cache may hide the disk",
@@ -84,9 +85,9 @@ pub const CAUSES: [Cause; 13] = [
         remedy: "Set innodb_flush_method to O_DIRECT.",
     },
     Cause {
-        name: "The sweep found its own way",
+        name: "The sweep chose the rates as it went",
         codes: &[&["rates-not-measured"], &["first-block-rises"]],
-        remedy: "Have every rate measured, in random order from the start, by --whole-sweep.",
+        remedy: "Measure every rate in random order from the start with --whole-sweep.",
     },
 ];
 

@@ -16,12 +16,12 @@ impl Caveat {
         let decides = decides && lag_mean.0 as f64 > LAG_SHARE_DECIDES * tau.0 as f64;
         let tolerated = tolerated(tau, LAG_SHARE_MAX, LAG_ALWAYS_TOLERATED);
         let (severity, meaning) = match decides {
-            true => (Invalid, "without this delay the run would have been judged differently"),
-            false => (Doubt, "response times are that much too long"),
+            true => (Invalid, "without this delay the verdict on the run would be another"),
+            false => (Doubt, "response times are too long by that much"),
         };
         let text = format!(
-            "The generator sent its requests {:.3} ms late in the mean, {:.0} % of their {:.3} ms; {meaning}. Give it CPUs of \
-             its own by --generator-cpus (a thread for each), or a lower rate.",
+            "The generator sent its requests {:.3} ms late on average, {:.0} % of their {:.3} ms; \
+             {meaning}. Give it CPUs of its own by --generator-cpus (a thread for each), or a lower rate.",
             lag_mean.as_millis_f64(),
             100.0 * lag_mean.0 as f64 / tau.0.max(1) as f64,
             tau.as_millis_f64(),
@@ -39,8 +39,8 @@ impl Caveat {
     pub fn lag_tail(lag_p99: Nanos, response_p99: Nanos) -> Option<Self> {
         let tolerated = tolerated(response_p99, LAG_TAIL_SHARE_MAX, LAG_TAIL_ALWAYS_TOLERATED);
         let text = format!(
-            "The generator sent one request in a hundred {:.3} ms late or more, beside a p99 of {:.3} ms; the \
-             highest percentiles are partly its own, the mean is not. Measure on a quieter machine.",
+            "The generator sent one request in a hundred {:.3} ms late or more, at a p99 of {:.3} ms. The \
+             highest percentiles are partly the generator's own, the mean is not. Measure on a quieter machine.",
             lag_p99.as_millis_f64(),
             response_p99.as_millis_f64()
         );
@@ -57,8 +57,8 @@ impl Caveat {
     pub fn session_wait(wait: Nanos, tau: Nanos, sessions: u32) -> Option<Self> {
         let tolerated = tolerated(tau, SESSION_WAIT_SHARE_MAX, SESSION_WAIT_ALWAYS_TOLERATED);
         let text = format!(
-            "Requests waited {:.3} ms for a session in the mean, {:.0} % of their {:.3} ms: all of {} were at work, and \
-             that part is the pool's and not the server's. Allow more by --max-sessions, or take a lower rate.",
+            "Requests waited {:.3} ms for a session on average, {:.0} % of their {:.3} ms: all {} were \
+             busy. That part is not the server's. Allow more by --max-sessions, or take a lower rate.",
             wait.as_millis_f64(),
             100.0 * wait.0 as f64 / tau.0.max(1) as f64,
             tau.as_millis_f64(),
@@ -76,7 +76,8 @@ impl Caveat {
     /// All connections were at work while the server may have had room: `limit` says why there are no more, as a part of a sentence.
     pub fn few_connections(sessions: u32, limit: &str, is_profile: bool) -> Self {
         let text = format!(
-            "All {} were at work ({limit}): the limit may be this number of connections, not the server. {} {} allows more.",
+            "All {} were busy ({limit}): the limit may be this number of connections, not the server. {} {} \
+             allows more.",
             plural(sessions.into(), "connection", "connections"),
             if is_profile { "--max-sessions" } else { "`evenkeel profile` with --max-sessions" },
             2 * u64::from(sessions)
@@ -87,8 +88,8 @@ impl Caveat {
     /// Fewer sessions can be opened than were asked for; `limit` says by what they are limited, as a part of a sentence.
     pub fn fewer_sessions(sessions: u32, asked: u32, limit: &str) -> Option<Self> {
         let text = format!(
-            "Of {asked} sessions that were asked for {sessions} can be opened at once: {limit}. Raise that, or ask \
-             for fewer by --max-sessions."
+            "Of {asked} sessions that were requested, {sessions} can be open at once: {limit}. Raise that \
+             limit, or request fewer by --max-sessions."
         );
         (sessions < asked).then(|| {
             Self::new("fewer-sessions", Doubt, text)
@@ -100,7 +101,7 @@ impl Caveat {
     /// The CPU of the generator was saturated: from the CPU use of its busiest thread in percent.
     pub fn generator(utilisation: f64) -> Option<Self> {
         let text = format!(
-            "A thread of the generator used {utilisation:.0} % of its CPU, so that the generator was the limit \
+            "A thread of the generator used {utilisation:.0} % of its CPU, so the generator was the limit \
              and not the server. Name more CPUs by --generator-cpus (a thread for each), or take a lower rate."
         );
         (utilisation > GENERATOR_CPU_MAX).then(|| {
@@ -113,7 +114,7 @@ impl Caveat {
     /// Server and generator ran on the same CPUs: from the number of CPUs that they have in common.
     pub fn shared_cpus(cpus: usize) -> Option<Self> {
         let text = format!(
-            "Server and generator shared {}, so that the generator took CPU time from the server. Give each \
+            "Server and generator shared {}, so the generator took CPU time from the server. Give each \
              CPUs of its own.",
             plural(cpus as u64, "CPU", "CPUs")
         );

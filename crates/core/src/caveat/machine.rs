@@ -20,8 +20,8 @@ impl Caveat {
     /// Something else than server and generator used the CPU: from its share of the CPU time of the machine in percent.
     pub fn other_load(percent: f64) -> Option<Self> {
         let text = format!(
-            "Something else than the server and the generator used {percent:.1} % of the machine's CPU. Stop it \
-             and repeat."
+            "Programs other than the server and the generator used {percent:.1} % of the machine's CPU. \
+             Stop them and repeat."
         );
         (percent > OTHER_LOAD_MAX).then(|| {
             Self::new("other-load", Doubt, text)
@@ -45,7 +45,7 @@ impl Caveat {
         let all: Vec<String> = [
             quota.map(|(held, cpus)| {
                 format!(
-                    "for {held:.0} % of the time of its CPUs a quota of {cpus:.2} CPUs of its control group held it back"
+                    "its control group has a quota of {cpus:.2} CPUs, which limited it for {held:.0} % of the time"
                 )
             }),
             heat.map(|heat| format!("heat slowed its CPUs down {}", plural(heat, "time", "times"))),
@@ -55,7 +55,7 @@ impl Caveat {
         .flatten()
         .collect();
         let text = format!(
-            "The server was throttled: {}. The figures are those of a server that is held back so.",
+            "The server was throttled: {}. The figures are those of a server with these limits.",
             all.join(", and ")
         );
         (!all.is_empty()).then(|| {

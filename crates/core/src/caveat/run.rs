@@ -22,8 +22,8 @@ impl Caveat {
     /// Nothing was asked of the server: from the arrivals of the run.
     pub fn no_arrivals(arrivals: u64, measured: Nanos) -> Option<Self> {
         let text = format!(
-            "No request arrived in the {:.3} s that were measured, so that there are no figures. Measure for longer by \
-             --duration, or at a higher rate.",
+            "No request arrived in the {:.3} s that were measured, so there are no figures. Measure for \
+             longer (--duration), or at a higher rate.",
             measured.as_secs_f64()
         );
         (arrivals == 0)
@@ -34,8 +34,8 @@ impl Caveat {
     pub fn backlog(requests: u64, arrivals: u64) -> Option<Self> {
         let many = requests > BACKLOG_ALWAYS_TOLERATED && share(requests, arrivals) > BACKLOG_SHARE_MAX;
         let text = format!(
-            "{} ({:.1} % of {arrivals} arrivals) were still under way when measuring ended, so that the \
-             throughput may be too low by as much. Measure for longer or at a lower rate.",
+            "{} ({:.1} % of {arrivals} arrivals) were still running when measuring ended, so the throughput \
+             may be too low by that much. Measure for longer or at a lower rate.",
             plural(requests, "request", "requests"),
             100.0 * share(requests, arrivals)
         );
@@ -50,8 +50,9 @@ impl Caveat {
     /// Response times are lower bounds, where any request of the run timed out or was never sent.
     pub fn lower_bound(timed_out: u64, unsent: u64, arrivals: u64) -> Option<Self> {
         let text = format!(
-            "{timed_out} requests timed out and {unsent} were never sent, of {arrivals} arrivals; they count at \
-             the age they had reached, and the mean response time is a lower bound. Raise the timeout or the \
+            "{timed_out} requests timed out and {unsent} were never sent, of {arrivals} arrivals; they \
+             count with the age they reached, and the mean response time is a lower bound. Raise the \
+             timeout or the \
              number of sessions, or lower the rate."
         );
         (timed_out + unsent > 0).then(|| {
@@ -67,8 +68,9 @@ impl Caveat {
     pub fn unanswered(completed: u64, arrivals: u64, theta: Option<f64>) -> Option<Self> {
         let theta = theta.filter(|theta| *theta < UNUSED_THETA_MAX)?;
         let text = format!(
-            "None of {} was answered in time while the server used {theta:.1} % of its CPUs; it is not overloaded, but what \
-             it is asked for takes longer. Raise --timeout above the time that a request takes, or see what requests wait for.",
+            "None of {} was answered in time while the server used {theta:.1} % of its CPUs; it is not \
+             overloaded, but its requests take longer. Raise --timeout above the time that a request takes, \
+             or see what requests wait for.",
             plural(arrivals, "request", "requests")
         );
         (completed == 0 && arrivals > 0).then(|| {
@@ -84,8 +86,8 @@ impl Caveat {
         let failed = errors.iter().map(|error| error.count).sum();
         let severity = if share(failed, arrivals) <= FAILURES_NOTED { Note } else { Doubt };
         let text = format!(
-            "{failed} of {arrivals} arrivals ({:.2} %) failed, {}; errors are often faster than answers. Mend what the \
-             server names, and repeat.",
+            "{failed} of {arrivals} arrivals ({:.2} %) failed, {}; errors are often faster than answers. \
+             Fix what the server names, and repeat.",
             100.0 * share(failed, arrivals),
             FailedBy::words(errors)
         );
@@ -102,8 +104,8 @@ impl Caveat {
     /// Connections were lost in the run, because the server was restarted or dropped them: from how many were opened again.
     pub fn reconnects(reconnects: u64) -> Option<Self> {
         let text = format!(
-            "{} had to be opened again in the run: the server was restarted or dropped them. Look at the log \
-             of the server and repeat.",
+            "{} had to be opened again during the run: the server was restarted or closed them. Look at the \
+             server's log and repeat.",
             plural(reconnects, "connection", "connections")
         );
         (reconnects > 0)
@@ -148,8 +150,9 @@ fn unstable(found: &Instability) -> Caveat {
         )
     } else {
         format!(
-            "The server could not keep up: the backlog grew from {:.0} to {:.0} requests, {:.1} times what chance brings \
-             where {:.1} times are tolerated. The mean response time grows with the length of the run; measure at a \
+            "The server could not keep up: the backlog grew from {:.0} to {:.0} requests, {:.1} times what \
+             chance explains ({:.1} times are tolerated). The mean response time grows with the length of \
+             the run; measure at a \
              lower rate.",
             found.backlog_low, found.backlog_end, found.growth, found.tolerated
         )
@@ -184,13 +187,13 @@ pub(super) fn few_batches(independent: f64, lag1: f64) -> String {
     let batches = if resemble { independent * (1.0 + lag1) / (1.0 - lag1) } else { independent };
     if resemble && batches >= INDEPENDENT_BATCHES_MIN {
         return format!(
-            "The response times of the run depend on one another for so long (correlation {lag1:.2} from batch to \
-             batch) that it is worth {independent:.1} independent batches only. Measure for longer."
+            "The response times of the run are correlated ({lag1:.2} from batch to batch), so it counts as \
+             {independent:.1} independent batches only. Measure for longer."
         );
     }
     format!(
-        "The run is worth {independent:.1} independent batches only: it has few of them, {} (correlation {lag1:.2} \
-         from one to the next). Measure for longer.",
-        if resemble { "and they depend on one another" } else { "though they do not depend on one another" }
+        "The run counts as {independent:.1} independent batches only: it has few of them, {} (correlation \
+         {lag1:.2} from one to the next). Measure for longer.",
+        if resemble { "and they are correlated" } else { "though they are not correlated" }
     )
 }

@@ -44,7 +44,7 @@ impl Caveat {
     /// Runs whose generator failed take no part in the figures of their cell: from their names in the study's folder and the
     /// number of all runs of the cell.
     pub fn runs_left_out(runs: &[String], of: usize) -> Option<Self> {
-        let text = format!("Left out of {of} runs, since the generator failed in them: {}.", runs.join(", "));
+        let text = format!("Left out of {of} runs, since the generator failed: {}.", runs.join(", "));
         (!runs.is_empty()).then(|| {
             Self::new("runs-left-out", Doubt, text)
                 .with("left_out", runs.len() as f64)
@@ -57,8 +57,8 @@ impl Caveat {
         let worst = set_aside.iter().max_by(|one, other| one.weight().total_cmp(&other.weight()))?;
         let attempts = if set_aside.len() == 1 { "attempt was" } else { "attempts were" };
         let text = format!(
-            "{} {attempts} set aside after measuring again ({worst} in the worst); of the attempts at a run the \
-             one that was disturbed least stands, whatever its response time. The others are kept beside it.",
+            "{} {attempts} set aside after measuring again ({worst} in the worst run). Of the attempts at a \
+             run the least disturbed one counts, whatever its response time. The others are kept beside it.",
             set_aside.len()
         );
         Some(
@@ -94,9 +94,9 @@ impl Caveat {
         Self::new(
             "first-block-rises",
             Note,
-            "The first block went through the rates upwards, to find where they end, and later ones in random order; in the \
-             first one a drift over time looks like an effect of the rate. A list of rates is measured in random order from \
-             the start by --whole-sweep.",
+            "The first block of runs took the rates in rising order, to find where they end, and later \
+             blocks in random order. In the first block a drift over time looks like an effect of the rate. \
+             With --whole-sweep a list of rates is measured in random order from the start.",
         )
     }
 
@@ -105,16 +105,16 @@ impl Caveat {
         Self::new(
             "no-reset",
             Note,
-            "The server was not restarted between runs, so that a run inherits the buffer pool of the one before. Have it \
-             restarted by --reset-command.",
+            "The server was not restarted between runs, so a run inherits the buffer pool of the previous \
+             run. Restart it by --reset-command.",
         )
     }
 
     /// So many runs began on a private server that the run before had left running.
     pub fn kept_up(inherited: usize, runs: usize) -> Option<Self> {
         let text = format!(
-            "The server was not restarted before {inherited} of {}, so that {} the buffer pool of the run before. Have it \
-             restarted before each run: leave --no-reset out.",
+            "The server was not restarted before {inherited} of {}, so {} the buffer pool of the previous \
+             run. Restart it before each run: omit --no-reset.",
             plural(runs as u64, "run", "runs"),
             if inherited == 1 { "it inherits" } else { "they inherit" }
         );
@@ -129,7 +129,7 @@ impl Caveat {
     /// command.
     pub fn incomplete(done: u32, planned: u32, rates_known: bool, command: &str) -> Option<Self> {
         let text = format!(
-            "Of {} {done} {} finished. Go on with `{command}`.",
+            "Of {} {done} {} finished. Continue with `{command}`.",
             plural(u64::from(planned), "run", "runs"),
             if done == 1 { "is" } else { "are" }
         );
@@ -146,7 +146,7 @@ fn first_repeat_differs(first: f64, later: f64, tolerated: f64) -> Caveat {
     let ms = |seconds: f64| Nanos::from_secs_f64(seconds).as_millis_f64();
     let text = format!(
         "The first repeat took {:.3} ms in the mean and the later ones {:.3} ms; they may not have started \
-         from the same state. Lengthen the warm-up, or look at what the first one left behind.",
+         from the same state. Lengthen the warm-up, or see what the first one left behind.",
         ms(first),
         ms(later)
     );

@@ -115,7 +115,7 @@ fn the_text_carries_the_evidence() {
     );
     let held = text(Caveat::throttled(Some(40.2), Some(0.5), Some(0), Some(99.0)));
     assert!(held.starts_with(
-        "The server was throttled: for 40 % of the time of its CPUs a quota of 0.50 CPUs of its control group held it back."
+        "The server was throttled: its control group has a quota of 0.50 CPUs, which limited it for 40 % of the time."
     ));
     assert_eq!(Caveat::throttled(Some(0.2), Some(0.5), None, None), None);
     assert_eq!(Caveat::throttled(Some(40.0), None, Some(0), Some(80.0)), None, "no quota is known");
@@ -163,19 +163,19 @@ fn failures_are_told_in_the_servers_words() {
 #[test]
 fn few_batches_are_laid_to_dependence_only_where_there_is_one() {
     let text = run::few_batches;
-    assert!(text(4.0, 0.67).contains("depend on one another for so long (correlation 0.67 from"));
+    assert!(text(4.0, 0.67).contains("are correlated (0.67 from"));
     let both = text(4.0, 0.1);
     assert!(
-        both.contains("it has few of them, and they depend on one another (correlation 0.10 from"),
+        both.contains("it has few of them, and they are correlated (correlation 0.10 from"),
         "{both}"
     );
     for (lag1, shown) in
         [(-0.3, "-0.30"), (0.0, "0.00"), (-0.001, "0.00"), (0.004, "0.00"), (f64::NAN, "0.00")]
     {
         let text = text(5.0, lag1);
-        assert!(!text.contains("for so long"), "{text}");
+        assert!(!text.contains("the run are correlated"), "{text}");
         assert!(
-            text.contains(&format!("though they do not depend on one another (correlation {shown} from")),
+            text.contains(&format!("though they are not correlated (correlation {shown} from")),
             "{text}"
         );
     }

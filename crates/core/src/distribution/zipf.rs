@@ -19,7 +19,7 @@ impl fmt::Display for ZipfError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Alternatives(n) => {
-                write!(out, "zipf over {n} alternatives; 1 to {ALTERNATIVES_MAX} can be")
+                write!(out, "zipf over {n} alternatives; 1 to {ALTERNATIVES_MAX} are possible")
             }
             Self::Exponent(s) => write!(out, "zipf exponent {s} is not a finite number above 0"),
         }

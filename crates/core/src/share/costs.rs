@@ -33,16 +33,16 @@ impl fmt::Display for CostsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Sizes(count) => {
-                write!(f, "a table of costs has 1 to {SIZES_MAX} sizes, and here are {count}")
+                write!(f, "a table of costs has 1 to {SIZES_MAX} sizes, not {count}")
             }
-            Self::Order => f.write_str("sizes of a table of costs are above 0, and each stands there once"),
+            Self::Order => f.write_str("sizes of a table of costs must be above 0, each of them once"),
             Self::Cost(cost) => {
-                write!(f, "a cost lies between {} and {}, and {cost} does not", RANGE.0, RANGE.1)
+                write!(f, "a cost must be between {} and {}, not {cost}", RANGE.0, RANGE.1)
             }
             Self::Unit(cost) => {
                 write!(
                     f,
-                    "the unit of costs is a read of 16k, and by these it would cost {cost} instead of 1"
+                    "the unit of costs is a read of 16k, which must cost 1, not {cost}"
                 )
             }
         }

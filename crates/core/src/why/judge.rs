@@ -67,7 +67,7 @@ fn unless_disturbed(start: Verdict, runs: &[Observation]) -> Verdict {
         (Ruling::Cause, Some(taken)) if taken >= NEIGHBOURS_MIN => Verdict {
             ruling: Ruling::Undecided,
             evidence: format!(
-                "{} Neighbours took {} % of the CPUs meanwhile, which may come and go from start to start.",
+                "{} Neighbours took {} % of the CPUs during the runs, and that may vary from start to start.",
                 start.evidence,
                 number(taken)
             ),
@@ -155,7 +155,8 @@ impl Case<'_> {
         if scale.differs && !open.is_empty() {
             evidence.push_str(&format!(" It may be {} as well.", open.join(", or ")));
         } else if scale.differs && is_single {
-            evidence.push_str(" What else one server has and the other has not is in that: several fillings of each (--populations) would tell.");
+            evidence.push_str(" Other differences between the two servers are in that too: several fillings \
+                               of each (--populations) would separate them.");
         }
         let figure = Figure { name: "start_level_ms", value: gap.mean, interval: Some((gap.low, gap.high)) };
         Some(Verdict { suspect: Suspect::Start, ruling, evidence, figure: Some(figure) })
@@ -207,7 +208,8 @@ impl Case<'_> {
             (Ruling::Cause, None) if !is_idle => Verdict {
                 ruling: Ruling::Undecided,
                 evidence: format!(
-                    "{} What its threads wait for a CPU is in that and was not seen, nor that its CPUs have room.",
+                    "{} The waits of its threads for a CPU are in that and were not measured, and its CPUs \
+                     may have been busy.",
                     verdict.evidence
                 ),
                 ..verdict
@@ -222,8 +224,8 @@ impl Case<'_> {
             Ruling::NotTheCause if self.facts.by_probes && self.scale.differs => Verdict {
                 ruling: Ruling::Undecided,
                 evidence: format!(
-                    "{} That is the delay of small packets: what large answers take on a narrow link is not in it, and nothing else \
-                     explains the difference.",
+                    "{} That is the delay of small packets: the time of large answers on a slow link is not \
+                     in it, and nothing else explains the difference.",
                     network.evidence
                 ),
                 ..network
@@ -243,10 +245,10 @@ impl Case<'_> {
         match (verdict.ruling, &self.facts.pages) {
             (Ruling::Cause, Compared::Alike(_)) => Verdict { ruling: Ruling::NotTheCause, ..verdict },
             (Ruling::Cause, _) if self.has_other_plan() => undecided("Another plan reads other pages."),
-            (Ruling::Cause, Compared::Unknown(_)) => undecided("More is read, and why is not known."),
+            (Ruling::Cause, Compared::Unknown(_)) => undecided("It reads more, and the reason is not known."),
             (Ruling::Cause, _) if self.facts.pools_differ => undecided("Its buffer pool has another size."),
             (Ruling::Cause, _) if reads.share_foretold().is_some_and(|share| share < SHARE_MIN) => {
-                undecided("How pages lie would make fewer than a quarter of them.")
+                undecided("The page layout explains less than a quarter of them.")
             }
             _ => verdict,
         }
@@ -282,7 +284,7 @@ impl Case<'_> {
             () => Ruling::Undecided,
         };
         let touched = rows.map_or_else(
-            || "rows that a request touches were not seen".to_owned(),
+            || "the rows that a request touches were not counted".to_owned(),
             |rows| format!("a request to {} touches {} rows more", self.scale.slow, with_interval(&rows, "")),
         );
         let figure = rows.map(|rows| Figure {
@@ -292,9 +294,9 @@ impl Case<'_> {
         });
         let odd = match (is_other, has_more) {
             (true, false) if ruling == Ruling::Undecided && rows.is_some() => {
-                " That the other plan takes more is not known."
+                " Whether the other plan takes more is not known."
             }
-            (false, true) => " With the same plan more rows are those of other data, or of other statistics.",
+            (false, true) => " With the same plan, more rows come from other data or other statistics.",
             _ => "",
         };
         let evidence = format!("{}; {touched}.{odd}", capitalised(self.facts.plans.words()));
@@ -312,8 +314,8 @@ impl Case<'_> {
             return None;
         }
         let evidence = format!(
-            "Threads of {} wait {} more for a CPU with each request, though it uses less than half of its CPUs itself, and it takes {} \
-             longer.",
+            "Threads of {} wait {} more for a CPU per request, and it takes {} longer. It uses less than \
+             half of its CPUs itself.",
             self.scale.slow,
             with_interval(&more, " ms"),
             with_interval(&self.scale.gap, " ms")
@@ -348,9 +350,9 @@ impl Case<'_> {
             if suspect == Suspect::Stolen { "the hypervisor" } else { "neighbours" }
         );
         if ruling == Ruling::Undecided && is_explained {
-            evidence.push_str(" What that makes cannot be told beside the cause that is known.");
+            evidence.push_str(" Its effect cannot be separated from the known cause.");
         } else if ruling == Ruling::Undecided {
-            evidence.push_str(&format!(" A cause takes {} points at least.", number(least)));
+            evidence.push_str(&format!(" A cause needs {} points at least.", number(least)));
         }
         let interval = Some((more.low, more.high));
         Verdict {

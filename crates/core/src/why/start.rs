@@ -29,7 +29,7 @@ pub(super) fn start(runs: &[Observation], slow: usize, fast: usize, tau_ms: f64)
             told(start, run, (sides, fillings), tau_ms)
         }
         _ => undecided(
-            "Not known: it takes two starts with two runs each, and servers that can be started anew."
+            "Not known: this needs two starts with two runs each, and servers that can be restarted."
                 .to_owned(),
         ),
     }

@@ -52,7 +52,7 @@ pub(super) fn network(units: &[Unit<'_>], scale: &Scale) -> Verdict {
             scale.of_gap()
         )
     };
-    verdict(Suspect::Network, "network_ms", part, scale, text, "the delay of the network was not seen")
+    verdict(Suspect::Network, "network_ms", part, scale, text, "the delay of the network was not measured")
 }
 
 /// Of a difference in time spent on reads, what their latency makes and what their number does: with `n` reads that take `t`
@@ -118,7 +118,7 @@ impl Reads {
         let (one, other) = (share(number.high), share(number.low));
         match number.low > 0.0 {
             true => format!(
-                "; pages and plan foretell {} more, {} % ({} to {}) of them",
+                "; pages and plan predict {} more, {} % ({} to {}) of them",
                 words::number(foretold),
                 words::number(share(number.mean)),
                 words::number(one.min(other)),
@@ -158,7 +158,7 @@ fn foretold(units: &[Unit<'_>]) -> Option<f64> {
 
 /// Beyond what a server carries its counters do not fall on the requests of a run.
 const READS_MISSING: &str =
-    "how many pages a request reads from disk was not seen, as in overload; a lower rate would tell";
+    "how many pages a request reads from disk was not measured, as in overload; measure a lower rate";
 
 /// How long a read takes.
 pub(super) fn disk(reads: &Reads, scale: &Scale) -> Verdict {
@@ -171,7 +171,7 @@ pub(super) fn disk(reads: &Reads, scale: &Scale) -> Verdict {
     };
     let missing = match reads.number {
         Some(_) => {
-            "how long reads take was not seen at both: set performance_schema=ON, and let the account read it"
+            "how long reads take was not measured at both: set performance_schema=ON, and let the account read it"
         }
         None => READS_MISSING,
     };
@@ -192,7 +192,8 @@ pub(super) fn layout(reads: &Reads, scale: &Scale, pages: &str) -> Verdict {
     };
     let missing = match reads.number {
         Some(_) => {
-            "how long a read from disk takes was not seen at both: set performance_schema=ON, and let the account read it"
+            "how long a read from disk takes was not measured at both: set performance_schema=ON, and let \
+             the account read it"
         }
         None => READS_MISSING,
     };
@@ -215,7 +216,7 @@ fn verdict(
     let ruling = scale.weigh(&part);
     let evidence = match ruling {
         Ruling::Undecided if scale.differs => {
-            format!("{} A cause makes {} ms at least.", text(&part), number(scale.least_ms))
+            format!("{} A cause needs {} ms at least.", text(&part), number(scale.least_ms))
         }
         _ => text(&part),
     };

@@ -17,11 +17,11 @@ pub struct Found<'a> {
 }
 
 impl Found<'_> {
-    /// Where it holds: `10/s; likewise with figures of their own 20/s, 30/s`. Empty for the whole.
+    /// Where it holds: `10/s; with other figures also at 20/s, 30/s`. Empty for the whole.
     pub fn places(&self) -> String {
         match self.cells.split_first() {
             Some((first, rest)) if self.varies => {
-                format!("{first}; likewise, with figures of their own, {}", rest.join(", "))
+                format!("{first}; with other figures also at {}", rest.join(", "))
             }
             _ => self.cells.join(", "),
         }
@@ -87,7 +87,7 @@ mod tests {
         let found = gather(&fixture.plan, &fixture.summary);
         let texts: Vec<_> = found.iter().map(|found| found.caveat.text.as_str()).collect();
         assert_eq!(texts, ["c", "b", "a"]);
-        assert_eq!(found[0].places(), "10/s; likewise, with figures of their own, 20/s");
+        assert_eq!(found[0].places(), "10/s; with other figures also at 20/s");
     }
 
     #[test]

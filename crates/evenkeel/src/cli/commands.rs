@@ -15,35 +15,35 @@ use std::process::ExitCode;
 /// The commands, in the order in which the help lists them.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Sweep the arrival rate on a server: response, percentiles, CPU, and how far to trust them
+    /// Measure what load a server carries, its response times and CPU, and how far to trust these
     Profile(Box<profile::Args>),
     /// Private servers: up, down, list, shell, logs, clean
     Sandbox(sandbox::Args),
-    /// Data of TPC-W and DVD Store on any server: fill, check, reload
+    /// Fill, check and reload the data of TPC-W and DVD Store on any server
     Data(data::Args),
-    /// One run of load: open at a rate or along a ramp, or closed clients with think time
+    /// One run of load: requests at a rate or along a ramp, or clients with think time
     Load(load::Args),
-    /// Classify the statements of a workload by their plans and name the heavy hitters
+    /// Classify the statements of a workload by their plans, and name those that do most of the work
     Explain(explain::Args),
-    /// Make a workload file of what a server was asked: from its slow log or its performance schema
+    /// Make a workload file from the slow log or the performance schema of a server
     Workload(workload::Args),
-    /// How the pages of tables and indexes lie in their files: fill, order, broken chains, a picture
+    /// Show the page layout of tables and indexes: fill, order, broken chains, a picture
     Layout(layout::Args),
-    /// Build tables anew in the order of their keys: what it promises before, what it gained after
+    /// Rebuild tables in the order of their keys, with the predicted and the actual gain
     Relayout(relayout::Args),
-    /// A proxy that keeps a server at its peak: run it, watch it, replay its decisions
+    /// A proxy that keeps a server at its peak throughput: run it, watch it, replay its decisions
     Guard(Box<guard::Args>),
-    /// Virtual disks by which hosts get their share of common storage
+    /// Virtual disks that give each host its share of common storage
     Share(share::Args),
-    /// Call records: make them, convert them, and say of each what became of it
+    /// Call records: generate, convert, load into day tables, and audit each one
     Cdr(cdr::Args),
-    /// A published study, made again here: its finding beside ours
+    /// Run a study: one of your own from a file, or a published one, with its findings beside ours
     Study(study::Args),
-    /// List what was measured
+    /// List the studies that were measured
     Runs(runs::Args),
-    /// Two studies or cells: is the second better, worse or the same, and how many more runs would decide
+    /// Compare two studies or cells: is the second better, worse or the same?
     Compare(compare::Args),
-    /// From a profile: how many servers a load needs, what they answer and what they cost
+    /// From a profile: how many servers a load needs, their response times and their cost
     Size(size::Args),
     /// Write a study as one self-contained HTML file
     Report(report::Args),
@@ -51,14 +51,14 @@ pub enum Command {
     Export(export::Args),
     /// Say what this machine allows, and what is lost without it
     Doctor(doctor::Args),
-    /// Say what this machine does, a line for each reading: for a profile that runs on another one
+    /// Print readings of this machine, one a line, for a profile that runs on another machine
     Sense(sense::Args),
     /// Print shell completions
     Completions {
-        /// Shell that they are for
+        /// Shell to complete for
         shell: clap_complete::Shell,
     },
-    /// Write the man pages, one for each command, for who makes a package
+    /// Write the man pages, one for each command, for packages
     #[command(hide = true)]
     Man(man::Args),
 }

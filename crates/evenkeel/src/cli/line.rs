@@ -25,15 +25,15 @@ Evenkeel finds the load that a MySQL or MariaDB server carries, and keeps it the
 
 Size a server
   evenkeel profile                                  try it on a private server: ten minutes, nothing to set up
-  evenkeel profile mysql://user@db1/shop -w orders.toml     yours, asked what its users ask
+  evenkeel profile mysql://user@db1/shop -w orders.toml     yours, with the statements of its users
   evenkeel study examples/studies/setting.toml      does a setting, a version or an index matter?
 
 Protect a server
   evenkeel guard demo                               a flash sale, without and with a guard: two minutes
-  evenkeel guard --listen 127.0.0.1:3307 --backend 127.0.0.1:3306 --dry-run     beside yours, limiting nothing
+  evenkeel guard --listen 127.0.0.1:3307 --backend 127.0.0.1:3306 --dry-run     beside yours, without any limit
 
 Share a disk between hosts
-  evenkeel share knee --backing /dev/sdb --direct   the latency up to which it does more with more at once
+  evenkeel share knee --backing /dev/sdb --direct   the latency at which the storage is full
   evenkeel share disk --backing /dev/sdb --share 4 --name web1 --nbd /run/web1.sock --bus slot:/shared/slots
 
 evenkeel doctor says what this machine allows, evenkeel --help names every command.
@@ -50,6 +50,6 @@ Examples:
 Exit codes: 0 done; 1 a finding (most requests failed or none was answered, the server refuses a statement, a list
 of studies has a damaged one); 2 wrong use, configuration or surroundings, also a study
 that cannot be read; 3
-no figure stands (a profile without any bound, a run whose generator failed); 130, 143, 129 stopped before the end by Ctrl-C, SIGTERM, SIGHUP.
+no valid figure (a profile without any bound, a run whose generator failed); 130, 143, 129 stopped before the end by Ctrl-C, SIGTERM, SIGHUP.
 What runs until it is stopped (guard, share disk, share mount, top) ends by 0 then. A
 second signal ends it at once, by the signal's code.";

@@ -109,8 +109,8 @@ fn check_picture(path: &Path) -> Result<()> {
     if is_read && &begin == b"<svg" {
         return Ok(());
     }
-    Err(anyhow!("{} is there, and is no picture", path.display()))
-        .hint("name a file that is not there for --svg, or an older picture")
+    Err(anyhow!("{} exists and is not a picture of this command", path.display()))
+        .hint("name a new file for --svg, or an older picture")
 }
 
 /// Who hears of what was left out, and why.

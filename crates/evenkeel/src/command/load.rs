@@ -133,7 +133,7 @@ fn arrivals(args: &Args) -> Result<ArrivalPlan> {
     if let Some(text) = &kind.ramp {
         let ends = text.split_once("..").and_then(|(from, to)| Some((from.parse().ok()?, to.parse().ok()?)));
         let Some((from, to)) = ends else {
-            return Err(anyhow!("{text:?} is no ramp")).hint("write it as 50..500");
+            return Err(anyhow!("{text:?} is not a ramp")).hint("write it as 50..500");
         };
         return Ok(ArrivalPlan::Ramp { from, to });
     }

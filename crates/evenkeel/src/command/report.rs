@@ -39,7 +39,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let path = stored::path(session, args.output.as_ref(), &args.study)?;
     if let Some((plan, runs)) = stored_published(&path)? {
         if args.other.is_some() {
-            return Err(anyhow!("{} is a published study, which has a page of its own alone", plan.id))
+            return Err(anyhow!("{} is a published study, which only has a page of its own", plan.id))
                 .hint("name one study, or two profiles");
         }
         let page = published::view(session, &plan, &runs, crate::report::published::html)?;

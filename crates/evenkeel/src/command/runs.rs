@@ -106,7 +106,7 @@ fn show(session: &Session, args: &Args, name: &str) -> Result<ExitCode> {
         out::painted(&table::profile(&plan, &summary, &runs, super::look(), args.wide))?;
     }
     if let Some(command) = goes_on::command(&path).filter(|_| !summary.complete && !json) {
-        out::line(format!("\nunfinished; it goes on by `{command}`"))?;
+        out::line(format!("\nunfinished; continue it with `{command}`"))?;
     }
     let is_damaged = tell_damage(&folder)?;
     Ok(if is_damaged { ExitCode::from(failure::FINDING) } else { ExitCode::SUCCESS })

@@ -247,7 +247,7 @@ fn clean(session: &Session, name: Option<&str>, yes: bool) -> Result<()> {
 /// Data of hours of loading is not removed by a slip of the finger.
 fn confirmed(session: &Session, names: &[String]) -> Result<bool> {
     if !std::io::stdin().is_terminal() {
-        bail!("removing data needs a confirmation, and standard input is no terminal; add --yes");
+        bail!("removing data needs a confirmation, and standard input is not a terminal; add --yes");
     }
     let what = match names {
         [] => sandbox::list(&session.home)?

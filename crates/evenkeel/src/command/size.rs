@@ -101,7 +101,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let all = sized(&plan, &runs);
     if all.is_empty() {
         return Err(anyhow!("{} has no series of runs in its plan.json", args.study))
-            .hint("bring plan.json back from a copy; finished runs stay in the folder");
+            .hint("restore plan.json from a backup; finished runs stay in the folder");
     }
     let one = |sized| {
         let found = found(sized, args);

@@ -79,7 +79,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
             .hint("let the application work for a while, with long_query_time = 0, and try again");
     }
     if text.len() > BYTES_MAX {
-        return Err(anyhow!("the workload has {} MiB, and a file may have 4", text.len() >> 20))
+        return Err(anyhow!("the workload has {} MiB, and a file may have at most 4", text.len() >> 20))
             .hint("take fewer statements by --top");
     }
     // As it is: its values are the log's.

@@ -41,11 +41,11 @@ pub fn table(text: &str) -> Result<Table> {
     let entry = |entry: &str| {
         let (size, cost) = entry.split_once('=').ok_or_else(|| anyhow!("no `=` in {entry:?}"))?;
         let bytes = units::bytes(size.trim())?;
-        let cost = cost.trim().parse().with_context(|| format!("{cost:?} is no number"))?;
+        let cost = cost.trim().parse().with_context(|| format!("{cost:?} is not a number"))?;
         Ok((u32::try_from(bytes).with_context(|| format!("{size} is too large"))?, cost))
     };
     let entries: Result<_> = text.split(',').map(|part| entry(part.trim())).collect();
-    entries.with_context(|| format!("{text:?} is no list of sizes and costs, as in 4k=0.25,16k=1,256k=8"))
+    entries.with_context(|| format!("{text:?} is not a list of sizes and costs, as in 4k=0.25,16k=1,256k=8"))
 }
 
 /// The text of a table.
@@ -75,7 +75,7 @@ mod tests {
     fn what_is_wrong_is_named() {
         for (bad, expected) in [
             ("4k", "no `=`"),
-            ("4k=much", "is no number"),
+            ("4k=much", "is not a number"),
             ("some=1", "some"),
             ("8g=1", "too large"),
             ("", "no `=`"),

@@ -45,7 +45,7 @@ const LEVELS_MAX: usize = 100;
 /// Reads one `--factor` value.
 pub fn parse(text: &str) -> Result<Factor> {
     let Some((name, levels)) = text.split_once('=') else {
-        bail!("{text:?} is no factor; write it as NAME=LEVELS, for example buffer-pool=20%..100%");
+        bail!("{text:?} is not a factor; write it as NAME=LEVELS, for example buffer-pool=20%..100%");
     };
     match name.trim() {
         "buffer-pool" => Ok(Factor::BufferPool(pools(levels).with_context(|| format!("reading {text:?}"))?)),
@@ -131,7 +131,7 @@ fn pool(level: &str) -> Result<Pool> {
 fn percent(text: &str) -> Result<f64> {
     match text.trim().strip_suffix('%').and_then(|number| number.trim().parse::<f64>().ok()) {
         Some(number) if number > 0.0 && number <= 10_000.0 => Ok(number),
-        _ => bail!("{text:?} is no positive percentage; write it as 20%"),
+        _ => bail!("{text:?} is not a positive percentage; write it as 20%"),
     }
 }
 

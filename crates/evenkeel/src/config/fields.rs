@@ -185,7 +185,7 @@ pub fn load<T>(path: &Path, parse: impl Fn(&str) -> Result<T>) -> Result<T> {
 /// Names the file, and says what it has to be.
 pub fn can_be_read_again(path: &Path) -> Result<()> {
     let found = std::fs::metadata(path).with_context(|| format!("cannot read {}", path.display()))?;
-    ensure!(found.is_file(), "{} is no file that can be read again", path.display());
+    ensure!(found.is_file(), "{} is not a file that can be read again", path.display());
     Ok(())
 }
 

@@ -21,7 +21,7 @@ pub fn bytes(path: &Path) -> io::Result<Vec<u8>> {
 pub fn text(path: &Path) -> io::Result<String> {
     let no_text = |error: std::string::FromUtf8Error| {
         let at = error.utf8_error().valid_up_to();
-        io::Error::new(io::ErrorKind::InvalidData, format!("it is no text in UTF-8, from byte {at} on"))
+        io::Error::new(io::ErrorKind::InvalidData, format!("it is not UTF-8 text, from byte {at} on"))
     };
     String::from_utf8(bytes(path)?).map_err(no_text)
 }

@@ -47,7 +47,7 @@ fn uniform(mut fields: Fields) -> Result<Generator> {
         (Some(min), Some(max), ..) => Generator::Uniform { min, max },
         (_, _, Some(min), Some(max)) if !(min.is_finite() && max.is_finite()) => {
             bail!(
-                "{}: `min` is {min} and `max` is {max}; NaN and inf are no bounds, set both to numbers",
+                "{}: `min` is {min} and `max` is {max}; NaN and inf are not bounds, set both to numbers",
                 fields.entry()
             )
         }
@@ -178,7 +178,7 @@ mod tests {
             ("{ uniform = { min = 1, max = 2, step = 1 } }", "unknown key `step`, known are `min`, `max`"),
             ("{ uniform = 5 }", "must be a table of keys, not a whole number"),
             ("{ nurand = { a = -1, min = 1, max = 2 } }", "`a` must be a whole number from 0 up, not -1"),
-            ("{ uniform = { min = nan, max = inf } }", "NaN and inf are no bounds"),
+            ("{ uniform = { min = nan, max = inf } }", "NaN and inf are not bounds"),
             ("{ column = { table = \"t\", column = \"c\", limit = 0 } }", "`limit` is 0"),
             ("{ constant = [1] }", "must be a text, a number"),
         ] {

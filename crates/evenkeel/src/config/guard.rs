@@ -162,7 +162,7 @@ impl GuardConfig {
         if self.plan.clients_max == Some(0) {
             return wrong(
                 "clients_max",
-                "`clients_max` must be 1 or more: with 0 nobody could connect".to_owned(),
+                "`clients_max` must be 1 or more: with 0 no client could connect".to_owned(),
             );
         }
         Ok(())

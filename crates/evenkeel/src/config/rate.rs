@@ -7,7 +7,7 @@ use evenkeel_core::arrivals::check_rate;
 use evenkeel_core::rates::{RATES_MIN, RatePlan};
 
 const HOW: &str =
-    "write auto:8 (found by itself), 10..:10 (steps until the sweep ends), 10..100:10, or 10,20,30";
+    "write auto:8 (8 rates, chosen automatically), 10..:10 (steps until the sweep ends), 10..100:10, or 10,20,30";
 
 /// Rates are cells, each measured several times; more than this is a slip of the pen.
 const RATES_MAX: usize = 1_000;
@@ -20,7 +20,7 @@ pub fn parse(text: &str) -> Result<RatePlan> {
 fn read(text: &str) -> Result<RatePlan, String> {
     if let Some(count) = text.strip_prefix("auto") {
         let count = count.strip_prefix(':').unwrap_or("8");
-        let count: usize = count.parse().map_err(|_| format!("{count:?} is no number of rates"))?;
+        let count: usize = count.parse().map_err(|_| format!("{count:?} is not a number of rates"))?;
         return match (RATES_MIN..=RATES_MAX).contains(&count) {
             true => Ok(RatePlan::Auto(count)),
             false => Err(format!("the number of rates is between {RATES_MIN} and {RATES_MAX}")),
@@ -60,9 +60,9 @@ fn list(text: &str) -> Result<RatePlan, String> {
 
 fn number(text: &str) -> Result<f64, String> {
     match text.trim().parse::<f64>() {
-        Ok(rate) if !(rate.is_finite() && rate > 0.0) => Err(format!("{rate} is no rate: it is above 0")),
+        Ok(rate) if !(rate.is_finite() && rate > 0.0) => Err(format!("{rate} is not a rate: it must be above 0")),
         Ok(rate) => check_rate(rate).map_err(|error| error.to_string()),
-        Err(_) => Err(format!("{:?} is no number", text.trim())),
+        Err(_) => Err(format!("{:?} is not a number", text.trim())),
     }
 }
 

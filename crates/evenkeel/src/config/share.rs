@@ -208,7 +208,7 @@ impl ShareConfig {
     /// Names the keys that contradict each other, or a number that makes no sense.
     pub fn check(&self) -> Result<()> {
         if self.disks.is_empty() || self.disks.len() > DISKS_MAX {
-            bail!("a host has 1 to {DISKS_MAX} disks, and here are {}", self.disks.len());
+            bail!("a host has 1 to {DISKS_MAX} disks, not {}", self.disks.len());
         }
         self.disks.iter().try_for_each(DiskConfig::check)?;
         let mut names = BTreeSet::new();
@@ -249,7 +249,8 @@ impl ShareConfig {
         // Where the default of the other one is in the way, the file has this one alone.
         let key = if most > 65_536.0 { "max_window" } else { "initial_window" };
         let words = format!(
-            "`initial_window` is above 0 and at most `max_window`, that at most 65536; here are {initial} and {most}"
+            "`initial_window` must be above 0 and at most `max_window`, which is at most 65536; they are \
+             {initial} and {most}"
         );
         wrong(key, words)
     }

@@ -92,7 +92,7 @@ fn parse(text: &str) -> Result<StudyFile> {
     let mut fields = Fields::new("study", table);
     let name: String = fields.required("name")?;
     if !is_name(&name) {
-        let words = format!("`name` is for a folder: letters, digits, - and _, at most 40, not {name:?}");
+        let words = format!("`name` is that of a folder: letters, digits, - and _, at most 40, not {name:?}");
         return Err(fields.at("name", words));
     }
     let question = fields.optional("question")?.unwrap_or_default();
@@ -216,7 +216,7 @@ fn check_flags(entry: &str, flags: &Table) -> Result<()> {
     for (key, value) in flags {
         ensure!(
             is_flag(key),
-            "{entry}: {key:?} is no flag of the command line, which has small letters, digits and - alone"
+            "{entry}: {key:?} is not a flag of the command line, which has only small letters, digits and -"
         );
         ensure!(!NOT_HERE.contains(&key.as_str()), "{entry}: `{key}` is for the command line");
         // Words of their own on the command line, which must not be taken for flags.
@@ -380,7 +380,7 @@ mod tests {
         refused(&sets, "use `set = ");
         refused("name = 'x'\nfactor = []", "`factor` is empty");
         for key in ["resume=last", "output=/tmp", "", "-x", "rate 5", "Rate"] {
-            refused(&TWO.replace("rate = '50,100'", &format!("'{key}' = true")), "is no flag");
+            refused(&TWO.replace("rate = '50,100'", &format!("'{key}' = true")), "is not a flag");
         }
         refused(&TWO.replace("rate = '50,100'", "url = '--json'"), "`url` is a server");
     }

@@ -32,7 +32,7 @@ pub fn duration(text: &str) -> Result<Nanos> {
 pub fn positive(text: &str, flag: &str) -> Result<Nanos> {
     let duration = duration(text).with_context(|| format!("reading {flag}"))?;
     if duration.0 == 0 {
-        return Err(anyhow!("{flag} {text} is no time at all")).hint("write it as 250ms, 10s or 2m");
+        return Err(anyhow!("{flag} {text} is not a time")).hint("write it as 250ms, 10s or 2m");
     }
     Ok(duration)
 }
@@ -48,7 +48,7 @@ pub fn disk_bandwidth(text: &str) -> Result<u64> {
         0 => bail!("{LIMIT_OF_NOTHING}"),
         few @ 1..BANDWIDTH_MIN => {
             bail!(
-                "{few} bytes per second lets no server start in time; write it as 256K or more, 20M for example"
+                "{few} bytes per second are too few to start a server; write it as 256K or more, 20M for example"
             )
         }
         limit => Ok(limit),
@@ -57,17 +57,17 @@ pub fn disk_bandwidth(text: &str) -> Result<u64> {
 
 /// A limit of I/Os per second of a private server's disk.
 pub fn disk_iops(text: &str) -> Result<u64> {
-    match text.parse().with_context(|| format!("{text:?} is no number of I/Os per second"))? {
+    match text.parse().with_context(|| format!("{text:?} is not a number of I/Os per second"))? {
         0 => bail!("{LIMIT_OF_NOTHING}"),
         few @ 1..IOPS_MIN => {
-            bail!("{few} I/Os per second lets no server start in time; write it as {IOPS_MIN} or more")
+            bail!("{few} I/Os per second are too few to start a server; write it as {IOPS_MIN} or more")
         }
         limit => Ok(limit),
     }
 }
 
 const LIMIT_OF_NOTHING: &str =
-    "a limit of nothing lets no server work; write it as none in a factor, where there is to be no limit";
+    "with a limit of 0 a server cannot work; in a factor write none for no limit";
 
 /// Reads a size in bytes; K, M, G and T are powers of 1,024, as for the server's own settings.
 pub fn bytes(text: &str) -> Result<u64> {
@@ -105,7 +105,7 @@ pub fn margin(text: &str) -> Result<Margin> {
 pub fn cpus(text: &str) -> Result<CpuSet> {
     match text.parse::<CpuSet>() {
         Ok(cpus) if !cpus.is_empty() => Ok(cpus),
-        _ => bail!("{text:?} is no list of CPUs below {CPUS_MAX}; write it as 0, 0-2 or 0,2-3"),
+        _ => bail!("{text:?} is not a list of CPUs below {CPUS_MAX}; write it as 0, 0-2 or 0,2-3"),
     }
 }
 
@@ -138,11 +138,11 @@ fn split<'a>(text: &'a str, like: (&str, &str)) -> Result<(f64, &'a str)> {
     let (number, unit) = text.split_at(end);
     let exponent = unit.strip_prefix(['e', 'E']).unwrap_or_default().trim_start_matches(['+', '-']);
     if exponent.starts_with(|sign: char| sign.is_ascii_digit()) {
-        bail!("{text:?} has an exponent, and none is taken; write the number out, as {}", like.1);
+        bail!("{text:?} has an exponent, which is not accepted; write the number out, as {}", like.1);
     }
     match number.parse::<f64>() {
         Ok(number) if number.is_finite() => Ok((number, unit.trim())),
-        _ => bail!("{text:?} is no number with a unit; write it as {}", like.0),
+        _ => bail!("{text:?} is not a number with a unit; write it as {}", like.0),
     }
 }
 
@@ -155,12 +155,12 @@ mod tests {
         for (text, millis) in [("250ms", 250.0), ("10s", 10_000.0), ("1.5s", 1_500.0), ("2m", 120_000.0)] {
             assert_eq!(duration(text).unwrap().as_millis_f64(), millis, "{text}");
         }
-        assert!(duration("1e9s").unwrap_err().to_string().contains("has an exponent, and none is taken"));
+        assert!(duration("1e9s").unwrap_err().to_string().contains("has an exponent, which is not accepted"));
         assert!(duration("8").unwrap_err().to_string().contains("has no unit; write it as 8s, 8ms or 8m"));
         let error = duration("soon").unwrap_err().to_string();
-        assert_eq!(error, "\"soon\" is no number with a unit; write it as 250ms, 10s or 2m");
+        assert_eq!(error, "\"soon\" is not a number with a unit; write it as 250ms, 10s or 2m");
         let error = bytes("much").unwrap_err().to_string();
-        assert_eq!(error, "\"much\" is no number with a unit; write it as 6M or 2G");
+        assert_eq!(error, "\"much\" is not a number with a unit; write it as 6M or 2G");
         assert!(bytes("1e3M").unwrap_err().to_string().ends_with("as 1500M"));
         for text in ["", "0", "s", "-1s", "10 parsecs", "nan", "1e9h", "99999h"] {
             assert!(duration(text).is_err(), "{text}");
@@ -194,7 +194,7 @@ mod tests {
         assert_eq!(cpus("2-3,0,2").unwrap().iter().collect::<Vec<_>>(), [0, 2, 3]);
         for text in ["", " ", "a", "3-1", "0-99999"] {
             let error = cpus(text).unwrap_err().to_string();
-            assert!(error.starts_with(&format!("{text:?} is no list of CPUs")), "{error}");
+            assert!(error.starts_with(&format!("{text:?} is not a list of CPUs")), "{error}");
         }
     }
 }

@@ -73,7 +73,7 @@ fn neighbours() -> Finding {
             State::Missing,
             "no /proc/stat",
             "stolen CPU time and the CPU use of others are not available",
-            "mount /proc as the kernel has it",
+            "mount /proc as the kernel provides it",
         );
     };
     let stolen = found
@@ -87,7 +87,7 @@ fn neighbours() -> Finding {
             State::Limited,
             seen,
             "what the hypervisor gives to others looks like a slow server",
-            "measure where the guest is shown its stolen time",
+            "measure on a host that shows guests their stolen time",
         ),
         () if taken > 100.0 * TAKEN_MAX => Finding::less(
             "neighbours",
@@ -139,7 +139,7 @@ fn disk() -> Finding {
 
 fn counters() -> Finding {
     const LOST: &str =
-        "the guard and the throttling study go by throughput and CPU time, without misses per commit";
+        "the guard and the throttling study use throughput and CPU time, without misses per commit";
     let cpus = Domain::Host.cpus().unwrap_or_default();
     match Counters::open(&cpus) {
         Ok(counters) => {
@@ -240,7 +240,7 @@ fn fuse() -> Finding {
                 Ok(_) if !is_fuse => "/dev/fuse is something else".to_owned(),
                 Ok(_) => "/dev/fuse".to_owned(),
             };
-            let remedy = "load the kernel's module fuse; a container must be given /dev/fuse";
+            let remedy = "load the kernel module fuse; a container needs /dev/fuse";
             Finding::less("FUSE", State::Missing, seen, LOST, remedy)
         }
     }

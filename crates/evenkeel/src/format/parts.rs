@@ -16,14 +16,14 @@ pub fn parts(runs: &[RunFile]) -> Vec<String> {
         ToldBy::PerformanceSchema => "the performance schema",
     };
     let mut words = vec![format!(
-        "parts of {} of {} requests drawn ({} of all), execution told by {by}",
+        "parts of {} of {} requests drawn ({} of all), execution times from {by}",
         count(told),
         count(drawn),
         percent(first.share_percent)
     )];
     let means: Vec<&PartMeansRecord> = all.iter().filter_map(|parts| parts.means.as_ref()).collect();
     if means.is_empty() {
-        words.push("no part is known: the server told of no request".to_owned());
+        words.push("no part is known: the server reported no request".to_owned());
         return words;
     }
     words.push(waking(&means));
@@ -35,13 +35,15 @@ pub fn parts(runs: &[RunFile]) -> Vec<String> {
 fn waking(means: &[&PartMeansRecord]) -> String {
     let noted = means.iter().map(|means| means.noted_percent).sum::<f64>() / means.len() as f64;
     let own = match noted {
-        0.0 => "waking up is the wait of the generator's thread for a CPU (of a unix socket the kernel notes no more)".to_owned(),
-        100.0 => "waking up is from the kernel's note that an answer came in to its reading".to_owned(),
-        noted => format!("waking up is from the kernel's note that an answer came in to its reading, for {}", percent(noted)),
+        0.0 => "waking up is the wait of the generator's thread for a CPU (for a unix socket the kernel \
+                records no more)".to_owned(),
+        100.0 => "waking up is from the arrival of an answer, as the kernel records it, to its reading".to_owned(),
+        noted => format!("waking up is from the arrival of an answer, as the kernel records it, to its \
+                          reading, for {}", percent(noted)),
     };
     let server = match means.iter().all(|means| means.server_waking_ms.is_some()) {
-        true => "what the server's threads waited for a CPU stands beside it",
-        false => "the server's waking up is not told apart from the network",
+        true => "the waits of the server's threads for a CPU are shown beside it",
+        false => "the server's waking up is not separated from the network",
     };
     format!("{own}; {server}")
 }
@@ -87,7 +89,7 @@ mod tests {
         let words = parts(&[run(5.0, Some(price.clone())), run(5.0, Some(price))]).join("\n");
         assert!(
             words.starts_with(
-                "parts of 200 of 202 requests drawn (5 % of all), execution told by SHOW PROFILES"
+                "parts of 200 of 202 requests drawn (5 % of all), execution times from SHOW PROFILES"
             ),
             "{words}"
         );
@@ -104,6 +106,6 @@ mod tests {
         assert!(parts(&[RunFile::default()]).is_empty());
         let mut silent = run(5.0, None);
         silent.parts.as_mut().unwrap().means = None;
-        assert!(parts(&[silent])[1].contains("the server told of no request"));
+        assert!(parts(&[silent])[1].contains("the server reported no request"));
     }
 }

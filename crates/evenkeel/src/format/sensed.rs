@@ -22,7 +22,7 @@ fn way(first: &SensedRecord, all: &[&SensedRecord]) -> String {
     let host = first.host.as_ref().map_or_else(String::new, |host| format!(" on {host}"));
     let what = match first.by {
         SensedBy::Statistics => "; work per request, without threads in the background, and no utilisation",
-        SensedBy::NodeExporter => "; all of that machine, whoever uses it",
+        SensedBy::NodeExporter => "; of all processes of that machine",
         SensedBy::Nobody => "; where the server runs elsewhere, --sense-with or --sense-from shows it",
         SensedBy::ThisMachine | SensedBy::Command => "",
     };

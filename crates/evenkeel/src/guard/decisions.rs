@@ -19,10 +19,10 @@ const GATHERED_FOR: Nanos = Nanos::from_secs(10);
 /// Which changes of the limit have a line each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum LoggedDecisions {
-    /// Those that decide something; steps on the way share a line, every 10 s at most
+    /// Decisive ones; steps between them share a line, at most every 10 s
     #[default]
     Decisive,
-    /// All of them
+    /// All
     All,
 }
 

@@ -70,11 +70,11 @@ fn parts(event: &Event) -> Parts {
 }
 
 const LOGIN_TIMEOUTS: &str =
-    "clients that said too little in time (`login_max`), or a server that greets too late: see its back_log";
+    "clients that did not log in within `login_max`, or a server that answers too late: see its back_log";
 const CLIENTS_REFUSED: &str = "more clients than may be connected: raise `clients_max`, or, without it, open files \
                                (LimitNOFILE= in the unit, or ulimit -n)";
 const FAILOVER: &str =
-    "logins reach another server than before; what still runs at the old one counts no more";
+    "logins now reach another server; what still runs at the old one no longer counts";
 const PANICS: &str =
     "a defect of the guard ended these sessions and no others: report it with the lines above";
 
@@ -92,7 +92,7 @@ fn reloaded(applied: &[&'static str], restart: &[&'static str]) -> Parts {
     let mut fields = json!({ "applied": applied.join(", ") });
     if let (false, Value::Object(fields)) = (restart.is_empty(), &mut fields) {
         fields.insert("restart_needed".into(), json!(restart.join(", ")));
-        let hint = "these keep what they said before until the guard is restarted";
+        let hint = "these keep their old values until the guard is restarted";
         fields.insert("hint".into(), json!(hint));
     }
     (if restart.is_empty() { "info" } else { "warn" }, "reloaded", fields)

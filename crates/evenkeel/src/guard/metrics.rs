@@ -48,7 +48,7 @@ fn gate(out: &mut Text, snapshot: &Snapshot) {
 fn loans(out: &mut Text, census: &Census) {
     out.gauge(
         "loans",
-        "Transactions whose statement outstays its kind at the server, permit lent.",
+        "Transactions whose statement runs longer than usual for its kind, permit lent.",
         census.loans as f64,
     );
     out.gauge(
@@ -84,7 +84,7 @@ fn totals(out: &mut Text, snapshot: &Snapshot) {
     }
     out.counter(
         "on_loan_total",
-        "Of the successful, such as were on loan at the server.",
+        "Successful transactions that were on loan at the server.",
         totals.on_loan as f64,
     );
     out.counter("work_total", "The successful that were not on loan, weighted by cost.", totals.work);
@@ -140,7 +140,7 @@ fn connections(out: &mut Text, counts: &Counts) {
     out.counter("resets_total", "Sessions reset for clients that left.", counts.resets as f64);
     out.counter("login_timeouts_total", "Clients too slow with their login.", counts.login_timeouts as f64);
     out.counter("clients_refused_total", "Clients beyond the most at a time.", counts.clients_refused as f64);
-    out.counter("failovers_total", "Times when another server took the place.", counts.failovers as f64);
+    out.counter("failovers_total", "Times when another server answered at the address.", counts.failovers as f64);
     out.counter("panics_total", "Sessions ended by a defect of the guard.", counts.panics as f64);
 }
 

@@ -53,7 +53,7 @@ fn is_held(path: &Path, since: Option<SystemTime>) -> bool {
 pub fn of_directory(directory: &Path, table: Option<&str>) -> Result<Files> {
     let shared = directory.join(SHARED);
     if !shared.is_file() {
-        return Err(anyhow!("{} is no data directory: it has no {SHARED}", directory.display()))
+        return Err(anyhow!("{} is not a data directory: it has no {SHARED}", directory.display()))
             .hint("name an .ibd file, the ibdata1 of a stopped server, or a data directory");
     }
     refuse_held(&shared, directory)?;

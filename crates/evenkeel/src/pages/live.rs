@@ -115,7 +115,7 @@ fn read_one(
 fn busy(error: TargetError, name: &str) -> anyhow::Error {
     match error.code() {
         Some(LOCK_TIMED_OUT) => {
-            anyhow!("table {name} cannot be read now: a transaction of another client is at it")
+            anyhow!("table {name} cannot be read now: a transaction of another client uses it")
         }
         _ => error.into(),
     }
@@ -165,7 +165,7 @@ fn quoted(name: &str, shown: Option<&(String, String)>) -> Result<String> {
     match shown {
         Some((database, table)) => Ok(format!("{}.{}", quoted(database), quoted(table))),
         None => Err(anyhow!(
-            "table {name} has letters that the server does not tell, so that it cannot be asked to hold it"
+            "the name of table {name} has letters that cannot be converted, so the server cannot be told to hold it"
         ))
         .hint("name the other tables by --table, or stop the server first"),
     }

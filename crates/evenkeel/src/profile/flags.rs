@@ -38,7 +38,7 @@ fn word<T: Copy + Send + Sync + 'static>(
     let values = known.map(|(_, word, help)| PossibleValue::new(word).help(help));
     PossibleValuesParser::new(values).try_map(move |given| {
         let found = known.iter().find(|(_, word, _)| *word == given);
-        found.map(|(value, ..)| *value).ok_or("no such word")
+        found.map(|(value, ..)| *value).ok_or("no such value")
     })
 }
 

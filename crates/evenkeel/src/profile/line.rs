@@ -7,7 +7,7 @@ use clap::{CommandFactory, FromArgMatches, Subcommand, error};
 /// The one command that such a line may name.
 #[derive(Debug, Subcommand)]
 enum Only {
-    /// Sweep the arrival rate on a server
+    /// Measure what load a server carries
     Profile(Box<Args>),
 }
 

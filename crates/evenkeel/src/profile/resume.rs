@@ -31,7 +31,7 @@ pub fn study(
     let folder = StudyFolder::resume(&path)?;
     let plan = extended(&folder, repeats)?;
     let args = line::read(plan.command.iter().map(String::as_str)).map_err(|error| match error.kind() {
-        ErrorKind::InvalidSubcommand => anyhow!("{} is no profile", plan.id),
+        ErrorKind::InvalidSubcommand => anyhow!("{} is not a profile", plan.id),
         _ => anyhow!("the stored command of {} cannot be read: {error}", plan.id),
     })?;
     for (name, _) in args.targets.iter().filter_map(|text| place::named(text, &args.workload)) {
@@ -57,7 +57,7 @@ pub fn extended(folder: &StudyFolder, repeats: Option<u32>) -> Result<PlanFile> 
     let Some(repeats) = repeats.filter(|repeats| *repeats != plan.settings.repeats) else { return Ok(plan) };
     if plan.settings.is_sequence() {
         return Err(anyhow!("the runs of {} are chosen one by one, and it has no --repeats", plan.id))
-            .hint("leave --repeats out: it goes on for as long again");
+            .hint("leave --repeats out: it continues for the same time again");
     }
     if repeats < plan.settings.repeats {
         return Err(anyhow!(
@@ -108,7 +108,7 @@ pub fn check_sum(kept: u32, file: &Path) -> Result<()> {
     if crc32fast::hash(&now) == kept {
         return Ok(());
     }
-    Err(StudyError::Differs(format!("{} is no longer what it was", file.display())).into())
+    Err(StudyError::Differs(format!("{} has changed since", file.display())).into())
 }
 
 /// Refuses to go on with another study under the same name.
@@ -140,7 +140,7 @@ fn difference(stored: &PlanFile, now: &PlanFile, rates: &RatePlan) -> Option<Str
             Some("cells of a series that the plan does not have".to_owned())
         }
         () => {
-            stranger(stored, rates).map(|rate| format!("a cell at {rate} requests/s that nobody asked for"))
+            stranger(stored, rates).map(|rate| format!("an unexpected cell at {rate} requests/s"))
         }
     }
 }
@@ -183,7 +183,7 @@ mod tests {
         let own: Vec<f64> = stored.cells.iter().map(|cell| cell.rate_per_s).collect();
         assert_eq!(difference(&stored, &stored, &RatePlan::List(own)), None);
         let told = difference(&stored, &stored, &RatePlan::List(vec![500.0, 900.0]));
-        assert!(told.is_some_and(|told| told.contains("nobody asked for")));
+        assert!(told.is_some_and(|told| told.contains("an unexpected cell")));
     }
 
     #[test]
@@ -196,7 +196,7 @@ mod tests {
         check_file(&plan, &copy).unwrap();
         std::fs::write(&copy, "SELECT 2").unwrap();
         let error = check_file(&plan, &copy).unwrap_err();
-        assert!(error.to_string().contains("workload.toml is no longer what it was"), "{error}");
+        assert!(error.to_string().contains("workload.toml has changed since"), "{error}");
         check_file(&PlanFile { file_crc32: None, ..plan }, &copy).unwrap();
     }
 }

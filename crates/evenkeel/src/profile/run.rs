@@ -83,7 +83,7 @@ pub fn finish(
     }
     if runs.is_empty() {
         let go_on = goes_on::command(folder.path()).unwrap_or_default();
-        out::line(format!("the search took all of the time; go on: {go_on}"))?;
+        out::line(format!("the search took all of the time; continue with {go_on}"))?;
     }
     let report = report::write(folder)?;
     if !session.quiet {

@@ -119,7 +119,7 @@ fn tells_by_schema(sandbox: &mut SandboxSpec) {
 fn private_workload(workload: &str, set: DataSet) -> Result<Arc<dyn Workload>> {
     if place::is_file(workload) {
         crate::config::workload::text(Path::new(workload))?;
-        return Err(anyhow::anyhow!("{workload} asks tables that a private server does not have"))
+        return Err(anyhow::anyhow!("{workload} uses tables that a private server does not have"))
             .hint("name a server: mysql://user@host/database, or start one with data by `evenkeel sandbox up demo`, fill it by `evenkeel sandbox shell demo`, and name it sandbox:demo/DATABASE");
     }
     place::workload(workload, set)

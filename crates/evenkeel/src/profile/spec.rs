@@ -174,7 +174,7 @@ fn lengths(args: &Args, budget: Option<Budget>, series: usize) -> Result<(Nanos,
     let may_grow = duration.is_none() && budget.is_none_or(|budget| budget.within.is_none());
     let longest = longest.unwrap_or(if may_grow { LONGEST_DEFAULT } else { length });
     if longest < length {
-        return Err(anyhow::anyhow!("--longest is less than --duration, which every run lasts"))
+        return Err(anyhow::anyhow!("--longest is less than --duration, the time of every run"))
             .hint("make it longer, or leave it out");
     }
     if let Some(budget) = budget {
@@ -209,7 +209,7 @@ fn leads_to_bounds(budget: Budget, duration: Nanos, warm_up: Nanos, series: usiz
 /// What is no number could not be kept in the plan.
 fn tolerance(percent: f64, flag: &str) -> Result<f64> {
     if !(percent.is_finite() && percent >= 0.0) {
-        return Err(anyhow::anyhow!("{flag} {percent} is no tolerance, which is 0 or more"))
+        return Err(anyhow::anyhow!("{flag} {percent} is not a tolerance: it must be 0 or more"))
             .hint("write it in percent of the mean response time, or leave it out");
     }
     Ok(percent)
@@ -296,7 +296,7 @@ mod tests {
         }
         for (text, words) in [
             ("mean=20ms", "is none of p95"),
-            ("p95=0s", "is no time at all"),
+            ("p95=0s", "is not a time"),
             ("p95=soon", "write it as 250ms, 10s or 2m"),
         ] {
             let error = format!("{:#}", objective(text).unwrap_err());

@@ -51,7 +51,7 @@ fn why(view: &Published<'_>, width: usize) -> String {
         out.extend(said.verdicts.iter().map(verdict));
     }
     if !said.components.is_empty() {
-        out.push_str("\nWhat runs vary by\n");
+        out.push_str("\nWhat makes runs vary\n");
         out.extend(said.components.iter().map(share));
     }
     out

@@ -14,35 +14,35 @@ use evenkeel_os::stop::Stop;
 use evenkeel_site::server::Target;
 use std::path::Path;
 
-/// How rows come in.
+/// How rows are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum ViaName {
-    /// One row at a time with a commit every 1,000: the layout that users' own inserts give
+    /// One row at a time with a commit every 1,000: the layout that an application's inserts give
     Insert,
-    /// The same with all indexes from the start, as the published study's server had to do it
+    /// The same with all indexes from the start, as in the published study
     Script,
-    /// Four connections with all indexes from the start; then rows grow, go and come again
+    /// Four connections with all indexes from the start; then rows grow, are deleted and are inserted again
     Aged,
     /// In random order with all indexes from the start: the worst layout
     Shuffled,
     /// LOAD DATA, indexes afterwards
     #[default]
     Load,
-    /// Dump what is there, drop it and load it again: the repair of a layout
+    /// Dump the tables, drop them and load them again: this repairs a layout
     Dump,
 }
 
-/// NUM_EBS where nobody asks for another.
+/// NUM_EBS by default.
 const EBS_DEFAULT: u32 = 10;
 
-/// NUM_ITEMS where nobody asks for another.
+/// NUM_ITEMS by default.
 pub const ITEMS_DEFAULT: u32 = 10_000;
 
 /// What data the private server holds.
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Data")]
 pub struct DataArgs {
-    /// TPC-W NUM_EBS: 2,880 customers each
+    /// TPC-W NUM_EBS, with 2,880 customers each
     #[arg(long, value_name = "N", default_value_t = EBS_DEFAULT, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub ebs: u32,
     /// DVD Store: small (20,000 customers), medium (2 million), large, or a size such as 50MB or 2GB [default: small]
@@ -57,10 +57,10 @@ pub struct DataArgs {
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Data")]
 pub struct RowArgs {
-    /// TPC-W NUM_ITEMS [default: 10000, or more where the smallest buffer pool of a profile asks for it]
+    /// TPC-W NUM_ITEMS [default: 10000, or more if the smallest buffer pool of a profile needs it]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(100..=10_000_000))]
     pub items: Option<u32>,
-    /// How rows come in
+    /// How rows are written
     #[arg(long, value_enum, default_value_t = ViaName::Load)]
     pub via: ViaName,
     /// Seed of the rows
@@ -113,13 +113,13 @@ fn fill_by(
 pub fn set(workload: &str, data: &DataArgs, items: u32) -> Result<DataSet> {
     if workload == dvdstore::NAME {
         if data.rows.items.is_some() {
-            return Err(anyhow!("--items is TPC-W's")).hint("DVD Store scales by --size");
+            return Err(anyhow!("--items is for TPC-W")).hint("DVD Store scales by --size");
         }
         return Ok(data.size.unwrap_or(Size::SMALL).into());
     }
     if data.size.is_some() {
-        return Err(anyhow!("--size is DVD Store's"))
-            .hint("TPC-W scales by --ebs and --items; for the other say --workload dvdstore");
+        return Err(anyhow!("--size is for DVD Store"))
+            .hint("TPC-W scales by --ebs and --items; for DVD Store give --workload dvdstore");
     }
     scale(data.ebs, items)
 }
@@ -169,7 +169,7 @@ pub fn print_stamp(stamp: &Stamp) -> std::io::Result<()> {
     };
     let (title, seed, today) = (stamp.set.title(), stamp.seed.0, stamp.today);
     out::line(format!("{title} data: {size}, seed {seed}, of {today}"))?;
-    out::line(format!("  way in    {}", stamp.via))?;
+    out::line(format!("  via       {}", stamp.via))?;
     out::line(format!("  rows      {rows}"))?;
     out::line(format!("  checksum  {:016x}", stamp.checksum()))
 }

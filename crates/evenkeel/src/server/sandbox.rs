@@ -11,7 +11,7 @@ use std::path::PathBuf;
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Private server")]
 pub struct ServerArgs {
-    /// A mariadbd or mysqld other than the system's; one in another system's root runs there too
+    /// Path of another mariadbd or mysqld than the system's; it may be inside the root of another system
     #[arg(long, value_name = "PATH")]
     pub server_binary: Option<PathBuf>,
     /// A setting of the server, for example innodb_buffer_pool_size=64M
@@ -23,10 +23,10 @@ pub struct ServerArgs {
     /// Memory limit of the server
     #[arg(long, value_name = "SIZE")]
     pub memory: Option<String>,
-    /// Most I/Os per second that its disk gives, of reads and of writes each; tried before use, and refused where it does not hold
+    /// Limit of its disk in I/Os per second, for reads and for writes each; tested first, and refused if it has no effect
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
     pub disk_iops: Option<u64>,
-    /// Most bytes per second that its disk gives, likewise, for example 20M
+    /// Limit of its disk in bytes per second, for reads and for writes each, for example 20M
     #[arg(long, value_name = "SIZE")]
     pub disk_bandwidth: Option<String>,
 }
@@ -37,7 +37,7 @@ pub fn spec(session: &Session, args: &ServerArgs, name: String) -> Result<Sandbo
     spec.server_binary.clone_from(&args.server_binary);
     for setting in &args.set {
         let Some((name, value)) = setting.split_once('=') else {
-            bail!("--set {setting:?} is no setting; write it as innodb_buffer_pool_size=64M");
+            bail!("--set {setting:?} is not a setting; write it as innodb_buffer_pool_size=64M");
         };
         spec.settings.insert(name.trim().replace('-', "_"), value.trim().to_owned());
     }

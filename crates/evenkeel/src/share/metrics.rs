@@ -30,7 +30,7 @@ fn host(out: &mut Text, snapshot: &Snapshot) {
         out.gauge("latency_mean_seconds", "Mean latency of this host in the last period.", latency);
     }
     if let Some(latency) = snapshot.latency_all_s {
-        out.gauge("latency_mean_all_seconds", "Mean latency of all hosts, as it is heard here.", latency);
+        out.gauge("latency_mean_all_seconds", "Mean latency of all hosts, as reported to this host.", latency);
     }
 }
 
@@ -41,7 +41,7 @@ fn law(out: &mut Text, snapshot: &Snapshot) {
         out.gauge("threshold_seconds", "Latency threshold.", threshold);
     }
     out.gauge("period_seconds", "From one report to the next.", snapshot.period.as_secs_f64());
-    out.gauge("total_window", "Window of all hosts together, as it is taken here.", snapshot.total);
+    out.gauge("total_window", "Window of all hosts together, as this host knows it.", snapshot.total);
     let flag = |set: bool| f64::from(u8::from(set));
     out.gauge(
         "fault",
@@ -52,7 +52,7 @@ fn law(out: &mut Text, snapshot: &Snapshot) {
     out.gauge("outsider", "1 while something unmanaged loads the storage.", flag(is_outsider));
     let help = "1 while the storage is not divided by shares, whatever the windows.";
     out.gauge("unfair", help, flag(snapshot.unfair.is_some()));
-    let help = "1 where nobody has said what I/Os cost, so that costs and shares are of what is assumed of any storage.";
+    let help = "1 where no costs of I/Os are given, so that costs and shares use the defaults.";
     out.gauge("costs_assumed", help, flag(snapshot.assumed));
     out.counter(
         "clients_without_room_total",
@@ -65,7 +65,7 @@ fn law(out: &mut Text, snapshot: &Snapshot) {
         "Periods in which the last window was kept.",
         snapshot.totals.kept as f64,
     );
-    out.head("dropped_reports_total", "counter", "Reports that were not believed.");
+    out.head("dropped_reports_total", "counter", "Reports that were rejected.");
     for (why, count) in snapshot.dropped {
         out.value("dropped_reports_total", &format!("reason=\"{}\"", why.name()), count as f64);
     }
@@ -106,7 +106,7 @@ fn disks(out: &mut Text, disks: &[Disk]) {
         }
     }
     if disks.iter().any(|disk| disk.counts.device_s.is_some()) {
-        let help = "Device time in seconds of one spindle, by the own account of a simulated array.";
+        let help = "Device time in seconds of one spindle, as a simulated array reports it.";
         out.head("disk_device_seconds_total", "counter", help);
     }
     for (name, seconds) in disks.iter().filter_map(|disk| Some((&disk.name, disk.counts.device_s?))) {
@@ -124,12 +124,12 @@ fn members(out: &mut Text, members: &[Member]) {
         ("member_ios_per_second", "I/Os completed in its last period.", |member| member.ios_per_s),
         (
             "member_cost_per_second",
-            "Cost completed in its last period: its device time, to be held against its shares.",
+            "Cost completed in its last period: its device time, to compare with its shares.",
             |member| member.rate,
         ),
         (
             "member_costs_differ",
-            "1 where it takes I/Os to cost something else than this host does.",
+            "1 where its costs of I/Os differ from those of this host.",
             |member| f64::from(u8::from(member.costs_differ)),
         ),
     ];

@@ -15,7 +15,7 @@ const TAKEN: [&str; 2] = ["last", "delete"];
 /// It is no name, or taken; with what to do.
 pub fn check(root: &Path, name: &str) -> Result<()> {
     if !is_name(name) || TAKEN.contains(&name) {
-        return Err(anyhow!("--name {name:?} is no name for a study"))
+        return Err(anyhow!("--name {name:?} is not a name for a study"))
             .hint("use letters, digits, - and _, at most 40, and not `last` or `delete`");
     }
     let folder = root.join(name);
@@ -23,7 +23,7 @@ pub fn check(root: &Path, name: &str) -> Result<()> {
         return Ok(());
     }
     let goes_on = goes_on::command(&folder)
-        .map_or_else(String::new, |command| format!("; `{command}` goes on with it"));
+        .map_or_else(String::new, |command| format!("; `{command}` continues it"));
     Err(anyhow!("there is a study {name} already, {}", folder.display()))
         .hint(format!("take another name, or delete it: `evenkeel runs delete {name}`{goes_on}"))
 }

@@ -19,7 +19,7 @@ pub fn check(folder: &Path, wanted: &str) -> Result<()> {
     };
     let refused = anyhow!("{} is {} and not {}", folder.display(), words(&kind), words(wanted));
     Err(refused).hint(match command(folder) {
-        Some(command) => format!("it goes on by `{command}`"),
+        Some(command) => format!("continue it with `{command}`"),
         None => "this version does not know its kind; another one may".to_owned(),
     })
 }

@@ -202,7 +202,7 @@ mod tests {
             place("doubt: Few runs")
                 < place("note: More than the server carries: 3 of 18 runs, at 72/s; The queue")
         );
-        assert!(place("; The queue grew") < place("  Take these rates"));
+        assert!(place("; The queue grew") < place("  Read these rates"));
     }
 
     #[test]

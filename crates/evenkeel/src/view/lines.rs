@@ -51,7 +51,7 @@ impl Queue {
         let count = std::mem::take(&mut self.dropped);
         if count > 0 {
             let text = format!("{count} lines dropped");
-            let fields = json!({ "count": count, "text": text, "hint": "nobody reads the log fast enough" });
+            let fields = json!({ "count": count, "text": text, "hint": "the log is not read fast enough" });
             let told = line(("warn", "lines_dropped", fields), unix_time().as_millis(), self.form);
             self.bytes += told.len();
             self.lines.push_back(told);

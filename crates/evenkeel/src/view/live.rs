@@ -20,10 +20,10 @@ const NAP: Duration = Duration::from_millis(50);
 /// How it is shown.
 #[derive(Debug, clap::Args)]
 pub struct LiveFlags {
-    /// From one picture to the next
+    /// Time between two pictures
     #[arg(long, value_name = "TIME", default_value = "500ms")]
     every: String,
-    /// One picture, after two readings, and end
+    /// Show one picture, after two readings, and end
     #[arg(long)]
     once: bool,
 }

@@ -42,7 +42,7 @@ fn what_finds_no_room_is_an_error_that_says_what_was_written_and_a_process_that_
     for (flag, value) in [("--duration", "0s"), ("--timeout", "0s")] {
         let load = ["load", "mysql://u@127.0.0.1:1/d", "--rate", "5", flag, value];
         let text = refused(home.path(), &load);
-        assert!(text.contains(&format!("{flag} 0s is no time at all")) && text.contains("hint:"), "{text}");
+        assert!(text.contains(&format!("{flag} 0s is not a time")) && text.contains("hint:"), "{text}");
     }
 }
 
@@ -55,17 +55,17 @@ fn bad_input_is_refused_with_what_to_do_before_anything_is_started() {
         (&["profile", "--rate", "-5"], "it is above 0"),
         (&["profile", "--rate", "auto:2"], "between 3 and"),
         (&["profile", "--rate", "10..20"], "needs a step"),
-        (&["profile", "--duration", "0s"], "no time at all"),
-        (&["profile", "--duration", "soon"], "no number with a unit"),
+        (&["profile", "--duration", "0s"], "is not a time"),
+        (&["profile", "--duration", "soon"], "not a number with a unit"),
         (&["profile", "--theta-ceiling", "120"], "not between 0 and 100"),
         (&["profile", "--factor", "colour=red"], "unknown factor"),
-        (&["profile", "--factor", "buffer-pool=0%"], "no positive percentage"),
+        (&["profile", "--factor", "buffer-pool=0%"], "not a positive percentage"),
         (&["profile", "mysql://root@127.0.0.1:1/tpcw"], "connection refused"),
         (&["profile", "--mu", "requests=0%"], "write --mu probe, or --mu requests=5%"),
         (&["profile", "--mu-by", "profiles"], "--mu-by has no meaning without --mu requests=SHARE"),
-        (&["profile", "--factor", "disk-bandwidth=1"], "lets no server start in time"),
-        (&["profile", "--factor", "disk-iops=0"], "a limit of nothing lets no server work"),
-        (&["profile", "--disk-bandwidth", "0"], "a limit of nothing lets no server work"),
+        (&["profile", "--factor", "disk-bandwidth=1"], "are too few to start a server"),
+        (&["profile", "--factor", "disk-iops=0"], "with a limit of 0 a server cannot work"),
+        (&["profile", "--disk-bandwidth", "0"], "with a limit of 0 a server cannot work"),
         (&["profile", "http://127.0.0.1"], "hint:"),
         (&["profile", "sandbox:nobody"], "no sandbox"),
         (&["profile", "--resume", "nothing"], "no study named nothing"),
@@ -75,10 +75,10 @@ fn bad_input_is_refused_with_what_to_do_before_anything_is_started() {
         ),
         (&["profile", "--rate", "10..:10", "--whole-sweep"], "no last rate"),
         (&["profile", "--workload", "dvdstor"], "did you mean `dvdstore`"),
-        (&["data", "fill", "mysql://u@127.0.0.1:1/d", "--size", "small"], "--size is DVD Store's"),
+        (&["data", "fill", "mysql://u@127.0.0.1:1/d", "--size", "small"], "--size is for DVD Store"),
         (
             &["data", "fill", "mysql://u@127.0.0.1:1/d", "--workload", "dvdstore", "--items", "100"],
-            "--items is TPC-W's",
+            "--items is for TPC-W",
         ),
         (&["report", "nothing"], "no study named nothing"),
         (&["report", "nothing", "last"], "no study named nothing"),
@@ -153,7 +153,7 @@ fn a_damaged_study_is_listed_as_one_and_is_a_finding() {
         let way_out = if plan.is_some_and(|plan| plan.contains("99")) {
             "use the version"
         } else {
-            "bring plan.json back"
+            "restore plan.json"
         };
         assert!(text.contains("hint: ") && text.contains(way_out), "{text}");
         let json = evenkeel(home.path(), &["runs", "--json"]);
@@ -179,7 +179,7 @@ fn a_damaged_study_is_refused_by_all_who_need_it_whole(home: &Path, folder: &Pat
         let told = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(2), "{line:?}: {told}");
         assert!(
-            told.contains("plan.json is damaged") && told.contains("bring plan.json back"),
+            told.contains("plan.json is damaged") && told.contains("restore plan.json"),
             "{line:?}: {told}"
         );
         let help = String::from_utf8(evenkeel(home, &[line[0], "--help"]).stdout).expect("help is text");

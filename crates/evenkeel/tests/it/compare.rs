@@ -96,7 +96,7 @@ fn a_pipeline_is_told_of_a_rate_that_is_carried_no_more_and_of_a_damaged_study_b
     assert!(code == Some(0) && said.contains("the same, within 5 %"), "{code:?}: {said}");
 
     let cells = ["compare", "before:1", "again:1", "--of", "throughput"];
-    assert!(refused(home, &cells).contains("the throughput of its arrivals"));
+    assert!(refused(home, &cells).contains("is that of its arrivals"));
     assert!(refused(home, &["compare", "after:1", "after:1", "--of", "response"]).contains("did not settle"));
 
     let run = run_folders(&runs.join("again")).remove(0);
@@ -120,7 +120,7 @@ fn a_published_study_is_no_damaged_profile_and_goes_on_by_its_own_command() {
     let said = refused(home, &["study", "--resume", "last"]);
     assert!(
         said.contains("is a study of shares")
-            && said.contains("goes on by `evenkeel --home ")
+            && said.contains("continue it with `evenkeel --home ")
             && said.contains(" study shares --resume "),
         "{said}"
     );
@@ -225,7 +225,7 @@ fn names(home: &Path, file: &str) {
         said.contains("there is a study before already") && said.contains("runs delete before"),
         "{said}"
     );
-    assert!(refused(home, &["profile", "--name", "last"]).contains("is no name for a study"));
+    assert!(refused(home, &["profile", "--name", "last"]).contains("is not a name for a study"));
 }
 
 #[test]

@@ -43,8 +43,8 @@ fn explain_leaves_nothing_behind_and_says_what_it_did_not_execute() {
 
     let json: Vec<Value> = serde_json::from_slice(&output.stdout).expect("JSON");
     for (name, why) in [
-        ("function", "it writes, or calls what writes"),
-        ("derived", "it writes, or calls what writes"),
+        ("function", "it writes, or calls something that writes"),
+        ("derived", "it writes, or calls something that writes"),
         ("sequence", "it has NEXTVAL(), which writes"),
         ("file", "it has INTO OUTFILE, which writes"),
         ("sleep", "it has SLEEP(), which waits"),

@@ -82,7 +82,7 @@ fn says_what_to_do(json: &Value) {
         Some("found") => (true, "evenkeel share disk --latency "),
         Some("unsteady") => (true, "measure again while nobody else uses the storage"),
         Some("not-level") => (false, "measure deeper: --depth-max "),
-        Some("flat") => (false, "give the latency that clients can bear"),
+        Some("flat") => (false, "give the latency that clients can accept"),
         _ => panic!("{json}"),
     };
     assert!(next.starts_with(wanted), "{json}");
@@ -218,7 +218,7 @@ fn bad_input_is_refused_with_what_to_do_and_nothing_is_made() {
         (disk(&["--depth-max", "1024", "--block", "16M"]), "too much memory"),
         (disk(&["--block", "1000"]), "a multiple of 512 bytes"),
         (disk(&["--block", "512", "--direct"]), "a multiple of 4096 bytes"),
-        (disk(&["--block", "much"]), "no number with a unit"),
+        (disk(&["--block", "much"]), "not a number with a unit"),
         (disk(&["--rounds", "0"]), "--rounds must be between 1 and 100"),
         (disk(&["--duration", "1ms"]), "--duration must be between 50ms and 10m"),
         (disk(&["--simulated", &at("none")]), "evenkeel share array /"),

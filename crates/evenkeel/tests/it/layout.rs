@@ -72,7 +72,7 @@ fn shuffled_rows_leave_other_pages_than_a_dump_and_a_copy_leaves_the_same() {
     let file = stopped[0]["file"].as_str().expect("a path");
     let bytes = std::fs::read(file).expect("a table");
     let told = crate::cli::refused(home, &["layout", file, "--svg", file]);
-    assert!(told.contains("is no picture") && told.contains("hint:"), "{told}");
+    assert!(told.contains("is not a picture") && told.contains("hint:"), "{told}");
     assert_eq!(std::fs::read(file).expect("a table"), bytes, "a picture took the place of a table");
     let picture = home.join("item.svg");
     for _ in ["new", "again"] {

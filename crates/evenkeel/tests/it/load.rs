@@ -89,7 +89,7 @@ fn what_was_not_measured_is_absent_and_what_changed_is_shown_over_time() {
     assert_eq!((&json["session_wait_share"], &json["series"][0]["tau_ms"]), (&Value::Null, &Value::Null));
     let text = measured(server.home(), &server.flags(&nothing));
     assert!(text.contains("response -  p50 -") && text.contains("dispatch lag p99 -"), "{text}");
-    assert!(text.contains("throughput - ") && text.contains("Measure for longer by --duration"), "{text}");
+    assert!(text.contains("throughput - ") && text.contains("Measure for longer (--duration)"), "{text}");
     assert_eq!((&json["throughput_per_s"], codes(&json)), (&Value::Null, vec!["no-arrivals"]));
     let output = crate::cli::evenkeel(server.home(), &server.flags(&nothing));
     assert_eq!(output.status.code(), Some(3), "{text}");

@@ -154,7 +154,7 @@ fn the_study_of_variation_asks_servers_of_others_gently_and_writes_nothing_unask
     assert_eq!(servers[0].sql("SELECT SUM(total) FROM shop.orders"), "500500", "nothing was sent");
     // What is allowed still has to be taken back.
     let said = refused(&home, &[&line[..], &["--allow-writes"]].concat());
-    assert!(said.contains("cannot be given its rows back"), "{said}");
+    assert!(said.contains("cannot restore the rows"), "{said}");
 
     servers.iter().for_each(|server| drop(server.sql("FLUSH STATUS")));
     let line = study("SELECT SLEEP(0.05), total FROM orders WHERE id = 5");

@@ -181,7 +181,7 @@ fn a_pipe_that_is_named_as_a_study_is_refused_and_not_waited_for() {
     assert!(said.contains("a pipe or a device"), "{said}");
     let url = "mysql://u:PW1@127.0.0.1:1";
     let said = refused(home.path(), &["guard", "--listen", "127.0.0.1:0", "--backend", url]);
-    assert!(said.contains("is no address") && !said.contains("PW1"), "{said}");
+    assert!(said.contains("is not an address") && !said.contains("PW1"), "{said}");
     let said = refused(home.path(), &["runs", "--output", "/nonexistent"]);
     assert!(said.contains("there is no folder /nonexistent"), "{said}");
 }

@@ -92,7 +92,7 @@ fn a_table_that_lies_badly_lies_in_order_afterwards_and_has_the_pages_that_were_
         assert!(dry.iter().all(|table| table["done"].is_null()));
         let all = shop.relayout(how);
         let of = |name: &str| all.iter().find(|table| table["table"] == name).expect("a table");
-        assert_eq!(of("small")["left"], "lies well", "{how:?}");
+        assert_eq!(of("small")["left"], "good layout", "{how:?}");
         let item = of("item");
         for name in ["PRIMARY", "by_name"] {
             let (before, after) = (index(item, "before", name), index(item, "after", name));
@@ -106,7 +106,7 @@ fn a_table_that_lies_badly_lies_in_order_afterwards_and_has_the_pages_that_were_
         assert_eq!(shop.sum("item"), sum, "{how:?}");
         shop.exec("INSERT INTO item (name) VALUES ('next')");
         assert_eq!(shop.value(next), "1", "{how:?}: a number of before is given again");
-        assert_eq!(shop.relayout(how)[0]["left"], "lies well", "{how:?}");
+        assert_eq!(shop.relayout(how)[0]["left"], "good layout", "{how:?}");
         // For the other way: shuffled once more.
         shop.exec("DROP TABLE item");
         shop.shuffled("item", "");
@@ -245,7 +245,7 @@ fn settings_of_the_server_and_tables_of_others_lose_no_column_and_no_row() {
     let (code, all) = left(&shop, &["--tables", "o,p", "--fresh"]);
     assert_eq!((code, all.len()), (Some(1), 2), "{all:?}");
     let why = all[0]["left"].as_str().expect("a refusal");
-    assert!(why.contains("a table or view of that name that is made otherwise"), "{why}");
+    assert!(why.contains("another table or view has that name"), "{why}");
     assert!(all[0]["done"].is_null() && all[1]["done"]["verified_rows"] == 0, "{all:?}");
     assert_eq!(shop.value("SELECT COUNT(*) FROM o_evenkeel_relayout"), "0");
     shop.exec("DROP TABLE o_evenkeel_relayout");

@@ -99,5 +99,5 @@ fn a_plan_without_series_is_told_and_not_answered_by_silence() {
     plan["series"] = Value::Array(Vec::new());
     std::fs::write(&file, plan.to_string()).expect("written");
     let text = refused(home.path(), &["size", "last", "--rate", "40"]);
-    assert!(text.contains("no series of runs") && text.contains("hint: bring plan.json back"), "{text}");
+    assert!(text.contains("no series of runs") && text.contains("hint: restore plan.json"), "{text}");
 }

@@ -60,7 +60,7 @@ pub enum Rejection {
     #[error("query execution was interrupted while it waited for a permit")]
     Killed,
     /// The wait has reached its bound.
-    #[error("waited {:.3} s for a permit, which is the bound", bound.as_secs_f64())]
+    #[error("waited {:.3} s for a permit, the longest allowed", bound.as_secs_f64())]
     WaitedTooLong {
         /// Longest wait that is allowed.
         bound: Nanos,

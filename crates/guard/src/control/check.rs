@@ -145,9 +145,9 @@ impl fmt::Display for Fault {
             Self::Clock => f.write_str("the clock stood still"),
             Self::Gap => write!(f, "more than {TICK_MAX_S} s passed between two ticks"),
             Self::Figures => f.write_str("the gate's figures contradict each other"),
-            Self::Sensor(sensor) => write!(f, "sensor {} gave what cannot be", sensor.name()),
+            Self::Sensor(sensor) => write!(f, "sensor {} gave an impossible value", sensor.name()),
             Self::Panic => f.write_str("the controller failed"),
-            Self::Limit => f.write_str("the controller wants a limit that cannot be"),
+            Self::Limit => f.write_str("the controller asked for an impossible limit"),
         }
     }
 }

@@ -105,7 +105,7 @@ impl fmt::Display for Hold {
             (self.backup, "backup lock"),
             (self.handlers > 0, "open handler"),
             (self.is_named(), "named locks"),
-            (self.doubt, "perhaps locks, by text that was not read"),
+            (self.doubt, "possibly locks: its text was not read"),
         ];
         let held: Vec<&str> = parts.iter().filter(|(is, _)| *is).map(|(_, words)| *words).collect();
         f.write_str(if held.is_empty() { "nothing" } else { "" })?;

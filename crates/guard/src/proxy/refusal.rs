@@ -31,8 +31,8 @@ pub enum Refusal {
     UnequalTls(String),
     /// The server would take the guard's own system user for the client.
     #[error(
-        "account authenticates by the system user of a socket (unix_socket, auth_socket), which is the guard's own \
-         here; hint: give the guard a TCP backend"
+        "account authenticates by the system user of a socket (unix_socket, auth_socket), and here that is \
+         the guard's user; hint: give the guard a TCP backend"
     )]
     SocketAccount,
     /// The account of a socket could not be read.
@@ -40,8 +40,8 @@ pub enum Refusal {
     UnknownAccount(u16),
     /// The account is bound to hosts, and the client is on another one.
     #[error(
-        "account is bound to a host, and through the guard all clients come from the guard's own; hint: let the \
-         guard tell the server who its clients are (proxy_protocol), or use an account of any host ('%')"
+        "account is bound to a host, and all clients of the guard come from the guard's host; hint: let the \
+         guard send its clients' addresses to the server (proxy_protocol), or use an account for any host ('%')"
     )]
     HostAccount,
     /// The login took too long.

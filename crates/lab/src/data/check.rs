@@ -81,7 +81,7 @@ pub(super) fn differences(stamp: &Stamp, spec: &DataSpec) -> Vec<String> {
         difference(second.0, second.1, spec.set.numbers()[1].1),
         difference("seed", stamp.seed.0, spec.seed.0),
         difference("date", stamp.today, today),
-        difference("way in", stamp.via, spec.via),
+        difference("via", stamp.via, spec.via),
     ]
     .into_iter()
     .flatten()
@@ -173,7 +173,7 @@ mod tests {
                 "NUM_ITEMS 1000 instead of 2000",
                 "seed 1 instead of 9",
                 "date 2026-01-15 instead of 2026-01-16",
-                "way in load instead of insert",
+                "via load instead of insert",
             ]
         );
     }

@@ -24,7 +24,7 @@ pub enum DataError {
         differences: Vec<String>,
     },
     /// A data set whose making was cut short.
-    #[error("the data set in database {database} is half finished")]
+    #[error("the data set in database {database} is incomplete")]
     HalfFinished {
         /// The database that the data set was to be made in.
         database: String,
@@ -42,7 +42,7 @@ pub enum DataError {
         database: String,
     },
     /// Tables that are not ours.
-    #[error("database {database} has tables but no data set of ours, for example {table}")]
+    #[error("database {database} has tables but no data set of Evenkeel, for example {table}")]
     Foreign {
         /// The database with tables of somebody else.
         database: String,
@@ -83,7 +83,7 @@ pub enum DataError {
     },
     /// The server holds other rows than it was sent.
     #[error(
-        "table {table} holds {} rows of content {:x} where {} rows of content {:x} are expected",
+        "table {table} has {} rows of content {:x} instead of {} rows of content {:x}",
         stored.rows, stored.crc_sum, expected.rows, expected.crc_sum
     )]
     Content {
@@ -158,10 +158,10 @@ impl DataError {
             }
             Self::Target(error) => return error.hint(),
             Self::Differs { .. } => "drop that data set first, name another database, or ask for this one",
-            Self::HalfFinished { .. } => "fill it anew by `evenkeel data fill URL --replace`",
-            Self::ReloadInterrupted { .. } => "reload again (--via dump): it finishes what was begun",
+            Self::HalfFinished { .. } => "fill it again by `evenkeel data fill URL --replace`",
+            Self::ReloadInterrupted { .. } => "reload again (--via dump): it finishes the interrupted reload",
             Self::Written { .. } => {
-                "restore the snapshot, or fill it anew by `evenkeel data fill URL --replace`"
+                "restore the snapshot, or fill it again by `evenkeel data fill URL --replace`"
             }
             Self::Foreign { .. } => {
                 "name an empty or new database; for these tables, `evenkeel workload from URL > shop.toml` makes a workload"

@@ -60,7 +60,7 @@ pub fn why_ended(error: &ExplainError) -> Option<String> {
     };
     match source.code()? {
         READ_ONLY => {
-            Some("it writes, or calls what writes, which a read-only transaction does not let it".to_owned())
+            Some("it writes, or calls something that writes, which a read-only transaction does not allow".to_owned())
         }
         code if TIMED_OUT.contains(&code) => Some(format!("it takes longer than {EXECUTION_MAX_S} s")),
         _ => None,

@@ -16,7 +16,7 @@ pub enum LoadError {
     #[error("plan asks for no {0}")]
     Nothing(&'static str),
     /// A load that was to begin together with this one cannot begin, or somebody asked to stop before.
-    #[error("the load on another server, which was to begin at the same instant, could not begin")]
+    #[error("the load on another server, which had to start at the same instant, could not start")]
     CalledOff,
     /// The host has no address.
     #[error("cannot resolve {host}: {source}")]

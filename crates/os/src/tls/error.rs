@@ -22,7 +22,7 @@ pub enum TlsError {
     NoAuthorities,
     /// Authorities are given, and a mode in which whoever is in between can do without a certificate.
     #[error(
-        "authorities for the server's certificate, and mode {0}, which does without one; hint: verify-identity or \
+        "authorities for the server's certificate are given, but mode {0} does not check it; hint: verify-identity or \
          verify-ca"
     )]
     Unchecked(&'static str),

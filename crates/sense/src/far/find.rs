@@ -46,7 +46,7 @@ impl fmt::Display for NotFound {
                 write!(out, "{count} servers run here ({told}); name one by --port or --pid")
             }
             Self::Port(port) => {
-                write!(out, "no process called mysqld or mariadbd is seen to listen on port {port}")
+                write!(out, "no mysqld or mariadbd process visible here listens on port {port}")
             }
             Self::Pid(pid) => write!(out, "there is no process {pid}"),
         }

@@ -15,7 +15,7 @@ pub(super) fn fault(page: &[u8], format: Format) -> Option<&'static str> {
 fn full(page: &[u8]) -> Option<&'static str> {
     let end = page.len() - 4;
     if u32_at(page, 20) != u32_at(page, end - 4) {
-        return Some("its two ends are of different changes");
+        return Some("its header and trailer are of different changes");
     }
     (crc32c::crc32c(&page[..end]) != u32_at(page, end)).then_some("its checksum is wrong")
 }
@@ -26,7 +26,7 @@ fn original(page: &[u8]) -> Option<&'static str> {
     const NONE: u32 = 0xDEAD_BEEF;
     let end = page.len() - 8;
     if u32_at(page, 20) != u32_at(page, end + 4) {
-        return Some("its two ends are of different changes");
+        return Some("its header and trailer are of different changes");
     }
     let (head, body) = (&page[4..26], &page[38..end]);
     let stored = u32_at(page, 0);
@@ -86,6 +86,6 @@ mod tests {
         page[SIZE - 4..].copy_from_slice(&sum.to_be_bytes());
         assert_eq!(fault(&page, format(true)), None);
         page[21] ^= 1;
-        assert_eq!(fault(&page, format(true)), Some("its two ends are of different changes"));
+        assert_eq!(fault(&page, format(true)), Some("its header and trailer are of different changes"));
     }
 }

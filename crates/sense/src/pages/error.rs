@@ -24,7 +24,7 @@ pub enum PagesError {
         source: io::Error,
     },
     /// Its first page is not that of a tablespace.
-    #[error("{path} is no InnoDB tablespace: {why}", path = path.display())]
+    #[error("{path} is not an InnoDB tablespace: {why}", path = path.display())]
     NotATablespace {
         /// File that was to be read.
         path: PathBuf,
@@ -56,7 +56,7 @@ pub enum PagesError {
         flags: u32,
     },
     /// It ends before its header says.
-    #[error("{path} has {pages} whole pages of the {expected} that its first page tells of", path = path.display())]
+    #[error("{path} has {pages} whole pages of the {expected} that its first page names", path = path.display())]
     Truncated {
         /// File that was to be read.
         path: PathBuf,
@@ -92,7 +92,7 @@ pub enum PagesError {
         most: usize,
     },
     /// There is no memory for the table of pages.
-    #[error("{path} has {pages} pages, and there is no memory for a table of them", path = path.display())]
+    #[error("{path} has {pages} pages, and there is not enough memory to list them", path = path.display())]
     Memory {
         /// File that was to be read.
         path: PathBuf,
@@ -124,7 +124,8 @@ impl PagesError {
                 "copy the file again; a shared tablespace of several files (ibdata1, ibdata2) is not read"
             }
             Self::Damaged { .. } | Self::Changed { .. } => {
-                "stop the server first, or have it hold the table for export; if nobody writes, innochecksum and CHECK TABLE say more"
+                "stop the server first, or hold the table by FLUSH TABLES ... FOR EXPORT; if no server \
+                 writes to it, innochecksum and CHECK TABLE show more"
             }
             Self::Memory { .. } => "it takes 11 bytes for each page",
             _ => return None,

@@ -107,7 +107,7 @@ pub enum Fault {
         back: u32,
     },
     /// A successor was come by already.
-    #[error("page {page} is followed by page {next}, which came before it: a circle")]
+    #[error("page {page} is followed by page {next}, which came before it: a cycle")]
     Circle {
         /// Number of the page in the file.
         page: u32,

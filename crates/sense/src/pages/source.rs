@@ -27,7 +27,7 @@ impl<'a> Source<'a> {
         // A pipe would be waited for, and a folder has no pages.
         let opened = std::fs::metadata(path).and_then(|there| match there.is_file() {
             true => File::open(path),
-            false => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no file")),
+            false => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a file")),
         });
         let failed = |source| PagesError::File { doing: "open", path: path.into(), offset: 0, source };
         Ok(Self { file: opened.map_err(failed)?, path })
@@ -91,7 +91,7 @@ impl<'a> Source<'a> {
 
     /// Refuses a page whose header makes no sense, though its checksum is right.
     pub fn senseless(&self, page: u64) -> PagesError {
-        let what = "the header of an index's page makes no sense";
+        let what = "the header of an index page is invalid";
         PagesError::Damaged { path: self.path.into(), page, what, readings: 1 }
     }
 }

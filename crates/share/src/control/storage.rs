@@ -93,7 +93,7 @@ mod tests {
         let listener = move |event: &Event| heard.lock().unwrap().push(event.clone());
         let mut crowded = Crowded::default();
         let mut look = |second, times| {
-            let crowd = Crowd { times, last: "/b: 16 clients are there".to_owned() };
+            let crowd = Crowd { times, last: "/b: 16 clients are connected".to_owned() };
             crowded.notify(&crowd, Nanos::from_secs(second), &listener);
             let counts = std::mem::take(&mut *told.lock().unwrap()).into_iter().map(|event| match event {
                 Event::Crowded { count, .. } => count,

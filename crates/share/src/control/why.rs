@@ -47,10 +47,10 @@ impl fmt::Display for Fault {
         match self {
             Self::Engine => f.write_str("the engine does not answer"),
             Self::Bus(why) => write!(f, "the bus is down: {why}"),
-            Self::Unheard => f.write_str("the own report is not heard: the bus is down or slow"),
-            Self::Twin(name) => write!(f, "another member of the name {name} was there before"),
-            Self::Panic => f.write_str("the law failed and is not asked again"),
-            Self::Window => f.write_str("the law wants a window that cannot be and is not asked again"),
+            Self::Unheard => f.write_str("this host does not receive its own reports: the bus is down or slow"),
+            Self::Twin(name) => write!(f, "another member already has the name {name}"),
+            Self::Panic => f.write_str("the law failed and is no longer used"),
+            Self::Window => f.write_str("the law asked for an impossible window and is no longer used"),
         }
     }
 }
@@ -113,7 +113,7 @@ impl Why {
 impl fmt::Display for Why {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Begins => f.write_str("nothing was decided yet: it is the initial window"),
+            Self::Begins => f.write_str("no decision yet: this is the initial window"),
             Self::Kept(fault) => write!(f, "the last window is kept, because {fault}"),
             Self::Fixed => f.write_str("it is fixed"),
             Self::Quiet => f.write_str("nothing has completed anywhere: the window stays"),
@@ -124,7 +124,7 @@ impl fmt::Display for Why {
                 threshold * 1e3,
                 latency * 1e3
             ),
-            Self::Most(most) => write!(f, "bound by the most that this host may have, {most:.0}"),
+            Self::Most(most) => write!(f, "bound by this host's maximum window, {most:.0}"),
             Self::Demand(wanted) => write!(f, "bound by demand: this host wants {wanted:.1} outstanding"),
             Self::Open { latency, threshold } => write!(
                 f,
@@ -158,7 +158,7 @@ mod tests {
     fn a_window_says_what_bounds_it() {
         assert_eq!(why(10.0, false, 30.0, 0.015), "bound by shares: this host has 1 of 4");
         assert_eq!(why(10.0, false, 2.0, 0.015), "bound by demand: this host wants 2.0 outstanding");
-        assert_eq!(why(64.0, false, 90.0, 0.015), "bound by the most that this host may have, 64");
+        assert_eq!(why(64.0, false, 90.0, 0.015), "bound by this host's maximum window, 64");
         assert!(why(10.0, false, 30.0, 0.005).starts_with("the storage is not congested: 5.0 ms of 15.0 ms"));
         assert!(why(1.0, true, 30.0, 0.060).contains("something unmanaged loads the storage"));
         assert!(why(1.0, false, 30.0, 0.0).starts_with("nothing has completed anywhere"));

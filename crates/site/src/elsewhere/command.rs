@@ -128,7 +128,7 @@ impl Running {
         let mut state = lock(&self.state);
         let readings = state.run.take().unwrap_or_default();
         let silent = state.last.map(|last| monotonic() - last).filter(|silence| self.is_long(*silence));
-        let silent = silent.map(|silence| format!("has said nothing for {:.1} s", silence.as_secs_f64()));
+        let silent = silent.map(|silence| format!("has sent nothing for {:.1} s", silence.as_secs_f64()));
         Heard {
             readings: readings.by(|at| state.clocks.ours(at)),
             bound: state.clocks.bound(),
@@ -146,7 +146,7 @@ impl Running {
         loop {
             let state = lock(&self.state);
             if let Some(header) = state.header.as_ref().filter(|header| header.lines != LINES) {
-                let how = format!("speaks version {} of the lines, not {LINES}", header.lines);
+                let how = format!("sends version {} of the lines, not {LINES}", header.lines);
                 return Err(refused(how, format!("it is Evenkeel {}", plain(&header.tool))));
             }
             match (&state.header, &state.ended) {
@@ -162,7 +162,7 @@ impl Running {
                 return Err(ElsewhereError::Stopped);
             }
             if Duration::from(monotonic() - begun) > PATIENCE {
-                let how = format!("has not begun to speak within {} s", PATIENCE.as_secs());
+                let how = format!("has sent nothing within {} s", PATIENCE.as_secs());
                 return Err(refused(how, with_stray(&tail.now(), &state.stray)));
             }
             drop(state);
@@ -235,7 +235,7 @@ fn keep(words: &[String], state: &Mutex<State>, tail: &Tail, born: &mpsc::SyncSe
 
 fn last_words(tail: &Tail) -> String {
     match tail.now() {
-        said if said.starts_with("it said nothing") => String::new(),
+        said if said.starts_with("it printed nothing") => String::new(),
         said => format!(": {said}"),
     }
 }
@@ -256,12 +256,12 @@ fn read(stdout: ChildStdout, state: &Mutex<State>) -> Option<String> {
             (since, count) = (received, 0);
         }
         if count > LINES_PER_S_MAX {
-            return Some(format!("says more than {LINES_PER_S_MAX} lines in a second"));
+            return Some(format!("sends more than {LINES_PER_S_MAX} lines in a second"));
         }
         let mut state = lock(state);
         state.take(&text, received);
         if state.strays > STRAY_MAX {
-            return Some("says other things than readings".to_owned());
+            return Some("sends lines that are not readings".to_owned());
         }
     }
 }

@@ -6,7 +6,7 @@ use std::io;
 #[derive(Debug, thiserror::Error)]
 pub enum ElsewhereError {
     /// No command line.
-    #[error("{command:?} is no command: {why}")]
+    #[error("{command:?} is not a command: {why}")]
     Words {
         /// What was given.
         command: String,
@@ -59,14 +59,14 @@ impl ElsewhereError {
             Self::Words { .. } => "write it as --sense-with 'ssh db1 evenkeel sense'",
             Self::Start { .. } => "it is run without a shell; where one is needed write sh -c '...'",
             Self::Command { .. } => {
-                "try it by itself: its first line is {\"sense\":...}; it must ask for nothing (ssh: a key and \
-                 BatchMode), and keep its standard input open (no ssh -n)"
+                "run it alone: its first line must be {\"sense\":...}; it must not ask for a password (ssh: \
+                 a key and BatchMode), and must keep its standard input open (no ssh -n)"
             }
             Self::Url { .. } => {
-                "write it as http://db1:9100/metrics; HTTPS and passwords are not spoken, a tunnel is: \
+                "write it as http://db1:9100/metrics; HTTPS and passwords are not supported; use a tunnel: \
                  ssh -L 9100:localhost:9100 db1"
             }
-            Self::Page { .. } => "try it by `curl`; it is to show node_cpu_seconds_total",
+            Self::Page { .. } => "try it with `curl`; it must show node_cpu_seconds_total",
             Self::Stopped => return None,
         })
     }

@@ -152,7 +152,7 @@ impl Elsewhere {
         let running = self.running()?;
         let why = running.header().no_server.as_deref()?;
         Some(plain(&format!(
-            "{}: {why}; theta is that of the whole machine",
+            "{}: {why}; the CPU use is that of the whole machine",
             self.sensed().with.unwrap_or_default()
         )))
     }
@@ -234,7 +234,7 @@ impl Watch {
         sensed.gap_ms = millis(readings.gap());
         sensed.resolution_ms = millis(readings.resolution());
         sensed.clock_error_ms = millis(bound);
-        sensed.missing = missing.or((!is_seen).then(|| "brought no reading near both ends".to_owned()));
+        sensed.missing = missing.or((!is_seen).then(|| "had no reading near both ends of the run".to_owned()));
         Sight { sensed, cpu_per_s: None, is_far: is_seen && !machine.is_ours }
     }
 }
@@ -251,7 +251,7 @@ impl Sight {
 fn statistics(mut sensed: SensedRecord, used: Option<statistics::Used>) -> Sight {
     let cpu_per_s = used.map(|used| used.cpu.as_secs_f64() / used.over.as_secs_f64().max(1e-9));
     if cpu_per_s.is_none() {
-        sensed.missing = Some("did not answer at both ends, or began to count anew".to_owned());
+        sensed.missing = Some("did not answer at both ends of the run, or reset its counters".to_owned());
     }
     Sight { sensed, cpu_per_s, is_far: false }
 }

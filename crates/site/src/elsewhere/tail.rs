@@ -53,7 +53,7 @@ fn words(kept: &Kept) -> String {
     let text = String::from_utf8_lossy(&bytes);
     let lines = text.lines().map(|line| line.replace(char::is_control, " ").trim().to_owned());
     let said: Vec<String> = lines.filter(|line| !line.is_empty()).collect();
-    if said.is_empty() { "it said nothing on its error stream".to_owned() } else { said.join("; ") }
+    if said.is_empty() { "it printed nothing on standard error".to_owned() } else { said.join("; ") }
 }
 
 #[cfg(test)]

@@ -37,7 +37,7 @@ pub enum RelayoutError {
     },
     /// Somebody changed the table between the check of its copy and the swap. Both are there, and the copy has the name.
     #[error(
-        "table {table} {what} while its copy took its place: {before} has that, {table} has not; nothing was dropped"
+        "table {table} {what} during the swap with its copy: {before} has that, {table} has not; nothing was dropped"
     )]
     Changed {
         /// Name of the table, unquoted.
@@ -49,7 +49,7 @@ pub enum RelayoutError {
     },
     /// The copy has its place, and what came after that failed.
     #[error(
-        "table {table} is built anew and has its place, and as it was it is there still as {before}: {what}"
+        "table {table} is rebuilt and in place, and the old table is kept as {before}: {what}"
     )]
     Left {
         /// Name of the table, unquoted.
@@ -60,7 +60,7 @@ pub enum RelayoutError {
         what: String,
     },
     /// It did not come to its end, and what it had made could not be cleared away.
-    #[error("{error}; its unfinished copy {copy} may be there still")]
+    #[error("{error}; its unfinished copy {copy} may still exist")]
     Remains {
         /// Name of the copy, unquoted.
         copy: String,
@@ -69,16 +69,16 @@ pub enum RelayoutError {
     },
     /// Somebody else builds the same table anew.
     #[error(
-        "table {0} is being built anew by somebody else, or the lock for that was lost; nothing was changed"
+        "another client is rebuilding table {0}, or the lock for that was lost; nothing was changed"
     )]
     Busy(String),
     /// Somebody waits for us and keeps us waiting.
     #[error(
-        "another client came to alter table {0} while it was to be copied, and went first; nothing was changed"
+        "another client altered table {0} before it could be copied; nothing was changed"
     )]
     Stuck(String),
     /// Somebody holds the table.
-    #[error("table {table} is held by another client for longer than {seconds} s; nothing was changed")]
+    #[error("another client held table {table} for longer than {seconds} s; nothing was changed")]
     Held {
         /// Name of the table, unquoted.
         table: String,
@@ -93,26 +93,26 @@ impl RelayoutError {
         match self {
             Self::Server(error) => error.hint(),
             Self::Remains { .. } => {
-                Some("the table is as it was: drop the copy, or run the same with --fresh again, which does")
+                Some("the table is unchanged: drop the copy, or run the same with --fresh again, which drops it")
             }
             Self::NoDatabase => Some("write it as mysql://user@host:port/DATABASE"),
             Self::NoName => Some("write them as --tables item,author"),
             Self::Left { .. } => Some(
-                "compare both by number of rows and CHECKSUM TABLE, and drop the old one where they are alike",
+                "compare both by number of rows and CHECKSUM TABLE, and drop the old one if they are the same",
             ),
             Self::NoTable(_) => Some("SHOW TABLES lists them"),
             Self::Refused { hint, .. } => Some(hint),
             Self::Differs { .. } => Some(
-                "relayout it in place (without --fresh) where it has a stored generated column: the server may compute that to something else \
-                 today; if it has none run CHECK TABLE, as rows that cannot be read twice alike are damaged",
+                "if it has a stored generated column, relayout it in place (without --fresh), since the \
+                 server may now compute other values; if not, run CHECK TABLE, since its rows are damaged",
             ),
             Self::Changed { .. } => Some(
-                "drop neither: compare both by their keys, changed and deleted rows too, bring what is missing into the new one, and \
-                 make the same change to it",
+                "drop neither: compare both by their keys, also changed and deleted rows; copy what is \
+                 missing into the new one, and make the same change to it",
             ),
             Self::Busy(_) | Self::Stuck(_) => Some("wait for it, and run the same again"),
             Self::Held { .. } => Some(
-                "SHOW FULL PROCESSLIST names who is at the table; run the same again once that one is done",
+                "SHOW FULL PROCESSLIST shows which client uses the table; run the same again once it is done",
             ),
         }
     }

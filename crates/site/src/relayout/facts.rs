@@ -134,21 +134,21 @@ impl Facts {
             let what = match self.kind.as_str() {
                 "BASE TABLE" => format!("has engine {}", self.engine),
                 "SYSTEM VERSIONED" => {
-                    "keeps its history (system versioning), which this does not know how to carry".to_owned()
+                    "keeps its history (system versioning), which cannot be copied".to_owned()
                 }
                 kind => format!("is a {}", kind.to_lowercase()),
             };
-            return refused(what, "name plain InnoDB tables, which have pages that lie in an order of keys");
+            return refused(what, "name ordinary InnoDB tables");
         }
         if how == How::InPlace {
             return None;
         }
         let in_place = "relayout it in place (without --fresh), which keeps them";
         if let Some(before) = &self.left_over {
-            let what = format!("was built anew before, and {before} has it as it was");
+            let what = format!("was rebuilt before, and the old table is kept as {before}");
             return refused(
                 what,
-                "look whether the table is whole, drop the old one, and run the same again",
+                "check that the table is complete, drop the old one, and run the same again",
             );
         }
         if !has_room(&self.table) {
@@ -174,7 +174,8 @@ impl Facts {
             ),
             (None, None) if self.hides_foreign_keys => refused(
                 "may be referred to by foreign keys of databases that this account cannot see, and a fresh copy would lose them".to_owned(),
-                "grant the account PROCESS, with which the server tells all of them, or relayout it in place (without --fresh)",
+                "grant the account PROCESS, with which the server shows all of them, or relayout it in \
+                 place (without --fresh)",
             ),
             (None, None) => None,
         }

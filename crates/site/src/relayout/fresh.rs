@@ -65,9 +65,9 @@ fn drop_ours(control: &mut Control, table: &str, copy: &str) -> Result<(), Relay
         return Err(RelayoutError::Refused {
             table: table.to_owned(),
             what: format!(
-                "needs the name {copy} for its copy, and there is a table or view of that name that is made otherwise"
+                "needs the name {copy} for its copy, and another table or view has that name"
             ),
-            hint: "give that one another name, or drop it if it is the rest of a relayout; or relayout in place (without --fresh)",
+            hint: "rename that one, or drop it if an earlier relayout left it; or relayout in place (without --fresh)",
         });
     }
     control.exec(&format!("DROP TABLE {}", quoted(copy)))?;
@@ -84,7 +84,7 @@ fn carries(control: &mut Control, (table, made_so): (&str, &str), copy: &str) ->
     Err(RelayoutError::Refused {
         table: table.to_owned(),
         what: format!(
-            "has something that CREATE TABLE ... LIKE does not carry: {}",
+            "has something that CREATE TABLE ... LIKE does not copy: {}",
             lost.map_or_else(String::new, |(line, _)| line.trim().to_owned())
         ),
         hint: "relayout it in place (without --fresh), which keeps it",
@@ -217,7 +217,7 @@ fn finish(
     copied: &Copied,
     tell: &mut dyn FnMut(&str),
 ) -> Result<(), RelayoutError> {
-    tell(&format!("looking once more at what {table} had"));
+    tell(&format!("checking {table} once more"));
     let mut control = Control::connect_to_finish(job.target, job.stop)?;
     prepare(&mut control)?;
     let changed =

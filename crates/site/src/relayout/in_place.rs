@@ -37,11 +37,13 @@ pub(super) fn run(
         if computes && algorithm == "COPY" {
             return Err(RelayoutError::Refused {
                 table: table.to_owned(),
-                what: "has a stored generated column, which a copy may compute to something else, and the server does not build it anew in place".to_owned(),
-                hint: "run it with --fresh, which compares both, or drop what keeps the server from it, such as a FULLTEXT index",
+                what: "has a stored generated column, whose values a copy may change, and the server cannot \
+                       rebuild it in place".to_owned(),
+                hint: "run it with --fresh, which compares both, or drop what prevents the rebuild, such as \
+                       a FULLTEXT index",
             });
         }
-        tell(&format!("building {table} anew (ALGORITHM={algorithm}, LOCK={lock})"));
+        tell(&format!("rebuilding {table} (ALGORITHM={algorithm}, LOCK={lock})"));
         let sql = format!("ALTER TABLE {} FORCE, ALGORITHM={algorithm}, LOCK={lock}", quoted(table));
         match control.exec(&sql) {
             Ok(_) => return Ok(Done { waits, verified_rows: None }),

@@ -61,7 +61,7 @@ pub(super) fn sums(control: &mut Control, table: &str, columns: &Columns) -> Res
         (Ok(rows), "0") => Ok(Sums { rows, sum: text(1) }),
         _ => Err(RelayoutError::Refused {
             table: table.to_owned(),
-            what: "has rows that are too large to be compared".to_owned(),
+            what: "has rows that are too large to compare".to_owned(),
             hint: "raise max_allowed_packet at the server, or relayout it in place (without --fresh)",
         }),
     }

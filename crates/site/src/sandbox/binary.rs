@@ -139,7 +139,7 @@ fn version_text(path: &Path) -> Result<String, String> {
         .map_err(|error| match error.kind() {
             ErrorKind::PermissionDenied => "it is not executable".into(),
             // ENOEXEC: neither a program for this machine nor a script with an interpreter.
-            _ if error.raw_os_error() == Some(libc::ENOEXEC) => "it is no program for this machine".into(),
+            _ if error.raw_os_error() == Some(libc::ENOEXEC) => "it is not a program for this machine".into(),
             _ => error.to_string(),
         })?;
     let clock = Clock::start();
@@ -222,7 +222,7 @@ mod tests {
     fn an_unfit_program_is_refused_with_the_reason() {
         let says = |version: &str| format!("#!/bin/sh\necho 'mariadbd  Ver {version} for Linux'\n");
         assert!(reason("#!/bin/sh\n", 0o600).contains("not executable"));
-        assert!(reason("\u{1}\u{2}\u{3}\u{4}", 0o700).contains("no program for this machine"));
+        assert!(reason("\u{1}\u{2}\u{3}\u{4}", 0o700).contains("not a program for this machine"));
         assert!(
             reason("#!/bin/sh\necho hello\n", 0o700)
                 .contains("neither mariadbd nor mysqld: --version says \"hello\"")

@@ -244,7 +244,7 @@ fn try_v2(base: &Path, name: &str, limits: &Limits<'_>) -> io::Result<Groups> {
     let wanted = limits.controllers();
     let offered = fs::read_to_string(base.join("cgroup.controllers"))?;
     if !wanted.iter().all(|controller| offered.split_whitespace().any(|held| held == *controller)) {
-        return Err(io::Error::other("the controllers are not offered here"));
+        return Err(io::Error::other("the controllers are not available here"));
     }
     let path = base.join("evenkeel").join(name);
     let enable = wanted.iter().map(|controller| format!("+{controller}")).collect::<Vec<_>>().join(" ");

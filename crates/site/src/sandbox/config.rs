@@ -131,7 +131,7 @@ pub(super) fn checked(settings: &BTreeMap<String, String>) -> Result<BTreeMap<St
         match names::taken_for(&plain) {
             Some(own) if own == plain => return Err(fail("the sandbox chooses it")),
             Some(own) => {
-                return Err(fail(&format!("the server takes it for {own}, and the sandbox chooses that")));
+                return Err(fail(&format!("the server reads it as {own}, and the sandbox sets that itself")));
             }
             None => {}
         }

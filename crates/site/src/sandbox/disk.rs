@@ -55,7 +55,7 @@ pub(super) fn set(groups: &[Cgroup], folder: &Path, limit: DiskLimit) -> Result<
     let refuse = |reason: String| refused(limit, reason);
     let device = Device::of_path(folder).ok_or_else(|| {
         refuse(format!(
-            "{} lies on no single disk (tmpfs, overlay and network file systems have none)",
+            "{} is not on a single disk (tmpfs, overlay and network file systems have none)",
             folder.display()
         ))
     })?;
@@ -120,7 +120,7 @@ mod tests {
         let limit = DiskLimit { iops: Some(300), bytes_per_s: None };
         let refusal = set(&[], Path::new("/proc"), limit).unwrap_err().to_string();
         assert!(
-            refusal.starts_with("cannot limit the disk to 300 I/Os per second: /proc lies on no single disk"),
+            refusal.starts_with("cannot limit the disk to 300 I/Os per second: /proc is not on a single disk"),
             "{refusal}"
         );
     }

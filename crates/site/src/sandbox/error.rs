@@ -247,10 +247,11 @@ impl SandboxError {
             )
             .into(),
             Self::HalfRestored { name, study } => format!(
-                "resume the study that restores it{}, or begin anew: evenkeel sandbox clean {name}",
+                "resume the study that restores it{}, or start over: evenkeel sandbox clean {name}",
                 study.as_ref().map_or(String::new(), |study| format!(
-                    " (`evenkeel runs {study}` says by which command); where it was deleted, move the folder data in \
-                     sandboxes/{name} of the home away, rename the folder snapshot there to data, and remove the file snapshot.study"
+                    " (`evenkeel runs {study}` shows the command); if that study was deleted, in \
+                     sandboxes/{name} of the home move the folder data away, rename the folder snapshot to \
+                     data, and remove the file snapshot.study"
                 ))
             )
             .into(),
@@ -294,8 +295,8 @@ impl Failure {
             Self::DiskFull => "free space, or set EVENKEEL_HOME to another file system",
             Self::Memory | Self::OutOfMemory => "raise --memory or lower innodb_buffer_pool_size",
             Self::DataInUse(_) => "stop the other server, or choose another sandbox name",
-            Self::Killed(_) => "somebody or the kernel (dmesg) killed it; start it again",
-            Self::Ended(_) | Self::Silent(_) => "the log says why; clean the sandbox to begin anew",
+            Self::Killed(_) => "a user or the kernel (see dmesg) killed it; start it again",
+            Self::Ended(_) | Self::Silent(_) => "the log says why; clean the sandbox to start over",
             Self::Bootstrap(_) => "the log says why",
         })
     }
@@ -320,7 +321,7 @@ mod tests {
             ),
             (
                 SandboxError::HalfRestored { name, study },
-                "sandboxes/demo of the home away, rename the folder snapshot",
+                "sandboxes/demo of the home move the folder data away, rename the folder snapshot",
             ),
             (SandboxError::Record { path, reason: String::new() }, "evenkeel sandbox clean demo"),
         ] {

@@ -43,7 +43,7 @@ impl Paths {
                 fail("it has a line end or another control character")
             }
             Some(path) if path.contains(':') => {
-                fail("it has a colon, at which the server parts lists of folders")
+                fail("it has a colon, which separates folders in the server's lists")
             }
             Some(_) => Ok(()),
         }
@@ -181,7 +181,7 @@ fn private_dir(dir: &Path) -> io::Result<()> {
     let ours = found.is_dir() && found.uid() == real_user() && found.mode() & 0o077 == 0;
     match ours {
         true => Ok(()),
-        false => Err(io::Error::other("it is not a directory of ours that is closed to others")),
+        false => Err(io::Error::other("it is not a directory of this user that is closed to others")),
     }
 }
 

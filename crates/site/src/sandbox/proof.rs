@@ -93,7 +93,7 @@ impl Proof {
         let held = read(groups, reads)?;
         judge(expected, free, held).map_err(refuse)?;
         Ok(format!(
-            "{held:.0} direct reads per second of {} KiB came through of {free:.0} without the limit",
+            "{held:.0} direct reads per second of {} KiB with the limit, {free:.0} without it",
             bytes >> 10
         ))
     }
@@ -149,17 +149,20 @@ pub fn try_disk(folder: &Path, limit: DiskLimit) -> Result<String, SandboxError>
 fn judge(expected: f64, free: f64, held: f64) -> Result<(), String> {
     if free < SLOWED * expected {
         return Err(format!(
-            "this disk gives {free:.0} direct reads per second by itself, so that a limit of {expected:.0} would change nothing"
+            "this disk does {free:.0} direct reads per second without a limit, so a limit of {expected:.0} \
+             would change nothing"
         ));
     }
     if held > BITES.1 * expected {
         return Err(format!(
-            "it does not bite: {held:.0} direct reads per second of written blocks came through where {expected:.0} are allowed"
+            "it has no effect: {held:.0} direct reads per second of written blocks were done where \
+             {expected:.0} are allowed"
         ));
     }
     if held < BITES.0 * expected {
         return Err(format!(
-            "no more than {held:.0} direct reads per second came through where {expected:.0} are allowed: something else holds them back"
+            "only {held:.0} direct reads per second were done where {expected:.0} are allowed: something \
+             else limits them"
         ));
     }
     Ok(())
@@ -178,9 +181,9 @@ mod tests {
     #[test]
     fn a_limit_that_lets_through_too_much_or_too_little_or_that_the_disk_does_not_reach_is_refused() {
         for (free, held, words) in [
-            (300_000.0, 297_000.0, "does not bite: 297000 direct reads"),
-            (9_000.0, 100.0, "something else holds them back"),
-            (310.0, 300.0, "by itself, so that a limit of 300 would change nothing"),
+            (300_000.0, 297_000.0, "has no effect: 297000 direct reads"),
+            (9_000.0, 100.0, "something else limits them"),
+            (310.0, 300.0, "without a limit, so a limit of 300 would change nothing"),
         ] {
             let reason = judge(300.0, free, held).unwrap_err();
             assert!(reason.contains(words), "{reason}");

@@ -71,10 +71,10 @@ impl Startup<'_> {
                 let is_local =
                     control.query_value("SELECT @@bind_address = '127.0.0.1' AND @@skip_name_resolve")?;
                 (is_local.as_deref() != Some("1"))
-                    .then_some("it listens to others, or takes them for local ones")
+                    .then_some("it listens to other machines, or treats them as local")
             }
             Err(error) => return Err(error.into()),
-            Ok(_) => Some("it asks nobody for the password"),
+            Ok(_) => Some("it does not require the password"),
         };
         open.map_or(Ok(()), |what| Err(self.failed(Failure::Open(what))))
     }

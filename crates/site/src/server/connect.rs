@@ -90,7 +90,7 @@ fn in_time<T: Send + 'static>(
 ) -> Result<T, TargetError> {
     if LOGINS.fetch_add(1, Ordering::Relaxed) >= LOGINS_MAX {
         LOGINS.fetch_sub(1, Ordering::Relaxed);
-        return Err(unreachable_because(target, "too many logins are under way that do not end"));
+        return Err(unreachable_because(target, "too many logins hang"));
     }
     let (sender, receiver) = mpsc::channel();
     let login = move || {

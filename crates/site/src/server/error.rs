@@ -50,7 +50,7 @@ pub enum TargetError {
     },
     /// The server answers neither a statement nor a login.
     #[error(
-        "the server at {address} does not answer since {} UTC ({seconds} s): neither what was asked nor new connections",
+        "the server at {address} has not answered since {} UTC ({seconds} s), neither requests nor new connections",
         time_of_day(*since_unix_s)
     )]
     Silent {
@@ -161,12 +161,13 @@ pub enum TargetError {
 const NO_DATABASE: u16 = 1046;
 
 /// Where to look when a server is silent.
-const SILENT_HINT: &str = "check host, port, network and firewall, and whether the server's process is stopped (state T in \
-     `ps -C mariadbd,mysqld -o pid,stat,wchan`), waits for a disk (D), or has run out of disk space or memory, which its error log tells";
+const SILENT_HINT: &str = "check host, port, network and firewall. See in `ps -C mariadbd,mysqld -o \
+                           pid,stat,wchan` whether the server is stopped (T) or waits for a disk (D), and \
+                           in its error log whether disk space or memory ran out";
 
 /// Where to look when a connection is gone that should have stayed.
-const LOST_HINT: &str = "see in the server's error log whether it was restarted, died or was told to end the connection (KILL, \
-     wait_timeout), and whether a proxy or firewall between ends connections";
+const LOST_HINT: &str = "see in the server's error log whether it was restarted, crashed or closed the \
+                         connection (KILL, wait_timeout), and whether a proxy or firewall closes connections";
 
 /// Hours, minutes and seconds of the day, UTC.
 fn time_of_day(unix_s: u64) -> String {

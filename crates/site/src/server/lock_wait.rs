@@ -41,8 +41,9 @@ pub(super) fn look(session: &mut Session, id: u32, waited_s: f64) {
 fn sentence(state: &str, id: u32, silent_s: f64) -> Option<String> {
     is_wait(state).then(|| {
         format!(
-            "connection {id} has been silent for {silent_s:.0} s and waits for another client ({state}): SHOW FULL PROCESSLIST lists who is \
-             connected; one that sleeps in an open transaction may hold it. It goes on once that one lets go, and Ctrl-C gives up"
+            "connection {id} has been silent for {silent_s:.0} s and waits for another client ({state}): \
+             SHOW FULL PROCESSLIST lists the clients; one that sleeps in an open transaction may hold the \
+             lock. It continues once that client releases it, and Ctrl-C gives up"
         )
     })
 }

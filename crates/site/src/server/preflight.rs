@@ -86,7 +86,7 @@ fn grants(control: &mut Control) -> Result<(Grants, Option<Problem>), TargetErro
 
 fn no_privileges() -> Option<Problem> {
     let text = "the server runs with --skip-grant-tables: it checks no privileges, and every account may do everything";
-    let hint = "where privileges belong to what is measured, start it without --skip-grant-tables";
+    let hint = "to measure with privilege checks, start it without --skip-grant-tables";
     disturbance("skip-grant-tables", text.to_owned(), hint)
 }
 

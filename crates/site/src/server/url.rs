@@ -71,7 +71,7 @@ struct Parts {
 
 impl Parts {
     fn parse(text: &str) -> Result<Self, String> {
-        let (scheme, rest) = text.split_once("://").ok_or("no scheme: it begins with mysql://")?;
+        let (scheme, rest) = text.split_once("://").ok_or("no scheme: it must begin with mysql://")?;
         if !matches!(scheme, "mysql" | "mariadb") {
             return Err(format!("unknown scheme {scheme:?}: use mysql or mariadb"));
         }
@@ -125,7 +125,7 @@ impl Parts {
             None => place.split_once(':').unwrap_or((place, "")),
         };
         if port.contains(':') {
-            return Err("an IPv6 address stands in brackets: [::1]".into());
+            return Err("an IPv6 address needs brackets: [::1]".into());
         }
         self.host = some(decode(host)?);
         self.port = match port {
@@ -337,7 +337,7 @@ mod tests {
             ("postgres://h", "unknown scheme \"postgres\""),
             ("mysql://u@h:70000", "port \"70000\" is not between 1 and 65535"),
             ("mysql://u@h:0", "port \"0\""),
-            ("mysql://u@::1/db", "in brackets"),
+            ("mysql://u@::1/db", "needs brackets"),
             ("mysql://u@[::1/db", "without ']'"),
             ("mysql://u@[::1]x", "after the host"),
             ("mysql://u@h/a/b", "contains '/'"),

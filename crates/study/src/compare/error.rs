@@ -52,12 +52,14 @@ pub enum CompareError {
     },
     /// Throughput of cells that were not overloaded.
     #[error(
-        "a cell that was not overloaded has the throughput of its arrivals, which tells nothing of what the server can do"
+        "the throughput of a cell that was not overloaded is that of its arrivals, which does not show what \
+         the server can do"
     )]
     NotBusy,
     /// Runs without an answer, or of a generator that failed.
     #[error(
-        "there is no {figure} to compare: on one side the generator failed in all runs, nothing was answered, or nobody saw it"
+        "there is no {figure} to compare: on one side the generator failed in all runs, nothing was \
+         answered, or it was not measured"
     )]
     NoFigure {
         /// Name of the figure.
@@ -115,7 +117,8 @@ impl CompareError {
                     .to_owned()
             }
             Self::NoFigure { .. } => {
-                "`evenkeel report` says why: give the generator CPUs of its own (--generator-cpus), or have the server's CPU use seen (--sense-with)".to_owned()
+                "`evenkeel report` says why: give the generator CPUs of its own (--generator-cpus), or \
+                 measure the server's CPU use (--sense-with)".to_owned()
             }
         })
     }

@@ -55,7 +55,7 @@ pub(super) fn unlike(first: &Side, second: &Side) -> Vec<String> {
     }
     let words = |side: &Side| side.workloads().join(" and ");
     vec![format!(
-        "{} was asked {}, {} was asked {}",
+        "{} ran {}, {} ran {}",
         first.name(),
         words(first),
         second.name(),

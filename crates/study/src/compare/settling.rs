@@ -121,7 +121,8 @@ fn one_sided(
     Relation::Leaning(
         side,
         format!(
-            "the {whose} did not settle in {} of its {} runs, and the {others} settled in all {}: more runs would tell",
+            "the {whose} did not settle in {} of its {} runs, and the {others} settled in all {}: more runs \
+             would decide",
             other.refused, other.runs, carried.runs
         ),
     )

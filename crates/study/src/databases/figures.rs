@@ -31,8 +31,8 @@ pub const FIGURES: [Figure; 16] = [
     Figure::plain("wanted", ["wanted", ""]),
     Figure::plain("outstanding", ["under way", ""]),
     beta(
-        "Shares as far as they are used: a host's share times min(wanted / window, 1), K = 1, computed here from what \
-         the host says of wanted I/Os and its window. The published law adds it to the window; ours does not use it.",
+        "Shares as far as they are used: a host's share times min(wanted / window, 1), K = 1, computed here \
+         from the host's wanted I/Os and its window. The published law adds it to the window; ours does not use it.",
     ),
     Figure::plain("orders_per_minute_se", ["se", "within a run"]),
     Figure::plain("rolled_back", ["no stock", ""]),

@@ -28,7 +28,7 @@ impl fmt::Display for Bound {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.pad(match self {
             Self::Demand => "demand",
-            Self::MostWindow => "most window",
+            Self::MostWindow => "maximum window",
             Self::Neither => "neither",
         })
     }
@@ -46,11 +46,11 @@ pub fn judge(plan: &Plan, setting: &Setting, runs: &[Run]) -> Judgement {
         verdicts: Vec::new(),
         components: Vec::new(),
         headline: headline(plan, &cells),
-        published: "With four times the shares host b made 1.78 times the orders of host a, where it made 0.96 of them without \
-                    control; both together made 1.12 of what they made without control.",
+        published: "With four times the shares host b made 1.78 times the orders of host a, and 0.96 times \
+                    without control. Both together made 1.12 times as many as without control.",
         source: "PARDA, FAST 2009, table 7: two databases of a DVD Store on a shared array",
-        rule: "What bounds the ratio is demand where host b wants less than its window in the mean, and the most window where its \
-               window is within 5 % of it."
+        rule: "The ratio is bound by demand if host b wants less than its window on average. It is bound by \
+               the maximum window if its window is within 5 % of it."
             .to_owned(),
         setting: what(plan, setting),
         findings: parts().filter_map(|part| finding(part, &cells)).collect(),
@@ -83,7 +83,7 @@ fn headline(plan: &Plan, cells: &[Cell<'_>]) -> String {
     match ratios.is_empty() {
         true => "No orders on both hosts yet".to_owned(),
         false => format!(
-            "Host b, with four times the shares, makes so many times the orders of host a: {}",
+            "Orders of host b, with four times the shares, as a multiple of those of host a: {}",
             ratios.join(", ")
         ),
     }
@@ -93,7 +93,7 @@ fn what(plan: &Plan, setting: &Setting) -> String {
     let rounds = plan.parts.iter().map(|part| part.repeats).max().unwrap_or(0);
     format!(
         "Two MariaDBs with a DVD Store of {} each, {} clients without think time; data on one simulated array of six \
-         spindles of 5.7 ms, redo logs on another that nothing bounds; threshold {:.0} ms, a window every {} s; \
+         spindles of 5.7 ms, redo logs on another without limits; threshold {:.0} ms, a window every {} s; \
          {} measured after {} of load, {}",
         setting.size,
         setting.clients,
@@ -186,8 +186,8 @@ fn caveats(runs: &[Run]) -> Vec<Caveat> {
     let fixed = [
         (
             "one-machine",
-            "Databases, clients, hosts and the array's clock shared the CPUs of one machine: orders per minute are of this \
-             machine and not comparable in absolute terms, and where CPUs are short the array is not all that both wait for.",
+            "Databases, clients, hosts and the array's clock shared the CPUs of one machine: orders per \
+             minute hold for this machine only. Where CPUs are short, both wait for more than the array.",
         ),
         (
             "array-is-a-model",
@@ -196,7 +196,7 @@ fn caveats(runs: &[Run]) -> Vec<Caveat> {
         ),
         (
             "beta-is-computed",
-            "Beta is computed from what hosts say of themselves once a period; the law does so with the same figures.",
+            "Beta is computed from what hosts report once a period; the law uses the same figures.",
         ),
     ];
     let of_run = |run: &Run| {

@@ -40,7 +40,7 @@ fn missing() -> Vec<(String, String)> {
     let mut missing = Vec::new();
     // The owner of a process is its effective user.
     if fs::metadata("/proc/self").map(|found| found.uid()).ok() != Some(0) {
-        missing.push(("not root, who alone mounts".to_owned(), "run it as root".to_owned()));
+        missing.push(("not root, and only root can mount".to_owned(), "run it as root".to_owned()));
     }
     if OpenOptions::new().read(true).write(true).open("/dev/fuse").is_err() {
         let remedy = "load the kernel's module (modprobe fuse), and let a container use the device";

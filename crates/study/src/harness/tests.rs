@@ -102,7 +102,7 @@ fn a_study_that_was_stopped_goes_on_where_it_was_and_finds_what_was_published() 
     let folder = StudyFolder::resume(&root.path().join(&plan.id)).unwrap();
     assert!(folder.head().unwrap().is_published());
     let error = folder.plan().unwrap_err();
-    assert!(error.to_string().ends_with("is a study of workers and no profile"), "{error}");
+    assert!(error.to_string().ends_with("is a study of workers, not a profile"), "{error}");
     assert_eq!(read(&folder).unwrap().len(), 5);
     study.left = 7;
     assert!(measured(&mut study, &folder), "seven of twelve were left");

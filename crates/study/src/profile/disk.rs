@@ -58,7 +58,7 @@ fn read_ms(run: &RunFile) -> Option<f64> {
     Some(1e3 * out * stretch.seconds / reads)
 }
 
-/// Percent of the pages asked for that were not in the buffer pool.
+/// Percent of the pages requested that were not in the buffer pool.
 pub(super) fn miss_percent(asked: Option<f64>, read: Option<f64>) -> Option<f64> {
     let (asked, read) = (asked?, read?);
     (asked > 0.0).then(|| 100.0 * read / asked)

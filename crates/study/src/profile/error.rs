@@ -82,21 +82,23 @@ pub enum StudyError {
 }
 
 /// Where to look when the server is silent, and how to go on afterwards.
-const SILENT_HINT: &str = "see whether the server's process is stopped (state T in `ps -C mariadbd,mysqld -o pid,stat,wchan`), waits for \
-     a disk (D), or has run out of disk space or memory, which its error log tells, and whether the network is there; finished runs are \
-     kept: go on by `--resume`";
+const SILENT_HINT: &str = "check the network. See in `ps -C mariadbd,mysqld -o pid,stat,wchan` whether the \
+                           server is stopped (T) or waits for a disk (D), and in its error log whether disk \
+                           space or memory ran out; finished runs are kept: continue with `--resume`";
 
 /// Where to look when a connection is gone, and how to go on afterwards.
-const LOST_HINT: &str = "see in the server's error log whether it was restarted, died or was told to end the connection (KILL, \
-     wait_timeout), and whether a proxy or firewall between ends connections; finished runs are kept: go on by `--resume`";
+const LOST_HINT: &str = "see in the server's error log whether it was restarted, crashed or closed the \
+                         connection (KILL, wait_timeout), and whether a proxy or firewall closes \
+                         connections; finished runs are kept: continue with `--resume`";
 
 /// How a sandbox gets rid of what write runs left, also where the folder of their study was deleted.
 fn by_hand(study: &str, folder: &Path) -> String {
     let (name, folder) = (folder.file_name().unwrap_or_default().to_string_lossy(), folder.display());
     format!(
-        "go on with that study, which gives the data back (`evenkeel runs {study}` says by which command). Where it was deleted, see to it by \
-         hand in {folder}: remove the file snapshot.study to keep the data as it is now; or, for the data as it was before those runs, stop the \
-         server (`evenkeel sandbox down {name}`), move the folder data away, rename the folder snapshot to data, and remove snapshot.study"
+        "continue that study, which restores the data (`evenkeel runs {study}` shows the command). If it \
+         was deleted, do it by hand in {folder}: remove the file snapshot.study to keep the data as it is \
+         now; or, for the data as it was before those runs, stop the server (`evenkeel sandbox down \
+         {name}`), move the folder data away, rename the folder snapshot to data, and remove snapshot.study"
     )
 }
 
@@ -145,7 +147,7 @@ impl StudyError {
             Self::Store(error) => error.hint()?.into(),
             Self::Elsewhere(error) => error.hint()?.into(),
             Self::Load(error) if error.is_disk_full() => {
-                "free some space and go on with `--resume`, finished runs are kept; or start anew \
+                "free some space and continue with `--resume`, finished runs are kept; or start again \
                  without --request-log"
                     .into()
             }
@@ -158,10 +160,11 @@ impl StudyError {
             Self::UnknownSize { .. } => {
                 "name the tables of each statement in the workload, or give the pool in bytes".into()
             }
-            Self::ServerDied(_) => "finished runs are kept; go on by `--resume`".into(),
+            Self::ServerDied(_) => "finished runs are kept; continue with `--resume`".into(),
             Self::WrittenBy { study, folder } => by_hand(study, folder).into(),
             Self::NotSet { name, found, .. } => format!(
-                "nothing is measured with another value than was asked for: write it as the server shows it (--set {name}={found}), or set one that it takes"
+                "the server must use the value that you set: write it as the server shows it (--set \
+                 {name}={found}), or set one that it accepts"
             )
             .into(),
             Self::Twice { name } => format!("measure its databases one after the other, or name one of them in all levels, as sandbox:{name}/DATABASE").into(),
@@ -170,9 +173,9 @@ impl StudyError {
             }
             Self::Reset { .. } => "try the command by hand".into(),
             Self::Explain(ExplainError::Refused(_)) => {
-                "mend the statement or the database; `evenkeel explain` shows all that the server refuses".into()
+                "fix the statement or the database; `evenkeel explain` shows all that the server refuses".into()
             }
-            Self::Differs(_) => "start a new study, or resume with the files and data it began with".into(),
+            Self::Differs(_) => "start a new study, or resume with the files and data it started with".into(),
             Self::Explain(error) => error.hint()?.into(),
             Self::Sense(_) | Self::Rates(_) | Self::Start { .. } | Self::Stopped => {
                 return None;

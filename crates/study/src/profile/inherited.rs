@@ -79,7 +79,7 @@ mod tests {
     fn private_servers_that_take_turns_are_restarted_although_nothing_is_reset() {
         assert_eq!(told(LayoutRecord::Load, &[0, 1, 0, 1]), None);
         let some = told(LayoutRecord::Load, &[0, 0, 1, 1, 0, 1]).unwrap();
-        assert!(some.starts_with("The server was not restarted before 2 of 6 runs, so that"), "{some}");
+        assert!(some.starts_with("The server was not restarted before 2 of 6 runs, so "), "{some}");
         assert!(some.contains("--no-reset") && !some.contains("--reset-command"), "{some}");
     }
 

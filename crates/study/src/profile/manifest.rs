@@ -49,7 +49,7 @@ pub(super) fn machine(ready: &Ready) -> BTreeMap<String, String> {
 /// Which hardware counters there are on the CPUs of the server, or why none.
 fn hardware_counters(domain: Option<&Domain>) -> String {
     let Some(Domain::Cpus(cpus)) = domain else {
-        return "not asked for: they mean the server only where it has CPUs to itself".to_owned();
+        return "not requested: they are those of the server only if it has CPUs of its own".to_owned();
     };
     match Counters::open(cpus) {
         Ok(counters) => {

@@ -111,7 +111,7 @@ fn add_sight(run: &mut RunFile, sight: Option<elsewhere::Sight>, seen: Option<&O
     }
     let sensed = sight.sensed;
     if let Some(missing) = sensed.missing.as_ref().filter(|_| run.theta.is_none() && whole.is_some()) {
-        let what = format!("the CPU use of the server: who was to tell it ({}) {missing}", sensed.by);
+        let what = format!("the CPU use of the server: its source ({}) {missing}", sensed.by);
         run.caveats.push(Caveat::not_available(&what));
     }
     run.sensed = Some(sensed);

@@ -160,7 +160,7 @@ impl Study<'_> {
     fn search(&mut self, series: usize) -> Result<f64, StudyError> {
         let spec = &self.spec.series[series];
         let label = self.plan.series[series].label.clone();
-        (self.tell)(StudyEvent::Preparing(format!("searching the saturation of {label}")));
+        (self.tell)(StudyEvent::Preparing(format!("searching for the saturation of {label}")));
         let site = &mut self.sites[spec.site];
         site.reset(&self.spec.reset, spec.writes(), self.stop, self.tell)?;
         let setting = site::Setting { pool: self.plan.series[series].pool_bytes, disk: spec.disk };

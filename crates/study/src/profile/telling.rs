@@ -7,7 +7,7 @@ use evenkeel_site::server::{Control, Problem, TargetError};
 /// ER_TABLEACCESS_DENIED_ERROR, ER_DBACCESS_DENIED_ERROR, ER_SPECIFIC_ACCESS_DENIED_ERROR: the account lacks a right.
 const DENIED: [u16; 3] = [1142, 1044, 1227];
 
-const OTHERWISE: &str = "leave --mu out: the delay of a small probe then stands for that of the requests";
+const OTHERWISE: &str = "leave --mu out: the delay of a small probe is then used for that of the requests";
 
 /// Refuses a server that does not tell, with what to do so that it does.
 pub(super) fn check(control: &mut Control, told_by: ToldBy) -> Result<(), StudyError> {
@@ -34,7 +34,8 @@ fn profiles(control: &mut Control) -> Result<Option<Problem>, TargetError> {
         told => told?,
     };
     if have.as_deref() != Some("YES") {
-        let text = "this server has no profiling (have_profiling is not YES), so that no session tells how long a statement took it";
+        let text = "this server has no profiling (have_profiling is not YES), so sessions cannot see how \
+                    long a statement took";
         return Ok(problem(SUBJECT, text, other));
     }
     control.exec("SET profiling_history_size = 1, profiling = 1")?;
@@ -53,12 +54,13 @@ fn performance_schema(control: &mut Control) -> Result<Option<Problem>, TargetEr
     const SUBJECT: &str = "--mu-by performance-schema";
     if control.query_value("SELECT @@performance_schema")?.as_deref() != Some("1") {
         let hint =
-            "start the server with performance_schema=ON, or have the sessions tell by --mu-by profiles";
+            "start the server with performance_schema=ON, or use --mu-by profiles";
         return Ok(problem(SUBJECT, "the performance schema of this server is off", hint.to_owned()));
     }
     match off(control) {
         Err(error) if error.code().is_some_and(|code| DENIED.contains(&code)) => {
-            let hint = "GRANT SELECT ON performance_schema.* TO this account, or --mu-by profiles, which needs no right";
+            let hint = "GRANT SELECT ON performance_schema.* TO this account, or --mu-by profiles, which \
+                        needs no privilege";
             Ok(problem(SUBJECT, "the account may not read the performance schema", hint.to_owned()))
         }
         Err(error) => Err(error),

@@ -27,16 +27,18 @@ pub(super) struct Turns {
 impl End {
     pub(super) fn words(self) -> &'static str {
         match self {
-            Self::Enough => "the bounds are as tight as was wanted",
+            Self::Enough => "the bounds are as tight as requested",
             Self::TimeIsUp => "the time is up",
             Self::Exhausted => "no further run of this length tightens the bounds",
             Self::TooFewArrivals => {
-                "the server carries so little that a run has too few arrivals to tell: give runs more by --duration, and all by --within"
+                "the server carries so little that a run has too few arrivals: give runs more time by \
+                 --duration, and all of them by --within"
             }
             Self::RequestsFail => {
-                "too many requests fail at the rate that would tell more: look at the errors by `evenkeel load`, and mend what the server names"
+                "too many requests fail at the rate to measure next: see the errors by `evenkeel load`, and \
+                 fix what the server names"
             }
-            Self::GeneratorFails => "the generator fails at the rate that would tell more",
+            Self::GeneratorFails => "the generator fails at the rate to measure next",
             Self::TooMany => "2,000 runs are made",
         }
     }

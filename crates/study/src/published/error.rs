@@ -67,7 +67,7 @@ impl PublishedError {
     pub(crate) fn unreadable(what: &str) -> Self {
         Self::with_hint(
             format!("plan.json has a run whose {what} cannot be read"),
-            "bring plan.json back from a copy; finished runs stay in the folder",
+            "restore plan.json from a backup; finished runs stay in the folder",
         )
     }
 

@@ -56,7 +56,7 @@ pub(crate) fn setting<T: DeserializeOwned + Numbers>(plan: &Plan) -> Result<T> {
 fn wrong(plan: &Plan, what: &str) -> PublishedError {
     PublishedError::with_hint(
         format!("plan.json of {}, in `setting`: {what}", plan.id),
-        "bring plan.json back from a copy, or put that key right by hand; finished runs stay in the folder",
+        "restore plan.json from a backup, or correct that key by hand; finished runs stay in the folder",
     )
 }
 
@@ -77,7 +77,7 @@ mod tests {
         }
         let plan = Plan { id: "one".to_owned(), setting: whole, ..Plan::default() };
         let error = setting::<T>(&plan).err().expect("it is refused");
-        assert!(error.hint().is_some_and(|hint| hint.contains("plan.json back")), "{error}");
+        assert!(error.hint().is_some_and(|hint| hint.contains("restore plan.json")), "{error}");
         error.to_string()
     }
 

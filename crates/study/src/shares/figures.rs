@@ -21,7 +21,7 @@ pub const FIGURES: [Figure; 16] = [
         Chart::new(
             "Latency",
             "mean latency",
-            "Mean over the hosts that keep to a law, weighted by their I/Os.",
+            "Mean over the hosts that follow a law, weighted by their I/Os.",
             Unit::Milliseconds,
             Scale::Linear,
         ),

@@ -10,8 +10,8 @@ use evenkeel_core::share::experiment::{Experiment, Published, Treatment, publish
 const NEAR_PERCENT: f64 = 10.0;
 
 /// The published finding.
-const PUBLISHED: &str = "Hosts that adapt their windows to the latency that all of them report get the device in the proportion of \
-                         their shares, and its latency stays at a threshold.";
+const PUBLISHED: &str = "Hosts adapt their windows to the latency that all of them report. They get the \
+                         device in proportion to their shares, and its latency stays at a threshold.";
 
 /// Where it was published.
 const SOURCE: &str = "PARDA, FAST 2009, section 5: hosts of ESX on an array of ten disks";
@@ -29,8 +29,9 @@ pub fn judge(plan: &Plan, setting: Setting, runs: &[Run]) -> Judgement {
         published: PUBLISHED,
         source: SOURCE,
         rule: format!(
-            "Shares count as reached when each host has its part of the device within 10 % for five periods; latency as at the \
-             threshold L within {NEAR_PERCENT} %, and below it only while windows hold somebody back."
+            "Shares count as reached when each host has its part of the device within 10 % for five \
+             periods. Latency counts as at the threshold L within {NEAR_PERCENT} %, and below it only while \
+             windows limit a host."
         ),
         setting: what(plan, setting, &cells),
         findings: parts().flat_map(|(part, _)| findings(part, &cells)).collect(),
@@ -77,7 +78,7 @@ fn reached<'a>(cells: impl Iterator<Item = &'a Cell<'a>> + Clone) -> String {
     let periods: Option<Vec<f64>> = judged.map(|cell| cell.mean("periods_to_share")).collect();
     match periods.map(|periods| periods.into_iter().reduce(f64::max)) {
         None => "not in every experiment".to_owned(),
-        Some(None) => "not judged".to_owned(),
+        Some(None) => "not checked".to_owned(),
         Some(Some(periods)) => format!("after {}", format::counted(periods.round() as usize, "period")),
     }
 }
@@ -93,7 +94,8 @@ fn most_off<'a>(cells: impl Iterator<Item = &'a Cell<'a>> + Clone) -> Option<Str
 fn what(plan: &Plan, setting: Setting, cells: &[Cell<'_>]) -> String {
     let judged = of_way(cells, Treatment::Evenkeel).filter(|cell| is_judged(cell)).count();
     format!(
-        "{} {}, in {judged} of which shares are judged, one run each, seed {}, a window every {} s; simulated arrays that were \
+        "{} {}, in {judged} of which shares are checked, one run each, seed {}, a window every {} s; \
+         simulated arrays that were \
          calibrated on table 3 and on table 7 without control",
         format::counted(plan.parts.len(), "experiment"),
         if setting.live { "in real time with fio as the clients" } else { "on the virtual clock" },
@@ -158,7 +160,7 @@ fn in_words(cell: &Cell<'_>) -> String {
             format!("after {periods}, in the end {error:.1} % off")
         }
         (true, None, Some(error)) => format!("never, in the end {error:.1} % off"),
-        _ => "not judged".to_owned(),
+        _ => "not checked".to_owned(),
     }
 }
 
@@ -193,8 +195,8 @@ fn threshold(part: &Part, experiment: &Experiment) -> (String, &'static str, f64
 fn caveats(live: bool) -> Vec<Caveat> {
     let last = match live {
         true => {
-            "One run each. Hosts, clients and the array's clock shared the CPUs of one machine, so that latencies hold its \
-             delays as well; a client takes some tenths of a second to start, and they count."
+            "One run each. Hosts, clients and the array's clock shared the CPUs of one machine, so \
+             latencies include its delays. A client takes some tenths of a second to start, and they count."
         }
         false => {
             "One run each: `bench/shares` has five seeds, and `--live` makes them in real time with fio as the clients."
@@ -204,8 +206,8 @@ fn caveats(live: bool) -> Vec<Caveat> {
         (
             "array-is-a-model",
             "The array is a model: no cache, no cost of seeks, no other load. It was calibrated on the uncontrolled run of \
-             table 3, and the six disks of table 7 on that table's own, and on nothing else: these figures agree because \
-             they were made to.",
+             table 3, and the six disks of table 7 on that table's own, and on nothing else: these figures \
+             agree by construction.",
         ),
         (
             "published-latencies-are-read-as-near",
@@ -218,8 +220,8 @@ fn caveats(live: bool) -> Vec<Caveat> {
         ),
         (
             "shares-not-judged",
-            "Shares are not judged where they cannot be met or are not wanted. Below the threshold counts only while windows \
-             hold somebody back.",
+            "Shares are not checked where they cannot be met or are not wanted. A latency below the \
+             threshold counts only while windows limit a host.",
         ),
         ("one-run-each", last),
     ]

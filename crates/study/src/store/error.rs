@@ -59,7 +59,7 @@ pub enum StoreError {
         fits: String,
     },
     /// A published study where a profile was asked for.
-    #[error("{path} is a study of {kind} and no profile")]
+    #[error("{path} is a study of {kind}, not a profile")]
     Published {
         /// The study's folder.
         path: PathBuf,
@@ -130,14 +130,14 @@ impl StoreError {
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self {
             Self::Damaged { path, .. } if path.ends_with("plan.json") => {
-                "bring plan.json back from a copy; finished runs stay in the folder, and cannot be read without it"
+                "restore plan.json from a backup; finished runs stay in the folder, and cannot be read without it"
             }
             Self::Damaged { path, .. } if path.ends_with("run.json") => {
-                "move the folder of that run away, and go on by `--resume`, which measures it again"
+                "move the folder of that run away, and continue with `--resume`, which measures it again"
             }
             _ if self.is_beside_a_run() => {
-                "the run's figures stand in its run.json; to have the rest again, move the folder of that run away and go on \
-                 by `--resume`"
+                "the run's figures are in its run.json; to measure the rest again, move the folder of that \
+                 run away and continue with `--resume`"
             }
             Self::Damaged { .. } if self.is_of_before() => {
                 "move that file away; the others can be read without it, and `--resume` measures it again"
@@ -145,33 +145,33 @@ impl StoreError {
             Self::Damaged { .. } => "move that file away; the runs can be read without it",
             Self::Newer { .. } => "use the version of Evenkeel that wrote it, or a later one",
             Self::Unknown { .. } | Self::Ambiguous { .. } => "`evenkeel runs` lists all studies",
-            Self::Published { .. } => "`evenkeel runs` lists all studies; this one goes on by `--resume`",
+            Self::Published { .. } => "`evenkeel runs` lists all studies; this one continues with `--resume`",
             Self::Foreign { .. } => {
                 "see what is in that folder; where it is a study whose plan.json is lost or damaged, remove it by hand"
             }
             Self::Locked(_) => "wait for the other process, or end it",
             Self::Exists(_) => "studies of one second share a name; try again",
             Self::Io { .. } if self.is_disk_full() => {
-                "free some space; finished runs are kept, go on by `--resume`"
+                "free some space; finished runs are kept, continue with `--resume`"
             }
             Self::Io { source, path, .. }
                 if source.kind() == io::ErrorKind::NotFound && path.ends_with("plan.json") =>
             {
-                "bring plan.json back from a copy; finished runs stay in the folder, and cannot be read without it"
+                "restore plan.json from a backup; finished runs stay in the folder, and cannot be read without it"
             }
             Self::Io { action: "make", .. } => {
-                "name a folder in which you may make others, by --output or --home"
+                "name a folder in which you may create others, by --output or --home"
             }
             Self::Io { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
                 "studies are closed to other users; list them as the user who measured"
             }
             Self::Unread { path, .. } if path.ends_with("run.json") => {
-                "move the folder of that run away, and go on by `--resume`, which measures what is missing"
+                "move the folder of that run away, and continue with `--resume`, which measures what is missing"
             }
             Self::Unread { path, .. }
                 if path.ends_with("plan.json") || path.ends_with("plan.before.json") =>
             {
-                "bring the plan back from a copy, or put that key right by hand; finished runs stay in the folder"
+                "restore the plan from a backup, or correct that key by hand; finished runs stay in the folder"
             }
             Self::Unread { .. } if self.is_of_before() => {
                 "move that file away; the others can be read without it, and `--resume` measures it again"

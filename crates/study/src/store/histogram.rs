@@ -28,7 +28,7 @@ pub(super) fn plain(bytes: &[u8]) -> Result<Vec<u8>, String> {
     let is_whole = length.is_some_and(|length| plain.len().checked_sub(HEAD_BYTES) == Some(length as usize));
     match cookie == Some(COOKIE) && is_low && is_whole {
         true => Ok(plain),
-        false => Err("its histogram is torn, or none".to_owned()),
+        false => Err("its histogram is damaged or missing".to_owned()),
     }
 }
 

@@ -176,7 +176,7 @@ impl RunFolder {
         let path = self.0.join("sense.csv");
         let table = Table::parse(&text(&path)?);
         let is_named = table.column("at_s").is_some();
-        let unread = || StoreError::Unread { path, text: "the line of names is missing".into() };
+        let unread = || StoreError::Unread { path, text: "the header line is missing".into() };
         is_named.then_some(table).ok_or_else(unread)
     }
 

@@ -98,7 +98,7 @@ impl RunTables<'_> {
             .map_err(|error| failed(error.to_string()))?;
         for (name, histogram) in histograms {
             let tag = hdrhistogram::serialization::interval_log::Tag::new(name)
-                .ok_or_else(|| failed(format!("{name} is no tag")))?;
+                .ok_or_else(|| failed(format!("{name} is not a tag")))?;
             log.write_histogram(histogram, Duration::ZERO, self.load.measured.into(), Some(tag))
                 .map_err(|error| failed(format!("{error:?}")))?;
         }

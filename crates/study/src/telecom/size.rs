@@ -35,9 +35,9 @@ impl Published {
         let least = if self.at_least { "at least " } else { "" };
         let agrees = match self.within(ours) {
             Some(true) if self.at_least => "our interval allows that",
-            Some(true) => "our interval has that in it",
+            Some(true) => "our interval includes that",
             Some(false) => "our interval does not reach that",
-            None => "whether ours is that cannot be told by these runs",
+            None => "these runs cannot show whether ours is the same",
         };
         format!(" Published is {least}{} times; {agrees}.", format::short(self.factor))
     }

@@ -126,7 +126,7 @@ impl Watcher {
 
 fn ended(program: &str, how: &str) -> PublishedError {
     PublishedError::with_hint(
-        format!("{program} ended while it was to watch: {how}"),
+        format!("{program} ended during the measurement: {how}"),
         format!("try `{program}` by hand; where it cannot run, take its folder out of PATH"),
     )
 }
@@ -147,7 +147,7 @@ fn nmon(record: &str) -> Result<Background> {
     let said = String::from_utf8_lossy(&output.stdout).trim().to_owned();
     said.parse()
         .map(Background)
-        .map_err(|_| ended("nmon", &format!("it said {said:?} in place of its process")))
+        .map_err(|_| ended("nmon", &format!("it printed {said:?} instead of its process")))
 }
 
 fn children(of: u32) -> Vec<u32> {

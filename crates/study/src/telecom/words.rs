@@ -8,12 +8,14 @@ use crate::harness::{Cell, Finding, Outcome, Plan, Run};
 use evenkeel_core::caveat::{Caveat, OTHER_LOAD_MAX, RUNS_MIN, STEAL_MAX, Severity};
 
 /// The published finding.
-pub(super) const PUBLISHED: &str = "Call records of a day (22 GB) are loaded into MySQL in 2.5 h instead of 12.5 h with the InnoDB plugin, in 79 min with \
-                                    MyISAM, and three days go through the whole chain in less time than one did before.";
+pub(super) const PUBLISHED: &str = "Call records of a day (22 GB) are loaded into MySQL in 2.5 h instead of \
+                                    12.5 h with the InnoDB plugin, and in 79 min with MyISAM. Three days go \
+                                    through the whole chain in less time than one did before.";
 /// Where it was published.
 pub(super) const SOURCE: &str = "telecom study: MySQL 5.1.41 with the InnoDB plugin 1.0.6, a master of 32 cores and 32 GB, storage by channels of 1 Gb/s";
 /// Why nothing is run of it.
-pub(super) const TMPDIR: &str = "What was published is the replay of a log of large SELECTs by 12 to 28 threads, which Evenkeel does not have yet. Indexes that are \
+pub(super) const TMPDIR: &str = "The published result comes from replaying a log of large SELECTs by 12 to \
+                                 28 threads, which Evenkeel does not have yet. Indexes that are \
                                  made after the rows write to tmpdir too, but were not published with it on a device of its own, and the study is given one \
                                  disk: a second folder, or a loop device, would share its channel, and a tmpfs would spare the writes instead of moving them. \
                                  One channel or two cannot be simulated from a load either: which writes wait for which is not told by its bytes, so that \
@@ -44,7 +46,8 @@ pub(super) fn headline(cells: &[Cell<'_>], findings: &[Finding], sized: &[Option
     }
     let count = |outcome| findings.iter().filter(|finding| finding.outcome == outcome).count();
     format!(
-        "Of {} published findings the direction holds here in {}, does not in {}, and cannot be told in {}; of {} published factors the size is \
+        "Of {} published findings the direction holds here in {}, does not in {}, and is open in {}; of {} \
+         published factors the size is \
          within our interval in {}. Every load was audited, {} records in all; one that lost or doubled a record would have ended the study.",
         findings.len(),
         count(Outcome::Holds),
@@ -73,7 +76,7 @@ pub(super) fn sentences(
     let crashes: Vec<String> = ways.filter_map(|way| crash(cells, &way.name, way.words())).collect();
     if !crashes.is_empty() {
         let text =
-            format!("What a server costs that is killed in the middle of a load: {}.", crashes.join("; "));
+            format!("Cost of a server that is killed in the middle of a load: {}.", crashes.join("; "));
         said.push((CRASH.to_owned(), text));
     }
     said.extend(direct(cells).map(|text| (DAYS.to_owned(), text)));
@@ -169,7 +172,7 @@ pub(super) fn caveats(plan: &Plan, setting: &Setting, runs: &[Run]) -> Vec<Cavea
         }
     }
     if plan.parts.iter().any(|part| part.repeats > 0 && u64::from(part.repeats) < RUNS_MIN) {
-        let text = "Fewer than three runs of each: intervals are missing or wide, and little can be told.";
+        let text = "Fewer than three runs of each: intervals are missing or wide, and little can be concluded.";
         found.push(Caveat::new("few-runs", Severity::Doubt, text));
     }
     found.extend(standing(setting));
@@ -180,31 +183,32 @@ pub(super) fn caveats(plan: &Plan, setting: &Setting, runs: &[Run]) -> Vec<Cavea
 fn standing(setting: &Setting) -> Vec<Caveat> {
     let mut found = Vec::new();
     if setting.records < PUBLISHED_RECORDS {
-        let text = "Data are smaller than the published ones and fit into memory, so that indexes cost less here: beside the published rates these say \
-                    which way is faster, not how fast it would be at that size (`--records 70000000`).";
+        let text = "Data are smaller than the published ones and fit into memory, so that indexes cost less \
+                    here: compare which way is faster, and not the rates themselves (`--records 70000000`).";
         found.push(Caveat::new("smaller-data", Severity::Note, text));
     }
     for (code, text) in [
         (
             "settings-not-published",
-            "Which settings the published study tuned is not told in it. Ours are the usual ones of its time that still exist; \
+            "The published study does not say which settings it tuned. Ours are the usual ones of its time \
+             that still exist; \
              innodb_additional_mem_pool_size and innodb_thread_concurrency are gone.",
         ),
         (
             "tuned-gives-up-durability",
             "Tuned gives up durability: with innodb_doublewrite=OFF and innodb_flush_log_at_trx_commit=2 a loss of power may cost the last second of \
-             commits, or tear a page. A part of its lead over untuned is bought by that; the killed servers show no loss, since a kill leaves \
-             what the kernel has.",
+             commits, or tear a page. Part of its lead over untuned comes from that. The killed servers \
+             show no loss, since a kill does not lose what the kernel has.",
         ),
         (
             "clean-records",
-            "The records are clean and in time, none is late, and no load looks for records that come twice (`--duplicates keep`): beside a daily \
-             job with dirt, times are shorter here.",
+            "The records are clean and none is late, and no load looks for repeated records (`--duplicates \
+             keep`): a daily job with dirty data takes longer.",
         ),
         (
             "published-figures-contradict",
             "The published figures contradict each other: dispatch took 57 min or 3 h 20 min, the chain without separators \u{201c}1 h 20 min\u{201d} or 12 h; \
-             both stand here. That it is \u{201c}6 times faster\u{201d} is not judged.",
+             both are shown here. \u{201c}6 times faster\u{201d} is not checked.",
         ),
         (
             "plugin-is-todays-innodb",

@@ -30,7 +30,7 @@ pub fn headline(verdicts: &[Verdict], runs: &[Run]) -> String {
     };
     let shown = if fall.is_shown() { "Shown here" } else { "Not shown here" };
     let doubt = match (fall.percent >= FALL_PERCENT, fall.is_certain()) {
-        (true, false) => ", which cannot be told from noise",
+        (true, false) => ", which is within the noise",
         _ => "",
     };
     let other = other_percent(runs);
@@ -117,7 +117,7 @@ fn doubling(verdict: &Verdict) -> String {
     let waits = verdict.lock_wait_percent.map_or_else(|| format::ABSENT.to_owned(), format::percent);
     match (verdict.doubles_without_locks(), verdict.cost()) {
         (Some(true), Some(cost)) => format!(
-            "So the {} at least double, and row locks are waited for {waits} of the time in flight: {}",
+            "So the {} at least double, and waits for row locks take {waits} of the time in flight: {}",
             cost.words,
             if cost.is_overhead() {
                 "overhead that grows without lock waits, as the study describes it.".to_owned()
@@ -167,9 +167,9 @@ fn kept(verdict: &Verdict) -> Option<String> {
 /// The rule by which it is judged.
 pub fn rule() -> String {
     format!(
-        "A curve that loses less than {FALL_PERCENT} % from its best to the highest number of clients, or whose runs do \
-         not agree that it falls, does not show the finding; then a second workload is measured, of which the buffer pool misses \
-         more pages per commit with more clients, without lock waits."
+        "A curve does not show the finding if it loses less than {FALL_PERCENT} % from its best to the \
+         highest number of clients, or if its runs disagree. Then a second workload is measured. With more \
+         clients its buffer pool misses more pages per commit, without lock waits."
     )
 }
 
@@ -248,7 +248,7 @@ mod tests {
             "{said}"
         );
         assert!(said.contains("pages missed by the buffer pool 50.0 to 200 (4-fold)"), "{said}");
-        assert!(said.contains("at least double, and row locks are waited for 0 % of the time"), "{said}");
+        assert!(said.contains("at least double, and waits for row locks take 0 % of the time"), "{said}");
     }
 
     #[test]

@@ -356,8 +356,9 @@ fn asked(
 /// What runs write stays in a server that is not filled anew, and the next run finds other tables.
 fn only_reads(workload: &str) -> PublishedError {
     PublishedError::with_hint(
-        format!("{workload} writes, and a server that is not ours cannot be given its rows back"),
-        "name a workload that only reads, or a command by --reset that gives the rows back; without URL the part `write` asks private servers",
+        format!("{workload} writes, and Evenkeel cannot restore the rows of a server of yours"),
+        "name a workload that only reads, or a command by --reset that restores the rows; without URL the \
+         part `write` uses private servers",
     )
 }
 
@@ -371,8 +372,8 @@ fn larger((percent, tables_bytes): (f64, u64)) -> Option<Caveat> {
     let asked = tables_bytes as f64 * percent / 100.0;
     (tables_bytes > 0 && asked < least as f64).then(|| {
         let text = format!(
-            "A buffer pool of {percent} % of the tables would have {:.1} MiB, and a server takes {} MiB at least: it has {:.0} %, and \
-             levels below that are one. Give more --items.",
+            "A buffer pool of {percent} % of the tables would have {:.1} MiB, and a server needs {} MiB at \
+             least: it has {:.0} %, and levels below that are the same. Give more --items.",
             asked / f64::from(1 << 20),
             least >> 20,
             100.0 * least as f64 / tables_bytes as f64

@@ -47,7 +47,8 @@ pub(super) fn check(targets: &[(String, &ServerRecord)], may_differ: bool, by_la
     }
     Err(PublishedError::with_hint(
         format!("the targets are not alike:\n  {}", found.join("\n  ")),
-        "make them alike, so that what is found is not the difference that is known; or measure them all the same by --may-differ",
+        "make them alike, or the study may only find the known difference; to measure them nevertheless \
+         give --may-differ",
     ))
 }
 

@@ -140,7 +140,7 @@ fn pages(slow: &Noted, fast: &Noted) -> Compared {
     let read =
         |told: &Noted| -> Option<Vec<IndexPages>> { serde_json::from_str(told.pages.as_deref()?).ok() };
     let (Some(one), Some(other)) = (read(slow), read(fast)) else {
-        return Compared::Unknown("pages were not read, which takes servers of ours".to_owned());
+        return Compared::Unknown("pages were not read, which needs private servers".to_owned());
     };
     if one.is_empty() || other.is_empty() {
         return Compared::Unknown("no page was read".to_owned());

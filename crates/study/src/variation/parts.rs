@@ -130,7 +130,7 @@ impl Making<'_> {
             self.part(
                 POOL,
                 "by size of the buffer pool",
-                "Percent of the tables and indexes that the statement asks.",
+                "Percent of the tables and indexes that the statement uses.",
                 vec![storage, pools],
             ),
         ]

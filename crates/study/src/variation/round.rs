@@ -62,7 +62,7 @@ impl Round<'_, '_> {
                 }
                 SearchStep::Found(found) => return Ok(Some(found.rate)),
                 SearchStep::Failed(failure) => {
-                    let text = format!("a first look found no rate to begin with: {failure}");
+                    let text = format!("a first look found no rate to start with: {failure}");
                     return Err(PublishedError::with_hint(text, "give the rates by --rate"));
                 }
             }

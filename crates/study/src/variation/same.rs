@@ -22,7 +22,7 @@ pub(super) fn each_once(
             if in_one_place(record, against) && is_one(before, at)? {
                 return Err(PublishedError::with_hint(
                     format!("{other} and {one} are one server"),
-                    "name each server once; how a server differs from itself, its starts and runs tell",
+                    "name each server once; its starts and runs show how a server differs from itself",
                 ));
             }
         }

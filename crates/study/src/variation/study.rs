@@ -241,7 +241,7 @@ impl Study for Variation<'_> {
 fn rates(part: &Part) -> String {
     let Some(place) = part.place(RATE) else {
         return format!(
-            "rates: first {GENTLE_START}/s, then at most twice the one before while response times hold"
+            "rates: first {GENTLE_START}/s, then at most twice the previous one while response times hold"
         );
     };
     let rates: Vec<String> =

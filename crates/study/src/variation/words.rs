@@ -21,11 +21,15 @@ pub(super) const SOURCE: &str = "variation study: MySQL 5.1 with InnoDB on Xen 4
 /// By which rule it is judged.
 pub(super) fn rule() -> String {
     format!(
-        "The slowest and the fastest server are compared, start by start, or run by run where there is a single start. A suspect is the cause where they differ (95 % interval above 0, and {:.0} % \
-         of tau at least), what it takes of a request differs too, and that makes {:.0} % of the difference at least; it is not the cause where the whole \
-         interval is less than that, or, of servers that do not differ, less than {:.0} % of tau. What is seen beside it (plans, pages, pools, small probes \
-         of a far network) can leave a suspect undecided, and its sentence says so. Of stolen CPU time {STOLEN_MIN} points more are needed, of neighbours {NEIGHBOURS_MIN}, and no other cause. Runs and servers are \
-         trusted as in a profile: a standard error of at most 10 % of tau (90 % confidence) and a spread of at most 40 %.",
+        "The slowest and the fastest server are compared, start by start, or run by run if there is a \
+         single start. They differ if the 95 % interval is above 0 and the difference is at least {:.0} % \
+         of the response time. A suspect is the cause if they differ, its part of a request differs too, and that part \
+         makes at least {:.0} % of the difference. It is not the cause if the whole interval is below that, \
+         or, if servers do not differ, below {:.0} % of the response time. Other findings (plans, pages, pools, small \
+         probes of a far network) can leave a suspect undecided, and its sentence says so. Stolen CPU time \
+         needs {STOLEN_MIN} points more, neighbours {NEIGHBOURS_MIN}, and no other cause. Runs and servers are \
+         trusted as in a profile: a standard error of at most 10 % of the response time (90 % confidence) \
+         and a spread of at most 40 %.",
         100.0 * LITTLE,
         100.0 * SHARE_MIN,
         100.0 * LITTLE
@@ -60,9 +64,9 @@ pub(super) fn headline(setting: &Setting, found: &Found<'_>) -> String {
     let name =
         |target: usize| setting.targets.get(target).map(|target| target.name.clone()).unwrap_or_default();
     let ahead = match at.point.as_ref().and_then(|point| point.invalid.as_ref()) {
-        Some(code) => format!("Runs failed ({code}), so that what made the load is in all response times. "),
+        Some(code) => format!("Runs failed ({code}), so delays of the generator are in all response times. "),
         None if found.is_settled => String::new(),
-        None => "No rate was kept up with by all servers. ".to_owned(),
+        None => "At no rate did all servers keep up. ".to_owned(),
     };
     let rate = format::significant(at.rate, 3);
     let Some(gap) = why.gap else {
@@ -106,7 +110,7 @@ fn name_of(setting: &Setting, target: usize) -> String {
 
 fn dominates(components: Option<&Components>) -> String {
     let Some(dominant) = components.and_then(Components::dominant) else {
-        return "Too few runs tell what varies most.".to_owned();
+        return "There are too few runs to say what varies most.".to_owned();
     };
     let between = match dominant.level {
         Level::Target => "between servers",
@@ -127,7 +131,7 @@ pub(super) fn sentences(setting: &Setting, found: &Found<'_>) -> Vec<(String, St
         say(dominates(Some(components)));
         match (setting.duet, one_more(setting, components)) {
             (true, _) => say(format!(
-                "Components are those of {} alone: servers that are asked at once have the machine in common.",
+                "Components are those of {} alone: servers that are measured at once share the machine.",
                 found
                     .judged()
                     .and_then(|at| Some(name_of(setting, at.why.as_ref()?.slow)))
@@ -171,7 +175,7 @@ fn one_more(setting: &Setting, components: &Components) -> Option<String> {
     let now = components.variance_of_mean();
     let best = components.repeats(&costs(setting)).into_iter().next()?;
     Some(format!(
-        "One more {} pays most: in {} s it takes the standard error of the mean over all from {} to {} ms.",
+        "One more {} helps most: in {} s it reduces the standard error of the overall mean from {} to {} ms.",
         if best.level == Level::Target { "server" } else { best.level.word() },
         format::significant(best.cost, 2),
         format::significant(now.max(0.0).sqrt(), 3),
@@ -194,7 +198,8 @@ pub(super) fn caveats(setting: &Setting, runs: &[Run]) -> Vec<Caveat> {
         .collect();
     if !stay.is_empty() {
         let text = format!(
-            "Servers that were not started anew: {}. What a start makes is in the difference between servers there. Name a command by --reset.",
+            "Servers that were not restarted: {}. There the effect of a start is part of the difference \
+             between servers. Name a command by --reset.",
             stay.join(", ")
         );
         found.push(Caveat::new("starts-not-made", Severity::Doubt, text));

@@ -117,7 +117,7 @@ fn a_server_that_stands_still_in_a_run_ends_the_study_with_plain_words_and_is_en
     let (outcome, _) = measured(&spec, &folder, in_a_run, false);
     let error = outcome.expect_err("nothing was measured");
     let text = error.to_string();
-    assert!(text.contains("does not answer since") && text.contains("study"), "{text}");
+    assert!(text.contains("has not answered since") && text.contains("study"), "{text}");
     let hint = error.hint().unwrap_or_default();
     assert!(hint.contains("stopped") && hint.contains("--resume"), "{hint}");
     assert!(folder.runs().unwrap().is_empty(), "a run of a server that stood still is no measurement");
@@ -216,7 +216,7 @@ fn a_server_of_the_users_that_stands_still_is_told_and_left_as_it_is() {
         }
     });
     let text = outcome.expect_err("nobody answers").to_string();
-    assert!(text.contains("does not answer since"), "{text}");
+    assert!(text.contains("has not answered since"), "{text}");
     assert_eq!(state(pid), Some('T'), "it is the user's to look at");
     drop(still);
     assert!(Control::connect(&server.target()).is_ok());
@@ -229,7 +229,7 @@ fn a_long_run_ends_by_itself_when_its_server_stands_still() {
     spec.duration = Nanos::from_secs(3_600);
     let folder = folder(&home.path().join("runs"), &spec);
     let text = measured(&spec, &folder, in_a_run, false).0.expect_err("nobody answers").to_string();
-    assert!(text.contains("does not answer since"), "{text}");
+    assert!(text.contains("has not answered since"), "{text}");
 }
 
 #[test]

@@ -12,7 +12,7 @@ pub struct MarginError(pub f64);
 
 impl fmt::Display for MarginError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "a margin of {} is none: above 0 and at most 1 is needed", self.0)
+        write!(out, "a margin of {} is not possible: above 0 and at most 1 is needed", self.0)
     }
 }
 

@@ -28,15 +28,14 @@ Examples:
   evenkeel guard --listen 127.0.0.1:3307 --backend 127.0.0.1:3306 --profile last
   evenkeel guard top 127.0.0.1:9307
 
-With --profile the limit to begin with is twice the transactions that would fill the CPUs by a profile of this
-server; of one that fills no CPU, as many as were under way at the highest rate that is trusted.
+With --profile the initial limit is twice the transactions that would fill the CPUs, by a profile of this
+server. If its CPUs were never full, it is the number in flight at the highest trusted rate.
 A guard needs --listen and --backend, or a --config that has them; everything else has a default.
-Signals: SIGHUP reads the configuration again, SIGTERM (or Ctrl-C) lets transactions end and stops,
-by exit code 0, since that is its orderly end; a second one ends at once, transactions or not, by
-143 (130).
-What holds locks never queues; for locks by name (GET_LOCK) that is so for as many sessions of a
-user as the limit, 4 at least and 64 at most (named_max in the file).
-Compression is negotiated away. Accounts that authenticate by a socket's system user (unix_socket,
+SIGHUP reads the configuration again. SIGTERM or Ctrl-C lets transactions end and stops with exit
+code 0; a second one stops at once, with 143 (130).
+Sessions that hold locks never queue. With named locks (GET_LOCK) this is limited to as many sessions
+of a user as the limit, at least 4 and at most 64 (named_max in the file).
+Compression is not offered. Accounts that authenticate by a socket's system user (unix_socket,
 auth_socket) are refused on a unix-socket backend."
 )]
 pub struct Args {
@@ -50,11 +49,11 @@ pub struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum Action {
-    /// See it work, in two minutes: a private server, a flash sale, collapse, and the guard
+    /// Show the effect in two minutes: a private server, a flash sale, without and with the guard
     Demo(demo::DemoArgs),
     /// Watch a running guard: limit, queue, throughput, sensors, and why
     Top(view::TopArgs),
-    /// Ask a controller again with the samples of a journal
+    /// Replay the samples of a journal with a controller
     Replay(view::ReplayArgs),
 }
 

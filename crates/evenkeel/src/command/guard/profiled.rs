@@ -29,7 +29,7 @@ pub fn set_out(session: &Session, config: &mut GuardConfig) -> Result<Option<Eve
     };
     let path = stored::path(session, Some(&home.join("runs")), &name)?;
     if let Some(kind) = published_kind(&path)? {
-        return Err(anyhow!("{name} is the published study of {kind}, and no profile of a server"))
+        return Err(anyhow!("{name} is the published study of {kind}, not a profile of a server"))
             .hint(HINT);
     }
     let folder = StudyFolder::open(&path)?;
@@ -41,7 +41,7 @@ pub fn set_out(session: &Session, config: &mut GuardConfig) -> Result<Option<Eve
         elsewhere(plan.targets.iter().map(|target| target.url.as_str()), &config.plan.backend)
     {
         reason.push_str(&format!(
-            "; that is a profile of {place} and not of {}, of which it says nothing unless both are alike",
+            "; the profile is of {place} and not of {}: it applies only if both are alike",
             config.plan.backend
         ));
     }

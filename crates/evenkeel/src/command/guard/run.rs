@@ -64,7 +64,7 @@ pub fn run(session: &Session, flags: &Flags, mut config: GuardConfig) -> Result<
             let event = match read.and_then(|new| running.reload(&guard, &mut config, &new)) {
                 Ok(Changes { applied, restart }) => Event::Reloaded { applied, restart },
                 Err(error) => {
-                    Event::ReloadFailed { reason: format!("{error:#}; the old configuration holds") }
+                    Event::ReloadFailed { reason: format!("{error:#}; the old configuration stays in force") }
                 }
             };
             events.set(&config);

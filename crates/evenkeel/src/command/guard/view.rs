@@ -16,7 +16,7 @@ use std::process::ExitCode;
 /// Flags of `evenkeel guard top`.
 #[derive(Debug, clap::Args)]
 pub struct TopArgs {
-    /// Where the guard serves its metrics
+    /// Address at which the guard serves its metrics
     #[arg(value_name = "ADDRESS", default_value = "127.0.0.1:9307")]
     address: String,
     /// How it is shown
@@ -30,16 +30,16 @@ pub struct ReplayArgs {
     /// A journal that a guard has written
     #[arg(value_name = "FILE")]
     journal: PathBuf,
-    /// Who is asked
+    /// Controller that decides
     #[arg(long, value_name = "NAME", default_value = "evenkeel", value_parser = algorithm::NAMES)]
     controller: String,
-    /// The limit to begin with [default: the journal's first]
+    /// Initial limit [default: the first of the journal]
     #[arg(long, value_name = "N")]
     initial_limit: Option<u32>,
-    /// No limit passes this [default: 1024]
+    /// Maximum limit [default: 1024]
     #[arg(long, value_name = "N")]
     max_limit: Option<u32>,
-    /// Every tick, not only changes
+    /// Show every tick, not only changes
     #[arg(long)]
     all: bool,
 }

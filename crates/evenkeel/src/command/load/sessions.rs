@@ -97,6 +97,6 @@ mod tests {
         assert_eq!(found(&["--rate", "5", "--max-sessions", "145"]).unwrap(), 145);
         let max = found(&["--rate", "5", "--max-sessions", "300"]).unwrap();
         let text = Caveat::fewer_sessions(max, 300, &borne().limit).unwrap().to_string();
-        assert!(text.starts_with("Of 300 sessions that were asked for 145 can be opened"), "{text}");
+        assert!(text.starts_with("Of 300 sessions that were requested, 145 can be open"), "{text}");
     }
 }

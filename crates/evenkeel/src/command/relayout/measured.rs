@@ -109,7 +109,7 @@ pub fn pages(target: &Target, data: &Path, table: &str, stop: &Stop) -> Result<V
     }
     if all.is_empty() {
         return Err(anyhow!("no file of table {table} is found at the server"))
-            .hint("its name may have letters whose codes are not known here");
+            .hint("its name may have letters that cannot be converted here");
     }
     Ok(all)
 }

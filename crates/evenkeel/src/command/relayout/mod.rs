@@ -77,7 +77,7 @@ pub struct Args {
 }
 
 /// What is said of a table that has nothing to gain.
-const WELL: &str = "lies well";
+const WELL: &str = "good layout";
 
 /// Where pages can be read, or why they cannot.
 type Place = std::result::Result<PathBuf, String>;
@@ -107,7 +107,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         all.push(Table { facts, before, unread, after: None, done: None, took_s: None, pages_s, left });
     }
     if let (Err(why), true, false) = (&place, args.tables.is_empty(), args.all) {
-        return Err(anyhow!("which tables lie badly cannot be seen from here: {why}"))
+        return Err(anyhow!("the page layout of the tables cannot be read from here: {why}"))
             .hint("name them by --tables, take --all, or run it on the server's machine");
     }
     if !args.json {
@@ -182,8 +182,8 @@ fn cannot_see(table: &str, privilege: &str, target: &Target, user: &str) -> anyh
     let account = format!("{}@{}", quoted(user), quoted(host));
     let database = quoted(target.database.as_deref().unwrap_or_default());
     anyhow!("cannot read the page layout of {table}: the account lacks the privilege {privilege}").context(Hint(format!(
-        "GRANT PROCESS, RELOAD ON *.* TO {account}; GRANT SELECT, LOCK TABLES ON {database}.* TO {account}; or name \
-         tables by --tables, of which nothing is promised then"
+        "GRANT PROCESS, RELOAD ON *.* TO {account}; GRANT SELECT, LOCK TABLES ON {database}.* TO {account}; \
+         or name tables by --tables, without a prediction"
     )))
 }
 
@@ -206,7 +206,7 @@ fn left(
         return Some(refused(&error));
     }
     match seen {
-        Err(why) if !is_asked => Some(format!("left, since nobody can see how it lies: {why}")),
+        Err(why) if !is_asked => Some(format!("skipped, since its page layout cannot be read: {why}")),
         _ => None,
     }
 }

@@ -17,7 +17,7 @@ pub fn before(all: &[Table], how: How, dry_run: bool, look: Look) -> String {
     }
     for table in &chosen {
         if let Some(why) = &table.unread {
-            text.push_str(&format!("{}: nothing is promised, since {why}\n", table.facts.table));
+            text.push_str(&format!("{}: no prediction, since {why}\n", table.facts.table));
         }
     }
     for table in all {
@@ -33,21 +33,21 @@ pub fn before(all: &[Table], how: How, dry_run: bool, look: Look) -> String {
     }
     let room = chosen.iter().map(|table| room(table)).max().unwrap_or(0) * times(how);
     let waits = match how {
-        How::InPlace => "writers do not wait where the server can do without",
+        How::InPlace => "writers do not wait if the server can avoid it",
         How::Fresh => "writers of a table wait until it is swapped",
     };
     let tables = format::counted(chosen.len(), "table");
     text.push_str(&match (chosen.is_empty(), dry_run) {
         (true, _) if all.iter().any(|table| table.left.as_deref() != Some(super::WELL)) => {
-            "nothing is built anew: the tables named above were refused or cannot be seen\n".to_owned()
+            "nothing is rebuilt: the tables named above were refused or cannot be read\n".to_owned()
         }
-        (true, _) => "nothing to do: all tables lie well\n".to_owned(),
+        (true, _) => "nothing to do: all tables have a good layout\n".to_owned(),
         (_, true) => format!(
-            "{tables} would be built anew, with {} of room for the largest; {waits}\n",
+            "{tables} would be rebuilt, with {} of free space for the largest; {waits}\n",
             format::bytes(room)
         ),
         (_, false) => format!(
-            "{tables} to be built anew, with {} of room for the largest; {waits}\n",
+            "{tables} to be rebuilt, with {} of free space for the largest; {waits}\n",
             format::bytes(room)
         ),
     });
@@ -90,7 +90,7 @@ pub fn after(table: &Table, look: Look) -> String {
         format!(", {} rows verified by count and checksum", format::count(rows))
     });
     let took = format::seconds(table.took_s.unwrap_or_default());
-    text.push_str(&format!("{}: built anew in {took}, {waited}{pages}{verified}\n\n", table.facts.table));
+    text.push_str(&format!("{}: rebuilt in {took}, {waited}{pages}{verified}\n\n", table.facts.table));
     text
 }
 

@@ -46,7 +46,7 @@ pub fn run(args: &ArrayArgs) -> Result<ExitCode> {
     let mean_s = units::duration(&args.service).context("--service")?.as_secs_f64();
     let service = match args.spread.as_str() {
         "exponential" => Service::Exponential,
-        text => Service::Uniform(text.parse().with_context(|| format!("--spread {text:?} is no number"))?),
+        text => Service::Uniform(text.parse().with_context(|| format!("--spread {text:?} is not a number"))?),
     };
     let per_byte = (args.large_cost - 1.0) / f64::from((256 - 16) * 1_024);
     let cache = args.cache.as_deref().map(cache).transpose()?;

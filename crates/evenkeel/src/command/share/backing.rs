@@ -43,7 +43,7 @@ pub fn open(config: &ShareConfig) -> Result<(Vec<DiskPlan>, Made)> {
 /// Opens the backing of one disk, and logs where its file is made.
 pub fn open_one(disk: &DiskConfig, config: &ShareConfig, made: &mut Made) -> Result<DiskPlan> {
     let slots = config.bus.address.as_deref().and_then(|address| address.strip_prefix("slot:"));
-    let refused = "it is the slot file of --bus: the disk's writes would go over what hosts tell each other";
+    let refused = "it is the slot file of --bus: the disk's writes would overwrite the hosts' reports";
     if slots.is_some_and(|slots| are_one(Path::new(slots), Path::new(&disk.backing))) {
         return Err(anyhow!("{}: {refused}", disk.backing.display()))
             .with_context(|| format!("opening disk `{}`", disk.name));

@@ -24,7 +24,7 @@ fn carrier(config: &ShareConfig) -> Result<Box<dyn Carrier>> {
                 let opened = Slots::open(Path::new(path), bus.slots);
                 // What the bus knows of the way out says more, where it does.
                 let known = opened.as_ref().err().and_then(BusError::hint);
-                let made = "a slot file is made where it is missing; its folder has to be there";
+                let made = "a missing slot file is created; its folder must exist";
                 Ok(Box::new(opened.hint(known.unwrap_or(made.into()))?))
             }
             Some(("nats" | "tls", _)) => Ok(Box::new(Nats::open(&nats(config, bus, address)?)?)),

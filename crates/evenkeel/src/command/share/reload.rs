@@ -48,8 +48,8 @@ pub fn added<'a>(old: &ShareConfig, new: &'a ShareConfig) -> Vec<&'a DiskConfig>
 /// Why a new configuration does not hold, and which disks of it were added all the same.
 pub fn failed(error: &anyhow::Error, added: &[String]) -> String {
     match added {
-        [] => format!("{error:#}; the old configuration holds"),
-        added => format!("{error:#}; the old configuration holds, and added are: {}", added.join(", ")),
+        [] => format!("{error:#}; the old configuration stays in force"),
+        added => format!("{error:#}; the old configuration stays in force, and added are: {}", added.join(", ")),
     }
 }
 

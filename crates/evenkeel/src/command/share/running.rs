@@ -233,9 +233,9 @@ fn warn_of_assumed_costs(config: &ShareConfig) {
     if config.bus.address.is_none() || config.costs != CostTables::default() {
         return;
     }
-    let why = "nobody has said what I/Os cost: 256 KB are taken for 1.4 times 16 KB, and a write for a read";
+    let why = "no costs of I/Os are given: 256 KB count as 1.4 times 16 KB, and a write as a read";
     let hint =
-        "shares are of the device's time as far as that is right: `evenkeel share knee --costs` measures it";
+        "shares of the device's time are only as right as that: `evenkeel share knee --costs` measures the costs";
     let fields = json!({ "why": why, "hint": hint });
     write(&line(("warn", "costs_assumed", fields), unix_time().as_millis(), config.log));
 }

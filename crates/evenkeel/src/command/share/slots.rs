@@ -31,9 +31,9 @@ pub fn run(args: &SlotsArgs) -> Result<ExitCode> {
     let made = make(&args.path, args.slots);
     let hint = match &made {
         Err(BusError::NotSlots { .. }) => {
-            "name another device, or wipe this one (blkdiscard -z) if nobody needs what is on it"
+            "name another device, or wipe this one (blkdiscard -z) if its contents are not needed"
         }
-        _ => "name a file that is missing in a folder that is there, or a block device that nobody uses",
+        _ => "name a new file in an existing folder, or a block device that is not in use",
     };
     made.hint(hint).with_context(|| format!("making the slot file {path}"))?;
     out::line(format!("{path}: a slot file of {} slots; name it in --bus slot:{path}", args.slots))?;

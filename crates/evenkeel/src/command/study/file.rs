@@ -57,7 +57,7 @@ pub fn resume(session: &Session, name: &str, repeats: Option<u32>, place: &Folde
     wanted::check(&path, goes_on::OF_A_FILE)?;
     let file = path.join(FILE);
     let asked = study::load(&file).with_context(|| format!("going on with {}", path.display())).hint(
-        "study.toml in that folder says what is measured, and there is no going on without it: bring it back from a copy",
+        "study.toml in that folder says what is measured, and is needed to continue: restore it from a backup",
     )?;
     let folder = StudyFolder::resume(&path)?;
     let plan = resume::extended(&folder, repeats)?;
@@ -247,7 +247,7 @@ fn join(whole: &mut spec::Study, own: spec::Study) -> Result<()> {
     if whole.settings != own.settings || whole.spec.rates != own.spec.rates {
         let label = own.spec.series.first().map_or("", |series| &series.label);
         return Err(anyhow!("{label}: rates, repeats, times and resets are the same for all levels"))
-            .hint("give them in [profile], and in levels what differs of the servers and of what is asked");
+            .hint("give them in [profile], and in levels only what differs in servers and workloads");
     }
     // A private server that several levels name is one server, which is held once and measured in turn.
     let known = match own.spec.sites.as_slice() {

@@ -36,7 +36,7 @@ impl Kept {
             let bytes =
                 file::bytes(&path).with_context(|| format!("cannot read workload {}", path.display()));
             let bytes = bytes
-                .hint("name it as it is found from the folder of the study file, or by its whole path")?;
+                .hint("name it relative to the folder of the study file, or by its full path")?;
             kept.copies.push((copy(place), bytes));
             kept.workloads.push((name.clone(), path));
         }
@@ -57,7 +57,7 @@ impl Kept {
         Ok(Self { copies: Vec::new(), workloads })
     }
 
-    /// Where a workload is read; `None` where it is no file, or the study of an older version kept no copy of it.
+    /// Where a workload is read; `None` where it is not a file, or the study of an older version kept no copy of it.
     pub fn path(&self, named: &str) -> Option<PathBuf> {
         self.workloads.iter().find(|(own, _)| own == named).map(|(_, path)| path.clone())
     }
@@ -109,7 +109,7 @@ mod tests {
         assert_eq!(std::fs::read_to_string(path.join(FILE)).unwrap(), "# mysql://u@h/d\n");
         std::fs::write(path.join("workload-2.toml"), "SELECT 4").unwrap();
         let told = Kept::of(&path, &plan).err().unwrap().to_string();
-        assert!(told.contains("workload-2.toml is no longer what it was"), "{told}");
+        assert!(told.contains("workload-2.toml has changed since"), "{told}");
         assert!(Kept::beside(&study, &["none.toml".to_owned()]).is_err());
     }
 }

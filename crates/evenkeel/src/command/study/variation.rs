@@ -129,7 +129,7 @@ fn plan(args: &Args, setting: &Setting) -> Result<Plan> {
     };
     if args.populations > extent.starts {
         return Err(anyhow!("{} populations have fewer starts, {}", args.populations, extent.starts))
-            .hint("give --starts at least as many; with twice as many fillings can be told from starts");
+            .hint("give --starts at least as many; with twice as many, fillings can be separated from starts");
     }
     published::plan(
         NAME,

@@ -13,7 +13,7 @@ pub fn check(listen: &[Address], backend: &Address) -> Result<()> {
     let Some(same) = listen.iter().find(|listen| is_same(listen, backend)) else { return Ok(()) };
     let both = if same == backend { same.to_string() } else { format!("{same}, which is {backend}") };
     bail!(
-        "`listen` and `backend` are both {both}: the guard would be its own server; give one of them another place"
+        "`listen` and `backend` are both {both}: the guard would be its own server; give one of them another address"
     )
 }
 

@@ -24,9 +24,8 @@ Examples:
   evenkeel share disk --config /etc/evenkeel/share.toml
 
 The disk of a host has the host's name unless the configuration file says otherwise.
-Signals: SIGHUP reads the configuration again, SIGTERM (or Ctrl-C) ends what is asked, flushes
-and stops, by exit code 0, since that is its orderly end; a second one ends it at once, by 143
-(130).")]
+SIGHUP reads the configuration again. SIGTERM or Ctrl-C finishes running requests, flushes and
+stops with exit code 0; a second one stops at once, with 143 (130).")]
     pub struct Flags over ShareConfig {
         /// Configuration file, for several disks; SIGHUP reads it again
         #[arg(long, value_name = "FILE")]
@@ -40,70 +39,70 @@ and stops, by exit code 0, since that is its orderly end; a second one ends it a
         /// The one disk
         #[command(flatten)]
         disk: DiskFlags,
-        /// Where NBD clients arrive: host:port or the path of a socket; can be given again
+        /// Address for NBD clients: host:port or the path of a socket; may be given several times
         #[arg(long, value_name = "ADDRESS")]
         nbd: Vec<String>,
-        /// Mode of these sockets in octal digits, as 0660 [default: as the umask has it]
+        /// Mode of these sockets in octal digits, as 0660 [default: by the umask]
         #[arg(long, value_name = "MODE", value_parser = mode_of)]
         socket_mode: Option<u32> = share.socket_mode by text(mode_of) => socket.mode,
         /// Group of these sockets, as libvirt-qemu: its members may connect
         #[arg(long, value_name = "GROUP")]
         socket_group: Option<String> = share.socket_group => socket.group,
-        /// Certificate to show to who comes over TCP (PEM): TLS, and nobody without
+        /// Certificate for clients over TCP (PEM): these must then use TLS
         #[arg(long, value_name = "FILE", requires = "tls_key")]
         tls_cert: Option<PathBuf> = tls.certificate => tls.certificate,
         /// Key of that certificate (PEM)
         #[arg(long, value_name = "FILE", requires = "tls_cert")]
         tls_key: Option<PathBuf> = tls.key => tls.key,
-        /// Authorities that must have signed the certificate of who comes over TCP (PEM)
+        /// Authorities that must have signed the certificates of clients over TCP (PEM)
         #[arg(long, value_name = "FILE", requires = "tls_cert")]
         tls_client_ca: Option<PathBuf> = tls.clients => tls.clients,
-        /// The law by which the window is set [default: evenkeel]
+        /// Law that sets the window [default: evenkeel]
         #[arg(long, value_name = "NAME", value_parser = LAWS)]
         law: Option<String> = window.law => law,
         /// Latency threshold [default: 15ms]
         #[arg(long, value_name = "TIME", value_parser = units::duration)]
         latency: Option<Nanos> = window.latency by Fields::time => latency,
-        /// From one window to the next [default: 2s]
+        /// Time from one window to the next [default: 2s]
         #[arg(long, value_name = "TIME", value_parser = units::duration)]
         period: Option<Nanos> = window.period by Fields::time => period,
-        /// The window to begin with, in I/Os outstanding; the fixed law's for good [default: 16]
+        /// Initial window, in outstanding I/Os; with the fixed law the window [default: 16]
         #[arg(long, value_name = "N")]
         initial_window: Option<f64> = window.initial_window => initial_window,
-        /// No window passes this [default: 256]
+        /// Maximum window [default: 256]
         #[arg(long, value_name = "N")]
         max_window: Option<f64> = window.max_window => max_window,
-        /// What reads cost by size, in units of a read of 16k, as `share knee --costs` finds it [default: 16k=1,256k=1.4]
+        /// Costs of reads by size, in units of a read of 16k, as `share knee --costs` finds them [default: 16k=1,256k=1.4]
         #[arg(long, value_name = "SIZE=COST,...", value_parser = cost_flag)]
         cost_read: Option<Table> = costs.read by text(table) => costs.reads,
-        /// What writes cost by size, in the same units; one size is enough [default: as much as reads]
+        /// Costs of writes by size, in the same units; one size is enough [default: those of reads]
         #[arg(long, value_name = "SIZE=COST,...", value_parser = cost_flag)]
         cost_write: Option<Table> = costs.write by text(table) => costs.writes,
         /// How hosts reach each other: slot:FILE, nats://HOST:PORT or tls://HOST:PORT [default: this host is alone]
         #[arg(long, value_name = "BUS")]
         bus: Option<String> = bus.address => bus.address,
-        /// Name of the storage on a NATS [default: array]
+        /// Name of the storage on NATS [default: array]
         #[arg(long, value_name = "NAME")]
         array: Option<String> = bus.array => bus.array,
-        /// File with what a NATS asks for: credentials, a key's seed, user:password, or a token
+        /// File with the login for NATS: credentials, a key's seed, user:password, or a token
         #[arg(long, value_name = "FILE")]
         bus_login: Option<PathBuf> = bus.login => bus.login,
-        /// Authorities that must have signed the certificate of a NATS (PEM)
+        /// Authorities that must have signed the certificate of NATS (PEM)
         #[arg(long, value_name = "FILE")]
         bus_ca: Option<PathBuf> = bus.authorities => bus.authorities,
-        /// End at once where NATS cannot be reached at the start, instead of waiting for it
+        /// End at once if NATS cannot be reached at the start, instead of waiting for it
         #[arg(long)]
         require_bus: bool = bus.require => bus.require,
-        /// Where to serve /metrics, /healthz and what `evenkeel share top` reads, as 127.0.0.1:9308 [default: nowhere]
+        /// Address for /metrics, /healthz and `evenkeel share top`, as 127.0.0.1:9308 [default: none]
         #[arg(long, value_name = "ADDRESS")]
         metrics: Option<String> = share.metrics => metrics,
-        /// What requests of NBD clients may hold, one of them at a time beyond that [default: 64M]
+        /// Memory for requests of NBD clients; one request may exceed it [default: 64M]
         #[arg(long, value_name = "SIZE", value_parser = units::bytes)]
         memory: Option<u64> = share.memory by Fields::bytes => memory,
         /// Form of the log on stderr [default: text]
         #[arg(long, value_enum, value_name = "FORM")]
         log: Option<Form> = share.log by Fields::word_of_flag => log,
-        /// Read the configuration, say whether it is right, and end
+        /// Check the configuration and end
         #[arg(long)]
         pub check: bool,
     }
@@ -116,19 +115,19 @@ settings! {
     /// Flags of a host with one disk.
     #[derive(Clone, Debug, Default, clap::Args)]
     pub struct DiskFlags over DiskConfig {
-        /// Makes a missing file of this size
+        /// Create a missing file with this size
         #[arg(long, value_name = "SIZE", requires = "backing", value_parser = units::bytes)]
         size: Option<u64> = disk.size by Fields::bytes => size,
-        /// Its share against all other disks on the same storage [default: 1]
+        /// Share of the disk, relative to all other disks on the same storage [default: 1]
         #[arg(long, value_name = "N", requires = "backing")]
         share: Option<f64> = disk.share => share,
-        /// Nothing may change the disk
+        /// Refuse all writes to the disk
         #[arg(long, requires = "backing")]
         read_only: bool = disk.read_only => read_only,
-        /// Past the page cache
+        /// Bypass the page cache
         #[arg(long, requires = "backing")]
         direct: bool = disk.direct => direct,
-        /// Takes as long as the simulated array of this file would (`evenkeel share array`)
+        /// Take as long as the simulated array of this file (`evenkeel share array`)
         #[arg(long, value_name = "FILE", requires = "backing")]
         simulated: Option<PathBuf> = disk.simulated => simulated,
         /// Folder in which the disk is to appear as a file
@@ -147,7 +146,7 @@ impl Flags {
         let config = self.whole()?;
         if config.nbd.is_empty() && config.disks.iter().all(|disk| disk.fuse.is_none() && disk.nbd.is_empty())
         {
-            return Err(anyhow!("nobody said where the disk is to appear"))
+            return Err(anyhow!("no address for the disk is given"))
                 .hint("give --nbd ADDRESS or --fuse DIR");
         }
         Ok(config)
@@ -188,7 +187,7 @@ impl Flags {
                 Ok(ShareConfig::new(name, vec![disk]))
             }
             (None, Some(_), None) => Err(anyhow!("the host has no name")).hint("give --name NAME"),
-            (None, None, _) => Err(anyhow!("nobody said what is behind the disk"))
+            (None, None, _) => Err(anyhow!("no storage behind the disk is given"))
                 .hint("give --backing PATH or --config FILE"),
         }
     }

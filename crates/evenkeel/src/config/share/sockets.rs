@@ -35,7 +35,7 @@ impl SocketConfig {
 pub(super) fn mode_of(text: &str) -> Result<u32> {
     match u32::from_str_radix(text, 8) {
         Ok(mode) if mode <= 0o777 => Ok(mode),
-        _ => bail!("the mode of a socket is in octal digits, as 0660, and here is {text:?}"),
+        _ => bail!("the mode of a socket is in octal digits, as 0660, not {text:?}"),
     }
 }
 
@@ -56,7 +56,7 @@ impl TlsConfig {
     pub(super) fn check(&self) -> Result<()> {
         match (&self.certificate, &self.key, &self.clients) {
             (Some(_), Some(_), _) | (None, None, None) => Ok(()),
-            _ => bail!("TLS needs a certificate and its key; authorities of clients come beside both"),
+            _ => bail!("TLS needs a certificate and its key; authorities of clients need both"),
         }
     }
 }

@@ -17,12 +17,12 @@ fn a_value_out_of_range_is_told_with_its_line_and_the_name_that_its_key_has_in_t
     let file = folder.path().join("share.toml");
     let second = "[[disk]]\nname = 'log'\nbacking = 'x'\nshare = 0\n";
     for (more, expected) in [
-        ("[window]\ninitial_window = 0\n", "7: window: `initial_window` is above 0 and at most `max_window`"),
+        ("[window]\ninitial_window = 0\n", "7: window: `initial_window` must be above 0 and at most `max_window`"),
         (
             "[window]\ninitial_window = 9\nmax_window = 3\n",
-            "7: window: `initial_window` is above 0 and at most `max_window`",
+            "7: window: `initial_window` must be above 0 and at most `max_window`",
         ),
-        ("[window]\nmax_window = 70000\n", "7: window: `initial_window` is above 0 and at most `max_window`"),
+        ("[window]\nmax_window = 70000\n", "7: window: `initial_window` must be above 0 and at most `max_window`"),
         ("[window]\nlaw = 'pard'\n", "7: window: `law` is \"pard\", and must be"),
         ("[window]\nperiod = '1ms'\n", "7: window: `period` must be between"),
         ("[bus]\nslots = 0\n", "7: bus: `slots` must be between"),
@@ -57,7 +57,7 @@ fn the_example_shows_every_key() {
 fn what_is_wrong_is_named() {
     for (text, expected) in [
         (SHORT.replace("name = 'web1'\n", ""), "`name` is missing"),
-        ("name = 'web1'".to_owned(), "1 to 64 disks, and here are 0"),
+        ("name = 'web1'".to_owned(), "1 to 64 disks, not 0"),
         (SHORT.replace("backing", "baking"), "is `baking` meant to be it?"),
         (format!("{SHORT}share = 0"), "`share` must be between"),
         (format!("{SHORT}share = 'much'"), "`share` must be a number"),
@@ -68,9 +68,9 @@ fn what_is_wrong_is_named() {
         (format!("{SHORT}[window]\nperiod = '1ms'"), "`period` must be between"),
         (format!("{SHORT}[window]\ninitial_window = 300"), "300 and 256"),
         (format!("{SHORT}[window]\nlaw = 'pard'"), "`law` is \"pard\""),
-        (format!("{SHORT}[costs]\nread = '16k'"), "no list of sizes and costs"),
+        (format!("{SHORT}[costs]\nread = '16k'"), "not a list of sizes and costs"),
         (format!("{SHORT}[costs]\nread = '16k=3'"), "the unit of costs is a read of 16k"),
-        (format!("{SHORT}[costs]\nwrite = '16k=0'"), "a cost lies between"),
+        (format!("{SHORT}[costs]\nwrite = '16k=0'"), "a cost must be between"),
         (format!("{SHORT}[bus]\nadress = 'x'"), "did you mean `address`?"),
         (format!("{SHORT}socket_mode = 'rw'"), "in octal digits"),
         (format!("{SHORT}[tls]\ncertificate = 'x'"), "a certificate and its key"),

@@ -47,7 +47,7 @@ pub fn definition(text: &str) -> Result<Definition> {
                 match key.trim() {
                     "weight" => {
                         statement.weight = Some(value.parse().map_err(|_| {
-                            anyhow!("{entry}: `-- weight: {value}` is no number; write `-- weight: 3`")
+                            anyhow!("{entry}: `-- weight: {value}` is not a number; write `-- weight: 3`")
                         })?)
                     }
                     "name" => value.clone_into(&mut statement.name),
@@ -96,7 +96,7 @@ fn source(entry: &str, text: &str) -> Result<Generator> {
     match table.and_then(|mut table| table.remove("p")) {
         Some(value) => generator::read(entry, value),
         None => bail!(
-            "{entry}: {text:?} is no source of values; write `column orders.id`, `next orders.id`, `1..1000`, \
+            "{entry}: {text:?} is not a source of values; write `column orders.id`, `next orders.id`, `1..1000`, \
              or a generator such as {{ choice = {{ values = [\"a\", \"b\"] }} }}"
         ),
     }
@@ -153,9 +153,9 @@ INSERT INTO orders (id, customer, status, total) VALUES (:id, :customer, :status
     #[test]
     fn mistakes_name_the_statement_and_what_to_write() {
         for (text, words) in [
-            ("-- weight: x\nSELECT 1;", "statement 1: `-- weight: x` is no number"),
+            ("-- weight: x\nSELECT 1;", "statement 1: `-- weight: x` is not a number"),
             ("SELECT 1;\n-- :a 5\nSELECT :a;", "statement 2: `-- :a 5` has no `=`"),
-            ("-- :a = furlongs\nSELECT :a;", "parameter `a`: \"furlongs\" is no source of values"),
+            ("-- :a = furlongs\nSELECT :a;", "parameter `a`: \"furlongs\" is not a source of values"),
             ("-- :a = { unifrm = {} }\nSELECT :a;", "unknown generator `unifrm`, did you mean `uniform`?"),
             ("SELECT ?;", "statement 1: it has `?`"),
             ("SELECT 1;\n-- weight: 3\n", "have no statement after them"),

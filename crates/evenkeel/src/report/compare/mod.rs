@@ -42,7 +42,7 @@ impl Unlike {
     /// What the user can do about it.
     pub fn hint(&self) -> String {
         match self {
-            Self::Empty(name) => format!("go on with it first: `evenkeel runs {name}` says by which command"),
+            Self::Empty(name) => format!("continue it first: `evenkeel runs {name}` shows the command"),
             Self::NoSeries(_) => {
                 "series match by their labels: measure both with the same workload, factors and sandboxes"
                     .to_owned()
@@ -136,7 +136,7 @@ fn card(study: &Study<'_>, side: usize) -> String {
             first + &trust_text(headline)
         })
         .collect();
-    let untold = || "<p>What was measured does not tell yet what this server carries.</p>".to_owned();
+    let untold = || "<p>The runs so far do not show what this server carries.</p>".to_owned();
     format!(
         "<article class=\"variant s{}\"><h2>{} {}: {}</h2>{}<p class=\"words\">{}, {} of {} runs</p></article>\n",
         plots::side_look(side).hue,

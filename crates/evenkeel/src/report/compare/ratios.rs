@@ -57,8 +57,8 @@ pub fn section(
     let rows: String = cells.iter().map(|pair| row(studies, pair)).collect();
     let table = table("Ratios of B to A at the same rates", &head, &format!("<tbody>\n{rows}</tbody>"));
     let words = "Geometric means over runs of B as a multiple of those of A, with 95 % intervals (Welch's t over \
-                 logarithms). An interval that leaves out 1 is strong: there the two differ by more than runs do among \
-                 themselves. One figure in twenty does so by chance.";
+                 logarithms). An interval without 1 is bold: there the two differ by more than runs do \
+                 among themselves. One figure in twenty does so by chance.";
     wrapped(&id, "B / A", words, &table)
 }
 

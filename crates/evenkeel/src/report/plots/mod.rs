@@ -182,12 +182,12 @@ pub fn probe_delay(study: &Study<'_>) -> Option<Plot> {
     let y = time_axis("probe delay", Spacing::Linear);
     let mut words =
         "Response time of a small probe less its execution time at the server: the socket, and waking up on \
-                     both sides, where a busy machine lets threads wait for a CPU."
+                     both sides, where threads of a busy machine wait for a CPU."
             .to_owned();
     let mut all = traces(study, &MU);
     if study.summary.cells.iter().any(|cell| cell.probe_wait_ms.n > 0) {
         words
-            .push_str(" The part that their threads waited for a CPU, as far as the kernel tells, is faint.");
+            .push_str(" The part in which their threads waited for a CPU, as far as the kernel reports it, is faint.");
         all.splice(0..0, behind(study, &PROBE_WAIT, "CPU wait"));
     }
     study.summary.cells.iter().any(|cell| cell.mu_ms.n > 0).then(|| Plot {

@@ -17,8 +17,9 @@ pub fn reduction(study: &Study<'_>) -> Option<Plot> {
     let traces = (0..study.plan.series.len()).map(|series| trace(study, &all, series)).collect();
     Some(Plot {
         heading: "What a larger buffer pool saves".to_owned(),
-        words: "Mean response time with the smallest buffer pool less that with each larger one, at the same rate, with the 95 % \
-                interval of the difference. Where the smallest pool was overloaded it is less by so much at least, which is hollow."
+        words: "Mean response time with the smallest buffer pool, less that with each larger one at the \
+                same rate, with 95 % intervals. Where the smallest pool was overloaded, the saving is at least \
+                that, and its mark is hollow."
             .to_owned(),
         notes: Vec::new(),
         narrow: None,

@@ -79,7 +79,7 @@ pub fn why(view: &Published<'_>) -> String {
     let levels: String =
         said.components.iter().map(|share| format!("<li>{}</li>\n", Text(&share_words(share)))).collect();
     let levels =
-        if levels.is_empty() { levels } else { format!("<h3>What runs vary by</h3><ul>{levels}</ul>") };
+        if levels.is_empty() { levels } else { format!("<h3>What makes runs vary</h3><ul>{levels}</ul>") };
     let inner = format!(
         "<div class=\"card\">{}</div>{levels}",
         table("Suspects", head, &format!("<tbody>{body}</tbody>"))

@@ -20,7 +20,7 @@ pub fn cells(study: &Study<'_>) -> String {
         table("Cells, means over runs", &head, &body(study, &columns))
     };
     let words = "Means over runs ± half of the 95 % interval; a ? where runs are too short for its upper end. ≥ marks rates \
-                 at which requests timed out or were never sent, and count at the age they had reached.";
+                 at which requests timed out or were never sent, and count with the age they reached.";
     section("cells", "Cells", words, &inner)
 }
 

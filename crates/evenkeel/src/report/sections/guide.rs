@@ -9,8 +9,8 @@ const WORDS: [(&str, &str); 8] = [
     ),
     (
         "response time",
-        "from the arrival of a request to its completion, waiting included. What timed out or \
-         was never sent counts at the age it had reached, and the mean is then a lower bound.",
+        "from the arrival of a request to its completion, waiting included. Requests that timed out or were \
+         never sent count with the age they reached, and the mean is then a lower bound.",
     ),
     ("CPU use", "the share of its CPU time that the server's domain used while it was measured."),
     ("buffer pool γ", "the memory in which the server keeps pages of tables and indexes."),

@@ -31,7 +31,8 @@ pub fn parts(study: &Study<'_>) -> String {
     let rows: String = cells.iter().map(|cell| row(study, cell, &shown)).collect();
     let head = format!("<th scope=\"col\">cell</th>{heads}");
     let table = table("Parts of response times, means over runs", &head, &format!("<tbody>\n{rows}</tbody>"));
-    let words = "Of the requests that were drawn. Before is all that is no statement: lag, wait for a session, connecting, preparing. \
+    let words = "Of the requests that were drawn. Before is all that is not a statement: lag, wait for a \
+                 session, connecting, preparing. \
                  μ is the response less the execution, without what came before: network and waking up.";
     let told: String = format::parts(study.runs)
         .iter()

@@ -21,8 +21,8 @@ pub fn reduction(study: &Study<'_>) -> String {
         &head,
         &format!("<tbody>\n{rows}</tbody>"),
     );
-    let words = "Mean response time with the smallest buffer pool less that with each larger one, at the same rate, with the 95 % \
-                 interval of the difference. Rates at which the larger pool was overloaded are left out.";
+    let words = "Mean response time with the smallest buffer pool, less that with each larger one at the \
+                 same rate, with 95 % intervals. Rates at which the larger pool was overloaded are left out.";
     section("reduction", "What a larger pool saves", words, &table)
 }
 

@@ -15,7 +15,7 @@ const PER_REQUEST: &str = "per request";
 const FIGURES: [Figure; 21] = [
     ("threads_running_mean", "threads running", "mean"),
     ("threads_running_max", "threads running", "most"),
-    ("pool_read_requests_per_request", "pages asked for", PER_REQUEST),
+    ("pool_read_requests_per_request", "pages requested", PER_REQUEST),
     ("pool_reads_per_request", "pages read from disk", PER_REQUEST),
     ("pool_miss_percent", "pages not in the pool", "percent"),
     ("server_read_bytes_per_request", "bytes read by the server", PER_REQUEST),
@@ -71,14 +71,14 @@ fn words(cells: &[&CellSummary]) -> String {
     let delay = match has_delay(cells) {
         false => "The probe delay is not available: the server does not report how long a statement took it.",
         true => {
-            "The probe delay is what a small probe took on the way, its execution at the server not counted: \
-             the socket, and waking up on both sides, with what their threads waited for a CPU, which is shown apart \
-             where the kernel reports it: of our side always, of the server's where it runs on this machine."
+            "The probe delay is the time of a small probe without its execution at the server: the socket, \
+             and waking up on both sides. It includes the waits of both threads for a CPU, which are also \
+             shown apart where the kernel reports them: always on our side, on the server's if it runs on this machine."
         }
     };
     format!(
-        "What the server counted while it was measured, without what our own looking cost it, over the requests that it \
-         counted in the same stretch of time. {delay} Threads running include the one that looks."
+        "The server's own counters in the measured phase, divided by the requests that it counted. The cost \
+         of our own queries is left out. {delay} Threads running include our own."
     )
 }
 

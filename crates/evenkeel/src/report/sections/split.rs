@@ -83,8 +83,9 @@ pub fn split(study: &Study<'_>) -> String {
     let rows: String =
         parted.iter().map(|(cell, parts)| row(&study.cell_name(cell), *parts, &shown)).collect();
     let table = table("What the response time is made of", &head, &format!("<tbody>\n{rows}</tbody>"));
-    let words = "The mean response time in parts, over all requests of a cell. The generator's wait is our own error; a \
-                 session wait says that more sessions were needed than there were; the rest is the server and the way.";
+    let words = "The mean response time in parts, over all requests of a cell. The generator's wait is our \
+                 own error; a session wait says that more sessions were needed than there were; the rest is \
+                 the server and the network.";
     let failed = cells.iter().any(|cell| study.standing_of(cell.cell).iter().any(|run| has_failures(run)));
     let left = if failed {
         " Rates at which more than 1 % of the requests failed are left out: an error has waits and no response time."

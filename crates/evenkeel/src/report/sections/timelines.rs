@@ -25,9 +25,9 @@ pub fn timelines(study: &Study<'_>) -> String {
     let open = cells.iter().rfind(settled).or(cells.last()).map(|cell| cell.cell);
     let items: String = cells.iter().map(|cell| item(study, cell, open == Some(cell.cell), each)).collect();
     let words = "Each run second by second; strips of one cell have the same scales. The dashed line is the arrival rate. \
-                 Shaded are seconds in which the hypervisor took more than 2 % of the server's CPU time: where a rise of \
-                 the response stands in the shade, the neighbours may have made it. Used by others is what neither the \
-                 server nor the generator took of the machine.";
+                 Shaded are seconds in which the hypervisor took more than 2 % of the server's CPU time: \
+                 there neighbours may have caused a rise of the response time. Used by others is the CPU \
+                 time of all but the server and the generator.";
     section("timelines", "Runs over time", words, &items)
 }
 

@@ -32,7 +32,7 @@ pub fn reads_only(block: u64) -> Caveat {
 
 /// Who else used the storage meanwhile is not known.
 fn others_unknown() -> Caveat {
-    let text = "what other hosts did on the storage meanwhile is in the figures: measure it alone";
+    let text = "what other hosts did on the storage is in the figures: measure it alone";
     Caveat::new("others-unknown", Severity::Note, text)
 }
 
@@ -68,7 +68,7 @@ fn holes(allocated: u64, bytes: u64) -> Option<Caveat> {
 /// Answers came faster than storage gives them: from the mean latency at the least depth.
 fn memory(latency_s: f64) -> Option<Caveat> {
     let text =
-        format!("one read takes {}: memory answers so fast, not storage", format::time(latency_s * 1e3));
+        format!("one read takes {}: that is as fast as memory, too fast for storage", format::time(latency_s * 1e3));
     (latency_s < READ_LEAST_S).then(|| {
         Caveat::new("memory", Severity::Doubt, text)
             .with("latency_s", latency_s)

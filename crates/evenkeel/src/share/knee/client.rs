@@ -158,7 +158,7 @@ impl Client {
             let (state, now) = (self.0.state(), self.0.clock.now());
             if let Some(errno) = state.failed {
                 return Err(anyhow!("{errno}"))
-                    .hint("what the kernel says of it: dmesg")
+                    .hint("see what the kernel reports: dmesg")
                     .map_err(|e| self.failed(e));
             }
             if is_so(&state, now) {
@@ -169,7 +169,7 @@ impl Client {
                 let silent =
                     anyhow!("no {} has ended for 10 s with {outstanding} outstanding", self.0.kind.word());
                 return Err(silent)
-                    .hint("look whether the storage is there: dmesg")
+                    .hint("check the storage: dmesg")
                     .map_err(|error| self.failed(error));
             }
             drop(state);

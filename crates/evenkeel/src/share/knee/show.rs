@@ -60,11 +60,11 @@ impl Measurement<'_> {
             }
             (Verdict::NotLevel, _) => {
                 format!(
-                    "storage takes more than {DEPTH_MOST} at once: give the latency that clients can bear"
+                    "storage takes more than {DEPTH_MOST} at once: give the latency that clients can accept"
                 )
             }
             _ => format!(
-                "give the latency that clients can bear, above the {} of one read alone",
+                "give the latency that clients can accept, above the {} of one read alone",
                 time(1e3 * self.judgment.curve[0].latency_s)
             ),
         }
@@ -123,9 +123,9 @@ fn sentence(measured: &Measurement<'_>) -> String {
             percent((100.0 * measured.judgment.rise).round()),
         ),
         Verdict::Flat => format!(
-            "no threshold: a read takes {} at {PART_OF_PEAK} of {peak} I/Os per second and {} with {} outstanding, so that \
-             latency does not distinguish full storage from idle one; a limit on I/Os per second does this, storage that does one \
-             I/O at a time, or a cache",
+            "no threshold: a read takes {} at {PART_OF_PEAK} of {peak} I/Os per second and {} with {} \
+             outstanding, so latency does not distinguish full storage from idle storage. Causes are a \
+             limit on I/Os per second, storage that does one I/O at a time, or a cache",
             time(1e3 * knee.latency_s),
             time(1e3 * first.latency_s),
             first.depth,

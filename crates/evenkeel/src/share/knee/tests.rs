@@ -217,9 +217,9 @@ fn where_there_is_no_threshold_it_is_said_why_and_what_to_do() {
     assert!(text.contains(expected), "{text}");
     assert_eq!((&json["verdict"], &json["threshold_ms"]), (&object!("not-level"), &Value::Null));
     let (text, json) = shown(&[1.0], |depth| (depth * 1e3).min(3_000.0));
-    assert!(text.contains("latency does not distinguish full storage from idle one"), "{text}");
+    assert!(text.contains("latency does not distinguish full storage from idle storage"), "{text}");
     assert!(
-        text.contains("next: give the latency that clients can bear, above the 1.00 ms of one read alone"),
+        text.contains("next: give the latency that clients can accept, above the 1.00 ms of one read alone"),
         "{text}"
     );
     assert_eq!((&json["verdict"], &json["threshold_ms"]), (&object!("flat"), &Value::Null));

@@ -24,7 +24,7 @@ pub fn get(address: &str, path: &str) -> Result<(u16, String)> {
     let mut answer = Vec::new();
     stream.take(ANSWER_MAX).read_to_end(&mut answer).with_context(|| format!("reading from {address}"))?;
     let text = String::from_utf8_lossy(&answer);
-    let (head, body) = text.split_once("\r\n\r\n").context("the answer is no HTTP")?;
-    let code = head.split(' ').nth(1).and_then(|code| code.parse().ok()).context("the answer is no HTTP")?;
+    let (head, body) = text.split_once("\r\n\r\n").context("the answer is not HTTP")?;
+    let code = head.split(' ').nth(1).and_then(|code| code.parse().ok()).context("the answer is not HTTP")?;
     Ok((code, body.to_owned()))
 }

@@ -98,7 +98,7 @@ impl<'a> Serving<'a> {
                 Some(Answer::Now(page)) => self.tell(number, &page, now),
                 Some(Answer::Later(job)) => match self.jobs.try_send((number, job)) {
                     Ok(()) => self.clients[place].1.wait(now),
-                    Err(_) => self.tell(number, &Page::text(503, "too many ask for this\n"), now),
+                    Err(_) => self.tell(number, &Page::text(503, "too many requests for this\n"), now),
                 },
             },
         }
@@ -163,5 +163,5 @@ pub fn make(jobs: &mpsc::Receiver<For<Job>>, made: &mpsc::Sender<For<Page>>) {
 
 /// What is answered where making the answer panicked: one page is lost, not the server.
 fn defect() -> Page {
-    Page::text(500, "a defect: this page cannot be made\n")
+    Page::text(500, "a defect: this page cannot be created\n")
 }

@@ -104,7 +104,7 @@ fn one_that_falls_silent_is_as_one_that_has_ended_and_is_ended_with_the_study() 
     let (_, first, last) = signalled("-STOP");
     assert!(first["theta"].is_object() && last["theta"].is_null(), "{first:#} {last:#}");
     let missing = last["sensed"]["missing"].as_str().expect("why");
-    assert!(missing.contains("has said nothing for"), "{missing}");
+    assert!(missing.contains("has sent nothing for"), "{missing}");
     assert!(doubts(&last).contains(&"not-available") && last["counts"]["completed"].as_u64() > Some(0));
 }
 

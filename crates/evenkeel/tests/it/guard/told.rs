@@ -93,7 +93,7 @@ fn a_reload_says_what_holds_and_what_does_not() {
     let line = log.lines().find(|line| line.contains("event=reloaded")).unwrap_or_default();
     assert!(line.contains("level=warn") && line.contains(" applied=initial_limit "), "{line}");
     assert!(line.contains("restart_needed=\"login_max, proxy_protocol\""), "{line}");
-    // Clients can still log in: the old configuration holds where the new one cannot.
+    // Clients can still log in: the old configuration stays in force where the new one cannot.
     Client::connect(&process.address, MODERN).query("SELECT 1");
 }
 
@@ -104,7 +104,7 @@ fn a_configuration_that_has_become_a_pipe_is_not_waited_for() {
     std::fs::remove_file(&process.config).expect("the file");
     assert!(Command::new("mkfifo").arg(&process.config).status().expect("mkfifo is there").success());
     process.signal(libc::SIGHUP);
-    eventually("the refusal", || process.log().contains("no file that can be read again"));
+    eventually("the refusal", || process.log().contains("not a file that can be read again"));
     Client::connect(&process.address, MODERN).query("SELECT 1");
 }
 

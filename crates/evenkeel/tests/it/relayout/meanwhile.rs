@@ -68,7 +68,7 @@ fn rows_that_are_written_meanwhile_are_neither_lost_nor_doubled() {
     let told = evenkeel(shop.home(), &["relayout", "sandbox:a/shop", "--tables", "item", "--fresh"]);
     let said = String::from_utf8_lossy(&told.stdout).into_owned();
     assert!(
-        told.status.code() == Some(1) && said.contains("item_evenkeel_before has it as it was"),
+        told.status.code() == Some(1) && said.contains("the old table is kept as item_evenkeel_before"),
         "{told:?}"
     );
 }
@@ -208,7 +208,7 @@ fn a_table_that_somebody_changes_meanwhile_is_not_dropped() {
         let is_there = |table: &str| count(&format!("{place} = '{table}'")) == "1";
         assert!(is_there("item") || is_there("item_evenkeel_before"), "{told}");
         if !is_there("item") {
-            assert!(told.contains(what) && told.contains("while its copy took its place"), "{told}");
+            assert!(told.contains(what) && told.contains("during the swap with its copy"), "{told}");
             assert!(told.contains("drop neither"), "{told}");
             shop.exec("DROP TABLE item");
             shop.exec("RENAME TABLE item_evenkeel_before TO item");
@@ -232,7 +232,7 @@ fn two_relayouts_of_a_table_at_once_do_no_harm() {
     assert!(both.iter().any(|output| output.status.success()), "{both:?}");
     for output in both.iter().filter(|output| !output.status.success()) {
         let told = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(told.contains("is being built anew by somebody else"), "{told}");
+        assert!(told.contains("another client is rebuilding table"), "{told}");
     }
     assert_eq!(shop.sum("item"), sum);
 }
@@ -261,5 +261,5 @@ fn a_look_at_a_table_that_a_transaction_holds_keeps_nobody_waiting_for_long() {
         dry
     });
     let told = String::from_utf8_lossy(&dry.stdout).into_owned() + &String::from_utf8_lossy(&dry.stderr);
-    assert!(told.contains("a transaction of another client is at it"), "{told}");
+    assert!(told.contains("a transaction of another client uses it"), "{told}");
 }

@@ -56,7 +56,7 @@ fn what_fails_of_new_disks_leaves_none_of_them_behind_and_later_ones_are_who_the
     let mut host = home.start();
     let missing = format!("fuse = '{}'", text(&home.at("no folder")));
     let told = home.reload(&mut host, &[a("1"), home.disk("b", &missing)]);
-    assert!(told.contains("reload_failed") && told.contains("the old configuration holds"), "{told}");
+    assert!(told.contains("reload_failed") && told.contains("the old configuration stays in force"), "{told}");
     assert!(!home.at("b.sock").exists(), "it is served though it failed");
     let told = home
         .reload(&mut host, &[a("1"), home.disk("e", ""), home.disk("f", "socket_group = 'no such group'")]);
@@ -101,7 +101,7 @@ fn a_configuration_that_has_become_a_pipe_is_not_waited_for() {
     fs::remove_file(home.at("share.toml")).expect("the file");
     assert!(Command::new("mkfifo").arg(home.at("share.toml")).status().expect("mkfifo is there").success());
     host.signal("-HUP");
-    assert!(line(&mut host.log, "event=reload_failed").contains("no file that can be read again"));
+    assert!(line(&mut host.log, "event=reload_failed").contains("not a file that can be read again"));
     host.stop();
 }
 

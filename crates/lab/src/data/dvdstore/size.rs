@@ -21,7 +21,7 @@ pub enum SizeError {
     #[error("{0} MB is not between 1 and {max}", max = Size::MEGABYTES_MAX)]
     Megabytes(u32),
     /// No size at all.
-    #[error("{0:?} is none of small, medium, large, and no size such as 50MB or 2GB")]
+    #[error("{0:?} is not small, medium, large or a size such as 50MB or 2GB")]
     Text(String),
 }
 

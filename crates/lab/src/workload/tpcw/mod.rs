@@ -61,9 +61,9 @@ const STUDY: [(&str, &str, Sql); 2] = [
 
 /// The mixes: name, help, mix.
 const MIXES: [(&str, &str, Mix); 3] = [
-    ("tpcw.browsing", "web interactions, 95 % looking and 5 % ordering", Mix::Browsing),
-    ("tpcw.shopping", "web interactions, 80 % looking and 20 % ordering", Mix::Shopping),
-    ("tpcw.ordering", "web interactions, half looking and half ordering", Mix::Ordering),
+    ("tpcw.browsing", "web interactions, 95 % browsing and 5 % ordering", Mix::Browsing),
+    ("tpcw.shopping", "web interactions, 80 % browsing and 20 % ordering", Mix::Shopping),
+    ("tpcw.ordering", "web interactions, half browsing and half ordering", Mix::Ordering),
 ];
 
 /// Every table of TPC-W.

@@ -26,7 +26,7 @@ pub static ROWS: [Row; 24] = [
     Row {
         sql: Sql::NewProducts,
         name: "tpcw.new_products",
-        help: "the 50 newest items of a subject (what tpcw.complex asks)",
+        help: "the 50 newest items of a subject (the statement of tpcw.complex)",
         text: "SELECT i_id, i_title, a_fname, a_lname FROM item JOIN author ON a_id = i_a_id WHERE \
                i_subject = ? ORDER BY i_pub_date DESC, i_title LIMIT 50",
         captures: true,
@@ -63,7 +63,7 @@ pub static ROWS: [Row; 24] = [
     Row {
         sql: Sql::SearchTitle,
         name: "tpcw.search_title",
-        help: "the first 50 items whose title begins so, by title",
+        help: "the first 50 items whose title begins with a text, by title",
         text: "SELECT item.*, author.* FROM item JOIN author ON a_id = i_a_id WHERE i_title LIKE ? \
                ORDER BY i_title LIMIT 50",
         captures: false,
@@ -72,7 +72,7 @@ pub static ROWS: [Row; 24] = [
     Row {
         sql: Sql::SearchAuthor,
         name: "tpcw.search_author",
-        help: "the first 50 items by authors whose last name begins so, by title",
+        help: "the first 50 items by authors whose last name begins with a text, by title",
         text: "SELECT item.*, author.* FROM author JOIN item ON i_a_id = a_id WHERE a_lname LIKE ? \
                ORDER BY i_title LIMIT 50",
         captures: false,
@@ -122,7 +122,7 @@ pub static ROWS: [Row; 24] = [
     Row {
         sql: Sql::Customer,
         name: "tpcw.customer",
-        help: "a customer with address and country, by user name (what tpcw.simple asks)",
+        help: "a customer with address and country, by user name (the statement of tpcw.simple)",
         text: "SELECT customer.*, address.*, country.* FROM customer JOIN address ON addr_id = \
                c_addr_id JOIN country ON co_id = addr_co_id WHERE c_uname = ?",
         captures: false,
@@ -214,7 +214,7 @@ pub static ROWS: [Row; 24] = [
     Row {
         sql: Sql::CoOrdered,
         name: "tpcw.co_ordered",
-        help: "the five items most ordered by customers who lately ordered an item",
+        help: "the five items most ordered by customers who recently ordered an item",
         text: "SELECT ol_i_id FROM orders JOIN order_line ON ol_o_id = o_id WHERE o_id > (SELECT \
                MAX(o_id) - 10000 FROM orders) AND ol_i_id <> ? AND o_c_id IN (SELECT same.o_c_id FROM \
                orders AS same JOIN order_line AS line ON line.ol_o_id = same.o_id WHERE same.o_id > \
@@ -230,7 +230,7 @@ pub static ALONE: [Row; 4] = [
     Row {
         sql: Sql::CartCount,
         name: "tpcw.cart_count",
-        help: "carts there are (how published clients made an id; no mix asks it)",
+        help: "number of carts (how published clients made an id; no mix uses it)",
         text: "SELECT COUNT(*) FROM shopping_cart",
         captures: false,
         tables: &["shopping_cart"],
@@ -238,7 +238,7 @@ pub static ALONE: [Row; 4] = [
     Row {
         sql: Sql::CustomerMax,
         name: "tpcw.customer_max",
-        help: "highest customer (how published clients made an id; no mix asks it)",
+        help: "highest customer (how published clients made an id; no mix uses it)",
         text: "SELECT MAX(c_id) FROM customer",
         captures: false,
         tables: &["customer"],
@@ -246,7 +246,7 @@ pub static ALONE: [Row; 4] = [
     Row {
         sql: Sql::AddressMax,
         name: "tpcw.address_max",
-        help: "highest address (how published clients made an id; no mix asks it)",
+        help: "highest address (how published clients made an id; no mix uses it)",
         text: "SELECT MAX(addr_id) FROM address",
         captures: false,
         tables: &["address"],
@@ -254,7 +254,7 @@ pub static ALONE: [Row; 4] = [
     Row {
         sql: Sql::OrderCount,
         name: "tpcw.order_count",
-        help: "orders there are (how published clients made an id; no mix asks it)",
+        help: "number of orders (how published clients made an id; no mix uses it)",
         text: "SELECT COUNT(o_id) FROM orders",
         captures: false,
         tables: &["orders"],

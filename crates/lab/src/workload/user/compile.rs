@@ -93,7 +93,7 @@ impl<'a> Compiler<'a> {
             ));
         }
         let choice = WeightedChoice::new(&weights)
-            .map_err(|_| invalid("workload", "no weight is above 0, so nothing would be asked"))?;
+            .map_err(|_| invalid("workload", "no weight is above 0, so no statement would run"))?;
         let rows = self.definition.statements.iter().map(|statement| match &statement.parameters {
             ParameterDefinitions::Rows(rows) => rows.clone(),
             _ => Vec::new(),
@@ -119,7 +119,7 @@ impl<'a> Compiler<'a> {
         }
         for name in self.definition.statements.iter().map(|statement| &statement.name) {
             if !names.insert(name) {
-                return Err(invalid(&format!("statement `{name}`"), "is there twice; give it another name"));
+                return Err(invalid(&format!("statement `{name}`"), "appears twice; give one another name"));
             }
         }
         for name in self.definition.transactions.iter().map(|transaction| &transaction.name) {
@@ -290,8 +290,9 @@ impl<'a> Compiler<'a> {
             drawn.map(Parameter::Shared).or_else(own).ok_or_else(|| {
                 let statement = &self.definition.statements[index].name;
                 let problem = format!(
-                    "nothing says where `:{key}` of statement `{statement}` comes from, and no column that it is \
-                     compared with has values; give it a generator under `parameters`, or in a .sql file a line `-- :{key} = 1..1000`"
+                    "`:{key}` of statement `{statement}` has no source of values, and no column that it is \
+                     compared with has any; give it a generator under `parameters`, or in a .sql file a \
+                     line `-- :{key} = 1..1000`"
                 );
                 invalid(entry, &problem)
             })
@@ -342,7 +343,7 @@ fn check_weight(entry: &str, weight: f64) -> Result<(), WorkloadError> {
     if weight.is_finite() && weight >= 0.0 {
         return Ok(());
     }
-    Err(invalid(entry, &format!("`weight` is {weight}; it must be 0 or a number above")))
+    Err(invalid(entry, &format!("`weight` is {weight}; it must be 0 or more")))
 }
 
 /// The names of the placeholders, empty for bare ones.
@@ -381,7 +382,7 @@ fn check_used<'a>(
 ) -> Result<(), WorkloadError> {
     let Some(name) = names.find(|name| !placeholders.contains(*name)) else { return Ok(()) };
     let near = meant(name, placeholders.iter().map(String::as_str));
-    Err(invalid(entry, &format!("parameter `{name}` is for nothing: no `:{name}` in `sql`{near}")))
+    Err(invalid(entry, &format!("parameter `{name}` is not used: no `:{name}` in `sql`{near}")))
 }
 
 /// `, did you mean ...?`, or nothing.

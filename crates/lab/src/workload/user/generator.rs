@@ -123,7 +123,7 @@ impl Source {
                 Zipf::new(*n, *exponent).map(Self::Zipf).map_err(|error| error.to_string())
             }
             Generator::Sequence { step: 0, .. } => {
-                Err("`step` is 0, so the sequence would not move; set it to 1, say".into())
+                Err("`step` is 0, so the sequence would not move; set it to 1, for example".into())
             }
             Generator::Sequence { start, step } => {
                 Ok(Self::Sequence { next: AtomicI64::new(*start), step: *step })

@@ -16,7 +16,7 @@ pub enum FileError {
     #[error("in use: {0}")]
     InUse(PathBuf),
     /// It may be read, and was to be written.
-    #[error("may not be written: {0}")]
+    #[error("not writable: {0}")]
     ReadOnly(PathBuf),
     /// It has no room for a single block.
     #[error("too small for a disk: {path} has {bytes} bytes, a block {block}")]
@@ -48,11 +48,11 @@ impl FileError {
     /// What to do about it.
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self {
-            Self::Missing(_) => "--size SIZE makes a file that is missing",
+            Self::Missing(_) => "--size SIZE creates a missing file",
             Self::InUse(_) => "one process at a time: end the other one, or unmount the device",
-            Self::ReadOnly(_) => "--read-only takes it as it is",
+            Self::ReadOnly(_) => "--read-only opens it without writing",
             Self::NoDirect(_) => "leave out --direct",
-            Self::NoUring(_) => "threads do the I/O where the kernel allows no io_uring",
+            Self::NoUring(_) => "without io_uring, threads do the I/O",
             Self::NotAFile(_) | Self::TooSmall { .. } | Self::Open { .. } => return None,
         })
     }

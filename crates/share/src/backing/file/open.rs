@@ -175,7 +175,7 @@ mod tests {
             reason(Path::new("/a"), read_only, io::Error::from_raw_os_error(errno)).to_string()
         };
         assert_eq!(said(libc::EBUSY, false), "in use: /a");
-        assert_eq!(said(libc::EROFS, false), "may not be written: /a");
+        assert_eq!(said(libc::EROFS, false), "not writable: /a");
         assert!(said(libc::EACCES, true).starts_with("cannot open /a: "));
         assert_eq!(said(libc::EINVAL, false), "no direct I/O on /a");
     }

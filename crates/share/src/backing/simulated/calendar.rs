@@ -34,10 +34,10 @@ pub enum ArrayError {
         source: io::Error,
     },
     /// The file is not one of a simulated array.
-    #[error("{0} is no simulated array of this version")]
+    #[error("{0} is not a simulated array of this version")]
     Format(String),
     /// There is a file already, which would be lost.
-    #[error("{0} is there and is no simulated array of this version: it is not replaced")]
+    #[error("{0} exists and is not a simulated array of this version: it is not replaced")]
     Other(String),
     /// There is no array with such figures.
     #[error("simulated array: {0}")]
@@ -116,7 +116,7 @@ fn check(plan: &ArrayPlan) -> Result<(), ArrayError> {
             Err(ArrayError::Plan("service times spread by 0 to 1 of their mean"))
         }
         _ if !(0.0..=1.0).contains(&plan.cost.per_byte) || !(0.01..=100.0).contains(&plan.cost.write) => {
-            Err(ArrayError::Plan("a write costs 0.01 to 100 reads, and a byte not less than nothing"))
+            Err(ArrayError::Plan("a write costs 0.01 to 100 reads, and a byte 0 or more"))
         }
         _ if cache.iter().any(|seconds| !(0.0..=60.0).contains(seconds)) => {
             Err(ArrayError::Plan("times of a cache lie between 0 and 60 s"))

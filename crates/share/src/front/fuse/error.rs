@@ -19,13 +19,13 @@ pub enum FuseError {
     #[error("already a mount point: {0}")]
     InUse(PathBuf),
     /// What is mounted there has lost its process.
-    #[error("mount point of a process that is gone: {0}")]
+    #[error("stale mount point, its process has ended: {0}")]
     Dead(PathBuf),
     /// The name cannot be that of a file.
-    #[error("not the name of a file: {0:?}")]
+    #[error("not a valid file name: {0:?}")]
     Name(String),
     /// The kernel has no FUSE, or this container may not see it.
-    #[error("no FUSE here: /dev/fuse: {0}")]
+    #[error("FUSE is not available: /dev/fuse: {0}")]
     NoFuse(io::Error),
     /// Neither this process nor fusermount3 may mount.
     #[error("not permitted to mount at {path}: {error}")]
@@ -60,11 +60,11 @@ impl FuseError {
     /// What to do about it.
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self {
-            Self::Missing(_) => "make the folder first",
+            Self::Missing(_) => "create the folder first",
             Self::NotAFolder(_) | Self::NotEmpty(_) => "choose an empty folder",
             Self::InUse(_) | Self::Dead(_) => "umount it first, or choose another folder",
             Self::Name(_) => "a name has no slash and does not begin with a dot",
-            Self::NoFuse(_) => "load the kernel's module fuse; a container must be given /dev/fuse",
+            Self::NoFuse(_) => "load the kernel module fuse; a container needs /dev/fuse",
             Self::NotPermitted { .. } => {
                 "run it as root, or install fuse3, whose fusermount3 mounts for users"
             }

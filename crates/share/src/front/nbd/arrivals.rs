@@ -29,7 +29,7 @@ impl Nbd {
             let goes = if self.has_room(door) { None } else { Some(self.who_goes(door)) };
             if goes == Some(None) {
                 let clients = self.doors[door].clients;
-                return self.note_crowd(door, format!("{clients} clients are there"));
+                return self.note_crowd(door, format!("{clients} clients are connected"));
             }
             match self.doors[door].listener.accept() {
                 Ok(socket) => {

@@ -28,7 +28,7 @@ impl Url {
         let fail = |why| ElsewhereError::Url { url: crate::server::without_password(text), why };
         let rest = match text.split_once("://") {
             Some(("http", rest)) => rest,
-            Some(("https", _)) => return Err(fail("HTTPS is not spoken")),
+            Some(("https", _)) => return Err(fail("HTTPS is not supported")),
             _ => return Err(fail("it does not begin with http://")),
         };
         if text
@@ -57,7 +57,7 @@ impl Url {
         match port {
             Ok(port @ 1..) if !host.is_empty() => Ok(Self { host: host.to_owned(), port, path }),
             Ok(_) if host.is_empty() => Err(fail("it names no host")),
-            _ => Err(fail("its port is no number from 1 to 65535")),
+            _ => Err(fail("its port is not a number from 1 to 65535")),
         }
     }
 
@@ -124,7 +124,7 @@ fn left(clock: &Clock) -> io::Result<Duration> {
 }
 
 fn late() -> io::Error {
-    io::Error::new(io::ErrorKind::TimedOut, format!("no whole answer within {} s", PATIENCE.as_secs()))
+    io::Error::new(io::ErrorKind::TimedOut, format!("no complete answer within {} s", PATIENCE.as_secs()))
 }
 
 fn too_large() -> io::Error {
@@ -169,7 +169,7 @@ fn head(reader: &mut impl BufRead) -> io::Result<Length> {
         let value = value.trim();
         match name.to_ascii_lowercase().as_str() {
             "content-length" => {
-                let bytes = value.parse().map_err(|_| io::Error::other("its Content-Length is no number"))?;
+                let bytes = value.parse().map_err(|_| io::Error::other("its Content-Length is not a number"))?;
                 length = Length::Known(bytes);
             }
             "transfer-encoding" if value.eq_ignore_ascii_case("chunked") => return skip(reader),

@@ -37,7 +37,7 @@ impl Metrics {
         let addresses = url.addresses().map_err(|error| failed(error.to_string()))?;
         let text = http::get(url, &addresses).map_err(|error| failed(error.to_string()))?;
         let page =
-            Page::parse(&text).ok_or_else(|| failed("it does not show the time of CPUs".to_owned()))?;
+            Page::parse(&text).ok_or_else(|| failed("it does not show CPU times".to_owned()))?;
         let cpus = page.reading.host.map_or(0.0, |host| host.capacity);
         Ok(Self { url: url.clone(), addresses, host: page.host, kernel: page.kernel, cpus })
     }
@@ -61,14 +61,14 @@ impl Metrics {
             let (time, middle) = (answered - asked, Nanos(asked.0 + (answered - asked).0 / 2));
             match page.map(|text| Page::parse(&text)) {
                 Err(error) => looked.failed = Some(error.to_string()),
-                Ok(None) => looked.failed = Some("the page does not show the time of CPUs".to_owned()),
+                Ok(None) => looked.failed = Some("the page does not show CPU times".to_owned()),
                 // Read somewhere in this time, so that its place is not known well enough.
                 Ok(Some(_)) if time > EVERY => {
                     looked.failed = Some("the page takes longer than a second".to_owned())
                 }
                 // Something in between shows an old page.
                 Ok(Some(page)) if elapsed == Some(page.elapsed) => {
-                    looked.failed = Some("the counters of the page stand still".to_owned());
+                    looked.failed = Some("the counters of the page do not change".to_owned());
                 }
                 Ok(Some(mut page)) => {
                     elapsed = Some(page.elapsed);
@@ -194,6 +194,6 @@ mod tests {
         }
         let (_, looked) = looked(still);
         assert_eq!(looked.readings.len(), 1);
-        assert!(looked.failed.is_some_and(|why| why.contains("stand still")));
+        assert!(looked.failed.is_some_and(|why| why.contains("do not change")));
     }
 }

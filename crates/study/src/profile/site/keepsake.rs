@@ -133,7 +133,7 @@ mod tests {
         // Both ways of the hint that need no folder of the old study.
         let hint = refused.hint().unwrap_or_default().into_owned();
         let folder = keepsake.folder.display().to_string();
-        for part in [&folder, "Where it was deleted", "snapshot.study", "evenkeel sandbox down a"] {
+        for part in [&folder, "If it was deleted", "snapshot.study", "evenkeel sandbox down a"] {
             assert!(hint.contains(part), "{part}: {hint}");
         }
         fs::remove_file(&keepsake.note).unwrap();

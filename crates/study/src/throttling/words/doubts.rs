@@ -26,8 +26,8 @@ pub fn caveats(plan: &Plan, setting: &Setting, runs: &[Run]) -> Vec<Caveat> {
     found.push(Caveat::new(
         "guard-on-client-cpus",
         Severity::Note,
-        "The guard runs on the clients' CPUs; `unlimited` is a guard that never limits, so that the price of the hop \
-         can be told from what control does.",
+        "The guard runs on the clients' CPUs; `unlimited` is a guard that never limits, which separates the \
+         cost of the hop from the effect of control.",
     ));
     found.push(Caveat::new(
         "data-grow",
@@ -41,8 +41,8 @@ pub fn caveats(plan: &Plan, setting: &Setting, runs: &[Run]) -> Vec<Caveat> {
 fn counters(runs: &[Run]) -> Option<Caveat> {
     let reason = runs.iter().find_map(|run| run.notes.get(COUNTERS_REFUSED))?;
     let text = format!(
-        "DTLB misses, cache misses and cycles are not available: {}. The published controller then goes by CPU time per commit, \
-         which the study does not call overhead.",
+        "DTLB misses, cache misses and cycles are not available: {}. The published controller then uses CPU \
+         time per commit, which the study does not call overhead.",
         format::plain(reason)
     );
     Some(Caveat::new("not-available", Severity::Note, text))

@@ -31,7 +31,7 @@ pub fn caveats(plan: &Plan, setting: &Setting, runs: &[Run]) -> Vec<Caveat> {
     let waits = Caveat::new("rule-waited-for", Severity::Note, text)
         .with("span_s", settle.span_s)
         .with("waited_at_most_s", settle.most_s);
-    let text = "After the step nothing waits for the published controller: that is to show how it moves.";
+    let text = "After the step there is no wait for the published controller, to show how it moves.";
     let moves = Caveat::new("step-not-waited-for", Severity::Note, text);
     [Some(waits), short_span(settle.span_s), Some(moves)].into_iter().flatten().collect()
 }

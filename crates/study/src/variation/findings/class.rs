@@ -18,7 +18,7 @@ pub(super) fn alike(setting: &Setting, cells: &[Cell<'_>]) -> Finding {
     let own: Vec<&Cell<'_>> =
         cells.iter().filter(|cell| cell.part.name == CLASS && !cell.values(TAU).is_empty()).collect();
     if own.is_empty() {
-        return untested(NAME, CLASS, PUBLISHED, "It was not measured; it takes private servers.");
+        return untested(NAME, CLASS, PUBLISHED, "It was not measured; this needs private servers.");
     }
     let classes: Vec<(&str, Vec<Behaves>)> = CLASSES
         .iter()
@@ -59,7 +59,7 @@ fn words(class: &str, of: &[Behaves]) -> String {
     let all = [
         said(Some(false), "can be trusted"),
         said(Some(true), "cannot be trusted"),
-        said(None, "cannot be told by so few runs"),
+        said(None, "cannot be decided by so few runs"),
     ];
     format!("Of {class} reads {}.", all.into_iter().flatten().collect::<Vec<_>>().join("; "))
 }
@@ -105,7 +105,7 @@ mod tests {
         let said = words("simple", &[("tpcw.simple", Some(false)), ("tpcw.order_lines", None)]);
         assert_eq!(
             said,
-            "Of simple reads tpcw.simple can be trusted; tpcw.order_lines cannot be told by so few runs."
+            "Of simple reads tpcw.simple can be trusted; tpcw.order_lines cannot be decided by so few runs."
         );
     }
 }

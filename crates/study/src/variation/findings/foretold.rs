@@ -45,10 +45,11 @@ pub(super) fn price(of: impl Fn(&str, &str) -> Vec<f64>) -> Price {
             let [value, low, high] = [value, low, high].map(|share| format::significant(100.0 * share, 3));
             format!("{value} % ({low} to {high})")
         }
-        _ => "a share that cannot be told".to_owned(),
+        _ => "an unknown share".to_owned(),
     };
     let words = format!(
-        " By their pages and the plan a request after the script reads {} pages more, which is {} of what it reads more, and {} of what it takes longer.",
+        " Pages and plan predict {} more reads per request after the script: {} of its additional reads, \
+         and {} of its additional time.",
         format::significant(foretold, 3),
         told(&of_reads),
         told(&of_tau)
@@ -80,7 +81,8 @@ type At = (u32, String, Estimate, f64);
 /// Reads at each size of the buffer pool and load, against what pages and plan foretold of them.
 pub(super) fn pools(setting: &Setting, cells: &[Cell<'_>]) -> Finding {
     let name = "reads-are-foretold";
-    let published = "not published: pages, plan and requests under way tell within 20 % how many pages a request reads from disk, by the size of the pool";
+    let published = "not published: pages, plan and requests in flight predict within 20 % how many pages a \
+                     request reads from disk, by the size of the pool";
     let own = || cells.iter().filter(|cell| cell.part.name == POOL);
     let levels: BTreeSet<(u32, &str)> =
         own().filter_map(|cell| Some((cell.level(POOL_PERCENT).parse().ok()?, cell.level(LOAD)))).collect();
@@ -98,7 +100,8 @@ pub(super) fn pools(setting: &Setting, cells: &[Cell<'_>]) -> Finding {
             name,
             POOL,
             published,
-            "No size of the pool has both: it takes private servers, whose pages can be read, and a pool that is too small for them.",
+            "No size of the pool has both: this needs private servers, whose pages can be read, and a pool \
+             that is too small for them.",
         );
     }
     let is_close = |foretold: f64, reads: f64| (foretold / reads - 1.0).abs() <= CLOSE;
@@ -118,7 +121,7 @@ pub(super) fn pools(setting: &Setting, cells: &[Cell<'_>]) -> Finding {
     };
     let words = all.iter().map(|(percent, load, reads, foretold)| {
         let [foretold, reads] = [*foretold, reads.mean].map(|reads| format::significant(reads, 3));
-        format!("{foretold} foretold and {reads} read with a pool of {percent} % at a load of {load} %")
+        format!("{foretold} predicted and {reads} read with a pool of {percent} % at a load of {load} %")
     });
     let here = format!("Here a request has {}.", words.collect::<Vec<_>>().join(", "));
     let number = |(percent, load, reads, foretold): &At| {
@@ -160,7 +163,7 @@ mod tests {
             let (low, high) = number.interval.unwrap();
             assert!(low < number.value && number.value < high, "{number:?}");
         }
-        assert!(price.words.contains("40.0 pages more, which is 80.0 % ("), "{}", price.words);
+        assert!(price.words.contains("40.0 more reads per request after the script: 80.0 % ("), "{}", price.words);
     }
 
     #[test]

@@ -29,7 +29,7 @@ pub(super) fn all(setting: &Setting, cells: &[Cell<'_>], found: &Found<'_>) -> V
             "a-host-is-trusted-further",
             RATES,
             "a guest with one virtual CPU is trusted up to 50 %, its host with four cores up to 80 % (Figure 7)",
-            "One kind of server was measured: a guest beside its host takes a hypervisor.",
+            "One kind of server was measured: a guest beside its host needs a hypervisor.",
         ),
         network(setting, found),
         storage::pool(setting, cells),
@@ -43,7 +43,7 @@ pub(super) fn all(setting: &Setting, cells: &[Cell<'_>], found: &Found<'_>) -> V
             "write-on-guests-and-hosts",
             WRITE,
             "a guest carries more than twice the host's writes (Figure 14)",
-            "There is one domain: a guest beside its host takes a hypervisor.",
+            "There is one domain: a guest beside its host needs a hypervisor.",
         ),
         class::alike(setting, cells),
     ]
@@ -55,7 +55,7 @@ fn limit(setting: &Setting, found: &Found<'_>) -> Finding {
         "runs and servers agree up to a utilisation of 50 %, and differ by hundreds of ms at 80 % (Figure 7)";
     let name = "agreement-ends-at-half-load";
     if setting.workload != COMPLEX_STATEMENT {
-        return untested(name, RATES, published, "Another workload was asked.");
+        return untested(name, RATES, published, "Another workload was run.");
     }
     let highest = found.rates.iter().filter_map(|at| at.point.as_ref()?.utilisation).reduce(f64::max);
     let numbers: Vec<Number> = found
@@ -158,7 +158,7 @@ fn servers(setting: &Setting, found: &Found<'_>) -> Finding {
     let published = "of ten servers of Amazon EC2 two differ strongly above 12/s (Figure 12)";
     let name = "rented-servers-differ";
     if setting.targets.len() < 2 || setting.targets.iter().any(TargetRecord::is_here) {
-        return untested(name, RATES, published, "It takes several servers of yours: name their URLs.");
+        return untested(name, RATES, published, "This needs several servers of yours: name their URLs.");
     }
     let whys: Vec<&Why> = found.rates.iter().filter_map(|at| at.why.as_ref()).collect();
     let (count, of) = (whys.iter().filter(|why| why.differs()).count(), whys.len());

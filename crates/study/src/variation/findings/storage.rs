@@ -101,7 +101,7 @@ pub(super) fn pool(setting: &Setting, cells: &[Cell<'_>]) -> Finding {
             "a-larger-pool-takes-it-away",
             POOL,
             published,
-            "It was not measured; it takes private servers, whose buffer pool is ours to set.",
+            "It was not measured; this needs private servers, whose buffer pool is ours to set.",
         );
     };
     let load = ends(cells, POOL, LOAD)
@@ -114,12 +114,15 @@ pub(super) fn pool(setting: &Setting, cells: &[Cell<'_>]) -> Finding {
     };
     let here = match (&ratio, reads(&small), reads(&large)) {
         (Some(ratio), Some(few), Some(many)) => format!(
-            "Here tau at {small} % is {} times that at {large} %, with {} and {} reads from disk per request.",
+            "Here the response time at {small} % is {} times that at {large} %, with {} and {} reads from \
+             disk per request.",
             words(ratio),
             format::significant(few, 3),
             format::significant(many, 3)
         ),
-        (Some(ratio), _, _) => format!("Here tau at {small} % is {} times that at {large} %.", words(ratio)),
+        (Some(ratio), _, _) => {
+            format!("Here the response time at {small} % is {} times that at {large} %.", words(ratio))
+        }
         _ => "It was not measured.".to_owned(),
     };
     let here = match &varies {
@@ -139,7 +142,7 @@ pub(super) fn pool_at_high_rates(setting: &Setting, cells: &[Cell<'_>]) -> Findi
     let published = "a small pool pays most at high rates (Figure 10)";
     let name = "a-pool-pays-at-high-rates";
     let Some((low, high)) = ends(cells, POOL, LOAD) else {
-        return untested(name, POOL, published, "It takes two rates at several sizes of the pool.");
+        return untested(name, POOL, published, "This needs two rates at several sizes of the pool.");
     };
     let (low, high) = (pool_ratio(setting, cells, &low), pool_ratio(setting, cells, &high));
     let holds = low.as_ref().zip(high.as_ref()).and_then(|(low, high)| {
@@ -187,16 +190,17 @@ pub(super) fn dump(setting: &Setting, cells: &[Cell<'_>]) -> Finding {
     });
     let here = match (&ratio, reads("script"), reads("dump")) {
         (Some(ratio), Some(script), Some(dump)) => format!(
-            "Here tau after the script is {} times that after the dump at the highest rate, with {} and {} reads from disk per request.{}",
+            "Here the mean response time after the script is {} times that after the dump at the highest \
+             rate, with {} and {} reads from disk per request.{}",
             words(ratio),
             format::significant(script, 3),
             format::significant(dump, 3),
             priced.words
         ),
         (Some(ratio), _, _) => {
-            format!("Here tau after the script is {} times that after the dump.", words(ratio))
+            format!("Here the mean response time after the script is {} times that after the dump.", words(ratio))
         }
-        _ => "It was not measured; it takes private servers.".to_owned(),
+        _ => "It was not measured; this needs private servers.".to_owned(),
     };
     let limit = |layout: &str| {
         let own: Vec<&Cell<'_>> =

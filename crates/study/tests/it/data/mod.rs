@@ -262,7 +262,7 @@ fn other_data_are_named_and_left_alone() {
     let stamp = fill(&target, &tiny(Via::Load)).unwrap();
     let wanted = DataSpec { seed: Seed(9), ..tiny(Via::Insert) };
     let refused = fill(&target, &wanted).unwrap_err();
-    let text = "database tpcw holds another data set: seed 7 instead of 9, way in load instead of insert";
+    let text = "database tpcw holds another data set: seed 7 instead of 9, via load instead of insert";
     assert_eq!(refused.to_string(), text);
     assert!(refused.hint().is_some());
     assert_eq!(verify(&target, None).unwrap(), stamp);

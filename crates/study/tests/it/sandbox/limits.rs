@@ -124,7 +124,7 @@ fn a_limit_that_the_disk_never_reaches_is_refused_and_so_is_one_in_memory() {
     let Ok(memory) = tempfile::tempdir_in("/dev/shm") else { return left_out("there is no /dev/shm") };
     let disk = DiskLimit { iops: Some(300), bytes_per_s: None };
     let error = up(&SandboxSpec { disk, ..spec(memory.path(), "a") }).err().unwrap().to_string();
-    let is_told = error.contains("lies on no single disk")
+    let is_told = error.contains("is not on a single disk")
         || error.contains("cgroup controller")
         || error.contains("ermission");
     assert!(error.starts_with("cannot limit the disk to 300 I/Os per second: ") && is_told, "{error}");

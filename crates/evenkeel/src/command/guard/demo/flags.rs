@@ -17,7 +17,7 @@ Examples:
   evenkeel guard demo --clients 400 --duration 30s
   evenkeel guard demo --plain > demo.txt")]
 pub struct DemoArgs {
-    /// Clients that are too many
+    /// Number of clients in the flash sale
     #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u32).range(16..=450))]
     pub clients: u32,
     /// Length of each load, whole seconds; the guard's takes twice as long, and its figures are those of the second half

@@ -52,8 +52,8 @@ impl Account {
         if !is_absent && !self.has_failed {
             self.has_failed = true;
             let text =
-                format!("{error}; lock waits are not seen, and what a start looks at is not looked at");
-            self.warn("monitor", text, "set the account of `monitor` right; it is tried again all the time");
+                format!("{error}; lock waits are not measured, and the checks at the start are skipped");
+            self.warn("monitor", text, "correct the account of `monitor`; the guard tries again all the time");
         }
     }
 
@@ -102,7 +102,7 @@ impl Account {
                 "the server has no proxy_protocol_networks",
                 |_| "the server's proxy_protocol_networks is empty",
             );
-            let text = format!("{seen}: it takes the PROXY protocol from nobody, and no client can log in");
+            let text = format!("{seen}: it accepts the PROXY protocol from no address, and no client can log in");
             let hint = "set proxy_protocol_networks in the server to this host's address, or localhost for its \
                         socket; MySQL has no such setting: leave out --proxy-protocol";
             self.warn("proxy_protocol", text, hint);
@@ -130,12 +130,12 @@ impl Account {
             more => format!(" and {more} more"),
         };
         let text = format!(
-            "accounts are bound to hosts: {named}{more}; to the server every client of this guard comes from the \
-             guard's own host, so whoever reaches {} may log in to those of that host, and nobody to the others",
+            "accounts are bound to hosts: {named}{more}; the server sees all clients of this guard at the \
+             guard's own host: all that reach {} may log in to accounts of that host, and none to the others",
             self.listen
         );
-        let hint = "--proxy-protocol, with proxy_protocol_networks in the server, shows it where clients come from; \
-                    --refuse-host-accounts refuses such accounts";
+        let hint = "--proxy-protocol, with proxy_protocol_networks in the server, shows it the clients' \
+                    addresses; --refuse-host-accounts refuses such accounts";
         self.warn("host_accounts", text, hint);
     }
 }

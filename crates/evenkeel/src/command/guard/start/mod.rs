@@ -55,8 +55,8 @@ fn offers_tls(plan: &Plan) -> bool {
 fn without_tls() -> Event {
     Event::Warned {
         about: "tls",
-        text: "the server offers TLS and this guard offers none: clients that prefer it (`--ssl`) go in clear up to \
-               here, those that insist on it cannot connect, and accounts with REQUIRE SSL cannot log in"
+        text: "the server offers TLS and this guard offers none: clients that prefer it (`--ssl`) reach the \
+               guard unencrypted, those that require it cannot connect, and accounts with REQUIRE SSL cannot log in"
             .into(),
         hint: "give the guard a certificate: --tls-cert and --tls-key, or --tls-self-signed".into(),
     }

@@ -30,7 +30,7 @@ pub fn on_engine<T>(disk: DiskPlan, measure: impl FnOnce((Handle, u64)) -> Resul
 /// Says that a measurement was stopped, and gives its exit code.
 pub fn interrupted(session: &Session) -> ExitCode {
     if !session.quiet {
-        out::tell("stopped; nothing is judged before all rounds have ended\n");
+        out::tell("stopped; there is no result before all rounds have ended\n");
     }
     signals::exit_code()
 }

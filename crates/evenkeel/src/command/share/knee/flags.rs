@@ -124,7 +124,7 @@ impl KneeArgs {
             let near = self.depth_max.clamp(DEPTH_LEAST, DEPTH_MOST);
             let near = 1 << near.ilog2();
             return Err(anyhow!(
-                "--depth-max {} is no power of two between {DEPTH_LEAST} and {DEPTH_MOST}",
+                "--depth-max {} is not a power of two between {DEPTH_LEAST} and {DEPTH_MOST}",
                 self.depth_max
             ))
             .hint(format!("depths are doubled: --depth-max {near}"));
@@ -152,7 +152,7 @@ impl KneeArgs {
                 .hint("what the database reads: 16k for InnoDB");
         }
         if block * u64::from(self.depth_max) > MEMORY_MOST {
-            return Err(anyhow!("{} reads of {text} hold too much memory", self.depth_max))
+            return Err(anyhow!("{} reads of {text} take too much memory", self.depth_max))
                 .hint(format!("{flag} times --depth-max is up to {}", format::bytes(MEMORY_MOST)));
         }
         Ok(block)
@@ -171,7 +171,7 @@ impl KneeArgs {
         };
         let disks = match opened {
             Err(error) if is_missing(&error) => {
-                Err(error).hint("name a file or block device that is there; it is only read")?
+                Err(error).hint("name an existing file or block device; it is only read")?
             }
             opened => opened?.0,
         };

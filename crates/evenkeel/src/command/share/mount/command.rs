@@ -31,7 +31,7 @@ pub struct MountArgs {
     /// Folder to mount at
     #[arg(long, value_name = "DIR")]
     at: PathBuf,
-    /// Makes a file system if the disk is blank
+    /// Create a file system if the disk is blank
     #[arg(long, value_enum, value_name = "TYPE")]
     mkfs: Option<Mkfs>,
 }

@@ -164,7 +164,7 @@ impl Drop for Folder {
 /// A folder where nothing is mounted.
 fn free_folder(at: &Path) -> Result<PathBuf> {
     let found = fs::metadata(at).with_context(|| format!("looking at {}", at.display()));
-    let found = found.hint("make the folder first; of a disk that was killed: umount it first")?;
+    let found = found.hint("create the folder first; of a disk that was killed: umount it first")?;
     if !found.is_dir() {
         bail!("{} is not a folder", at.display());
     }
@@ -190,7 +190,7 @@ fn prepare(device: &Path, mkfs: Option<Mkfs>) -> Result<()> {
         }
         (None, Some(_)) if !is_blank(device)? => {
             Err(anyhow!("the disk is not blank, and holds no file system that is known here"))
-                .hint("nothing was written; if nobody needs what it holds, zero its first MiB")
+                .hint("nothing was written; if its contents are not needed, zero its first MiB")
         }
         (None, Some(Mkfs::Ext4)) => {
             let options = ["-q", "-E", "nodiscard"].map(OsStr::new);

@@ -83,7 +83,7 @@ impl Flags {
         let lull_s = time(self.lull.as_deref(), "--lull", 0.0)?;
         if self.lull.is_some() && lull_s < 8.0 * period_s {
             return Err(anyhow!("--lull is {lull_s} s, and a window is set every {period_s} s"))
-                .hint("its last quarter is judged, and windows take their time to open: 80s as published");
+                .hint("its last quarter is evaluated, and windows open slowly: 80s as published");
         }
         Ok(lull_s)
     }

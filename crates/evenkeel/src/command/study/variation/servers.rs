@@ -17,7 +17,7 @@ pub fn targets(session: &Session, args: &Args) -> Result<Vec<TargetRecord>> {
     if args.targets.is_empty() {
         if let Some(reset) = args.reset.first() {
             return Err(anyhow!(
-                "--reset {reset:?} is for a server of yours; private ones are started anew anyway"
+                "--reset {reset:?} is for a server of yours; private ones are restarted anyway"
             ))
             .hint("name your server, or leave --reset out");
         }
@@ -93,7 +93,7 @@ fn reset_of(args: &Args, url: &str) -> Result<Option<String>> {
             Ok(Some((*command).to_owned()))
         }
         [_] if url.starts_with("sandbox:") => {
-            Err(anyhow!("--reset for {url}: sandboxes are started anew anyway")).hint("leave it out")
+            Err(anyhow!("--reset for {url}: sandboxes are restarted anyway")).hint("leave it out")
         }
         [_] => Err(anyhow!("--reset for {url} has no command")).hint("write it as --reset 'URL=COMMAND'"),
         _ => Err(anyhow!("there are several --reset for {url}")).hint("give one command for each server"),
@@ -110,14 +110,14 @@ fn named_resets(args: &Args) -> Result<()> {
     match args.reset.iter().find(|text| !belongs(text)) {
         None => Ok(()),
         Some(text) => Err(anyhow!("--reset {text:?} belongs to none of the servers"))
-            .hint("it begins with the URL of a server as it stands on the command line, followed by = and the command"),
+            .hint("it begins with the URL of a server as on the command line, followed by = and the command"),
     }
 }
 
 /// Levels of the factor `start`.
 fn starts(args: &Args) -> Result<Vec<String>> {
     let Some(text) = args.factor.first() else { return Ok(Vec::new()) };
-    let wrong = || anyhow!("--factor {text:?} is no factor of this study");
+    let wrong = || anyhow!("--factor {text:?} is not a factor of this study");
     let levels = text.strip_prefix("start=").filter(|_| args.factor.len() == 1);
     let levels = levels
         .ok_or_else(wrong)
@@ -137,7 +137,7 @@ fn starts(args: &Args) -> Result<Vec<String>> {
 pub fn populations(args: &Args) -> Result<u32> {
     if args.populations > 1 && !args.targets.is_empty() {
         return Err(anyhow!(
-            "--populations {} fills tables, and those of a server of yours are yours",
+            "--populations {} fills tables, which is done on private servers only",
             args.populations
         ))
         .hint("leave the URLs out, so that private servers are filled");
@@ -148,7 +148,7 @@ pub fn populations(args: &Args) -> Result<u32> {
 /// A pool in percent of the tables.
 pub fn pool(args: &Args) -> Result<f64> {
     if !(args.pool > 0.0 && args.pool <= 1_000.0) {
-        return Err(anyhow!("--pool {} is no share of the tables", args.pool))
+        return Err(anyhow!("--pool {} is not a share of the tables", args.pool))
             .hint("write it in percent, as --pool 20");
     }
     Ok(args.pool)
@@ -158,7 +158,7 @@ pub fn pool(args: &Args) -> Result<f64> {
 pub fn settings(args: &Args) -> Result<Vec<String>> {
     let checked = |setting: &String| match setting.split_once('=') {
         Some((name, value)) => Ok(format!("{}={}", name.trim().replace('-', "_"), value.trim())),
-        None => Err(anyhow!("--set {setting:?} is no setting")).hint("write it as innodb_flush_method=fsync"),
+        None => Err(anyhow!("--set {setting:?} is not a setting")).hint("write it as innodb_flush_method=fsync"),
     };
     args.set.iter().map(checked).collect()
 }

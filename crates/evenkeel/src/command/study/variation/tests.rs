@@ -43,7 +43,7 @@ fn a_command_belongs_to_its_server_and_one_that_belongs_to_none_is_refused() {
     assert_eq!(setting.targets[0].reset, None);
     assert_eq!(setting.targets[1].reset.as_deref(), Some("systemctl restart x=y"));
     assert!(refused(&[urls[0], "--reset", reset]).contains("belongs to none"));
-    assert!(refused(&["--reset", reset]).contains("private ones are started anew"));
+    assert!(refused(&["--reset", reset]).contains("private ones are restarted"));
     assert!(refused(&["mysql://a:s3cret@db1/tpcw"]).contains("EVENKEEL_PASSWORD"));
     assert!(!refused(&["mysql://a:s3cret@db1/tpcw"]).contains("s3cret"));
 }
@@ -59,9 +59,9 @@ fn parts_and_rates_are_those_asked_for() {
     assert!(refused(&["--servers", "1", "--duet"]).contains("several servers at once"));
     assert!(refused(&["--workload", "tpcw.complx"]).contains("tpcw.complex"));
     assert!(refused(&["--duration", "100ms"]).contains("too short"));
-    assert!(refused(&["--factor", "layout=a,b"]).contains("no factor of this study"));
+    assert!(refused(&["--factor", "layout=a,b"]).contains("not a factor of this study"));
     assert!(refused(&["--factor", "start=plain"]).contains("one level"));
-    assert!(refused(&["mysql://a@db1/tpcw", "--populations", "2"]).contains("are yours"));
+    assert!(refused(&["mysql://a@db1/tpcw", "--populations", "2"]).contains("on private servers only"));
     assert!(refused(&["--populations", "4", "--starts", "3"]).contains("fewer starts"));
     assert!(refused(&["--mu", "requests=0%"]).contains("--mu"));
     let (_, setting) = made(&["--populations", "2", "--mu", "requests=5%"]).expect("a plan");

@@ -27,7 +27,7 @@ pub fn text(found: &Found, plan: &CostsPlan, caveats: &[Caveat], look: Look) -> 
     text.push_str(&format!("next: evenkeel share disk {}\n", flags(&reads, &writes)));
     text.push_str(&format!("or in a file: [costs] read = \"{reads}\""));
     text.push_str(&if writes.is_empty() { "\n".to_owned() } else { format!("  write = \"{writes}\"\n") });
-    text.push_str("note: all hosts of the storage have to take the same; a host that does not is reported\n");
+    text.push_str("note: all hosts of the storage must use the same costs; a host that does not is reported\n");
     for caveat in doubts(found, plan, error).iter().chain(caveats) {
         text.push_str(&format!("{}: {caveat}\n", label(caveat)));
     }
@@ -74,7 +74,7 @@ fn doubts(found: &Found, plan: &CostsPlan, error: f64) -> Vec<Caveat> {
 fn not_known(plan: &CostsPlan, error: f64) -> Option<Caveat> {
     // Of a quotient of two means that are known as well as was asked for.
     let tolerated = std::f64::consts::SQRT_2 * plan.error;
-    let text = "not all are known as well as they should be: measure for longer (--limit)";
+    let text = "not all are as exact as requested: measure for longer (--limit)";
     (error > tolerated).then(|| {
         Caveat::new("costs-uncertain", Severity::Doubt, text)
             .with("worst_standard_error_percent", 100.0 * error)
@@ -84,7 +84,7 @@ fn not_known(plan: &CostsPlan, error: f64) -> Option<Caveat> {
 
 fn rises(found: &Found) -> Option<Caveat> {
     let text = format!(
-        "throughput still rises with {} outstanding: what hosts add to a latency is in the costs (--depth-max)",
+        "throughput still rises with {} outstanding, so the costs include latency that hosts add (--depth-max)",
         found.depth
     );
     (found.rise > RISE_MOST).then(|| {
@@ -102,7 +102,7 @@ fn filling(found: &Found) -> Option<Caveat> {
 }
 
 fn no_writes(plan: &CostsPlan) -> Option<Caveat> {
-    let text = "writes were not measured and are taken to cost what reads cost: --overwrite does, and destroys what is there";
+    let text = "writes were not measured and count as reads: --overwrite measures them, and destroys what is there";
     plan.writes.is_empty().then(|| Caveat::new("writes-not-measured", Severity::Doubt, text))
 }
 
