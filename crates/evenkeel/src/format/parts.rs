@@ -58,7 +58,7 @@ fn price(runs: &[RunFile], means: &[&PartMeansRecord]) -> String {
                 |(low, high)| format!("{} to {}", signed(low), signed(high)),
             );
             let told = mean(&price).map_or_else(|| estimate_time(&price), signed);
-            format!("a drawn request took {told} more than one that was not ({between})")
+            format!("--mu made a sampled request {told} slower ({between})")
         }
         None => "what drawing costs a request is not known, since all were drawn".to_owned(),
     };
@@ -93,7 +93,7 @@ mod tests {
             ),
             "{words}"
         );
-        assert!(words.contains("a drawn request took 20.0 µs more than one that was not (6."), "{words}");
+        assert!(words.contains("--mu made a sampled request 20.0 µs slower (6."), "{words}");
         assert!(
             words.contains("wait of the generator's thread") && words.contains("question of 40.0 µs"),
             "{words}"

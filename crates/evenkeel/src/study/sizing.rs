@@ -153,7 +153,7 @@ fn basis(sized: &Sized, server: &Server) -> String {
     };
     let _ = match sized.limit.rate {
         Some(limit) => write!(text, ", trusted up to {}", format::rate(limit)),
-        None => write!(text, ", none of them trusted"),
+        None => write!(text, ", none of them reliable"),
     };
     let bounds = &sized.bounds;
     let _ = match (bounds.at_least_per_s, bounds.at_most_per_s) {
