@@ -124,7 +124,7 @@ fn where_utilisation_cannot_be_seen_no_failure_is_taken_for_noise() {
     let limit = TrustLimit::of(&[blind(10.0, 1.0), blind(20.0, 9.0), blind(30.0, 1.0)], TIGHT);
     assert_eq!((limit.rate, limit.utilisation, limit.overlooked.len()), (Some(10.0), None, 0));
     assert!(
-        limit.to_string().starts_with("trusted at lower rates: at 20 requests/s the standard"),
+        limit.to_string().starts_with("trusted at lower rates: at 20 requests/s: runs differ"),
         "{limit}"
     );
 }

@@ -55,9 +55,8 @@ pub fn run(args: &Args) -> Result<()> {
     let mut rows = Vec::new();
     for (at, scenario) in scenarios().iter().enumerate() {
         let seed = seed.child("variance").numbered(at as u64);
-        let tries = many::tries(args.seeds, |number| {
-            Ok::<_, Infallible>(scenario.attempt(seed.numbered(number)))
-        })?;
+        let tries =
+            many::tries(args.seeds, |number| Ok::<_, Infallible>(scenario.attempt(seed.numbered(number))))?;
         rows.extend(of_components(scenario, &tries));
     }
     for (at, (name, profile)) in profiles().iter().enumerate() {

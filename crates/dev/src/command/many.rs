@@ -7,10 +7,7 @@ use std::sync::{Mutex, PoisonError};
 ///
 /// # Errors
 /// Those of the first try that has one.
-pub fn tries<T: Send, E: Send>(
-    count: u64,
-    one: impl Fn(u64) -> Result<T, E> + Sync,
-) -> Result<Vec<T>, E> {
+pub fn tries<T: Send, E: Send>(count: u64, one: impl Fn(u64) -> Result<T, E> + Sync) -> Result<Vec<T>, E> {
     let next = AtomicU64::new(0);
     let done: Mutex<Vec<(u64, Result<T, E>)>> = Mutex::new(Vec::new());
     let work = || loop {

@@ -74,8 +74,8 @@ impl Controller for Aimd {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use evenkeel_core::control::Response;
     use evenkeel_core::Nanos;
+    use evenkeel_core::control::Response;
 
     fn second(in_flight_max: u32, response_s: f64) -> Sample {
         let response = Some(Response { mean: response_s, min: response_s, max: response_s });

@@ -54,8 +54,8 @@ impl SamplingInterval {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use evenkeel_core::control::Response;
     use evenkeel_core::Nanos;
+    use evenkeel_core::control::Response;
 
     #[test]
     fn an_interval_is_full_with_its_time_and_its_completions() {

@@ -35,7 +35,8 @@ impl Contender {
             return Ok(Self::Aimd(search::FITTED, bounds));
         }
         let settings = ControllerSettings::named(name, bounds).map(Self::Guard);
-        settings.ok_or_else(|| format!("no controller `{name}`; known are aimd, {}", algorithm::NAMES.join(", ")))
+        settings
+            .ok_or_else(|| format!("no controller `{name}`; known are aimd, {}", algorithm::NAMES.join(", ")))
     }
 
     pub fn name(&self) -> &'static str {

@@ -53,7 +53,8 @@ fn masters(scenario: &Scenario, memory: Option<Memory>, expect: &[Expect]) {
 
 /// The flash sale of MariaDB on two CPUs: 3,127 transactions per second at 2, 73 at 512.
 fn flash_sale() -> (Scenario, [Expect; 2]) {
-    let crowd = Expect { regret_below: 0.08, ..Expect::between(30, 90).settled(10, 0.95).never_below(0.7, 1) };
+    let crowd =
+        Expect { regret_below: 0.08, ..Expect::between(30, 90).settled(10, 0.95).never_below(0.7, 1) };
     let expect = [crowd, Expect { regret_below: 0.08, ..Expect::between(90, 120) }];
     let plant = Plant { settle_s: 0.01, wobble: 0.01, ..measured("flash-sale") };
     (scenario(vec![plant], vec![at(0, 4), at(30, 512), at(90, 4)], 8, &expect), expect)

@@ -57,11 +57,7 @@ fn draw(random: &mut Random) -> Settings {
         let value = (low.ln() + (high / low).ln() * random.unit()).exp();
         format!("{value:.1e}").parse().unwrap_or(value)
     };
-    Settings {
-        backoff: between(0.5, 0.99),
-        timeout_s: between(0.001, 5.0),
-        interval_s: between(0.05, 1.0),
-    }
+    Settings { backoff: between(0.5, 0.99), timeout_s: between(0.001, 5.0), interval_s: between(0.05, 1.0) }
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! How a controller is judged on a plant, as docs/decisions/0003 lays down.
 
-use crate::plant::{Distribution, Plant, TICK_S, random_plant};
 use super::simulation::{Load, Scenario, Trace, simulate};
+use crate::plant::{Distribution, Plant, TICK_S, random_plant};
 use evenkeel_core::Nanos;
 use evenkeel_core::control::Controller;
 use evenkeel_core::random::Seed;

@@ -166,9 +166,8 @@ fn wanted(disk: &DiskPlan, cost: Cost) -> f64 {
 pub fn kept(experiment: &Experiment, period_s: f64, seed: Seed) -> f64 {
     let (from_s, until_s) = experiment.calm[0].stretch;
     let first = (from_s.max(until_s - experiment.tail_s), until_s);
-    let figures = |trace: &Trace| {
-        (judge(experiment, trace).latency_s, trace.cost_per_s(first).iter().sum::<f64>())
-    };
+    let figures =
+        |trace: &Trace| (judge(experiment, trace).latency_s, trace.cost_per_s(first).iter().sum::<f64>());
     let trace = run(&experiment.scenario(Treatment::Evenkeel, period_s, seed));
     let (latency_s, ours) = figures(&trace);
     let total: f64 = trace.outstanding(first).iter().sum();

@@ -40,11 +40,11 @@ impl Wobble {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use evenkeel_core::control::Fixed;
-    use crate::plant::{Curve, Plant};
     use crate::control::simulation::{Load, Scenario, Step, simulate};
-    use evenkeel_core::random::Seed;
+    use crate::plant::{Curve, Plant};
     use evenkeel_core::Nanos;
+    use evenkeel_core::control::Fixed;
+    use evenkeel_core::random::Seed;
 
     /// Completions of a plant that wobbles as measured, at 100,000 a second: chance adds 1 % over 100 ms.
     fn counts(seconds: u64) -> Vec<f64> {

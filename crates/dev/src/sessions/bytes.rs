@@ -3,9 +3,9 @@
 use super::Violation;
 use super::harness::Harness;
 use super::panics;
-use evenkeel_guard::proxy::session::{Event, Side};
 use evenkeel_core::Nanos;
 use evenkeel_core::random::{Random, Seed};
+use evenkeel_guard::proxy::session::{Event, Side};
 
 /// Things that happen in the history of a seed.
 const THINGS: u64 = 60;

@@ -1,8 +1,8 @@
 //! The gate, as the sessions of a simulation reach it.
 
+use evenkeel_core::Nanos;
 use evenkeel_guard::admission::{Census, Gate, Notice};
 use evenkeel_guard::proxy::parts::Door;
-use evenkeel_core::Nanos;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

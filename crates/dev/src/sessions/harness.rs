@@ -3,11 +3,11 @@
 
 use super::door::Gateway;
 use super::witness::Witness;
-use evenkeel_guard::admission::{Caller, Census, Gate, Options, SessionId};
-use evenkeel_guard::proxy::parts::{session_of, Door, Kinds, Standing};
-use evenkeel_guard::proxy::{Plan, Stats};
-use evenkeel_guard::proxy::session::{Action, Arrival, Context, Event, Session, Side, Terms};
 use evenkeel_core::Nanos;
+use evenkeel_guard::admission::{Caller, Census, Gate, Options, SessionId};
+use evenkeel_guard::proxy::parts::{Door, Kinds, Standing, session_of};
+use evenkeel_guard::proxy::session::{Action, Arrival, Context, Event, Session, Side, Terms};
+use evenkeel_guard::proxy::{Plan, Stats};
 use evenkeel_os::address::Address;
 use evenkeel_os::tls::TlsMode;
 use evenkeel_wire::packet;

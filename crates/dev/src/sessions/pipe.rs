@@ -1,7 +1,7 @@
 //! A connection of the virtual network: bytes are on their way, then there; ends and breaks too.
 
-use evenkeel_guard::proxy::parts::Transport;
 use evenkeel_core::Nanos;
+use evenkeel_guard::proxy::parts::Transport;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::io;

@@ -8,9 +8,9 @@ use super::ledger::Ledger;
 use super::locks::Locks;
 use super::pipe::Conduit;
 use super::script::{ADMINISTRATOR, Command, LAST_PREPARED, SYSTEM, packet};
-use evenkeel_guard::proxy::parts::QUESTION;
 use evenkeel_core::Nanos;
 use evenkeel_core::random::Random;
+use evenkeel_guard::proxy::parts::QUESTION;
 use evenkeel_wire::packet::{HEADER_BYTES, PacketReader};
 use std::collections::BTreeMap;
 

@@ -78,10 +78,7 @@ fn whatever_sides_say_that_know_the_protocol_nothing_gets_past_a_session() {
     let played: Result<Vec<u64>, Violation> = (1..=3_000).map(bytes::play_seed).collect();
     match played {
         Ok(things) => assert_eq!(things.len(), 3_000),
-        Err(violation) => panic!(
-            "{violation}\nreplay: {REPLAY} {} 1 bytes",
-            violation.seed
-        ),
+        Err(violation) => panic!("{violation}\nreplay: {REPLAY} {} 1 bytes", violation.seed),
     }
 }
 

@@ -1,12 +1,12 @@
 //! A cell of a study on a simulated server, measured as a study measures one.
 
 use super::{FifoQueue, Served, Service};
+use evenkeel_core::Nanos;
 use evenkeel_core::arrivals::{Arrivals, Poisson, RateError};
 use evenkeel_core::random::Seed;
 use evenkeel_core::stability::Second;
 use evenkeel_core::statistics::pooled::{Batch, Run};
 use evenkeel_core::statistics::{BATCHES, SpectrumCounter};
-use evenkeel_core::Nanos;
 
 const SECOND: u64 = 1_000_000_000;
 

@@ -8,12 +8,12 @@
 //! runs of a seed, times their length, is the variance for a second, and that of `T` seconds is the `T`th part.
 
 use super::VirtualCell;
+use evenkeel_core::Nanos;
 use evenkeel_core::arrivals::RateError;
 use evenkeel_core::random::Seed;
 use evenkeel_core::statistics::CONFIDENCE;
 use evenkeel_core::statistics::normal_quantile;
 use evenkeel_core::statistics::pooled::{Bounds, Figure, Pooled, Run, length, relaxation_by};
-use evenkeel_core::Nanos;
 
 /// What is tried.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,11 +1,11 @@
 //! A server beside a neighbour that takes its CPU at random, whose true capacities are known.
 
+use evenkeel_core::Nanos;
 use evenkeel_core::arrivals::{Arrivals, Poisson, RateError};
 use evenkeel_core::bounds::stretches::{self, Around};
 use evenkeel_core::bounds::{Clear, RunAt, settled};
 use evenkeel_core::random::{Random, Seed};
 use evenkeel_core::stability::{Second, Stability};
-use evenkeel_core::Nanos;
 
 const SECOND: u64 = 1_000_000_000;
 const STRETCH: u64 = SECOND / 10;

@@ -1,8 +1,8 @@
 //! One server, first come first served.
 
+use evenkeel_core::Nanos;
 use evenkeel_core::arrivals::Arrivals;
 use evenkeel_core::random::{Random, Seed};
-use evenkeel_core::Nanos;
 
 /// How long the server works on a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

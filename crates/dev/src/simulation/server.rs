@@ -2,11 +2,11 @@
 
 use super::Served;
 use super::cell::Recorder;
+use evenkeel_core::Nanos;
 use evenkeel_core::arrivals::{Arrivals, Poisson, RateError};
 use evenkeel_core::random::{Random, Seed};
 use evenkeel_core::stability::Second;
 use evenkeel_core::statistics::pooled::Run;
-use evenkeel_core::Nanos;
 
 /// Requests wait for one of the CPUs, then for the disk, in the order of their arrival, and for a time that no load changes.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,11 +1,11 @@
 //! A whole profile of a simulated server: the search for its saturation, then runs where they tighten the bounds most.
 
 use super::{Phases, Shared};
+use evenkeel_core::Nanos;
 use evenkeel_core::arrivals::{RATE_MAX, RateError};
 use evenkeel_core::bounds::{Answer, RunAt, Sequence, Step, Wanted};
 use evenkeel_core::random::Seed;
 use evenkeel_core::rates::{ProbeOutcome, RateSearch, SearchStep};
-use evenkeel_core::Nanos;
 
 /// A profile within a budget of runs.
 #[derive(Clone, Copy, Debug, PartialEq)]

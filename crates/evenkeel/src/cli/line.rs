@@ -30,7 +30,7 @@ Size a server
 
 Protect a server
   evenkeel guard demo                               a flash sale, without and with a guard: two minutes
-  evenkeel guard --listen 127.0.0.1:3307 --backend 127.0.0.1:3306 --dry-run     beside yours, without any limit
+  evenkeel guard --listen 127.0.0.1:3307 --backend 127.0.0.1:3306 --dry-run     beside yours, no limit
 
 Share a disk between hosts
   evenkeel share knee --backing /dev/sdb --direct   the latency at which the storage is full

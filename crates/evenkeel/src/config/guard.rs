@@ -9,10 +9,10 @@ pub use changes::Changes;
 pub use distinct::is_same;
 pub use flags::Flags;
 
+use super::control::{memory, named, with_memory};
 use super::fields::{Fields, LIMIT_MAX, load};
 use super::lines::at_key;
 use super::masked;
-use super::control::{memory, named, with_memory};
 use crate::guard::decisions::LoggedDecisions;
 use crate::view::log::Form;
 use anyhow::{Result, anyhow, bail};

@@ -36,10 +36,16 @@ fn waking(means: &[&PartMeansRecord]) -> String {
     let noted = means.iter().map(|means| means.noted_percent).sum::<f64>() / means.len() as f64;
     let own = match noted {
         0.0 => "waking up is the wait of the generator's thread for a CPU (for a unix socket the kernel \
-                records no more)".to_owned(),
-        100.0 => "waking up is from the arrival of an answer, as the kernel records it, to its reading".to_owned(),
-        noted => format!("waking up is from the arrival of an answer, as the kernel records it, to its \
-                          reading, for {}", percent(noted)),
+                records no more)"
+            .to_owned(),
+        100.0 => {
+            "waking up is from the arrival of an answer, as the kernel records it, to its reading".to_owned()
+        }
+        noted => format!(
+            "waking up is from the arrival of an answer, as the kernel records it, to its \
+                          reading, for {}",
+            percent(noted)
+        ),
     };
     let server = match means.iter().all(|means| means.server_waking_ms.is_some()) {
         true => "the waits of the server's threads for a CPU are shown beside it",

@@ -333,7 +333,7 @@ mod tests {
         let found = Ok(Answered { needed, statements: Vec::new() });
         let text = text(&ASKED, &[Answers { sized: &sized, found, narrower }], |_| "");
         for part in
-            ["from one settled rate, 75/s", "extrapolated: ", "wide: ", "evenkeel study FILE, with rate"]
+            ["from one settled rate, 75/s", "extrapolated: ", "wide: ", "evenkeel profile --workload virtual"]
         {
             assert!(text.contains(part), "{part} in {text}");
         }

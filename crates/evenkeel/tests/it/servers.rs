@@ -124,6 +124,7 @@ fn every_job(server: &str, program: Option<&str>) {
         scene.exec(sql);
     }
     let mut place = Place { scene, program: program.map(str::to_owned) };
+    #[allow(clippy::print_stdout, reason = "bench/servers reads it")]
     let failed = JOBS.iter().filter(|(job, run)| {
         let outcome = catch_unwind(AssertUnwindSafe(|| run(&mut place)));
         println!("servers: {server}: {job}: {}", if outcome.is_ok() { "works" } else { "fails" });

@@ -41,6 +41,8 @@ pub struct Audit<'a> {
     pub target: &'a Target,
     /// Names of tables, and patterns of them; all together hold the records.
     pub tables: Vec<String>,
+    /// Whether the day tables that records of theirs went to belong to them.
+    pub dispatched: bool,
     /// The folder of the rejects files, or one file for all; `None` where nobody looks at them.
     pub rejects: Option<PathBuf>,
     /// What became of records that come twice, where the layout names a key.
@@ -89,7 +91,7 @@ impl Audit<'_> {
         let of = &self.file.layout.types()[self.record_type];
         let mut control = Control::connect_until(self.target, self.stop)?;
         rows::prepare(&mut control)?;
-        let tables = Tables::find(&mut control, &self.tables, of, self.after.is_none())?;
+        let tables = Tables::find(&mut control, &self.tables, of, self.dispatched)?;
         let canon = tables.canon(&self.file.layout, of)?;
         // Of one moment: what changes later is an error, and no finding.
         let identities = self.inputs.iter().map(|input| Identity::of(input.path())).collect();

@@ -102,7 +102,7 @@ fn fill_anew(work: &mut Work<'_>, entry: &Entry, filling: &Filling) -> Result<bo
             false => format!("it has {} records and should have {}", found.count, expected.count),
             true => format!("its {} records are not those that it should have", found.count),
         };
-        return Err(DispatchError::Disagree { table: way.fill.clone(), what });
+        return Err(DispatchError::Disagree { table: filling.fill.clone(), what });
     }
     if !had {
         work.add_indexes(&filling.fill)?;

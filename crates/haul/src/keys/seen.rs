@@ -5,7 +5,7 @@ use super::{Entry, Place};
 use crate::HaulError;
 
 /// Places of the table, as a power of two: 3.2 GB, and half as much again while it grows.
-const TABLE: u32 = if cfg!(test) { 14 } else { 27 };
+const TABLE: u32 = if cfg!(test) { 18 } else { 27 };
 
 /// The record that a key belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

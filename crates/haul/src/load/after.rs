@@ -49,6 +49,7 @@ impl Check<'_> {
                 inputs: inputs.clone(),
                 target: self.target,
                 tables: vec![table.clone()],
+                dispatched: false,
                 rejects: Some(self.rejects.to_owned()).filter(|path| path.is_file()),
                 duplicates: self.duplicates,
                 after: Some(AfterLoad { keyed: !of.key.is_empty(), ..after.clone() }),

@@ -53,9 +53,8 @@ mod tests {
         plan.series.push(SeriesRecord { label: "b".to_owned(), target: 1, ..plan.series[0].clone() });
         plan.series.iter_mut().for_each(|series| series.layout = layout);
         plan.cells[1].series = 1;
-        let of = |cell: u32| {
-            pooled::tests::runs(0.4, 4.0, 4).into_iter().map(move |run| RunFile { cell, ..run })
-        };
+        let of =
+            |cell: u32| pooled::tests::runs(0.4, 4.0, 4).into_iter().map(move |run| RunFile { cell, ..run });
         (plan, of(1).chain(of(2)).collect())
     }
 

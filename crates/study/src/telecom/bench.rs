@@ -123,6 +123,7 @@ impl Bench<'_> {
             inputs: days.iter().map(DayFile::input).collect(),
             target: &target,
             tables: tables.to_vec(),
+            dispatched: false,
             rejects: None,
             duplicates: Duplicates::Keep,
             after: None,

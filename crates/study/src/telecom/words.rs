@@ -172,7 +172,8 @@ pub(super) fn caveats(plan: &Plan, setting: &Setting, runs: &[Run]) -> Vec<Cavea
         }
     }
     if plan.parts.iter().any(|part| part.repeats > 0 && u64::from(part.repeats) < RUNS_MIN) {
-        let text = "Fewer than three runs of each: intervals are missing or wide, and little can be concluded.";
+        let text =
+            "Fewer than three runs of each: intervals are missing or wide, and little can be concluded.";
         found.push(Caveat::new("few-runs", Severity::Doubt, text));
     }
     found.extend(standing(setting));

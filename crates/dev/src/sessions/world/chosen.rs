@@ -1,9 +1,9 @@
 //! What the operator of a history chose.
 
 use super::slot::SLOTS;
-use evenkeel_guard::admission::Options;
 use evenkeel_core::Nanos;
 use evenkeel_core::random::Random;
+use evenkeel_guard::admission::Options;
 use evenkeel_os::address::Address;
 use std::path::PathBuf;
 

@@ -2,10 +2,10 @@
 
 use super::slot::Slot;
 use super::{BUFFER, ERROR_MAX, FOR_SERVER_MAX, HELD_MAX, REFUSALS_MAX, World};
-use evenkeel_guard::admission::Census;
-use evenkeel_guard::proxy::parts::Standing;
 use crate::sessions::script::Command;
 use evenkeel_core::Nanos;
+use evenkeel_guard::admission::Census;
+use evenkeel_guard::proxy::parts::Standing;
 use evenkeel_wire::relay::PENDING_MAX;
 
 impl World {

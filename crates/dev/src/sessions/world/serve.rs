@@ -4,7 +4,7 @@ use super::super::pipe::{Conduit, Plug};
 use super::World;
 use super::slot::Slot;
 use evenkeel_guard::admission::Notice;
-use evenkeel_guard::proxy::parts::{session_of, Attempt, Desk, Flow, Pair};
+use evenkeel_guard::proxy::parts::{Attempt, Desk, Flow, Pair, session_of};
 use evenkeel_guard::proxy::session::{Arrival, Context, Session};
 use std::cell::RefCell;
 use std::rc::Rc;

@@ -5,9 +5,9 @@ use super::super::ledger::Ledger;
 use super::super::pipe::{Conduit, Plug};
 use super::super::server::Connection;
 use super::tenure::Tenure;
+use evenkeel_core::Nanos;
 use evenkeel_guard::admission::SessionId;
 use evenkeel_guard::proxy::parts::Pair;
-use evenkeel_core::Nanos;
 use std::cell::RefCell;
 use std::rc::Rc;
 

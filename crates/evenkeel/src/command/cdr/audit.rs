@@ -77,6 +77,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         inputs: list(&args.inputs).hint("name files, folders, or patterns in quotes")?,
         target: &target,
         tables: args.tables.clone(),
+        dispatched: true,
         rejects: args.rejects.clone(),
         duplicates: args.duplicates.into(),
         after: None,

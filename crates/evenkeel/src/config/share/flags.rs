@@ -146,8 +146,7 @@ impl Flags {
         let config = self.whole()?;
         if config.nbd.is_empty() && config.disks.iter().all(|disk| disk.fuse.is_none() && disk.nbd.is_empty())
         {
-            return Err(anyhow!("no address for the disk is given"))
-                .hint("give --nbd ADDRESS or --fuse DIR");
+            return Err(anyhow!("no address for the disk is given")).hint("give --nbd ADDRESS or --fuse DIR");
         }
         Ok(config)
     }

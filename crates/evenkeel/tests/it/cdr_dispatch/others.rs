@@ -62,7 +62,7 @@ fn a_dispatch_that_was_cut_at_any_step_of_a_new_day_brings_each_record_once() {
     let desk = Desk::up();
     let all = format!("CREATE TABLE FILL LIKE calls; INSERT INTO FILL {COLUMNS} evenkeel_taken_calls");
     for (when, state, more) in [
-        ("half filled", "begun", format!("CREATE TABLE FILL LIKE calls")),
+        ("half filled", "begun", "CREATE TABLE FILL LIKE calls".to_owned()),
         ("filled", "filled", all.clone()),
         ("renamed", "filled", format!("{all}; RENAME TABLE FILL TO calls_20260801")),
     ] {
