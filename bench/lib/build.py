@@ -2,6 +2,7 @@
 
 Where EVENKEEL_RELEASE names a folder of what is built for release already (`target/release`), that is run and nothing is built.
 """
+import json
 import os
 import shutil
 import subprocess
@@ -53,7 +54,14 @@ def example(*names):
     return [os.path.join(RELEASE, "examples", name) for name in names]
 
 
-def gate_example(name):
-    """Path of an example of the gate, built for release."""
-    cargo("-p", "evenkeel-guard", "--example", name)
-    return os.path.join(RELEASE, "examples", name)
+def simulated(*words):
+    """The lines of JSON that evenkeel-dev prints, which is built for release: simulations whose truth is known."""
+    cargo("-p", "evenkeel-dev", "--bin", "evenkeel-dev")
+    done = subprocess.run([os.path.join(RELEASE, "evenkeel-dev"), *words], stdout=subprocess.PIPE, check=True, text=True)
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def sessions():
+    """Path of what plays histories of guarded sessions, built for release."""
+    cargo("-p", "evenkeel-dev", "--no-default-features", "--example", "sessions")
+    return os.path.join(RELEASE, "examples", "sessions")

@@ -2,7 +2,7 @@
 //! permits, memory, and that nothing gets to the server past a login and its check.
 #![no_main]
 
-use evenkeel_guard::proxy::simulation::bytes::play;
+use evenkeel_dev::sessions::bytes::play;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| play(data));

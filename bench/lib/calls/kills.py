@@ -12,10 +12,10 @@ from .moment import Moment, before
 from .truth import of_lines, of_tables
 
 # What is killed, with its share of the kills.
-CHAINS = (("convert", "ours", 4), ("load", "ours", 5), ("load", "server", 4), ("insert", "both", 3), ("procedure", "both", 2),
-          ("exchange", "both", 2))
+CHAINS = (("convert", "ours", 4), ("load", "ours", 5), ("load", "server", 4), ("innodb", "both", 4), ("myisam", "both", 3))
 SHORTEST_S = 0.05
-DISPATCHES = ("insert", "procedure", "exchange")
+# Dispatches, by the engine of the source.
+DISPATCHES = ("innodb", "myisam")
 # So often is a chain begun anew until all of its kills counted.
 ATTEMPTS = 30
 
@@ -101,14 +101,13 @@ class Kills:
             os.remove(scene.rejects)
         if what in DISPATCHES:
             desk.ours(*scene.load("--no-audit"))
-        if what == "exchange":
-            desk.sql("ALTER TABLE calls DROP PRIMARY KEY, ADD PRIMARY KEY (seq, start)")
+            desk.sql(f"ALTER TABLE calls ENGINE={what}")
 
     def words(self, what, killed=False):
         scene, flags = self.scene, ["--no-audit"] if killed else []
         if what == "convert":
             return scene.convert()
-        return scene.load(*flags) if what == "load" else scene.dispatch(what, *flags)
+        return scene.load(*flags) if what == "load" else scene.dispatch(*flags)
 
     def verdict(self, what):
         scene, desk = self.scene, self.desk

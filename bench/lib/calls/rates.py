@@ -106,14 +106,11 @@ class Chain:
         return seconds, same
 
     def ours(self, audited):
-        """Into a table with a partition for each day, each of which becomes the day's table."""
-        ends = ("2026-07-30", "2026-07-31", "2026-08-01", "2026-08-02", "2026-08-03")
-        parts = ", ".join(f"PARTITION before{end.replace('-', '')} VALUES LESS THAN (TO_DAYS('{end}'))" for end in ends)
         flags = [] if audited else ["--no-audit"]
-        self.desk.sql(f"{self.table} PARTITION BY RANGE (TO_DAYS(start)) ({parts})")
+        self.desk.sql(self.table)
         self.desk.ours("cdr", "load", URL, self.file, "--layout", self.layout, "--table", "calls", "--rejects", self.desk.path("chain.rejects"),
                        "--connections", "2", *flags)
-        self.desk.ours("cdr", "dispatch", URL, "--table", "calls", "--by", "start", "--way", "exchange", *flags)
+        self.desk.ours("cdr", "dispatch", URL, "--table", "calls", "--by", "start", *flags)
 
     def peer(self):
         """gawk into a file, which is loaded into a table without indexes, and from there into the tables of its days."""

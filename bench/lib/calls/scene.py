@@ -32,8 +32,8 @@ class Scene:
         return ["cdr", "load", URL, self.file, "--layout", self.layout, "--table", "calls", "--index", "calling,start",
                 "--rejects", self.rejects, *flags]
 
-    def dispatch(self, way, *flags):
-        return ["cdr", "dispatch", URL, "--table", "calls", "--by", "start", "--way", way, "--batch", "200000", *flags]
+    def dispatch(self, *flags):
+        return ["cdr", "dispatch", URL, "--table", "calls", "--by", "start", "--batch", "200000", *flags]
 
     def audit(self, tables):
         """Everything that `evenkeel cdr audit` finds, by kind."""
@@ -53,18 +53,17 @@ class Scene:
         self.timed("convert", self.convert())
         self.timed("load", self.load("--no-audit"))
         verdicts = [self.truth.hold(of_tables(desk, ["calls"]), self.rejects)]
-        for way in ("insert", "procedure", "exchange"):
-            desk.sql("CREATE TABLE kept LIKE calls; INSERT INTO kept SELECT * FROM calls") if way != "exchange" else None
-            if way == "exchange":
-                desk.sql("ALTER TABLE calls DROP PRIMARY KEY, ADD PRIMARY KEY (seq, start)")
-            self.timed(way, self.dispatch(way, "--no-audit"))
+        desk.sql("CREATE TABLE kept LIKE calls; INSERT INTO kept SELECT * FROM calls")
+        for engine in ("innodb", "myisam"):
+            desk.sql(f"ALTER TABLE calls ENGINE={engine}")
+            self.timed(engine, self.dispatch("--no-audit"))
             verdict = self.truth.hold(of_tables(desk, desk.tables("calls%")), self.rejects, dispatched=True)
             verdicts.append(verdict)
             for text in verdict.named:
-                print(f"{way}: {text}")
+                print(f"{engine}: {text}")
             self.audits.append(sum(self.audit("calls*")["found"].values()))
             desk.sql("DROP TABLE " + ", ".join(f"`{table}`" for table in desk.tables("calls%")))
-            desk.sql("RENAME TABLE kept TO calls") if way != "exchange" else None
+            desk.sql("RENAME TABLE kept TO calls; CREATE TABLE kept LIKE calls; INSERT INTO kept SELECT * FROM calls")
         for what, seconds in self.whole_s.items():
             print(f"{what:10} {seconds:6.1f} s without a kill")
         return verdicts

@@ -78,15 +78,19 @@ impl BusError {
     pub fn hint(&self) -> Option<Cow<'static, str>> {
         Some(match self {
             Self::Twin(_) => "give this host a name of its own (--name), or end the other one".into(),
-            Self::Full { .. } => "stop a member, or stop all of them and create a file with more slots".into(),
+            Self::Full { .. } => {
+                "stop a member, or stop all of them and create a file with more slots".into()
+            }
             Self::NotSlots { .. } => {
                 "name a new file, which is created; an existing file stays as it is".into()
             }
             Self::Device(device) => {
                 let device = device.display();
-                format!("`evenkeel share slots {device}` turns an empty device into one; wipefs and \
-                         blkdiscard -z empty it")
-                    .into()
+                format!(
+                    "`evenkeel share slots {device}` turns an empty device into one; wipefs and \
+                         blkdiscard -z empty it"
+                )
+                .into()
             }
             Self::Locked(path) => {
                 format!("find out who holds it (`lslocks | grep {}`), or name another file", path.display())
@@ -96,8 +100,7 @@ impl BusError {
                 "write the host's name in ASCII, as DNS has it: it begins with xn--".into()
             }
             Self::Address(_) => {
-                "nats://HOST:PORT or tls://HOST:PORT; the login goes into a file (--bus-login)"
-                    .into()
+                "nats://HOST:PORT or tls://HOST:PORT; the login goes into a file (--bus-login)".into()
             }
             Self::Down(_) | Self::Slow => {
                 "is it running, and is the login right (--bus-login, --bus-ca)?".into()

@@ -17,7 +17,6 @@ pub mod random;
 pub mod rates;
 pub mod reads;
 pub mod share;
-pub mod simulation;
 pub mod size;
 pub mod stability;
 pub mod statistics;

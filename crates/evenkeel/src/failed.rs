@@ -60,10 +60,9 @@ fn of_unanswered(plan: &PlanFile, found: &Unanswered) -> String {
             format!("used {theta:.1} % of its CPUs: a request takes longer than that"),
             "raise --timeout above the time that it takes, or see what it waits for",
         ),
-        Some(theta) => (
-            format!("used {theta:.1} % of its CPUs"),
-            "raise --timeout, or measure lower rates (--rate)",
-        ),
+        Some(theta) => {
+            (format!("used {theta:.1} % of its CPUs"), "raise --timeout, or measure lower rates (--rate)")
+        }
         None => (
             "used an unknown share of its CPUs".to_owned(),
             "raise --timeout above the time that a request takes, or measure lower rates (--rate)",

@@ -14,14 +14,7 @@ use std::path::{Path, PathBuf};
 pub enum HaulError {
     /// A file or folder that could not be read or written.
     #[error("cannot {action} {}: {source}", path.display())]
-    Io {
-        /// What was tried, as `read` or `write`.
-        action: &'static str,
-        /// The file or folder that was refused.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
+    Io { action: &'static str, path: PathBuf, source: io::Error },
     /// A layout file that cannot be.
     #[error(transparent)]
     Layout(#[from] LayoutFileError),
@@ -45,64 +38,28 @@ pub enum HaulError {
     Nothing(String),
     /// A pattern of names that is none.
     #[error("pattern {pattern:?}: {reason}")]
-    Pattern {
-        /// As it was given.
-        pattern: String,
-        /// What is wrong with it.
-        reason: &'static str,
-    },
+    Pattern { pattern: String, reason: &'static str },
     /// An input that is not what it was when the work on it began.
     #[error("{} changed while it was read, at byte {at}: {what}", path.display())]
-    Changed {
-        /// The file that is no longer the same.
-        path: PathBuf,
-        /// How far it had been read.
-        at: u64,
-        /// What is different.
-        what: &'static str,
-    },
+    Changed { path: PathBuf, at: u64, what: &'static str },
     /// Two inputs whose outputs would have one name.
     #[error("{} and {} would both become {name}", first.display(), second.display())]
-    Alike {
-        /// The input that was named first.
-        first: PathBuf,
-        /// The input that was named after it.
-        second: PathBuf,
-        /// The name of the output.
-        name: String,
-    },
+    Alike { first: PathBuf, second: PathBuf, name: String },
     /// Outputs of another input stand where those of this one would.
     #[error("{} has what became of {}, and {} would take its place", into.display(), known.display(), input.display())]
-    Taken {
-        /// The folder of the outputs.
-        into: PathBuf,
-        /// The input whose outputs are there.
-        known: PathBuf,
-        /// The input that has the same name.
-        input: PathBuf,
-    },
+    Taken { into: PathBuf, known: PathBuf, input: PathBuf },
     /// A file in the place of an output that no conversion is known to have written.
     #[error("{} is there already, and no conversion is known to have written it; nothing was changed", .0.display())]
     Foreign(PathBuf),
-    /// More than the search for records that come twice can tell apart.
-    #[error("{what} at once are too many: at most {most}; take fewer in one call, or --duplicates keep")]
-    TooMany {
-        /// Of what, as "inputs".
-        what: &'static str,
-        /// How many there may be.
-        most: u64,
-    },
+    /// More than the search for records that come twice can hold.
+    #[error("more than {most} {what} in one call")]
+    TooMany { what: &'static str, most: u64 },
     /// Somebody else works on this output now.
     #[error("{} is being written by another process", .0.display())]
     InUse(PathBuf),
     /// Somebody asked to stop; what was done is kept, and a rerun goes on.
     #[error("stopped at byte {at} of {}", path.display())]
-    Stopped {
-        /// The input that was being read.
-        path: PathBuf,
-        /// How far it has been read.
-        at: u64,
-    },
+    Stopped { path: PathBuf, at: u64 },
 }
 
 impl HaulError {
@@ -124,6 +81,9 @@ impl HaulError {
                 "take a folder of its own for each folder of inputs; or move NAME.done and the outputs of NAME away",
             ),
             Self::Foreign(_) => Some("take another folder, or move that file away"),
+            Self::TooMany { .. } => Some(
+                "name fewer files in one call, or use --duplicates keep: the table's primary key then refuses a record that comes twice",
+            ),
             _ => None,
         }
     }

@@ -7,7 +7,6 @@
 //! [`generate`] makes records to try it on. A record is a line of the output or a line of the rejects, never both and never neither; a run that was ended goes on where it was.
 #![forbid(unsafe_code)]
 
-pub mod advise;
 pub mod audit;
 pub mod blocks;
 pub mod convert;

@@ -1,6 +1,7 @@
 //! How many of 200 seeds pass each test of randomness at the 5 % level: about 95 % should.
 //!
 //! Prints one JSON object. The arrivals are those that a plan with this seed sends: 10,000 at 1,000 per second.
+#![allow(clippy::print_stdout, reason = "an example prints its figures")]
 
 use evenkeel_core::arrivals::{Arrivals, Poisson};
 use evenkeel_core::random::Seed;

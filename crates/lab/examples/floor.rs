@@ -3,6 +3,7 @@
 //! `floor SOCKET SECONDS ROWS [RATE]` asks one request after another over one unix socket, or Poisson arrivals at
 //! RATE per second, and prints how many. It keeps no times, knows no deadlines and reads no more of an answer than
 //! its end, so that no generator that blocks between requests can cost less.
+#![allow(clippy::print_stdout, reason = "an example prints its figures")]
 
 use evenkeel_core::random::{Random, Seed};
 use evenkeel_os::clock::monotonic;

@@ -1,6 +1,7 @@
 //! Puts a known delay between a client and a server: `relay FROM TO MILLISECONDS`, where FROM and TO are HOST:PORT or the path of a
 //! unix socket. Every byte is held for half of the time on its way, whatever comes before and after it. Ends with its input, and then
 //! says what it held each piece for, in the mean of both ways added up, in milliseconds, and how many pieces that were.
+#![allow(clippy::print_stdout, reason = "an example prints its figures")]
 #![allow(clippy::unwrap_used, reason = "an example ends where it cannot go on")]
 
 use evenkeel_core::Nanos;

@@ -1,6 +1,7 @@
 //! How late the machine wakes a thread that does nothing but sleep: what no generator that sleeps can beat.
 //!
 //! `sleeper RATE SECONDS` sleeps until evenly spaced instants and prints one JSON object.
+#![allow(clippy::print_stdout, reason = "an example prints its figures")]
 
 use evenkeel_core::Nanos;
 use evenkeel_os::clock::monotonic;

@@ -5,6 +5,7 @@
 //! `stub --socket PATH | --port N --log FILE --spin 1 --delay-us N --stay 1`. It ends when the last of its
 //! connections closes, unless it is to stay, and then writes the log: for each execution two little-endian 64-bit instants on
 //! CLOCK_MONOTONIC, when the command was received and when its answer was handed to the kernel.
+#![allow(clippy::print_stdout, reason = "an example prints its figures")]
 
 use evenkeel_os::clock::monotonic;
 use evenkeel_wire::packet;

@@ -165,10 +165,7 @@ fn few_batches_are_laid_to_dependence_only_where_there_is_one() {
     let text = run::few_batches;
     assert!(text(4.0, 0.67).contains("are correlated (0.67 from"));
     let both = text(4.0, 0.1);
-    assert!(
-        both.contains("it has few of them, and they are correlated (correlation 0.10 from"),
-        "{both}"
-    );
+    assert!(both.contains("it has few of them, and they are correlated (correlation 0.10 from"), "{both}");
     for (lag1, shown) in
         [(-0.3, "-0.30"), (0.0, "0.00"), (-0.001, "0.00"), (0.004, "0.00"), (f64::NAN, "0.00")]
     {

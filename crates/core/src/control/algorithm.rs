@@ -1,19 +1,13 @@
 //! The controllers by name, with their parameters.
 
-use super::{Aimd, Bounds, Controller, Evenkeel, Fixed, Gradient2, Reflection, Vegas};
-use super::{aimd, evenkeel, gradient2, reflection, vegas};
+use super::{Bounds, Controller, Evenkeel, Fixed, Reflection};
+use super::{evenkeel, reflection};
 
 /// How a controller finds its limit, with its parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Algorithm {
     /// Keeps the initial limit for good.
     Fixed,
-    /// Additive increase, multiplicative decrease.
-    Aimd(aimd::Settings),
-    /// Estimates from response times how many transactions wait inside the server.
-    Vegas(vegas::Settings),
-    /// Compares the present response time with its long-term mean.
-    Gradient2(gradient2::Settings),
     /// What the throttling study published.
     Reflection(reflection::Settings),
     /// Ours: compares the throughput of two limits, one pair after another.
@@ -21,16 +15,13 @@ pub enum Algorithm {
 }
 
 /// Names of all controllers; the last is the default.
-pub const NAMES: [&str; 6] = ["fixed", "aimd", "vegas", "gradient2", "reflection", "evenkeel"];
+pub const NAMES: [&str; 3] = ["fixed", "reflection", "evenkeel"];
 
 impl Algorithm {
     /// All of them in the order of [`NAMES`], with the parameters as published.
-    pub fn all() -> [Self; 6] {
+    pub fn all() -> [Self; 3] {
         [
             Self::Fixed,
-            Self::Aimd(aimd::Settings::default()),
-            Self::Vegas(vegas::Settings::default()),
-            Self::Gradient2(gradient2::Settings::default()),
             Self::Reflection(reflection::Settings::default()),
             Self::Evenkeel(evenkeel::Settings::default()),
         ]
@@ -40,9 +31,6 @@ impl Algorithm {
     fn build(self, bounds: Bounds) -> Box<dyn Controller> {
         match self {
             Self::Fixed => Box::new(Fixed::new(bounds.initial)),
-            Self::Aimd(settings) => Box::new(Aimd::new(bounds, settings)),
-            Self::Vegas(settings) => Box::new(Vegas::new(bounds, settings)),
-            Self::Gradient2(settings) => Box::new(Gradient2::new(bounds, settings)),
             Self::Reflection(settings) => Box::new(Reflection::new(bounds, settings)),
             Self::Evenkeel(settings) => Box::new(Evenkeel::new(bounds, settings)),
         }
@@ -72,12 +60,7 @@ impl ControllerSettings {
 
     /// The same with another initial limit.
     pub fn starting_at(self, initial: u32) -> Self {
-        self.within(Bounds { initial, ..self.bounds })
-    }
-
-    /// The same within other bounds.
-    pub fn within(self, bounds: Bounds) -> Self {
-        Self { bounds, ..self }
+        Self { bounds: Bounds { initial, ..self.bounds }, ..self }
     }
 
     /// The study's controller with means over another span, in seconds, and as many readings in it as published; every
@@ -108,8 +91,6 @@ mod tests {
             let settings = ControllerSettings::named(name, Bounds::starting_at(8)).unwrap();
             assert_eq!((settings.name(), settings.build().name()), (name, name));
             assert_eq!(settings.starting_at(12).build().update(&Sample::default()).limit, 12, "{name}");
-            let narrow = Bounds { initial: 8, range: (2, 16) };
-            assert_eq!(settings.within(narrow), ControllerSettings::named(name, narrow).unwrap(), "{name}");
         }
         assert_eq!(ControllerSettings::named("eveenkeel", Bounds::starting_at(8)), None);
     }

@@ -14,11 +14,6 @@ impl Bounds {
     pub fn starting_at(initial: u32) -> Self {
         Self { initial, ..Self::default() }
     }
-
-    /// The nearest limit within the range, for controllers that reckon in fractions of a transaction.
-    pub fn clamp(&self, limit: f64) -> f64 {
-        limit.clamp(f64::from(self.range.0), f64::from(self.range.1))
-    }
 }
 
 impl Default for Bounds {

@@ -130,23 +130,6 @@ pub enum Reason {
     },
     /// The numbers of the sample make no sense, so that the limit stays.
     BadSample,
-    /// Response time beside the shortest one seen (Vegas).
-    Queue {
-        /// Transactions estimated to wait inside the server.
-        waiting: f64,
-    },
-    /// Ratio of long-term to present response time (Gradient2).
-    Gradient {
-        /// Between 0.5 and 1.
-        gradient: f64,
-    },
-    /// No overload was seen, so that one more is let in (AIMD).
-    Additive,
-    /// Overload was seen (AIMD, Vegas).
-    BackOff {
-        /// Mean response time in seconds.
-        response_s: f64,
-    },
     /// How productivity and overhead moved (the study's controller).
     Reflection {
         /// Relative change of productivity.
@@ -234,10 +217,6 @@ impl fmt::Display for Reason {
             Self::Brake { from, because } => write!(f, "{from} was too many: {because}"),
             Self::MemoryCap { wanted } => write!(f, "memory has no room for {wanted}"),
             Self::BadSample => f.write_str("the last sample made no sense; the last proven limit is kept"),
-            Self::Queue { waiting } => write!(f, "{waiting:.1} seem to wait inside the server"),
-            Self::Gradient { gradient } => write!(f, "the gradient of response time is {gradient:.2}"),
-            Self::Additive => f.write_str("all is well, one more"),
-            Self::BackOff { response_s } => write!(f, "responses take {response_s:.3} s"),
             Self::Reflection { productivity, overhead } => write!(
                 f,
                 "productivity moved by {:+.1} % and overhead by {:+.1} %",

@@ -40,10 +40,7 @@ impl fmt::Display for CostsError {
                 write!(f, "a cost must be between {} and {}, not {cost}", RANGE.0, RANGE.1)
             }
             Self::Unit(cost) => {
-                write!(
-                    f,
-                    "the unit of costs is a read of 16k, which must cost 1, not {cost}"
-                )
+                write!(f, "the unit of costs is a read of 16k, which must cost 1, not {cost}")
             }
         }
     }

@@ -47,21 +47,24 @@ impl fmt::Display for Reason {
             Self::Unsettled => write!(out, "the response does not settle"),
             Self::TooShort => write!(out, "runs are too short to tell whether the response settles"),
             Self::Lost(percent) => {
-                write!(out, "{percent:.1} % of the requests got no answer, above {LOST_MAX:.1} %")
+                write!(out, "{percent:.1} % of the requests got no answer, limit {LOST_MAX:.1} %")
             }
             Self::TargetsMissing { measured, targets } => {
                 write!(out, "{measured} of {targets} targets are measured")
             }
-            Self::TooFewRuns(runs) => write!(out, "{runs} run is too few to know the standard error"),
+            Self::TooFewRuns(runs) => {
+                let runs_are = if *runs == 1 { "run is" } else { "runs are" };
+                write!(out, "{runs} {runs_are} too few to know the standard error")
+            }
             Self::StandardError { percent, tolerance } => write!(
                 out,
-                "the standard error over runs may be {percent:.1} % of the mean response time ({:.0} % confidence), above {tolerance:.1} %",
+                "runs differ too much, standard error up to {percent:.1} % of the mean ({:.0} % confidence), limit {tolerance:.1} %",
                 100.0 * CONFIDENCE
             ),
             Self::Spread { percent, tolerance } => {
                 write!(
                     out,
-                    "targets differ by {percent:.1} % of the mean response time, above {tolerance:.1} %"
+                    "targets differ by {percent:.1} % of the mean response time, limit {tolerance:.1} %"
                 )
             }
         }
@@ -83,9 +86,9 @@ impl fmt::Display for Untrusted {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.utilisation {
             Some(theta) => {
-                write!(out, "at {} requests/s and {theta:.0} % CPU use {}", self.rate, self.reason)
+                write!(out, "at {} requests/s ({theta:.0} % CPU use): {}", self.rate, self.reason)
             }
-            None => write!(out, "at {} requests/s {}", self.rate, self.reason),
+            None => write!(out, "at {} requests/s: {}", self.rate, self.reason),
         }
     }
 }

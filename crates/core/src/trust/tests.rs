@@ -65,8 +65,8 @@ fn one_noisy_failure_at_low_load_is_overlooked_aloud() {
     assert_eq!(limit.overlooked[0].rate, 10.0);
     assert_eq!(
         limit.to_string(),
-        "trusted up to 60 % CPU use, the highest measured; overlooked: at 10 requests/s and 20 % \
-         CPU use the standard error over runs may be 9.0 % of the mean response time (90 % confidence), above 5.0 %"
+        "trusted up to 60 % CPU use, the highest measured; overlooked: at 10 requests/s (20 % \
+         CPU use): runs differ too much, standard error up to 9.0 % of the mean (90 % confidence), limit 5.0 %"
     );
 }
 
@@ -124,7 +124,7 @@ fn where_utilisation_cannot_be_seen_no_failure_is_taken_for_noise() {
     let limit = TrustLimit::of(&[blind(10.0, 1.0), blind(20.0, 9.0), blind(30.0, 1.0)], TIGHT);
     assert_eq!((limit.rate, limit.utilisation, limit.overlooked.len()), (Some(10.0), None, 0));
     assert!(
-        limit.to_string().starts_with("trusted at lower rates: at 20 requests/s the standard"),
+        limit.to_string().starts_with("trusted at lower rates: at 20 requests/s: runs differ"),
         "{limit}"
     );
 }

@@ -3,7 +3,7 @@
 use super::{Cli, modes, short};
 use crate::command::{
     Session, cdr, compare, data, doctor, explain, export, guard, layout, load, man, profile, relayout,
-    report, runs, sandbox, sense, share, simulate, size, study, workload,
+    report, runs, sandbox, sense, share, size, study, workload,
 };
 use crate::failure::WithHint;
 use crate::{arguments, out, signals};
@@ -49,8 +49,6 @@ pub enum Command {
     Report(report::Args),
     /// Write a study as CSV or JSON
     Export(export::Args),
-    /// Try a controller of the guard on the virtual clock: scenarios, random plants, steps
-    Simulate(simulate::Args),
     /// Say what this machine allows, and what is lost without it
     Doctor(doctor::Args),
     /// Print readings of this machine, one a line, for a profile that runs on another machine
@@ -130,7 +128,6 @@ pub fn run(cli: Cli<Command>) -> Result<ExitCode> {
         Command::Report(args) => report::run(&session, &args),
         Command::Export(args) => export::run(&session, &args),
         Command::Sense(args) => sense::run(&session, &args),
-        Command::Simulate(args) => simulate::run(&session, &args),
         Command::Completions { .. } | Command::Man(_) => Ok(ExitCode::SUCCESS),
     }
 }

@@ -30,7 +30,7 @@ Size a server
 
 Protect a server
   evenkeel guard demo                               a flash sale, without and with a guard: two minutes
-  evenkeel guard --listen 127.0.0.1:3307 --backend 127.0.0.1:3306 --dry-run     beside yours, without any limit
+  evenkeel guard --listen 127.0.0.1:3307 --backend 127.0.0.1:3306 --dry-run     beside yours, no limit
 
 Share a disk between hosts
   evenkeel share knee --backing /dev/sdb --direct   the latency at which the storage is full
@@ -48,7 +48,7 @@ Examples:
   evenkeel explain sandbox:demo --workload tpcw.shopping
 
 Exit codes: 0 done; 1 a finding (most requests failed or none was answered, the server refuses a statement, a list
-of studies has a damaged one, a simulation broke an expectation); 2 wrong use, configuration or surroundings, also a study
+of studies has a damaged one); 2 wrong use, configuration or surroundings, also a study
 that cannot be read; 3
 no valid figure (a profile without any bound, a run whose generator failed); 130, 143, 129 stopped before the end by Ctrl-C, SIGTERM, SIGHUP.
 What runs until it is stopped (guard, share disk, share mount, top) ends by 0 then. A

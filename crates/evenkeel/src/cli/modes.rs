@@ -7,16 +7,14 @@ use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
 /// A command, the flag or argument that decides what it does, and what alone means something beside it.
 type Alone = (&'static [&'static str], &'static str, &'static [&'static str]);
 
-const ALONE: [Alone; 10] = [
+const ALONE: [Alone; 8] = [
     (&["profile"], "resume", &["output", "json", "repeats", "wide"]),
     (&["study", "throttling"], "resume", &["out", "json"]),
     (&["study", "shares"], "resume", &["out", "json", "databases"]),
     (&["study", "variation"], "resume", &["out", "json"]),
     (&["study", "telecom"], "resume", &["out", "json"]),
-    (&["cdr", "load"], "print_table", &["layout", "table", "engine", "index", "when", "ragged"]),
+    (&["cdr", "load"], "print_table", &["layout", "table", "engine", "index", "when"]),
     (&["cdr", "audit"], "export", &["target", "tables", "json"]),
-    (&["cdr", "dispatch"], "print_procedures", &[]),
-    (&["cdr", "dispatch"], "remove_procedures", &["target"]),
     (&["cdr", "generate"], "print_layout", &[]),
 ];
 

@@ -54,15 +54,12 @@ const SHOWN: [(&[&str], &[&str]); 14] = [
         &["cdr", "load"],
         &["layout", "table", "engine", "index", "indexes", "rejects", "warnings", "transaction", "json"],
     ),
-    (
-        &["cdr", "dispatch"],
-        &["table", "by", "name", "null-day", "batch", "max-days", "indexes", "no-audit", "json"],
-    ),
+    (&["cdr", "dispatch"], &["table", "by", "name", "null-day", "batch", "max-days", "no-audit", "json"]),
     (
         &["cdr", "watch"],
         &["layout", "table", "by", "pattern", "keep", "done", "set-aside", "rejects", "once", "metrics"],
     ),
-    (&["cdr", "audit"], &["layout", "table", "rejects", "type", "export", "names", "json", "csv"]),
+    (&["cdr", "audit"], &["layout", "table", "rejects", "type", "export", "names", "json"]),
 ];
 
 /// Examples that `-h` shows.

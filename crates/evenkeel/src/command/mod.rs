@@ -17,7 +17,6 @@ pub mod runs;
 pub mod sandbox;
 pub mod sense;
 pub mod share;
-pub mod simulate;
 pub mod size;
 pub mod study;
 pub mod workload;

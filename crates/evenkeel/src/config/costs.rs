@@ -84,6 +84,6 @@ mod tests {
             assert!(error.contains(expected), "{bad}: {error}");
         }
         let tables = CostTables { reads: table("16k=4").unwrap(), writes: Vec::new() };
-        assert!(tables.costs().unwrap_err().to_string().contains("instead of 1"));
+        assert!(tables.costs().unwrap_err().to_string().contains("not 4"));
     }
 }

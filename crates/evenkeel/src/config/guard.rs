@@ -9,10 +9,10 @@ pub use changes::Changes;
 pub use distinct::is_same;
 pub use flags::Flags;
 
+use super::control::{memory, named, with_memory};
 use super::fields::{Fields, LIMIT_MAX, load};
 use super::lines::at_key;
 use super::masked;
-use super::simulate::{fitted, memory, named, with_memory};
 use crate::guard::decisions::LoggedDecisions;
 use crate::view::log::Form;
 use anyhow::{Result, anyhow, bail};
@@ -34,8 +34,6 @@ pub struct GuardConfig {
     pub weights: BTreeMap<String, u32>,
     /// Name of the controller.
     pub controller: String,
-    /// Whether its parameters are those that the search found, not the published ones.
-    pub fitted: bool,
     /// Span of the means of the throttling study's controller.
     pub reflection_span: Nanos,
     /// The limit before the controller has decided; the fixed controller keeps it.
@@ -71,7 +69,6 @@ impl GuardConfig {
             plan: Plan { threads: threads(), ..Plan::new(listen, backend) },
             weights: BTreeMap::new(),
             controller: algorithm::NAMES[algorithm::NAMES.len() - 1].to_owned(),
-            fitted: false,
             reflection_span: Nanos::from_secs(60),
             initial_limit: 8,
             profile: None,
@@ -174,11 +171,10 @@ impl GuardConfig {
     /// The controller that was chosen.
     ///
     /// # Errors
-    /// An unknown name, or one without fitted parameters where these are asked for.
+    /// An unknown name.
     pub fn controller_settings(&self) -> Result<ControllerSettings> {
         let bounds = Bounds { initial: self.initial_limit, range: (1, self.max_limit) };
-        let published = named(Some(&self.controller), bounds)?;
-        let settings = if self.fitted { fitted(&self.controller)?.within(bounds) } else { published };
+        let settings = named(&self.controller, bounds)?;
         Ok(with_memory(settings.with_span(self.reflection_span.as_secs_f64()), self.memory))
     }
 

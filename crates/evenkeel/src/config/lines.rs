@@ -48,7 +48,7 @@ struct Found {
 }
 
 /// Errors of these are about the top of a file.
-const TOP: [&str; 5] = ["guard", "share", "scenario", "study", "workload"];
+const TOP: [&str; 4] = ["guard", "share", "study", "workload"];
 
 /// How surely a key is in the table that an error names.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

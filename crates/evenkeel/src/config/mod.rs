@@ -1,5 +1,6 @@
 //! Flags and files of users, read into the libraries' plain types.
 
+pub mod control;
 pub mod costs;
 pub mod factor;
 pub mod fields;
@@ -12,7 +13,6 @@ pub mod mu;
 pub mod rate;
 mod settings;
 pub mod share;
-pub mod simulate;
 pub mod study;
 pub mod units;
 pub mod workload;

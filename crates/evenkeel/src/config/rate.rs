@@ -6,8 +6,7 @@ use anyhow::{Result, anyhow};
 use evenkeel_core::arrivals::check_rate;
 use evenkeel_core::rates::{RATES_MIN, RatePlan};
 
-const HOW: &str =
-    "write auto:8 (8 rates, chosen automatically), 10..:10 (steps until the sweep ends), 10..100:10, or 10,20,30";
+const HOW: &str = "write auto:8 (8 rates, chosen automatically), 10..:10 (steps until the sweep ends), 10..100:10, or 10,20,30";
 
 /// Rates are cells, each measured several times; more than this is a slip of the pen.
 const RATES_MAX: usize = 1_000;
@@ -60,7 +59,9 @@ fn list(text: &str) -> Result<RatePlan, String> {
 
 fn number(text: &str) -> Result<f64, String> {
     match text.trim().parse::<f64>() {
-        Ok(rate) if !(rate.is_finite() && rate > 0.0) => Err(format!("{rate} is not a rate: it must be above 0")),
+        Ok(rate) if !(rate.is_finite() && rate > 0.0) => {
+            Err(format!("{rate} is not a rate: it must be above 0"))
+        }
         Ok(rate) => check_rate(rate).map_err(|error| error.to_string()),
         Err(_) => Err(format!("{:?} is not a number", text.trim())),
     }

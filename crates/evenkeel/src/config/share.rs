@@ -108,10 +108,6 @@ pub struct DiskConfig {
     pub fuse: Option<PathBuf>,
     /// File of the simulated array that it is on.
     pub simulated: Option<PathBuf>,
-    /// Whether writes are lost at a kill unless they were flushed.
-    pub volatile: bool,
-    /// Whether flushes are ignored as well; only a flag sets this.
-    pub ignore_flush: bool,
 }
 
 impl DiskConfig {
@@ -128,8 +124,6 @@ impl DiskConfig {
             socket: SocketConfig::default(),
             fuse: None,
             simulated: None,
-            volatile: false,
-            ignore_flush: false,
         }
     }
 

@@ -67,7 +67,7 @@ pub fn disk_iops(text: &str) -> Result<u64> {
 }
 
 const LIMIT_OF_NOTHING: &str =
-    "with a limit of 0 a server cannot work; in a factor write none for no limit";
+    "with a limit of 0 a server cannot work; write it as none in a factor, for no limit";
 
 /// Reads a size in bytes; K, M, G and T are powers of 1,024, as for the server's own settings.
 pub fn bytes(text: &str) -> Result<u64> {

@@ -36,10 +36,16 @@ fn waking(means: &[&PartMeansRecord]) -> String {
     let noted = means.iter().map(|means| means.noted_percent).sum::<f64>() / means.len() as f64;
     let own = match noted {
         0.0 => "waking up is the wait of the generator's thread for a CPU (for a unix socket the kernel \
-                records no more)".to_owned(),
-        100.0 => "waking up is from the arrival of an answer, as the kernel records it, to its reading".to_owned(),
-        noted => format!("waking up is from the arrival of an answer, as the kernel records it, to its \
-                          reading, for {}", percent(noted)),
+                records no more)"
+            .to_owned(),
+        100.0 => {
+            "waking up is from the arrival of an answer, as the kernel records it, to its reading".to_owned()
+        }
+        noted => format!(
+            "waking up is from the arrival of an answer, as the kernel records it, to its \
+                          reading, for {}",
+            percent(noted)
+        ),
     };
     let server = match means.iter().all(|means| means.server_waking_ms.is_some()) {
         true => "the waits of the server's threads for a CPU are shown beside it",
@@ -58,7 +64,7 @@ fn price(runs: &[RunFile], means: &[&PartMeansRecord]) -> String {
                 |(low, high)| format!("{} to {}", signed(low), signed(high)),
             );
             let told = mean(&price).map_or_else(|| estimate_time(&price), signed);
-            format!("a drawn request took {told} more than one that was not ({between})")
+            format!("--mu made a sampled request {told} slower ({between})")
         }
         None => "what drawing costs a request is not known, since all were drawn".to_owned(),
     };
@@ -93,7 +99,7 @@ mod tests {
             ),
             "{words}"
         );
-        assert!(words.contains("a drawn request took 20.0 µs more than one that was not (6."), "{words}");
+        assert!(words.contains("--mu made a sampled request 20.0 µs slower (6."), "{words}");
         assert!(
             words.contains("wait of the generator's thread") && words.contains("question of 40.0 µs"),
             "{words}"

@@ -99,10 +99,6 @@ fn step(why: &Reason) -> Option<&'static str> {
         Reason::Measuring { .. } => Some("measuring"),
         Reason::NotBetter(_) => Some("not_better"),
         Reason::CannotFill { .. } => Some("cannot_fill"),
-        Reason::Queue { .. } => Some("queue"),
-        Reason::Gradient { .. } => Some("gradient"),
-        Reason::Additive => Some("additive"),
-        Reason::BackOff { .. } => Some("back_off"),
         Reason::Reflection { .. } => Some("reflection"),
         Reason::Fixed
         | Reason::Start

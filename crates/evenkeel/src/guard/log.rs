@@ -73,8 +73,7 @@ const LOGIN_TIMEOUTS: &str =
     "clients that did not log in within `login_max`, or a server that answers too late: see its back_log";
 const CLIENTS_REFUSED: &str = "more clients than may be connected: raise `clients_max`, or, without it, open files \
                                (LimitNOFILE= in the unit, or ulimit -n)";
-const FAILOVER: &str =
-    "logins now reach another server; what still runs at the old one no longer counts";
+const FAILOVER: &str = "logins now reach another server; what still runs at the old one no longer counts";
 const PANICS: &str =
     "a defect of the guard ended these sessions and no others: report it with the lines above";
 

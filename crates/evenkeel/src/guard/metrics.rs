@@ -140,7 +140,11 @@ fn connections(out: &mut Text, counts: &Counts) {
     out.counter("resets_total", "Sessions reset for clients that left.", counts.resets as f64);
     out.counter("login_timeouts_total", "Clients too slow with their login.", counts.login_timeouts as f64);
     out.counter("clients_refused_total", "Clients beyond the most at a time.", counts.clients_refused as f64);
-    out.counter("failovers_total", "Times when another server answered at the address.", counts.failovers as f64);
+    out.counter(
+        "failovers_total",
+        "Times when another server answered at the address.",
+        counts.failovers as f64,
+    );
     out.counter("panics_total", "Sessions ended by a defect of the guard.", counts.panics as f64);
 }
 

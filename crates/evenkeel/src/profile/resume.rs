@@ -139,9 +139,7 @@ fn difference(stored: &PlanFile, now: &PlanFile, rates: &RatePlan) -> Option<Str
         () if stored.cells.iter().any(|cell| cell.series >= stored.series.len()) => {
             Some("cells of a series that the plan does not have".to_owned())
         }
-        () => {
-            stranger(stored, rates).map(|rate| format!("an unexpected cell at {rate} requests/s"))
-        }
+        () => stranger(stored, rates).map(|rate| format!("an unexpected cell at {rate} requests/s")),
     }
 }
 

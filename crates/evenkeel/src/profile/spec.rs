@@ -219,7 +219,7 @@ fn tolerance(percent: f64, flag: &str) -> Result<f64> {
 fn objective(text: &str) -> Result<Nanos> {
     let time = text.strip_prefix("p95=").unwrap_or(text);
     if time.contains('=') {
-        return Err(anyhow::anyhow!("--objective {text:?} is none of p95"))
+        return Err(anyhow::anyhow!("--objective {text:?}: a profile takes an objective for p95 only"))
             .hint("write it as p95=100ms; `evenkeel size` takes mean=20ms too");
     }
     units::positive(time, "--objective")
@@ -295,7 +295,7 @@ mod tests {
             assert_eq!(objective(text).unwrap().as_millis_f64(), 100.0, "{text}");
         }
         for (text, words) in [
-            ("mean=20ms", "is none of p95"),
+            ("mean=20ms", "takes an objective for p95 only"),
             ("p95=0s", "is not a time"),
             ("p95=soon", "write it as 250ms, 10s or 2m"),
         ] {

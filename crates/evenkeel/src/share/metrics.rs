@@ -30,7 +30,11 @@ fn host(out: &mut Text, snapshot: &Snapshot) {
         out.gauge("latency_mean_seconds", "Mean latency of this host in the last period.", latency);
     }
     if let Some(latency) = snapshot.latency_all_s {
-        out.gauge("latency_mean_all_seconds", "Mean latency of all hosts, as reported to this host.", latency);
+        out.gauge(
+            "latency_mean_all_seconds",
+            "Mean latency of all hosts, as reported to this host.",
+            latency,
+        );
     }
 }
 
@@ -127,11 +131,9 @@ fn members(out: &mut Text, members: &[Member]) {
             "Cost completed in its last period: its device time, to compare with its shares.",
             |member| member.rate,
         ),
-        (
-            "member_costs_differ",
-            "1 where its costs of I/Os differ from those of this host.",
-            |member| f64::from(u8::from(member.costs_differ)),
-        ),
+        ("member_costs_differ", "1 where its costs of I/Os differ from those of this host.", |member| {
+            f64::from(u8::from(member.costs_differ))
+        }),
     ];
     for (name, help, value) in columns {
         out.head(name, "gauge", help);

@@ -22,8 +22,8 @@ pub fn check(root: &Path, name: &str) -> Result<()> {
     if !folder.exists() {
         return Ok(());
     }
-    let goes_on = goes_on::command(&folder)
-        .map_or_else(String::new, |command| format!("; `{command}` continues it"));
+    let goes_on =
+        goes_on::command(&folder).map_or_else(String::new, |command| format!("; `{command}` continues it"));
     Err(anyhow!("there is a study {name} already, {}", folder.display()))
         .hint(format!("take another name, or delete it: `evenkeel runs delete {name}`{goes_on}"))
 }

@@ -1,6 +1,7 @@
 //! The profile that answers what a stored one leaves open.
 
 use crate::format;
+use evenkeel_study::profile;
 use evenkeel_study::size::Sized;
 use evenkeel_study::store::format::PlanFile;
 
@@ -54,14 +55,14 @@ impl Narrower {
         let (repeats, seconds, warm_up) = RUNS;
         let series = plan.series.len().max(1) * rates.len();
         let time = (series as f64) * f64::from(repeats) * (seconds + warm_up);
-        if !plan.command.iter().any(|word| word == "profile") {
+        if plan.kind != profile::NAME {
             let command = format!(
                 "evenkeel study FILE, with rate = \"{}\", repeats = {repeats}, duration = \"{seconds}s\" below [profile]",
                 rates.join(",")
             );
             return Self { command, seconds: time };
         }
-        let mut words = kept(plan);
+        let mut words = kept(plan, sized);
         let more = [
             "--rate",
             &rates.join(","),
@@ -84,8 +85,11 @@ fn three_digits(rate: f64) -> String {
     format!("{:.decimals$}", (rate / unit).round() * unit)
 }
 
-/// What stays of the stored command.
-fn kept(plan: &PlanFile) -> Vec<String> {
+/// What stays of the stored command; a virtual profile has none.
+fn kept(plan: &PlanFile, sized: &Sized) -> Vec<String> {
+    if plan.command.is_empty() {
+        return ["profile", "--workload", &sized.workload].map(str::to_owned).to_vec();
+    }
     let mut words = plan.command.iter();
     let mut kept = Vec::new();
     while let Some(word) = words.next() {
@@ -105,7 +109,7 @@ fn kept(plan: &PlanFile) -> Vec<String> {
 mod tests {
     use super::*;
     use evenkeel_core::random::Seed;
-    use evenkeel_study::profile::VirtualProfile;
+    use evenkeel_dev::profile::VirtualProfile;
     use evenkeel_study::size::sized;
 
     #[test]
@@ -114,7 +118,7 @@ mod tests {
         let (mut plan, runs) = profile.play(Seed(1)).unwrap();
         let sized = sized(&plan, &runs).remove(0);
         let none = Narrower::of(&plan, &sized, 150.0).command;
-        assert!(none.starts_with("evenkeel study FILE, with rate = \""), "{none}");
+        assert!(none.starts_with("evenkeel profile --workload virtual --rate "), "{none}");
         let line =
             "--home /h --quiet profile mysql://a@b/c -r 9,10 -d8s --name x --ebs 10 --within=3m --seed 5";
         plan.command = line.split(' ').map(str::to_owned).collect();

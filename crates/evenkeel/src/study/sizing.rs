@@ -153,7 +153,7 @@ fn basis(sized: &Sized, server: &Server) -> String {
     };
     let _ = match sized.limit.rate {
         Some(limit) => write!(text, ", trusted up to {}", format::rate(limit)),
-        None => write!(text, ", none of them trusted"),
+        None => write!(text, ", none of them reliable"),
     };
     let bounds = &sized.bounds;
     let _ = match (bounds.at_least_per_s, bounds.at_most_per_s) {
@@ -276,7 +276,7 @@ fn left_out_json(sizing: &Sizing) -> Vec<Value> {
 mod tests {
     use super::*;
     use evenkeel_core::random::Seed;
-    use evenkeel_study::profile::VirtualProfile;
+    use evenkeel_dev::profile::VirtualProfile;
     use evenkeel_study::size::sized;
 
     const ASKED: Asked<'static> = Asked {
@@ -333,7 +333,7 @@ mod tests {
         let found = Ok(Answered { needed, statements: Vec::new() });
         let text = text(&ASKED, &[Answers { sized: &sized, found, narrower }], |_| "");
         for part in
-            ["from one settled rate, 75/s", "extrapolated: ", "wide: ", "evenkeel study FILE, with rate"]
+            ["from one settled rate, 75/s", "extrapolated: ", "wide: ", "evenkeel profile --workload virtual"]
         {
             assert!(text.contains(part), "{part} in {text}");
         }

@@ -35,10 +35,11 @@ mod tests {
     #[test]
     fn each_kind_of_study_goes_on_by_its_own_command_and_is_refused_by_the_others() {
         let home = tempfile::tempdir().unwrap();
+        let runs = home.path().join("runs");
         let profile = PlanFile { id: "one".into(), kind: profile::NAME.into(), ..fixture::demo().plan };
         let own = PlanFile { id: "two".into(), kind: "flush".into(), ..profile.clone() };
         for plan in [&profile, &own] {
-            drop(StudyFolder::create(home.path(), plan).unwrap());
+            drop(StudyFolder::create(&runs, plan).unwrap());
         }
         let published = evenkeel_study::harness::Plan {
             format: 1,
@@ -46,23 +47,22 @@ mod tests {
             kind: "databases".into(),
             ..Default::default()
         };
-        drop(StudyFolder::create_for(home.path(), "three", &published).unwrap());
-        let refused = |name: &str, wanted: &str| {
-            check(&home.path().join(name), wanted).map_err(|error| format!("{error:?}"))
-        };
+        drop(StudyFolder::create_for(&runs, "three", &published).unwrap());
+        let refused =
+            |name: &str, wanted: &str| check(&runs.join(name), wanted).map_err(|error| format!("{error:?}"));
         for (name, kind, goes_on) in [
             ("one", profile::NAME, "evenkeel profile --resume one"),
             ("two", OF_A_FILE, "evenkeel study --resume two"),
             ("three", "databases", "evenkeel study shares --databases --resume three"),
         ] {
-            assert_eq!(command(&home.path().join(name)).as_deref(), Some(goes_on));
+            assert_eq!(command(&runs.join(name)).as_deref(), Some(goes_on));
             refused(name, kind).unwrap();
             for other in [profile::NAME, OF_A_FILE, "databases", "telecom"] {
                 let told = refused(name, other);
                 assert!(other == kind || told.is_err_and(|told| told.contains(goes_on)), "{name} as {other}");
             }
         }
-        let run = home.path().join("two/runs/c01-r1/run.json");
+        let run = runs.join("two/runs/c01-r1/run.json");
         let hint = named_by_file(&format!("go on by {GOES_ON}"), Some(&run));
         assert_eq!(hint, "go on by `evenkeel study --resume two`");
         assert_eq!(named_by_file("go on", None), "go on");

@@ -58,13 +58,13 @@ impl Desk {
     }
 
     /// A dispatch that has begun and moves nothing, since somebody reads from the source until the second is dropped.
-    pub fn waiting(&self, way: &str) -> (Child, Background) {
+    pub fn waiting(&self) -> (Child, Background) {
         let holder = self.sql_in_background("LOCK TABLES calls READ; DO SLEEP(30)");
         let of_processes = |what: &str| {
             self.sql(&format!("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE {what}"))
         };
         eventually("a lock", || of_processes("INFO LIKE 'DO SLEEP%'") == "1");
-        let mut words = command(&self.home, &self.words(&self.url(), way));
+        let mut words = command(&self.home, &self.words(&self.url()));
         let child = words.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
         eventually("a dispatch that waits", || of_processes("USER = 'app' AND STATE LIKE '%lock%'") == "1");
         (child, holder)
@@ -108,16 +108,16 @@ impl Desk {
         ));
     }
 
-    pub fn words<'a>(&self, url: &'a str, way: &'a str) -> Vec<&'a str> {
-        vec!["cdr", "dispatch", url, "--table", "calls", "--by", "started", "--way", way]
+    pub fn words<'a>(&self, url: &'a str) -> Vec<&'a str> {
+        vec!["cdr", "dispatch", url, "--table", "calls", "--by", "started"]
     }
 
     /// Dispatches, and says what became of it.
-    pub fn dispatch(&self, way: &str, more: &[&str]) -> Value {
+    pub fn dispatch(&self, more: &[&str]) -> Value {
         let url = self.url();
-        let words = [&self.words(&url, way)[..], &["--json", "--quiet"], more].concat();
+        let words = [&self.words(&url)[..], &["--json", "--quiet"], more].concat();
         let output = evenkeel(&self.home, &words);
-        assert!(output.status.success(), "{way}: {}", String::from_utf8_lossy(&output.stderr));
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         serde_json::from_slice(&output.stdout).expect("JSON")
     }
 
@@ -158,42 +158,36 @@ impl Desk {
 pub const DAY: &str = "IF(seq % 1000 = 0, NULL, '2026-08-01' + INTERVAL (seq % 86400) SECOND - INTERVAL IF(seq % 50 = 0, 1, 0) DAY)";
 
 #[test]
-fn records_go_to_the_tables_of_their_days_by_each_way_and_late_ones_find_them_again() {
+fn records_go_to_the_tables_of_their_days_and_late_ones_find_them_again() {
     let desk = Desk::up();
     for engine in ["InnoDB", "MyISAM", "Aria"] {
-        for way in ["insert", "procedure", "exchange"] {
-            desk.fresh(engine, "");
-            desk.load(1, 5_000, DAY);
-            let done = desk.dispatch(way, &["--indexes", "after"]);
-            assert_eq!(
-                (done["records"].as_u64(), done["undated"].as_u64()),
-                (Some(4_995), Some(5)),
-                "{done}"
-            );
-            assert_eq!(desk.tables(), ["calls", "calls_20260731", "calls_20260801"], "{engine} {way}");
-            desk.audit(&format!("{engine} {way}"));
-            // Late ones, some of them like records that are there, and one of a day that no calendar has.
-            desk.load(4_000, 4_999, "'2026-08-01' + INTERVAL (seq % 86400) SECOND");
-            desk.load(9_001, 9_010, "IF(seq = 9001, '2026-02-30 10:00:00', '2026-08-02 23:59:59')");
-            let late = desk.dispatch(way, &["--null-day", "calls_none", "--batch", "100"]);
-            let day = |day: &str| {
-                late["days"].as_array().and_then(|days| {
-                    days.iter()
-                        .find(|done| done["day"] == day)
-                        .map(|done| (done["records"].as_u64(), done["created"].as_bool()))
-                })
-            };
-            assert_eq!(day("2026-08-01"), Some((Some(1_000), Some(false))), "{late}");
-            assert_eq!(day("2026-08-02"), Some((Some(9), Some(true))), "{late}");
-            assert_eq!((desk.count("calls"), desk.count("calls_none")), (0, 6), "{engine} {way}: {late}");
-            desk.audit(&format!("{engine} {way}, late"));
-            let made = desk.sql("SHOW CREATE TABLE calls_20260731");
-            assert!(made.contains(&format!("ENGINE={engine}")) && made.contains("KEY `by_start`"), "{made}");
-            assert!(!made.contains("PARTITION"), "{made}");
-            let again = desk.dispatch(way, &[]);
-            assert_eq!(again["records"], 0, "a rerun has nothing to do: {again}");
-            assert!(!desk.sql("SHOW TABLES").contains("evenkeel_taken"));
-        }
+        desk.fresh(engine, "");
+        desk.load(1, 5_000, DAY);
+        let done = desk.dispatch(&[]);
+        assert_eq!((done["records"].as_u64(), done["undated"].as_u64()), (Some(4_995), Some(5)), "{done}");
+        assert_eq!(desk.tables(), ["calls", "calls_20260731", "calls_20260801"], "{engine}");
+        desk.audit(engine);
+        // Late ones, some of them like records that are there, and one of a day that no calendar has.
+        desk.load(4_000, 4_999, "'2026-08-01' + INTERVAL (seq % 86400) SECOND");
+        desk.load(9_001, 9_010, "IF(seq = 9001, '2026-02-30 10:00:00', '2026-08-02 23:59:59')");
+        let late = desk.dispatch(&["--null-day", "calls_none", "--batch", "100"]);
+        let day = |day: &str| {
+            late["days"].as_array().and_then(|days| {
+                days.iter()
+                    .find(|done| done["day"] == day)
+                    .map(|done| (done["records"].as_u64(), done["created"].as_bool()))
+            })
+        };
+        assert_eq!(day("2026-08-01"), Some((Some(1_000), Some(false))), "{late}");
+        assert_eq!(day("2026-08-02"), Some((Some(9), Some(true))), "{late}");
+        assert_eq!((desk.count("calls"), desk.count("calls_none")), (0, 6), "{engine}: {late}");
+        desk.audit(&format!("{engine}, late"));
+        let made = desk.sql("SHOW CREATE TABLE calls_20260731");
+        assert!(made.contains(&format!("ENGINE={engine}")) && made.contains("KEY `by_start`"), "{made}");
+        let again = desk.dispatch(&[]);
+        assert_eq!(again["records"], 0, "a rerun has nothing to do: {again}");
+        let left = desk.sql("SHOW TABLES LIKE 'evenkeel%'");
+        assert_eq!(left.trim(), "evenkeel_dispatches", "{engine}");
     }
 }
 
@@ -203,31 +197,17 @@ fn names_with_quotes_in_them_are_names_and_nothing_else() {
     let url = desk.url();
     let table = "a`b'; DROP TABLE x; --";
     desk.sql("CREATE TABLE x (i INT)");
-    for (engine, way) in
-        [("InnoDB", "insert"), ("InnoDB", "procedure"), ("MyISAM", "procedure"), ("InnoDB", "exchange")]
-    {
+    for engine in ["InnoDB", "MyISAM"] {
         desk.sql(&format!(
             "CREATE TABLE `a``b'; DROP TABLE x; --` (`s'``\\\\` DATE, `k``, (` INT, KEY `k``, (` (`k``, (`)) ENGINE={engine}; \
              INSERT INTO `a``b'; DROP TABLE x; --` VALUES ('2026-08-01', 0), ('2026-08-01', 1), (NULL, 2)"
         ));
-        let words = [
-            "cdr",
-            "dispatch",
-            &url,
-            "--table",
-            table,
-            "--by",
-            "s'`\\\\",
-            "--way",
-            way,
-            "--indexes",
-            "after",
-        ];
+        let words = ["cdr", "dispatch", &url, "--table", table, "--by", "s'`\\\\"];
         let output = evenkeel(&desk.home, &words);
         let told = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(output.status.success(), "{engine} {way}: {told}");
+        assert!(output.status.success(), "{engine}: {told}");
         let (day, source) = (format!("{table}_20260801").replace('`', "``"), table.replace('`', "``"));
-        assert_eq!((desk.count(&day), desk.count(&source), desk.count("x")), (2, 1, 0), "{engine} {way}");
+        assert_eq!((desk.count(&day), desk.count(&source), desk.count("x")), (2, 1, 0), "{engine}");
         desk.sql(&format!("DROP TABLE `{day}`, `{source}`"));
     }
 }
@@ -254,7 +234,6 @@ fn what_cannot_be_moved_in_safety_is_refused_by_name() {
         (&["--table", "nothing", "--by", "started"], "no table nothing"),
         (&["--table", "calls", "--by", "started", "--name", "calls"], "no {day}"),
         (&["--table", "calls", "--by", "started", "--max-days", "1"], "--max-days is 1"),
-        (&["--table", "calls", "--by", "started", "--way", "exchange"], "unique key (seq) without started"),
         (&["--table", "calls", "--by", "started", "--null-day", "calls"], "--null-day calls"),
     ] {
         let text = told(words);
@@ -267,42 +246,6 @@ fn what_cannot_be_moved_in_safety_is_refused_by_name() {
         "{text}"
     );
     assert_eq!(desk.count("calls_20260801"), 0);
-}
-
-#[test]
-fn procedures_are_shown_installed_called_by_hand_and_removed() {
-    let desk = Desk::up();
-    let url = desk.url();
-    let shown = evenkeel(&desk.home, &["cdr", "dispatch", "--print-procedures"]);
-    let shown = String::from_utf8(shown.stdout).expect("text");
-    assert!(shown.contains("DELIMITER //") && shown.contains("CREATE PROCEDURE evenkeel_move"));
-    desk.fresh("InnoDB", "");
-    desk.load(1, 1_000, DAY);
-    desk.dispatch("procedure", &[]);
-    desk.load(1_001, 1_100, "'2026-08-01 12:00:00'");
-    let by_hand = "CALL evenkeel_move('calls', 'started', '2026-08-01', '2026-08-01 23:59:59.999999', 'calls_20260801', 0, @moved); SELECT @moved";
-    assert_eq!(desk.sql(by_hand), "100");
-    desk.audit("by hand");
-    // A version of before is replaced; one that is not ours is not.
-    let comment = |text: &str| {
-        desk.sql(&format!(
-            "DROP PROCEDURE evenkeel_append; CREATE PROCEDURE evenkeel_append() COMMENT '{text}' SELECT 1"
-        ));
-    };
-    comment("evenkeel 0");
-    desk.load(2_001, 2_100, "'2026-08-01 12:00:00'");
-    desk.dispatch("procedure", &[]);
-    desk.audit("another version");
-    comment("mine");
-    let words = [&desk.words(&url, "procedure")[..], &[]].concat();
-    assert!(refused(&desk.home, &words).contains("evenkeel_append is not ours"));
-    desk.sql("DROP PROCEDURE evenkeel_append");
-    let removed = evenkeel(&desk.home, &["cdr", "dispatch", &url, "--remove-procedures"]);
-    assert_eq!(String::from_utf8_lossy(&removed.stdout), "1 procedure dropped\n");
-    assert_eq!(
-        desk.sql("SELECT COUNT(*) FROM information_schema.ROUTINES WHERE ROUTINE_SCHEMA = 'cdr'"),
-        "0"
-    );
 }
 
 #[test]
@@ -323,7 +266,7 @@ fn retire_drops_what_is_too_old_and_ours_and_nothing_else() {
     desk.load(1, 40, "'2026-06-01' + INTERVAL seq DAY");
     // One record of a day far ahead makes no other day too old.
     desk.load(41, 41, "'2999-01-01'");
-    desk.dispatch("insert", &[]);
+    desk.dispatch(&[]);
     desk.sql("CREATE TABLE calls_20260501 LIKE calls; CREATE TABLE calls_20260230 LIKE calls; CREATE TABLE calls_20260603_old LIKE calls");
     let before = desk.tables();
     assert_eq!(before.len(), 1 + 41 + 3);
@@ -352,7 +295,7 @@ fn retire_drops_what_is_too_old_and_ours_and_nothing_else() {
     assert_eq!(retire(&july).0, Some(0));
     // A record that comes too late has a table again, and it goes again.
     desk.load(1, 1, "'2026-06-05'");
-    desk.dispatch("insert", &[]);
+    desk.dispatch(&[]);
     let (_, again, _) = retire(&july);
     assert_eq!(again["dropped"][0]["table"], "calls_20260605", "{again}");
     for (words, expected) in [(["--keep", "soon"], "90d"), (["--keep", "0d"], "90d")] {

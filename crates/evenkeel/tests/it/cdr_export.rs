@@ -1,7 +1,6 @@
 //! Tables as files, as a user exports them: of one instant, loaded again as they were, and found out where they are not.
 
 mod again;
-mod elsewhere;
 
 use crate::cdr_scene::Scene;
 use crate::cli::{command, evenkeel, refused};
@@ -14,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// With two tables of 300,000 rows: enough for several ranges.
+/// With two tables of 300,000 rows.
 fn scene() -> (Scene, PathBuf) {
     let mut scene = Scene::of_calls();
     scene.exec("CREATE TABLE a (id INT PRIMARY KEY, amount BIGINT NOT NULL) AS SELECT seq AS id, 100 AS amount FROM seq_1_to_300000");
@@ -24,9 +23,15 @@ fn scene() -> (Scene, PathBuf) {
     (scene, into)
 }
 
-fn export(scene: &Scene, into: &Path, words: &[&str]) -> Value {
+/// The tables of the manifest.
+fn export(scene: &Scene, into: &Path, words: &[&str]) -> Vec<Value> {
     let head = ["cdr", "export", "sandbox:a/calls", "--into", into.to_str().expect("UTF-8"), "--json"];
-    serde_json::from_str(&done(scene.home(), &[&head[..], words].concat())).expect("JSON")
+    tables(&done(scene.home(), &[&head[..], words].concat()))
+}
+
+fn tables(json: &str) -> Vec<Value> {
+    let found: Value = serde_json::from_str(json).expect("JSON");
+    found["manifest"]["tables"].as_array().expect("tables").clone()
 }
 
 /// Exit code and words of `cdr audit --export`.
@@ -36,16 +41,8 @@ fn check(scene: &Scene, into: &Path) -> (Option<i32>, String) {
     (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-fn names(into: &Path) -> Vec<String> {
-    let entries = fs::read_dir(into).expect("a folder");
-    let mut names: Vec<String> =
-        entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect();
-    names.sort();
-    names
-}
-
 fn files(table: &Value, into: &Path) -> Vec<PathBuf> {
-    let files = table["manifest"]["files"].as_array().expect("files").iter();
+    let files = table["files"].as_array().expect("files").iter();
     files.map(|file| into.join(file["name"].as_str().expect("a name"))).collect()
 }
 
@@ -54,11 +51,9 @@ const TABLES: usize = 24;
 /// Rows of each.
 const FEW: u64 = 500;
 
-fn moving_scene(flags: &[&str]) -> Scene {
-    let flags = [flags, &["--set", "innodb_flush_log_at_trx_commit=0"]].concat();
-    let mut scene = Scene::with(evenkeel_haul::generate::LAYOUT, &flags);
-    scene.exec("CREATE USER reader");
-    scene.exec("GRANT SELECT ON calls.* TO reader");
+fn moving_scene() -> Scene {
+    let mut scene =
+        Scene::with(evenkeel_haul::generate::LAYOUT, &["--set", "innodb_flush_log_at_trx_commit=0"]);
     for table in 0..TABLES {
         scene.exec(&format!(
             "CREATE TABLE t{table:02} (id INT PRIMARY KEY, amount BIGINT NOT NULL) AS SELECT seq AS id, 100 AS amount FROM seq_1_to_{FEW}"
@@ -84,31 +79,20 @@ fn move_amounts(target: &Target, over: &AtomicBool, seed: u64) {
 }
 
 /// Exports all tables while amounts move among them, and adds up what the files say: only one instant has the right sum.
-fn exported_while_amounts_move(scene: &Scene, url: &str) -> Value {
+fn export_while_amounts_move(scene: &Scene) {
     let (over, into) = (AtomicBool::new(false), scene.home().join("moved"));
     let exported = std::thread::scope(|scope| {
         let (target, over) = (scene.control.target(), &over);
         (1..=3).for_each(|seed| drop(scope.spawn(move || move_amounts(target, over, seed))));
         let (folder, connections) = (into.to_str().expect("UTF-8"), TABLES.to_string());
-        let words = [
-            "cdr",
-            "export",
-            url,
-            "--table",
-            "t*",
-            "--into",
-            folder,
-            "--connections",
-            &connections,
-            "--json",
-        ];
-        let output = evenkeel(scene.home(), &words);
+        let words = ["cdr", "export", "sandbox:a/calls", "--table", "t*", "--into", folder, "--json"];
+        let output = evenkeel(scene.home(), &[&words[..], &["--connections", &connections]].concat());
         over.store(true, Ordering::Relaxed);
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        serde_json::from_slice::<Value>(&output.stdout).expect("JSON")
+        tables(&String::from_utf8_lossy(&output.stdout))
     });
     let (mut sum, mut moved) = (0, false);
-    for table in exported["tables"].as_array().expect("tables") {
+    for table in &exported {
         for line in fs::read_to_string(&files(table, &into)[0]).expect("lines").lines() {
             let amount: i64 = line.split(';').nth(1).expect("two fields").parse().expect("a number");
             (sum, moved) = (sum + amount, moved || amount != 100);
@@ -117,33 +101,14 @@ fn exported_while_amounts_move(scene: &Scene, url: &str) -> Value {
     assert!(moved, "nothing was moved before the export");
     assert_eq!(sum, 100 * (TABLES as u64 * FEW) as i64);
     fs::remove_dir_all(into).expect("a folder");
-    exported
 }
 
 #[test]
 fn all_connections_see_one_instant_while_amounts_go_from_table_to_table() {
-    let scene = moving_scene(&[]);
+    let scene = moving_scene();
     for _ in 0..5 {
-        let exported = exported_while_amounts_move(&scene, "sandbox:a/calls");
-        let instant = &exported["tables"][0]["manifest"]["instant"];
-        assert_eq!((&instant["how"], &instant["binlog"]), (&"read-lock".into(), &Value::Null));
+        export_while_amounts_move(&scene);
     }
-}
-
-#[test]
-fn without_the_privilege_to_lock_connections_come_to_one_position_of_the_binary_log() {
-    let scene = moving_scene(&["--set", "log_bin=binlog"]);
-    let locked = exported_while_amounts_move(&scene, "sandbox:a/calls");
-    let instant = &locked["tables"][0]["manifest"]["instant"];
-    assert!(instant["binlog"][1].as_u64() > Some(4) && instant["gtid"].is_string(), "{instant}");
-    // While so much is committed there is no moment for so many connections, which is refused; two find theirs.
-    let (into, reader) = (scene.home().join("two"), url(scene.control.target(), "reader"));
-    let words = ["cdr", "export", &reader, "--table", "t0*", "--connections", "2", "--into"];
-    let output = done(scene.home(), &[&words[..], &[into.to_str().expect("UTF-8"), "--json"]].concat());
-    let exported: Value = serde_json::from_str(&output).expect("JSON");
-    let instant = &exported["tables"][1]["manifest"]["instant"];
-    assert_eq!(instant["how"], "binlog-position");
-    assert!(instant["binlog"][1].as_u64() > Some(4), "{instant}");
 }
 
 #[test]
@@ -156,14 +121,11 @@ fn all_values_come_back_by_load_data_and_a_change_on_either_side_is_found() {
     scene.exec("INSERT INTO odd (word, raw, single, twice, flag, at) VALUES \
         ('a;b\\\\c\\nd\\re\\0', 0x00ff0a0d3b5c4e, 0.1, 0.1, b'101', '2026-08-01 12:00:00.125'), (NULL, NULL, NULL, NULL, NULL, NULL), \
         ('\\\\N', '', 16777216, 1e300, b'0', '2026-01-01 00:00:00'), ('caf\u{e9}', 'N', -1.5, -0.0, b'111', NULL), ('', '\\\\', 3e-5, 3, b'1', NULL)");
-    let words = ["--table", "odd", "--table", "a", "--rows-per-file", "100000", "--connections", "1"];
-    let exported = export(&scene, &into, &words);
-    let odd = &exported["tables"][1];
-    assert_eq!(odd["manifest"]["instant"]["how"], "one-connection");
-    assert_eq!(files(&exported["tables"][0], &into).len(), 3, "100,000 rows each");
+    let exported = export(&scene, &into, &["--table", "odd", "--table", "a", "--connections", "1"]);
+    let odd = &exported[1];
     scene.exec("CREATE TABLE again LIKE odd");
     scene.exec("SET time_zone = '+00:00'");
-    let columns = odd["manifest"]["columns"].as_array().expect("columns").iter();
+    let columns = odd["columns"].as_array().expect("columns").iter();
     let columns: Vec<&str> = columns.map(|column| column.as_str().expect("a name")).collect();
     let sql = format!(
         "LOAD DATA LOCAL INFILE 'x' INTO TABLE again CHARACTER SET utf8mb4 FIELDS TERMINATED BY ';' ESCAPED BY '\\\\' ({})",
@@ -179,20 +141,20 @@ fn all_values_come_back_by_load_data_and_a_change_on_either_side_is_found() {
     assert_eq!(code, Some(0), "{text}");
     scene.exec("UPDATE a SET amount = amount + 1 WHERE id = 77");
     let (code, text) = check(&scene, &into);
-    assert!(code == Some(1) && text.contains("a: as many rows, and some have other values"), "{text}");
+    assert!(code == Some(1) && text.contains("a: as many rows, but some values differ"), "{text}");
     scene.exec("UPDATE a SET amount = amount - 1 WHERE id = 77");
     scene.exec("DELETE FROM a WHERE id = 5");
     assert!(check(&scene, &into).1.contains("a: 299999 rows, and 300000 were exported"));
     scene.exec("INSERT INTO a VALUES (5, 100)");
     assert_eq!(check(&scene, &into).0, Some(0));
 
-    let first = &files(&exported["tables"][0], &into)[0];
+    let first = &files(&exported[0], &into)[0];
     let bytes = fs::read(first).expect("lines");
     let mut other = bytes.clone();
     other[2] = b'9';
     for (changed, expected) in [
         (other, "the checksum is another one"),
-        ([&bytes[..], b"1;100\n"].concat(), "100001 lines, and 100000"),
+        ([&bytes[..], b"1;100\n"].concat(), "300001 lines, and 300000"),
         (bytes[..bytes.len() - 1].to_vec(), "bytes, and"),
     ] {
         fs::write(first, changed).expect("written");
@@ -204,35 +166,37 @@ fn all_values_come_back_by_load_data_and_a_change_on_either_side_is_found() {
 }
 
 #[test]
-fn a_rerun_leaves_whole_tables_alone_and_a_kill_leaves_no_file_under_its_name() {
+fn a_killed_export_leaves_no_folder_under_its_name_and_a_folder_with_files_is_not_touched() {
     let (mut scene, into) = scene();
     let folder = into.to_str().expect("UTF-8");
     let words = ["cdr", "export", "sandbox:a/calls", "--table", "?", "--into", folder, "--connections", "2"];
     let mut child = command(scene.home(), &words).stderr(Stdio::null()).spawn().expect("it starts");
-    let begun = || into.is_dir() && names(&into).iter().any(|name| name.ends_with(".part"));
+    let hidden = scene.home().join(".out.evenkeel-part");
+    let begun = || hidden.read_dir().is_ok_and(|mut entries| entries.next().is_some());
     while !begun() && child.try_wait().expect("a child").is_none() {
         std::thread::yield_now();
     }
     child.kill().expect("a signal");
     child.wait().expect("an end");
-    let whole = |table: &str| names(&into).contains(&format!("{table}.export.json"));
-    for name in names(&into).iter().filter(|name| name.ends_with(".csv")) {
-        assert!(whole(&name[..1]) || !whole("b"), "{name} without its manifest");
+    let was_cut = !into.exists();
+    if !was_cut {
+        // It was over before the kill.
+        fs::remove_dir_all(&into).expect("a folder");
     }
     let first = export(&scene, &into, &["--table", "?"]);
-    assert!(names(&into).iter().all(|name| !name.starts_with('.')), "{:?}", names(&into));
+    assert!(first.len() == 2 && !hidden.exists() && into.join("export.json").exists());
     assert_eq!(check(&scene, &into).0, Some(0));
-    assert!(files(&first["tables"][0], &into).len() > 1, "several ranges");
-    fs::remove_file(&files(&first["tables"][1], &into)[0]).expect("removed");
-    scene.exec("UPDATE b SET amount = 7 WHERE id = 1");
-    let again = export(&scene, &into, &["--table", "?"]);
-    assert_eq!((&again["tables"][0]["known"], &again["tables"][1]["known"]), (&true.into(), &false.into()));
-    assert_eq!(again["tables"][0]["manifest"], first["tables"][0]["manifest"]);
-    assert_ne!(
-        again["tables"][1]["manifest"]["instant"]["at"],
-        first["tables"][1]["manifest"]["instant"]["at"]
-    );
+    // Neither the same tables nor those of another database take its place.
+    scene.exec("CREATE DATABASE other");
+    scene.exec("CREATE TABLE other.a AS SELECT seq AS id FROM seq_11_to_20");
+    for database in ["sandbox:a/calls", "sandbox:a/other"] {
+        let text = refused(scene.home(), &["cdr", "export", database, "--table", "a", "--into", folder]);
+        assert!(text.contains("out exists already") && text.contains("hint: name a new folder"), "{text}");
+    }
     assert_eq!(check(&scene, &into).0, Some(0));
+    fs::write(into.join("export.json"), "{").expect("written");
+    let text = refused(scene.home(), &["cdr", "audit", "sandbox:a/calls", "--export", folder]);
+    assert!(text.contains("export.json: ") && text.contains("hint: export the tables again"), "{text}");
 }
 
 fn url(target: &Target, user: &str) -> String {
@@ -250,24 +214,25 @@ fn without_the_privilege_to_lock_one_connection_is_one_instant_and_a_table_witho
     scene.exec("CREATE TABLE m ENGINE=MyISAM AS SELECT * FROM a LIMIT 100");
     let reader = url(scene.control.target(), "reader");
     let folder = into.to_str().expect("UTF-8");
-    let head = ["cdr", "export", &reader, "--table", "a", "--into", folder];
-    let text = refused(scene.home(), &[&head[..], &["--connections", "3"]].concat());
+    let head = ["cdr", "export", &reader, "--table", "a", "--table", "b", "--into", folder];
+    let text = refused(scene.home(), &head);
     assert!(
-        text.contains("3 connections cannot be brought to one instant")
-            && text.contains("hint: grant RELOAD"),
+        text.contains("2 connections cannot share a snapshot") && text.contains("hint: grant RELOAD"),
         "{text}"
     );
-    assert!(names(&into).is_empty(), "{:?}", names(&into));
+    assert!(!into.exists() && !scene.home().join(".out.evenkeel-part").exists());
     let text = done(scene.home(), &[&head[..], &["--connections", "1"]].concat());
-    assert!(text.contains("a: 300,000 rows") && text.contains("(one connection)"), "{text}");
-    let text = done(scene.home(), &["cdr", "export", "sandbox:a/calls", "--table", "m", "--into", folder]);
-    assert!(text.contains("m: 100 rows") && text.contains("MyISAM has no snapshots"), "{text}");
+    assert!(text.contains("a: 300,000 rows") && text.contains("b: 300,000 rows"), "{text}");
+    let into = scene.home().join("m").display().to_string();
+    let text = done(scene.home(), &["cdr", "export", "sandbox:a/calls", "--table", "m", "--into", &into]);
+    assert!(text.contains("m: 100 rows") && text.contains("its engine has no snapshots"), "{text}");
+    let into = scene.home().join("none").display().to_string();
     let text =
-        refused(scene.home(), &["cdr", "export", "sandbox:a/calls", "--table", "none*", "--into", folder]);
+        refused(scene.home(), &["cdr", "export", "sandbox:a/calls", "--table", "none*", "--into", &into]);
     assert!(text.contains("no table none*") && text.contains("hint:"), "{text}");
     let text = refused(
         scene.home(),
         &["cdr", "audit", "sandbox:a/calls", "--export", scene.home().to_str().expect("UTF-8")],
     );
-    assert!(text.contains("no manifest") && text.contains("hint:"), "{text}");
+    assert!(text.contains("holds no export") && text.contains("hint:"), "{text}");
 }

@@ -140,35 +140,3 @@ fn a_file_that_grows_while_it_is_read_is_not_done_and_a_rerun_brings_the_rest() 
     server.load("calls", &["calls"], &["--duplicates", "keep"]);
     assert_eq!(server.count("calls"), 151_000);
 }
-
-#[test]
-fn advice_measures_every_way_and_leaves_nothing_behind() {
-    let server = Server::up(&[]);
-    server.generate("calls", 20_000, "all");
-    let (url, calls, layout) = (server.url(), server.path("calls"), server.layout());
-    let words =
-        ["cdr", "advise", &url, &calls, "--layout", &layout, "--index", "calling", "--sample", "15000"];
-    let more = ["--records-per-day", "1000000", "--cost-gb-month", "0.1", "--json"];
-    let found = ok(&evenkeel(server.home(), &[&words[..], &more].concat()));
-    let found: serde_json::Value = serde_json::from_str(&found).expect("JSON");
-    let ways = found["measured"]["ways"].as_array().expect("ways");
-    assert_eq!((ways.len(), &found["measured"]["records"]), (8, &15_000.into()));
-    assert_eq!(ways[0]["like_fastest"], true);
-    assert!(ways.iter().all(|way| way["bytes_per_row"].as_f64() > Some(50.0)), "{found}");
-    let months = found["retention"][0]["kept"].as_array().expect("months");
-    assert_eq!((&months[0]["months"], &months[1]["months"]), (&3.into(), &6.into()));
-    assert!(months[1]["cost_per_month"].as_f64() > months[0]["cost_per_month"].as_f64(), "{found}");
-    let crashes = found["measured"]["crashes"].as_array().expect("crashes");
-    assert_eq!(crashes.len(), 3, "InnoDB, MyISAM, Aria");
-    for crash in crashes {
-        let (at, twice) =
-            (crash["killed_at"].as_f64().expect("a share"), crash["sent_twice"].as_f64().expect("a share"));
-        let is_parted = crash["transaction_bytes"].is_u64();
-        // What was in stays in, where there are transactions; elsewhere all that was sent is sent again.
-        assert!(if is_parted { twice < at } else { (twice - at).abs() < 1e-9 && at >= 0.5 }, "{crash}");
-    }
-    assert_eq!(
-        server.value("SELECT COUNT(*) FROM information_schema.SCHEMATA WHERE SCHEMA_NAME LIKE 'evenkeel%'"),
-        "0"
-    );
-}

@@ -51,8 +51,8 @@ fn bad_input_is_refused_with_what_to_do_before_anything_is_started() {
     let home = tempfile::tempdir().expect("a temporary directory");
     let cases: [(&[&str], &str); 32] = [
         (&["profile", "--workload", "tpcw.complx"], "did you mean `tpcw.complex`"),
-        (&["profile", "--rate", "0"], "it is above 0"),
-        (&["profile", "--rate", "-5"], "it is above 0"),
+        (&["profile", "--rate", "0"], "it must be above 0"),
+        (&["profile", "--rate", "-5"], "it must be above 0"),
         (&["profile", "--rate", "auto:2"], "between 3 and"),
         (&["profile", "--rate", "10..20"], "needs a step"),
         (&["profile", "--duration", "0s"], "is not a time"),

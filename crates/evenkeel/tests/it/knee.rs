@@ -209,7 +209,7 @@ fn bad_input_is_refused_with_what_to_do_and_nothing_is_made() {
     let disk = |more: &[&str]| knee(&at("disk"), more);
     for (told, expected) in [
         (refused(folder.path(), &["share", "knee"]), "--backing"),
-        (knee(&at("none"), &[]), "hint: name a file or block device that is there"),
+        (knee(&at("none"), &[]), "hint: name an existing file or block device"),
         (knee(&text(folder.path()), &[]), "neither a file nor a block device"),
         (knee(&at("tiny"), &[]), "too small"),
         (disk(&["--depth-max", "1024"]), "hint: a larger file, or a smaller --depth-max"),

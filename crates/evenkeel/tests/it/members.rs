@@ -278,7 +278,7 @@ fn an_empty_file_is_no_slot_file_and_stays_empty() {
     let host = scene.command("a", &["--bus", &scene.slots()]).output().expect("the binary");
     assert_eq!(host.status.code(), Some(2));
     assert!(told(&host).contains("is not a slot file: it is empty"), "{}", told(&host));
-    assert!(told(&host).contains("hint: name a file that is missing"), "{}", told(&host));
+    assert!(told(&host).contains("hint: name a new file"), "{}", told(&host));
     assert_eq!(fs::metadata(scene.path("slots")).expect("it is there").len(), 0);
 }
 
@@ -306,7 +306,7 @@ fn a_full_slot_file_is_told_with_what_to_do() {
     let late = config("b").output().expect("the binary");
     assert_eq!(late.status.code(), Some(2));
     assert!(told(&late).contains("all 1 slots of"), "{}", told(&late));
-    assert!(told(&late).contains("hint: end a member"), "{}", told(&late));
+    assert!(told(&late).contains("hint: stop a member"), "{}", told(&late));
     holds.until_it_hears(&["a"]);
     // Shares, threshold and period are changed while it runs.
     let path = scene.path("a.toml");

@@ -52,7 +52,9 @@ fn a_study_file_is_measured_level_against_level_and_its_findings_are_the_same_af
     assert!(refused(home, &["compare", "last", "last"]).contains("name two studies"));
     assert!(refused(home, &["compare", "last:c01", "last:c77"]).contains("has no cell 77"));
     assert!(refused(home, &["compare", "last:c01", "last"]).contains("hint:"));
-    assert!(refused(home, &["compare", "last:1", "last:2", "--margin", "0%"]).contains("above 0 %"));
+    assert!(
+        refused(home, &["compare", "last:1", "last:2", "--margin", "0%"]).contains("above 0 and at most 100")
+    );
     assert!(
         refused(home, &["compare", "last:1", "last:2", "--of", "speed"]).contains("response, p95 and cpu")
     );

@@ -77,7 +77,7 @@ fn a_wrong_url_is_an_error_of_every_command_by_exit_code_2_and_without_its_passw
 }
 
 /// Every command that takes a URL, with the flags that it needs besides.
-const TAKERS: [&str; 16] = [
+const TAKERS: [&str; 15] = [
     "profile URL --workload w.toml --rate 5",
     "profile --workload URL",
     "load URL --rate 5 --workload w.toml",
@@ -91,7 +91,6 @@ const TAKERS: [&str; 16] = [
     "cdr dispatch URL --table calls --by start",
     "cdr export URL --table calls --into export",
     "cdr retire URL --table calls --keep 90d",
-    "cdr advise URL calls --layout calls.toml",
     "cdr watch incoming URL --layout calls.toml --table calls --by start --once --wait 1s",
     "study variation URL URL --quick",
 ];

@@ -3,8 +3,8 @@
 use crate::cli::{evenkeel, refused};
 use crate::sandbox::done;
 use evenkeel_core::random::Seed;
+use evenkeel_dev::profile::VirtualProfile;
 use evenkeel_lab::load::nothing_measured;
-use evenkeel_study::profile::VirtualProfile;
 use evenkeel_study::store::{RunTables, StudyFolder, run_name};
 use serde_json::Value;
 use std::path::Path;

@@ -28,7 +28,6 @@ pub const SENSORS: usize = 11;
 
 /// A signal by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[allow(missing_docs)]
 pub enum Sensor {
     CpuPerCommit,
     CyclesPerCommit,

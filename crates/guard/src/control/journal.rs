@@ -83,7 +83,7 @@ mod tests {
         }
 
         fn update(&mut self, sample: &Sample) -> Decision {
-            Decision { limit: (sample.limit + 1).min(9), why: Reason::Additive }
+            Decision { limit: (sample.limit + 1).min(9), why: Reason::Start }
         }
     }
 

@@ -136,7 +136,7 @@ mod tests {
 
         fn update(&mut self, _: &Sample) -> Decision {
             self.1 += 1;
-            Decision { limit: self.0[self.1 - 1], why: Reason::Additive }
+            Decision { limit: self.0[self.1 - 1], why: Reason::Start }
         }
     }
 
@@ -152,7 +152,10 @@ mod tests {
     #[test]
     fn decisions_pass_within_the_bounds() {
         let mut controller = supervised(&[7, 5_000]);
-        assert_eq!(controller.tick(&mut sample(4)).to_string(), "limit 7, because all is well, one more");
+        assert_eq!(
+            controller.tick(&mut sample(4)).to_string(),
+            "limit 7, because nothing has been measured yet"
+        );
         assert_eq!(controller.tick(&mut sample(7)).limit, 100);
     }
 

@@ -17,7 +17,7 @@ pub enum Received {
     End,
 }
 
-/// What carries bytes without waiting: a socket, or one of a simulation.
+/// What carries bytes without waiting: a socket, or one that is simulated.
 pub trait Transport {
     /// Sends what fits; `WouldBlock` where nothing does.
     fn send(&self, bytes: &[u8]) -> io::Result<usize>;

@@ -18,9 +18,18 @@ mod refusal;
 mod seat;
 pub mod session;
 mod shared;
-pub mod simulation;
 mod stats;
 mod worker;
+
+/// What carries a session to its end, for whoever drives it without sockets.
+pub mod parts {
+    pub use super::account::{QUESTION, is_bound_to_host, names_socket_plugin, user_of};
+    pub use super::kinds::Kinds;
+    pub use super::link::Transport;
+    pub use super::pair::{Attempt, Desk, Flow, Pair};
+    pub use super::seat::{Door, Standing};
+    pub use super::shared::session_of;
+}
 
 pub use evenkeel_os::address::{Address, NoAddress};
 pub use evenkeel_os::tls::{BackendMode, BackendTls, ClientTls, Identity, TlsError, TlsMode};

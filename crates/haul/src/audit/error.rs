@@ -11,26 +11,10 @@ pub enum AuditError {
     NoTable(String),
     /// A field without a column.
     #[error("table {table} has no column `{field}` for the field of that name")]
-    NoColumn {
-        /// Name of the table, unquoted.
-        table: String,
-        /// Name of the field in the layout.
-        field: String,
-    },
+    NoColumn { table: String, field: String },
     /// A column that is not the same in all tables.
     #[error("column {column} is {first} in {first_table} and {second} in {second_table}")]
-    Unlike {
-        /// Name of the column, unquoted.
-        column: String,
-        /// Its type in the first table.
-        first: String,
-        /// The first table.
-        first_table: String,
-        /// Its type in the other one.
-        second: String,
-        /// The other one.
-        second_table: String,
-    },
+    Unlike { column: String, first: String, first_table: String, second: String, second_table: String },
     /// A pipe, which is read once.
     #[error("{0} is a pipe, and an audit reads its files more than once")]
     Pipe(String),

@@ -11,7 +11,6 @@ use crate::keys::{self, Place, Seen};
 use crate::layout::LayoutFile;
 use evenkeel_os::stop::Stop;
 use evenkeel_wire::record::Layout;
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use xxhash_rust::xxh3::xxh3_64;
@@ -25,8 +24,8 @@ pub(super) struct Records<'a> {
     /// What the inputs were when the audit began.
     pub identities: Vec<Option<Identity>>,
     pub canon: &'a Canon,
-    /// Where keys go that memory does not hold; `None` where nobody asks which records come twice.
-    pub keys: Option<&'a Path>,
+    /// Whether records that come twice are refused.
+    pub has_keys: bool,
     /// Whether a line of the rejects names its file by the whole path; otherwise the last part of it is enough.
     pub names_exactly: bool,
     pub stop: &'a Stop,
@@ -57,7 +56,7 @@ impl Records<'_> {
         read: &AtomicU64,
         take: Take<'_>,
     ) -> Result<(), HaulError> {
-        let mut seen = self.keys.map(Seen::new);
+        let mut seen = self.has_keys.then(Seen::default);
         for (number, (input, identity)) in (0_u32..).zip(self.inputs.iter().zip(&self.identities)) {
             let opened = input::open(input, 0)?;
             if opened.identity != *identity {
@@ -146,7 +145,7 @@ impl Work for Noting<'_, '_> {
                 continue;
             };
             let is_wanted = self.wanted.is_none_or(|wanted| wanted.has(entry.group));
-            if entry.of == Of::Line && self.of.keys.is_some() {
+            if entry.of == Of::Line && self.of.has_keys {
                 // Also of what nobody wants: where a group is a whole row, what repeats a key may be in another one.
                 let key = keys::Entry::of(&file.layout, record_type, record, place, key);
                 keys.extend(key.map(|key| (key, is_wanted.then_some(entries.len()))));

@@ -32,7 +32,6 @@ const AT_ONCE: u64 = if cfg!(test) { 1000 } else { 32 << 20 };
 
 /// What is held against what.
 pub struct Audit<'a> {
-    /// Where the fields are.
     pub file: &'a LayoutFile,
     /// Index of the type of record that the tables hold.
     pub record_type: usize,
@@ -42,6 +41,8 @@ pub struct Audit<'a> {
     pub target: &'a Target,
     /// Names of tables, and patterns of them; all together hold the records.
     pub tables: Vec<String>,
+    /// Whether the day tables that records of theirs went to belong to them.
+    pub dispatched: bool,
     /// The folder of the rejects files, or one file for all; `None` where nobody looks at them.
     pub rejects: Option<PathBuf>,
     /// What became of records that come twice, where the layout names a key.
@@ -52,7 +53,6 @@ pub struct Audit<'a> {
     pub names: usize,
     /// A folder that exists, for what does not fit into memory; its files have no names.
     pub scratch: &'a Path,
-    /// Ends it early.
     pub stop: &'a Stop,
 }
 
@@ -83,9 +83,6 @@ impl Kept<'_> {
 
 impl Audit<'_> {
     /// Holds the files against the tables.
-    ///
-    /// # Errors
-    /// A file or a table cannot be read, or is none that the layout is of; a file changed meanwhile; or somebody asked to stop.
     pub fn run(self, tell: &(dyn Fn(&Progress) + Sync)) -> Result<Report, HaulError> {
         self.check_inputs()?;
         if self.target.database.is_none() {
@@ -94,7 +91,7 @@ impl Audit<'_> {
         let of = &self.file.layout.types()[self.record_type];
         let mut control = Control::connect_until(self.target, self.stop)?;
         rows::prepare(&mut control)?;
-        let tables = Tables::find(&mut control, &self.tables, of, self.after.is_none())?;
+        let tables = Tables::find(&mut control, &self.tables, of, self.dispatched)?;
         let canon = tables.canon(&self.file.layout, of)?;
         // Of one moment: what changes later is an error, and no finding.
         let identities = self.inputs.iter().map(|input| Identity::of(input.path())).collect();
@@ -105,7 +102,7 @@ impl Audit<'_> {
             inputs: &self.inputs,
             identities,
             canon: &canon,
-            keys: (self.duplicates == Duplicates::Refuse).then_some(self.scratch),
+            has_keys: self.duplicates == Duplicates::Refuse,
             names_exactly: self.after.is_some(),
             stop: self.stop,
         };

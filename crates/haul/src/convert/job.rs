@@ -29,7 +29,6 @@ pub enum Duplicates {
 
 /// What is to be converted, and how.
 pub struct Job<'a> {
-    /// Where the fields are.
     pub file: &'a LayoutFile,
     /// What is read: files, since a rerun reads them again.
     pub inputs: Vec<Input>,
@@ -86,7 +85,7 @@ impl Job<'_> {
     fn before(&self) -> Result<Before, HaulError> {
         keys::check_inputs(self.inputs.len())?;
         let names = self.inputs.iter().map(|input| input.path().to_owned()).collect();
-        Ok(Before { names, seen: self.looks_for_duplicates().then(|| Seen::new(self.into)) })
+        Ok(Before { names, seen: self.looks_for_duplicates().then(Seen::default) })
     }
 
     /// Notes the keys of the inputs that are done, since one that is not may have them again.

@@ -17,7 +17,7 @@ pub use done::Done;
 pub use job::{Duplicates, Job};
 pub(crate) use pool::{Sink, run};
 pub use progress::{Progress, Step};
-pub use stream::{Stream, Twice};
+pub use stream::Stream;
 
 #[cfg(test)]
 mod tests;

@@ -67,9 +67,6 @@ pub(super) fn finished(into: &Path, input: &Input) -> Option<Done> {
 }
 
 /// Refuses to write over the outputs of another input that has the same name in another folder.
-///
-/// # Errors
-/// There are such.
 pub(super) fn keep_those_of_others(into: &Path, input: &Input) -> Result<(), HaulError> {
     let path = into.join(format!("{}.done", input.stem()));
     let known: Option<Done> = done::read(&path);

@@ -53,9 +53,6 @@ struct Shared<'a, R, K> {
 }
 
 /// Works on all blocks of a stream.
-///
-/// # Errors
-/// That of the first block, in the order of the stream, that could not be read, worked on or taken; or that somebody asked to stop.
 pub(crate) fn run<W, K>(
     blocks: Blocks<impl Read + Send>,
     path: &Path,

@@ -1,9 +1,9 @@
 //! A conversion of inputs into streams: for pipes. Each is read once and nothing goes on, and records that come twice are found.
 
-use super::again::Lines;
+use super::again::{Lines, has_keys};
 use super::block::{Context, Converted};
 use super::pool::{self, Sink};
-use super::{Progress, Step, Tally};
+use super::{Duplicates, Progress, Step, Tally};
 use crate::HaulError;
 use crate::blocks::Blocks;
 use crate::input::{self, Input, Opened};
@@ -17,37 +17,18 @@ use std::sync::atomic::Ordering;
 /// What is to be converted, and how.
 #[derive(Clone, Copy)]
 pub struct Stream<'a> {
-    /// Where the fields are.
     pub file: &'a LayoutFile,
     /// What is read, each once, in this order.
     pub inputs: &'a [Input],
-    /// Ends it early.
+    /// What becomes of records that come twice, where the layout names a key.
+    pub duplicates: Duplicates,
     pub stop: &'a Stop,
 }
 
-/// Keys of the records that went into streams.
-pub struct Twice(Seen);
-
-impl Twice {
-    /// For inputs; what memory does not hold goes into unnamed files of `home`.
-    ///
-    /// # Errors
-    /// There are too many inputs.
-    pub fn new(inputs: &[Input], home: &Path) -> Result<Self, HaulError> {
-        keys::check_inputs(inputs.len())?;
-        Ok(Self(Seen::new(home)))
-    }
-}
-
 impl Stream<'_> {
-    /// Writes the lines of the first type of record to `lines` and what was refused to `rejects`, in the order of the inputs. With `twice` the
-    /// first record with a key stands, and what comes later is refused.
-    ///
-    /// # Errors
-    /// Anything that cannot be read or written.
+    /// Writes the lines of the first type of record to `lines` and what was refused to `rejects`, in the order of the inputs.
     pub fn run<'o>(
         &self,
-        mut twice: Option<&mut Twice>,
         (lines, lines_path): (&'o mut (dyn Write + Send), &'o Path),
         (rejects, rejects_path): (&'o mut (dyn Write + Send), &'o Path),
         tell: &mut (dyn FnMut(&Progress) + Send),
@@ -55,11 +36,13 @@ impl Stream<'_> {
         let names: Vec<_> = self.inputs.iter().map(|input| input.path().to_owned()).collect();
         let mut outs = [(lines, lines_path), (rejects, rejects_path)];
         let mut tally = Tally::default();
+        keys::check_inputs(self.inputs.len())?;
+        let looks = self.duplicates == Duplicates::Refuse && has_keys(self.file);
+        let mut seen = looks.then(Seen::default);
         for (number, input) in self.inputs.iter().enumerate() {
-            let seen = twice.as_mut().map(|twice| &mut twice.0);
-            let (has_keys, input_number) = (seen.is_some(), number as u32);
+            let (seen, place) = (seen.as_mut(), number as u32);
             let context =
-                Context { file: self.file, names: &names, input: input_number, has_keys, places: false };
+                Context { file: self.file, names: &names, input: place, has_keys: looks, places: false };
             let Opened { stream, size, read, .. } = input::open(input, 0)?;
             let mut progress = Progress { step: Step::Lines, total: size, ..Progress::default() };
             let mut told = |tally: &Tally| {

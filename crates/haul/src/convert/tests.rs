@@ -236,8 +236,8 @@ fn a_pipe_is_converted_into_streams() {
     let (mut lines, mut rejects) = (Vec::new(), Vec::new());
     let nowhere = Path::new("nowhere");
     let (inputs, stop) = ([input], Stop::default());
-    let stream = Stream { file: &bench.file, inputs: &inputs, stop: &stop };
-    let tally = stream.run(None, (&mut lines, nowhere), (&mut rejects, nowhere), &mut |_| {});
+    let stream = Stream { file: &bench.file, inputs: &inputs, duplicates: Duplicates::Keep, stop: &stop };
+    let tally = stream.run((&mut lines, nowhere), (&mut rejects, nowhere), &mut |_| {});
     assert_eq!(tally.unwrap().lines, [100_000]);
     assert!(rejects.is_empty() && lines.ends_with(b"\n99999;999\n"));
 }

@@ -2,11 +2,11 @@
 //!
 //! What goes is set aside first, in the same transaction, because once it is in the day table nothing tells it from what was there.
 
-use super::create::KeyPart;
+use super::DispatchError;
 use super::journal::{self, Entry, State};
+use super::source::{KeyPart, unique_keys};
 use super::which::Which;
 use super::work::Work;
-use super::{DispatchError, Shape, source};
 use crate::table::quoted;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -22,11 +22,11 @@ pub(super) fn others(
     entry: &Entry,
     which: &Which,
 ) -> Result<Option<Parted>, DispatchError> {
-    let Some(day) = source::shape(work.control, &entry.table)? else { return Ok(None) };
-    let Some(is_there) = is_there(&day) else { return Ok(None) };
+    let keys = unique_keys(work.control, &entry.table)?;
+    let Some(is_there) = is_there(&keys, &entry.table) else { return Ok(None) };
     let aside = aside(&work.job.table);
     tidy_up(work)?;
-    work.control.exec(&work.source.create.day_table(&aside, false))?;
+    work.control.exec(&work.source.create.day_table(&aside))?;
     let parted = part(work, (entry, which), (&aside, &is_there));
     if parted.is_err() {
         // Where the connection is lost the server has rolled back by itself.
@@ -73,8 +73,10 @@ fn part(
 
 /// Why such records stay: without their values, which do not belong into logs.
 pub(super) fn reason(work: &mut Work<'_>, table: &str, stayed: u64) -> Result<String, DispatchError> {
-    let keys = source::shape(work.control, table)?.map(|day| day.create.unique_keys()).unwrap_or_default();
-    let keys = keys.iter().map(|key| format!("({})", key.join(", "))).collect::<Vec<_>>().join(" or ");
+    let columns =
+        |key: &Vec<KeyPart>| key.iter().map(|(column, _)| column.as_str()).collect::<Vec<_>>().join(", ");
+    let keys = unique_keys(work.control, table)?;
+    let keys = keys.iter().map(|key| format!("({})", columns(key))).collect::<Vec<_>>().join(" or ");
     let records = if stayed == 1 { "record" } else { "records" };
     Ok(format!("{stayed} {records}, whose key {keys} is in {table} already"))
 }
@@ -84,20 +86,19 @@ fn aside(source: &str) -> String {
     format!("evenkeel_aside_{:016x}", xxh3_64(source.as_bytes()))
 }
 
-/// The condition that a row `s` has a key of the day table; `None` where a key is of more than columns.
-fn is_there(day: &Shape) -> Option<String> {
-    let keys = day.create.unique_parts()?;
-    let alike = |part: &KeyPart| {
-        let (ours, theirs) = (format!("s.{}", quoted(&part.column)), format!("d.{}", quoted(&part.column)));
-        match part.length {
+/// The condition that a row `s` has a key of the day table; `None` where there is no key, or one of more than columns.
+fn is_there(keys: &[Vec<KeyPart>], table: &str) -> Option<String> {
+    let alike = |(column, length): &KeyPart| {
+        let (ours, theirs) = (format!("s.{}", quoted(column)), format!("d.{}", quoted(column)));
+        match length {
             None => format!("{theirs} = {ours}"),
             Some(length) => format!("LEFT({theirs}, {length}) = LEFT({ours}, {length})"),
         }
     };
     let exists = |key: &Vec<KeyPart>| {
         let all = key.iter().map(alike).collect::<Vec<_>>().join(" AND ");
-        format!("EXISTS (SELECT 1 FROM {} AS d WHERE {all})", quoted(&day.table))
+        format!("EXISTS (SELECT 1 FROM {} AS d WHERE {all})", quoted(table))
     };
-    let conditions: Vec<String> = keys.iter().map(exists).collect();
-    (!conditions.is_empty()).then(|| conditions.join(" OR "))
+    let is_plain = !keys.is_empty() && keys.iter().all(|key| !key.is_empty());
+    is_plain.then(|| keys.iter().map(exists).collect::<Vec<_>>().join(" OR "))
 }

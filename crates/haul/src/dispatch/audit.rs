@@ -1,13 +1,11 @@
 //! Whether all records are there after a dispatch that were there before: the source and its day tables together, by their count and by a
 //! sum over their rows that does not depend on the order.
 //!
-//! Where records are copied without transactions each day is held against what was taken before that is dropped ([`super::append`]), and
-//! a dispatch that finds a difference ends there. Doing it again would prove nothing more, so that what it proved is told. Partitions
-//! that become tables are held against nothing on their way, so that they are summed up whatever the engine.
+//! Without transactions each day is compared before it gets its name ([`super::fill`]), and a dispatch that finds a difference ends there.
 
-use super::append::{Sum, sum};
+use super::sum::{Sum, sum};
 use super::work::Work;
-use super::{Audit, Day, DispatchError, Method, Progress, source};
+use super::{Audit, Day, DispatchError, Progress, source};
 use evenkeel_os::clock::monotonic;
 use std::time::Duration;
 
@@ -30,7 +28,7 @@ impl Census {
         let mut tables: Vec<String> = days.iter().map(|(day, _)| work.table(Some(*day))).collect();
         tables.extend(work.job.null_day.clone());
         tables.insert(0, work.job.table.clone());
-        if !is_summed(work) {
+        if !work.source.has_transactions() {
             return Ok(Self { tables, is_wanted: true, ..Self::none() });
         }
         let (before, took) = all(work, &tables)?;
@@ -40,7 +38,7 @@ impl Census {
     /// Holds what there is now against it.
     pub fn after(self, work: &mut Work<'_>) -> Result<Option<Audit>, DispatchError> {
         let tables = self.tables.len();
-        match (self.is_wanted, is_summed(work)) {
+        match (self.is_wanted, work.source.has_transactions()) {
             (false, _) => Ok(None),
             (true, false) => {
                 let rows = work.done.records + work.done.undated;
@@ -56,11 +54,6 @@ impl Census {
     }
 }
 
-/// Whether nothing else than these sums compares the records.
-fn is_summed(work: &Work<'_>) -> bool {
-    work.source.has_transactions() || work.job.way == Method::Exchange
-}
-
 /// The rows of all these tables, with transactions as of one instant; of those that are there.
 fn all(work: &mut Work<'_>, tables: &[String]) -> Result<(Sum, Duration), DispatchError> {
     let began = monotonic();
@@ -71,8 +64,7 @@ fn all(work: &mut Work<'_>, tables: &[String]) -> Result<(Sum, Duration), Dispat
         let Some(shape) = source::shape(work.control, table)? else { return Ok(so_far) };
         // By the columns of the source, in its order, whatever order those of a day table have.
         shape.check_like(&work.source)?;
-        let more = sum(work.control, &work.source, table, "TRUE")?;
-        Ok(Sum { count: so_far.count + more.count, checksum: so_far.checksum + more.checksum })
+        Ok(so_far.and(sum(work.control, &work.source, table, "TRUE")?))
     });
     work.control.exec("COMMIT")?;
     Ok((found?, (monotonic() - began).into()))

@@ -37,10 +37,10 @@ impl Create {
         format!("{}{}", self.statement(table, &self.definitions, &self.options), self.partitions)
     }
 
-    /// The statement for a day table, unless there is one; without the indexes that are added later, where they are.
-    pub fn day_table(&self, table: &str, with_indexes: bool) -> String {
+    /// The statement for a day table, unless there is one, without the indexes that are added once it is filled.
+    pub fn day_table(&self, table: &str) -> String {
         let later = self.later_indexes();
-        let stays = |line: &&String| with_indexes || !later.contains(line);
+        let stays = |line: &&String| !later.contains(line);
         let definitions: Vec<String> = self.definitions.iter().filter(stays).cloned().collect();
         self.statement(table, &definitions, &without_number(&self.options))
     }
@@ -72,83 +72,10 @@ impl Create {
             .collect();
         (!missing.is_empty()).then(|| format!("ALTER TABLE {} {}", quoted(table), missing.join(", ")))
     }
-
-    /// The number that a column which counts by itself takes next, where the server tells one.
-    pub fn next_number(&self) -> Option<u64> {
-        let (_, behind) = self.options.split_once("AUTO_INCREMENT=")?;
-        behind.split(|letter: char| !letter.is_ascii_digit()).next()?.parse().ok()
-    }
-
-    /// Columns of each key that takes no two rows alike.
-    pub fn unique_keys(&self) -> Vec<Vec<String>> {
-        self.unique_lines()
-            .map(|line| parts_of(line).0.into_iter().map(|part| part.column).collect())
-            .collect()
-    }
-
-    /// The same with the lengths that count; `None` where a key is made of more than columns.
-    pub fn unique_parts(&self) -> Option<Vec<Vec<KeyPart>>> {
-        self.unique_lines()
-            .map(|line| match parts_of(line) {
-                (parts, true) if !parts.is_empty() => Some(parts),
-                _ => None,
-            })
-            .collect()
-    }
-
-    fn unique_lines(&self) -> impl Iterator<Item = &String> {
-        self.definitions
-            .iter()
-            .filter(|line| line.starts_with("PRIMARY KEY (") || line.starts_with("UNIQUE KEY `"))
-    }
-}
-
-/// A column of a key.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct KeyPart {
-    /// Its name, unquoted.
-    pub column: String,
-    /// Of how many characters of it the key is, where not of all.
-    pub length: Option<u64>,
 }
 
 fn is_column(line: &str) -> bool {
     line.starts_with('`')
-}
-
-/// The columns in the last brackets of a key, and whether these are all that is there.
-fn parts_of(line: &str) -> (Vec<KeyPart>, bool) {
-    let start = match line.strip_prefix("UNIQUE KEY `") {
-        Some(rest) => line.len() - rest.len() + rest.find("` (").map_or(0, |at| at + 3),
-        None => line.find('(').map_or(0, |at| at + 1),
-    };
-    let (mut parts, mut rest) = (Vec::new(), &line[start..]);
-    while let Some(name) = rest.strip_prefix('`') {
-        let mut length = 0;
-        while let Some(at) = name[length..].find('`') {
-            length += at;
-            if !name[length + 1..].starts_with('`') {
-                break;
-            }
-            length += 2;
-        }
-        let column = name[..length].replace("``", "`");
-        let mut behind = name.get(length + 1..).unwrap_or_default();
-        // Behind the name there may be a length, and the order.
-        let digits = behind.strip_prefix('(').and_then(|behind| behind.split_once(')'));
-        let length = digits.and_then(|(digits, after)| Some((digits.parse().ok()?, after)));
-        let length = length.map(|(length, after)| {
-            behind = after;
-            length
-        });
-        behind = [" ASC", " DESC"].iter().find_map(|order| behind.strip_prefix(order)).unwrap_or(behind);
-        parts.push(KeyPart { column, length });
-        match behind.strip_prefix(',') {
-            Some(next) => rest = next,
-            None => return (parts, behind.starts_with(')')),
-        }
-    }
-    (parts, false)
 }
 
 /// Options without the number that a column which counts by itself takes next: a new table counts from its own rows.
@@ -176,21 +103,20 @@ mod tests {
     #[test]
     fn a_day_table_is_like_its_source_without_partitions_and_numbers() {
         let create = Create::parse(SHOWN).unwrap();
-        let made = create.day_table("d`1", true);
+        let made = create.day_table("d`1");
         assert!(
             made.starts_with("CREATE TABLE IF NOT EXISTS `d``1` (\n  `seq` bigint(20) NOT NULL,\n"),
             "{made}"
         );
         assert!(made.ends_with("(`seq` > 0)\n) ENGINE=InnoDB DEFAULT CHARSET=latin1"), "{made}");
-        assert!(made.contains("KEY `by_day`") && !made.contains("PARTITION"), "{made}");
-        assert_eq!(create.next_number(), Some(77));
+        assert!(!made.contains("PARTITION"), "{made}");
         assert!(create.twin("t").contains("AUTO_INCREMENT=77") && create.twin("t").ends_with("= InnoDB)"));
     }
 
     #[test]
     fn indexes_that_refuse_nothing_can_come_later() {
         let create = Create::parse(SHOWN).unwrap();
-        let made = create.day_table("d", false);
+        let made = create.day_table("d");
         assert!(!made.contains("  KEY `by_day`") && made.contains("UNIQUE KEY"), "{made}");
         let there = Create::parse(&made.replace(" IF NOT EXISTS", "")).unwrap();
         let add = create.add_indexes("d", &there).unwrap();
@@ -201,16 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn unique_keys_tell_their_columns() {
-        let keys = Create::parse(SHOWN).unwrap().unique_keys();
-        assert_eq!(keys, [vec!["seq", "sta`rted"], vec!["text", "seq"]]);
-        let parts = Create::parse(SHOWN).unwrap().unique_parts().unwrap();
-        let part = |column: &str, length| KeyPart { column: column.to_owned(), length };
-        assert_eq!(parts[1], [part("text", Some(5)), part("seq", None)]);
-        for other in ["((lower(`text`)))", "(`seq`,(`seq` + 1))", "(`seq`,`sta``rted` WITHOUT OVERLAPS)"] {
-            let shown = SHOWN.replace("(`text`(5) DESC,`seq`)", other);
-            assert_eq!(Create::parse(&shown).unwrap().unique_parts(), None, "{other}");
-        }
+    fn what_is_no_table_is_not_cut() {
         assert_eq!(Create::parse("CREATE VIEW `v` AS SELECT 1"), None);
     }
 }

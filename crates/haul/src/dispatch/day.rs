@@ -89,9 +89,6 @@ impl NamePattern {
     }
 
     /// Reads a pattern as `{table}_{day}`, for the day tables of this source.
-    ///
-    /// # Errors
-    /// It has not exactly one day, or servers take no table of such a name.
     pub fn parse(text: &str, source: &str) -> Result<Self, DispatchError> {
         let wrong = |why| DispatchError::Pattern { pattern: text.to_owned(), why };
         let (before, behind) = text.split_once(DAY).ok_or_else(|| wrong("it has no {day}"))?;

@@ -1,6 +1,6 @@
 //! What a dispatch came to: its days, and whether all records are still there.
 
-use super::{Day, Method};
+use super::Day;
 use serde::Serialize;
 
 /// What became of a source's records.
@@ -16,8 +16,6 @@ pub struct Dispatched {
     pub audit: Option<Audit>,
     /// Whether this went on with a dispatch that was cut.
     pub resumed: bool,
-    /// Whether the source was partitioned by day for this, which copies all of its rows.
-    pub partitioned: bool,
 }
 
 /// What became of the records of a day.
@@ -29,12 +27,8 @@ pub struct DayDone {
     pub table: String,
     /// How many were moved.
     pub records: u64,
-    /// By which way.
-    pub way: Method,
     /// Whether the table was made for them.
     pub created: bool,
-    /// Why the way is another one than was asked for.
-    pub note: Option<String>,
     /// How many others of the day stay in the source.
     pub stayed: u64,
     /// How many these are and why, in words.
@@ -52,7 +46,6 @@ pub struct Audit {
     pub same: bool,
     /// How many tables were counted and summed up.
     pub tables: usize,
-    /// What the sums took, in milliseconds; none where rows are copied without transactions: there the
-    /// dispatch compares each day by itself, and ends by an error where one differs.
+    /// What the sums took, in milliseconds; none without transactions, where each day is compared before it gets its name.
     pub took_ms: Option<u64>,
 }

@@ -10,12 +10,7 @@ pub enum DispatchError {
     Server(TargetError),
     /// A pattern that names no day tables.
     #[error("--name {pattern}: {why}")]
-    Pattern {
-        /// As it was given.
-        pattern: String,
-        /// What is wrong with it.
-        why: &'static str,
-    },
+    Pattern { pattern: String, why: &'static str },
     /// The URL names no database.
     #[error("the target names no database")]
     NoDatabase,
@@ -24,70 +19,29 @@ pub enum DispatchError {
     NoTable(String),
     /// No such column.
     #[error("table {table} has no column {column}")]
-    NoColumn {
-        /// Name of the table, unquoted.
-        table: String,
-        /// Name of the column, unquoted.
-        column: String,
-    },
+    NoColumn { table: String, column: String },
     /// A table of a kind that records cannot be moved from, or to, in safety.
     #[error("table {table} {what}")]
-    Unfit {
-        /// Name of the table, unquoted.
-        table: String,
-        /// What about it.
-        what: String,
-        /// What to do.
-        hint: &'static str,
-    },
+    Unfit { table: String, what: String, hint: &'static str },
     /// Somebody else works on the same source.
     #[error("somebody else dispatches table {table}: connection {connection} of the server")]
-    Busy {
-        /// Name of the source table, unquoted.
-        table: String,
-        /// The other's number.
-        connection: String,
-    },
+    Busy { table: String, connection: String },
     /// A load into a source without transactions was cut: its rows are to be taken back before others move.
     #[error(
         "a load of {file} into {table} was cut, and without transactions its rows cannot be told from others"
     )]
-    CutLoad {
-        /// Name of the source table, unquoted.
-        table: String,
-        /// The file whose load was cut, as the manifest names it.
-        file: String,
-    },
+    CutLoad { table: String, file: String },
     /// Dates that are hardly those of calls.
     #[error("table {table} has records of {days} days, and --max-days is {most}")]
-    TooManyDays {
-        /// Name of the source table, unquoted.
-        table: String,
-        /// Days in it.
-        days: usize,
-        /// How many there may be.
-        most: usize,
-    },
+    TooManyDays { table: String, days: usize, most: usize },
     /// The rows after a dispatch with transactions are not those of before.
     #[error(
         "audited: {rows} rows of {table} and the tables of its days, and {before} before, or some are others: rows were lost or doubled, or somebody else wrote to them meanwhile"
     )]
-    Audit {
-        /// Name of the source table, unquoted.
-        table: String,
-        /// Rows of all before.
-        before: u64,
-        /// Rows of all after it.
-        rows: u64,
-    },
+    Audit { table: String, before: u64, rows: u64 },
     /// A count or a checksum that is not what it has to be. Nothing was deleted.
     #[error("table {table}: {what}")]
-    Disagree {
-        /// Name of the table, unquoted.
-        table: String,
-        /// Both figures, as a part of a sentence.
-        what: String,
-    },
+    Disagree { table: String, what: String },
 }
 
 /// ER_DUP_ENTRY, whose message has the values of the key.

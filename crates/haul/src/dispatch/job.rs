@@ -1,22 +1,17 @@
 //! What is to be dispatched, and how.
 
-use super::{Method, NamePattern};
+use super::NamePattern;
 use crate::table::folded;
 use evenkeel_site::server::{Control, TargetError};
 
 /// What is to be dispatched, and how.
 #[derive(Clone, Debug)]
 pub struct Job {
-    /// Name of the source table, unquoted.
     pub table: String,
     /// Its column that has the day.
     pub by: String,
-    /// By which way.
-    pub way: Method,
     /// How day tables are called.
     pub names: NamePattern,
-    /// Whether day tables get the indexes that refuse nothing after they were filled.
-    pub indexes_after: bool,
     /// Table for records without a date; they stay where there is none.
     pub null_day: Option<String>,
     /// Records that one transaction moves, about.

@@ -10,15 +10,15 @@ use evenkeel_site::server::Control;
 /// The table of the journal, in the database of the source.
 pub const JOURNAL: &str = "evenkeel_dispatches";
 /// Tells a journal of this form from others.
-const COMMENT: &str = "evenkeel dispatches 1";
+const COMMENT: &str = "evenkeel dispatches 2";
 
 /// How far the work of a row is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// Asked for; without transactions, the day table has none of these records yet unless it was made for them.
+    /// Asked for; without transactions, the day table has none of these records yet.
     Begun,
-    /// Without transactions: the day table may have some of these records.
-    Copying,
+    /// Without transactions: the table with these records is whole, and is renamed next.
+    Filled,
     /// All of it is done.
     Done,
     /// The day table was dropped by age.
@@ -26,12 +26,8 @@ pub enum State {
 }
 
 impl State {
-    const NAMES: [(&str, Self); 4] = [
-        ("begun", Self::Begun),
-        ("copying", Self::Copying),
-        ("done", Self::Done),
-        ("retired", Self::Retired),
-    ];
+    const NAMES: [(&str, Self); 4] =
+        [("begun", Self::Begun), ("filled", Self::Filled), ("done", Self::Done), ("retired", Self::Retired)];
 
     /// As the journal has it.
     pub fn name(self) -> &'static str {
@@ -43,54 +39,38 @@ impl State {
     }
 }
 
-/// Stands in the place of a checksum until the day table may have records of a row. Rows of earlier versions have none.
-const UNTOUCHED: &str = "untouched";
-
 /// A row of the journal.
 #[derive(Clone, Debug)]
 pub struct Entry {
-    /// Its number in the journal.
     pub id: u64,
     /// The day; `None` of records without one.
     pub day: Option<Day>,
     /// The table that they go to.
     pub table: String,
-    /// By which way.
-    pub way: String,
     /// How far it is.
     pub state: State,
     /// Whether the table was made for these records.
     pub created: bool,
     /// How many have been moved.
     pub records: u64,
-    /// Without transactions: how many rows and which checksum the table had before.
-    pub before: (u64, String),
 }
 
-impl Entry {
-    /// Whether its day table has none of its records for sure.
-    pub fn is_untouched(&self) -> bool {
-        self.state == State::Begun && self.before.1 == UNTOUCHED
-    }
-}
-
-/// Whether a later row tells of records that came into the same table and are there still.
-///
-/// # Errors
-/// What the server said.
-pub fn has_others(control: &mut Control, entry: &Entry) -> Result<bool, DispatchError> {
+/// Another source whose dispatch to a table was cut.
+pub fn open_elsewhere(
+    control: &mut Control,
+    source: &str,
+    table: &str,
+) -> Result<Option<String>, DispatchError> {
     let sql = format!(
-        "SELECT 1 FROM {JOURNAL} WHERE table_name = {} AND way <> 'take' AND id > {} AND records > 0 AND state <> 'retired' LIMIT 1",
-        literal(entry.table.as_bytes()),
-        entry.id
+        "SELECT source FROM {JOURNAL} WHERE table_name = {} AND source <> {} AND way <> 'take' \
+         AND state IN ('begun', 'filled') LIMIT 1",
+        literal(table.as_bytes()),
+        literal(source.as_bytes())
     );
-    Ok(control.query_value(&sql)?.is_some())
+    Ok(control.query_value(&sql)?)
 }
 
 /// Makes the journal where there is none.
-///
-/// # Errors
-/// There is a table of this name that is no journal of this form.
 pub fn open(control: &mut Control) -> Result<(), DispatchError> {
     control.exec(&format!(
         "CREATE TABLE IF NOT EXISTS {JOURNAL} (
@@ -104,8 +84,6 @@ pub fn open(control: &mut Control) -> Result<(), DispatchError> {
   state VARCHAR(9) NOT NULL,
   created TINYINT NOT NULL,
   records BIGINT UNSIGNED NOT NULL DEFAULT 0,
-  records_before BIGINT UNSIGNED NOT NULL DEFAULT 0,
-  checksum_before VARCHAR(40) NOT NULL DEFAULT '0',
   begun_at DATETIME NOT NULL,
   done_at DATETIME NULL,
   KEY (source, state), KEY (table_name), KEY (take)
@@ -126,9 +104,6 @@ pub fn open(control: &mut Control) -> Result<(), DispatchError> {
 }
 
 /// Whether there is a journal.
-///
-/// # Errors
-/// What the server said.
 pub fn is_there(control: &mut Control) -> Result<bool, DispatchError> {
     let sql = format!(
         "SELECT 1 FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = '{JOURNAL}'"
@@ -137,48 +112,32 @@ pub fn is_there(control: &mut Control) -> Result<bool, DispatchError> {
 }
 
 /// Writes that records of a day are about to go to a table.
-///
-/// # Errors
-/// What the server said.
 pub fn begin(
     control: &mut Control,
     (take, source): (u64, &str),
     (day, table): (Option<Day>, &str),
-    (way, created): (&str, bool),
+    created: bool,
 ) -> Result<Entry, DispatchError> {
     let date = day.map_or("NULL".to_owned(), |day| format!("'{day}'"));
     control.exec(&format!(
-        "INSERT INTO {JOURNAL} (take, source, day, table_name, way, state, created, checksum_before, begun_at) \
-         VALUES ({take}, {}, {date}, {}, '{way}', 'begun', {}, '{UNTOUCHED}', NOW())",
+        "INSERT INTO {JOURNAL} (take, source, day, table_name, way, state, created, begun_at) \
+         VALUES ({take}, {}, {date}, {}, 'insert', 'begun', {}, NOW())",
         literal(source.as_bytes()),
         literal(table.as_bytes()),
         u8::from(created)
     ))?;
     let id = number(control.query_value("SELECT LAST_INSERT_ID()")?);
-    let (way, table) = (way.to_owned(), table.to_owned());
-    Ok(Entry {
-        id,
-        day,
-        table,
-        way,
-        state: State::Begun,
-        created,
-        records: 0,
-        before: (0, UNTOUCHED.to_owned()),
-    })
+    Ok(Entry { id, day, table: table.to_owned(), state: State::Begun, created, records: 0 })
 }
 
 /// Rows of a source that are not done, the oldest first; with `take`, all rows of that one.
-///
-/// # Errors
-/// What the server said.
 pub fn entries(control: &mut Control, source: &str, take: Option<u64>) -> Result<Vec<Entry>, DispatchError> {
     let which = match take {
-        None => "take = 0 AND state IN ('begun', 'copying')".to_owned(),
+        None => "take = 0 AND state = 'begun'".to_owned(),
         Some(take) => format!("take = {take}"),
     };
     let rows = control.query(&format!(
-        "SELECT id, day, table_name, way, state, created, records, records_before, checksum_before FROM {JOURNAL} \
+        "SELECT id, day, table_name, state, created, records FROM {JOURNAL} \
          WHERE source = {} AND way <> 'take' AND {which} ORDER BY id",
         literal(source.as_bytes())
     ))?;
@@ -188,11 +147,9 @@ pub fn entries(control: &mut Control, source: &str, take: Option<u64>) -> Result
             id: text(0).parse().ok()?,
             day: row[1].as_deref().and_then(Day::parse),
             table: text(2),
-            way: text(3),
-            state: State::of(&text(4))?,
-            created: text(5) == "1",
-            records: text(6).parse().ok()?,
-            before: (text(7).parse().ok()?, text(8)),
+            state: State::of(&text(3))?,
+            created: text(4) == "1",
+            records: text(5).parse().ok()?,
         })
     };
     Ok(rows.rows.iter().filter_map(entry).collect())
@@ -205,9 +162,6 @@ pub fn change(id: u64, state: State, more: &str) -> String {
 }
 
 /// Whether a table was made by a dispatch of this source: the one that made it last, since somebody may have dropped the one before.
-///
-/// # Errors
-/// What the server said.
 pub fn is_ours(control: &mut Control, source: &str, table: &str) -> Result<bool, DispatchError> {
     let sql = format!(
         "SELECT 1 FROM {JOURNAL} WHERE source = {} AND id = (SELECT MAX(id) FROM {JOURNAL} WHERE table_name = {} AND created = 1 \
@@ -220,22 +174,16 @@ pub fn is_ours(control: &mut Control, source: &str, table: &str) -> Result<bool,
 
 /// How many records were dispatched to a table, from whichever source, since it was made last: one that somebody dropped and that a late
 /// record has made anew does not have those of before.
-///
-/// # Errors
-/// What the server said.
 pub fn moved(control: &mut Control, table: &str) -> Result<u64, DispatchError> {
     let table = literal(table.as_bytes());
     let sql = format!(
         "SELECT COALESCE(SUM(records), 0) FROM {JOURNAL} WHERE table_name = {table} AND way <> 'take' AND state = 'done' AND id >= \
-         (SELECT MAX(id) FROM {JOURNAL} WHERE table_name = {table} AND created = 1 AND state <> 'retired')"
+         (SELECT COALESCE(MAX(id), 0) FROM {JOURNAL} WHERE table_name = {table} AND created = 1 AND state <> 'retired')"
     );
     Ok(number(control.query_value(&sql)?))
 }
 
 /// Rows of a table.
-///
-/// # Errors
-/// What the server said.
 pub fn count(control: &mut Control, table: &str, what: &str) -> Result<u64, DispatchError> {
     let sql = format!("SELECT COUNT(*) FROM {} WHERE {what}", quoted(table));
     Ok(number(control.query_value(&sql)?))

@@ -2,30 +2,27 @@
 //!
 //! With transactions (InnoDB) the records of a day, or of a part of it, are copied, deleted and counted in the journal in one
 //! transaction ([`transfer`]): at every moment a record is in the source or in one day table. Without them (MyISAM, Aria) the source
-//! is renamed first and an empty one takes its name ([`take`]): what was taken does not change any more, so that a day that was
-//! cut can be undone and begun again, and it is dropped only after counts and checksums agree. By `exchange` a partition becomes
-//! the day's table ([`partitions`]), without a row being copied.
+//! is renamed first and an empty one takes its name ([`take`]): what was taken does not change any more. Each day gets a new table with
+//! its old and its new rows, which is renamed to the day table ([`fill`]); what was taken is dropped last.
 
 mod again;
-mod append;
 mod audit;
 mod create;
 mod day;
 mod dispatched;
 mod error;
+mod fill;
 mod job;
 mod journal;
 mod keep_out;
 mod lock;
-mod method;
 mod moved;
 mod names;
-mod partitions;
-mod procedures;
 mod progress;
 mod retire;
 mod run;
 mod source;
+mod sum;
 mod take;
 mod transfer;
 mod which;
@@ -38,9 +35,7 @@ pub use error::DispatchError;
 pub use job::Job;
 pub use journal::JOURNAL;
 pub(crate) use keep_out::{is_nameless, keep_out};
-pub use method::Method;
 pub(crate) use moved::{Moved, day_tables, forget, moved};
-pub use procedures::{PROCEDURES, remove as remove_procedures};
 pub use progress::Progress;
 pub use retire::{Retire, Retired, RetiredTable, retire};
 pub use run::dispatch;

@@ -26,22 +26,8 @@ pub(crate) fn moved(control: &mut Control, source: &str) -> Result<Moved, Target
          AND t.TABLE_NAME = j.table_name COLLATE utf8mb4_bin WHERE j.source = {name} AND j.way <> 'take'"
     ))?;
     let sum = |place: usize| journal::number(sums.rows.first().and_then(|row| row[place].clone()));
-    let more = uncounted(control, &name)? + taken(control, source, &name)?;
+    let more = taken(control, source, &name)?;
     Ok(Moved { all: sum(0) + more, there: sum(1) + more })
-}
-
-/// Records of partitions that became tables, where a kill came before that was counted: such a table was empty before.
-fn uncounted(control: &mut Control, name: &str) -> Result<u64, TargetError> {
-    let open = control.query(&format!(
-        "SELECT table_name FROM {JOURNAL} WHERE source = {name} AND way = 'exchange' AND state = 'begun' AND records = 0"
-    ))?;
-    let mut sum = 0;
-    for table in open.rows.into_iter().filter_map(|row| row.into_iter().next()?) {
-        if exists(control, &table)? {
-            sum += count(control, &table)?;
-        }
-    }
-    Ok(sum)
 }
 
 /// Records that were taken out of a source without transactions and are in no day table yet.
@@ -53,7 +39,7 @@ fn taken(control: &mut Control, source: &str, name: &str) -> Result<u64, TargetE
     let all = count(control, &taken)?;
     let known = control.query_value(&format!(
         "SELECT t.records + COALESCE((SELECT SUM(d.records) FROM {JOURNAL} AS d WHERE d.take = t.id), 0) FROM {JOURNAL} AS t \
-         WHERE t.source = {name} AND t.way = 'take' AND t.state IN ('begun', 'copying') ORDER BY t.id DESC LIMIT 1"
+         WHERE t.source = {name} AND t.way = 'take' AND t.state IN ('begun', 'marked') ORDER BY t.id DESC LIMIT 1"
     ))?;
     Ok(all.saturating_sub(journal::number(known)))
 }

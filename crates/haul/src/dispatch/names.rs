@@ -3,20 +3,17 @@
 use crate::table::literal;
 use evenkeel_site::server::{Control, TargetError};
 
-/// The names of what is worked with.
 pub(super) struct Names {
     /// The source, once it is taken.
     pub taken: String,
     /// What becomes the source.
     pub next: String,
-    /// Rows of a day table that are like some that come in.
-    pub both: String,
 }
 
 impl Names {
     pub fn of(source: &str) -> Self {
         let name = |what| format!("evenkeel_{what}_{source}");
-        Self { taken: name("taken"), next: name("next"), both: name("both") }
+        Self { taken: name("taken"), next: name("next") }
     }
 }
 

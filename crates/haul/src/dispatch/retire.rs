@@ -18,8 +18,6 @@ pub struct Retire {
     pub keep_days: u32,
     /// What today is; the newest day with records, or the server's today where that is earlier, if nobody says.
     pub today: Option<Day>,
-    /// Whether tables go too that have other records than were dispatched to them.
-    pub changed: bool,
     /// Whether nothing is dropped.
     pub dry_run: bool,
 }
@@ -44,7 +42,6 @@ pub struct Retired {
 /// A day table that is too old.
 #[derive(Clone, Debug, Serialize)]
 pub struct RetiredTable {
-    /// Its name, as the server has it.
     pub table: String,
     /// The day whose records it has.
     pub day: Day,
@@ -174,7 +171,7 @@ fn refusal(
         return Ok(Some(format!("no dispatch of {source} has made it")));
     }
     let open = control.query_value(&format!(
-        "SELECT 1 FROM {JOURNAL} WHERE table_name = {} AND state IN ('begun', 'copying') LIMIT 1",
+        "SELECT 1 FROM {JOURNAL} WHERE table_name = {} AND state IN ('begun', 'filled') LIMIT 1",
         literal(table.as_bytes())
     ))?;
     if open.is_some() {
@@ -182,11 +179,10 @@ fn refusal(
     }
     found.records = journal::count(control, table, "TRUE")?;
     let moved = journal::moved(control, table)?;
-    let differs = found.records != moved && !job.changed;
+    let differs = found.records != moved;
     Ok(differs.then(|| {
         format!(
-            "it has {} records, and {moved} were dispatched to it: somebody changed it or put another in its place; look at it, then \
-             drop it by --changed",
+            "it has {} records, and {moved} were dispatched to it: somebody changed or replaced it; look at it, and drop it by DROP TABLE",
             found.records
         )
     }))

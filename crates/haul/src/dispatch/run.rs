@@ -3,16 +3,13 @@
 use super::audit::Census;
 use super::lock::lock;
 use super::work::Work;
-use super::{Day, DispatchError, Dispatched, Job, Method, Progress};
-use super::{journal, partitions, procedures, source, take, transfer};
+use super::{Day, DispatchError, Dispatched, Job, Progress};
+use super::{journal, source, take, transfer};
 use evenkeel_site::server::Control;
 
 /// Moves the records of a source to the tables of their days.
 ///
 /// A rerun goes on with what was cut, and then takes what has come since.
-///
-/// # Errors
-/// The server's, or what keeps the records from being moved in safety. What was moved is in the journal.
 pub fn dispatch(
     control: &mut Control,
     job: &Job,
@@ -31,9 +28,6 @@ pub fn dispatch(
     source::refuse_copies_without_locks(control, &source)?;
     let by = source.by(control, &job.by)?;
     journal::open(control)?;
-    if job.way == Method::Procedure {
-        procedures::install(control)?;
-    }
     let mut work = Work { control, job, source, by, done: Dispatched::default(), total: 0, report };
     work.run()?;
     Ok(work.done)
@@ -55,23 +49,16 @@ impl Work<'_> {
 
     fn move_all(&mut self, days: Vec<(Day, u64)>, undated: u64) -> Result<(), DispatchError> {
         self.total = self.done.records + days.iter().map(|(_, records)| records).sum::<u64>();
-        let left = match self.job.way {
-            Method::Exchange => partitions::exchange(self, days)?,
-            Method::Insert | Method::Procedure => {
-                days.into_iter().map(|(day, count)| (day, count, None)).collect()
-            }
-        };
-        let mut left: Vec<_> = left.into_iter().map(|(day, count, note)| (Some(day), count, note)).collect();
+        let mut left: Vec<_> = days.into_iter().map(|(day, count)| (Some(day), count)).collect();
         match &self.job.null_day {
-            Some(_) if undated > 0 => left.push((None, undated, None)),
+            Some(_) if undated > 0 => left.push((None, undated)),
             Some(_) => {}
             None => self.done.undated = undated,
         }
         match (left.is_empty(), self.source.has_transactions()) {
-            (true, true) => Ok(()),
-            (true, false) => take::all_gone(self),
+            (true, _) => Ok(()),
             (_, true) => transfer::days(self, left),
-            (_, false) => take::days(self, left),
+            (_, false) => take::days(self, &left),
         }
     }
 }

@@ -4,6 +4,7 @@ use super::{Create, DispatchError};
 use crate::session;
 use crate::table::{literal, quoted};
 use evenkeel_site::server::{Control, Rows, TargetError, has_privilege};
+use std::collections::BTreeMap;
 
 /// Engines that records are moved between: InnoDB with transactions, the others without.
 const ENGINES: [&str; 3] = ["InnoDB", "MyISAM", "Aria"];
@@ -11,7 +12,6 @@ const ENGINES: [&str; 3] = ["InnoDB", "MyISAM", "Aria"];
 /// A table as the server describes it.
 #[derive(Clone, Debug)]
 pub struct Shape {
-    /// Its name, as the server has it.
     pub table: String,
     /// Its engine, as the server names it.
     pub engine: String,
@@ -21,14 +21,11 @@ pub struct Shape {
     pub given: Vec<String>,
     /// As SHOW CREATE TABLE has it.
     pub create: Create,
-    /// How it is partitioned: method and expression; `None` where it is not.
-    pub partitioned: Option<(String, String)>,
 }
 
 /// The column that has a record's day.
 #[derive(Clone, Debug)]
 pub struct By {
-    /// Its name, as the server has it.
     pub column: String,
     /// Whether it has a time of day too.
     pub is_instant: bool,
@@ -37,9 +34,6 @@ pub struct By {
 }
 
 /// Sets the session so that values are copied as they are, and so that names read back as we quote them.
-///
-/// # Errors
-/// What the server said.
 pub fn settle(control: &mut Control) -> Result<(), DispatchError> {
     session::settle(control)?;
     control.exec(
@@ -52,9 +46,6 @@ pub fn settle(control: &mut Control) -> Result<(), DispatchError> {
 }
 
 /// What a table is like; `None` where there is none.
-///
-/// # Errors
-/// It is no table whose records can be moved in safety.
 pub fn shape(control: &mut Control, table: &str) -> Result<Option<Shape>, DispatchError> {
     let which = format!("TABLE_SCHEMA = DATABASE() AND TABLE_NAME = {}", literal(table.as_bytes()));
     let found =
@@ -80,15 +71,7 @@ pub fn shape(control: &mut Control, table: &str) -> Result<Option<Shape>, Dispat
     let shown = shown.rows.first().map(|row| text(row, 1)).unwrap_or_default();
     let create = Create::parse(&shown)
         .ok_or_else(|| unfit("is described in an unknown way".to_owned(), "tell us its SHOW CREATE TABLE"))?;
-    let parts = control.query(&format!(
-        "SELECT PARTITION_METHOD, PARTITION_EXPRESSION, SUBPARTITION_METHOD FROM information_schema.PARTITIONS \
-         WHERE {which} AND PARTITION_NAME IS NOT NULL LIMIT 1"
-    ))?;
-    let partitioned = parts.rows.first().map(|row| {
-        let sub = if row[2].is_some() { " with subpartitions" } else { "" };
-        (format!("{}{sub}", text(row, 0)), text(row, 1))
-    });
-    Ok(Some(Shape { table: table.to_owned(), engine, columns, given, create, partitioned }))
+    Ok(Some(Shape { table: table.to_owned(), engine, columns, given, create }))
 }
 
 impl Shape {
@@ -103,9 +86,6 @@ impl Shape {
     }
 
     /// Whether records of `source` fit in here as they are.
-    ///
-    /// # Errors
-    /// What is different.
     pub fn check_like(&self, source: &Self) -> Result<(), DispatchError> {
         let unfit = |what| DispatchError::Unfit {
             table: self.table.clone(),
@@ -130,9 +110,6 @@ impl Shape {
     }
 
     /// The column that has the day.
-    ///
-    /// # Errors
-    /// There is none of this name, or one whose day depends on who asks.
     pub fn by(&self, control: &mut Control, column: &str) -> Result<By, DispatchError> {
         let found = self.columns.iter().find(|(name, _)| name.eq_ignore_ascii_case(column));
         let (table, no) = (self.table.clone(), column.to_owned());
@@ -156,10 +133,30 @@ impl Shape {
     }
 }
 
+/// A column of a key, and how many characters of it count, where not all.
+pub type KeyPart = (String, Option<u64>);
+
+/// The keys of a table that take no two rows alike; one of more than columns has none of its parts.
+pub fn unique_keys(control: &mut Control, table: &str) -> Result<Vec<Vec<KeyPart>>, DispatchError> {
+    let found = control.query(&format!(
+        "SELECT INDEX_NAME, COLUMN_NAME, SUB_PART FROM information_schema.STATISTICS WHERE TABLE_SCHEMA = DATABASE() \
+         AND TABLE_NAME = {} AND NON_UNIQUE = 0 ORDER BY INDEX_NAME, SEQ_IN_INDEX",
+        literal(table.as_bytes())
+    ))?;
+    let mut keys: BTreeMap<String, Option<Vec<KeyPart>>> = BTreeMap::new();
+    for row in found.rows {
+        let parts = keys.entry(row[0].clone().unwrap_or_default()).or_insert_with(|| Some(Vec::new()));
+        match (&row[1], parts.as_mut()) {
+            (Some(column), Some(parts)) => {
+                parts.push((column.clone(), row[2].as_deref().and_then(|length| length.parse().ok())));
+            }
+            _ => *parts = None,
+        }
+    }
+    Ok(keys.into_values().map(Option::unwrap_or_default).collect())
+}
+
 /// Refuses a server whose copies read without locks, so that what is copied may not be what is deleted afterwards.
-///
-/// # Errors
-/// It is such a one.
 pub fn refuse_copies_without_locks(control: &mut Control, source: &Shape) -> Result<(), DispatchError> {
     let setting = match control.query_value("SELECT @@GLOBAL.innodb_locks_unsafe_for_binlog") {
         // Later versions have no such setting.
@@ -177,9 +174,6 @@ pub fn refuse_copies_without_locks(control: &mut Control, source: &Shape) -> Res
 }
 
 /// Refuses a source on which something hangs that a move would set off, or lose.
-///
-/// # Errors
-/// Names the trigger or the foreign key.
 pub fn refuse_hangers_on(control: &mut Control, source: &Shape) -> Result<(), DispatchError> {
     let name = literal(source.table.as_bytes());
     let first = |rows: Rows| rows.value().map(str::to_owned);
@@ -228,9 +222,6 @@ fn refuse_hidden_triggers(control: &mut Control, table: &str) -> Result<(), Disp
 }
 
 /// Refuses a day table whose triggers would see, and might change, what comes in.
-///
-/// # Errors
-/// Names the trigger.
 pub fn refuse_triggers(control: &mut Control, table: &str) -> Result<(), DispatchError> {
     let trigger = control.query_value(&format!(
         "SELECT TRIGGER_NAME FROM information_schema.TRIGGERS WHERE EVENT_OBJECT_SCHEMA = DATABASE() \

@@ -2,13 +2,14 @@
 //! records are known to be in the day tables.
 //!
 //! ```text
-//! T --rename--> evenkeel_taken_T --copy, compare--> T_20260801, T_20260731, ...   then evenkeel_taken_T is dropped
+//! T --rename--> evenkeel_taken_T --fill--> T_20260801, T_20260731, ...   then evenkeel_taken_T is dropped
 //! evenkeel_next_T (like T, with the records that have no date) --rename--> T
 //! ```
 
-use super::append::{append, mend};
+use super::fill::{fill, refuse_others, tidy_up};
 use super::journal::{self, State};
 use super::names::{Names, exists};
+use super::sum::mend;
 use super::transfer::Left;
 use super::which::Which;
 use super::work::Work;
@@ -43,8 +44,8 @@ pub(super) fn go_on(work: &mut Work<'_>) -> Result<(), DispatchError> {
     Ok(())
 }
 
-/// Takes the source and dispatches its records.
-pub(super) fn days(work: &mut Work<'_>, left: Vec<Left>) -> Result<(), DispatchError> {
+/// Takes the source and dispatches its records, once all that can be refused has been looked for.
+pub(super) fn days(work: &mut Work<'_>, left: &[Left]) -> Result<(), DispatchError> {
     if work.job.table.chars().count() > LONGEST {
         return Err(DispatchError::Unfit {
             table: work.job.table.clone(),
@@ -53,21 +54,16 @@ pub(super) fn days(work: &mut Work<'_>, left: Vec<Left>) -> Result<(), DispatchE
         });
     }
     refuse_late_journal(work)?;
-    for (day, ..) in &left {
+    for (day, _) in left {
         let table = work.table(*day);
         if exists(work.control, &table)? {
             work.ready(&table)?;
+            refuse_others(work, &table)?;
             refuse_keys_that_come_again(work, *day, &table)?;
         }
     }
     take(work)?;
-    finish(work)?;
-    for (day, _, note) in left {
-        if let Some(done) = work.done.days.iter_mut().find(|done| done.day == day && done.note.is_none()) {
-            done.note = note;
-        }
-    }
-    Ok(())
+    finish(work)
 }
 
 /// The journal, which has transactions, is to be on its way to the disk before the records are.
@@ -90,7 +86,8 @@ fn refuse_keys_that_come_again(
     table: &str,
 ) -> Result<(), DispatchError> {
     let (source, which) = (quoted(&work.job.table), Which::of(day, &work.by).sql(&work.by));
-    for key in work.source.create.unique_keys() {
+    for key in source::unique_keys(work.control, table)?.into_iter().filter(|key| !key.is_empty()) {
+        let key: Vec<String> = key.into_iter().map(|(column, _)| column).collect();
         let using: Vec<String> = key.iter().map(|column| quoted(column)).collect();
         let sql = format!(
             "SELECT COUNT(*) FROM (SELECT {columns} FROM {source} WHERE {which}) AS late JOIN {} AS there USING ({columns})",
@@ -135,21 +132,7 @@ fn take(work: &mut Work<'_>) -> Result<(), DispatchError> {
         literal(names.taken.as_bytes())
     ))?;
     let source = quoted(&table);
-    // Others may have inserted since the new table was made.
-    keep_counting(work.control, &table, &names.next)?;
     work.control.exec(&format!("RENAME TABLE {source} TO {taken}, {next} TO {source}"))?;
-    Ok(())
-}
-
-/// Has a table count on from where another one stands, so that a number is not given twice.
-fn keep_counting(control: &mut Control, from: &str, to: &str) -> Result<(), DispatchError> {
-    let mut next = |table: &str| -> Result<Option<u64>, DispatchError> {
-        Ok(source::shape(control, table)?.and_then(|shape| shape.create.next_number()))
-    };
-    let (Some(number), there) = (next(from)?, next(to)?) else { return Ok(()) };
-    if there.is_none_or(|there| there < number) {
-        control.exec(&format!("ALTER TABLE {} AUTO_INCREMENT = {number}", quoted(to)))?;
-    }
     Ok(())
 }
 
@@ -167,7 +150,7 @@ pub(super) fn tell_manifest(control: &mut Control, source: &str) -> Result<(), D
     let Some(take) = take else { return Ok(()) };
     control.exec("START TRANSACTION")?;
     control.exec(&dispatched::mark_sql(source))?;
-    control.exec(&format!("UPDATE {journal} SET state = 'copying' WHERE id = {take}"))?;
+    control.exec(&format!("UPDATE {journal} SET state = 'marked' WHERE id = {take}"))?;
     control.exec("COMMIT")?;
     Ok(())
 }
@@ -184,14 +167,6 @@ pub(super) fn refuse_cut_load(work: &mut Work<'_>) -> Result<(), DispatchError> 
     }
 }
 
-/// Marks in the manifest of loads that all rows with a date have gone, however they went.
-pub(super) fn all_gone(work: &mut Work<'_>) -> Result<(), DispatchError> {
-    if dispatched::is_there(work.control)? {
-        work.control.exec(&dispatched::mark_sql(&work.job.table))?;
-    }
-    Ok(())
-}
-
 /// The journal's row of what was taken.
 struct Take {
     id: u64,
@@ -203,7 +178,7 @@ struct Take {
 
 fn open_take(work: &mut Work<'_>) -> Result<Option<Take>, DispatchError> {
     let rows = work.control.query(&format!(
-        "SELECT id, records, by_column FROM {} WHERE source = {} AND way = 'take' AND state IN ('begun', 'copying') \
+        "SELECT id, records, by_column FROM {} WHERE source = {} AND way = 'take' AND state IN ('begun', 'marked') \
          ORDER BY id DESC LIMIT 1",
         journal::JOURNAL,
         literal(work.job.table.as_bytes())
@@ -219,11 +194,9 @@ fn open_take(work: &mut Work<'_>) -> Result<Option<Take>, DispatchError> {
 
 /// Dispatches what was taken, and drops it once all of it is where it belongs.
 fn finish(work: &mut Work<'_>) -> Result<(), DispatchError> {
-    let Names { taken, both, .. } = Names::of(&work.job.table);
+    let Names { taken, .. } = Names::of(&work.job.table);
     let disagree = |what| DispatchError::Disagree { table: taken.clone(), what };
     tell_manifest(work.control, &work.job.table)?;
-    // Those whom the renaming waited for have taken numbers too.
-    keep_counting(work.control, &taken, &work.job.table)?;
     let found = open_take(work)?.ok_or_else(|| disagree("the journal does not know of it".to_owned()))?;
     let Take { id: take, stayed, by } = found;
     if by != work.by.column {
@@ -254,7 +227,6 @@ fn finish(work: &mut Work<'_>) -> Result<(), DispatchError> {
     if moved + stayed != all {
         return Err(disagree(format!("it has {all} records, of which {moved} are in day tables")));
     }
-    work.control.exec(&format!("DROP TABLE IF EXISTS {}", quoted(&both)))?;
     work.control.exec(&format!("DROP TABLE {}", quoted(&taken)))?;
     work.close(take, "")
 }
@@ -265,21 +237,23 @@ fn dispatch_day(
     day: Option<Day>,
     before: Option<journal::Entry>,
 ) -> Result<(), DispatchError> {
-    let way = work.copying_way();
-    let note = before.as_ref().map(|_| "a dispatch that was cut had begun it".to_owned());
+    let is_rerun = before.is_some();
     let entry = match before {
         Some(entry) => entry,
         None => {
             let (source, table) = (work.job.table.clone(), work.table(day));
             let created = source::shape(work.control, &table)?.is_none();
-            journal::begin(work.control, (take, &source), (day, &table), (way.name(), created))?
+            journal::begin(work.control, (take, &source), (day, &table), created)?
         }
     };
     let records = match entry.state {
-        State::Begun | State::Copying => append(work, &entry)?,
-        State::Done | State::Retired => entry.records,
+        State::Begun | State::Filled => fill(work, &entry, is_rerun)?,
+        State::Done | State::Retired => {
+            tidy_up(work, &entry)?;
+            entry.records
+        }
     };
     let (table, created) = (entry.table, entry.created);
-    work.finished(DayDone { day, table, records, way, created, note, stayed: 0, refused: None });
+    work.finished(DayDone { day, table, records, created, stayed: 0, refused: None });
     Ok(())
 }

@@ -4,12 +4,12 @@ use super::again::{self, Parted};
 use super::journal::{self, Entry, State};
 use super::which::Which;
 use super::work::Work;
-use super::{Day, DayDone, DispatchError, Method, procedures, source};
+use super::{Day, DayDone, DispatchError, source};
 use crate::table::quoted;
 use evenkeel_site::server::TargetError;
 
-/// A day that is left to do, its records, and why it is not done by the way that was asked for.
-pub(super) type Left = (Option<Day>, u64, Option<String>);
+/// A day that is left to do, and its records.
+pub(super) type Left = (Option<Day>, u64);
 
 /// A key that the day table has already (ER_DUP_ENTRY).
 const DUPLICATE: u16 = 1062;
@@ -32,41 +32,33 @@ pub(super) fn go_on(work: &mut Work<'_>) -> Result<(), DispatchError> {
             work.control.exec(&sql)?;
             continue;
         }
-        let mut records = entry.records;
-        if entry.way == Method::Exchange.name() {
-            // The table was empty before, so that all in it came with the partition.
-            records = journal::count(work.control, &entry.table, "TRUE")?;
-        }
         if entry.created {
             work.add_indexes(&entry.table)?;
         }
-        work.close(entry.id, &format!(", records = {records}"))?;
-        let note = (records > 0).then(|| "moved by a dispatch that was cut".to_owned());
-        let way = if entry.way == Method::Exchange.name() { Method::Exchange } else { work.copying_way() };
-        let (day, table, created) = (entry.day, entry.table, entry.created);
-        work.finished(DayDone { day, table, records, way, created, note, stayed: 0, refused: None });
+        work.close(entry.id, "")?;
+        let Entry { day, table, records, created, .. } = entry;
+        work.finished(DayDone { day, table, records, created, stayed: 0, refused: None });
     }
     Ok(())
 }
 
 /// Moves the records of these days.
 pub(super) fn days(work: &mut Work<'_>, left: Vec<Left>) -> Result<(), DispatchError> {
-    for (day, records, note) in left {
+    for (day, records) in left {
         let table = work.table(day);
         let created = source::shape(work.control, &table)?.is_none();
         if !created {
             work.ready(&table)?;
         }
-        let way = work.copying_way();
         let source = work.job.table.clone();
-        let entry = journal::begin(work.control, (0, &source), (day, &table), (way.name(), created))?;
+        let entry = journal::begin(work.control, (0, &source), (day, &table), created)?;
         work.ready(&table)?;
         let Moved { moved, stayed, refused } = parts(work, &entry, records)?;
         if created {
             work.add_indexes(&table)?;
         }
         work.close(entry.id, "")?;
-        work.finished(DayDone { day, table, records: moved, way, created, note, stayed, refused });
+        work.finished(DayDone { day, table, records: moved, created, stayed, refused });
     }
     Ok(())
 }
@@ -147,11 +139,6 @@ fn attempt<T>(
 
 fn once(work: &mut Work<'_>, entry: &Entry, which: &Which) -> Result<u64, DispatchError> {
     let source = work.job.table.clone();
-    if work.copying_way() == Method::Procedure {
-        let arguments = procedures::arguments(&source, &work.by.column, which, &entry.table);
-        work.control.exec(&format!("CALL evenkeel_move({arguments}, {}, @moved)", entry.id))?;
-        return Ok(journal::number(work.control.query_value("SELECT @moved")?));
-    }
     work.control.exec("START TRANSACTION")?;
     let copied = work.copy(&source, which, &entry.table)?;
     let sql = format!("DELETE FROM {} WHERE {}", quoted(&source), which.sql(&work.by));

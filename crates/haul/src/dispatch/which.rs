@@ -56,14 +56,6 @@ impl Which {
             }
         }
     }
-
-    /// As two parameters of a procedure.
-    pub fn parameters(&self) -> String {
-        match self {
-            Self::Between(first, last) => format!("'{first}', '{last}'"),
-            Self::Undated => "NULL, NULL".to_owned(),
-        }
-    }
 }
 
 #[cfg(test)]

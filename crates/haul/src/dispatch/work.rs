@@ -1,9 +1,9 @@
 //! What the steps of a dispatch work with, and what all of them do.
 
 use super::journal::{self, State};
+use super::source;
 use super::which::Which;
-use super::{By, Day, DayDone, DispatchError, Dispatched, Job, Method, Progress, Shape};
-use super::{procedures, source};
+use super::{By, Day, DayDone, DispatchError, Dispatched, Job, Progress, Shape};
 use crate::table::quoted;
 use evenkeel_site::server::Control;
 
@@ -66,7 +66,8 @@ impl Work<'_> {
                 source::refuse_triggers(self.control, table)
             }
             None => {
-                let sql = self.source.create.day_table(table, !self.job.indexes_after);
+                // Indexes that refuse nothing are faster to make of all rows.
+                let sql = self.source.create.day_table(table);
                 Ok(self.control.exec(&sql).map(drop)?)
             }
         }
@@ -82,28 +83,14 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Copies records to a table, by the way that was asked for; how many.
+    /// Copies records to a table; how many.
     pub fn copy(&mut self, from: &str, which: &Which, to: &str) -> Result<u64, DispatchError> {
-        if self.job.way == Method::Procedure {
-            let arguments = procedures::arguments(from, &self.by.column, which, to);
-            self.control.exec(&format!("CALL evenkeel_append({arguments}, @moved)"))?;
-            let moved = self.control.query_value("SELECT @moved")?;
-            return moved.and_then(|moved| moved.parse().ok()).ok_or_else(|| DispatchError::Disagree {
-                table: to.to_owned(),
-                what: "the session does not know how many records it has got: something between here and the server changes sessions".to_owned(),
-            });
-        }
         let (list, which) = (self.source.list(), which.sql(&self.by));
         Ok(self.control.exec(&format!(
             "INSERT INTO {} ({list}) SELECT {list} FROM {} WHERE {which}",
             quoted(to),
             quoted(from)
         ))?)
-    }
-
-    /// The way by which records are copied that no partition brings.
-    pub fn copying_way(&self) -> Method {
-        if self.job.way == Method::Procedure { Method::Procedure } else { Method::Insert }
     }
 
     /// Notes that a day is done.

@@ -1,9 +1,8 @@
 //! Whether files are what was exported, and whether a table is what its files say.
 
-use super::ExportError;
 use super::line::{self, Checksum};
-use super::manifest::{Exported, Manifest, digits};
-use super::ranges::KeyRange;
+use super::manifest::{Exported, ExportedFile};
+use super::snapshot;
 use crate::HaulError;
 use crate::table::Found;
 use evenkeel_os::stop::Stop;
@@ -16,59 +15,38 @@ use std::path::Path;
 /// Bytes of a line at most: twice those of the largest row, since each byte may have a backslash. What is longer was not exported.
 const LONGEST: u64 = 256 << 20;
 
-/// Ranges that are named at most where a table differs in many.
-const NAMED: usize = 5;
-
 /// What is not as the manifest says.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Fault {
     /// The file, or the table.
     pub of: String,
-    /// What is different.
     pub what: String,
 }
 
-impl Exported {
-    /// Its checksum; `None` where the manifest has none that could be one.
-    pub(super) fn sum(&self) -> Option<Checksum> {
-        Some(Checksum { rows: self.rows, sum: u128::from_str_radix(&self.checksum, 16).ok()? })
-    }
-}
-
-/// Holds the files of a table against their manifest.
-///
-/// # Errors
-/// A file cannot be read; that one is missing is a fault.
-pub fn verify(folder: &Path, manifest: &Manifest, stop: &Stop) -> Result<Vec<Fault>, HaulError> {
+/// Checks the files of a table.
+pub fn verify(folder: &Path, exported: &Exported, stop: &Stop) -> Result<Vec<Fault>, HaulError> {
     let mut faults = Vec::new();
-    let mut all = Checksum::default();
-    for exported in &manifest.files {
-        let path = folder.join(&exported.name);
-        let mut fault = |what: String| faults.push(Fault { of: exported.name.clone(), what });
-        let (found, bytes) = match read(&path, stop) {
+    for file in &exported.files {
+        let what = match read(&folder.join(&file.name), stop) {
             Err(HaulError::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {
-                fault("it is missing".to_owned());
-                continue;
+                Some("it is missing".to_owned())
             }
-            found => found?,
+            found => fault_of(file, found?),
         };
-        all.join(found);
-        match () {
-            () if found.rows != exported.rows => {
-                fault(format!("{} lines, and {} were exported", found.rows, exported.rows));
-            }
-            () if bytes != exported.bytes => {
-                fault(format!("{bytes} bytes, and {} were exported", exported.bytes));
-            }
-            () if digits(found) != exported.checksum => fault("the checksum is another one".to_owned()),
-            () => {}
-        }
-    }
-    if faults.is_empty() && (all.rows != manifest.rows || digits(all) != manifest.checksum) {
-        let what = "its files together are not what its manifest says".to_owned();
-        faults.push(Fault { of: manifest.table.clone(), what });
+        faults.extend(what.map(|what| Fault { of: file.name.clone(), what }));
     }
     Ok(faults)
+}
+
+fn fault_of(file: &ExportedFile, (found, bytes): (Checksum, u64)) -> Option<String> {
+    match () {
+        () if found.rows != file.rows => {
+            Some(format!("{} lines, and {} were exported", found.rows, file.rows))
+        }
+        () if bytes != file.bytes => Some(format!("{bytes} bytes, and {} were exported", file.bytes)),
+        () if found.digits() != file.checksum => Some("the checksum is another one".to_owned()),
+        () => None,
+    }
 }
 
 fn read(path: &Path, stop: &Stop) -> Result<(Checksum, u64), HaulError> {
@@ -89,78 +67,39 @@ fn read(path: &Path, stop: &Stop) -> Result<(Checksum, u64), HaulError> {
     }
 }
 
-/// Holds a table as it is now against the manifest of its files.
-///
-/// # Errors
-/// The table cannot be read.
-pub fn compare(
-    target: &Target,
-    manifest: &Manifest,
-    stop: &Stop,
-    tell: &mut dyn FnMut(u64),
-) -> Result<Vec<Fault>, HaulError> {
-    if manifest.delimiter.as_bytes() != [line::DELIMITER] {
-        let problem = format!("delimiter {:?}", manifest.delimiter);
-        return Err(ExportError::Manifest { path: manifest.table.clone(), problem }.into());
-    }
-    let mut control = Control::connect_until(target, stop)?;
-    crate::audit::prepare(&mut control)?;
-    control.exec("SET SESSION time_zone = '+00:00'")?;
-    control.exec("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ")?;
-    control.exec("START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY")?;
-    let fault = |what: String| Ok(vec![Fault { of: manifest.table.clone(), what }]);
-    let Some(table) = Found::read(&mut control, &manifest.table)? else {
-        return fault("it is gone".to_owned());
-    };
-    let select = match line::select(&table, &manifest.columns) {
-        Err(column) => return fault(format!("its column {column} is gone")),
-        Ok(select) => select,
-    };
-    let found = sum(&mut control, &select, tell)?;
-    let what = match () {
-        () if found.rows != manifest.rows => {
-            format!("{} rows, and {} were exported", found.rows, manifest.rows)
-        }
-        () if digits(found) != manifest.checksum => {
-            "as many rows, and some have other values than were exported".to_owned()
-        }
-        () => return Ok(Vec::new()),
-    };
-    fault(format!("{what}{}", narrowed(&mut control, &select, manifest)?))
+/// Compares a table as it is now with its export.
+pub fn compare(target: &Target, exported: &Exported, stop: &Stop) -> Result<Option<Fault>, HaulError> {
+    let mut control = snapshot::connect(target, stop)?;
+    snapshot::begin(&mut control)?;
+    let what = difference(&mut control, &exported.table, exported)?;
+    Ok(what.map(|what| Fault { of: exported.table.clone(), what }))
 }
 
-/// The rows that a statement brings, as lines.
-fn sum(control: &mut Control, select: &str, tell: &mut dyn FnMut(u64)) -> Result<Checksum, HaulError> {
+/// How a table of this name differs from an export.
+pub(super) fn difference(
+    control: &mut Control,
+    name: &str,
+    exported: &Exported,
+) -> Result<Option<String>, HaulError> {
+    let Some(table) = Found::read(control, name)? else { return Ok(Some("it is gone".to_owned())) };
+    let select = match line::select(&table, &exported.columns) {
+        Err(column) => return Ok(Some(format!("its column {column} is gone"))),
+        Ok(select) => select,
+    };
     let (mut found, mut line) = (Checksum::default(), Vec::new());
-    control.for_each_row_sent(select, &mut |row| {
+    control.for_each_row_sent(&select, &mut |row| {
         line.clear();
         line::put(row.texts(), &mut line).map_err(io::Error::other)?;
         found.add(line.strip_suffix(b"\n").unwrap_or(&line));
-        tell(found.rows);
         Ok(())
     })?;
-    Ok(found)
-}
-
-/// In which files, and in which of their keys, the difference is, where the manifest tells of more than one range.
-fn narrowed(control: &mut Control, select: &str, manifest: &Manifest) -> Result<String, HaulError> {
-    let mut ranges: Vec<(&KeyRange, &str, Checksum)> = Vec::new();
-    for file in &manifest.files {
-        let Some((keys, sum)) = file.keys.as_ref().zip(file.sum()) else { return Ok(String::new()) };
-        match ranges.last_mut() {
-            Some((known, _, all)) if *known == keys => all.join(sum),
-            _ => ranges.push((keys, &file.name, sum)),
+    Ok(match () {
+        () if found.rows != exported.rows => {
+            Some(format!("{} rows, and {} were exported", found.rows, exported.rows))
         }
-    }
-    let mut named = Vec::new();
-    for (keys, file, expected) in ranges {
-        if sum(control, &format!("{select}{}", keys.condition()), &mut |_| {})? != expected {
-            named.push(format!("{keys} ({file})"));
+        () if found.digits() != exported.checksum => {
+            Some("as many rows, but some values differ from the export".to_owned())
         }
-    }
-    Ok(match named.len() {
-        0 => "; different in keys of which none was exported".to_owned(),
-        1..=NAMED => format!("; different in {}", named.join(", ")),
-        more => format!("; different in {} and {} more", named[..NAMED].join(", "), more - NAMED),
+        () => None,
     })
 }

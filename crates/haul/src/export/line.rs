@@ -68,6 +68,11 @@ impl Checksum {
         self.sum = self.sum.wrapping_add(xxh3_128(line));
     }
 
+    /// As a manifest has it.
+    pub fn digits(self) -> String {
+        format!("{:032x}", self.sum)
+    }
+
     /// Adds another one.
     pub fn join(&mut self, other: Self) {
         self.rows += other.rows;

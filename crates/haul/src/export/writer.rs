@@ -1,23 +1,24 @@
-//! The files of one range, under hidden names.
+//! The files of one table.
 
 use super::line::Checksum;
-use super::manifest::{Exported, digits};
+use super::manifest::ExportedFile;
 use crate::HaulError;
 use std::fs::File;
 use std::io::{BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Bytes that are written at once.
 const BUFFER: usize = 1 << 18;
 
-/// Writes lines, a new file after so many rows.
+/// Rows of a file at most: loaded again it is one transaction.
+const ROWS: u64 = if cfg!(test) { 2 } else { 1_000_000 };
+
+/// Writes lines, and begins a new file after [`ROWS`].
 pub(super) struct Writer<'a> {
-    into: &'a Path,
-    /// What the names begin with, as `calls.0001`.
-    stem: String,
-    rows_per_file: u64,
+    folder: &'a Path,
+    table: &'a str,
     open: Option<Open>,
-    done: Vec<Exported>,
+    done: Vec<(ExportedFile, Checksum)>,
 }
 
 struct Open {
@@ -27,32 +28,30 @@ struct Open {
     bytes: u64,
 }
 
-/// The hidden name of a file.
-pub(super) fn hidden(into: &Path, name: &str) -> PathBuf {
-    into.join(format!(".{name}.part"))
-}
-
 impl<'a> Writer<'a> {
-    pub fn new(into: &'a Path, stem: String, rows_per_file: u64) -> Self {
-        Self { into, stem, rows_per_file: rows_per_file.max(1), open: None, done: Vec::new() }
+    pub fn new(folder: &'a Path, table: &'a str) -> Self {
+        Self { folder, table, open: None, done: Vec::new() }
     }
 
     /// Writes a line with its line feed.
     pub fn write(&mut self, line: &[u8]) -> Result<(), HaulError> {
-        if self.open.as_ref().is_some_and(|open| open.checksum.rows >= self.rows_per_file) {
+        if self.open.as_ref().is_some_and(|open| open.checksum.rows >= ROWS) {
             self.close()?;
         }
         let open = match &mut self.open {
             Some(open) => open,
-            none => none.insert(Open::create(self.into, &self.stem, self.done.len())?),
+            none => {
+                let name = format!("{}.{:04}.csv", self.table, self.done.len() + 1);
+                none.insert(Open::create(self.folder, name)?)
+            }
         };
         open.checksum.add(line.strip_suffix(b"\n").unwrap_or(line));
         open.bytes += line.len() as u64;
-        open.out.write_all(line).map_err(HaulError::io("write", &hidden(self.into, &open.name)))
+        open.out.write_all(line).map_err(HaulError::io("write", &self.folder.join(&open.name)))
     }
 
-    /// All of it is on disk; a range without rows has no file.
-    pub fn finish(mut self) -> Result<Vec<Exported>, HaulError> {
+    /// All of it is on disk; a table without rows has no file.
+    pub fn finish(mut self) -> Result<Vec<(ExportedFile, Checksum)>, HaulError> {
         self.close()?;
         Ok(self.done)
     }
@@ -61,22 +60,38 @@ impl<'a> Writer<'a> {
         let Some(Open { out, name, checksum, bytes }) = self.open.take() else { return Ok(()) };
         let file = out.into_inner().map_err(std::io::IntoInnerError::into_error);
         let synced = file.and_then(|file| file.sync_all());
-        synced.map_err(HaulError::io("write", &hidden(self.into, &name)))?;
-        let (rows, checksum) = (checksum.rows, digits(checksum));
-        self.done.push(Exported { name, rows, bytes, checksum, keys: None });
+        synced.map_err(HaulError::io("write", &self.folder.join(&name)))?;
+        let (rows, digits) = (checksum.rows, checksum.digits());
+        self.done.push((ExportedFile { name, rows, bytes, checksum: digits }, checksum));
         Ok(())
     }
 }
 
 impl Open {
-    fn create(into: &Path, stem: &str, before: usize) -> Result<Self, HaulError> {
-        let name = match before {
-            0 => format!("{stem}.csv"),
-            before => format!("{stem}-{}.csv", before + 1),
-        };
-        let path = hidden(into, &name);
+    fn create(folder: &Path, name: String) -> Result<Self, HaulError> {
+        let path = folder.join(&name);
         let file = File::create(&path).map_err(HaulError::io("write", &path))?;
         let out = BufWriter::with_capacity(BUFFER, file);
         Ok(Self { out, name, checksum: Checksum::default(), bytes: 0 })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_with_more_rows_has_several_files_and_one_without_rows_has_none() {
+        let home = tempfile::tempdir().unwrap();
+        let mut writer = Writer::new(home.path(), "t");
+        for row in ["1\n", "2\n", "3\n"] {
+            writer.write(row.as_bytes()).unwrap();
+        }
+        let files = writer.finish().unwrap();
+        let said: Vec<_> =
+            files.iter().map(|(file, _)| (file.name.as_str(), file.rows, file.bytes)).collect();
+        assert_eq!(said, [("t.0001.csv", 2, 4), ("t.0002.csv", 1, 2)]);
+        assert_eq!(std::fs::read(home.path().join("t.0001.csv")).unwrap(), b"1\n2\n");
+        assert!(Writer::new(home.path(), "none").finish().unwrap().is_empty());
     }
 }

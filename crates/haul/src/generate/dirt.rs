@@ -41,7 +41,6 @@ const KINDS: &str = "late, duplicate, contradiction, delimiter, backslash, nul, 
 
 /// How many records have which dirt.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
-#[expect(missing_docs, reason = "named as in Dirt")]
 pub struct Planted {
     pub late: u64,
     pub duplicate: u64,
@@ -88,9 +87,6 @@ impl Dirt {
     }
 
     /// `none`, `all`, or kinds with their shares: `late=0.01,nul=0.001,short-last`.
-    ///
-    /// # Errors
-    /// A word that is none of these.
     pub fn parse(text: &str) -> Result<Self, DirtError> {
         match text {
             "none" => return Ok(Self::none()),

@@ -2,7 +2,7 @@
 //!
 //! Figures are those of published call-record studies: calls come as a Poisson process whose rate follows the hour; calls of a
 //! caller are double Pareto lognormal (Seshadri et al., KDD 2008); durations are truncated log-logistic (Vaz de Melo et al.,
-//! ECML PKDD 2010) or lognormal. Hours and ways that calls end are guesses, and said to be.
+//! ECML PKDD 2010). Hours and ways that calls end are guesses, and said to be.
 
 mod callers;
 mod dirt;
@@ -11,7 +11,6 @@ mod hours;
 mod record;
 
 pub use dirt::{Dirt, DirtError, Planted};
-pub use duration::Duration;
 pub use record::LAYOUT;
 
 use callers::Callers;
@@ -30,8 +29,6 @@ pub struct Spec {
     pub day: u32,
     /// Number of the first record.
     pub first: u64,
-    /// How long calls last.
-    pub duration: Duration,
     /// What is wrong with some of them.
     pub dirt: Dirt,
     /// Of everything random.
@@ -40,9 +37,6 @@ pub struct Spec {
 
 /// Writes the records, and says what is wrong with how many of them. `tell` gets the number of records after every few thousand, and
 /// ends it by saying false.
-///
-/// # Errors
-/// The writer's.
 pub fn generate(spec: &Spec, out: &mut dyn Write, tell: &mut dyn FnMut(u64) -> bool) -> io::Result<Planted> {
     let mut random = Random::new(spec.seed.child("calls"));
     let callers = Callers::new(spec.records, spec.seed.child("callers"));
@@ -50,12 +44,7 @@ pub fn generate(spec: &Spec, out: &mut dyn Write, tell: &mut dyn FnMut(u64) -> b
     let mut dirty = Dirty::new(spec.dirt.clone(), spec.day, spec.seed.child("dirt"));
     let mut line = Vec::new();
     for number in 0..spec.records {
-        let call = Call {
-            seq: spec.first + number,
-            start_s: instants.next_s(),
-            day: spec.day,
-            duration: spec.duration,
-        };
+        let call = Call { seq: spec.first + number, start_s: instants.next_s(), day: spec.day };
         line.clear();
         call.write(&callers, &mut random, &mut line);
         dirty.spoil(&mut line, number + 1 == spec.records);
@@ -80,8 +69,7 @@ mod tests {
     }
 
     fn spec(records: u64) -> Spec {
-        let duration = Duration::LogLogistic;
-        Spec { records, day: 20260801, first: 1, duration, dirt: Dirt::none(), seed: Seed(7) }
+        Spec { records, day: 20260801, first: 1, dirt: Dirt::none(), seed: Seed(7) }
     }
 
     fn file() -> layout::LayoutFile {

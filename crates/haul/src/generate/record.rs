@@ -1,7 +1,7 @@
 //! One call as a record of fixed width.
 
 use super::callers::Callers;
-use super::duration::Duration;
+use super::duration;
 use evenkeel_core::random::Random;
 use std::io::Write;
 
@@ -15,7 +15,6 @@ pub(super) struct Call {
     pub start_s: u32,
     /// The day of the call as `yyyymmdd`.
     pub day: u32,
-    pub duration: Duration,
 }
 
 impl Call {
@@ -31,7 +30,7 @@ impl Call {
             _ => (false, 41),
         };
         let rang_s = random.uniform(2, 25);
-        let seconds = if answered { self.duration.draw(random) } else { 0 };
+        let seconds = if answered { duration::draw(random) } else { 0 };
         let start = self.at(0);
         let answer = if answered { self.at(rang_s) } else { String::new() };
         let end = self.at(rang_s + seconds);

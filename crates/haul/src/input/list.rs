@@ -6,9 +6,6 @@ use std::path::Path;
 
 /// The inputs that these words name, in the order of the words; what a folder or a pattern holds, by name. `-` is the standard input.
 /// Hidden files of a folder are left out, since they are not finished, as a rule.
-///
-/// # Errors
-/// Nothing is there under a name, or a folder cannot be read.
 pub fn list(words: &[String]) -> Result<Vec<Input>, HaulError> {
     let mut found = Vec::new();
     for word in words {

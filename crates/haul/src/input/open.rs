@@ -54,9 +54,6 @@ pub(crate) fn changed_ns(found: &Metadata) -> i128 {
 }
 
 /// Opens an input at an offset of what it says, unpacked.
-///
-/// # Errors
-/// It cannot be opened or read, or ends before the offset.
 pub fn open(input: &Input, offset: u64) -> Result<Opened, HaulError> {
     let failed = || HaulError::io("read", input.path());
     let read = Arc::new(AtomicU64::new(0));

@@ -1,10 +1,8 @@
 //! Finds records that come twice, in a bounded memory, in one pass: the first one stands, whichever stream it came by.
 //!
-//! A key is 96 bits of its hash ([`Entry`]). Entries stand in a sorted table in memory ([`table`]); a full table becomes a sorted run on
-//! disk ([`run`]), which a filter of fixed size keeps most questions from ([`filter`]). [`Seen`] asks all of them.
+//! A key is 96 bits of its hash ([`Entry`]), in a sorted table in memory ([`table`]). What an earlier call had is found by the table's own
+//! key when it is loaded.
 
-mod filter;
-mod run;
 mod seen;
 mod table;
 
@@ -62,9 +60,6 @@ pub struct Entry {
     place: NonZeroU64,
 }
 
-/// Bytes of an entry on disk.
-const ENTRY: usize = 24;
-
 impl Entry {
     /// Of a record whose type has this index; `None` where records of that type have no key. Its values are those that would be stored, so
     /// that converting, loading and auditing take the same records for one. `key` is memory to put it together in.
@@ -76,7 +71,7 @@ impl Entry {
         Some(Self::new(key, record, place))
     }
 
-    /// Of a record with this key. Among a thousand million keys two are taken for one with a chance of one in ten million million.
+    /// Of a record with this key. Among 1e9 keys the chance of a collision is about 1e-11.
     pub fn new(key: &[u8], record: &[u8], place: Place) -> Self {
         let hash = xxh3_128(key);
         let (high, low) = ((hash >> 64) as u64, (hash >> 32) as u32);
@@ -95,21 +90,5 @@ impl Entry {
 
     fn key(&self) -> (u64, u32) {
         (self.high, self.low)
-    }
-
-    fn to_bytes(self) -> [u8; ENTRY] {
-        let mut bytes = [0; ENTRY];
-        bytes[..8].copy_from_slice(&self.high.to_be_bytes());
-        bytes[8..12].copy_from_slice(&self.low.to_be_bytes());
-        bytes[12..16].copy_from_slice(&self.record.to_be_bytes());
-        bytes[16..].copy_from_slice(&self.place.get().to_be_bytes());
-        bytes
-    }
-
-    fn from_bytes(bytes: &[u8; ENTRY]) -> Self {
-        let eight = |from: usize| u64::from_be_bytes(bytes[from..from + 8].try_into().unwrap_or_default());
-        let rest = eight(8);
-        let place = NonZeroU64::new(eight(16)).unwrap_or(NonZeroU64::MIN);
-        Self { high: eight(0), low: (rest >> 32) as u32, record: rest as u32, place }
     }
 }

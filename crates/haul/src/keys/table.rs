@@ -1,4 +1,4 @@
-//! A table of entries that is sorted at any time, so that it can go to disk as it stands.
+//! A hash table of entries that keeps them sorted.
 
 use super::Entry;
 
@@ -63,9 +63,14 @@ impl Table {
         self.used > (1 << self.bits) / 8 * 7
     }
 
-    /// Whether it is to go to disk.
+    /// Whether it takes no more.
     pub fn is_full(&self) -> bool {
         self.is_dense() && self.bits >= self.most_bits
+    }
+
+    /// How many it takes.
+    pub fn most(&self) -> u64 {
+        (1 << self.most_bits) / 8 * 7 + 1
     }
 
     fn grow(&mut self) {
@@ -84,14 +89,9 @@ impl Table {
     }
 
     /// All entries in their order.
-    pub fn entries(&self) -> impl Iterator<Item = Entry> + '_ {
+    #[cfg(test)]
+    fn entries(&self) -> impl Iterator<Item = Entry> + '_ {
         self.slots.iter().flatten().copied()
-    }
-
-    /// Forgets all, and keeps its memory.
-    pub fn clear(&mut self) {
-        self.slots.fill(None);
-        self.used = 0;
     }
 }
 

@@ -7,7 +7,6 @@ use std::path::PathBuf;
 /// A layout and what of it is no business of a single record.
 #[derive(Clone, Debug)]
 pub struct LayoutFile {
-    /// Where the fields are.
     pub layout: Layout,
     /// How records are parted.
     pub separator: Separator,

@@ -15,9 +15,6 @@ use std::fs;
 use std::path::Path;
 
 /// Reads a layout file: TOML where its name ends so, else the properties form.
-///
-/// # Errors
-/// It cannot be read, has a key that no layout has, or says what cannot be.
 pub fn read(path: &Path) -> Result<LayoutFile, LayoutFileError> {
     let failed = |problem: Problem| LayoutFileError {
         path: path.to_owned(),

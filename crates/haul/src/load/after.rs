@@ -15,7 +15,6 @@ use std::path::Path;
 
 /// What is held against what once a load is done: as it was loaded.
 pub struct Check<'a> {
-    /// Where the fields are.
     pub file: &'a LayoutFile,
     /// The server, with the database of the tables.
     pub target: &'a Target,
@@ -29,7 +28,6 @@ pub struct Check<'a> {
     pub scratch: &'a Path,
     /// Findings that get names.
     pub names: usize,
-    /// Ends it early.
     pub stop: &'a Stop,
 }
 
@@ -51,6 +49,7 @@ impl Check<'_> {
                 inputs: inputs.clone(),
                 target: self.target,
                 tables: vec![table.clone()],
+                dispatched: false,
                 rejects: Some(self.rejects.to_owned()).filter(|path| path.is_file()),
                 duplicates: self.duplicates,
                 after: Some(AfterLoad { keyed: !of.key.is_empty(), ..after.clone() }),

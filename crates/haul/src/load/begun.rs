@@ -20,9 +20,6 @@ pub(super) fn count(control: &mut Control, tables: &[Table]) -> Result<u64, Haul
 
 /// Empties the tables where a load into them was cut, and forgets that any file was loaded; says so. Nothing is done where no row
 /// of the cut load is there, or where no load was cut.
-///
-/// # Errors
-/// Rows would be lost that no load brought, or whose file is not among those that are loaded now.
 pub(super) fn settle(
     control: &mut Control,
     (tables, named): (&[Table], &str),

@@ -10,144 +10,52 @@ pub enum LoadError {
     Busy(String),
     /// A file of rejects that is not of loads into these tables.
     #[error("{} has rejects {}, and this load would take some of them out", path.display(), whose(owner.as_deref()))]
-    OthersRejects {
-        /// Path of the file of rejects.
-        path: PathBuf,
-        /// Whose they are, as the hidden file beside it says; `None` where nothing says it.
-        owner: Option<String>,
-    },
+    OthersRejects { path: PathBuf, owner: Option<String> },
     /// A file that is not what was loaded under its name.
     #[error(
         "{} has {now_bytes} bytes and is not the file of that name of which bytes 0..{end} are in {tables}: that one had {known_bytes}, {what}",
         path.display()
     )]
-    Replaced {
-        /// Path of the file that this is about.
-        path: PathBuf,
-        /// Tables of the load.
-        tables: String,
-        /// Bytes of the file that was loaded.
-        known_bytes: u64,
-        /// Bytes of this one.
-        now_bytes: u64,
-        /// How many bytes of the former are in, unpacked.
-        end: u64,
-        /// How they differ.
-        what: &'static str,
-    },
+    Replaced { path: PathBuf, tables: String, known_bytes: u64, now_bytes: u64, end: u64, what: &'static str },
     /// A layout that is not the one that a file was begun with.
     #[error("{} was begun with another layout, up to byte {end}", path.display())]
-    Layout {
-        /// Path of the file that this is about.
-        path: PathBuf,
-        /// How many bytes of it are in, unpacked.
-        end: u64,
-    },
+    Layout { path: PathBuf, end: u64 },
     /// The same file twice.
     #[error("{} and {} are the same, byte by byte", first.display(), second.display())]
-    Same {
-        /// Path of the first of the two.
-        first: PathBuf,
-        /// Path of the second one.
-        second: PathBuf,
-    },
+    Same { first: PathBuf, second: PathBuf },
     /// Somebody dispatches from a table.
     #[error("a dispatch from {0} is under way")]
     Dispatching(String),
     /// Rows that the manifest tells of are not there.
     #[error("the manifest says that {rows} rows were loaded into {table}, which has none{}", of_them(*moved))]
-    Gone {
-        /// Name of the table, unquoted.
-        table: String,
-        /// Rows by the manifest.
-        rows: u64,
-        /// How many of them a dispatch has moved.
-        moved: u64,
-    },
+    Gone { table: String, rows: u64, moved: u64 },
     /// Files that would be loaded again while their rows are in day tables.
     #[error(
         "{rows} rows that were loaded into {table} are in day tables, and --again would load them once more"
     )]
-    Moved {
-        /// Name of the table, unquoted.
-        table: String,
-        /// Rows by the journal.
-        rows: u64,
-    },
+    Moved { table: String, rows: u64 },
     /// A dispatch from a table without transactions did not come to its end.
     #[error(
         "{table} has {rows} rows of the {waiting} that were loaded since its last dispatch: another one was cut"
     )]
-    HalfMoved {
-        /// Name of the table, unquoted.
-        table: String,
-        /// Rows in it.
-        rows: u64,
-        /// Rows by the manifest.
-        waiting: u64,
-    },
+    HalfMoved { table: String, rows: u64, waiting: u64 },
     /// A load into tables without transactions was cut, and what would have to be emptied is not all ours.
     #[error(
         "a load into {tables} was cut, its rows cannot be told from others, and the tables cannot be emptied: {why}"
     )]
-    NotOurs {
-        /// Names of the tables, parted by commas.
-        tables: String,
-        /// What stands in the way.
-        why: String,
-    },
+    NotOurs { tables: String, why: String },
     /// The server changed or left out what was sent.
     #[error("{}{}: {what} ({count} in bytes {begin}..{end}, which are not stored)", path.display(), offset.map(|at| format!(":{at}")).unwrap_or_default())]
-    Warned {
-        /// Path of the file that this is about.
-        path: PathBuf,
-        /// The record, where the server told it.
-        offset: Option<u64>,
-        /// Field and reason.
-        what: String,
-        /// Warnings of the part.
-        count: u64,
-        /// Where the part begins.
-        begin: u64,
-        /// Where it ends.
-        end: u64,
-    },
+    Warned { path: PathBuf, offset: Option<u64>, what: String, count: u64, begin: u64, end: u64 },
     /// The server changed or left out what was sent, where that cannot be taken back.
     #[error("{}{}: {what}; {tables} cannot take that back, so that the next load empties it and begins again", path.display(), offset.map(|at| format!(":{at}")).unwrap_or_default())]
-    Stuck {
-        /// Path of the file that this is about.
-        path: PathBuf,
-        /// The record, where the server told it.
-        offset: Option<u64>,
-        /// Field and reason.
-        what: String,
-        /// Names of the tables, parted by commas.
-        tables: String,
-    },
+    Stuck { path: PathBuf, offset: Option<u64>, what: String, tables: String },
     /// Rows that were sent are not those that the server counted.
     #[error("{}, bytes {begin}..{end}: {sent} rows were sent and {stored} stored, and the server does not say why", path.display())]
-    Count {
-        /// Path of the file that this is about.
-        path: PathBuf,
-        /// Where the part begins.
-        begin: u64,
-        /// Where it ends.
-        end: u64,
-        /// Rows that were sent.
-        sent: u64,
-        /// Rows that the server counted.
-        stored: u64,
-    },
+    Count { path: PathBuf, begin: u64, end: u64, sent: u64, stored: u64 },
     /// The manifest is not what a load writes.
     #[error("the manifest of {tables} says of {} what no load writes: {what}", path.display())]
-    Manifest {
-        /// Tables of the load.
-        tables: String,
-        /// Path of the file that this is about.
-        path: PathBuf,
-        /// What it says.
-        what: String,
-    },
+    Manifest { tables: String, path: PathBuf, what: String },
     /// Options that do not go together.
     #[error("{0}")]
     Cannot(String),

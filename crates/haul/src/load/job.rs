@@ -17,15 +17,13 @@ use evenkeel_os::stop::Stop;
 use evenkeel_site::server::{Control, Target, quoted};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 use std::sync::mpsc::sync_channel;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// What is to be loaded, and how.
 pub struct Job<'a> {
-    /// Where the fields are.
     pub file: &'a LayoutFile,
-    /// The files, in the order in which they were named.
     pub inputs: Vec<Input>,
     /// The server, with the database of the tables.
     pub target: &'a Target,
@@ -53,8 +51,6 @@ pub struct Loaded {
     pub tally: Tally,
     /// Each file, in the order in which they were named.
     pub files: Vec<LoadedFile>,
-    /// Seconds for statements about the manifest and for reading the files to know them again.
-    pub manifest_s: (f64, f64),
     /// Whether the tables that it made were dropped again, and the files forgotten, since each record was refused.
     pub dropped: bool,
     /// What a user should know.
@@ -80,7 +76,6 @@ impl Loaded {
 /// What became of a file.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct LoadedFile {
-    /// Path of the file that this is about.
     pub path: PathBuf,
     /// As the manifest names it: where it lay when it was loaded first.
     #[serde(skip)]
@@ -115,9 +110,6 @@ impl Job<'_> {
     }
 
     /// The same; where each record is refused, tables that it made are dropped again, so that the files can be loaded by another layout.
-    ///
-    /// # Errors
-    /// As [`Job::run`].
     pub fn run_or_drop(self, tell: &mut (dyn FnMut(&Progress) + Send)) -> Result<Loaded, HaulError> {
         self.load_all(true, tell)
     }
@@ -128,13 +120,13 @@ impl Job<'_> {
         tell: &mut (dyn FnMut(&Progress) + Send),
     ) -> Result<Loaded, HaulError> {
         let mut control = session::connect(self.target, self.stop)?;
-        let Settled { named, engine, origin, looked, known, hash_s, notes } = self.settle(&mut control)?;
+        let Settled { named, engine, origin, looked, known, notes } = self.settle(&mut control)?;
         let ground = Ground { tables: &named, separator: self.file.separator, layout: self.rules(), origin };
         let planned = files::plan(&mut control, &ground, looked, &known)?;
         self.create_tables(&mut control)?;
         self.inputs = planned.iter().map(|file| file.input.clone()).collect();
-        let (tallies, manifest_ns) = match planned.iter().all(|file| file.done) {
-            true => (vec![Tally::default(); planned.len()], 0),
+        let tallies = match planned.iter().all(|file| file.done) {
+            true => vec![Tally::default(); planned.len()],
             false => self.load(&planned, &named, engine, tell)?,
         };
         if !engine.has_transactions() {
@@ -154,8 +146,7 @@ impl Job<'_> {
                 }
             }
         }
-        let manifest_s = (manifest_ns as f64 / 1e9, hash_s);
-        let mut loaded = Loaded { named, ..loaded(&planned, tallies, manifest_s, notes) };
+        let mut loaded = Loaded { named, ..loaded(&planned, tallies, notes) };
         let is_new = origin == Origin::Created && known.is_empty();
         if drops && is_new && loaded.is_all_refused() && begun::count(&mut control, &self.tables)? == 0 {
             self.forget(&mut control, &loaded.named)?;
@@ -193,14 +184,14 @@ impl Job<'_> {
         xxh3_64(format!("{refuses} {:?} {separator:?} {text}", layout.is_ragged()).as_bytes())
     }
 
-    /// What became of the records of each file, and the time that went into the manifest.
+    /// What became of the records of each file.
     fn load(
         &self,
         planned: &[Planned],
         named: &str,
         engine: Engine,
         tell: &mut (dyn FnMut(&Progress) + Send),
-    ) -> Result<(Vec<Tally>, u64), HaulError> {
+    ) -> Result<Vec<Tally>, HaulError> {
         let names: Vec<PathBuf> = self.inputs.iter().map(|input| input.path().to_owned()).collect();
         let mut seen = self.seen_before(planned, &names, tell)?;
         let shared = Shared {
@@ -215,7 +206,6 @@ impl Job<'_> {
             stored: Mutex::new(vec![Tally::default(); planned.len()]),
             failed: Mutex::new(None),
             sent: self.sent,
-            manifest_ns: AtomicU64::new(0),
         };
         let mut controls = Vec::new();
         for _ in 0..self.options.connections.max(1) {
@@ -243,7 +233,7 @@ impl Job<'_> {
         let failed = locked(&shared.failed).take();
         failed.map_or(read, Err)?;
         let stored = std::mem::take(&mut *locked(&shared.stored));
-        Ok((stored, shared.manifest_ns.load(Ordering::Relaxed)))
+        Ok(stored)
     }
 }
 
@@ -264,7 +254,7 @@ pub(super) fn sum(tallies: &[Tally]) -> Tally {
     sum
 }
 
-fn loaded(planned: &[Planned], tallies: Vec<Tally>, manifest_s: (f64, f64), notes: Vec<String>) -> Loaded {
+fn loaded(planned: &[Planned], tallies: Vec<Tally>, notes: Vec<String>) -> Loaded {
     let tally = sum(&tallies);
     let of = |(file, tally): (&Planned, Tally)| LoadedFile {
         path: file.input.path().to_owned(),
@@ -278,5 +268,5 @@ fn loaded(planned: &[Planned], tallies: Vec<Tally>, manifest_s: (f64, f64), note
         tally,
     };
     let files = planned.iter().zip(tallies).map(of).collect();
-    Loaded { named: String::new(), tally, files, manifest_s, dropped: false, notes }
+    Loaded { named: String::new(), tally, files, dropped: false, notes }
 }

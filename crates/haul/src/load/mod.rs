@@ -32,5 +32,4 @@ pub use after::Check;
 pub use error::LoadError;
 pub(crate) use job::lock;
 pub use job::{Job, Loaded, LoadedFile};
-pub use manifest::{FILES, PARTS};
 pub use options::{Indexes, Options, Warnings};

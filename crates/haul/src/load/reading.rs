@@ -11,7 +11,7 @@ use crate::convert::{self, Context, Duplicates, Lines, Progress, Step, has_keys,
 use crate::input::{self, Identity, Input, Opened};
 use crate::keys::{self, Seen};
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::SyncSender;
 
@@ -67,9 +67,7 @@ impl Job<'_> {
             return Ok(None);
         }
         keys::check_inputs(planned.len())?;
-        let home =
-            self.rejects.parent().filter(|home| !home.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let mut seen = Seen::new(home);
+        let mut seen = Seen::default();
         let begun = || planned.iter().enumerate().filter(|(_, file)| file.begin > 0);
         let total = Some(begun().map(|(_, file)| file.identity.size).sum());
         let mut progress = Progress { step: Step::Keys, total, ..Progress::default() };

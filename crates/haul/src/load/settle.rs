@@ -7,14 +7,10 @@ use super::{LoadError, begun, dispatched, files};
 use crate::dispatch::{self, DispatchError};
 use crate::table::folded;
 use crate::{HaulError, session};
-use evenkeel_os::clock::monotonic;
 use evenkeel_site::server::Control;
 
 impl Job<'_> {
     /// Takes the rows of these files out of tables without transactions, where a load of them was cut; says what was done.
-    ///
-    /// # Errors
-    /// Rows would be lost that are not all of these files.
     pub fn give_up(mut self) -> Result<Vec<String>, HaulError> {
         let mut control = session::connect(self.target, self.stop)?;
         Ok(self.settle(&mut control)?.notes)
@@ -36,9 +32,7 @@ impl Job<'_> {
         }
         self.check_options(engine)?;
         let mut known = self.known(control, &named, (engine, origin))?;
-        let before = monotonic();
         let looked = files::look(&self.inputs)?;
-        let hash_s = (monotonic() - before).as_secs_f64();
         let mut notes = Vec::new();
         if !engine.has_transactions() && origin != Origin::Created {
             self.refuse_half_moved(control, &known)?;
@@ -48,7 +42,7 @@ impl Job<'_> {
             known = manifest::read(control, &named)?;
         }
         let origin = self.origin_of_all(control, origin, &known, engine)?;
-        Ok(Settled { named, engine, origin, looked, known, hash_s, notes })
+        Ok(Settled { named, engine, origin, looked, known, notes })
     }
 
     /// A dispatch that was killed may have left a table without its name; another one in its place would lose what is in it.

@@ -12,7 +12,5 @@ pub(super) struct Settled {
     pub origin: Origin,
     pub looked: Vec<Looked>,
     pub known: Vec<KnownFile>,
-    /// Seconds to know the files again.
-    pub hash_s: f64,
     pub notes: Vec<String>,
 }

@@ -11,8 +11,7 @@ use crate::blocks::Separator;
 use crate::convert::{Tally, write_reject};
 use crate::input::{self, Input};
 use crate::table::{Engine, Table};
-use evenkeel_os::clock::monotonic;
-use evenkeel_site::server::{Control, TargetError};
+use evenkeel_site::server::Control;
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
@@ -44,8 +43,6 @@ pub(super) struct Shared<'a> {
     pub failed: Mutex<Option<HaulError>>,
     /// Bytes of lines that were sent.
     pub sent: &'a AtomicU64,
-    /// Time that went into statements about the manifest, nanoseconds.
-    pub manifest_ns: AtomicU64,
 }
 
 /// Counts what is sent.
@@ -161,13 +158,13 @@ impl Shared<'_> {
     fn close(&self, control: &mut Control, part: &Part, is_last: bool) -> Result<(), HaulError> {
         locked(&self.rejects).add(&part.rejects)?;
         let brought = part.brought();
-        self.timed(|| manifest::tell(control, (part.file, part.begin), &brought, is_last))
+        Ok(manifest::tell(control, (part.file, part.begin), &brought, is_last)?)
     }
 
     /// A part without bytes says no more than that its file ends.
     fn claim(&self, control: &mut Control, part: &Part) -> Result<(), HaulError> {
         match part.begin < part.end {
-            true => self.timed(|| manifest::claim(control, part.file, (part.begin, part.end))),
+            true => Ok(manifest::claim(control, part.file, (part.begin, part.end))?),
             false => Ok(()),
         }
     }
@@ -260,13 +257,6 @@ impl Shared<'_> {
 
     fn path(&self, part: &Part) -> &Path {
         self.inputs[part.input].path()
-    }
-
-    fn timed(&self, ask: impl FnOnce() -> Result<(), TargetError>) -> Result<(), HaulError> {
-        let before = monotonic();
-        let asked = ask();
-        self.manifest_ns.fetch_add((monotonic() - before).0, Ordering::Relaxed);
-        Ok(asked?)
     }
 }
 

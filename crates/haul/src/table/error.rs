@@ -21,50 +21,19 @@ pub enum TableError {
     Name(String),
     /// A view, or another thing that stores no rows itself.
     #[error("{name} is no table that rows could be loaded into, but: {kind}")]
-    Kind {
-        /// Its name, as the server has it.
-        name: String,
-        /// As the server says.
-        kind: String,
-    },
+    Kind { name: String, kind: String },
     /// An engine that we do not know to undo, or not to undo, what was cut.
     #[error("table {name} has engine {engine}; rows are loaded into InnoDB, MyISAM and Aria")]
-    Engine {
-        /// Its name, as the server has it.
-        name: String,
-        /// Its engine, as the server names it.
-        engine: String,
-    },
+    Engine { name: String, engine: String },
     /// A field without a column.
     #[error("table {table} has no column `{field}` for the field of that name")]
-    Missing {
-        /// Name of the table, unquoted.
-        table: String,
-        /// Name of the field in the layout.
-        field: String,
-    },
+    Missing { table: String, field: String },
     /// A column that some values of its field do not fit into.
     #[error("field {field} has {width} bytes, and column {table}.{field} is {column}: {problem}")]
-    Narrow {
-        /// Name of the table, unquoted.
-        table: String,
-        /// The field, and the column.
-        field: String,
-        /// Bytes of the field.
-        width: usize,
-        /// The column's type.
-        column: String,
-        /// What does not fit.
-        problem: &'static str,
-    },
+    Narrow { table: String, field: String, width: usize, column: String, problem: &'static str },
     /// A column that no field fills and that has no value of its own.
     #[error("column {table}.{column} has no default, and no field is called so")]
-    Unfilled {
-        /// Name of the table, unquoted.
-        table: String,
-        /// Name of the column, unquoted.
-        column: String,
-    },
+    Unfilled { table: String, column: String },
 }
 
 impl TableError {

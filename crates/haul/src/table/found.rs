@@ -7,7 +7,6 @@ use evenkeel_wire::record::{Charset, Kind};
 /// A table as it is at the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
-    /// Its name, as the server has it.
     pub name: String,
     /// `BASE TABLE`, `VIEW` and the like.
     pub kind: String,
@@ -20,7 +19,6 @@ pub struct Found {
 /// A column as it is at the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoundColumn {
-    /// Its name, as the server has it.
     pub name: String,
     /// Its type without sizes, as `varchar`.
     pub data_type: String,
@@ -44,9 +42,6 @@ const COLUMNS: &str = "SELECT COLUMN_NAME, DATA_TYPE, COLUMN_TYPE, CHARACTER_MAX
 
 impl Found {
     /// Reads a table of the connection's database; `None` where there is none of that name.
-    ///
-    /// # Errors
-    /// The server does not answer.
     pub fn read(control: &mut Control, name: &str) -> Result<Option<Self>, TargetError> {
         let named = literal(name.as_bytes());
         let tables = control.query(&format!(
@@ -63,9 +58,6 @@ impl Found {
     }
 
     /// Whether it takes all that the fields of a table's layout can hold; its engine.
-    ///
-    /// # Errors
-    /// The first thing that does not fit.
     pub fn check(&self, table: &Table) -> Result<Engine, TableError> {
         if self.kind != "BASE TABLE" {
             return Err(TableError::Kind { name: self.name.clone(), kind: self.kind.clone() });

@@ -75,9 +75,6 @@ pub struct Table {
 
 impl Table {
     /// For the records of the layout's type with this index; `indexes` name columns.
-    ///
-    /// # Errors
-    /// An index or the layout's key names no column, or two fields differ by nothing but small and large letters.
     pub fn of(
         layout: &Layout,
         index: usize,

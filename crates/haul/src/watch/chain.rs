@@ -24,7 +24,6 @@ const NAMES: usize = 100_000;
 
 /// What is done with each file.
 pub struct Chain<'a> {
-    /// Where the fields are.
     pub file: &'a LayoutFile,
     /// The server, with the database of the tables.
     pub target: &'a Target,
@@ -42,7 +41,6 @@ pub struct Chain<'a> {
     pub dispatch: dispatch::Job,
     /// Which day tables are dropped, if any.
     pub retire: Option<Retire>,
-    /// Ends it early.
     pub stop: &'a Stop,
 }
 
@@ -51,9 +49,6 @@ pub struct Turn(#[expect(dead_code, reason = "the lock lasts as long as the conn
 
 impl Chain<'_> {
     /// Waits a moment for the turn.
-    ///
-    /// # Errors
-    /// Another one has it, or the server's error.
     pub fn turn(&self) -> Result<Turn, WatchError> {
         let mut control = Control::connect_until(self.target, self.stop).map_err(HaulError::from)?;
         let database = self.target.database.as_deref().unwrap_or_default();
@@ -69,9 +64,6 @@ impl Chain<'_> {
     }
 
     /// Loads what is not in yet of a file.
-    ///
-    /// # Errors
-    /// Those of [`Job::run`].
     pub fn load(&self, path: &Path, tell: &mut (dyn FnMut(&Progress) + Send)) -> Result<Loaded, WatchError> {
         let rejects = self.rejects_of(path);
         let sent = AtomicU64::new(0);
@@ -85,9 +77,6 @@ impl Chain<'_> {
 
     /// Holds a file that was loaded against the table and its rejects, unless nobody wants that or nothing was loaded. A load that
     /// was tried more than once may have stored all of it before it says so.
-    ///
-    /// # Errors
-    /// Those of [`Check::run`]; the file is loaded.
     pub fn audit(
         &self,
         path: &Path,
@@ -111,9 +100,6 @@ impl Chain<'_> {
     }
 
     /// Takes the rows of a file that was cut out of a table without transactions; says what was done.
-    ///
-    /// # Errors
-    /// Those of [`Job::give_up`].
     pub fn give_up(&self, path: &Path) -> Result<Vec<String>, WatchError> {
         let sent = AtomicU64::new(0);
         Ok(self.job(path, &self.rejects_of(path), &sent).give_up()?)
@@ -140,9 +126,6 @@ impl Chain<'_> {
     }
 
     /// Moves what is in the source to day tables.
-    ///
-    /// # Errors
-    /// Those of [`dispatch::dispatch`], and an audit that found other rows than before.
     pub fn dispatch(&self, report: &mut dyn FnMut(&dispatch::Progress)) -> Result<Dispatched, WatchError> {
         let mut control = Control::connect_until(self.target, self.stop).map_err(HaulError::from)?;
         let done = dispatch::dispatch(&mut control, &self.dispatch, report)?;
@@ -156,9 +139,6 @@ impl Chain<'_> {
     }
 
     /// Drops day tables that are too old, if that was asked for.
-    ///
-    /// # Errors
-    /// Those of [`dispatch::retire`].
     pub fn retire(&self, report: &mut dyn FnMut(&dispatch::Progress)) -> Result<Option<Retired>, WatchError> {
         let Some(job) = &self.retire else { return Ok(None) };
         let mut control = Control::connect_until(self.target, self.stop).map_err(HaulError::from)?;

@@ -31,9 +31,6 @@ struct Seen {
 
 impl Folder {
     /// Files whose names fit `pattern`, and that have not changed for `settle`.
-    ///
-    /// # Errors
-    /// There is no such folder, or the pattern is none.
     pub fn new(path: &Path, pattern: &str, settle: Nanos) -> Result<Self, HaulError> {
         let wrong =
             |error: glob::PatternError| HaulError::Pattern { pattern: pattern.to_owned(), reason: error.msg };
@@ -49,9 +46,6 @@ impl Folder {
     }
 
     /// Files that are whole and not over, in the order of their names.
-    ///
-    /// # Errors
-    /// The folder cannot be read.
     pub fn look(&mut self, now: Nanos) -> Result<Vec<PathBuf>, HaulError> {
         let mut found = BTreeMap::new();
         for entry in self.path.read_dir().map_err(HaulError::io("read", &self.path))? {

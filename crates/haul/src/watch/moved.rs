@@ -22,9 +22,6 @@ pub enum Moved {
 }
 
 /// Moves a file into a folder of the same file system, by a name that nobody has there, if it still is the one of this identity.
-///
-/// # Errors
-/// What the system said.
 pub fn move_to(path: &Path, folder: &Path, identity: Identity) -> io::Result<Moved> {
     match Identity::of(path) {
         None => return Err(io::ErrorKind::NotFound.into()),

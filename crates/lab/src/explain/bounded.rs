@@ -59,9 +59,10 @@ pub fn why_ended(error: &ExplainError) -> Option<String> {
         return None;
     };
     match source.code()? {
-        READ_ONLY => {
-            Some("it writes, or calls something that writes, which a read-only transaction does not allow".to_owned())
-        }
+        READ_ONLY => Some(
+            "it writes, or calls something that writes, which a read-only transaction does not allow"
+                .to_owned(),
+        ),
         code if TIMED_OUT.contains(&code) => Some(format!("it takes longer than {EXECUTION_MAX_S} s")),
         _ => None,
     }

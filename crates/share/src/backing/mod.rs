@@ -6,7 +6,6 @@
 mod file;
 mod pool;
 pub mod simulated;
-mod volatile;
 
 use super::{Answer, Errno, Work};
 use evenkeel_core::Nanos;
@@ -14,7 +13,6 @@ pub use file::{Executor, FileBacking, FileError, FileOptions};
 
 use std::io;
 use std::os::fd::RawFd;
-pub use volatile::{VolatileBacking, VolatileOptions};
 
 /// A piece of work that has ended.
 #[derive(Debug)]

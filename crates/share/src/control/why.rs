@@ -47,7 +47,9 @@ impl fmt::Display for Fault {
         match self {
             Self::Engine => f.write_str("the engine does not answer"),
             Self::Bus(why) => write!(f, "the bus is down: {why}"),
-            Self::Unheard => f.write_str("this host does not receive its own reports: the bus is down or slow"),
+            Self::Unheard => {
+                f.write_str("this host does not receive its own reports: the bus is down or slow")
+            }
             Self::Twin(name) => write!(f, "another member already has the name {name}"),
             Self::Panic => f.write_str("the law failed and is no longer used"),
             Self::Window => f.write_str("the law asked for an impossible window and is no longer used"),

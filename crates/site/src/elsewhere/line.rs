@@ -91,7 +91,6 @@ pub struct Reading {
 
 /// CPU time since the boot, or since the server's start.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "the parts are those of CpuReading, which says what they are")]
 pub struct Cpu {
     pub busy_ns: u64,
     pub user_ns: Option<u64>,
@@ -125,7 +124,6 @@ pub struct Server {
 
 /// What a disk did since the boot.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "the parts are those of DeviceIo, which says what they are")]
 pub struct Disk {
     pub reads: u64,
     pub read_bytes: u64,

@@ -234,7 +234,8 @@ impl Watch {
         sensed.gap_ms = millis(readings.gap());
         sensed.resolution_ms = millis(readings.resolution());
         sensed.clock_error_ms = millis(bound);
-        sensed.missing = missing.or((!is_seen).then(|| "had no reading near both ends of the run".to_owned()));
+        sensed.missing =
+            missing.or((!is_seen).then(|| "had no reading near both ends of the run".to_owned()));
         Sight { sensed, cpu_per_s: None, is_far: is_seen && !machine.is_ours }
     }
 }

@@ -48,9 +48,7 @@ pub enum RelayoutError {
         what: String,
     },
     /// The copy has its place, and what came after that failed.
-    #[error(
-        "table {table} is rebuilt and in place, and the old table is kept as {before}: {what}"
-    )]
+    #[error("table {table} is rebuilt and in place, and the old table is kept as {before}: {what}")]
     Left {
         /// Name of the table, unquoted.
         table: String,
@@ -68,14 +66,10 @@ pub enum RelayoutError {
         error: Box<RelayoutError>,
     },
     /// Somebody else builds the same table anew.
-    #[error(
-        "another client is rebuilding table {0}, or the lock for that was lost; nothing was changed"
-    )]
+    #[error("another client is rebuilding table {0}, or the lock for that was lost; nothing was changed")]
     Busy(String),
     /// Somebody waits for us and keeps us waiting.
-    #[error(
-        "another client altered table {0} before it could be copied; nothing was changed"
-    )]
+    #[error("another client altered table {0} before it could be copied; nothing was changed")]
     Stuck(String),
     /// Somebody holds the table.
     #[error("another client held table {table} for longer than {seconds} s; nothing was changed")]
@@ -92,9 +86,9 @@ impl RelayoutError {
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Server(error) => error.hint(),
-            Self::Remains { .. } => {
-                Some("the table is unchanged: drop the copy, or run the same with --fresh again, which drops it")
-            }
+            Self::Remains { .. } => Some(
+                "the table is unchanged: drop the copy, or run the same with --fresh again, which drops it",
+            ),
             Self::NoDatabase => Some("write it as mysql://user@host:port/DATABASE"),
             Self::NoName => Some("write them as --tables item,author"),
             Self::Left { .. } => Some(

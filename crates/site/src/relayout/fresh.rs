@@ -64,9 +64,7 @@ fn drop_ours(control: &mut Control, table: &str, copy: &str) -> Result<(), Relay
     if without_name(&made(control, copy)?) != without_name(&made(control, table)?) {
         return Err(RelayoutError::Refused {
             table: table.to_owned(),
-            what: format!(
-                "needs the name {copy} for its copy, and another table or view has that name"
-            ),
+            what: format!("needs the name {copy} for its copy, and another table or view has that name"),
             hint: "rename that one, or drop it if an earlier relayout left it; or relayout in place (without --fresh)",
         });
     }

@@ -38,7 +38,8 @@ pub(super) fn run(
             return Err(RelayoutError::Refused {
                 table: table.to_owned(),
                 what: "has a stored generated column, whose values a copy may change, and the server cannot \
-                       rebuild it in place".to_owned(),
+                       rebuild it in place"
+                    .to_owned(),
                 hint: "run it with --fresh, which compares both, or drop what prevents the rebuild, such as \
                        a FULLTEXT index",
             });

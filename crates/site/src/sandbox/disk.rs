@@ -120,7 +120,8 @@ mod tests {
         let limit = DiskLimit { iops: Some(300), bytes_per_s: None };
         let refusal = set(&[], Path::new("/proc"), limit).unwrap_err().to_string();
         assert!(
-            refusal.starts_with("cannot limit the disk to 300 I/Os per second: /proc is not on a single disk"),
+            refusal
+                .starts_with("cannot limit the disk to 300 I/Os per second: /proc is not on a single disk"),
             "{refusal}"
         );
     }

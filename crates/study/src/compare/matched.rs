@@ -54,11 +54,5 @@ pub(super) fn unlike(first: &Side, second: &Side) -> Vec<String> {
         return Vec::new();
     }
     let words = |side: &Side| side.workloads().join(" and ");
-    vec![format!(
-        "{} ran {}, {} ran {}",
-        first.name(),
-        words(first),
-        second.name(),
-        words(second)
-    )]
+    vec![format!("{} ran {}, {} ran {}", first.name(), words(first), second.name(), words(second))]
 }

@@ -16,7 +16,6 @@ use std::path::{Path, PathBuf};
 
 /// Why a study cannot go on. What was finished before stays in its folder.
 #[derive(Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "each variant carries an error that documents itself")]
 pub enum StudyError {
     #[error(transparent)]
     Sandbox(#[from] SandboxError),

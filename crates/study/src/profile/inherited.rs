@@ -44,20 +44,18 @@ fn is_same_server(one: &SeriesRecord, other: &SeriesRecord) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::profile::{VirtualProfile, summarise};
-    use evenkeel_core::random::Seed;
+    use crate::profile::{pooled, summarise};
 
-    /// Two servers, two rates and two repeats, with nothing reset in between.
+    /// Two servers and four runs of each, with nothing reset in between.
     fn played(layout: LayoutRecord) -> (PlanFile, Vec<RunFile>) {
-        let profile = VirtualProfile {
-            targets: vec![1.0, 1.0],
-            repeats: 2,
-            seconds: (2.0, 4.0),
-            ..VirtualProfile::of_one_cpu(&[0.2, 0.4])
-        };
-        let (mut plan, runs) = profile.play(Seed(1)).unwrap();
+        let mut plan = crate::compare::tests::plan("plan");
+        plan.targets.push(plan.targets[0].clone());
+        plan.series.push(SeriesRecord { label: "b".to_owned(), target: 1, ..plan.series[0].clone() });
         plan.series.iter_mut().for_each(|series| series.layout = layout);
-        (plan, runs)
+        plan.cells[1].series = 1;
+        let of =
+            |cell: u32| pooled::tests::runs(0.4, 4.0, 4).into_iter().map(move |run| RunFile { cell, ..run });
+        (plan, of(1).chain(of(2)).collect())
     }
 
     /// What the summary says of the runs made in this order, by the series that they are of.

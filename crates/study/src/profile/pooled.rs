@@ -65,14 +65,43 @@ pub(super) mod tests {
     use super::*;
     use crate::store::format::{BatchRecord, CountsRecord, TimesRecord};
     use evenkeel_core::Nanos;
-    use evenkeel_core::random::Seed;
-    use evenkeel_core::simulation::VirtualCell;
-    use evenkeel_core::statistics::Spectrum;
+    use evenkeel_core::arrivals::{Arrivals, Poisson};
+    use evenkeel_core::random::{Random, Seed};
+    use evenkeel_core::statistics::pooled::Batch;
+    use evenkeel_core::statistics::{BATCHES, Spectrum, SpectrumCounter};
 
-    /// Runs of a virtual server that works 4 ms on a request, as they are stored.
+    /// Mean time that the server works on a request.
+    const SERVICE: Nanos = Nanos::from_millis(4);
+
+    /// Runs of a queue (M/M/1), as they are stored.
     pub fn runs(load: f64, seconds: f64, count: u64) -> Vec<RunFile> {
-        let cell = VirtualCell { load, service: Nanos::from_millis(4), base: Nanos::from_secs(8) };
-        (0..count).map(|number| stored(&cell.run(seconds / 4.0, seconds, Seed(number)).unwrap())).collect()
+        (0..count).map(|number| stored(&queue(load, seconds, Seed(number)))).collect()
+    }
+
+    fn queue(load: f64, seconds: f64, seed: Seed) -> Run {
+        let (start, length) = (Nanos::from_secs_f64(seconds / 4.0), Nanos::from_secs_f64(seconds));
+        let end = start + length;
+        let mut arrivals = Poisson::new(load / SERVICE.as_secs_f64(), seed.child("arrivals")).unwrap();
+        let mut random = Random::new(seed.child("service"));
+        let (mut free_at, mut completions) = (Nanos::ZERO, 0);
+        let mut responses = vec![Vec::new(); BATCHES];
+        while let Some(at) = arrivals.next_arrival().filter(|at| *at < end) {
+            let done = free_at.max(at) + random.exponential_nanos(SERVICE);
+            free_at = done;
+            completions += u64::from((start..end).contains(&done));
+            if at >= start {
+                let place = u128::from((at - start).0) * BATCHES as u128 / u128::from(length.0);
+                responses[place as usize].push(done - at);
+            }
+        }
+        Run { batches: responses.iter().map(|responses| batch(responses)).collect(), seconds, completions }
+    }
+
+    fn batch(responses: &[Nanos]) -> Batch {
+        let (mut counter, count) = (SpectrumCounter::new(), responses.len() as u64);
+        responses.iter().for_each(|response| counter.record(response.0));
+        let response_sum = responses.iter().fold(Nanos::ZERO, |sum, response| sum + *response);
+        Batch { arrivals: count, lost: 0, completed: count, response_sum, spectrum: counter.take() }
     }
 
     fn stored(run: &Run) -> RunFile {

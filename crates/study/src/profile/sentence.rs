@@ -137,7 +137,7 @@ impl Findings<'_> {
                 Some(format!("carries at least {least} {unit}; no measured rate was too high"))
             }
             (None, Some(most)) => {
-                Some(format!("carries at most {most} {unit}; no measured rate was carried for certain"))
+                Some(format!("carries at most {most} {unit}; no measured rate was certainly low enough"))
             }
             (None, None) => None,
         }

@@ -53,8 +53,7 @@ fn profiles(control: &mut Control) -> Result<Option<Problem>, TargetError> {
 fn performance_schema(control: &mut Control) -> Result<Option<Problem>, TargetError> {
     const SUBJECT: &str = "--mu-by performance-schema";
     if control.query_value("SELECT @@performance_schema")?.as_deref() != Some("1") {
-        let hint =
-            "start the server with performance_schema=ON, or use --mu-by profiles";
+        let hint = "start the server with performance_schema=ON, or use --mu-by profiles";
         return Ok(problem(SUBJECT, "the performance schema of this server is off", hint.to_owned()));
     }
     match off(control) {

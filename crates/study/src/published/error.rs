@@ -20,7 +20,6 @@ pub type AnyError = Box<dyn Error + Send + Sync>;
 /// Why a published study cannot go on. What was finished before stays in its folder. An error of a library is also its
 /// source, so that whoever shows errors finds what that library advises.
 #[derive(Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "each variant carries an error that documents itself")]
 pub enum PublishedError {
     #[error("{0}")]
     Store(#[from] StoreError),

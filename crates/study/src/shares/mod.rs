@@ -20,7 +20,7 @@ pub use study::Shares;
 
 use crate::harness::Order;
 use crate::published::{PublishedError, Result, Shipped};
-use evenkeel_core::share::experiment::{Division, Outcome, Treatment};
+use evenkeel_core::share::experiment::Treatment;
 
 /// The study's name in plans and on the command line.
 pub const NAME: &str = "shares";
@@ -56,23 +56,6 @@ pub fn way(name: &str) -> Option<Treatment> {
 pub(crate) fn way_of(order: &Order<'_>) -> Result<Treatment> {
     let unknown = || PublishedError::unreadable("way");
     way(order.level("way")).ok_or_else(unknown)
-}
-
-/// Periods to shares and the error of a share, in words.
-pub fn division(outcome: &Outcome) -> (String, String) {
-    match outcome.division {
-        None => ("not judged".to_owned(), "-".to_owned()),
-        Some(Division { periods, error }) => (
-            periods.map_or("never".to_owned(), |periods| periods.to_string()),
-            format!("{:.1} %", 100.0 * error),
-        ),
-    }
-}
-
-/// Most by which the latency was below the threshold while somebody was held back, and above it.
-pub fn off(outcome: &Outcome) -> String {
-    let under = outcome.under.map_or_else(|| "-".to_owned(), |under| signed(-100.0 * under));
-    format!("{under} to {} %", signed(100.0 * outcome.over))
 }
 
 /// A part in percent with its sign, which what is next to nothing has not.

@@ -163,6 +163,3 @@ fn cpus(cells: &[(f64, Vec<&CellSummary>)], runs: &[RunFile]) -> f64 {
     let by_theta = own().filter_map(|run| Some(run.theta.as_ref()?.cpus)).reduce(f64::max);
     by_theta.into_iter().chain(by_quota).reduce(f64::min).unwrap_or(1.0)
 }
-
-#[cfg(test)]
-mod tests;

@@ -21,9 +21,6 @@ pub(super) struct Bed {
 
 impl Bed {
     /// Starts it.
-    ///
-    /// # Errors
-    /// It does not start.
     pub fn start(
         workplace: &Workplace<'_>,
         id: &str,
@@ -38,9 +35,6 @@ impl Bed {
     }
 
     /// Gives it these settings, which takes a restart where they are others, and an empty database.
-    ///
-    /// # Errors
-    /// It does not start with them.
     pub fn make_ready(&mut self, tuning: Tuning, workplace: &Workplace<'_>) -> Result<()> {
         if self.tuning != tuning {
             let settings = tuning.settings(self.pool_mib).into_iter().collect();
@@ -51,9 +45,6 @@ impl Bed {
     }
 
     /// An empty database.
-    ///
-    /// # Errors
-    /// The server refuses.
     pub fn clear(&mut self, workplace: &Workplace<'_>) -> Result<()> {
         let target = Target { database: None, ..self.target()? };
         let mut control = Control::connect_until(&target, workplace.stop)?;
@@ -63,9 +54,6 @@ impl Bed {
     }
 
     /// Kills it where it stands (SIGKILL). What it had handed to the kernel is still written, so that this is less than a loss of power.
-    ///
-    /// # Errors
-    /// It does not run.
     pub fn kill(&self) -> Result<()> {
         match signal(self.server.sandbox()?.pid(), libc::SIGKILL) {
             true => Ok(()),
@@ -74,9 +62,6 @@ impl Bed {
     }
 
     /// Starts it again after a kill.
-    ///
-    /// # Errors
-    /// It does not start.
     pub fn start_again(&mut self, workplace: &Workplace<'_>) -> Result<()> {
         Ok(self.server.sandbox_mut()?.restart(
             &std::collections::BTreeMap::new(),
@@ -86,9 +71,6 @@ impl Bed {
     }
 
     /// The server with the database of the runs.
-    ///
-    /// # Errors
-    /// It does not run.
     pub fn target(&self) -> Result<Target> {
         Ok(Target { database: Some(DATABASE.to_owned()), ..self.server.sandbox()?.target() })
     }
@@ -100,9 +82,6 @@ impl Bed {
     }
 
     /// Bytes of a table with its indexes, as the server guesses them.
-    ///
-    /// # Errors
-    /// It does not answer.
     pub fn bytes(&self, table: &str) -> Result<Option<f64>> {
         let mut control = Control::connect(&self.target()?)?;
         control.query(&format!("ANALYZE TABLE {table}"))?;

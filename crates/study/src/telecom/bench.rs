@@ -114,9 +114,6 @@ impl Bench<'_> {
     }
 
     /// Holds the files of these days against tables, and notes how many records that were; seconds.
-    ///
-    /// # Errors
-    /// A record is lost, doubled or altered: nothing that such a run measured is worth anything.
     pub fn audit(&self, days: &[DayFile], tables: &[String], run: &mut Run) -> Result<f64> {
         let began = monotonic();
         let target = self.bed.target()?;
@@ -126,6 +123,7 @@ impl Bench<'_> {
             inputs: days.iter().map(DayFile::input).collect(),
             target: &target,
             tables: tables.to_vec(),
+            dispatched: false,
             rejects: None,
             duplicates: Duplicates::Keep,
             after: None,

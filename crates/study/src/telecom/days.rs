@@ -7,7 +7,6 @@ use super::record::{Method, Tuning};
 use crate::harness::Run;
 use crate::published::{PublishedError, Result, While};
 use evenkeel_haul::convert::{Duplicates, Job};
-use evenkeel_haul::dispatch;
 use evenkeel_haul::load::Indexes;
 use evenkeel_os::clock::monotonic;
 use evenkeel_site::server::Control;
@@ -101,10 +100,10 @@ impl Bench<'_> {
             Source::Widths | Source::Delimited => self.load_lines(day)?,
         }
         steps.load = lap.end();
-        let done = self.dispatch(dispatch::Method::Insert)?;
+        let records = self.dispatch()?;
         steps.dispatch = lap.end();
-        if done.records != day.records {
-            let text = format!("{} of {} records of a day were dispatched", done.records, day.records);
+        if records != day.records {
+            let text = format!("{records} of {} records of a day were dispatched", day.records);
             return Err(PublishedError::wrong(format!("{}: {text}", self.name)));
         }
         let table = format!("{TABLE}_{}", day.day);

@@ -8,12 +8,9 @@ use crate::published::{PublishedError, Result};
 use evenkeel_haul::export::{Export, verify};
 use evenkeel_os::clock::monotonic;
 
-/// Rows of a file at most.
-const ROWS_PER_FILE: u64 = 10_000_000;
-
 impl Bench<'_> {
-    /// Fills the table with a day, audits it, and exports it; the files are held against what was exported.
-    pub fn export_run(&mut self, connections: usize) -> Result<Run> {
+    /// Fills the table with a day, audits it, and exports it; the files are checked.
+    pub fn export_run(&mut self) -> Result<Run> {
         self.bed.make_ready(Tuning::Tuned, &self.workplace)?;
         let (mut run, days) = (Run::default(), &self.files.days[..1]);
         let rows = self.fill(days)?;
@@ -22,9 +19,8 @@ impl Bench<'_> {
         let export = Export {
             target: &target,
             tables: &[TABLE.to_owned()],
-            into: into.path(),
-            connections,
-            rows_per_file: ROWS_PER_FILE,
+            into: &into.path().join("day"),
+            connections: 1,
             stop: self.workplace.stop,
         };
         let watch = Watch::begin(self.bed);
@@ -33,10 +29,10 @@ impl Bench<'_> {
         let seconds = (monotonic() - began).as_secs_f64();
         watch.end(self.bed, rows, &mut run);
         let (mut bytes, mut written) = (0, 0);
-        for (manifest, _) in &exported {
-            bytes += manifest.files.iter().map(|file| file.bytes).sum::<u64>();
-            written += manifest.rows;
-            if let Some(fault) = verify(into.path(), manifest, self.workplace.stop)?.first() {
+        for table in &exported.tables {
+            bytes += table.files.iter().map(|file| file.bytes).sum::<u64>();
+            written += table.rows;
+            if let Some(fault) = verify(export.into, table, self.workplace.stop)?.first() {
                 return Err(PublishedError::wrong(format!("{}: {}: {}", self.name, fault.of, fault.what)));
             }
         }

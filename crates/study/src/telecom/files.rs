@@ -4,7 +4,7 @@ use crate::harness::{Event, Notify};
 use crate::published::{PublishedError, Result, Scratch, While, Workplace};
 use evenkeel_core::random::Seed;
 use evenkeel_haul::dispatch::Day;
-use evenkeel_haul::generate::{self, Dirt, Duration, LAYOUT, Spec};
+use evenkeel_haul::generate::{self, Dirt, LAYOUT, Spec};
 use evenkeel_haul::input::Input;
 use evenkeel_haul::layout::{self, LayoutFile};
 use std::fs::{self, File};
@@ -42,9 +42,6 @@ impl DayFile {
 
 impl Files {
     /// Makes them.
-    ///
-    /// # Errors
-    /// The disk refuses, or somebody asked to stop.
     pub fn make(
         workplace: &Workplace<'_>,
         scratch: Scratch,
@@ -53,9 +50,7 @@ impl Files {
         tell: Notify<'_>,
     ) -> Result<Self> {
         let path = scratch.path().join("calls.toml");
-        // A table that is partitioned by day has the day in every unique key.
-        let text = LAYOUT.replace("key = [\"seq\"]", "key = [\"seq\", \"start\"]");
-        fs::write(&path, text).doing(|| format!("writing {}", path.display()))?;
+        fs::write(&path, LAYOUT).doing(|| format!("writing {}", path.display()))?;
         let layout = layout::read(&path).doing(|| "reading the layout of the records")?;
         let first = Day::parse(FIRST).map_or(0, Day::number);
         let mut all = Vec::new();
@@ -67,7 +62,6 @@ impl Files {
                 records,
                 day: day.parse().doing(|| "naming a day")?,
                 first: 1 + place * records,
-                duration: Duration::LogLogistic,
                 dirt: Dirt::none(),
                 seed: seed.child("day").numbered(place),
             };

@@ -32,7 +32,7 @@ pub fn parts(setting: &Setting, repeats: u32) -> Vec<Part> {
         marks: Vec::new(),
     };
     vec![
-        part(EXPORT, "export of one day", format!("{records} rows of InnoDB as delimited files, by one connection and by two that see the same instant."), vec![connections()]),
+        part(EXPORT, "export of one day", format!("{records} rows of InnoDB as delimited files, by one connection."), vec![connections()]),
         part(LOAD, "load of one day", format!("{records} records of fixed width become rows with three indexes beside the primary key; the index was there before or came after the rows."), vec![ways(&Method::ALL), order()]),
         part(CRASH, "a server that is killed in the middle of a load", "Half of a day is in when the server is killed (SIGKILL) and started again; the load is run again and goes on.".to_owned(), vec![ways(&[Method::Tuned, Method::MyIsam])]),
         part(DISPATCH, "from one table to a table for each day", format!("{all} rows of {days} days, InnoDB tuned."), vec![dispatch_ways()]),
@@ -59,18 +59,11 @@ fn order() -> Factor {
 }
 
 fn connections() -> Factor {
-    Factor::named("connections", [("one", "one connection"), ("two", "two connections")])
+    Factor::named("connections", [("one", "one connection")])
 }
 
 fn dispatch_ways() -> Factor {
-    Factor::named(
-        "way",
-        [
-            ("procedure", "stored procedures"),
-            ("insert", "INSERT ... SELECT"),
-            ("exchange", "partitions become tables"),
-        ],
-    )
+    Factor::named("way", [("procedure", "stored procedure"), ("insert", "INSERT ... SELECT")])
 }
 
 fn sources() -> Factor {

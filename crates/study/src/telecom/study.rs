@@ -7,7 +7,7 @@ use super::figures::FIGURES;
 use super::files::Files;
 use super::parts::{CRASH, DAYS, DISPATCH, EXPORT, LOAD, WATCHING};
 use super::record::{Method, Setting};
-use super::{dispatch, time};
+use super::time;
 use crate::harness::{Event, Figure, Judgement, Notify, Order, Part, Plan, Run, Study};
 use crate::published::{self, PublishedError, Result, Scratch, While, Workplace, not_running};
 use evenkeel_core::random::Seed;
@@ -27,9 +27,6 @@ pub struct Telecom<'a> {
 
 impl<'a> Telecom<'a> {
     /// By its plan.
-    ///
-    /// # Errors
-    /// Its setting is not that of this study.
     pub fn of(workplace: Workplace<'a>, plan: &Plan) -> Result<Self> {
         let setting = published::setting(plan)?;
         Ok(Self { workplace, plan: plan.clone(), setting, made: None })
@@ -45,14 +42,12 @@ impl<'a> Telecom<'a> {
                 bench.load_run(way()?, if after { Indexes::After } else { Indexes::Before })
             }
             CRASH => bench.crash_run(way()?),
-            DISPATCH => bench.dispatch_run(
-                dispatch::way(order.level("way")).ok_or_else(|| PublishedError::unreadable("way"))?,
-            ),
+            DISPATCH => bench.dispatch_run(order.level("way")),
             DAYS => {
                 let source = Source::from_name(order.level("source"));
                 bench.days_run(source.ok_or_else(|| PublishedError::unreadable("source"))?)
             }
-            EXPORT => bench.export_run(if order.level("connections") == "two" { 2 } else { 1 }),
+            EXPORT => bench.export_run(),
             WATCHING => bench.watching_run(order.level("watcher")),
             _ => Err(PublishedError::unreadable("part")),
         }

@@ -34,6 +34,9 @@ fn runs(part: &str, levels: &[&str], seconds: f64) -> Vec<Run> {
         run.set("seconds", seconds * (1.0 + 0.01 * f64::from(repeat)));
         run.set("rows_per_s", 1e5 / seconds);
         run.set("records", 1e5);
+        if part == LOAD {
+            run.set("bytes_per_row", 200.0);
+        }
         run
     };
     (1..=3).map(run).collect()
@@ -78,6 +81,14 @@ fn what_was_published_holds_where_the_same_is_measured() {
         "{}",
         said.headline
     );
+}
+
+#[test]
+fn the_disk_that_months_of_records_need_is_said_by_the_size_of_a_row() {
+    let said = said(&AS_PUBLISHED);
+    let months = said.sentences.iter().find(|(_, text)| text.starts_with("Disk volume")).expect("a sentence");
+    // 70 million times 91.3 days times 200 bytes.
+    assert!(months.1.contains("InnoDB tuned 1.28 TB for 3 months, 2.56 TB for 6"), "{}", months.1);
 }
 
 #[test]

@@ -82,9 +82,6 @@ pub(super) fn missing(watcher: &str) -> Option<&'static str> {
 
 impl Watcher {
     /// Has it begin; what it writes goes into a folder.
-    ///
-    /// # Errors
-    /// It does not start.
     pub fn start(name: &str, scratch: &Path) -> Result<Self> {
         let record = scratch.join(name).display().to_string();
         match name {
@@ -101,9 +98,6 @@ impl Watcher {
     }
 
     /// Ends it; CPU time that it took.
-    ///
-    /// # Errors
-    /// It had ended before.
     pub fn end(self) -> Result<Option<Nanos>> {
         let cpu = |pid| Domain::Process(pid).read().map(|reading| reading.busy);
         match self {

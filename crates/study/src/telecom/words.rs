@@ -2,7 +2,7 @@
 
 use super::NOT_TESTABLE;
 use super::parts::{self, CRASH, DAYS, LOAD, WATCHING, cell};
-use super::record::{PUBLISHED_RECORDS, Setting, Tuning};
+use super::record::{Method, PUBLISHED_RECORDS, Setting, Tuning};
 use crate::format;
 use crate::harness::{Cell, Finding, Outcome, Plan, Run};
 use evenkeel_core::caveat::{Caveat, OTHER_LOAD_MAX, RUNS_MIN, STEAL_MAX, Severity};
@@ -20,6 +20,9 @@ pub(super) const TMPDIR: &str = "The published result comes from replaying a log
                                  disk: a second folder, or a loop device, would share its channel, and a tmpfs would spare the writes instead of moving them. \
                                  One channel or two cannot be simulated from a load either: which writes wait for which is not told by its bytes, so that \
                                  the answer would be what is assumed of it.";
+
+/// Days of a month in the mean.
+const DAYS_OF_MONTH: f64 = 365.25 / 12.0;
 
 /// What was done, in a line.
 pub(super) fn setting(plan: &Plan, setting: &Setting) -> String {
@@ -67,6 +70,7 @@ pub(super) fn sentences(
     for (tuning, name) in [(Tuning::Untuned, "Untuned"), (Tuning::Tuned, "Tuned")] {
         said.push((LOAD.to_owned(), format!("{name} is {}.", tuning.words(setting.pool_mib))));
     }
+    said.extend(months(cells).map(|text| (LOAD.to_owned(), text)));
     said.extend(loads(cells).map(|text| (LOAD.to_owned(), text)));
     let ways = plan.part(CRASH).into_iter().flat_map(|part| &part.factors[0].levels);
     let crashes: Vec<String> = ways.filter_map(|way| crash(cells, &way.name, way.words())).collect();
@@ -97,6 +101,25 @@ fn loads(cells: &[Cell<'_>]) -> Option<String> {
     };
     let (fastest, slowest) = (known.first()?, known.last()?);
     Some(format!("The fastest way is {}, the slowest {}.", words(fastest), words(slowest)))
+}
+
+/// The disk that months of records need at the published rate, by the size of a row here.
+fn months(cells: &[Cell<'_>]) -> Option<String> {
+    let of = |method: Method| {
+        let bytes = cell(cells, LOAD, &[method.name(), "before"])?.mean("bytes_per_row")?;
+        let terabytes = |months: f64| PUBLISHED_RECORDS as f64 * DAYS_OF_MONTH * months * bytes / 1e12;
+        let [three, six] = [3.0, 6.0].map(|months| format::short(terabytes(months)));
+        Some(format!("{} {three} TB for 3 months, {six} TB for 6", method.words()))
+    };
+    let known: Vec<String> =
+        [Method::Tuned, Method::MyIsam, Method::Aria].into_iter().filter_map(of).collect();
+    (!known.is_empty()).then(|| {
+        format!(
+            "Disk volume of {} records a day with their indexes: {}.",
+            format::count(PUBLISHED_RECORDS),
+            known.join("; ")
+        )
+    })
 }
 
 fn crash(cells: &[Cell<'_>], way: &str, words: &str) -> Option<String> {
@@ -149,7 +172,8 @@ pub(super) fn caveats(plan: &Plan, setting: &Setting, runs: &[Run]) -> Vec<Cavea
         }
     }
     if plan.parts.iter().any(|part| part.repeats > 0 && u64::from(part.repeats) < RUNS_MIN) {
-        let text = "Fewer than three runs of each: intervals are missing or wide, and little can be concluded.";
+        let text =
+            "Fewer than three runs of each: intervals are missing or wide, and little can be concluded.";
         found.push(Caveat::new("few-runs", Severity::Doubt, text));
     }
     found.extend(standing(setting));

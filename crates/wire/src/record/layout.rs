@@ -114,7 +114,6 @@ impl Layout {
         self.types.iter().map(RecordType::length).max().unwrap_or(0)
     }
 
-    /// Place of the bytes that tell a record's type.
     pub fn tell(&self) -> Option<Range<usize>> {
         self.tell.clone()
     }

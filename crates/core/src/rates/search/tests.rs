@@ -1,11 +1,7 @@
-//! The search against simulated servers.
+//! The search against servers made by hand; against queues it is tried in `dev`.
 
 use super::*;
-use crate::arrivals::Poisson;
 use crate::random::{Random, Seed};
-use crate::simulation::{FifoQueue, Service};
-use crate::stability::{Second, Stability};
-use crate::time::Nanos;
 use proptest::prelude::*;
 
 /// Runs a search against a server, at most as long as it may take.
@@ -115,55 +111,6 @@ fn a_server_that_carries_nothing_or_everything_is_said_so() {
         run(RateSearch::from_closed_estimate(f64::NAN), server(9.0, 1.0)),
         SearchStep::Found(_)
     ));
-}
-
-/// A probe of ten seconds against an M/M/1 server of this capacity.
-fn mm1(capacity: f64, rate: f64, seed: Seed) -> ProbeOutcome {
-    let length = Nanos::from_secs(10);
-    let service = Service::Exponential(Nanos::from_secs_f64(1.0 / capacity));
-    let arrivals = Poisson::new(rate, seed.child("arrivals")).unwrap();
-    let mut seconds = [Second::default(); 10];
-    let place = |instant: Nanos| usize::try_from(instant.0 / 1_000_000_000).unwrap();
-    for served in FifoQueue::new(arrivals, service, seed).take_while(|served| served.arrival < length) {
-        seconds[place(served.arrival)].arrivals += 1;
-        if served.done < length {
-            seconds[place(served.done)].completed += 1;
-        }
-    }
-    let (mut in_flight, mut completed) = (0, 0);
-    for second in &mut seconds {
-        in_flight = in_flight + second.arrivals - second.completed;
-        completed += second.completed;
-        second.in_flight = in_flight;
-    }
-    ProbeOutcome {
-        rate,
-        offered: seconds.iter().map(|second| second.arrivals).sum::<u64>() as f64 / 10.0,
-        throughput: completed as f64 / 10.0,
-        utilisation: Some((100.0 * rate / capacity).min(100.0)),
-        settled: !Stability::of(&seconds, 0).is_unstable(),
-        response: 0.001,
-        lost: 0.0,
-    }
-}
-
-#[test]
-fn short_noisy_probes_find_the_capacity_of_a_queue() {
-    // Requests in a probe decide: chance alone moves the throughput by 3 % at 100 per second.
-    for (capacity, tolerance, probes, least) in [(1_000.0, 0.05, 8, 195), (100.0, 0.1, 10, 180)] {
-        let good = (0..200)
-            .filter(|&number| {
-                let mut probe = 0;
-                let found = run(RateSearch::from_rate(capacity / 30.0), |rate| {
-                    probe += 1;
-                    mm1(capacity, rate, Seed(number).numbered(probe))
-                });
-                let SearchStep::Found(found) = found else { panic!("{found:?}") };
-                (found.rate / capacity - 1.0).abs() < tolerance && found.probes <= probes
-            })
-            .count();
-        assert!(good >= least, "{capacity}: {good} of 200");
-    }
 }
 
 #[test]

@@ -1,9 +1,7 @@
 //! What a run of an experiment comes to.
 
-use super::{Experiment, Treatment};
-use crate::random::Seed;
-use crate::share::Law;
-use crate::share::simulation::{Stretch, Trace, run, share_error};
+use super::Experiment;
+use crate::share::simulation::{Stretch, Trace, share_error};
 
 /// Periods for which shares have to hold to count as reached.
 const HOLD: usize = 5;
@@ -123,27 +121,4 @@ fn eased(experiment: &Experiment, trace: &Trace) -> Option<Eased> {
 /// Mean latency of the hosts that keep to a law.
 fn latency(experiment: &Experiment, trace: &Trace, stretch: Stretch) -> f64 {
     trace.latency_s(stretch, |host| experiment.hosts[host].reports).unwrap_or(0.0)
-}
-
-/// Throughput of ours over that of a fixed total window at the same latency, in the first calm stretch.
-///
-/// The fixed total is divided evenly; its throughput at our latency is interpolated between totals around ours.
-pub fn kept(experiment: &Experiment, period_s: f64, seed: Seed) -> f64 {
-    let first = tail(experiment, experiment.calm[0].stretch);
-    let figures =
-        |trace: &Trace| (latency(experiment, trace, first), trace.cost_per_s(first).iter().sum::<f64>());
-    let trace = run(&experiment.scenario(Treatment::Evenkeel, period_s, seed));
-    let (latency_s, ours) = figures(&trace);
-    let total: f64 = trace.outstanding(first).iter().sum();
-    let members = experiment.hosts.iter().filter(|host| host.reports).count() as f64;
-    let fixed = |factor: f64| {
-        let window = total * factor / members;
-        let law = |host: &crate::share::simulation::HostPlan| {
-            if host.reports { Law::Fixed(window) } else { host.law }
-        };
-        figures(&run(&experiment.with(law, period_s, seed)))
-    };
-    let (low, high) = (fixed(0.9), fixed(1.1));
-    let place = ((latency_s - low.0) / (high.0 - low.0)).clamp(-1.0, 2.0);
-    ours / (low.1 + place * (high.1 - low.1))
 }

@@ -1,4 +1,4 @@
-//! The published experiments on an array calibrated once, and random ones.
+//! The published experiments on an array calibrated once.
 //!
 //! Figures of the publication: Gulati, Ahmad and Waldspurger, FAST 2009, section 5. Its array had ten disks; here it is ten
 //! spindles of 2.9 ms, which give 3,315 I/Os per second at 38.6 ms where the publication measured 3,360 at 37. The databases
@@ -6,11 +6,9 @@
 
 mod judge;
 mod published;
-mod random;
 
-pub use judge::{Division, Eased, Outcome, judge, kept};
+pub use judge::{Division, Eased, Outcome, judge};
 pub use published::published;
-pub use random::{Mix, Stability, costly_mix, mix, stability};
 
 use super::law::{Parameters, Settings};
 use super::simulation::{HostPlan, Lull, Scenario, Stretch};

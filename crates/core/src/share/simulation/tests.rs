@@ -3,7 +3,6 @@
 use super::super::law::{Parameters, Settings};
 use super::trace::share_error;
 use super::*;
-use crate::share::experiment::{Mix, costly_mix};
 use crate::share::{Cost, Costs, Service};
 
 /// The array that the published one is stood for by: calibrated on the first table of its evaluation.
@@ -114,81 +113,4 @@ fn in_a_lull_a_host_wants_fewer_and_afterwards_as_many_as_before() {
     assert_eq!(wanted, [12.0, 2.0, 12.0]);
     let used = trace.used((44.0, 80.0));
     assert!((used[0] - 12.0 / 64.0).abs() < 0.01 && (used[1] - 2.0 / 64.0).abs() < 0.01, "{used:?}");
-}
-
-/// A random array with hosts that come and go, for a hundred periods.
-fn fair_mix(seed: u64) -> Mix {
-    let mut mix = costly_mix(Seed(seed), 0);
-    let period_s = mix.scenario.period_s;
-    mix.scenario.duration_s = 100.0 * period_s;
-    if seed.is_multiple_of(2) {
-        mix.scenario.hosts[0].disks[0].active =
-            vec![(0.0, 30.0 * period_s), (60.0 * period_s, 80.0 * period_s)];
-    }
-    mix
-}
-
-/// Hosts that say that the device is not divided by shares.
-fn alarms(trace: &Trace) -> Vec<usize> {
-    let mut hosts: Vec<usize> =
-        trace.rows.iter().filter(|row| row.unfair.is_some()).map(|row| row.host).collect();
-    hosts.sort_unstable();
-    hosts.dedup();
-    hosts
-}
-
-#[test]
-fn an_array_that_is_divided_by_shares_is_never_said_not_to_be() {
-    for (seed, told) in (0..50).flat_map(|seed| [(seed, true), (seed, false)]) {
-        let Mix { mut scenario, .. } = fair_mix(seed);
-        if !told {
-            // What I/Os cost this array nobody knows.
-            scenario.hosts.iter_mut().for_each(|host| host.costs = Some(Costs::default()));
-        }
-        assert!(alarms(&run(&scenario)).is_empty(), "seed {seed}, costs told: {told}");
-    }
-}
-
-/// Hosts that always want more, of which one has four times the shares of another one, on storage that is full at the threshold.
-fn wronged_mix(seed: u64) -> Scenario {
-    let mut scenario = fair_mix(2 * seed + 1).scenario;
-    scenario.hosts.truncate(2 + seed as usize % 4);
-    let (many, array) = (scenario.hosts.len(), &mut scenario.array);
-    array.spindles = (4 * many).min(array.spindles.max(2 * many));
-    let mean = |disk: &DiskPlan| {
-        let of = |write| array.cost.of(Io { bytes: disk.bytes, write });
-        disk.writes * of(true) + (1.0 - disk.writes) * of(false)
-    };
-    let costs = scenario.hosts.iter().map(|host| mean(&host.disks[0]));
-    let largest = costs.fold(0.0, f64::max);
-    for (place, host) in scenario.hosts.iter_mut().enumerate() {
-        // Eight I/Os for each spindle, the largest ones.
-        let settings = Settings { most: 65_536.0, ..Settings::new(8.0 * array.mean_s * largest) };
-        host.law = Law::Evenkeel(settings);
-        let disk = &mut host.disks[0];
-        (disk.depth, disk.shares) = (2_048, [1.0, 4.0, 2.0][place % 3]);
-    }
-    scenario.period_s *= 2.0;
-    scenario.duration_s *= 2.0;
-    scenario
-}
-
-#[test]
-fn storage_that_serves_hosts_in_turn_is_found_out_and_the_same_hosts_on_an_array_are_not_wronged() {
-    let mut unseen = Vec::new();
-    for seed in 0..50 {
-        let scenario = wronged_mix(seed);
-        let apart = run_apart(&scenario);
-        if alarms(&apart).is_empty() {
-            let late = (scenario.duration_s / 2.0, scenario.duration_s);
-            let (windows, costs) = (apart.windows(late), apart.cost_per_s(late));
-            unseen.push(format!("{seed}: windows {windows:.1?}, cost per second {costs:.0?}"));
-        }
-        // All fifty were silent; some of them are enough to keep it so.
-        if u64::is_multiple_of(seed, 10) {
-            assert!(alarms(&run(&scenario)).is_empty(), "seed {seed} on an array");
-        }
-    }
-    // In one of them windows grow until hosts have all outstanding that they want: those are held back by nobody.
-    assert!(unseen.len() <= 1, "{unseen:#?}");
 }

@@ -11,7 +11,7 @@
 //! decides by its own backlog shows two ends just when that backlog happened to be low.
 //!
 //! Coverage, by simulation of M/M/1 queues at loads of 0.5 to 0.95, three to ten runs, 95 % asked: see
-//! [`crate::simulation::coverage`] and `bench/coverage`.
+//! `bench/coverage`.
 
 mod bounds;
 mod length;

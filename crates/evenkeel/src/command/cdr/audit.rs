@@ -12,108 +12,88 @@ use anyhow::{Result, anyhow};
 use evenkeel_haul::audit::{Audit, Finding, Kind, Report};
 use evenkeel_haul::input::list;
 use evenkeel_haul::layout::{self, LayoutFile};
-use evenkeel_lab::csv::field;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::{Mutex, PoisonError};
 
-/// Flags of `evenkeel cdr audit`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Each record of the files has to be stored once in the tables together, or refused once. What is not is named by file and byte
-offset (of what is packed, unpacked): lost, doubled, altered with the fields, stored although a reject; and rows that are in no
-file. The day tables of a table that was dispatched are read with it. Columns without a field are not looked at. Text is
-compared byte by byte; numbers and times by what they are, so that 1.50 is 1.5. InnoDB tables are read as of one instant.
+Each record of the files must be stored once in all tables together, or refused once. Others are named by file and byte offset: lost,
+doubled, altered with the fields, stored although a reject; and rows that are in no file. The day tables of a dispatched table are
+read with it. Columns without a field are not compared. Text is compared byte by byte, numbers and times by value: 1.50 is 1.5.
+InnoDB tables are read from one snapshot.
 
 Examples:
   evenkeel cdr audit mysql://app@db1/calls calls-0801.cdr --layout calls.toml --table calls --rejects csv/
-  evenkeel cdr audit sandbox:a/calls 'incoming/*.cdr.gz' --layout calls.toml --table 'T_*' --json
-  evenkeel cdr audit mysql://app@db1/calls incoming/ --layout calls.toml --table calls --csv > findings.csv
+  evenkeel cdr audit sandbox:a/calls 'incoming/*.cdr.gz' --layout calls.toml --table 'calls_*' --json
   evenkeel cdr audit mysql://app@db1/calls --export /backup/calls
 
 Exit codes: 0 each record is stored or refused once; 1 something was found; 2 wrong use, or a file or a table that
 cannot be read; 130, 143 stopped by Ctrl-C, SIGTERM.")]
 pub struct Args {
-    /// Server, as mysql://user@host:port/database or sandbox:NAME/DATABASE (there: cdr, unless named)
+    /// Server, as mysql://user@host:port/database or sandbox:NAME/DATABASE (default there: cdr)
     #[arg(value_name = "URL")]
     pub target: String,
     /// Files, folders, patterns; .gz and .zst are unpacked
     #[arg(value_name = "FILE", required_unless_present = "export")]
     pub inputs: Vec<String>,
-    /// Where the fields are: a TOML file, or one with delimiter= and widths=
+    /// Layout of the records: a TOML file, or one with delimiter= and widths=
     #[arg(long, short, value_name = "FILE", required_unless_present = "export")]
     pub layout: Option<PathBuf>,
-    /// Table, or a pattern of tables in quotes, as 'T_*'; may come several times
+    /// Table, or a pattern of tables in quotes, as 'calls_*'; may be repeated
     #[arg(long = "table", visible_alias = "tables", value_name = "NAME", required_unless_present = "export")]
     pub tables: Vec<String>,
-    /// Where the layout has several types: which of them the tables hold
+    /// Type of record in the tables, if the layout has several
     #[arg(long = "type", value_name = "NAME")]
     pub record_type: Option<String>,
-    /// Folder of FILE.rejects, or one file: each record that is refused has to be there once
+    /// Folder of FILE.rejects, or one file: each reject must be there once
     #[arg(long, value_name = "PATH")]
     pub rejects: Option<PathBuf>,
-    /// What became of a record whose key and bytes came before
+    /// What happened to a record whose key came before
     #[arg(long, value_name = "WHAT", default_value = "refuse")]
     pub duplicates: DuplicatesWord,
-    /// Take records that end within their last field
-    #[arg(long)]
-    pub ragged: bool,
-    /// Findings that are named: 100, or 100,000 with --json or --csv
+    /// Findings to name [default: 100, with --json 100,000]
     #[arg(long, value_name = "N")]
     pub names: Option<usize>,
-    /// Folder for what does not fit into memory
-    #[arg(long, value_name = "DIR")]
-    pub scratch: Option<PathBuf>,
-    /// Folder of `evenkeel cdr export`: its files have to be as they were written, and its tables as they were then
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["inputs", "layout", "rejects", "csv"])]
+    /// Folder of `evenkeel cdr export`: check its files, and compare the tables with them
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["inputs", "layout", "rejects"])]
     pub export: Option<PathBuf>,
-    /// What was found as JSON
-    #[arg(long, conflicts_with = "csv")]
-    pub json: bool,
-    /// What was found as CSV, a line for each field that differs
+    /// Print what was found as JSON
     #[arg(long)]
-    pub csv: bool,
+    pub json: bool,
 }
 
-/// Holds the files against the tables, and prints what is not stored or refused once.
+/// Compares the files with the tables, and prints what is not stored or refused once.
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     if let Some(folder) = &args.export {
         return super::export::check(session, &args.target, folder, (&args.tables, args.json));
     }
     let path = args.layout.as_deref().unwrap_or(Path::new(""));
-    let mut file = layout::read(path).hint("evenkeel cdr convert --help shows a layout")?;
-    if args.ragged {
-        file.layout = file.layout.ragged(true);
-    }
+    let file = layout::read(path).hint("evenkeel cdr convert --help shows a layout")?;
     let target = server::named(session, &args.target)?;
-    let scratch = args.scratch.clone().unwrap_or_else(std::env::temp_dir);
-    let is_for_programs = args.json || args.csv;
     let audit = Audit {
         file: &file,
         record_type: record_type(args, &file)?,
         inputs: list(&args.inputs).hint("name files, folders, or patterns in quotes")?,
         target: &target,
         tables: args.tables.clone(),
+        dispatched: true,
         rejects: args.rejects.clone(),
         duplicates: args.duplicates.into(),
         after: None,
-        names: args.names.unwrap_or(if is_for_programs { 100_000 } else { 100 }),
-        scratch: &scratch,
+        names: args.names.unwrap_or(if args.json { 100_000 } else { 100 }),
+        scratch: &std::env::temp_dir(),
         stop: &session.stop,
     };
-    let view = View::new(if is_for_programs && !session.quiet { Mode::Lines } else { mode(session, false) });
+    let view = View::new(if args.json && !session.quiet { Mode::Lines } else { mode(session, false) });
     let (shown, clock) = (Mutex::new(Shown::new(view)), Clock::start());
     let report =
         audit.run(&|progress| shown.lock().unwrap_or_else(PoisonError::into_inner).audit(progress))?;
     drop(shown);
     let took_s = clock.now().as_secs_f64();
-    match (args.json, args.csv) {
-        (true, _) => out::line(json(&report, took_s)?)?,
-        (_, true) => out::write(&csv(&report))?,
-        _ => out::write(&text(&report, took_s))?,
-    }
-    if args.csv {
-        out::tell(&sentence(&report));
+    match args.json {
+        true => out::line(json(&report, took_s)?)?,
+        false => out::write(&text(&report, took_s))?,
     }
     Ok(if report.total() > 0 { ExitCode::from(FINDING) } else { ExitCode::SUCCESS })
 }
@@ -226,31 +206,4 @@ fn line(finding: &Finding) -> String {
 
 fn place_of(finding: &Finding) -> Option<(String, u64)> {
     finding.file.as_ref().map(|file| file.display().to_string()).zip(finding.offset)
-}
-
-fn csv(report: &Report) -> String {
-    let mut text = "kind,file,offset,table,key,times,field,file_value,table_value\n".to_owned();
-    for finding in &report.findings {
-        let (file, offset) =
-            place_of(finding).map_or_else(Default::default, |(file, offset)| (file, offset.to_string()));
-        let kind = serde_json::to_value(finding.kind).unwrap_or_default();
-        let head = [
-            kind.as_str().unwrap_or_default().to_owned(),
-            field(&file),
-            offset,
-            field(finding.table.as_deref().unwrap_or_default()),
-            field(&finding.key),
-            finding.times.to_string(),
-        ]
-        .join(",");
-        if finding.changed.is_empty() {
-            text.push_str(&format!("{head},,,\n"));
-        }
-        for changed in &finding.changed {
-            let value = |value: &Option<String>| field(value.as_deref().unwrap_or("\\N"));
-            let (name, file, table) = (field(&changed.field), value(&changed.file), value(&changed.table));
-            text.push_str(&format!("{head},{name},{file},{table}\n"));
-        }
-    }
-    text
 }

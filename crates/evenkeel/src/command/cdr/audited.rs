@@ -18,9 +18,6 @@ pub(super) struct Audited {
 
 impl Audited {
     /// Audits.
-    ///
-    /// # Errors
-    /// A file or a table cannot be read; what was loaded is in.
     pub fn of(check: &Check<'_>, loaded: &Loaded, shown: Shown) -> Result<Self> {
         let (shown, clock) = (Mutex::new(shown), Clock::start());
         let found = check

@@ -7,111 +7,65 @@ use crate::failure::{FINDING, WithHint};
 use crate::progress::View;
 use crate::{format, out};
 use anyhow::{Result, anyhow};
-use evenkeel_haul::dispatch::{
-    Audit, DayDone, Dispatched, Job, Method, NamePattern, PROCEDURES, dispatch, remove_procedures,
-};
+use evenkeel_haul::dispatch::{Audit, DayDone, Dispatched, Job, NamePattern, dispatch};
 use evenkeel_site::server::Control;
 use std::process::ExitCode;
 
-/// Flags of `evenkeel cdr dispatch`.
+/// Records of one transaction, about.
+pub(super) const BATCH: u64 = 1_000_000;
+
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   evenkeel cdr dispatch mysql://app@db1/calls --table calls --by started
-  evenkeel cdr dispatch mysql://app@db1/calls --table calls --by started --way exchange --json
-  evenkeel cdr dispatch mysql://app@db1/calls --table calls --by started --way procedure --null-day calls_undated
-  evenkeel cdr dispatch --print-procedures > procedures.sql
-  evenkeel cdr dispatch mysql://app@db1/calls --remove-procedures
+  evenkeel cdr dispatch mysql://app@db1/calls --table calls --by started --null-day calls_undated --json
 
-Each record goes to the table of its day, which is made like the source where it is missing, or gets what comes late.
-What was moved stands in the table evenkeel_dispatches; a rerun after a kill at any moment goes on with it.
+Each record goes to the table of its day. A missing day table is made like the source. The table evenkeel_dispatches says what was
+moved; run the same command again after a kill, and it continues.
 
-Ways:
-  insert     INSERT ... SELECT and DELETE of a day in one transaction; without transactions (MyISAM, Aria) the source
-             is renamed first, and dropped once counts and checksums agree
-  procedure  the same by stored procedures that write the statements (--print-procedures)
-  exchange   a partition becomes the day's table; days whose table has records already go by insert
+InnoDB: a transaction copies the records of a day, or of a part of it, and deletes them from the source.
+MyISAM, Aria: the source is renamed, and an empty table takes its name. Each day gets a new table with the old rows of its day table and
+the new ones; once its rows are compared, it is renamed to the day table. A day table with rows of somebody else is refused.
 
-Once all is moved, the source and the tables of its days are held against what they had before, by counts and by sums over
-their rows. Who writes to them meanwhile is seen as a difference: --no-audit leaves it out.
+At the end the rows of the source and of the day tables are compared with those before, by counts and checksums. With InnoDB a client
+that writes to them meanwhile shows up as a difference: --no-audit skips the comparison.
 
 Exit codes: 0 done; 1 records stay in the source because their key is in the day table already, or the audit found other rows than
 before; 2 wrong use, or a table that cannot be dispatched in safety; 130, 143 stopped by Ctrl-C, SIGTERM.")]
 pub struct Args {
-    /// Server, as mysql://user@host:port/database or sandbox:NAME/DATABASE (there: cdr, unless named)
-    #[arg(value_name = "URL", required_unless_present = "print_procedures")]
-    pub target: Option<String>,
+    /// Server, as mysql://user@host:port/database or sandbox:NAME/DATABASE (default there: cdr)
+    #[arg(value_name = "URL")]
+    pub target: String,
     /// The table with the loaded records
-    #[arg(long, value_name = "TABLE", required_unless_present_any = ["print_procedures", "remove_procedures"])]
-    pub table: Option<String>,
+    #[arg(long, value_name = "TABLE")]
+    pub table: String,
     /// Its column that has the day: a DATE or DATETIME
-    #[arg(long, value_name = "COLUMN", required_unless_present_any = ["print_procedures", "remove_procedures"])]
-    pub by: Option<String>,
-    /// How records are moved
-    #[arg(long, value_name = "WAY", default_value = "insert")]
-    pub way: WayWord,
-    /// How day tables are called
+    #[arg(long, value_name = "COLUMN")]
+    pub by: String,
+    /// Names of the day tables
     #[arg(long, value_name = "PATTERN", default_value = "{table}_{day}")]
     pub name: String,
-    /// Whether a day table has its indexes before or after it is filled for the first time
-    #[arg(long, value_name = "WHEN", default_value = "before")]
-    pub indexes: IndexesWord,
-    /// Table for records without a date; without it they stay
+    /// Table for records without a date; without it they stay in the source
     #[arg(long, value_name = "TABLE")]
     pub null_day: Option<String>,
-    /// Records that one transaction moves, about; a day is parted where an index begins with COLUMN
-    #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(1..))]
+    /// Records of one transaction, about; a day is split where an index begins with COLUMN
+    #[arg(long, value_name = "N", default_value_t = BATCH, value_parser = clap::value_parser!(u64).range(1..))]
     pub batch: u64,
     /// Refuse a source with records of more days: some dates may be wrong
     #[arg(long, value_name = "N", default_value_t = 62)]
     pub max_days: usize,
-    /// Do not hold the records against what was there before
+    /// Do not compare the rows with those before
     #[arg(long)]
     pub no_audit: bool,
-    /// What became of the records as JSON
+    /// Print what became of the records as JSON
     #[arg(long)]
     pub json: bool,
-    /// Print the stored procedures and do nothing
-    #[arg(long)]
-    pub print_procedures: bool,
-    /// Drop the stored procedures from the database and do nothing else
-    #[arg(long, conflicts_with = "print_procedures")]
-    pub remove_procedures: bool,
-}
-
-/// What `--way` takes.
-#[derive(Clone, Copy, Debug, clap::ValueEnum)]
-pub enum WayWord {
-    /// INSERT ... SELECT
-    Insert,
-    /// Stored procedures with dynamic SQL
-    Procedure,
-    /// Partitions become tables
-    Exchange,
-}
-
-/// What `--indexes` takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum IndexesWord {
-    /// The table is made with them
-    Before,
-    /// They are added once its records are in
-    After,
 }
 
 /// Moves the records to the tables of their days, and prints how many went where.
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
-    if args.print_procedures {
-        out::write(PROCEDURES)?;
-        return Ok(ExitCode::SUCCESS);
-    }
-    let target = server::target(session, args.target.as_deref().unwrap_or_default())?;
+    let target = server::target(session, &args.target)?;
     let mut control = Control::connect_until(&target, &session.stop)?;
-    if args.remove_procedures {
-        let removed = remove_procedures(&mut control)?;
-        out::line(format!("{} dropped", format::counted(removed, "procedure")))?;
-        return Ok(ExitCode::SUCCESS);
-    }
     let job = job(args)?;
     let mut shown = Shown::new(View::new(mode(session, args.json)));
     let done = dispatch(&mut control, &job, &mut |progress| shown.show(progress))?;
@@ -126,16 +80,12 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
 }
 
 fn job(args: &Args) -> Result<Job> {
-    let (table, by) = (args.table.clone().unwrap_or_default(), args.by.clone().unwrap_or_default());
-    let names = NamePattern::parse(&args.name, &table)?;
-    check_null_day(args.null_day.as_deref(), &table, &names)?;
-    let way = args.way.into();
+    let names = NamePattern::parse(&args.name, &args.table)?;
+    check_null_day(args.null_day.as_deref(), &args.table, &names)?;
     Ok(Job {
-        table,
-        by,
-        way,
+        table: args.table.clone(),
+        by: args.by.clone(),
         names,
-        indexes_after: args.indexes == IndexesWord::After,
         null_day: args.null_day.clone(),
         batch: args.batch,
         audit: !args.no_audit,
@@ -153,24 +103,11 @@ pub(super) fn check_null_day(null_day: Option<&str>, table: &str, names: &NamePa
     }
 }
 
-impl From<WayWord> for Method {
-    fn from(word: WayWord) -> Self {
-        match word {
-            WayWord::Insert => Self::Insert,
-            WayWord::Procedure => Self::Procedure,
-            WayWord::Exchange => Self::Exchange,
-        }
-    }
-}
-
 /// What became of the records, a line for each day.
 fn text(job: &Job, done: &Dispatched) -> String {
     let mut text = String::new();
     if done.resumed {
-        text.push_str("went on with a dispatch that was cut\n");
-    }
-    if done.partitioned {
-        text.push_str(&format!("partitioned {} by day of {}, which copies its rows\n", job.table, job.by));
+        text.push_str("continued a dispatch that was cut\n");
     }
     for day in &done.days {
         text.push_str(&line(day));
@@ -197,18 +134,18 @@ fn audited(audit: &Audit) -> String {
     let (rows, tables) = (format::count(audit.rows), format::counted(audit.tables, "table"));
     match (audit.same, audit.took_ms) {
         (true, None) => {
-            format!("audited: {rows} rows, compared day by day with what was taken before that was dropped\n")
+            format!("audited: {rows} rows, each day compared before its table was renamed\n")
         }
         (true, Some(took)) => format!(
-            "audited: {rows} rows of {tables} are those of before, each as often; {}\n",
+            "audited: {rows} rows of {tables}, the same as before; {}\n",
             format::seconds(took as f64 / 1e3)
         ),
         (false, _) if audit.before != audit.rows => format!(
-            "audited: {rows} rows of {tables}, and {} before: rows were lost or doubled, or somebody else wrote to them meanwhile\n",
+            "audited: {rows} rows of {tables}, and {} before: rows were lost or doubled, or another client wrote to them meanwhile\n",
             format::count(audit.before)
         ),
         (false, _) => format!(
-            "audited: {rows} rows of {tables}, as many as before, and some are others: somebody else changed them meanwhile, or the \
+            "audited: {rows} rows of {tables}, as many as before, but some differ: another client changed them meanwhile, or the \
              dispatch did\n"
         ),
     }
@@ -217,13 +154,7 @@ fn audited(audit: &Audit) -> String {
 fn line(day: &DayDone) -> String {
     let name = day.day.map_or("no date".to_owned(), |day| day.to_string());
     let made = if day.created { ", new table" } else { "" };
-    let note = day.note.as_ref().map_or(String::new(), |note| format!("; {note}"));
-    let mut line = format!(
-        "{name:<10}  {:>12}  {}  by {}{made}{note}\n",
-        format::count(day.records),
-        day.table,
-        day.way.name()
-    );
+    let mut line = format!("{name:<10}  {:>12}  {}{made}\n", format::count(day.records), day.table);
     if let Some(refused) = &day.refused {
         line.push_str(&format!("            others stay in the source: {refused}\n"));
     }

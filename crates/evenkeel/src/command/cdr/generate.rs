@@ -7,12 +7,11 @@ use crate::progress::{ProgressEvent, View};
 use crate::{format, out};
 use anyhow::{Context, Result, anyhow};
 use evenkeel_core::random::Seed;
-use evenkeel_haul::generate::{Dirt, Duration, LAYOUT, Planted, Spec, generate};
+use evenkeel_haul::generate::{Dirt, LAYOUT, Planted, Spec, generate};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Flags of `evenkeel cdr generate`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -21,8 +20,8 @@ Examples:
   evenkeel cdr generate calls.cdr --records 5000 --dirt late=0.02,nul=0.001,short-last
   evenkeel cdr generate --print-layout > calls.toml
 
-Dirt: late, duplicate, contradiction (same key, other bytes), delimiter, backslash, nul, non-ascii, crlf, each with
-its share of the records, and short-last; `all` is a thousandth of each and a hundredth of late ones.
+Dirt: late, duplicate, contradiction (same key, other bytes), delimiter, backslash, nul, non-ascii, crlf, each with its share of the
+records, and short-last. `all` is 0.1 % of each and 1 % late records.
 
 Exit codes: 0 done; 2 wrong use, a file that is there already or cannot be written; 130, 143 stopped by Ctrl-C, SIGTERM, with
 nothing left behind.")]
@@ -30,7 +29,7 @@ pub struct Args {
     /// File to write, or - for the standard output
     #[arg(value_name = "FILE", required_unless_present = "print_layout")]
     pub file: Option<PathBuf>,
-    /// Records, without those that come twice
+    /// Number of records, without repeats
     #[arg(long, default_value_t = 100_000, value_name = "N")]
     pub records: u64,
     /// The day, as yyyymmdd
@@ -39,33 +38,21 @@ pub struct Args {
     /// Number of the first record
     #[arg(long, default_value_t = 1, value_name = "N")]
     pub first: u64,
-    /// How long answered calls last
-    #[arg(long, default_value = "loglogistic", value_name = "LAW")]
-    pub duration: DurationWord,
-    /// What is wrong with some of them
+    /// Kinds of dirt, as late=0.02,nul=0.001 or all
     #[arg(long, default_value = "none", value_name = "KINDS")]
     pub dirt: String,
-    /// Seed; the same one gives the same bytes
+    /// Seed of the random numbers; the same seed gives the same bytes
     #[arg(long, default_value_t = 1, value_name = "N")]
     pub seed: u64,
-    /// Replace a file that is there
+    /// Replace a file that exists
     #[arg(long)]
     pub overwrite: bool,
-    /// Say how often which dirt was planted as JSON
+    /// Print how much dirt was planted as JSON
     #[arg(long)]
     pub json: bool,
     /// Print the layout of the records and write none
     #[arg(long)]
     pub print_layout: bool,
-}
-
-/// What `--duration` takes.
-#[derive(Clone, Copy, Debug, clap::ValueEnum)]
-pub enum DurationWord {
-    /// Median 60 s, shape 1.6
-    Loglogistic,
-    /// Median 49 s, deviation 1.2 of the logarithm
-    Lognormal,
 }
 
 /// Most records whose numbers fit into their field.
@@ -122,12 +109,8 @@ fn spec(args: &Args) -> Result<Spec> {
         return Err(anyhow!("numbers of records have ten digits"))
             .hint("take fewer --records, or a smaller --first");
     }
-    let duration = match args.duration {
-        DurationWord::Loglogistic => Duration::LogLogistic,
-        DurationWord::Lognormal => Duration::LogNormal,
-    };
     let dirt = Dirt::parse(&args.dirt).hint("as --dirt all, or --dirt late=0.01,nul=0.001,short-last")?;
-    Ok(Spec { records: args.records, day, first: args.first, duration, dirt, seed: Seed(args.seed) })
+    Ok(Spec { records: args.records, day, first: args.first, dirt, seed: Seed(args.seed) })
 }
 
 fn write(session: &Session, spec: &Spec, out: &mut dyn Write, mut view: View) -> Result<Planted> {

@@ -10,14 +10,13 @@ use crate::{format, out};
 use anyhow::{Context, Result, anyhow};
 use evenkeel_haul::convert::Duplicates;
 use evenkeel_haul::input::{Input, list};
-use evenkeel_haul::layout::{self, LayoutFile};
+use evenkeel_haul::layout;
 use evenkeel_haul::load::{Check, Indexes, Job, Loaded, Options, Warnings};
 use evenkeel_haul::table::Table;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::AtomicU64;
 
-/// Flags of `evenkeel cdr load`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -28,79 +27,73 @@ Examples:
   evenkeel cdr load sandbox:demo/calls --export /backup/calls
   evenkeel cdr load --layout calls.toml --print-table
 
-Every record is a row or a reject, once. The table evenkeel_loads of the same database names the files that were loaded, and
-evenkeel_load_parts which of their bytes are in; each part is there in the transaction of its rows. Run it again after a kill, a
-lost server or a full disk: what is in is left out, and the rest is loaded. MyISAM and Aria have no transactions: where a load of
-theirs was cut, the table is emptied and all files begin again, or nothing is done where it has more rows than these files can have
-brought (of packed files and exports nobody knows how many): let nobody else write to it until then.
+Every record becomes a row or a reject, once. The table evenkeel_loads of the same database has the files that were loaded,
+evenkeel_load_parts their parts, each written in the transaction of its rows. After a kill, a lost server or a full disk run the same
+command again: it loads what is missing. MyISAM and Aria have no transactions: after a load that was cut the table is emptied and all
+files are loaded again, unless it may hold rows of somebody else. Let nobody else write to it until then.
 
-A table that is missing is made: its columns are as wide as the fields, the layout's key is the primary key. --print-table shows
-it. Several types of record go to tables of their own, each called after its type, with `--table NAME` NAME_type.
+A missing table is made: its columns are as wide as the fields, the layout's key is the primary key (--print-table). Several types of
+record go to tables of their own, named by the type; with `--table NAME` NAME_type.
 
-With --export the files of a folder of `evenkeel cdr export` go into their tables again (--table: into one of them), which are made as
-they were where they are missing and have to be empty otherwise. All files are read first and have to be what was exported; each is a
-transaction, and a rerun goes on with the first that is not in. At the end the rows are summed up as the export did.
+With --export the tables of `evenkeel cdr export` are made and loaded again (--table: one of them). All files are checked first. A table
+gets its name once its rows are compared with the export; one that is there already must be as it was exported.
 
-Once all is loaded the files are held against the tables and the rejects, as `evenkeel cdr audit` does: each record is stored once or
-refused once, or it is named. That reads both once more; --no-audit leaves it out.
+At the end the files are compared with the tables and the rejects, as `evenkeel cdr audit` does. That reads both once more; --no-audit
+skips it.
 
-Exit codes: 0 done; 1 every record or more than --max-rejects were refused, or the audit found something; 2 wrong use, a server that refuses, or a file that cannot be
-read; 130, 143 stopped by Ctrl-C, SIGTERM.")]
+Exit codes: 0 done; 1 every record or more than --max-rejects were refused, or the audit found something; 2 wrong use, a server that
+refuses, or a file that cannot be read; 130, 143 stopped by Ctrl-C, SIGTERM.")]
 pub struct Args {
-    /// Server, as mysql://user@host:port/database, sandbox:NAME or sandbox:NAME/DATABASE (there: cdr, unless named)
+    /// Server, as mysql://user@host:port/database, sandbox:NAME or sandbox:NAME/DATABASE (default there: cdr)
     #[arg(value_name = "URL", required_unless_present = "print_table")]
     pub target: Option<String>,
     /// Files, folders or patterns; .gz and .zst are unpacked
     #[arg(value_name = "FILE", required_unless_present_any = ["print_table", "export"])]
     pub inputs: Vec<String>,
-    /// Where the fields are, as of `cdr convert`
+    /// Layout of the records, as in `cdr convert --help`
     #[arg(long, short, value_name = "FILE", required_unless_present = "export")]
     pub layout: Option<PathBuf>,
-    /// Load the files that `evenkeel cdr export` wrote to this folder, and hold the tables against their checksums
+    /// Load the tables that `evenkeel cdr export` wrote to this folder, and compare their checksums
     #[arg(long, value_name = "DIR", conflicts_with_all = ["inputs", "layout", "engine", "index", "when", "connections",
-        "transaction", "warnings", "rejects", "duplicates", "ragged", "again", "max_rejects", "print_table"])]
+        "transaction", "warnings", "rejects", "duplicates", "again", "max_rejects", "print_table"])]
     pub export: Option<PathBuf>,
     #[command(flatten)]
     pub table: tables::Flags,
-    /// When further indexes are made: with the table, or once the rows are in
+    /// When further indexes are made: before or after the rows
     #[arg(long = "indexes", value_name = "WHEN", default_value = "before")]
     pub when: IndexesWord,
     /// Connections that send rows
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=32))]
     pub connections: u8,
-    /// Bytes of a file in one transaction, at least a block of 1M; memory holds a few times as many
+    /// Bytes of a file in one transaction, at least 1M; memory holds a few times as many
     #[arg(long, value_name = "SIZE", default_value = "32M")]
     pub transaction: String,
-    /// What becomes of a record that the server does not store as it was sent
+    /// What happens to a record that the server changes or refuses
     #[arg(long, value_name = "WHAT", default_value = "end")]
     pub warnings: WarningsWord,
-    /// File for what is refused; the name of the table with .rejects, unless another is given
+    /// File for the rejects [default: TABLE.rejects]
     #[arg(long, value_name = "FILE")]
     pub rejects: Option<PathBuf>,
-    /// What becomes of a record whose key and bytes came before
+    /// What happens to a record whose key came before in this call
     #[arg(long, value_name = "WHAT", default_value = "refuse")]
     pub duplicates: super::convert::DuplicatesWord,
-    /// Take records that end within their last field
-    #[arg(long)]
-    pub ragged: bool,
-    /// Do not hold the files against the tables once they are loaded
+    /// Do not compare the files with the tables at the end
     #[arg(long)]
     pub no_audit: bool,
-    /// Load files again that were loaded into tables that are empty or gone by now
+    /// Load files again whose tables are empty or gone since
     #[arg(long)]
     pub again: bool,
-    /// End with exit code 1 where more records are refused
+    /// Exit code 1 if more records are refused
     #[arg(long, value_name = "N", default_value_t = u64::MAX, hide_default_value = true)]
     pub max_rejects: u64,
-    /// Print the statement that makes the table and load nothing
+    /// Print the CREATE TABLE statement and load nothing
     #[arg(long)]
     pub print_table: bool,
-    /// What became of the records as JSON
+    /// Print what became of the records as JSON
     #[arg(long)]
     pub json: bool,
 }
 
-/// What `--indexes` takes.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 pub enum IndexesWord {
     /// With the table
@@ -109,12 +102,11 @@ pub enum IndexesWord {
     After,
 }
 
-/// What `--warnings` takes.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 pub enum WarningsWord {
-    /// The load ends, and nothing of its transaction is stored
+    /// The load stops; nothing of its transaction is stored
     End,
-    /// It is a reject
+    /// It becomes a reject
     Reject,
 }
 
@@ -131,8 +123,8 @@ impl From<WarningsWord> for Warnings {
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     match (&args.export, &args.target) {
         (Some(folder), Some(target)) => {
-            let (table, options) = (args.table.table.as_deref(), (args.no_audit, args.json));
-            super::load_export::run(session, target, folder, table, options)
+            let options = (args.table.table.as_ref(), !args.no_audit, args.json);
+            super::export::load(session, target, folder, options)
         }
         _ => records(session, args),
     }
@@ -140,7 +132,8 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
 
 /// Loads files of records.
 fn records(session: &Session, args: &Args) -> Result<ExitCode> {
-    let file = read_layout(args)?;
+    let path = args.layout.as_deref().unwrap_or(Path::new(""));
+    let file = layout::read(path).hint("evenkeel cdr convert --help shows a layout")?;
     let tables = args.table.tables(&file)?;
     let Some(text) = args.target.as_ref().filter(|_| !args.print_table) else {
         return print(&tables, args);
@@ -194,15 +187,6 @@ fn records(session: &Session, args: &Args) -> Result<ExitCode> {
     let found = audited.is_some_and(|audited| audited.total() > 0);
     let refused = loaded.tally.rejects > args.max_rejects || loaded.is_all_refused();
     Ok(if found || refused { ExitCode::from(FINDING) } else { ExitCode::SUCCESS })
-}
-
-fn read_layout(args: &Args) -> Result<LayoutFile> {
-    let path = args.layout.as_deref().unwrap_or(Path::new(""));
-    let mut file = layout::read(path).hint("evenkeel cdr convert --help shows a layout")?;
-    if args.ragged {
-        file.layout = file.layout.ragged(true);
-    }
-    Ok(file)
 }
 
 fn print(tables: &[Table], args: &Args) -> Result<ExitCode> {
@@ -289,11 +273,5 @@ fn text_of(loaded: &Loaded, rejects: &std::path::Path) -> String {
             "every record was refused: {done}; see the reasons, correct the layout and load the files again\n"
         ));
     }
-    let (statements, reading) = loaded.manifest_s;
-    text.push_str(&format!(
-        "the manifest took {} s in statements and {} s to know the files again\n",
-        format::fixed(statements, 2),
-        format::fixed(reading, 2)
-    ));
     text
 }

@@ -1,6 +1,5 @@
 //! `evenkeel cdr`: call records.
 
-mod advise;
 mod audit;
 mod audited;
 mod convert;
@@ -9,7 +8,6 @@ mod export;
 mod generate;
 mod layout;
 mod load;
-mod load_export;
 mod moved;
 mod retire;
 mod server;
@@ -32,26 +30,24 @@ pub struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum What {
-    /// Records of a day from a seed, clean or with dirt at stated rates
+    /// Make synthetic records of a day, clean or with dirt
     Generate(generate::Args),
-    /// Records of fixed width become delimited lines, or go back; what does not fit goes to a reject file
+    /// Convert records of fixed width to delimited lines
     Convert(convert::Args),
-    /// Guesses a layout from the records themselves, to be mended by hand
+    /// Guess a layout from records
     Layout(layout::Args),
-    /// Loaded records move to a table for each day; a rerun after a kill neither loses nor doubles one
-    Dispatch(dispatch::Args),
-    /// Day tables that are too old are dropped
-    Retire(retire::Args),
-    /// Files held against tables: each record is stored once or refused once, or it is named
-    Audit(audit::Args),
-    /// Tables as delimited files, as of one instant, with checksums beside them
-    Export(export::Args),
-    /// Records become rows of a database, each once: straight from the files, with a manifest of what is in
+    /// Load records of fixed width into a table, each once
     Load(Box<load::Args>),
-    /// Each file that appears in a folder is loaded and dispatched, and old day tables are dropped: the daily job
+    /// Move loaded records to a table for each day
+    Dispatch(dispatch::Args),
+    /// Drop day tables that are too old
+    Retire(retire::Args),
+    /// Load and dispatch each file that appears in a folder
     Watch(Box<watch::Args>),
-    /// Which way of loading is the fastest here, what months of records take, and what a crash costs: measured on a sample
-    Advise(advise::Args),
+    /// Compare files with tables, record by record
+    Audit(audit::Args),
+    /// Export tables as delimited files of one snapshot, with checksums
+    Export(export::Args),
 }
 
 /// Does what was asked.
@@ -66,6 +62,5 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         What::Export(args) => export::run(session, args),
         What::Load(args) => load::run(session, args),
         What::Watch(args) => watch::run(session, args),
-        What::Advise(args) => advise::run(session, args),
     }
 }

@@ -11,7 +11,6 @@ use evenkeel_haul::dispatch::{Day, NamePattern, Retire, Retired, retire};
 use evenkeel_site::server::Control;
 use std::process::ExitCode;
 
-/// Flags of `evenkeel cdr retire`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -19,38 +18,33 @@ Examples:
   evenkeel cdr retire mysql://app@db1/calls --table calls --keep 90d
   evenkeel cdr retire mysql://app@db1/calls --table calls --keep 26w --today 20260801 --json
 
-Day tables whose day lies more than --keep before today are dropped, one after the other. Today is the newest day of
-which records were dispatched, or the server's today where that is earlier: so neither one record with a date far ahead
-nor a source that brings nothing any more drops all tables (days beyond tomorrow or with less than a hundredth of the
-records of the fullest day do not count). A table that no dispatch of the source has made is refused,
-and so is one that has more or fewer records than were dispatched to it: somebody changed it, or put another table in
-its place. After a look at it, --changed drops it too.
+Day tables whose day is more than --keep before today are dropped. Today is the newest day with dispatched records, or the server's
+date where that is earlier: neither one record with a wrong date nor a switch that is silent drops all tables. Days after tomorrow, and
+days with less than 1 % of the records of the fullest day, do not count. A table that no dispatch of the source has made is refused,
+and so is one that has more or fewer records than were dispatched to it.
 
 Exit codes: 0 done; 1 a table that is old enough was refused; 2 wrong use, or the server's error; 130, 143 stopped by
 Ctrl-C, SIGTERM.")]
 pub struct Args {
-    /// Server, as mysql://user@host:port/database or sandbox:NAME/DATABASE (there: cdr, unless named)
+    /// Server, as mysql://user@host:port/database or sandbox:NAME/DATABASE (default there: cdr)
     #[arg(value_name = "URL")]
     pub target: String,
     /// The table from which records were dispatched
     #[arg(long, value_name = "TABLE")]
     pub table: String,
-    /// Days or weeks that stay, as 90d or 26w
+    /// Days or weeks to keep, as 90d or 26w
     #[arg(long, value_name = "TIME")]
     pub keep: String,
-    /// What today is, as yyyymmdd
+    /// The date to count from, as yyyymmdd
     #[arg(long, value_name = "DAY")]
     pub today: Option<String>,
-    /// How day tables are called
+    /// Names of the day tables
     #[arg(long, value_name = "PATTERN", default_value = "{table}_{day}")]
     pub name: String,
-    /// Drop also tables with more or fewer records than were dispatched to them
-    #[arg(long)]
-    pub changed: bool,
-    /// Say what would be dropped and drop nothing
+    /// Print what would be dropped and drop nothing
     #[arg(long)]
     pub dry_run: bool,
-    /// What was dropped as JSON
+    /// Print what was dropped as JSON
     #[arg(long)]
     pub json: bool,
 }
@@ -83,7 +77,6 @@ fn job(args: &Args) -> Result<Retire> {
         names: NamePattern::parse(&args.name, &args.table)?,
         keep_days: days(&args.keep, "--keep")?,
         today,
-        changed: args.changed,
         dry_run: args.dry_run,
     })
 }

@@ -11,9 +11,6 @@ use evenkeel_site::server::{Control, Needs, Target, TargetError, preflight};
 const DATABASE: &str = "cdr";
 
 /// A server and the database on it; in a sandbox the database is made where it is missing.
-///
-/// # Errors
-/// No such server, or a URL without a database.
 pub fn target(session: &Session, text: &str) -> Result<Target> {
     let target = named(session, text)?;
     if text.starts_with("sandbox:") {
@@ -27,9 +24,6 @@ pub fn target(session: &Session, text: &str) -> Result<Target> {
 }
 
 /// The same for who only reads: no database is made.
-///
-/// # Errors
-/// No such server, or a URL without a database.
 pub fn named(session: &Session, text: &str) -> Result<Target> {
     if !text.starts_with("sandbox:") {
         let target = Target::parse(text)?;
@@ -43,9 +37,6 @@ pub fn named(session: &Session, text: &str) -> Result<Target> {
 }
 
 /// Looks whether the server takes loads at all.
-///
-/// # Errors
-/// What stands in the way, with a way out.
 pub fn check(session: &Session, target: &Target) -> Result<()> {
     let mut control = Control::connect_until(target, &session.stop)?;
     let privileges = ["SELECT", "INSERT", "UPDATE", "DELETE"].map(str::to_owned).to_vec();
@@ -65,9 +56,6 @@ pub fn check(session: &Session, target: &Target) -> Result<()> {
 }
 
 /// Refuses a server that may forget what it has committed when it is killed, where files are put away: those do not come again.
-///
-/// # Errors
-/// It is such a one, or does not answer.
 pub fn check_keeps(session: &Session, target: &Target) -> Result<()> {
     let mut control = Control::connect_until(target, &session.stop)?;
     let flush = control.query_value("SELECT @@GLOBAL.innodb_flush_log_at_trx_commit")?;

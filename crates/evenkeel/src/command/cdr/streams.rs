@@ -5,11 +5,11 @@ use super::whole::Whole;
 use crate::command::Session;
 use crate::failure::WithHint;
 use anyhow::{Result, anyhow};
-use evenkeel_haul::convert::{Duplicates, Stream, Tally, Twice};
+use evenkeel_haul::convert::{Duplicates, Stream, Tally};
 use evenkeel_haul::input::Input;
 use evenkeel_haul::layout::LayoutFile;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// What goes into one stream of lines and one of rejects.
 pub(super) struct ToStreams<'a> {
@@ -35,16 +35,9 @@ pub(super) fn streams(session: &Session, to: &ToStreams<'_>, shown: &mut Shown) 
     keep_away(layout, [output, rejects_path])?;
     let open = |path| Whole::create(path).hint("name a file in a folder where you may write");
     let (mut lines, mut rejects) = (open(output)?, open(rejects_path)?);
-    let has_key = file.layout.types().iter().any(|each| !each.key.is_empty());
-    let looks = has_key && duplicates == Duplicates::Refuse;
-    let mut twice = looks.then(|| Twice::new(inputs, &folder(rejects_path))).transpose()?;
-    let stream = Stream { file, inputs, stop: &session.stop };
-    let tally = stream.run(
-        twice.as_mut(),
-        (lines.out(), output),
-        (rejects.out(), rejects_path),
-        &mut |progress| shown.tell(progress),
-    )?;
+    let stream = Stream { file, inputs, duplicates, stop: &session.stop };
+    let tally = stream
+        .run((lines.out(), output), (rejects.out(), rejects_path), &mut |progress| shown.tell(progress))?;
     lines.finish()?;
     rejects.finish()?;
     Ok(tally)
@@ -93,13 +86,4 @@ fn is_same_file(one: &Path, other: &Path) -> bool {
 /// `/dev/stdout` and the like; below /dev/shm files are files.
 fn is_device(path: &Path) -> bool {
     path.starts_with("/dev") && !path.starts_with("/dev/shm")
-}
-
-/// Where keys go that memory does not hold: beside the rejects, or where temporary files go.
-fn folder(rejects: &Path) -> PathBuf {
-    match rejects.parent() {
-        _ if rejects == Path::new("-") || is_device(rejects) => std::env::temp_dir(),
-        Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),
-        _ => PathBuf::from("."),
-    }
 }

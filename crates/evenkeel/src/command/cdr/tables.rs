@@ -8,21 +8,20 @@ use evenkeel_haul::table::{Engine, Table};
 /// Flags that say what tables records go to.
 #[derive(Debug, clap::Args)]
 pub struct Flags {
-    /// Table; that of the record type's name, unless another is given
+    /// Table [default: the name of the record type]
     #[arg(long, value_name = "NAME")]
     pub table: Option<String>,
     /// Engine of a table that is made
     #[arg(long, value_name = "ENGINE", default_value = "innodb")]
     pub engine: EngineWord,
-    /// Columns of a further index of a table that is made; as often as there are indexes
+    /// Columns of a further index of a table that is made; may be repeated
     #[arg(long = "index", value_name = "COLUMN,...")]
     pub index: Vec<String>,
 }
 
-/// What `--engine` takes.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 pub enum EngineWord {
-    /// With transactions: a cut load goes on where it was
+    /// With transactions: a load that was cut continues
     #[value(name = "innodb")]
     InnoDb,
     /// Without; not safe in a crash
@@ -50,9 +49,6 @@ impl Flags {
     }
 
     /// A table for each type of record.
-    ///
-    /// # Errors
-    /// An index names no column, or a name is none.
     pub fn tables(&self, file: &LayoutFile) -> Result<Vec<Table>> {
         let types = file.layout.types();
         let name = |type_name: &str| match &self.table {

@@ -16,9 +16,6 @@ pub(super) struct Whole {
 impl Whole {
     /// Opens it; `-` is the standard output. A symbolic link is the user's own and is followed, and what is no file, as /dev/null, is
     /// written as it comes.
-    ///
-    /// # Errors
-    /// No file can be made there, or a link leads nowhere.
     pub fn create(path: &Path) -> Result<Self> {
         if path == Path::new("-") {
             return Ok(Self { out: Box::new(io::stdout()), file: None });
@@ -47,9 +44,6 @@ impl Whole {
     }
 
     /// Gives the file its name, once all of it is on disk.
-    ///
-    /// # Errors
-    /// The disk is full, or the name cannot be given.
     pub fn finish(mut self) -> Result<()> {
         self.out.flush().context("writing the output")?;
         let Some((file, hidden, path)) = self.file.take() else { return Ok(()) };

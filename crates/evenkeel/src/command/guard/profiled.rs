@@ -29,8 +29,7 @@ pub fn set_out(session: &Session, config: &mut GuardConfig) -> Result<Option<Eve
     };
     let path = stored::path(session, Some(&home.join("runs")), &name)?;
     if let Some(kind) = published_kind(&path)? {
-        return Err(anyhow!("{name} is the published study of {kind}, not a profile of a server"))
-            .hint(HINT);
+        return Err(anyhow!("{name} is the published study of {kind}, not a profile of a server")).hint(HINT);
     }
     let folder = StudyFolder::open(&path)?;
     let (plan, runs) = (folder.plan()?, folder.runs()?);

@@ -1,7 +1,7 @@
 //! `evenkeel guard top` and `evenkeel guard replay`.
 
 use super::super::Session;
-use crate::config::simulate::named;
+use crate::config::control::named;
 use crate::guard::journal;
 use crate::guard::status::read;
 use crate::guard::top::History;
@@ -58,7 +58,7 @@ pub fn replay(args: &ReplayArgs) -> Result<ExitCode> {
     let initial = args.initial_limit.unwrap_or(first.sample.limit);
     let most = args.max_limit.unwrap_or(1_024);
     let bounds = Bounds { initial, range: (1, most) };
-    let asked = named(Some(&args.controller), bounds)?.build();
+    let asked = named(&args.controller, bounds)?.build();
     let ticks = recorded.iter().map(|tick| (&tick.sample, tick.decided));
     let replayed = control::replay(ticks, asked, initial, most);
     let mut before = initial;

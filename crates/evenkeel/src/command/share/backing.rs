@@ -5,7 +5,7 @@ use crate::failure::WithHint;
 use anyhow::{Context, Result, anyhow};
 use evenkeel_core::random::Seed;
 use evenkeel_share::backing::simulated::Simulated;
-use evenkeel_share::backing::{FileBacking, FileOptions, VolatileBacking, VolatileOptions};
+use evenkeel_share::backing::{FileBacking, FileOptions};
 use evenkeel_share::{Backing, DiskPlan};
 use std::fs::OpenOptions;
 use std::io::ErrorKind;
@@ -69,13 +69,7 @@ fn one(disk: &DiskConfig, made: &mut Made) -> Result<Box<dyn Backing>> {
         made.0.push(disk.backing.clone());
     }
     let options = FileOptions { direct: disk.direct, read_only: disk.read_only, ..FileOptions::default() };
-    let file: Box<dyn Backing> = match disk.volatile {
-        false => Box::new(FileBacking::open(&disk.backing, options)?),
-        true => {
-            let cache = VolatileOptions { ignore_flush: disk.ignore_flush, ..VolatileOptions::default() };
-            Box::new(VolatileBacking::open(&disk.backing, options, cache)?)
-        }
-    };
+    let file: Box<dyn Backing> = Box::new(FileBacking::open(&disk.backing, options)?);
     match &disk.simulated {
         None => Ok(file),
         // Hosts on one array draw other service times; the same host draws the same again.

@@ -49,7 +49,9 @@ pub fn added<'a>(old: &ShareConfig, new: &'a ShareConfig) -> Vec<&'a DiskConfig>
 pub fn failed(error: &anyhow::Error, added: &[String]) -> String {
     match added {
         [] => format!("{error:#}; the old configuration stays in force"),
-        added => format!("{error:#}; the old configuration stays in force, and added are: {}", added.join(", ")),
+        added => {
+            format!("{error:#}; the old configuration stays in force, and added are: {}", added.join(", "))
+        }
     }
 }
 

@@ -234,8 +234,7 @@ fn warn_of_assumed_costs(config: &ShareConfig) {
         return;
     }
     let why = "no costs of I/Os are given: 256 KB count as 1.4 times 16 KB, and a write as a read";
-    let hint =
-        "shares of the device's time are only as right as that: `evenkeel share knee --costs` measures the costs";
+    let hint = "shares of the device's time are only as right as that: `evenkeel share knee --costs` measures the costs";
     let fields = json!({ "why": why, "hint": hint });
     write(&line(("warn", "costs_assumed", fields), unix_time().as_millis(), config.log));
 }

@@ -35,8 +35,8 @@ impl Kept {
             let path = folder.join(name);
             let bytes =
                 file::bytes(&path).with_context(|| format!("cannot read workload {}", path.display()));
-            let bytes = bytes
-                .hint("name it relative to the folder of the study file, or by its full path")?;
+            let bytes =
+                bytes.hint("name it relative to the folder of the study file, or by its full path")?;
             kept.copies.push((copy(place), bytes));
             kept.workloads.push((name.clone(), path));
         }

@@ -101,8 +101,10 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
             out::write(&if args.json { listed_json()? } else { listed() })?;
             Ok(ExitCode::SUCCESS)
         }
-        None => Err(anyhow!("no study is given")).hint("name a file of yours (examples/studies has three), \
-                             or a published one: `evenkeel study --list` names them"),
+        None => Err(anyhow!("no study is given")).hint(
+            "name a file of yours (examples/studies has three), \
+                             or a published one: `evenkeel study --list` names them",
+        ),
     }
 }
 

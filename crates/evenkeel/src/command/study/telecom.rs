@@ -161,11 +161,11 @@ mod tests {
             before(&plan(&args, &setting).expect("a plan"), &setting)
         };
         assert!(
-            said(&[]).starts_with("66 runs of 3 days with 100,000 records each: about "),
+            said(&[]).starts_with("60 runs of 3 days with 100,000 records each: about "),
             "{}",
             said(&[])
         );
-        assert!(said(&["--quick"]).starts_with("22 runs of 3 days with 10,000 records each: about "));
+        assert!(said(&["--quick"]).starts_with("20 runs of 3 days with 10,000 records each: about "));
         assert!(said(&["--records", "70000000"]).contains(" hours "), "{}", said(&["--records", "70000000"]));
     }
 

@@ -128,8 +128,9 @@ fn plan(args: &Args, setting: &Setting) -> Result<Plan> {
         class_starts: args.starts.unwrap_or_else(|| by_extent(args, [3, 1, 10])),
     };
     if args.populations > extent.starts {
-        return Err(anyhow!("{} populations have fewer starts, {}", args.populations, extent.starts))
-            .hint("give --starts at least as many; with twice as many, fillings can be separated from starts");
+        return Err(anyhow!("{} populations have fewer starts, {}", args.populations, extent.starts)).hint(
+            "give --starts at least as many; with twice as many, fillings can be separated from starts",
+        );
     }
     published::plan(
         NAME,

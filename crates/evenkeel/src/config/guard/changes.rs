@@ -23,7 +23,6 @@ impl Changes {
             plan,
             weights,
             controller,
-            fitted,
             reflection_span,
             initial_limit,
             profile,
@@ -41,7 +40,6 @@ impl Changes {
         let mut changes = Self::default();
         changes.now("weights", &mut old.weights, weights);
         changes.now("controller", &mut old.controller, controller);
-        changes.now("fitted", &mut old.fitted, fitted);
         changes.now("reflection_span", &mut old.reflection_span, reflection_span);
         changes.now("initial_limit", &mut old.initial_limit, initial_limit);
         changes.now("max_limit", &mut old.max_limit, max_limit);
@@ -141,7 +139,7 @@ mod tests {
     const SHORT: &str = "listen = '127.0.0.1:3307'\nbackend = '127.0.0.1:3306'\n";
 
     /// Every key that a file can have, with a value that is not its default; whether a reload takes it over.
-    const KEYS: [(&str, &str, bool); 37] = [
+    const KEYS: [(&str, &str, bool); 36] = [
         ("listen", "listen = '127.0.0.1:3308'", false),
         ("backend", "backend = '127.0.0.1:3309'", false),
         ("threads", "threads = 33", false),
@@ -155,8 +153,7 @@ mod tests {
         ("log", "log = 'json'", true),
         ("log_decisions", "log_decisions = 'all'", true),
         ("drain", "drain = '11s'", true),
-        ("controller", "control.controller = 'aimd'", true),
-        ("fitted", "control.fitted = true", true),
+        ("controller", "control.controller = 'fixed'", true),
         ("reflection_span", "control.reflection_span = '6s'", true),
         ("initial_limit", "control.initial_limit = 9", true),
         ("profile", "control.profile = 'last'", false),
@@ -193,10 +190,9 @@ mod tests {
         GuardConfig::parse(&text).unwrap()
     }
 
-    /// `fitted` goes with a controller that has fitted parameters, and is in the second test alone.
     #[test]
     fn every_key_is_taken_over_or_named_as_one_that_needs_a_restart() {
-        for (key, line, now) in KEYS.iter().filter(|(key, ..)| *key != "fitted") {
+        for (key, line, now) in &KEYS {
             let (mut held, new) = (parse(&[]), parse(&[line]));
             let expected = match now {
                 true => Changes { applied: vec![key], restart: vec![] },

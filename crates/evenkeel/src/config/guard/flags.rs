@@ -32,9 +32,6 @@ settings! {
         /// Controller that sets the limit [default: evenkeel]
         #[arg(long, value_name = "NAME", value_parser = algorithm::NAMES)]
         controller: Option<String> = control.controller => controller,
-        /// With the parameters that `evenkeel simulate --search` found, instead of the published ones
-        #[arg(long)]
-        fitted: bool = control.fitted => fitted,
         /// Span of the means of the reflection controller, which decides sixty times in it [default: 60s, as published]
         #[arg(long, value_name = "TIME", value_parser = units::duration)]
         reflection_span: Option<Nanos> = control.reflection_span by Fields::time => reflection_span,

@@ -1,7 +1,6 @@
 //! What a file of a guard may say, and what is wrong in one.
 
 use super::*;
-use evenkeel_core::control::search;
 use evenkeel_guard::proxy::{TenantBy, TlsMode};
 
 const SHORT: &str = "listen = '127.0.0.1:3307'\nbackend = '127.0.0.1:3306'\n";
@@ -103,18 +102,6 @@ fn a_certificate_is_one_of_files_or_its_own() {
 }
 
 #[test]
-fn fitted_parameters_keep_the_limits_of_the_file() {
-    let settings = |more| {
-        let text = format!("{SHORT}[control]\ncontroller = 'aimd'\nmax_limit = 99\n{more}");
-        GuardConfig::parse(&text).unwrap().controller_settings().unwrap()
-    };
-    let (published, fitted) = (settings(""), settings("fitted = true"));
-    assert_ne!(published, fitted);
-    let bounds = Bounds { initial: 8, range: (1, 99) };
-    assert_eq!(fitted, search::fitted("aimd").unwrap().within(bounds));
-}
-
-#[test]
 fn the_studys_controller_takes_another_span_and_no_other_controller_does() {
     let settings = |controller: &str, more: &str| {
         let text = format!("{SHORT}[control]\ncontroller = '{controller}'\n{more}");
@@ -124,7 +111,7 @@ fn the_studys_controller_takes_another_span_and_no_other_controller_does() {
     assert_eq!(settings("reflection", "reflection_span = '60s'"), settings("reflection", ""));
     assert_eq!(settings("reflection", short), settings("reflection", "").with_span(6.0));
     assert_ne!(settings("reflection", short), settings("reflection", ""));
-    assert_eq!(settings("vegas", short), settings("vegas", ""));
+    assert_eq!(settings("fixed", short), settings("fixed", ""));
 }
 
 #[test]
@@ -138,8 +125,7 @@ fn a_limit_that_a_profile_is_to_say_may_stay_above_the_highest() {
 fn what_is_wrong_is_named() {
     for (more, expected) in [
         ("[control]\ncontroler = 'fixed'", "did you mean `controller`?"),
-        ("[control]\ncontroller = 'vega'", "vegas"),
-        ("[control]\nfitted = true", "`evenkeel` has no fitted parameters; those of `aimd`"),
+        ("[control]\ncontroller = 'fixd'", "`fixed`"),
         ("[control]\ninitial_limit = 0", "`initial_limit` must be between 1"),
         ("[control]\ninitial_limit = 4294967296", "`initial_limit` must be between 1 and 100000"),
         ("[control]\ninitial_limit = -1", "`initial_limit` must be between 1 and 100000"),
@@ -179,7 +165,7 @@ fn a_flag_wins_over_the_file_and_what_no_flag_says_stays() {
     }
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("guard.toml");
-    let text = "drain = '3s'\nadministrators = ['root']\nthreads = 2\n[control]\nfitted = true\ncontroller = 'aimd'\n\
+    let text = "drain = '3s'\nadministrators = ['root']\nthreads = 2\n[control]\ncontroller = 'reflection'\n\
                 dry_run = true\n[queue]\nby = 'database'\nlength = 7\nwait = '2s'\n[client_tls]\nmode = 'disabled'";
     std::fs::write(&path, format!("{SHORT}{text}")).unwrap();
     let read = |flags: &[&str]| {
@@ -188,12 +174,12 @@ fn a_flag_wins_over_the_file_and_what_no_flag_says_stays() {
     };
     let file = read(&[]);
     let plan = &file.plan;
-    assert_eq!((file.drain, file.fitted, file.controller.as_str()), (Nanos::from_secs(3), true, "aimd"));
+    assert_eq!((file.drain, file.controller.as_str()), (Nanos::from_secs(3), "reflection"));
     assert_eq!((plan.tenants, plan.options.queue_max, plan.threads), (TenantBy::Database, Some(7), 2));
     assert!(plan.options.dry_run && plan.client_tls.mode == TlsMode::Disabled);
     let both = read(&[
         "--drain=4s",
-        "--controller=vegas",
+        "--controller=fixed",
         "--tenants=user",
         "--queue-max=8",
         "--admin=app",
@@ -201,7 +187,7 @@ fn a_flag_wins_over_the_file_and_what_no_flag_says_stays() {
         "--initial-limit=9",
     ]);
     let plan = &both.plan;
-    assert_eq!((both.drain, both.fitted, both.controller.as_str()), (Nanos::from_secs(4), true, "vegas"));
+    assert_eq!((both.drain, both.controller.as_str()), (Nanos::from_secs(4), "fixed"));
     assert_eq!((plan.tenants, plan.options.queue_max, both.initial_limit), (TenantBy::User, Some(8), 9));
     assert_eq!((plan.options.wait_max, plan.client_tls.mode), (Some(Nanos::from_secs(2)), TlsMode::Required));
     assert_eq!(plan.administrators, ["root", "app"]);

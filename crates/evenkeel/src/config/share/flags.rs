@@ -130,12 +130,6 @@ settings! {
         /// Take as long as the simulated array of this file (`evenkeel share array`)
         #[arg(long, value_name = "FILE", requires = "backing")]
         simulated: Option<PathBuf> = disk.simulated => simulated,
-        /// Loses what was not flushed when it is killed: for tests
-        #[arg(long, requires = "backing")]
-        volatile: bool = disk.volatile => volatile,
-        /// Says "done" to flushes and does nothing: a disk that lies, to see a test fail
-        #[arg(long, requires = "volatile", hide = true)]
-        ignore_flush: bool,
         /// Folder in which the disk is to appear as a file
         #[arg(long, value_name = "DIR", requires = "backing")]
         fuse: Option<PathBuf> = disk.fuse => fuse,
@@ -152,8 +146,7 @@ impl Flags {
         let config = self.whole()?;
         if config.nbd.is_empty() && config.disks.iter().all(|disk| disk.fuse.is_none() && disk.nbd.is_empty())
         {
-            return Err(anyhow!("no address for the disk is given"))
-                .hint("give --nbd ADDRESS or --fuse DIR");
+            return Err(anyhow!("no address for the disk is given")).hint("give --nbd ADDRESS or --fuse DIR");
         }
         Ok(config)
     }
@@ -190,7 +183,6 @@ impl Flags {
             (None, Some(backing), Some(name)) => {
                 let mut disk = DiskConfig::new(name, backing);
                 self.disk.over(&mut disk);
-                disk.ignore_flush = self.disk.ignore_flush;
                 Ok(ShareConfig::new(name, vec![disk]))
             }
             (None, Some(_), None) => Err(anyhow!("the host has no name")).hint("give --name NAME"),

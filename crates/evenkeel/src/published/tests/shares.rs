@@ -74,11 +74,11 @@ fn nothing_is_claimed_of_shares_that_were_not_judged() {
     let one = made(&[5]);
     let headline = shown(&one, |view| view.said.headline.clone());
     assert!(
-        headline.contains("Shares within 10 % not judged, by the published law not judged;"),
+        headline.contains("Shares within 10 % not checked, by the published law not checked;"),
         "{headline}"
     );
     let text = shown(&one, |view| view.said.setting.clone());
-    assert!(text.contains("in 0 of which shares are judged"), "{text}");
+    assert!(text.contains("in 0 of which shares are checked"), "{text}");
     let value = shown(&one, results);
     assert_eq!(value["findings"][0]["outcome"], "not testable here");
 }

@@ -186,8 +186,9 @@ pub fn probe_delay(study: &Study<'_>) -> Option<Plot> {
             .to_owned();
     let mut all = traces(study, &MU);
     if study.summary.cells.iter().any(|cell| cell.probe_wait_ms.n > 0) {
-        words
-            .push_str(" The part in which their threads waited for a CPU, as far as the kernel reports it, is faint.");
+        words.push_str(
+            " The part in which their threads waited for a CPU, as far as the kernel reports it, is faint.",
+        );
         all.splice(0..0, behind(study, &PROBE_WAIT, "CPU wait"));
     }
     study.summary.cells.iter().any(|cell| cell.mu_ms.n > 0).then(|| Plot {

@@ -67,8 +67,10 @@ fn holes(allocated: u64, bytes: u64) -> Option<Caveat> {
 
 /// Answers came faster than storage gives them: from the mean latency at the least depth.
 fn memory(latency_s: f64) -> Option<Caveat> {
-    let text =
-        format!("one read takes {}: that is as fast as memory, too fast for storage", format::time(latency_s * 1e3));
+    let text = format!(
+        "one read takes {}: that is as fast as memory, too fast for storage",
+        format::time(latency_s * 1e3)
+    );
     (latency_s < READ_LEAST_S).then(|| {
         Caveat::new("memory", Severity::Doubt, text)
             .with("latency_s", latency_s)

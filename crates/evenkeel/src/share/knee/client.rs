@@ -168,9 +168,7 @@ impl Client {
                 let outstanding = state.outstanding;
                 let silent =
                     anyhow!("no {} has ended for 10 s with {outstanding} outstanding", self.0.kind.word());
-                return Err(silent)
-                    .hint("check the storage: dmesg")
-                    .map_err(|error| self.failed(error));
+                return Err(silent).hint("check the storage: dmesg").map_err(|error| self.failed(error));
             }
             drop(state);
             if stop.is_set() {

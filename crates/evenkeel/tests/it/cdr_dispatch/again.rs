@@ -5,71 +5,68 @@ use crate::cli::evenkeel;
 use serde_json::Value;
 
 /// Dispatches where something stays: what was said, and its JSON.
-fn dispatched(desk: &Desk, way: &str, code: i32) -> (String, Value) {
+fn dispatched(desk: &Desk, code: i32) -> (String, Value) {
     let url = desk.url();
-    let words = [&desk.words(&url, way)[..], &["--json", "--quiet", "--batch", "500"]].concat();
+    let words = [&desk.words(&url)[..], &["--json", "--quiet", "--batch", "500"]].concat();
     let output = evenkeel(&desk.home, &words);
     let text =
         [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text).into_owned()).concat();
-    assert_eq!(output.status.code(), Some(code), "{way}: {text}");
+    assert_eq!(output.status.code(), Some(code), "{text}");
     (text, serde_json::from_slice(&output.stdout).unwrap_or(Value::Null))
 }
 
 #[test]
 fn records_whose_key_is_in_their_day_already_stay_in_the_source_and_all_others_go() {
     let desk = Desk::up();
-    for (way, key) in [
-        ("insert", "PRIMARY KEY (seq),"),
-        ("procedure", "PRIMARY KEY (seq),"),
-        ("insert", "UNIQUE KEY a (seq, area), KEY b (seq),"),
-        ("insert", "UNIQUE KEY a (caller(19)),"),
-        ("exchange", "PRIMARY KEY (seq, started),"),
+    for key in [
+        "PRIMARY KEY (seq),",
+        "UNIQUE KEY a (seq, area), KEY b (seq),",
+        "UNIQUE KEY a (caller(19)),",
+        "PRIMARY KEY (seq, started),",
     ] {
         desk.fresh("InnoDB", key);
         let at = "'2026-08-01' + INTERVAL (seq % 86400) SECOND";
         desk.load(770_000_001, 770_001_000, at);
-        desk.dispatch(way, &[]);
+        desk.dispatch(&[]);
         // Ten of them come again, somewhere in the middle of a day that moves in parts.
         desk.load(770_000_991, 770_001_990, at);
-        let (text, done) = dispatched(&desk, way, 1);
-        assert_eq!((desk.count("calls"), desk.count("calls_20260801")), (10, 1_990), "{way} {key}: {text}");
+        let (text, done) = dispatched(&desk, 1);
+        assert_eq!((desk.count("calls"), desk.count("calls_20260801")), (10, 1_990), "{key}: {text}");
         assert_eq!(
             (&done["days"][0]["stayed"], &done["days"][0]["records"]),
             (&10.into(), &990.into()),
             "{text}"
         );
-        assert_eq!(done["audit"]["same"], true, "{way} {key}: {text}");
-        assert_eq!(desk.sql("SELECT MIN(seq), MAX(seq) FROM calls"), "770000991\t770001000", "{way} {key}");
-        assert!(text.contains("10 records, whose key (") && !text.contains("7700009"), "{way} {key}: {text}");
-        desk.audit(way);
+        assert_eq!(done["audit"]["same"], true, "{key}: {text}");
+        assert_eq!(desk.sql("SELECT MIN(seq), MAX(seq) FROM calls"), "770000991\t770001000", "{key}");
+        assert!(text.contains("10 records, whose key (") && !text.contains("7700009"), "{key}: {text}");
+        desk.audit(key);
         let tables = "SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_NAME LIKE 'evenkeel_aside%'";
         assert_eq!(desk.sql(tables), "0");
         // And they go once those in the day are gone.
         desk.sql("DELETE FROM calls_20260801 WHERE seq BETWEEN 770000991 AND 770001000");
-        dispatched(&desk, way, 0);
-        assert_eq!((desk.count("calls"), desk.count("calls_20260801")), (0, 1_990), "{way} {key}");
+        dispatched(&desk, 0);
+        assert_eq!((desk.count("calls"), desk.count("calls_20260801")), (0, 1_990), "{key}");
     }
 }
 
 #[test]
 fn a_part_whose_own_records_have_one_key_by_their_day_stays_and_the_parts_around_it_go() {
     let desk = Desk::up();
-    for way in ["insert", "procedure"] {
-        desk.fresh("InnoDB", "");
-        desk.load(1, 1_000, "'2026-08-01 00:00:00'");
-        desk.dispatch(way, &[]);
-        desk.sql("ALTER TABLE calls_20260801 ADD UNIQUE KEY (seq)");
-        // The day moves in five parts; in the second one a number comes twice, in the last one there is an old one.
-        desk.load(1_001, 3_000, "'2026-08-01' + INTERVAL (seq - 1001) * 43 SECOND");
-        desk.load(1_500, 1_500, "'2026-08-01' + INTERVAL (seq - 1001) * 43 SECOND");
-        desk.load(5, 5, "'2026-08-01 23:30:00'");
-        let (text, done) = dispatched(&desk, way, 1);
-        let left = desk.count("calls");
-        assert!((2..600).contains(&left), "{way}: {left} stay: {text}");
-        assert_eq!(done["days"][0]["stayed"], left, "{text}");
-        assert!(text.contains("1 record, whose key (seq)") && text.contains("some have one key"), "{text}");
-        desk.audit(way);
-    }
+    desk.fresh("InnoDB", "");
+    desk.load(1, 1_000, "'2026-08-01 00:00:00'");
+    desk.dispatch(&[]);
+    desk.sql("ALTER TABLE calls_20260801 ADD UNIQUE KEY (seq)");
+    // The day moves in five parts; in the second one a number comes twice, in the last one there is an old one.
+    desk.load(1_001, 3_000, "'2026-08-01' + INTERVAL (seq - 1001) * 43 SECOND");
+    desk.load(1_500, 1_500, "'2026-08-01' + INTERVAL (seq - 1001) * 43 SECOND");
+    desk.load(5, 5, "'2026-08-01 23:30:00'");
+    let (text, done) = dispatched(&desk, 1);
+    let left = desk.count("calls");
+    assert!((2..600).contains(&left), "{left} stay: {text}");
+    assert_eq!(done["days"][0]["stayed"], left, "{text}");
+    assert!(text.contains("1 record, whose key (seq)") && text.contains("some have one key"), "{text}");
+    desk.audit("one key");
 }
 
 #[test]
@@ -77,13 +74,13 @@ fn without_transactions_nothing_is_moved_where_a_key_comes_again() {
     let desk = Desk::up();
     desk.fresh("MyISAM", "PRIMARY KEY (seq),");
     desk.load(1, 100, "'2026-08-01 10:00:00'");
-    desk.dispatch("insert", &[]);
+    desk.dispatch(&[]);
     desk.load(100, 150, "IF(seq > 120, '2026-08-02', '2026-08-01 11:00:00')");
-    let (text, _) = dispatched(&desk, "insert", 2);
+    let (text, _) = dispatched(&desk, 2);
     assert!(text.contains("comes again in calls") && desk.count("calls") == 51, "{text}");
     desk.audit("MyISAM");
     desk.sql("DELETE FROM calls WHERE seq = 100; DELETE FROM all_calls WHERE seq = 100 AND started LIKE '%11:00:00'");
-    desk.dispatch("insert", &[]);
+    desk.dispatch(&[]);
     desk.audit("MyISAM");
     assert_eq!(desk.count("calls"), 0);
 }

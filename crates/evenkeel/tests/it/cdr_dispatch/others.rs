@@ -1,110 +1,123 @@
-//! Day tables that another source fills too, after a dispatch without transactions was cut.
+//! Day tables without transactions: cut at each step, and with records of somebody else.
 
 use super::Desk;
 use crate::cli::refused;
 
 const CALLS: &str = "'2026-08-01 10:00:00'";
 
-/// As a kill leaves it that comes once a day's table is noted as one to be made: `done` records are in that table already.
-fn cut(desk: &Desk, state: &str, done: u64) {
-    let take = "INSERT INTO evenkeel_dispatches (source, by_column, table_name, way, state, created, records, begun_at) \
-                VALUES ('calls', 'started', 'evenkeel_taken_calls', 'take', 'copying', 0, 0, NOW())";
-    let day = format!(
-        "INSERT INTO evenkeel_dispatches (take, source, day, table_name, way, state, created, begun_at) \
-         VALUES (LAST_INSERT_ID(), 'calls', '2026-08-01', 'calls_20260801', 'insert', '{state}', 1, NOW())"
-    );
-    let some = format!(
-        "INSERT INTO calls_20260801 (seq, caller, started) SELECT seq, caller, started FROM evenkeel_taken_calls ORDER BY seq LIMIT {done}"
-    );
-    desk.sql(&format!(
-        "RENAME TABLE calls TO evenkeel_taken_calls; CREATE TABLE calls LIKE evenkeel_taken_calls; {take}; {day}; {some}"
-    ));
-}
-
-/// A journal, and a day's table with 500 records of somebody else.
+/// A day table with 500 records, of which `calls` brought all; 400 more are in `calls`.
 fn filled(desk: &Desk) {
     desk.fresh("MyISAM", "");
     desk.load(1, 500, CALLS);
-    desk.dispatch("insert", &[]);
+    desk.dispatch(&[]);
     desk.load(501, 900, CALLS);
 }
 
+/// As a kill leaves it that comes once the day is noted: `more` is what the dispatch did since. FILL is the table that is filled, OLD what
+/// the day table was.
+fn cut(desk: &Desk, (state, created): (&str, u8), more: &str) {
+    let id: u64 = desk.sql("SELECT MAX(id) + 2 FROM evenkeel_dispatches").trim().parse().expect("a number");
+    let more =
+        more.replace("FILL", &format!("evenkeel_fill_{id}")).replace("OLD", &format!("evenkeel_old_{id}"));
+    desk.sql(&format!(
+        "RENAME TABLE calls TO evenkeel_taken_calls; CREATE TABLE calls LIKE evenkeel_taken_calls; \
+         INSERT INTO evenkeel_dispatches (source, by_column, table_name, way, state, created, records, begun_at) \
+         VALUES ('calls', 'started', 'evenkeel_taken_calls', 'take', 'marked', 0, 0, NOW()); \
+         INSERT INTO evenkeel_dispatches (take, source, day, table_name, way, state, created, begun_at) \
+         VALUES (LAST_INSERT_ID(), 'calls', '2026-08-01', 'calls_20260801', 'insert', '{state}', {created}, NOW()); {more}"
+    ));
+}
+
+const COLUMNS: &str = "(seq, caller, started) SELECT seq, caller, started FROM";
+
 #[test]
-fn records_that_came_into_a_table_that_was_to_be_made_stay_in_it() {
+fn a_dispatch_that_was_cut_at_any_step_of_a_day_with_old_rows_brings_each_record_once() {
     let desk = Desk::up();
-    for state in ["begun", "copying"] {
+    let all = format!(
+        "CREATE TABLE FILL LIKE calls; INSERT INTO FILL {COLUMNS} calls_20260801; INSERT INTO FILL {COLUMNS} evenkeel_taken_calls"
+    );
+    for (when, state, more) in [
+        ("before anything", "begun", String::new()),
+        (
+            "half filled",
+            "begun",
+            format!("CREATE TABLE FILL LIKE calls; INSERT INTO FILL {COLUMNS} calls_20260801 LIMIT 100"),
+        ),
+        ("filled", "filled", all.clone()),
+        ("half renamed", "filled", format!("{all}; RENAME TABLE calls_20260801 TO OLD")),
+        ("renamed", "filled", format!("{all}; RENAME TABLE calls_20260801 TO OLD, FILL TO calls_20260801")),
+        ("begun again", "begun", format!("{all}; DROP TABLE FILL")),
+    ] {
         filled(&desk);
-        cut(&desk, state, 0);
-        let done = desk.dispatch("insert", &[]);
-        assert_eq!(done["records"].as_u64(), Some(400), "{state}: {done}");
-        assert_eq!(desk.count("calls_20260801"), 900, "{state}");
-        desk.audit(state);
+        cut(&desk, (state, 0), &more);
+        assert_eq!(desk.dispatch(&[])["records"].as_u64(), Some(400), "{when}");
+        assert_eq!(desk.count("calls_20260801"), 900, "{when}");
+        desk.audit(when);
+        assert_eq!(desk.sql("SHOW TABLES LIKE 'evenkeel%'").trim(), "evenkeel_dispatches", "{when}");
     }
 }
 
 #[test]
-fn a_table_with_records_of_both_is_left_as_it_is() {
+fn a_dispatch_that_was_cut_at_any_step_of_a_new_day_brings_each_record_once() {
     let desk = Desk::up();
-    filled(&desk);
-    cut(&desk, "copying", 100);
-    let told = refused(&desk.home, &desk.words(&desk.url(), "insert"));
-    assert!(told.contains("of its 600 records 100 are like those of a dispatch that was cut"), "{told}");
-    assert_eq!((desk.count("calls_20260801"), desk.count("evenkeel_taken_calls")), (600, 400));
-    // Whoever takes out what was put in twice gets all of it.
-    desk.sql("DELETE FROM calls_20260801 WHERE seq > 500");
-    assert_eq!(desk.dispatch("insert", &[])["records"].as_u64(), Some(400));
-    desk.audit("afterwards");
-}
-
-#[test]
-fn a_table_that_has_a_part_of_the_records_alone_is_filled_anew() {
-    let desk = Desk::up();
-    for state in ["begun", "copying"] {
+    let all = format!("CREATE TABLE FILL LIKE calls; INSERT INTO FILL {COLUMNS} evenkeel_taken_calls");
+    for (when, state, more) in [
+        ("half filled", "begun", "CREATE TABLE FILL LIKE calls".to_owned()),
+        ("filled", "filled", all.clone()),
+        ("renamed", "filled", format!("{all}; RENAME TABLE FILL TO calls_20260801")),
+    ] {
         desk.fresh("MyISAM", "");
         desk.load(1, 10, "'2026-07-01 10:00:00'");
-        desk.dispatch("insert", &[]);
+        desk.dispatch(&[]);
         desk.load(501, 900, CALLS);
-        desk.sql("CREATE TABLE calls_20260801 LIKE calls");
-        cut(&desk, state, 100);
-        assert_eq!(desk.dispatch("insert", &[])["records"].as_u64(), Some(400), "{state}");
-        assert_eq!(desk.count("calls_20260801"), 400, "{state}");
-        desk.audit(state);
+        cut(&desk, (state, 1), &more);
+        assert_eq!(desk.dispatch(&[])["records"].as_u64(), Some(400), "{when}");
+        assert_eq!(desk.count("calls_20260801"), 400, "{when}");
+        desk.audit(when);
     }
 }
 
 #[test]
-fn a_column_that_counts_goes_on_from_where_the_taken_table_stood() {
+fn a_day_table_with_records_of_somebody_else_is_refused_and_nothing_is_taken() {
+    let desk = Desk::up();
+    filled(&desk);
+    desk.sql("INSERT INTO calls_20260801 (seq, caller, started) VALUES (0, '34', '2026-08-01 09:00:00')");
+    let told = refused(&desk.home, &desk.words(&desk.url()));
+    assert!(
+        told.contains("has 501 records, of which 500 were dispatched to it") && told.contains("hint: "),
+        "{told}"
+    );
+    assert_eq!((desk.count("calls_20260801"), desk.count("calls")), (501, 400));
+    desk.sql("DELETE FROM calls_20260801 WHERE seq = 0");
+    assert_eq!(desk.dispatch(&[])["records"].as_u64(), Some(400));
+    desk.audit("afterwards");
+    // And so is one to which the dispatch of another source was cut.
+    desk.load(901, 950, CALLS);
+    let other = "INSERT INTO evenkeel_dispatches (source, day, table_name, way, state, created, begun_at) \
+                 VALUES ('others', '2026-08-01', 'calls_20260801', 'insert', 'filled', 0, NOW())";
+    desk.sql(other);
+    let told = refused(&desk.home, &desk.words(&desk.url()));
+    assert!(told.contains("is the table of a dispatch of others that was cut"), "{told}");
+    assert_eq!((desk.count("calls_20260801"), desk.count("calls")), (900, 50));
+}
+
+#[test]
+fn a_filled_table_that_somebody_dropped_is_not_taken_for_the_day_table() {
+    let desk = Desk::up();
+    filled(&desk);
+    cut(&desk, ("filled", 0), "");
+    assert_eq!(desk.dispatch(&[])["records"].as_u64(), Some(400));
+    assert_eq!(desk.count("calls_20260801"), 900);
+    desk.audit("filled again");
+}
+
+#[test]
+fn a_column_that_counts_goes_on_from_where_the_taken_table_was() {
     let desk = Desk::up();
     desk.fresh("MyISAM", "id INT NOT NULL AUTO_INCREMENT, PRIMARY KEY (id), ");
-    desk.load(1, 10, "'2026-07-01 10:00:00'");
-    desk.dispatch("insert", &[]);
-    desk.load(11, 500, CALLS);
-    // The new source was made before the last numbers were given.
-    let take = "INSERT INTO evenkeel_dispatches (source, by_column, table_name, way, state, created, records, begun_at) \
-                VALUES ('calls', 'started', 'evenkeel_taken_calls', 'take', 'begun', 0, 0, NOW())";
-    desk.sql(&format!(
-        "RENAME TABLE calls TO evenkeel_taken_calls; CREATE TABLE calls LIKE evenkeel_taken_calls; {take}"
-    ));
-    assert_eq!(desk.dispatch("insert", &[])["records"].as_u64(), Some(490));
+    desk.load(1, 500, CALLS);
+    assert_eq!(desk.dispatch(&[])["records"].as_u64(), Some(500));
     desk.load(501, 501, CALLS);
     assert_eq!(desk.sql("SELECT id FROM calls"), "501");
     desk.audit("counted");
-}
-
-#[test]
-fn records_of_another_source_that_are_like_ours_are_never_emptied() {
-    let desk = Desk::up();
-    filled(&desk);
-    // What the other source brought is, record for record, what comes in.
-    desk.sql("TRUNCATE TABLE calls_20260801; UPDATE evenkeel_dispatches SET records = 0");
-    cut(&desk, "copying", 400);
-    let other = "INSERT INTO evenkeel_dispatches (source, day, table_name, way, state, created, records, begun_at) \
-                 VALUES ('others', '2026-08-01', 'calls_20260801', 'insert', 'done', 0, 400, NOW())";
-    desk.sql(other);
-    let told = refused(&desk.home, &desk.words(&desk.url(), "insert"));
-    assert!(told.contains("of its 400 records 400 are like") && told.contains("nobody can tell"), "{told}");
-    // Where nothing of ours can be in there yet, they are somebody else's for sure.
-    desk.sql("UPDATE evenkeel_dispatches SET state = 'begun', checksum_before = 'untouched' WHERE state = 'copying' AND way = 'insert'");
-    assert_eq!(desk.dispatch("insert", &[])["records"].as_u64(), Some(400));
-    assert_eq!(desk.count("calls_20260801"), 800);
 }

@@ -11,17 +11,17 @@ fn a_dispatch_without_transactions_that_was_cut_goes_on_after_its_first_day_was_
     // The second day cannot be stored, so that the dispatch ends between both.
     desk.sql("CREATE TABLE calls_20260802 LIKE calls; ALTER TABLE calls_20260802 ADD CONSTRAINT never CHECK (seq < 0)");
     desk.load(1, 100, "'2026-08-01' + INTERVAL (seq % 2) DAY");
-    let told = refused(&desk.home, &desk.words(&url, "insert"));
+    let told = refused(&desk.home, &desk.words(&url));
     assert!(told.contains("never"), "{told}");
     assert_eq!(desk.count("calls_20260801"), 50);
     let retire = ["cdr", "retire", &url, "--table", "calls", "--keep", "1d", "--today", "20260803"];
     let output = evenkeel(&desk.home, &retire);
     assert!(String::from_utf8_lossy(&output.stdout).contains("dropped  calls_20260801"), "{output:?}");
     desk.sql("ALTER TABLE calls_20260802 DROP CONSTRAINT never");
-    let done = desk.dispatch("insert", &[]);
+    let done = desk.dispatch(&[]);
     assert_eq!((&done["resumed"], desk.count("calls_20260802")), (&true.into(), 50), "{done}");
     assert!(!desk.sql("SHOW TABLES").contains("evenkeel_taken"));
-    assert_eq!(desk.dispatch("insert", &[])["records"], 0);
+    assert_eq!(desk.dispatch(&[])["records"], 0);
 }
 
 #[test]
@@ -30,18 +30,17 @@ fn a_table_in_the_place_of_one_that_was_dispatched_stays_until_it_is_looked_at()
     let url = desk.url();
     desk.fresh("InnoDB", "");
     desk.load(1, 40, "'2026-06-01' + INTERVAL (seq % 4) DAY");
-    desk.dispatch("insert", &[]);
+    desk.dispatch(&[]);
     // One day is replaced by another table of its name, a record of another day is deleted, and a third gets a late record.
     desk.sql("DROP TABLE calls_20260601; CREATE TABLE calls_20260601 LIKE calls; DELETE FROM calls_20260602 LIMIT 1");
     desk.load(41, 41, "'2026-06-03'");
-    desk.dispatch("insert", &[]);
-    let retire = |more: &[&str]| {
-        let words =
-            [&["cdr", "retire", &url, "--table", "calls", "--keep", "1d", "--today", "20260605"][..], more];
-        let output = evenkeel(&desk.home, &words.concat());
+    desk.dispatch(&[]);
+    let retire = || {
+        let words = ["cdr", "retire", &url, "--table", "calls", "--keep", "1d", "--today", "20260605"];
+        let output = evenkeel(&desk.home, &words);
         (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned())
     };
-    let (code, told) = retire(&[]);
+    let (code, told) = retire();
     assert_eq!(code, Some(1), "{told}");
     assert!(
         told.contains("refused  calls_20260601  it has 0 records, and 10 were dispatched to it"),
@@ -49,12 +48,8 @@ fn a_table_in_the_place_of_one_that_was_dispatched_stays_until_it_is_looked_at()
     );
     assert!(told.contains("refused  calls_20260602  it has 9 records, and 10 were"), "{told}");
     assert!(told.contains("dropped  calls_20260603  11 records"), "{told}");
-    let (code, told) = retire(&["--changed"]);
-    assert_eq!(
-        (code, told.contains("2 tables dropped with 9 records, 0 tables refused")),
-        (Some(0), true),
-        "{told}"
-    );
+    desk.sql("DROP TABLE calls_20260601, calls_20260602");
+    assert_eq!(retire().0, Some(0));
 }
 
 #[test]
@@ -63,10 +58,10 @@ fn a_table_that_was_dropped_by_hand_and_made_anew_by_a_late_record_goes_by_age_a
     let url = desk.url();
     desk.fresh("InnoDB", "");
     desk.load(1, 10, "'2026-06-01'");
-    desk.dispatch("insert", &[]);
+    desk.dispatch(&[]);
     desk.sql("DROP TABLE calls_20260601");
     desk.load(11, 11, "'2026-06-01'");
-    desk.dispatch("insert", &[]);
+    desk.dispatch(&[]);
     let output = evenkeel(
         &desk.home,
         &["cdr", "retire", &url, "--table", "calls", "--keep", "1d", "--today", "20260605"],

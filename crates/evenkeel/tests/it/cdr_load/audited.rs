@@ -121,7 +121,7 @@ fn what_an_earlier_load_stored_is_looked_for_unless_it_was_dispatched_since() {
     assert_eq!((&lost["found"], &lost["tables"][0]["found"]["lost"]), (&1.into(), &1.into()), "{lost}");
     let words = ["cdr", "dispatch", &server.url(), "--table", "calls", "--by", "start"];
     let told = ok(&evenkeel(server.home(), &words));
-    assert!(told.contains("audited: 1,999 rows of 2 tables are those of before, each as often"), "{told}");
+    assert!(told.contains("audited: 1,999 rows of 2 tables, the same as before"), "{told}");
     server.control().exec("INSERT INTO calls SELECT * FROM calls_20260801 WHERE seq = 8").expect("a row");
     assert_eq!(
         found(&server, &["one", "two", "three"], &[])["found"],

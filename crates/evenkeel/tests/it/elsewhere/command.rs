@@ -137,7 +137,7 @@ fn a_command_that_says_nothing_useful_is_refused_before_the_first_run_with_its_o
         ("sh -c 'echo Permission denied. >&2; exit 255'", "Permission denied."),
         ("echo Welcome", "\"Welcome\""),
         ("/no/such/program", "cannot start"),
-        ("yes", "says"),
+        ("yes", "sends lines that are not readings"),
         ("cat /dev/zero", "a line has no end"),
         ("sh 'x", "a ' is not closed"),
         (deaf.as_str(), "right after its first line"),

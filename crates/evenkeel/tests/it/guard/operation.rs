@@ -226,7 +226,7 @@ fn a_log_that_nobody_reads_makes_no_guard_deaf() {
 fn what_the_guard_does_can_be_watched_and_its_decisions_asked_again() {
     let server = Server::up(&[]);
     let journal = server.file("journal");
-    let control = format!("controller = 'aimd'\ninitial_limit = 4\njournal = '{}'", journal.display());
+    let control = format!("controller = 'reflection'\ninitial_limit = 4\njournal = '{}'", journal.display());
     let process = Process::start(&server, &control);
     let mut client = Client::connect(&process.address, MODERN);
     (0..50).for_each(|_| drop(client.query("UPDATE item SET stock = stock + 1 WHERE id = 3")));
@@ -240,15 +240,15 @@ fn what_the_guard_does_can_be_watched_and_its_decisions_asked_again() {
         || evenkeel(&["top", &process.metrics, "--once", "--every", "100ms"]).output().expect("it runs");
     let picture = found("a picture", || Some(top()).filter(|output| output.status.success())).stdout;
     let picture = String::from_utf8_lossy(&picture);
-    assert!(picture.contains("controller aimd") && picture.contains("cycles_per_commit"), "{picture}");
-    let replayed = shown(&mut replay(&journal, "aimd"));
+    assert!(picture.contains("controller reflection") && picture.contains("cycles_per_commit"), "{picture}");
+    let replayed = shown(&mut replay(&journal, "reflection"));
     assert!(replayed.contains("0 of "), "{replayed}");
     let other = shown(&mut replay(&journal, "fixed"));
     assert!(other.contains("ticks differ"), "{other}");
     let kept = server.file("kept");
     let lines = process.shows("/journal", "200 OK");
     std::fs::write(&kept, lines.split_once("\r\n\r\n").expect("a body").1).expect("a file");
-    assert!(shown(&mut replay(&kept, "aimd")).contains("0 of "));
+    assert!(shown(&mut replay(&kept, "reflection")).contains("0 of "));
     process.shows("/nothing", "404 Not Found");
 }
 

@@ -29,10 +29,15 @@ pub struct Disk {
 impl Disk {
     /// Mounts `folder/disk` at `folder/at`; `Err` is what the command said where it refused.
     pub fn mount(folder: &Path, more: &[&str]) -> Result<Self, String> {
-        let (backing, at) = (folder.join("disk"), folder.join("at"));
+        Self::mount_on(folder, &folder.join("disk"), more)
+    }
+
+    /// The same of a disk at another place.
+    pub fn mount_on(folder: &Path, backing: &Path, more: &[&str]) -> Result<Self, String> {
+        let at = folder.join("at");
         fs::create_dir_all(&at).expect("a folder");
         let mut command = Command::new(env!("CARGO_BIN_EXE_evenkeel"));
-        command.args(["share", "mount", "--name", "tested", "--backing"]).arg(&backing).arg("--at").arg(&at);
+        command.args(["share", "mount", "--name", "tested", "--backing"]).arg(backing).arg("--at").arg(&at);
         command.args(more).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("the binary can be started");
         let mut line = String::new();

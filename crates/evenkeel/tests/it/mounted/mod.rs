@@ -4,6 +4,7 @@ mod databases;
 mod disk;
 mod power;
 mod runs;
+mod volatile;
 
 use disk::{Disk, blank, can_mount};
 use std::fs;

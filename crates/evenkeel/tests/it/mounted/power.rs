@@ -1,6 +1,7 @@
-//! Power cuts under load: the process of the disk is killed, and with it goes what its cache had not flushed.
+//! Power cuts under load: the process of the disk beneath is killed, and with it goes what its cache had not flushed.
 
-use super::disk::{Disk, blank, can_mount};
+use super::disk::{blank, can_mount};
+use super::volatile::OnVolatile;
 use crate::guard::client::{Client, MODERN};
 use crate::patience::{eventually, found};
 use evenkeel_core::random::{Random, Seed};
@@ -111,14 +112,15 @@ fn write_rows(address: String, cut: u64, writer: u64, total: Arc<AtomicUsize>) -
 /// A disk through power cuts, and the rows that clients were told to be there.
 struct Trial<'a> {
     folder: &'a Path,
-    flags: &'a [&'a str],
+    /// The disk beneath ignores flushes.
+    lies: bool,
     acknowledged: BTreeSet<u64>,
     random: Random,
 }
 
 impl Trial<'_> {
-    fn disk(&self, more: &[&str]) -> Result<Disk, String> {
-        Disk::mount(self.folder, &[self.flags, more].concat())
+    fn disk(&self, more: &[&str]) -> Result<OnVolatile, String> {
+        OnVolatile::mount(self.folder, self.lies, more)
             .map_err(|said| format!("it cannot be mounted: {said}"))
     }
 
@@ -181,8 +183,8 @@ impl Trial<'_> {
     }
 }
 
-fn trial<'a>(folder: &'a Path, flags: &'a [&'a str]) -> Trial<'a> {
-    let trial = Trial { folder, flags, acknowledged: BTreeSet::new(), random: Random::new(Seed(17)) };
+fn trial(folder: &Path, lies: bool) -> Trial<'_> {
+    let trial = Trial { folder, lies, acknowledged: BTreeSet::new(), random: Random::new(Seed(17)) };
     trial.prepare();
     trial
 }
@@ -194,7 +196,7 @@ fn what_a_server_acknowledged_is_there_after_power_cuts() {
     }
     let folder = tempdir().expect("a folder");
     let cuts = std::env::var("EVENKEEL_POWER_CUTS").ok().and_then(|cuts| cuts.parse().ok()).unwrap_or(CUTS);
-    let mut trial = trial(folder.path(), &["--volatile"]);
+    let mut trial = trial(folder.path(), false);
     for cut in 1..=cuts {
         trial.cut(cut).unwrap_or_else(|error| panic!("cut {cut}: {error}"));
         let rows = trial.verify().unwrap_or_else(|error| panic!("cut {cut}: {error}"));
@@ -209,7 +211,7 @@ fn a_disk_that_lies_about_flushes_is_caught() {
         return;
     }
     let folder = tempdir().expect("a folder");
-    let mut trial = trial(folder.path(), &["--volatile", "--ignore-flush"]);
+    let mut trial = trial(folder.path(), true);
     let found = (1..=CUTS).find_map(|cut| trial.cut(cut).and_then(|()| trial.verify()).err());
     let found = found.expect("acknowledged rows were lost, and the test did not see it");
     eprintln!("found: {}", found.lines().take(5).collect::<Vec<_>>().join(" | "));

@@ -1,6 +1,7 @@
 //! A study on a disk whose power goes right after its run ended.
 
-use super::disk::{Disk, blank, can_mount};
+use super::disk::{blank, can_mount};
+use super::volatile::OnVolatile;
 use crate::guard::server::Server;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -34,12 +35,12 @@ fn a_run_that_is_finished_is_whole_after_a_power_cut() {
     let workload = server.file("point.toml");
     fs::write(&workload, WORKLOAD).expect("a file");
     blank(folder.path(), 128 << 20);
-    let mut disk = Disk::mount(folder.path(), &["--volatile", "--mkfs", "ext4"]).expect("a mount");
+    let mut disk = OnVolatile::mount(folder.path(), false, &["--mkfs", "ext4"]).expect("a mount");
     measure(disk.at(), &workload, &server.address());
     disk.cut_power();
     disk.unmount();
 
-    let disk = Disk::mount(folder.path(), &["--volatile"]).expect("a mount");
+    let disk = OnVolatile::mount(folder.path(), false, &[]).expect("a mount");
     let studies = entries(&disk.at().join("runs"));
     let runs = entries(&studies.first().expect("the study is there").join("runs"));
     assert!(!runs.is_empty(), "the run is not there");

@@ -56,7 +56,10 @@ fn what_fails_of_new_disks_leaves_none_of_them_behind_and_later_ones_are_who_the
     let mut host = home.start();
     let missing = format!("fuse = '{}'", text(&home.at("no folder")));
     let told = home.reload(&mut host, &[a("1"), home.disk("b", &missing)]);
-    assert!(told.contains("reload_failed") && told.contains("the old configuration stays in force"), "{told}");
+    assert!(
+        told.contains("reload_failed") && told.contains("the old configuration stays in force"),
+        "{told}"
+    );
     assert!(!home.at("b.sock").exists(), "it is served though it failed");
     let told = home
         .reload(&mut host, &[a("1"), home.disk("e", ""), home.disk("f", "socket_group = 'no such group'")]);

@@ -15,7 +15,7 @@ impl Controller for Wants {
 
     fn update(&mut self, _: &Sample) -> Decision {
         assert!(self.0 < 1_000, "told to fail");
-        Decision { limit: self.0, why: Reason::Additive }
+        Decision { limit: self.0, why: Reason::Start }
     }
 }
 

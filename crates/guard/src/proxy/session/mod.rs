@@ -393,6 +393,3 @@ impl Session {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,7 +1,7 @@
 //! Layouts guessed from records that were made, and from what is none.
 
 use super::*;
-use crate::generate::{Dirt, Duration, Spec, generate};
+use crate::generate::{Dirt, Spec, generate};
 use evenkeel_core::random::Seed;
 use evenkeel_wire::record::Kind;
 use std::collections::BTreeMap;
@@ -12,8 +12,7 @@ fn of(bytes: &[u8]) -> Result<Guess, NoLayout> {
 
 fn calls(records: u64) -> Vec<u8> {
     let dirt = Dirt::parse("none").unwrap();
-    let spec =
-        Spec { records, day: 20_260_801, first: 1, duration: Duration::LogLogistic, dirt, seed: Seed(1) };
+    let spec = Spec { records, day: 20_260_801, first: 1, dirt, seed: Seed(1) };
     let mut bytes = Vec::new();
     generate(&spec, &mut bytes, &mut |_| true).unwrap();
     bytes

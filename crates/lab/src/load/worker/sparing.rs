@@ -39,7 +39,7 @@ impl Sparing {
     /// A request of the warm-up ended.
     pub fn ended(&mut self, took: Nanos) {
         self.ended += 1;
-        self.took = self.took + took;
+        self.took += took;
     }
 }
 

@@ -125,12 +125,15 @@ fn contradictions_are_refused_with_the_entry_and_what_to_do() {
         ),
         (|d| d.statements[0].sql = "SELECT ?, :x".into(), "both `?` and `:name`"),
         (|d| d.statements[0].weight = Some(-1.0), "statement `read`: `weight` is -1"),
-        (|d| d.statements[1].name = "read".into(), "statement `read`: is there twice"),
+        (|d| d.statements[1].name = "read".into(), "statement `read`: appears twice"),
         (|d| d.transactions[0].name = "read".into(), "transaction `read`: has a name that is taken"),
         (|d| d.transactions[0].statements.clear(), "transaction `buy`: has no statements"),
         (|d| d.transactions[0].statements[0] = "frist".into(), "did you mean `first`?"),
         (|d| d.transactions[0].parameters.clear(), "`:id` of statement `first` has no source of values"),
-        (|d| d.statements[1].weight = Some(1.0), "statement `first`: `:id` of statement `first` has no source"),
+        (
+            |d| d.statements[1].weight = Some(1.0),
+            "statement `first`: `:id` of statement `first` has no source",
+        ),
         (
             |d| d.statements[1].parameters = ParameterDefinitions::Named(named(&[("xx", DIGIT)])),
             "parameter `xx` is not used: no `:xx` in `sql`, did you mean `x`?",

@@ -169,7 +169,8 @@ fn head(reader: &mut impl BufRead) -> io::Result<Length> {
         let value = value.trim();
         match name.to_ascii_lowercase().as_str() {
             "content-length" => {
-                let bytes = value.parse().map_err(|_| io::Error::other("its Content-Length is not a number"))?;
+                let bytes =
+                    value.parse().map_err(|_| io::Error::other("its Content-Length is not a number"))?;
                 length = Length::Known(bytes);
             }
             "transfer-encoding" if value.eq_ignore_ascii_case("chunked") => return skip(reader),

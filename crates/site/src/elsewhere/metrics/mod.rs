@@ -36,8 +36,7 @@ impl Metrics {
         let failed = |why: String| ElsewhereError::Page { url: url.to_string(), why };
         let addresses = url.addresses().map_err(|error| failed(error.to_string()))?;
         let text = http::get(url, &addresses).map_err(|error| failed(error.to_string()))?;
-        let page =
-            Page::parse(&text).ok_or_else(|| failed("it does not show CPU times".to_owned()))?;
+        let page = Page::parse(&text).ok_or_else(|| failed("it does not show CPU times".to_owned()))?;
         let cpus = page.reading.host.map_or(0.0, |host| host.capacity);
         Ok(Self { url: url.clone(), addresses, host: page.host, kernel: page.kernel, cpus })
     }

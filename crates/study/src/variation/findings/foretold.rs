@@ -163,7 +163,11 @@ mod tests {
             let (low, high) = number.interval.unwrap();
             assert!(low < number.value && number.value < high, "{number:?}");
         }
-        assert!(price.words.contains("40.0 more reads per request after the script: 80.0 % ("), "{}", price.words);
+        assert!(
+            price.words.contains("40.0 more reads per request after the script: 80.0 % ("),
+            "{}",
+            price.words
+        );
     }
 
     #[test]

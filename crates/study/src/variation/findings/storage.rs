@@ -198,7 +198,10 @@ pub(super) fn dump(setting: &Setting, cells: &[Cell<'_>]) -> Finding {
             priced.words
         ),
         (Some(ratio), _, _) => {
-            format!("Here the mean response time after the script is {} times that after the dump.", words(ratio))
+            format!(
+                "Here the mean response time after the script is {} times that after the dump.",
+                words(ratio)
+            )
         }
         _ => "It was not measured; this needs private servers.".to_owned(),
     };

@@ -18,9 +18,6 @@ fn failed(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> HaulEr
 }
 
 /// Writes what was found of a file to `FILE.audit` in the folder of rejects; its path.
-///
-/// # Errors
-/// It cannot be written.
 pub fn note(rejects: &Path, path: &Path, report: &Report) -> Result<PathBuf, HaulError> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let (note, hidden) = (rejects.join(format!("{name}{ENDING}")), rejects.join(format!(".{name}.part")));
@@ -36,9 +33,6 @@ pub fn note(rejects: &Path, path: &Path, report: &Report) -> Result<PathBuf, Hau
 }
 
 /// The first of such files.
-///
-/// # Errors
-/// The folder cannot be read.
 pub fn find(rejects: &Path) -> Result<Option<PathBuf>, HaulError> {
     let mut found: Vec<PathBuf> = Vec::new();
     let entries = match rejects.read_dir() {

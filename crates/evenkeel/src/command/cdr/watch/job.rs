@@ -1,6 +1,6 @@
 //! Flags become what is done with each file.
 
-use super::super::dispatch::check_null_day;
+use super::super::dispatch::{BATCH, check_null_day};
 use super::super::retire;
 use super::flags::{Args, JobFlags};
 use crate::command::Session;
@@ -16,10 +16,7 @@ use std::path::PathBuf;
 
 /// Reads the layout, which has to be of one type of record.
 pub fn read_layout(flags: &JobFlags) -> Result<LayoutFile> {
-    let mut file = layout::read(&flags.layout).hint("evenkeel cdr convert --help shows a layout")?;
-    if flags.ragged {
-        file.layout = file.layout.ragged(true);
-    }
+    let file = layout::read(&flags.layout).hint("evenkeel cdr convert --help shows a layout")?;
     match file.layout.types().len() {
         1 => Ok(file),
         count => Err(anyhow!("{} has {count} types of record", flags.layout.display()))
@@ -45,7 +42,6 @@ pub fn chain<'a>(
         names: names.clone(),
         keep_days,
         today: None,
-        changed: false,
         dry_run: false,
     };
     Ok(Chain {
@@ -65,11 +61,9 @@ pub fn chain<'a>(
         dispatch: dispatch::Job {
             table: table.name.clone(),
             by: flags.by.clone(),
-            way: flags.way.into(),
             names,
-            indexes_after: false,
             null_day: flags.null_day.clone(),
-            batch: flags.batch,
+            batch: BATCH,
             audit: true,
             days_max: flags.max_days,
         },

@@ -53,7 +53,11 @@ impl Account {
             self.has_failed = true;
             let text =
                 format!("{error}; lock waits are not measured, and the checks at the start are skipped");
-            self.warn("monitor", text, "correct the account of `monitor`; the guard tries again all the time");
+            self.warn(
+                "monitor",
+                text,
+                "correct the account of `monitor`; the guard tries again all the time",
+            );
         }
     }
 
@@ -102,7 +106,8 @@ impl Account {
                 "the server has no proxy_protocol_networks",
                 |_| "the server's proxy_protocol_networks is empty",
             );
-            let text = format!("{seen}: it accepts the PROXY protocol from no address, and no client can log in");
+            let text =
+                format!("{seen}: it accepts the PROXY protocol from no address, and no client can log in");
             let hint = "set proxy_protocol_networks in the server to this host's address, or localhost for its \
                         socket; MySQL has no such setting: leave out --proxy-protocol";
             self.warn("proxy_protocol", text, hint);

@@ -158,7 +158,9 @@ pub fn pool(args: &Args) -> Result<f64> {
 pub fn settings(args: &Args) -> Result<Vec<String>> {
     let checked = |setting: &String| match setting.split_once('=') {
         Some((name, value)) => Ok(format!("{}={}", name.trim().replace('-', "_"), value.trim())),
-        None => Err(anyhow!("--set {setting:?} is not a setting")).hint("write it as innodb_flush_method=fsync"),
+        None => {
+            Err(anyhow!("--set {setting:?} is not a setting")).hint("write it as innodb_flush_method=fsync")
+        }
     };
     args.set.iter().map(checked).collect()
 }

@@ -27,7 +27,9 @@ pub fn text(found: &Found, plan: &CostsPlan, caveats: &[Caveat], look: Look) -> 
     text.push_str(&format!("next: evenkeel share disk {}\n", flags(&reads, &writes)));
     text.push_str(&format!("or in a file: [costs] read = \"{reads}\""));
     text.push_str(&if writes.is_empty() { "\n".to_owned() } else { format!("  write = \"{writes}\"\n") });
-    text.push_str("note: all hosts of the storage must use the same costs; a host that does not is reported\n");
+    text.push_str(
+        "note: all hosts of the storage must use the same costs; a host that does not is reported\n",
+    );
     for caveat in doubts(found, plan, error).iter().chain(caveats) {
         text.push_str(&format!("{}: {caveat}\n", label(caveat)));
     }
@@ -102,7 +104,8 @@ fn filling(found: &Found) -> Option<Caveat> {
 }
 
 fn no_writes(plan: &CostsPlan) -> Option<Caveat> {
-    let text = "writes were not measured and count as reads: --overwrite measures them, and destroys what is there";
+    let text =
+        "writes were not measured and count as reads: --overwrite measures them, and destroys what is there";
     plan.writes.is_empty().then(|| Caveat::new("writes-not-measured", Severity::Doubt, text))
 }
 

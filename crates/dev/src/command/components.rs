@@ -1,0 +1,229 @@
+//! How often what a profile says of its own uncertainty is true: variance components, trust limit, bounds of `--until`.
+
+use super::many;
+use anyhow::Result;
+use evenkeel_core::Nanos;
+use evenkeel_core::arrivals::RateError;
+use evenkeel_core::bounds::Wanted;
+use evenkeel_core::random::Seed;
+use evenkeel_core::variance::Level;
+use evenkeel_dev::profile::VirtualProfile;
+use evenkeel_dev::simulation::components::{Held, Scenario, scenarios};
+use evenkeel_dev::simulation::{Phases, Shared, Try, TryPlan, VirtualServer};
+use evenkeel_study::profile::{summarise, trust_limits};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+
+/// Mean service time of the virtual servers.
+const SERVICE: Nanos = Nanos::from_millis(4);
+/// Repeats of a cell whose trust is tried.
+const REPEATS: u32 = 20;
+/// Length of its runs in seconds, and of those near the saturation.
+const SECONDS: (f64, f64) = (8.0, 16.0);
+/// Shares of the CPU that a neighbour takes from a server whose bounds are tried.
+const SHARES: [f64; 2] = [0.0, 0.15];
+/// Width of the bounds at which such a profile ends, and runs after which it does at the latest.
+const UNTIL: (f64, usize) = (0.1, 60);
+/// Mean time that the neighbour takes at once.
+const BURST: Nanos = Nanos::from_millis(100);
+
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Components: virtual targets, populations, starts, runs and requests in seven designs, with few starts, unequal numbers and \
+levels that do not vary; how often the 95 % interval of each variance holds the truth.
+Trust: profiles of 20 repeats at loads of 10 to 110 %, of servers whose runs differ in speed by 5, 8 or 15 %, and of two targets that \
+differ by 6 %; where they are trusted to, beside where their true standard error and spread leave the tolerances.
+Until: profiles that end when their bounds are 10 % wide, alone and beside a neighbour that takes 15 % of the CPU; how often what is \
+carried at least, at most and by itself is true."
+)]
+pub struct Args {
+    /// How often each is tried
+    #[arg(long, default_value_t = 1_000, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    pub seeds: u64,
+    /// Seed of every draw
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+}
+
+/// Tries everything, on all processors.
+///
+/// # Errors
+/// A rate of the simulation is none.
+pub fn run(args: &Args) -> Result<()> {
+    let seed = Seed(args.seed).child("components");
+    let mut rows = Vec::new();
+    for (at, scenario) in scenarios().iter().enumerate() {
+        let seed = seed.child("variance").numbered(at as u64);
+        let tries =
+            many::tries(args.seeds, |number| Ok::<_, Infallible>(scenario.attempt(seed.numbered(number))))?;
+        rows.extend(of_components(scenario, &tries));
+    }
+    for (at, (name, profile)) in profiles().iter().enumerate() {
+        let seed = seed.child("trust").numbered(at as u64);
+        let tries = many::tries(args.seeds, |number| attempt(profile, seed.numbered(number)))?;
+        rows.push(of_trust(name, profile, &tries));
+    }
+    for share in SHARES {
+        let seed = seed.child("until").numbered((share * 1e6) as u64);
+        let tries = many::tries(args.seeds, |number| until(share, seed.numbered(number)))?;
+        rows.push(of_bounds(share, &tries));
+    }
+    rows.iter().for_each(|row| println!("{row}"));
+    Ok(())
+}
+
+/// Counts of each level of a design, with a try that said nothing as one that did not hold.
+fn of_components(scenario: &Scenario, tries: &[Vec<Held>]) -> Vec<Value> {
+    let levels: Vec<Level> = tries
+        .iter()
+        .max_by_key(|held| held.len())
+        .map_or_else(Vec::new, |held| held.iter().map(|one| one.level).collect());
+    let row = |level: &Level| {
+        let own = || tries.iter().filter_map(|held| held.iter().find(|one| one.level == *level));
+        let (below, above) = (own().filter(|one| one.below).count(), own().filter(|one| one.above).count());
+        json!({
+            "what": "component", "design": scenario.name, "level": level.word(), "truth": scenario.truth(*level), "tries": tries.len(),
+            "held": own().count() - below - above, "below": below, "above": above,
+        })
+    };
+    levels.iter().map(row).collect()
+}
+
+/// Servers whose trust is tried.
+fn profiles() -> [(&'static str, VirtualProfile); 4] {
+    let server =
+        VirtualServer { cpus: 1, service: SERVICE, unevenness: 1.0, disk: Nanos::ZERO, delay: Nanos::ZERO };
+    let profile = |targets: Vec<f64>, drift: f64| VirtualProfile {
+        server,
+        targets,
+        drift,
+        loads: (1..=11).map(|tenth| f64::from(tenth) / 10.0).collect(),
+        repeats: REPEATS,
+        seconds: SECONDS,
+    };
+    [
+        ("runs differ by 5 %", profile(vec![1.0], 0.05)),
+        ("runs differ by 8 %", profile(vec![1.0], 0.08)),
+        ("runs differ by 15 %", profile(vec![1.0], 0.15)),
+        ("two targets differ by 6 %", profile(vec![1.0, 1.06], 0.03)),
+    ]
+}
+
+/// A profile that was tried.
+#[derive(Clone, Debug, PartialEq)]
+struct Trusted {
+    limit: Option<f64>,
+    /// Mean response of each target at each rate, ms.
+    taus: Vec<Vec<f64>>,
+}
+
+fn attempt(profile: &VirtualProfile, seed: Seed) -> Result<Trusted, RateError> {
+    let (plan, runs) = profile.play(seed)?;
+    let limit = trust_limits(&plan, &runs).first().and_then(|(_, limit)| limit.rate);
+    let cells = summarise(&plan, &runs).cells;
+    let own = |series: usize| {
+        cells.iter().filter(|cell| cell.series == series).map(|cell| cell.tau_ms.mean).collect()
+    };
+    Ok(Trusted { limit, taus: (0..plan.series.len()).map(own).collect() })
+}
+
+/// Found limits beside the true one: the highest rate up to which the standard deviation of the mean response over all tries, which is the
+/// true standard error of each, and the true difference of the targets keep the tolerances.
+fn of_trust(name: &str, profile: &VirtualProfile, tries: &[Trusted]) -> Value {
+    let rates = profile.rates();
+    let mut counts: BTreeMap<usize, u64> = BTreeMap::new();
+    for found in tries {
+        let steps = rates.iter().filter(|rate| found.limit.is_some_and(|limit| **rate <= limit)).count();
+        *counts.entry(steps).or_default() += 1;
+    }
+    let keeps = |at: &usize| {
+        let targets = 0..profile.targets.len();
+        let taus = |target: usize| tries.iter().map(|one| one.taus[target][*at]).collect::<Vec<f64>>();
+        let of: Vec<(f64, f64)> = targets.map(|target| moments(&taus(target))).collect();
+        let worst = of.iter().map(|(mean, deviation)| deviation / mean).fold(0.0, f64::max);
+        let high = of.iter().map(|(mean, _)| *mean).fold(0.0, f64::max);
+        let low = of.iter().map(|(mean, _)| *mean).fold(f64::INFINITY, f64::min);
+        profile.loads[*at] < 1.0 && 100.0 * worst <= 10.0 && 100.0 * (high - low) / high <= 40.0
+    };
+    let truth = (0..rates.len()).take_while(keeps).count();
+    let found: BTreeMap<String, u64> =
+        counts.iter().map(|(steps, count)| (steps.to_string(), *count)).collect();
+    json!({ "what": "trust", "server": name, "repeats": profile.repeats, "tries": tries.len(), "true_steps": truth, "found_steps": found })
+}
+
+fn moments(values: &[f64]) -> (f64, f64) {
+    let sample: evenkeel_core::statistics::Sample = values.iter().copied().collect();
+    (sample.mean().unwrap_or(0.0), sample.standard_deviation().unwrap_or(0.0))
+}
+
+/// A profile with `--until`, beside what is true.
+struct Bounded {
+    tried: Try,
+    beside: f64,
+    alone: f64,
+}
+
+fn until(share: f64, seed: Seed) -> Result<Bounded, RateError> {
+    let shared = Shared { service: SERVICE, share, burst: BURST };
+    let (width, runs) = UNTIL;
+    let (probe, run) = (Phases::seconds(1, 4), Phases::seconds(2, 8));
+    let tried = TryPlan { shared, probe, run, runs, wanted: Wanted { width } }.play(seed)?;
+    let (_, alone) = shared.capacities();
+    // What was carried in this time and place: neighbours come and go, and a profile is about those that it met.
+    let long = Phases::seconds(2, (2.0 * tried.seconds) as u64);
+    let beside = shared.run(2.0 * alone, long, seed.child("truth"))?.throughput();
+    Ok(Bounded { tried, beside, alone })
+}
+
+fn of_bounds(share: f64, tries: &[Bounded]) -> Value {
+    let count = |holds: fn(&Bounded) -> Option<bool>| {
+        let all: Vec<bool> = tries.iter().filter_map(holds).collect();
+        json!({ "shown": all.len(), "held": all.iter().filter(|held| **held).count() })
+    };
+    let runs: Vec<f64> = tries.iter().map(|one| one.tried.runs as f64).collect();
+    json!({
+        "what": "until", "share": share, "tries": tries.len(), "runs_mean": moments(&runs).0,
+        "at_least": count(|one| Some(one.tried.answer.carried.at_least? <= one.beside)),
+        "at_most": count(|one| Some(one.tried.answer.carried.at_most? >= one.beside)),
+        "by_itself": count(|one| {
+            let range = one.tried.answer.alone?.range;
+            Some((range.low..=range.high).contains(&one.alone))
+        }),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_component_is_a_row_with_its_misses() {
+        let held = |below, above| vec![Held { level: Level::Run, below, above }];
+        let rows = of_components(
+            &scenarios()[3],
+            &[held(false, false), held(true, false), held(false, true), Vec::new()],
+        );
+        assert_eq!(rows.len(), 1);
+        assert_eq!(
+            (&rows[0]["held"], &rows[0]["below"], &rows[0]["above"]),
+            (&json!(1), &json!(1), &json!(1))
+        );
+    }
+
+    #[test]
+    fn the_true_limit_is_where_the_tries_themselves_scatter_too_much() {
+        let mut profile = profiles()[0].1.clone();
+        profile.loads = vec![0.2, 0.4, 0.6];
+        let tried = |limit: f64, tau: f64| Trusted { limit: Some(limit), taus: vec![vec![5.0, 7.0, tau]] };
+        let row = of_trust("a", &profile, &[tried(100.0, 10.0), tried(150.0, 20.0), tried(100.0, 30.0)]);
+        assert_eq!((&row["true_steps"], &row["found_steps"]), (&json!(2), &json!({ "2": 2, "3": 1 })));
+    }
+
+    #[test]
+    fn bounds_are_counted_where_they_are_shown() {
+        let tries: Vec<Bounded> = (0..3).map(|seed| until(0.0, Seed(seed)).unwrap()).collect();
+        let row = of_bounds(0.0, &tries);
+        assert_eq!(row["at_least"]["shown"], json!(3));
+    }
+}

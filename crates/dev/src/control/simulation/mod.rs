@@ -1,0 +1,68 @@
+//! A controller with clients and a plant on a virtual clock.
+//!
+//! Clients, permits and the server are a Markov process: with `n` in flight the next completion comes after an
+//! exponential time of rate `X(n)`. While all permits are taken and clients do not pause, completions of a tick are
+//! one Poisson draw; while a lowered limit drains, or clients pause, every event is drawn. The controller sees samples as
+//! the guard would give them, and its limit holds from the next tick on.
+
+mod load;
+mod server;
+mod trace;
+
+pub use load::{Load, Phase};
+pub use trace::{Step, Trace};
+
+use crate::plant::Plant;
+use evenkeel_core::Nanos;
+use evenkeel_core::control::{Controller, Decision};
+use evenkeel_core::random::Seed;
+use server::Server;
+
+/// What is simulated.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scenario {
+    /// The servers; phases name them by index. A change of mix is a change of plant.
+    pub plants: Vec<Plant>,
+    /// How many clients there are, and when.
+    pub load: Load,
+    /// Length of a tick.
+    pub tick: Nanos,
+    /// How long it lasts.
+    pub duration: Nanos,
+    /// The limit in force during the first tick.
+    pub initial_limit: u32,
+    /// Seed of every random draw.
+    pub seed: Seed,
+}
+
+/// Runs a controller through a scenario.
+pub fn simulate(scenario: &Scenario, controller: &mut dyn Controller) -> Trace {
+    simulate_with(scenario, controller, |_, _| {})
+}
+
+/// The same; `see` gets each step and the decision after it.
+pub fn simulate_with(
+    scenario: &Scenario,
+    controller: &mut dyn Controller,
+    mut see: impl FnMut(&Step, &Decision),
+) -> Trace {
+    let mut server = Server::new(scenario.seed);
+    let mut limit = scenario.initial_limit.max(1);
+    let mut steps = Vec::new();
+    let mut start = Nanos::ZERO;
+    while start < scenario.duration {
+        let end = start + scenario.tick;
+        let phase = scenario.load.at(start);
+        let Some(plant) = scenario.plants.get(phase.plant) else { break };
+        let (sample, step) = server.tick(plant, phase, limit, start, end);
+        let decision = controller.update(&sample);
+        see(&step, &decision);
+        steps.push(step);
+        limit = decision.limit.max(1);
+        start = end;
+    }
+    Trace { steps }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,223 @@
+//! The plants that controllers are judged on, drawn by a seed. Their distribution was settled before any controller was
+//! written; docs/decisions/0003-plants-before-controllers.md has the reasons.
+
+use super::wobble::TICK_S;
+use super::{Curve, Fall, Plant, Rise, Shift, Wobble};
+use evenkeel_core::random::{Random, Seed};
+
+/// What plants are drawn from.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Distribution {
+    /// Range of the best limits, which are drawn evenly in ln n.
+    pub best: (f64, f64),
+    /// Range of the peak throughput per second, which is drawn evenly in its logarithm.
+    pub peak_per_s: (f64, f64),
+    /// Completions at the peak in one probe half: the unit of time of the judgement.
+    pub half_completions: f64,
+    /// Share of plants whose peak moves once, after `shift_halves`.
+    pub moving: f64,
+    /// Probe halves after which a moving peak moves.
+    pub shift_halves: f64,
+    /// How the machine wobbles; `None`: up to 3 % with a memory of a second, drawn for each plant.
+    pub wobble: Option<Wobble>,
+    /// Standard error that the mean of a half may have where the machine wobbles, which makes halves longer; `None`: they are
+    /// as long as on a steady machine.
+    pub half_error: Option<f64>,
+}
+
+impl Default for Distribution {
+    fn default() -> Self {
+        Self {
+            best: (1.0, 200.0),
+            peak_per_s: (200.0, 20_000.0),
+            half_completions: 500.0,
+            moving: 0.1,
+            shift_halves: 120.0,
+            wobble: None,
+            half_error: None,
+        }
+    }
+}
+
+impl Distribution {
+    /// The same plants on a machine that wobbles as much as one that was measured, with halves whose means are known to
+    /// 5 %, about what chance alone leaves of 500 completions.
+    pub fn wobbling() -> Self {
+        Self { half_error: Some(0.05), ..Self::wobbling_in_short_halves() }
+    }
+
+    /// The same with halves as short as on a steady machine, so that a controller gets no more time because it wobbles.
+    pub fn wobbling_in_short_halves() -> Self {
+        Self { wobble: Some(Wobble::MEASURED), ..Self::default() }
+    }
+
+    /// Length of a probe half of a plant in seconds: the time of [`Distribution::half_completions`] at the peak, at
+    /// least a tenth of a second, which is two ticks; where the mean of a half is to be known to an error, so long that
+    /// chance and wobble leave no more of it at the peak.
+    pub fn half_s(&self, plant: &Plant) -> f64 {
+        let half_s = (self.half_completions / plant.peak_per_s).max(0.1);
+        let Some((wobble, error)) = self.wobble.zip(self.half_error) else { return half_s };
+        let is_known =
+            |seconds: &f64| wobble.variance(*seconds) + 1.0 / (plant.peak_per_s * seconds) <= error * error;
+        let ticks = (half_s / TICK_S).ceil() as u32;
+        (ticks..(MOST_S / TICK_S) as u32)
+            .map(|ticks| f64::from(ticks) * TICK_S)
+            .find(is_known)
+            .unwrap_or(MOST_S)
+    }
+}
+
+/// Longest half in seconds.
+const MOST_S: f64 = 500.0;
+
+/// Share of the peak that no plant goes below: at this rate a drain of 1,024 transactions takes 20 probe halves,
+/// a third of what a controller is given. Deeper, the server would decide the outcome, whatever the controller does.
+const FLOOR: f64 = 0.1;
+
+/// Plant number `number` of a seed; it does not depend on how many others are drawn.
+pub fn random_plant(distribution: &Distribution, seed: Seed, number: u64) -> Plant {
+    let mut draw = Draw(Random::new(seed.child("plant").numbered(number)));
+    let best = draw.log_between(distribution.best);
+    let peak_per_s = draw.log_between(distribution.peak_per_s);
+    let curve = draw.curve(best);
+    let mut plant = Plant {
+        floor: FLOOR,
+        settle_s: draw.log_between((0.001, 0.1)),
+        wobble: draw.between(0.0, 0.03),
+        ..Plant::new(curve, peak_per_s)
+    };
+    if let Some(wobble) = distribution.wobble {
+        (plant.wobble, plant.wobble_memory_s) = (wobble.of_a_tick(), wobble.memory_s);
+    }
+    if draw.0.chance(distribution.moving) {
+        let factor = draw.log_between((0.25, 4.0));
+        // The moved peak stays where the best limits of all plants are.
+        let factor = factor.clamp(distribution.best.0 / best, distribution.best.1 / best);
+        let at_s = distribution.shift_halves * distribution.half_s(&plant);
+        plant.shift = Some(Shift { at_s, factor, over_s: 0.0 });
+    }
+    plant
+}
+
+struct Draw(Random);
+
+impl Draw {
+    fn between(&mut self, low: f64, high: f64) -> f64 {
+        low + (high - low) * self.0.unit()
+    }
+
+    fn log_between(&mut self, (low, high): (f64, f64)) -> f64 {
+        self.between(low.ln(), high.ln()).exp()
+    }
+
+    /// A curve of one of seven families, which are equally likely.
+    fn curve(&mut self, best: f64) -> Curve {
+        match self.0.uniform(0, 6) {
+            0 => Curve::Linear { knee: best },
+            1 => {
+                let sigma = self.between(0.0, 0.3);
+                Curve::Usl { sigma, kappa: (1.0 - sigma) / (best * best) }
+            }
+            2 => self.peaked(best, Self::shelf),
+            3 => self.peaked(best, Self::locks),
+            4 => self.peaked(best, |draw| draw.cliff(1.0, 1.5)),
+            5 => self.peaked(best, |draw| draw.cliff(1.5, 4.0)),
+            _ => self.two_bottlenecks(best),
+        }
+    }
+
+    fn peaked(&mut self, peak: f64, fall: impl FnOnce(&mut Self) -> Fall) -> Curve {
+        let rise = Rise { bend: self.log_between((0.3, 3.0)) };
+        Curve::peaked(peak, rise, fall(self))
+    }
+
+    fn shelf(&mut self) -> Fall {
+        let start = self.log_between((1.5, 6.0));
+        Fall::Shelf { start, end: start * self.log_between((4.0, 32.0)), height: self.between(0.2, 0.8) }
+    }
+
+    fn locks(&mut self) -> Fall {
+        Fall::Power { exponent: self.between(0.3, 1.7), floor: self.between(FLOOR, 0.3), by_locks: true }
+    }
+
+    fn cliff(&mut self, nearest: f64, farthest: f64) -> Fall {
+        Fall::Cliff { edge: self.log_between((nearest, farthest)), height: self.between(FLOOR, 0.6) }
+    }
+
+    fn two_bottlenecks(&mut self, peak: f64) -> Curve {
+        let first = (peak / self.log_between((2.0, 20.0))).max(1.0);
+        let slope = self.between(0.15, 0.5);
+        let fall = if self.0.chance(0.5) { self.locks() } else { self.shelf() };
+        Curve::TwoBottlenecks { first, slope, peak, fall }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plants(count: u64) -> impl Iterator<Item = Plant> {
+        (0..count).map(|number| random_plant(&Distribution::default(), Seed(1), number))
+    }
+
+    #[test]
+    fn a_plant_is_the_same_for_ever_and_whatever_else_is_drawn() {
+        let one = random_plant(&Distribution::default(), Seed(1), 7);
+        assert_eq!(Some(one), plants(8).last());
+        assert_ne!(plants(1).last(), Some(random_plant(&Distribution::default(), Seed(2), 0)));
+    }
+
+    #[test]
+    fn best_limits_are_even_in_the_logarithm_from_1_to_200() {
+        let best: Vec<f64> = plants(4_000).map(|plant| plant.curve.peak()).collect();
+        assert!(best.iter().all(|&best| (0.99..=200.1).contains(&best)));
+        for (from, to) in [(1.0, 3.76), (3.76, 14.1), (14.1, 53.2), (53.2, 200.0)] {
+            let share = best.iter().filter(|&&best| best >= from && best < to).count() as f64 / 4_000.0;
+            assert!((0.22..0.28).contains(&share), "{from} to {to}: {share}");
+        }
+    }
+
+    #[test]
+    fn from_the_most_in_flight_every_plant_can_drain_to_its_best_in_21_halves() {
+        let distribution = Distribution::default();
+        for plant in plants(1_000) {
+            let (best, _) = plant.best(1_024, 0.0);
+            let drain_s: f64 = (best..1_024).map(|n| 1.0 / plant.throughput(f64::from(n + 1), 0.0)).sum();
+            let halves = drain_s / distribution.half_s(&plant);
+            assert!(halves <= 21.0, "{halves} halves: {plant:?}");
+        }
+    }
+
+    #[test]
+    fn wobbling_plants_are_the_same_plants_with_halves_whose_means_are_known_to_5_percent() {
+        let (steady, wobbling) = (Distribution::default(), Distribution::wobbling());
+        for number in 0..200 {
+            let plain = random_plant(&steady, Seed(1), number);
+            let plant = random_plant(&wobbling, Seed(1), number);
+            assert_eq!((&plant.curve, plant.peak_per_s), (&plain.curve, plain.peak_per_s));
+            assert_eq!(plant.shift.map(|shift| shift.factor), plain.shift.map(|shift| shift.factor));
+            let half_s = wobbling.half_s(&plant);
+            let variance =
+                |seconds: f64| Wobble::MEASURED.variance(seconds) + 1.0 / (plant.peak_per_s * seconds);
+            assert!(variance(half_s) <= 0.05_f64.powi(2) && variance(half_s - TICK_S) > 0.05_f64.powi(2));
+            assert!((6.0..10.0).contains(&half_s) && half_s > steady.half_s(&plain), "{half_s}");
+            let short = Distribution::wobbling_in_short_halves();
+            let same = random_plant(&short, Seed(1), number);
+            assert!(
+                (same.wobble - plant.wobble).abs() < 1e-12 && short.half_s(&same) <= steady.half_s(&plain)
+            );
+            let moves_at = plant.shift.map(|shift| shift.at_s);
+            assert!(moves_at.is_none_or(|at_s| (at_s - 120.0 * half_s).abs() < 1e-6));
+        }
+    }
+
+    #[test]
+    fn a_tenth_moves_its_peak_and_stays_in_range() {
+        let moving: Vec<Plant> = plants(2_000).filter(|plant| plant.shift.is_some()).collect();
+        assert!((150..250).contains(&moving.len()), "{}", moving.len());
+        for plant in moving {
+            let moved = plant.curve.peak() * plant.stretch(f64::MAX);
+            assert!((0.99..=200.1).contains(&moved), "{moved}");
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! A server beside a neighbour that takes its CPU at random, whose true capacities are known.
+
+use evenkeel_core::Nanos;
+use evenkeel_core::arrivals::{Arrivals, Poisson, RateError};
+use evenkeel_core::bounds::stretches::{self, Around};
+use evenkeel_core::bounds::{Clear, RunAt, settled};
+use evenkeel_core::random::{Random, Seed};
+use evenkeel_core::stability::{Second, Stability};
+
+const SECOND: u64 = 1_000_000_000;
+const STRETCH: u64 = SECOND / 10;
+
+/// One CPU that serves requests in the order of their arrival, with a neighbour that goes first.
+///
+/// Service times are negative exponential. The neighbour works for a negative exponential time, then rests for one,
+/// and the server stands still while it works. So the capacity is `1 / service` alone, and `(1 - share) / service`
+/// beside the neighbour.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Shared {
+    /// Mean service time.
+    pub service: Nanos,
+    /// Share of the CPU that the neighbour takes, below 1.
+    pub share: f64,
+    /// Mean length of what it takes at once.
+    pub burst: Nanos,
+}
+
+/// Length of a run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Phases {
+    /// Load before the measured phase.
+    pub warm_up: Nanos,
+    /// Measured phase, in whole seconds.
+    pub measure: Nanos,
+}
+
+impl Shared {
+    /// What the server carries, per second, beside its neighbour and by itself.
+    pub fn capacities(&self) -> (f64, f64) {
+        let alone = 1.0 / self.service.as_secs_f64();
+        ((1.0 - self.share) * alone, alone)
+    }
+
+    /// One run of an open Poisson load, recorded as a real one is.
+    ///
+    /// # Errors
+    /// A rate that is none.
+    pub fn run(&self, rate: f64, phases: Phases, seed: Seed) -> Result<RunAt, RateError> {
+        let mut arrivals = Poisson::new(rate, seed.child("arrivals"))?;
+        let mut random = Random::new(seed.child("service"));
+        let mut neighbour = Neighbour::new(self, seed.child("neighbour"));
+        let mut record = Record::new(phases);
+        let mut free_at = Nanos::ZERO;
+        while let Some(arrival) = arrivals.next_arrival().filter(|at| *at < record.end) {
+            let done = neighbour.finish(free_at.max(arrival), random.exponential_nanos(self.service));
+            free_at = done;
+            record.served(arrival, done);
+        }
+        neighbour.see_until(record.end);
+        Ok(record.judged(rate, self.service, &neighbour.taken))
+    }
+}
+
+/// The bursts, drawn as far as they are needed, and what they took of each stretch.
+struct Neighbour {
+    rest: Nanos,
+    burst: Nanos,
+    random: Random,
+    /// The burst that is under way or comes next.
+    from: Nanos,
+    to: Nanos,
+    /// Time taken of each stretch since the start of the warm-up.
+    taken: Vec<u64>,
+}
+
+impl Neighbour {
+    fn new(shared: &Shared, seed: Seed) -> Self {
+        let rest = Nanos::from_secs_f64(shared.burst.as_secs_f64() * (1.0 - shared.share) / shared.share);
+        let mut random = Random::new(seed);
+        // In the steady state a burst is under way with the probability of its share.
+        let from = if random.chance(shared.share) { Nanos::ZERO } else { random.exponential_nanos(rest) };
+        let to = from + random.exponential_nanos(shared.burst);
+        let mut new = Self { rest, burst: shared.burst, random, from, to, taken: Vec::new() };
+        if shared.share <= 0.0 {
+            (new.from, new.to) = (Nanos::MAX, Nanos::MAX);
+        }
+        new
+    }
+
+    /// When work that begins at `at` is done.
+    fn finish(&mut self, at: Nanos, work: Nanos) -> Nanos {
+        let (mut at, mut left) = (at, work);
+        loop {
+            while self.to <= at {
+                self.next_burst();
+            }
+            if at >= self.from {
+                at = self.to;
+                continue;
+            }
+            let gap = self.from - at;
+            if left <= gap {
+                return at + left;
+            }
+            left = left - gap;
+            at = self.to;
+        }
+    }
+
+    fn next_burst(&mut self) {
+        self.note();
+        self.from = self.to + self.random.exponential_nanos(self.rest);
+        self.to = self.from + self.random.exponential_nanos(self.burst);
+    }
+
+    fn see_until(&mut self, end: Nanos) {
+        while self.to < end {
+            self.next_burst();
+        }
+        self.note();
+    }
+
+    /// Spreads the burst over the stretches that it touches.
+    fn note(&mut self) {
+        if self.from == Nanos::MAX {
+            return;
+        }
+        let mut at = self.from.0;
+        while at < self.to.0 {
+            let place = (at / STRETCH) as usize;
+            let until = ((place as u64 + 1) * STRETCH).min(self.to.0);
+            if self.taken.len() <= place {
+                self.taken.resize(place + 1, 0);
+            }
+            self.taken[place] += until - at;
+            at = until;
+        }
+    }
+}
+
+/// What the generator records.
+struct Record {
+    begin: Nanos,
+    end: Nanos,
+    seconds: Vec<Second>,
+    /// Completions by stretch of the measured phase.
+    completed: Vec<u64>,
+    /// Change of the backlog in each second of the measured phase, the first of them with all before.
+    steps: Vec<i64>,
+}
+
+impl Record {
+    fn new(phases: Phases) -> Self {
+        let seconds = (phases.measure.0 / SECOND) as usize;
+        Self {
+            begin: phases.warm_up,
+            end: phases.warm_up + Nanos(seconds as u64 * SECOND),
+            seconds: vec![Second::default(); seconds],
+            completed: vec![0; seconds * 10],
+            steps: vec![0; seconds + 1],
+        }
+    }
+
+    fn served(&mut self, arrival: Nanos, done: Nanos) {
+        let second = |at: Nanos| (at.0.saturating_sub(self.begin.0) / SECOND) as usize;
+        let (came, went) = (second(arrival), second(done).min(self.seconds.len()));
+        self.steps[came] += 1;
+        self.steps[went] -= 1;
+        if arrival >= self.begin {
+            self.seconds[came].arrivals += 1;
+            self.seconds[came].response_sum += done - arrival;
+        }
+        if done >= self.begin && done < self.end {
+            self.seconds[went].completed += 1;
+            self.completed[((done.0 - self.begin.0) / STRETCH) as usize] += 1;
+        }
+    }
+
+    fn judged(mut self, rate: f64, service: Nanos, taken: &[u64]) -> RunAt {
+        let mut backlog = 0;
+        for (second, step) in self.seconds.iter_mut().zip(&self.steps) {
+            backlog += step;
+            second.in_flight = u64::try_from(backlog).unwrap_or(0);
+        }
+        let first = (self.begin.0 / STRETCH) as usize;
+        let taken_of = |place: usize| taken.get(first + place).copied().unwrap_or(0) as f64 / STRETCH as f64;
+        let around: Vec<Around> = (0..self.completed.len())
+            .map(|place| Around { taken: Some(taken_of(place)), pause: Some(0.0) })
+            .collect();
+        let free = stretches::free(&around);
+        let counted = || self.completed.iter().zip(&free).filter(|(_, free)| **free);
+        let seconds = self.seconds.len() as f64;
+        let completed: u64 = self.completed.iter().sum();
+        RunAt {
+            rate,
+            seconds,
+            arrivals: self.seconds.iter().map(|second| second.arrivals).sum(),
+            completed,
+            lost: 0.0,
+            failed: 0.0,
+            settled: settled(&Stability::of(&self.seconds, 0)),
+            valid: true,
+            cpu: Some(completed as f64 * service.as_secs_f64() / seconds),
+            cpus: Some(1.0),
+            taken: Some(around.iter().filter_map(|around| around.taken).sum::<f64>() / around.len() as f64),
+            clear: Some(Clear {
+                seconds: counted().count() as f64 * stretches::SECONDS,
+                completed: counted().map(|(completed, _)| completed).sum(),
+                taken: 0.0,
+            }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PHASES: Phases = Phases { warm_up: Nanos::from_secs(2), measure: Nanos::from_secs(60) };
+
+    fn shared(share: f64) -> Shared {
+        Shared { service: Nanos::from_millis(4), share, burst: Nanos::from_millis(100) }
+    }
+
+    #[test]
+    fn the_neighbour_takes_its_share_and_the_server_does_the_rest() {
+        for share in [0.0, 0.15, 0.3] {
+            let run = shared(share).run(1_000.0, PHASES, Seed(3)).unwrap();
+            let (beside, _) = shared(share).capacities();
+            assert!((run.taken.unwrap() - share).abs() < 0.06, "{share}: {:?}", run.taken);
+            assert!((run.throughput() / beside - 1.0).abs() < 0.1, "{share}: {}", run.throughput());
+            assert_eq!(run.settled, Some(false));
+        }
+    }
+
+    #[test]
+    fn free_stretches_at_saturation_show_the_capacity_alone() {
+        let run = shared(0.3).run(1_000.0, PHASES, Seed(4)).unwrap();
+        let clear = run.clear.unwrap();
+        assert!(clear.seconds > 6.0 && clear.seconds < 30.0, "{clear:?}");
+        assert!((clear.completed as f64 / clear.seconds / 250.0 - 1.0).abs() < 0.08, "{clear:?}");
+    }
+
+    #[test]
+    fn a_server_with_room_settles_and_counts_every_request() {
+        let run = shared(0.05).run(100.0, PHASES, Seed(5)).unwrap();
+        assert_eq!(run.settled, Some(true));
+        assert!(run.arrivals.abs_diff(run.completed) < 20, "{run:?}");
+    }
+}

@@ -1,0 +1,97 @@
+//! A whole profile of a simulated server: the search for its saturation, then runs where they tighten the bounds most.
+
+use super::{Phases, Shared};
+use evenkeel_core::Nanos;
+use evenkeel_core::arrivals::{RATE_MAX, RateError};
+use evenkeel_core::bounds::{Answer, RunAt, Sequence, Step, Wanted};
+use evenkeel_core::random::Seed;
+use evenkeel_core::rates::{ProbeOutcome, RateSearch, SearchStep};
+
+/// A profile within a budget of runs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TryPlan {
+    /// The simulated server, alone or beside a neighbour.
+    pub shared: Shared,
+    /// A probe of the search.
+    pub probe: Phases,
+    /// Phases of a run of the profile itself.
+    pub run: Phases,
+    /// Runs at most, beside the probes.
+    pub runs: usize,
+    /// When enough is known.
+    pub wanted: Wanted,
+}
+
+/// What it brought.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Try {
+    /// The bounds that the profile ended with.
+    pub answer: Answer,
+    /// Runs that were made.
+    pub runs: usize,
+    /// Length of all runs together, seconds.
+    pub seconds: f64,
+}
+
+impl TryPlan {
+    /// The profile with this seed.
+    ///
+    /// # Errors
+    /// A server so slow or fast that its rates are none.
+    pub fn play(&self, seed: Seed) -> Result<Try, RateError> {
+        let sequence = Sequence { wanted: self.wanted, rate_min: 0.0, rate_max: RATE_MAX };
+        let saturation = self.saturation(seed.child("search"))?;
+        let mut runs: Vec<RunAt> = Vec::new();
+        let first = sequence.first(saturation);
+        while runs.len() < self.runs {
+            let made = |rate: f64| runs.iter().filter(|run| run.rate == rate).count();
+            let opening = Sequence::opening(&first, made).map(Step::Run);
+            match opening.or_else(|| sequence.next(&runs, &[])) {
+                Some(Step::Run(rate)) => self.measure(rate, seed, &mut runs)?,
+                Some(Step::Enough | Step::Exhausted | Step::TooFewArrivals) | None => break,
+            }
+        }
+        let seconds = runs.iter().map(|run| run.seconds).sum();
+        Ok(Try { answer: Answer::of(&runs), runs: runs.len(), seconds })
+    }
+
+    fn measure(&self, rate: f64, seed: Seed, runs: &mut Vec<RunAt>) -> Result<(), RateError> {
+        let own = seed.child("run").numbered(runs.len() as u64);
+        runs.push(self.shared.run(rate, self.run, own)?);
+        Ok(())
+    }
+
+    fn saturation(&self, seed: Seed) -> Result<f64, RateError> {
+        let closed = self.probe(4.0 * self.shared.capacities().1, seed.child("closed"))?;
+        let mut search = RateSearch::roughly_from(closed.throughput);
+        for number in 0.. {
+            match search.next() {
+                SearchStep::Probe(rate) => search.observe(&self.probe(rate, seed.numbered(number))?),
+                SearchStep::Found(found) => return Ok(found.rate),
+                SearchStep::Failed(_) => break,
+            }
+        }
+        Ok(closed.throughput)
+    }
+
+    fn probe(&self, rate: f64, seed: Seed) -> Result<ProbeOutcome, RateError> {
+        let run = self.shared.run(rate, self.probe, seed)?;
+        Ok(ProbeOutcome {
+            rate,
+            offered: run.offered(),
+            throughput: run.throughput(),
+            utilisation: run.cpu.map(|cpu| 100.0 * cpu),
+            settled: run.settled != Some(false),
+            response: 0.0,
+            lost: run.lost,
+        })
+    }
+}
+
+/// Phases of whole seconds.
+impl Phases {
+    /// A warm-up and a measured phase, in seconds.
+    pub const fn seconds(warm_up: u64, measure: u64) -> Self {
+        Self { warm_up: Nanos::from_secs(warm_up), measure: Nanos::from_secs(measure) }
+    }
+}

@@ -1,0 +1,166 @@
+//! A file behind a cache that forgets at a power cut, as the caches of disks do.
+//!
+//! A write is answered when it is in memory. A flush brings what is there to the file, a durable write only itself. In
+//! between a coin brings blocks there in any order. Killing the process is the power cut: what the file has then is what a
+//! disk would have.
+
+use super::cache::{BLOCK, Cache};
+use evenkeel_core::Nanos;
+use evenkeel_os::file::{Space, allocate};
+use evenkeel_share::{Answer, Backing, Buffer, Ended, Errno, Work};
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::fd::RawFd;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+/// How often a write brings another block to the disk.
+const WRITE_THROUGH: f64 = 0.2;
+
+pub struct VolatileBacking {
+    file: File,
+    bytes: u64,
+    cache: Cache,
+    /// Blocks that the cache holds; above that the oldest are written through.
+    blocks: usize,
+    /// It says "done" to flushes and durable writes and does nothing: a disk that lies.
+    lies: bool,
+    ended: Vec<Ended>,
+    /// When the last of these was started.
+    started: Nanos,
+}
+
+impl VolatileBacking {
+    pub fn open(path: &Path, blocks: usize, lies: bool) -> io::Result<Self> {
+        let file = OpenOptions::new().read(true).write(true).open(path)?;
+        let bytes = file.metadata()?.len();
+        Ok(Self { file, bytes, cache: Cache::new(1), blocks, lies, ended: Vec::new(), started: Nanos::ZERO })
+    }
+
+    pub fn held(&self) -> usize {
+        self.cache.len()
+    }
+
+    pub fn perform(&mut self, work: Work) -> Answer {
+        match work {
+            Work::Read { offset, mut buffer } => {
+                self.file.read_exact_at(buffer.as_mut_slice(), offset)?;
+                self.cache.overlay(offset, buffer.as_mut_slice());
+                return Ok(buffer);
+            }
+            Work::Write { offset, buffer, durable } => {
+                self.write(offset, buffer.as_slice(), durable && !self.lies)?;
+                return Ok(buffer);
+            }
+            Work::Flush if self.lies => {}
+            Work::Flush => self.flush()?,
+            Work::Holes { .. } => return Err(Errno::UNSUPPORTED),
+            // At once in the file: a cache may do so at any time.
+            Work::Trim { offset, bytes } | Work::Zero { offset, bytes, .. } => {
+                self.cache.clear(offset, bytes);
+                if bytes > 0 {
+                    allocate(&self.file, Space::Punch, offset, bytes)?;
+                }
+            }
+        }
+        Ok(Buffer::default())
+    }
+
+    fn write(&mut self, offset: u64, bytes: &[u8], durable: bool) -> io::Result<()> {
+        let end = offset + bytes.len() as u64;
+        let mut at = offset;
+        while at < end {
+            let place = at / BLOCK;
+            let to = end.min((place + 1) * BLOCK);
+            self.change(place, at - place * BLOCK, &bytes[(at - offset) as usize..(to - offset) as usize])?;
+            if durable {
+                self.write_through(place)?;
+            }
+            at = to;
+        }
+        if durable {
+            self.file.sync_data()?;
+        }
+        self.write_some_through()
+    }
+
+    fn change(&mut self, place: u64, from: u64, bytes: &[u8]) -> io::Result<()> {
+        let block = match self.cache.take(place) {
+            Some(block) => Ok(block),
+            None => {
+                let mut block = Buffer::zeroed(BLOCK.min(self.bytes - place * BLOCK) as usize);
+                self.file.read_exact_at(block.as_mut_slice(), place * BLOCK).map(|()| block)
+            }
+        };
+        let mut block = block?;
+        block.as_mut_slice()[from as usize..][..bytes.len()].copy_from_slice(bytes);
+        self.cache.put(place, block);
+        Ok(())
+    }
+
+    fn write_through(&mut self, place: u64) -> io::Result<()> {
+        let Some(block) = self.cache.take(place) else { return Ok(()) };
+        self.file.write_all_at(block.as_slice(), place * BLOCK)
+    }
+
+    fn write_some_through(&mut self) -> io::Result<()> {
+        if self.cache.coin(WRITE_THROUGH)
+            && let Some(place) = self.cache.any()
+        {
+            self.write_through(place)?;
+        }
+        while self.cache.len() > self.blocks {
+            let Some(oldest) = self.cache.oldest() else { break };
+            self.write_through(oldest)?;
+        }
+        Ok(())
+    }
+
+    /// Writes all blocks to the disk, in any order.
+    fn flush(&mut self) -> io::Result<()> {
+        while let Some(place) = self.cache.any() {
+            self.write_through(place)?;
+        }
+        self.file.sync_data()
+    }
+}
+
+impl Drop for VolatileBacking {
+    fn drop(&mut self) {
+        // Whoever switches a disk off in order loses nothing.
+        let _ = self.flush();
+    }
+}
+
+impl Backing for VolatileBacking {
+    fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    fn is_read_only(&self) -> bool {
+        false
+    }
+
+    /// Done at once: nobody measures this disk.
+    fn start(&mut self, id: u64, work: Work, now: Nanos) {
+        let answer = self.perform(work);
+        self.started = now;
+        self.ended.push(Ended { id, answer });
+    }
+
+    fn push(&mut self, _: Nanos) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn collect(&mut self, _: Nanos, ended: &mut Vec<Ended>) {
+        ended.append(&mut self.ended);
+    }
+
+    fn descriptor(&self) -> Option<RawFd> {
+        None
+    }
+
+    fn due(&self) -> Option<Nanos> {
+        (!self.ended.is_empty()).then_some(self.started)
+    }
+}
