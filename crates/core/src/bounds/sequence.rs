@@ -9,6 +9,8 @@ const RUNS_UNDECIDED: usize = 5;
 /// By how much to go on where nothing was carried yet, or nothing refused.
 const STRIDE: f64 = 1.3;
 const STRIDE_MOST: f64 = 4.0;
+/// Much of its CPUs may be taken just now: a server that others use is not sent more than this multiple of what it was sent before.
+const STRIDE_UP: f64 = 2.0;
 
 /// Rates closer than this count as one: a step to it would tell nothing.
 const CLOSE: f64 = 1.015;
@@ -145,7 +147,9 @@ impl Sequence {
     /// The lowest rate that keeps the server busy throughout, which may be a new one.
     fn overload(&self, answer: &Answer) -> f64 {
         let mut known = answer.carried.rates.iter().map(|rate| rate.rate);
-        let new = || round(answer.carried.highest_alone() * ABOVE).min(self.rate_max);
+        let highest = answer.carried.rates.last().map_or(0.0, |rate| rate.rate);
+        let new =
+            || round((answer.carried.highest_alone() * ABOVE).min(STRIDE_UP * highest)).min(self.rate_max);
         known.find(|rate| answer.carried.is_overload(*rate)).unwrap_or_else(new)
     }
 

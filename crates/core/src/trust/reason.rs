@@ -43,6 +43,7 @@ pub enum Reason {
 impl fmt::Display for Reason {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Invalid(code) if code == "lag-too-large" => out.write_str("the load generator was late"),
             Self::Invalid(code) => write!(out, "the measurement is not valid ({code})"),
             Self::Unsettled => write!(out, "the response does not settle"),
             Self::TooShort => write!(out, "runs are too short to tell whether the response settles"),

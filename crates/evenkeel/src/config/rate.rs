@@ -17,8 +17,7 @@ pub fn parse(text: &str) -> Result<RatePlan> {
 }
 
 fn read(text: &str) -> Result<RatePlan, String> {
-    if let Some(count) = text.strip_prefix("auto") {
-        let count = count.strip_prefix(':').unwrap_or("8");
+    if let Some(count) = text.strip_prefix("auto:").or((text == "auto").then_some("8")) {
         let count: usize = count.parse().map_err(|_| format!("{count:?} is not a number of rates"))?;
         return match (RATES_MIN..=RATES_MAX).contains(&count) {
             true => Ok(RatePlan::Auto(count)),
@@ -82,6 +81,7 @@ mod tests {
 
     #[test]
     fn rates_that_are_none_are_refused() {
+        assert!(["auto8", "automatic", "autoo:8", "auto:"].iter().all(|text| parse(text).is_err()));
         for text in [
             "",
             "0",

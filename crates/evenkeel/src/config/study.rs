@@ -202,7 +202,8 @@ fn level(factor: &str, value: Value) -> Result<Level> {
     // The server is restarted after it, which loses what SET set.
     let sets = |statement: &String| {
         let mut words = statement.split_whitespace().map(str::to_ascii_uppercase);
-        words.next().as_deref() == Some("SET") && words.next().as_deref() != Some("PERSIST")
+        let of_server = |word: String| word.starts_with("GLOBAL") || word.starts_with("@@");
+        words.next().as_deref() == Some("SET") && words.next().is_some_and(of_server)
     };
     ensure!(
         !sql.iter().any(sets),

@@ -26,6 +26,8 @@ pub struct Status {
     pub held: bool,
     /// Nothing is held back.
     pub dry_run: bool,
+    /// What `/healthz` says where it is not 200.
+    pub trouble: Option<String>,
     /// Most transactions that may run.
     pub limit: usize,
     /// Transactions that run.
@@ -127,6 +129,7 @@ impl From<&Snapshot> for Status {
             decision: snapshot.verdict.to_string(),
             held: snapshot.verdict.is_kept(),
             dry_run: snapshot.dry_run,
+            trouble: None,
             limit: census.limit,
             running: census.running,
             lent: census.lent,

@@ -52,7 +52,10 @@ impl History {
         let p99 = status.response_p99_s.map_or("-".into(), seconds);
         vec![
             format!("evenkeel guard, up {}, controller {}{mode}", up(status.at_s), status.controller),
-            format!("{}{}", if status.held { "KEPT: " } else { "" }, status.decision),
+            match &status.trouble {
+                Some(trouble) => format!("NOT WELL: {trouble}"),
+                None => format!("{}{}", if status.held { "KEPT: " } else { "" }, status.decision),
+            },
             String::new(),
             format!("limit       {:>8}  {:>10}  {}", status.limit, "", spark(&self.limits, room)),
             format!("throughput  {throughput:>8}  {:>10}  {}", "", spark(&self.throughput, room)),
@@ -150,6 +153,16 @@ mod tests {
         ] {
             assert!(drawn.contains(text), "{text} is missing in\n{drawn}");
         }
+    }
+
+    #[test]
+    fn what_is_wrong_takes_the_place_of_the_decision() {
+        let mut history = History::default();
+        history.push(Status { trouble: Some("the server does not answer".into()), ..status(1.0, 1) });
+        let drawn = history.draw(FRAME);
+        assert!(
+            drawn.contains("NOT WELL: the server does not answer") && !drawn.contains("because it is fixed")
+        );
     }
 
     #[test]

@@ -77,8 +77,8 @@ The first line says what the server carries at least and at most (95 % confidenc
 without its neighbours on the machine. The second line has the rate up to which p95 stays below a time: that of \
 --objective, or p95 at the knee, if it has an upper bound there. The knee is the carried rate with the most throughput \
 for its mean response time. The third line has the CPU time of a request, the fourth says what is reliable. \
-Runs are chosen one by one: for the bounds, and at 0.2 to 0.8 of what the server carries for the curve. Runs in which the \
-load generator was late are left out of the bounds and named.
+Runs are chosen one by one: for the bounds, and at 0.2 to 0.8 of what the server carries for the curve. Runs whose \
+verdict depends on how late the load generator was are left out of the bounds and named.
 
 Without a URL a private server (a sandbox) is started and stopped afterwards; its data is kept and used again.
 

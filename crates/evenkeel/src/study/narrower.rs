@@ -11,6 +11,9 @@ const SHARES: [f64; 4] = [0.2, 0.4, 0.6, 0.8];
 const NEAR: f64 = 0.1;
 /// Runs of each rate, and the seconds of a run and of its warm-up.
 const RUNS: (u32, f64, f64) = (4, 20.0, 4.0);
+/// A run lasts for so many arrivals, and for so many seconds at most.
+const ARRIVALS: f64 = 150.0;
+const SECONDS_MOST: f64 = 120.0;
 /// Flags of the stored command that the new one sets itself, or leaves out: with a value, and without one.
 const REPLACED: [&str; 12] = [
     "--name",
@@ -43,16 +46,22 @@ impl Narrower {
         let bounds = &sized.bounds;
         let lowest = plan.cells.iter().map(|cell| cell.rate_per_s).fold(f64::INFINITY, f64::min);
         let most = bounds.at_most_per_s.unwrap_or(f64::INFINITY);
-        let carried = bounds.at_least_per_s.unwrap_or(lowest.min(most));
         let highest = plan.cells.iter().map(|cell| cell.rate_per_s).fold(0.0, f64::max);
+        let unknown = if bounds.at_most_per_s.is_some() { lowest.min(most) } else { highest };
+        let carried = bounds.at_least_per_s.unwrap_or(unknown);
+        if !(carried > 0.0 && carried.is_finite()) {
+            let words = [kept(plan, sized), ["--within", "10m"].map(str::to_owned).to_vec()].concat();
+            return Self { command: format::command(&words), seconds: 600.0 };
+        }
         // Nobody's server is sent what is far above all that it was seen to answer.
         let asked = Some(rate).filter(|rate| *rate <= most.min(2.0 * highest));
         let is_other = |share: &f64| asked.is_none_or(|asked| (share / asked - 1.0).abs() > NEAR);
         let shares = SHARES.iter().map(|share| share * carried).filter(is_other);
         let mut rates: Vec<f64> = shares.chain(asked).collect();
         rates.sort_by(f64::total_cmp);
+        let (repeats, least, warm_up) = RUNS;
+        let seconds = rates.first().map_or(least, |rate| (ARRIVALS / rate).ceil().clamp(least, SECONDS_MOST));
         let rates: Vec<String> = rates.into_iter().map(three_digits).collect();
-        let (repeats, seconds, warm_up) = RUNS;
         let series = plan.series.len().max(1) * rates.len();
         let time = (series as f64) * f64::from(repeats) * (seconds + warm_up);
         if plan.kind != profile::NAME {

@@ -104,11 +104,19 @@ fn lines(asked: &Asked<'_>, answer: &Answers<'_>, server: &Server, found: &Answe
     let mut response = format!("response time: mean {}, p95 {}", interval(&each.mean), interval(&each.p95));
     if let Some((busy, low, high)) = each.busy {
         let high = 100.0 * high.min(1.0);
-        let _ = write!(response, "; CPU use {:.0} % ({:.0} to {high:.0})", 100.0 * busy, 100.0 * low);
+        let _ = write!(
+            response,
+            "; CPU use {:.0} % ({:.0} to {high:.0})",
+            100.0 * busy.min(1.0),
+            100.0 * low.min(1.0)
+        );
     }
     let mut lines = vec![response];
     lines.extend(asked.cost.map(|cost| money(asked.rate, found.needed.servers, cost)));
     lines.extend(statements(&found.statements));
+    if each.mean.high.is_infinite() {
+        lines.push("the server may not carry this rate".to_owned());
+    }
     lines.push("in parentheses: 95 % prediction interval for a one-minute run".to_owned());
     lines.push(basis(answer.sized, server));
     lines.extend(errors(server));

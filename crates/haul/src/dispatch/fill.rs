@@ -37,15 +37,16 @@ pub(super) fn fill(work: &mut Work<'_>, entry: &Entry, is_rerun: bool) -> Result
         fill: format!("evenkeel_fill_{}", entry.id),
         old: old(entry),
     };
+    let mut had = None;
     if !(is_rerun && is_renamed(work, entry, &filling)?) {
-        let had = fill_anew(work, entry, &filling)?;
+        had = fill_anew(work, entry, &filling)?;
         let (day, fill, old) = (quoted(&entry.table), quoted(&filling.fill), quoted(&filling.old));
-        work.control.exec(&match had {
+        work.control.exec(&match had.is_some() {
             true => format!("RENAME TABLE {day} TO {old}, {fill} TO {day}"),
             false => format!("RENAME TABLE {fill} TO {day}"),
         })?;
     }
-    let count = close(work, entry, &filling)?;
+    let count = close(work, entry, &filling, had)?;
     unlock(work.control, &entry.table)?;
     Ok(count)
 }
@@ -75,8 +76,8 @@ fn is_renamed(work: &mut Work<'_>, entry: &Entry, filling: &Filling) -> Result<b
     Ok(was_filled && (entry.created || exists(work.control, &filling.old)?))
 }
 
-/// Fills a new table; whether there is a day table, whose rows are in it too.
-fn fill_anew(work: &mut Work<'_>, entry: &Entry, filling: &Filling) -> Result<bool, DispatchError> {
+/// Fills a new table; the sum over the day table, whose rows are in it too, where there is one.
+fn fill_anew(work: &mut Work<'_>, entry: &Entry, filling: &Filling) -> Result<Option<Sum>, DispatchError> {
     // In this order: without the table a state `filled` would say that it was renamed.
     work.control.exec(&journal::change(entry.id, State::Begun, ""))?;
     let (day, fill) = (quoted(&entry.table), quoted(&filling.fill));
@@ -109,23 +110,35 @@ fn fill_anew(work: &mut Work<'_>, entry: &Entry, filling: &Filling) -> Result<bo
     }
     let created = format!(", created = {}", u8::from(!had));
     work.control.exec(&journal::change(entry.id, State::Filled, &created))?;
-    Ok(had)
+    Ok(had.then_some(before))
 }
 
-/// Notes that the day table has the records. What it was is dropped, unless somebody wrote to it until the rename.
-fn close(work: &mut Work<'_>, entry: &Entry, filling: &Filling) -> Result<u64, DispatchError> {
-    let records = journal::count(work.control, &filling.taken, &filling.which.sql(&work.by))?;
-    let before = match exists(work.control, &filling.old)? {
-        true => journal::count(work.control, &filling.old, "TRUE")?,
-        false => 0,
-    };
-    let now = journal::count(work.control, &entry.table, "TRUE")?;
-    if now < before + records {
-        let what = format!(
-            "it has {now} records, and should have the {before} of {} and {records} more: somebody wrote to it meanwhile",
-            filling.old
-        );
-        return Err(DispatchError::Disagree { table: entry.table.clone(), what });
+/// Notes that the day table has the records. What it was is dropped, unless somebody wrote to it until the rename: `had` is its sum
+/// before; after a dispatch that was cut, what it was and what is new are compared with what it is.
+fn close(
+    work: &mut Work<'_>,
+    entry: &Entry,
+    filling: &Filling,
+    had: Option<Sum>,
+) -> Result<u64, DispatchError> {
+    let which = filling.which.sql(&work.by);
+    let records = journal::count(work.control, &filling.taken, &which)?;
+    if exists(work.control, &filling.old)? {
+        let old = sum(work.control, &work.source, &filling.old, "TRUE")?;
+        let is_as_it_was = match had {
+            Some(had) => had == old,
+            None => {
+                let new = sum(work.control, &work.source, &filling.taken, &which)?;
+                sum(work.control, &work.source, &entry.table, "TRUE")? == old.and(new)
+            }
+        };
+        if !is_as_it_was {
+            let what = format!(
+                "somebody wrote to it while it was filled anew: what it was is kept as {}",
+                filling.old
+            );
+            return Err(DispatchError::Disagree { table: entry.table.clone(), what });
+        }
     }
     work.close(entry.id, &format!(", records = {records}"))?;
     tidy_up(work, entry)?;

@@ -77,7 +77,9 @@ pub enum TargetError {
         message: String,
     },
     /// The account may not use the database.
-    #[error("user {user:?} has no access to database {database:?} at {address}")]
+    #[error(
+        "user {user:?} has no access to database {database:?} at {address}, or there is no such database"
+    )]
     DatabaseDenied {
         /// Host and port, or socket.
         address: String,

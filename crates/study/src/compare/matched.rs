@@ -50,8 +50,12 @@ fn by_place(first: &Side, second: &Side) -> Result<Vec<(String, usize, usize)>, 
 
 /// That two studies were asked different things, in words. Levels of one study may be just that.
 pub(super) fn unlike(first: &Side, second: &Side) -> Vec<String> {
-    if first.name() == second.name() || first.workloads() == second.workloads() {
+    if first.name() == second.name() {
         return Vec::new();
+    }
+    if first.workloads() == second.workloads() {
+        let is_other = first.plan().file_crc32 != second.plan().file_crc32;
+        return is_other.then(|| "the workload file has other statements".to_owned()).into_iter().collect();
     }
     let words = |side: &Side| side.workloads().join(" and ");
     vec![format!("{} ran {}, {} ran {}", first.name(), words(first), second.name(), words(second))]

@@ -95,7 +95,7 @@ pub(super) fn caveats(
         None => [
             Caveat::stability(stability),
             Caveat::lower_bound(counts.timed_out, counts.unsent, counts.arrivals),
-            Caveat::backlog(load.backlog_at_end, counts.arrivals),
+            Caveat::backlog(backlog(load), counts.arrivals),
         ],
     };
     let found = [
@@ -115,6 +115,15 @@ pub(super) fn caveats(
     overload.into_iter().chain(found).flatten().collect()
 }
 
+/// Requests that were in flight at the end beyond those that a server without a queue has, by Little's law from the shortest twentieth.
+fn backlog(load: &LoadResult) -> u64 {
+    const SHORT: f64 = 0.05;
+    let seconds = load.measured.as_secs_f64().max(1e-9);
+    let without_queue =
+        load.counts.completed as f64 / seconds * load.response.value_at_quantile(SHORT) as f64 / 1e9;
+    load.backlog_at_end.saturating_sub(without_queue as u64)
+}
+
 fn throttled(around: &NeighboursRecord) -> Option<Caveat> {
     let NeighboursRecord { held_by_quota_percent, quota_cpus, slowed_by_heat, clock_percent, .. } = *around;
     Caveat::throttled(held_by_quota_percent, quota_cpus, slowed_by_heat, clock_percent)
@@ -127,7 +136,7 @@ pub fn load_caveats(plan: &LoadPlan, load: &LoadResult) -> Vec<Caveat> {
         Caveat::no_arrivals(counts.arrivals, load.measured).filter(|_| !load.stopped),
         Caveat::lower_bound(counts.timed_out, counts.unsent, counts.arrivals),
         Caveat::failures(&FailedBy::all(&counts.failed, &load.error_texts), counts.arrivals),
-        Caveat::backlog(load.backlog_at_end, counts.arrivals),
+        Caveat::backlog(backlog(load), counts.arrivals),
         Caveat::reconnects(load.reconnects),
         Caveat::stopped(load.measured, plan.measure),
     ];

@@ -57,7 +57,7 @@ impl Findings<'_> {
             (None, Some(objective)) => {
                 format!("No measured rate keeps p95 below {objective} ms with 95 % confidence")
             }
-            (None, None) => "No measured rate has enough data for an upper bound of p95".to_owned(),
+            (None, None) => "No upper bound of p95 yet: it takes more time or longer runs".to_owned(),
         }
     }
 
@@ -134,7 +134,7 @@ impl Findings<'_> {
         match (least, most) {
             (Some(least), Some(most)) => Some(format!("carries at least {least} and at most {most} {unit}")),
             (Some(least), None) => {
-                Some(format!("carries at least {least} {unit}; no measured rate was too high"))
+                Some(format!("carries at least {least} {unit}; no measured rate was certainly too high"))
             }
             (None, Some(most)) => {
                 Some(format!("carries at most {most} {unit}; no measured rate was certainly low enough"))

@@ -105,6 +105,12 @@ impl Health {
         }
     }
 
+    fn status(&self, snapshot: &Snapshot) -> Status {
+        let page = self.answer(snapshot);
+        let trouble = (page.code != 200).then(|| page.body.trim_end().to_owned());
+        Status { trouble, ..Status::from(snapshot) }
+    }
+
     fn page(&self, snapshot: &Snapshot) -> Page {
         let refused = Some(Nanos(self.refused.load(Ordering::Relaxed))).filter(|at| *at > Nanos::ZERO);
         let counts = Counts::from(self.handle.stats());
@@ -157,7 +163,7 @@ pub fn serve(
             },
             "/journal" => return later(&orders),
             "/healthz" => health.answer(&snapshot),
-            "/status" => match serde_json::to_string(&Status::from(&*snapshot)) {
+            "/status" => match serde_json::to_string(&health.status(&snapshot)) {
                 Ok(body) => Page { code: 200, content_type: "application/json", body },
                 Err(error) => Page::text(503, format!("{error}\n")),
             },

@@ -20,6 +20,7 @@ use crate::sandbox::record::Record;
 use crate::sandbox::server::{Launch, Server};
 use crate::sandbox::startup::Startup;
 use crate::sandbox::{CpuSet, DiskLimit, Lifetime, SandboxError, SandboxEvent, SandboxSpec, Start};
+use crate::server::ServerVersion;
 use copied::{copy_data, password};
 use evenkeel_os::stop::Stop;
 use evenkeel_sense::cpu::Domain;
@@ -161,11 +162,15 @@ impl Sandbox {
         sandbox
     }
 
-    /// One line of servers destroys what the other has written.
+    /// One line of servers destroys what the other has written, and an older version what a newer one has.
     fn check_line(&self, binary: &ServerBinary) -> Result<(), SandboxError> {
         let (made_by, name) = (&self.record.server_version, &self.paths.name);
         let line = binary.version.flavor.to_string();
-        match !self.paths.data().exists() || made_by.is_empty() || made_by.starts_with(&line) {
+        let release = |version: &ServerVersion| (version.numbers.0, version.numbers.1);
+        let made = made_by.split_once(' ').and_then(|(_, numbers)| ServerVersion::parse(numbers));
+        let is_older = made.is_some_and(|made| release(&binary.version) < release(&made));
+        let fits = made_by.starts_with(&line) && !is_older;
+        match !self.paths.data().exists() || made_by.is_empty() || fits {
             true => Ok(()),
             false => Err(SandboxError::UnfitBinary {
                 path: binary.path.clone(),

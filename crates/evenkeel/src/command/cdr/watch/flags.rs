@@ -46,7 +46,7 @@ pub struct Args {
     /// How long to wait for a server that is down [default: without limit]
     #[arg(long, value_name = "TIME")]
     pub wait: Option<String>,
-    /// Folder for the rejects, a file for each input file [default: TABLE.rejects]
+    /// Folder for the rejects, a file for each input file [default: TABLE.rejected]
     #[arg(long, value_name = "DIR")]
     pub rejects: Option<PathBuf>,
     /// Folder on the same file system to move finished files to

@@ -47,7 +47,7 @@ pub fn chain<'a>(
     Ok(Chain {
         file,
         target,
-        rejects: args.rejects.clone().unwrap_or_else(|| PathBuf::from(format!("{}.rejects", table.name))),
+        rejects: args.rejects.clone().unwrap_or_else(|| PathBuf::from(format!("{}.rejected", table.name))),
         duplicates: flags.duplicates.into(),
         options: Options {
             connections: 1,

@@ -14,6 +14,7 @@ pub use flags::Args;
 
 use crate::command::Session;
 use crate::config::units;
+use crate::failure::WithHint;
 use crate::progress::{Mode, View};
 use anyhow::{Context, Result};
 use evenkeel_haul::watch::Folder;
@@ -28,7 +29,8 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let target = super::server::target(session, &args.target)?;
     let chain = job::chain(session, args, &layout, &target)?;
     std::fs::create_dir_all(&chain.rejects)
-        .with_context(|| format!("making the folder {} for rejects", chain.rejects.display()))?;
+        .with_context(|| format!("making the folder {} for rejects", chain.rejects.display()))
+        .hint("name another folder by --rejects")?;
     // Shows nothing but that a statement waits for a lock of others.
     let _view = View::new(Mode::Lines);
     round::Watch::new(session, args, (chain, folder), wait)?.run()
