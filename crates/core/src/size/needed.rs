@@ -104,6 +104,21 @@ impl Server {
         Ok(Needed { servers: enough as u64, each, by_range: false })
     }
 
+    /// The fewest servers of which each more likely than not meets the objective; `None` where none do at the rates that were measured.
+    pub fn likely(&self, rate: f64, (figure, wanted): (Figure, f64)) -> Option<u64> {
+        let meets =
+            |servers: f64| self.at(rate / servers).is_ok_and(|each| each.of(figure).response <= wanted);
+        let (mut short, mut enough) = (0.0, (rate / self.mean.range().0).ceil().clamp(1.0, SERVERS_MAX));
+        if !meets(enough) {
+            return None;
+        }
+        while enough - short > 1.0 {
+            let middle = f64::midpoint(short, enough).floor();
+            if meets(middle) { enough = middle } else { short = middle }
+        }
+        Some(enough as u64)
+    }
+
     fn out_of_reach(&self, rate: f64, figure: Figure, objective: f64) -> SizeError {
         let least = self.at(rate).map(|least| least.of(figure).high);
         match least {

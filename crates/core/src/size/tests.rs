@@ -90,6 +90,9 @@ fn as_many_servers_as_keep_the_upper_end_within_the_objective() {
     assert!(within.by_range && within.servers == 5, "{within:?}");
     let error = server.needed(400.0, Some((Figure::Mean, 0.001))).unwrap_err();
     assert!(matches!(error, SizeError::OutOfReach { rate: 50.0, .. }), "{error}");
+    assert_eq!(server.likely(100.0, (Figure::P95, 1e-6)), None);
+    let found = server.likely(100.0, (Figure::P95, 10.0));
+    assert_eq!(found, Some(1), "a server carries that");
     for rate in [1e9, f64::NAN, 0.0] {
         assert!(matches!(server.needed(rate, None), Err(SizeError::NotARate(_))), "{rate}");
     }

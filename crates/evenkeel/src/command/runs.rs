@@ -253,7 +253,7 @@ mod tests {
         );
         // What is too short to have settled carries nothing for certain, and a rate that loses requests is too much.
         assert_eq!((short.bounds.at_least_per_s, short.bounds.at_most_per_s), (None, Some(72.0)));
-        for (headline, why) in [(short, "too short to tell"), (invalid, "not valid (lag-too-large)")] {
+        for (headline, why) in [(short, "too short to tell"), (invalid, "the load generator was late")] {
             let trust = &headline.trust_text;
             assert!(
                 trust.contains("Not reliable: response times, since ")

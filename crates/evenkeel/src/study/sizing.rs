@@ -66,11 +66,22 @@ pub fn text(asked: &Asked<'_>, answers: &[Answers<'_>], hint: fn(&SizeError) -> 
                 }
             }
             (Err(error), _) | (_, Err(error)) => {
-                let _ = writeln!(text, "{label}{error}\n  hint: {}", next(error, &answer.narrower, hint));
+                let likely = likely(asked, answer).unwrap_or_default();
+                let _ =
+                    writeln!(text, "{label}{error}{likely}\n  hint: {}", next(error, &answer.narrower, hint));
             }
         }
     }
     text
+}
+
+/// How many servers are enough more likely than not, where that is not certain of any number.
+fn likely(asked: &Asked<'_>, answer: &Answers<'_>) -> Option<String> {
+    let (Err(SizeError::OutOfReach { .. }), Ok(server)) = (&answer.found, &answer.sized.server) else {
+        return None;
+    };
+    let servers = usize::try_from(server.likely(asked.rate, asked.objective?)?).ok()?;
+    Some(format!("\n  most likely {} would do", format::counted(servers, "server")))
 }
 
 /// What to do about an error, with the command of a profile that would do.

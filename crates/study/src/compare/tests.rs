@@ -94,7 +94,7 @@ fn two_studies_that_were_asked_different_things_are_compared_and_it_is_told() {
     other.series[0].workload = "dvdstore".to_owned();
     let other = Side::of(other, runs([10.0, 20.0]), None);
     let found = compare(&one, &other, Figure::Response, margin()).unwrap();
-    assert_eq!(found.unlike, ["one was asked w, two was asked dvdstore"]);
+    assert_eq!(found.unlike, ["one ran w, two ran dvdstore"]);
 }
 
 /// The runs of the cell at 200 requests/s, of which so many did not settle.
@@ -277,7 +277,7 @@ fn a_side_with_runs_to_come_says_so_and_how_it_goes_on() {
         found.caveats.iter().map(ToString::to_string).collect::<Vec<_>>()
     };
     let whole = side("one", [10.0, 20.0]);
-    let missing = "Of 8 runs 7 are finished. Go on with `evenkeel profile --resume two`.";
+    let missing = "Of 8 runs 7 are finished. Continue with `evenkeel profile --resume two`.";
     assert_eq!(told(&whole, &side("two", [10.0, 20.0])), [""; 0]);
     assert_eq!(told(&whole, &unfinished("two", None)), [missing]);
     assert_eq!(told(&unfinished("two", None), &unfinished("two", None)), [missing], "once of one study");

@@ -119,7 +119,7 @@ fn a_rate_that_is_not_trusted_names_no_cause() {
     }
     let said = super::judge(&plan_of(&setting), &setting, &all);
     assert_eq!(ruling(&said, Suspect::Network), Ruling::Undecided, "{said:#?}");
-    assert!(said.headline.contains("no cause is named, since the standard error"), "{}", said.headline);
+    assert!(said.headline.contains("no cause is named, since runs differ too much"), "{}", said.headline);
 }
 
 #[test]

@@ -173,7 +173,7 @@ mod tests {
     #[test]
     fn a_share_of_what_may_be_no_difference_is_not_told() {
         let price = price(figures(2.0, 0.1));
-        assert!(price.numbers.is_empty() && price.words.contains("cannot be told"), "{}", price.words);
+        assert!(price.numbers.is_empty() && price.words.contains("an unknown share"), "{}", price.words);
         assert!(super::price(|_, _| Vec::new()).words.is_empty());
     }
 }
