@@ -72,8 +72,8 @@ impl Server {
     /// # Errors
     /// No number does.
     pub fn needed(&self, rate: f64, objective: Option<(Figure, f64)>) -> Result<Needed, SizeError> {
-        let (lowest, highest) = self.mean.range();
-        let most = (rate / if objective.is_some() { lowest } else { highest } / 1.000_1).ceil().max(1.0);
+        let least = if objective.is_some() { self.mean.range().0 } else { self.certain() };
+        let most = (rate / least / 1.000_1).ceil().max(1.0);
         if !(rate > 0.0 && most <= SERVERS_MAX) {
             return Err(SizeError::NotARate(rate));
         }
@@ -102,6 +102,12 @@ impl Server {
             }
         }
         Ok(Needed { servers: enough as u64, each, by_range: false })
+    }
+
+    /// The highest rate that settled, and that a server carries for certain where that is known.
+    pub fn certain(&self) -> f64 {
+        let (lowest, highest) = self.mean.range();
+        self.mean.ends().at_least.map_or(highest, |least| highest.min(least).max(lowest))
     }
 
     /// The fewest servers of which each more likely than not meets the objective; `None` where none do at the rates that were measured.

@@ -90,7 +90,16 @@ pub fn of_levels(plan: &PlanFile, runs: &[RunFile], of: Figure, margin: Margin) 
 }
 
 fn told(sides: [&Side; 2], names: [&str; 2], compared: &Compared) -> Wording {
-    let statements = compared.statements.iter().map(statement);
+    let (known, open): (Vec<&Statement>, Vec<&Statement>) =
+        compared.statements.iter().partition(|found| is_different(found) || compared.statements.len() <= FEW);
+    let open = match open.len() {
+        0 => None,
+        count => Some(format!(
+            "{}: the same, or too close to tell (--json)",
+            format::counted(count, "other statement")
+        )),
+    };
+    let statements = known.into_iter().map(statement).chain(open);
     let conditions = compared.conditions.iter().map(|condition| line(condition, compared.figure));
     let parted = compared.parted.iter().map(parted_line);
     let carried = compared.carried.iter().map(carried_line);
@@ -157,6 +166,13 @@ fn more(sides: [&Side; 2], compared: &Compared) -> (Vec<String>, Vec<String>) {
         vec![format!("{runs} more of each would probably decide, in about {minutes:.0} min{state}:")];
     lines.extend(commands.iter().map(|command| format!("  {command}")));
     (lines, commands)
+}
+
+/// So many statements are all shown.
+const FEW: usize = 6;
+
+fn is_different(found: &Statement) -> bool {
+    matches!(found.comparison.verdict, Verdict::Better | Verdict::Worse)
 }
 
 /// A statement by itself.

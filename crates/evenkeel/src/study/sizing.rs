@@ -130,12 +130,18 @@ fn lines(asked: &Asked<'_>, answer: &Answers<'_>, server: &Server, found: &Answe
     }
     lines.push("in parentheses: 95 % prediction interval for a one-minute run".to_owned());
     lines.push(basis(answer.sized, server));
-    lines.extend(errors(server));
+    let off = [largest_error(&server.mean), largest_error(&server.p95)];
+    lines.extend(off.iter().any(Option::is_some).then(|| errors(off)));
+    if off.iter().flatten().any(|off| *off > ERROR_MUCH) {
+        let first =
+            "a guess: rates that were measured are predicted from the others with large errors, see below";
+        lines.insert(0, first.to_owned());
+    }
     let (lowest, highest) = server.mean.range();
     if found.needed.by_range && asked.objective.is_none() {
         lines.push(format!(
-            "no objective given: each server gets at most {}, the highest rate that settled",
-            format::rate(highest)
+            "no objective given: each server gets at most {}, which it carried for certain",
+            format::rate(server.certain())
         ));
     } else if each.rate > highest {
         let times = format::short(each.rate / highest);
@@ -186,17 +192,23 @@ fn basis(sized: &Sized, server: &Server) -> String {
     text
 }
 
-/// By how much predictions differ from what was measured.
-fn errors(server: &Server) -> Option<String> {
-    let largest = |sizing: &Sizing| {
-        let errors = sizing.left_out().iter().map(LeftOut::error).collect::<Option<Vec<f64>>>()?;
-        let largest = errors.into_iter().map(f64::abs).reduce(f64::max)?;
-        Some(format::percent(100.0 * largest))
-    };
-    let (mean, p95) = (largest(&server.mean)?, largest(&server.p95)?);
-    Some(format!(
-        "predicted from the other rates (leave-one-out), each rate is off by at most {mean} (mean), {p95} (p95)"
-    ))
+/// From which error on, as a part of what was measured, a prediction is a guess.
+const ERROR_MUCH: f64 = 1.0;
+
+/// The largest error of a rate that is predicted from the others.
+fn largest_error(sizing: &Sizing) -> Option<f64> {
+    let errors = sizing.left_out().iter().map(LeftOut::error).collect::<Option<Vec<f64>>>()?;
+    errors.into_iter().map(f64::abs).reduce(f64::max).filter(|error| error.is_finite())
+}
+
+fn errors([mean, p95]: [Option<f64>; 2]) -> String {
+    let word =
+        |error: Option<f64>| error.map_or("unknown".to_owned(), |error| format::percent(100.0 * error));
+    format!(
+        "predicted from the other rates (leave-one-out), each rate is off by at most: mean {}, p95 {}",
+        word(mean),
+        word(p95)
+    )
 }
 
 fn money(rate: f64, servers: u64, cost: Cost) -> String {

@@ -9,7 +9,7 @@ use super::site::Ready;
 use super::spec::StudySpec;
 use super::{StudyError, StudyEvent, around, disk, judge, parts, preflight, stretch};
 use crate::store::SenseRow;
-use crate::store::format::{CpuRecord, DomainRecord, FORMAT, RunFile};
+use crate::store::format::{CpuRecord, DomainRecord, FORMAT, RunFile, SensedBy};
 use evenkeel_core::Nanos;
 use evenkeel_core::caveat::Caveat;
 use evenkeel_lab::load::{self, ArrivalPlan, LoadPlan, LoadProgress, LoadResult, PartsPlan, SessionPolicy};
@@ -94,7 +94,13 @@ pub(super) fn measure(
 /// Whether a rate that was not carried had all connections at work, while the server's CPUs were not at their end as far as known.
 fn few_connections(run: &RunFile, sessions: SessionPolicy) -> bool {
     const BUSY_PERCENT: f64 = 90.0;
-    let is_busy = run.theta.as_ref().is_some_and(|theta| theta.total_percent > BUSY_PERCENT);
+    // On one machine with the server the generator takes a part of the same CPUs.
+    let is_beside = run.sensed.as_ref().is_none_or(|sensed| sensed.by == SensedBy::ThisMachine);
+    let generator = run.generator_cpu_percent.filter(|_| is_beside).unwrap_or(0.0);
+    let is_busy = run
+        .theta
+        .as_ref()
+        .is_some_and(|theta| theta.total_percent + generator / theta.cpus.max(1.0) > BUSY_PERCENT);
     run.sessions_max >= sessions.max() && !judge::kept_up(run) && !is_busy
 }
 
