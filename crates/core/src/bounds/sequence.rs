@@ -9,7 +9,7 @@ const RUNS_UNDECIDED: usize = 5;
 /// By how much to go on where nothing was carried yet, or nothing refused.
 const STRIDE: f64 = 1.3;
 const STRIDE_MOST: f64 = 4.0;
-/// Much of its CPUs may be taken just now: a server that others use is not sent more than this multiple of what it was sent before.
+/// A new rate of overload is at most this multiple of the highest one that was sent: others may use the server.
 const STRIDE_UP: f64 = 2.0;
 
 /// Rates closer than this count as one: a step to it would tell nothing.
