@@ -1,8 +1,7 @@
 //! A published study as a page: what was published beside what was found here.
 //!
-//! `look` says which level looks how, `plots` what is drawn, `sections` writes the rest.
+//! `plots` says what is drawn, `sections` writes the rest.
 
-mod look;
 mod plots;
 mod sections;
 

@@ -8,8 +8,8 @@ use evenkeel_core::caveat::{Caveat, Severity};
 use std::fmt::Write as _;
 
 /// All caveats, by severity and cause.
-pub fn caveats(study: &Study<'_>) -> String {
-    let doubts = doubts(study.plan, study.summary, study.runs);
+pub fn caveats(study: &Study) -> String {
+    let doubts = doubts(&study.plan, &study.summary, &study.runs);
     let mut inner = String::new();
     for severity in Severity::GRAVEST_FIRST {
         let of_severity = doubts.iter().filter(|doubt| doubt.severity == severity);
@@ -64,8 +64,8 @@ fn with_flags(text: &str) -> String {
 }
 
 /// What the groups were made of.
-fn in_full(study: &Study<'_>) -> String {
-    let found = gather(study.plan, study.summary);
+fn in_full(study: &Study) -> String {
+    let found = gather(&study.plan, &study.summary);
     if found.is_empty() {
         return String::new();
     }
