@@ -11,7 +11,6 @@ use crate::server::{data, place};
 use crate::session::Session;
 use anyhow::Result;
 use evenkeel_lab::data::DataSet;
-use evenkeel_lab::load::ToldBy;
 use evenkeel_lab::workload::Workload;
 use evenkeel_site::sandbox::{CpuSet, DiskLimit, SandboxSpec, check_server};
 use evenkeel_site::server::Target;
@@ -94,25 +93,10 @@ fn private_sandbox(
     let mut sandbox = crate::server::sandbox::spec(session, &args.server, name(variant))?;
     sandbox.cpus = Some(server_cpus(args)?);
     variant.apply(&mut sandbox);
-    if args.mu_by == Some(ToldBy::PerformanceSchema) {
-        tells_by_schema(&mut sandbox);
-    }
     if variant.is_copy() {
         sandbox.copy_of = Some(name(variant.original()));
     }
     Ok(sandbox)
-}
-
-/// A private server keeps its performance schema off, which costs some percent of its throughput, unless it is to tell by it.
-fn tells_by_schema(sandbox: &mut SandboxSpec) {
-    const ON: [&str; 3] = [
-        "performance_schema",
-        "performance_schema_consumer_events_statements_current",
-        "performance_schema_consumer_events_statements_history",
-    ];
-    for name in ON {
-        sandbox.settings.entry(name.to_owned()).or_insert_with(|| "ON".to_owned());
-    }
 }
 
 /// A workload of the user's asks tables that only a server of the user's has.
