@@ -4,7 +4,7 @@
 //! terminal: control characters, and those that turn the direction of writing, are left out. Our own colours stay in what is
 //! written by [`painted`] alone, whose texts from outside are cleaned before they are painted.
 
-use crate::arguments::shown;
+use crate::arguments::masked;
 use crate::format::steers;
 use crate::table::INKS;
 use evenkeel_os::replace;
@@ -77,7 +77,7 @@ fn is_odd(character: char) -> bool {
 
 /// The text without passwords, and without what steers a terminal, besides ends of lines and tabs.
 pub fn harmless(text: &str) -> Cow<'_, str> {
-    shown(match text.contains(is_odd) {
+    masked(match text.contains(is_odd) {
         true => text.replace(is_odd, "").into(),
         false => text.into(),
     })
@@ -85,7 +85,7 @@ pub fn harmless(text: &str) -> Cow<'_, str> {
 
 /// The same, with our own colours.
 fn coloured(text: &str) -> Cow<'_, str> {
-    let Some(mut at) = text.find(is_odd) else { return shown(text.into()) };
+    let Some(mut at) = text.find(is_odd) else { return masked(text.into()) };
     let (mut kept, mut rest) = (String::with_capacity(text.len()), text);
     loop {
         let (before, odd) = rest.split_at(at);
@@ -100,7 +100,7 @@ fn coloured(text: &str) -> Cow<'_, str> {
         };
     }
     kept.push_str(rest);
-    shown(kept.into())
+    masked(kept.into())
 }
 
 #[cfg(test)]

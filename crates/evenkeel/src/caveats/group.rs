@@ -1,12 +1,19 @@
 //! Caveats put together by their cause.
 
-use super::found::cell_name;
 use super::text::{own_remedy, seen};
 use crate::format;
 use evenkeel_core::caveat::{Cause, Caveat, Severity, cause};
 use evenkeel_study::store::format::{CellSummary, PlanFile, RunFile, SummaryFile};
-use std::borrow::Cow;
 use std::cmp::Reverse;
+
+/// `pool 20 %, insert layout, a, 40/s` or, with one series, `40/s`.
+pub fn cell_name(plan: &PlanFile, cell: &CellSummary) -> String {
+    let rate = format::rate(cell.rate_per_s);
+    match plan.series.get(cell.series) {
+        Some(series) if plan.series.len() > 1 => format!("{}, {rate}", series.label),
+        _ => rate,
+    }
+}
 
 /// All caveats of one cause.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,8 +22,6 @@ pub struct Doubt {
     pub name: String,
     /// That of the gravest.
     pub severity: Severity,
-    /// Codes of the caveats, each once.
-    pub codes: Vec<Cow<'static, str>>,
     /// What it touches: `5 of 18 runs, in 2 of 6 cells (20/s, 40/s)`, or `the whole study`.
     pub touches: String,
     /// Where of several cells the worst was seen; empty where there is nothing to choose.
@@ -103,16 +108,9 @@ fn doubt(plan: &PlanFile, summary: &SummaryFile, group: &[Seen<'_>]) -> Option<D
         .iter()
         .min_by(|one, other| weight(one).partial_cmp(&weight(other)).unwrap_or(std::cmp::Ordering::Equal))?;
     let known = cause_of(summary, worst);
-    let mut codes: Vec<Cow<'static, str>> = Vec::new();
-    for seen in group {
-        if !codes.contains(&seen.caveat.code) {
-            codes.push(seen.caveat.code.clone());
-        }
-    }
     Some(Doubt {
         name: name(known, &worst.caveat.code),
         severity: group.iter().map(|seen| seen.caveat.severity).max()?,
-        codes,
         touches: touches(plan, summary, group),
         worst_at: worst
             .cell
@@ -220,8 +218,7 @@ mod tests {
         ];
         fixture.runs[4].caveats = vec![steal(12.25)];
         let doubts = found(&fixture);
-        let one = doubts.iter().find(|doubt| doubt.codes.contains(&Cow::Borrowed("steal"))).unwrap();
-        assert_eq!(one.name, "Others used the CPUs");
+        let one = doubts.iter().find(|doubt| doubt.name == "Others used the CPUs").unwrap();
         assert_eq!(one.touches, "3 of 18 runs, in 2 of 6 cells (10/s, 20/s)");
         assert_eq!(
             (one.worst_at.as_str(), one.seen.as_str()),

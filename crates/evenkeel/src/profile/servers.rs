@@ -40,7 +40,7 @@ pub fn private(session: &Session, args: &Args, factors: &Factors, workload: &str
     let mut servers = Servers::default();
     for target in 0..args.sandboxes as usize {
         let label = target_label(target);
-        let variants = Variant::all(factors, data::via(args.data.rows.via));
+        let variants = Variant::all(factors, args.data.rows.via);
         for (place, variant) in variants.into_iter().enumerate() {
             let sandbox = private_sandbox(session, args, set, variant, &label)?;
             let data = data::spec(set, args.data.rows.data_seed, variant.via, None);

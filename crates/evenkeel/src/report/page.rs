@@ -17,7 +17,6 @@ pub fn page(study: &Study) -> String {
         charts(study),
         sections::caveats(study),
         sections::cells(study),
-        sections::reduction(study),
         sections::timelines(study),
         sections::outcomes(study),
         sections::server(study),

@@ -19,13 +19,7 @@ const TABLE: usize = 100;
 
 /// The end of a study in the terminal: the headlines, a line for each cell, the doubts by cause. `wide` has all figures of a cell.
 pub fn profile(plan: &PlanFile, summary: &SummaryFile, runs: &[RunFile], look: Look, wide: bool) -> String {
-    let cells = format!(
-        "{}{}{}{}",
-        cells(plan, summary, look, wide),
-        probe_delay(summary, look),
-        parts(runs, look),
-        sensed(runs, look)
-    );
+    let cells = cells(plan, summary, look, wide) + &below(summary, runs, look);
     let finding = failed::of_study(plan, summary, runs).map_or_else(String::new, |text| finding(&text, look));
     let saved = reduction(plan, summary, look);
     let parts = [finding, headlines(summary, look), cells, saved, caveats(plan, summary, runs, look)];
@@ -90,27 +84,15 @@ fn cells(plan: &PlanFile, summary: &SummaryFile, look: Look, wide: bool) -> Stri
     lines(grid, &titles(plan, &sorted), look)
 }
 
-/// A line below the cells where no cell has one: it depends on the rate, so that there is none over all of them.
-fn probe_delay(summary: &SummaryFile, look: Look) -> String {
-    if summary.cells.is_empty() || summary.cells.iter().any(|cell| cell.mu_ms.n > 0) {
-        return String::new();
-    }
-    let text = "probe delay: not available, the server does not report how long a statement took it";
-    format!("{}\n", paint(&wrap(text, look.width.min(PROSE), 0), Ink::Soft, look.colour))
-}
-
-/// Who told the parts of the requests, and what it cost them.
-fn parts(runs: &[RunFile], look: Look) -> String {
+/// Below the cells: that no cell has a probe delay, who told the parts of the requests and what it cost them, who saw the server.
+fn below(summary: &SummaryFile, runs: &[RunFile], look: Look) -> String {
+    let has_delay = summary.cells.is_empty() || summary.cells.iter().any(|cell| cell.mu_ms.n > 0);
+    let untold = "probe delay: not available, the server does not report how long a statement took it";
+    let untold = (!has_delay).then(|| untold.to_owned());
+    let all = untold.into_iter().chain(format::parts(runs)).chain(format::sensed(runs));
     let line =
         |text: String| format!("{}\n", paint(&wrap(&text, look.width.min(PROSE), 0), Ink::Soft, look.colour));
-    format::parts(runs).into_iter().map(line).collect()
-}
-
-/// Who saw the server, a line for each.
-fn sensed(runs: &[RunFile], look: Look) -> String {
-    let line =
-        |text: String| format!("{}\n", paint(&wrap(&text, look.width.min(PROSE), 0), Ink::Soft, look.colour));
-    format::sensed(runs).into_iter().map(line).collect()
+    all.map(line).collect()
 }
 
 fn grid_column(column: &Column, cells: &[&CellSummary]) -> GridColumn {
@@ -137,8 +119,7 @@ fn verdict(cell: &CellSummary) -> Place {
         (false, ..) => Place::new("not valid", Ink::Bad),
         (true, Verdict::Settled, false) => Place::new(Verdict::Settled.word(), Ink::Good),
         (true, Verdict::Settled, true) => Place::new("doubt", Ink::Doubt),
-        (true, stability, true) => Place::new(stability.word(), Ink::Doubt),
-        (true, stability, false) => Place::new(stability.word(), Ink::Doubt),
+        (true, stability, _) => Place::new(stability.word(), Ink::Doubt),
     }
 }
 

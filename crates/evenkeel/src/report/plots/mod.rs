@@ -7,7 +7,7 @@ mod traces;
 use super::chart::{Axis, Chart, Guide, Marker, Quantity, Spacing, Trace};
 use super::study::Study;
 use crate::format;
-use evenkeel_study::store::format::{BoundsRecord, CellSummary, HeadlineRecord};
+use evenkeel_study::store::format::{CellSummary, HeadlineRecord};
 use traces::{PERCENTILES, TAU, THETA, THROUGHPUT, trace, traces};
 
 pub use pair::{NAMES as SIDES, look as side_look, pair};
@@ -55,16 +55,14 @@ pub fn tau(study: &Study) -> Plot {
     )
 }
 
-/// What is carried, at least and at most; in studies without bounds the mean.
-fn carried(headline: &HeadlineRecord) -> Vec<Guide> {
-    let BoundsRecord { at_least_per_s, at_most_per_s, .. } = headline.bounds;
-    let carried = match headline.bounds.is_something() {
-        true => vec![("at least", at_least_per_s), ("at most", at_most_per_s)],
-        false => vec![("carries", headline.capacity_per_s.as_ref().and_then(format::mean))],
+/// What is carried, at least and at most.
+fn carried(headline: &HeadlineRecord) -> impl Iterator<Item = Guide> {
+    let bounds = &headline.bounds;
+    let carried = [("at least", bounds.at_least_per_s), ("at most", bounds.at_most_per_s)];
+    let upright = |(name, x): (&str, Option<f64>)| {
+        x.map(|x| Guide::Upright { x, text: format!("{name} {}", format::rate(x)) })
     };
-    let upright =
-        |(name, x): (&str, Option<f64>)| x.map(|x| (x, format!("{name} {}", format::rate(x))));
-    carried.into_iter().filter_map(upright).map(|(x, text)| Guide::Upright { x, text }).collect()
+    carried.into_iter().filter_map(upright)
 }
 
 /// Utilisation against the arrival rate, with the trust limit.

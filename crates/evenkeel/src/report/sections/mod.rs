@@ -6,7 +6,6 @@ mod environment;
 mod headline;
 mod outcomes;
 mod plans;
-mod reduction;
 mod server;
 mod timelines;
 
@@ -16,7 +15,6 @@ pub use environment::{TELLING, environment, list, settings, spoken};
 pub use headline::{headline, trust_text, unbroken, verdicts};
 pub use outcomes::outcomes;
 pub use plans::plans;
-pub use reduction::reduction;
 pub use server::server;
 pub use timelines::timelines;
 
