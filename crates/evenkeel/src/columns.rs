@@ -4,9 +4,7 @@ use crate::format::{self, TimeUnit};
 use evenkeel_study::profile::READ_MS;
 use evenkeel_study::store::format::{CellSummary, EstimateRecord};
 
-/// A column with one unit for all its rows.
 pub struct Column {
-    /// Its name.
     pub word: &'static str,
     /// Unit; empty for a count.
     pub unit: &'static str,
@@ -14,7 +12,6 @@ pub struct Column {
     pub rank: u8,
     /// Whether it is in the table of a terminal without `--wide`.
     pub is_usual: bool,
-    /// Text of a cell.
     pub text: Box<dyn Fn(&CellSummary) -> String>,
 }
 
@@ -71,7 +68,6 @@ pub fn columns(cells: &[CellSummary]) -> Vec<Column> {
     columns
 }
 
-/// The mean response time.
 pub const MEAN: &str = "mean";
 
 /// Parts of the response times of requests: name in the records, heading, rank.
@@ -117,7 +113,6 @@ impl Column {
     }
 }
 
-/// Means of a figure without their intervals.
 fn means(
     cells: &[CellSummary],
     (word, rank): (&'static str, u8),
@@ -266,12 +261,6 @@ mod tests {
             columns(&cells).iter().all(|column| column.word != "mean outside bursts"),
             "it would say the same twice"
         );
-    }
-
-    #[test]
-    fn what_the_machine_did_not_tell_is_not_available() {
-        let cells = fixture::single().summary.cells;
-        assert_eq!(text(&cells, "CPU use", 0), "not available %");
     }
 
     #[test]

@@ -18,12 +18,10 @@ pub fn write(text: &str) -> io::Result<()> {
     raw(&harmless(text))
 }
 
-/// Writes a result with colours of our own.
 pub fn painted(text: &str) -> io::Result<()> {
     raw(&coloured(text))
 }
 
-/// Writes a line of a result.
 pub fn line(text: impl AsRef<str>) -> io::Result<()> {
     write(&format!("{}\n", text.as_ref()))
 }
@@ -83,7 +81,6 @@ pub fn harmless(text: &str) -> Cow<'_, str> {
     })
 }
 
-/// The same, with our own colours.
 fn coloured(text: &str) -> Cow<'_, str> {
     let Some(mut at) = text.find(is_odd) else { return masked(text.into()) };
     let (mut kept, mut rest) = (String::with_capacity(text.len()), text);

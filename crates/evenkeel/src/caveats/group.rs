@@ -15,18 +15,14 @@ pub fn cell_name(plan: &PlanFile, cell: &CellSummary) -> String {
     }
 }
 
-/// All caveats of one cause.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Doubt {
-    /// What is wrong, in a few words.
     pub name: String,
-    /// That of the gravest.
     pub severity: Severity,
     /// What it touches: `5 of 18 runs, in 2 of 6 cells (20/s, 40/s)`, or `the whole study`.
     pub touches: String,
     /// Where of several cells the worst was seen; empty where there is nothing to choose.
     pub worst_at: String,
-    /// What was seen there.
     pub seen: String,
     /// What to do; empty where nobody knows.
     pub remedy: String,
@@ -41,7 +37,6 @@ const DISTURBED: Cause = Cause {
 
 const FEW_CONNECTIONS: &str = "few-connections";
 
-/// A caveat at its place.
 struct Seen<'a> {
     caveat: &'a Caveat,
     /// The cell; `None` for the whole study.

@@ -77,7 +77,6 @@ pub enum Action {
     },
 }
 
-/// Does what was asked of data.
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let mut view = View::new(mode(session, false));
     match &args.action {
@@ -117,7 +116,6 @@ fn remove(target: &Target, set: DataSet) -> Result<()> {
     }
 }
 
-/// Reloads a database and shows how it goes.
 fn reload(session: &Session, target: &Target, dumps: &Path, view: &mut View) -> Result<Stamp> {
     let mut events = ProgressEvents::for_data();
     let mut tell = |progress| {

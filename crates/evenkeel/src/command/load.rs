@@ -26,7 +26,6 @@ use std::process::ExitCode;
 
 pub use flags::Args;
 
-/// Makes the run and prints what came of it.
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let (plan, fewer, limit) = plan(session, args)?;
     if writes(plan.workload.as_ref()) {

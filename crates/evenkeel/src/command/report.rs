@@ -34,7 +34,6 @@ pub struct Args {
     pub to: Option<PathBuf>,
 }
 
-/// Writes the report and names its path.
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let path = stored::path(session, args.output.as_ref(), &args.study)?;
     if let Some((plan, runs)) = stored_published(&path)? {

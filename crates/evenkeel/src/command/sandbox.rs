@@ -99,7 +99,6 @@ pub enum Action {
     },
 }
 
-/// Does what was asked of a sandbox.
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     match &args.action {
         Action::Up { name, server, port, copy_of, ebs, rows } => {

@@ -148,7 +148,6 @@ fn found(sized: &Sized, args: &Args) -> Result<Answered, SizeError> {
     Ok(Answered { statements: statements.collect(), needed })
 }
 
-/// What to do about it.
 fn hint(error: &SizeError) -> &'static str {
     match error {
         SizeError::NothingSettled | SizeError::NothingTrusted => "measure lower rates, in longer runs",

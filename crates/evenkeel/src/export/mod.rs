@@ -39,7 +39,7 @@
 mod columns;
 mod csv;
 
-pub use csv::{What, csv};
+pub use csv::{cells, runs};
 
 use evenkeel_study::store::format::{ManifestFile, PlanFile, RunFile, SummaryFile};
 

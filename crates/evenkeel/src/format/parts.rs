@@ -31,7 +31,6 @@ pub fn parts(runs: &[RunFile]) -> Vec<String> {
     words
 }
 
-/// Who noted what of waking up.
 fn waking(means: &[&PartMeansRecord]) -> String {
     let noted = means.iter().map(|means| means.noted_percent).sum::<f64>() / means.len() as f64;
     let own = match noted {

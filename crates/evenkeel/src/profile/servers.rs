@@ -23,11 +23,9 @@ use std::sync::Arc;
 /// Servers with their data, and what is measured on them.
 #[derive(Default)]
 pub struct Servers {
-    /// Sites, which series name by index.
     pub sites: Vec<SiteSpec>,
     /// Combinations of factors other than the rate.
     pub series: Vec<SeriesSpec>,
-    /// Targets of the plan.
     pub targets: Vec<TargetRecord>,
 }
 
@@ -109,7 +107,6 @@ fn private_workload(workload: &str, set: DataSet) -> Result<Arc<dyn Workload>> {
     place::workload(workload, set)
 }
 
-/// Servers that are there already.
 pub fn remote(session: &Session, args: &Args, workload: &str, reset: &Reset) -> Result<Servers> {
     let elsewhere = elsewhere::of(args)?;
     let mut servers = Servers::default();
@@ -147,7 +144,6 @@ pub fn remote(session: &Session, args: &Args, workload: &str, reset: &Reset) -> 
     Ok(servers)
 }
 
-/// A workload that may be asked there.
 fn allowed_workload(
     session: &Session,
     asked: (&str, &str, bool),

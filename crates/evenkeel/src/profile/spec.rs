@@ -31,13 +31,9 @@ const RATES_DEFAULT: &str = "auto:8";
 const REPEATS_DEFAULT: u32 = 3;
 const RETRIES_DEFAULT: u32 = 1;
 
-/// A study in all its parts.
 pub struct Study {
-    /// What the lab does.
     pub spec: StudySpec,
-    /// What the plan says of it.
     pub settings: SettingsRecord,
-    /// The targets of the plan.
     pub targets: Vec<TargetRecord>,
 }
 
@@ -93,7 +89,6 @@ pub fn study(
     Ok(Study { settings: settings(&spec), targets: servers.targets, spec })
 }
 
-/// The servers and what is asked of them.
 fn servers(
     session: &Session,
     args: &Args,
@@ -208,7 +203,6 @@ fn objective(text: &str) -> Result<Nanos> {
     units::positive(time, "--objective")
 }
 
-/// What the plan says of how it is measured.
 pub fn settings(spec: &StudySpec) -> SettingsRecord {
     let (name, max) = match spec.sessions {
         SessionPolicy::Pooled { max } => ("pooled", max),

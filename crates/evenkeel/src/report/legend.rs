@@ -3,10 +3,8 @@
 use super::markup::Text;
 use super::study::{Look, Study};
 
-/// What the marks mean.
 pub const MARKS: &str = include_str!("marks.html");
 
-/// A piece of a series' line with its marker.
 pub fn swatch(look: Look) -> String {
     let dash = if look.dashed { " dashed" } else { "" };
     format!(
@@ -17,7 +15,6 @@ pub fn swatch(look: Look) -> String {
     )
 }
 
-/// How each line looks, and what it is called.
 pub fn legend<'a>(lines: impl Iterator<Item = (Look, &'a str)>) -> String {
     let items: String =
         lines.map(|(look, words)| format!("<li>{}{}</li>\n", swatch(look), Text(words))).collect();

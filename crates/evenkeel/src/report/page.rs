@@ -76,7 +76,6 @@ fn charts(study: &Study) -> String {
     )
 }
 
-/// A chart with its heading, words and legend.
 pub fn figure(plot: &Plot, legend: &str) -> String {
     format!(
         "<figure class=\"card\"><figcaption><h3>{}</h3><p class=\"words\">{}</p>{}{legend}</figcaption>\n\

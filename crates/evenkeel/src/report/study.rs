@@ -11,23 +11,17 @@ use evenkeel_study::store::format::{
     CellSummary, HeadlineRecord, ManifestFile, PlanFile, RunFile, SeriesRecord, SummaryFile,
 };
 
-/// How many hues series take turns with.
 pub const HUES: usize = 6;
 
-/// All that is known of one study.
 #[derive(Clone, Debug)]
 pub struct Study {
-    /// What was to be measured.
     pub plan: PlanFile,
     /// Where it was measured: machine, servers, versions.
     pub manifest: ManifestFile,
     /// What follows from the runs.
     pub summary: SummaryFile,
-    /// Finished runs, each by the attempt that stands.
     pub runs: Vec<RunFile>,
-    /// What lies beside them.
     pub details: Details,
-    /// Levels of a study of a file, compared.
     pub verdicts: Vec<Wording>,
 }
 
@@ -40,17 +34,14 @@ fn verdicts(folder: &StudyFolder, plan: &PlanFile, runs: &[RunFile]) -> Vec<Word
     asked.map(|asked| comparison::of_levels(plan, runs, asked.compare, asked.margin)).unwrap_or_default()
 }
 
-/// How a series is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Look {
-    /// Number of its colour.
     pub hue: usize,
     pub marker: Marker,
     pub dashed: bool,
 }
 
 impl Study {
-    /// Reads a study.
     pub fn read(folder: &StudyFolder) -> anyhow::Result<Self> {
         let (plan, manifest, runs) = (folder.plan()?, folder.manifest()?, folder.runs()?);
         let summary = summarise(&plan, &runs);
@@ -59,24 +50,20 @@ impl Study {
         Ok(Self { plan, manifest, summary, runs, details, verdicts })
     }
 
-    /// As one side of a comparison.
     pub fn side(&self) -> Side {
         Side::of(self.plan.clone(), self.runs.clone(), None)
     }
 
-    /// The cells of one series, by rate.
     pub fn cells_of(&self, series: usize) -> Vec<&CellSummary> {
         let mut cells: Vec<_> = self.summary.cells.iter().filter(|cell| cell.series == series).collect();
         cells.sort_by(|a, b| a.rate_per_s.total_cmp(&b.rate_per_s));
         cells
     }
 
-    /// All cells, by series and rate.
     pub fn cells(&self) -> Vec<&CellSummary> {
         (0..self.plan.series.len()).flat_map(|series| self.cells_of(series)).collect()
     }
 
-    /// The runs of one cell, by repeat.
     pub fn runs_of(&self, cell: u32) -> Vec<&RunFile> {
         let mut runs: Vec<_> = self.runs.iter().filter(|run| run.cell == cell).collect();
         runs.sort_by_key(|run| run.repeat);

@@ -96,7 +96,6 @@ fn every_element_closes_every_id_is_used_once_and_nothing_is_fetched() {
     }
 }
 
-/// The markup of one chart.
 fn chart<'a>(page: &'a str, id: &str) -> &'a str {
     let title = page.find(&format!("id=\"{id}-t\"")).unwrap_or_else(|| panic!("no chart {id}"));
     let start = page[..title].rfind("<svg").unwrap();

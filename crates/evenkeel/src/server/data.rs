@@ -13,7 +13,6 @@ use evenkeel_os::stop::Stop;
 use evenkeel_site::server::Target;
 use std::path::Path;
 
-/// NUM_EBS by default.
 const EBS_DEFAULT: u32 = 10;
 
 /// NUM_ITEMS by default.
@@ -51,7 +50,6 @@ pub struct RowArgs {
     pub data_seed: u64,
 }
 
-/// How a database is filled.
 type Populate = fn(
     &Target,
     &DataSpec,
@@ -60,7 +58,6 @@ type Populate = fn(
     &mut dyn FnMut(DataProgress),
 ) -> std::result::Result<Stamp, DataError>;
 
-/// Fills a database and shows how it goes.
 pub fn fill(session: &Session, target: &Target, wanted: &DataSpec, view: &mut View) -> Result<Stamp> {
     fill_by(data::populate, session, target, wanted, view)
 }
@@ -118,7 +115,6 @@ pub fn wanted(ebs: u32, rows: &RowArgs, threads: Option<usize>) -> Result<DataSp
     Ok(spec(scale(ebs, items)?, rows.data_seed, rows.via, threads))
 }
 
-/// A data set of this size.
 pub fn spec(set: impl Into<DataSet>, seed: u64, via: Via, threads_wanted: Option<usize>) -> DataSpec {
     let (set, today): (_, Option<Date>) = (set.into(), None);
     DataSpec { set, seed: Seed(seed), today, via, threads: threads_wanted.unwrap_or_else(threads).max(1) }
@@ -129,7 +125,6 @@ pub fn threads() -> usize {
     std::thread::available_parallelism().map_or(1, |cpus| cpus.get().min(8))
 }
 
-/// Says what a data set is, with its checksum.
 pub fn print_stamp(stamp: &Stamp) -> std::io::Result<()> {
     let rows: u64 = stamp.tables.iter().map(|(_, content)| content.rows).sum();
     let size = match stamp.set {

@@ -7,17 +7,13 @@ use crate::format::plain;
 /// Blanks between columns, and where there is little room.
 const GAPS: [usize; 2] = [2, 1];
 
-/// One place of a table.
 #[derive(Clone, Debug, Default)]
 pub struct Place {
-    /// The text, without colour.
     pub text: String,
-    /// What the text means.
     pub ink: Ink,
 }
 
 impl Place {
-    /// A text with a meaning.
     pub fn new(text: impl Into<String>, ink: Ink) -> Self {
         Self { text: plain(&text.into()), ink }
     }
@@ -30,13 +26,11 @@ impl Place {
 /// A column: its head, which may have a second line, and its places by row.
 #[derive(Clone, Debug)]
 pub struct GridColumn {
-    /// Lines of the head.
     pub head: [String; 2],
     /// Whether text stands at the right, as numbers do.
     pub right: bool,
     /// The higher, the sooner it is dropped; 0 never is.
     pub rank: u8,
-    /// One for each row.
     pub places: Vec<Place>,
 }
 

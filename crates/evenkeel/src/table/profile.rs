@@ -27,7 +27,6 @@ pub fn profile(plan: &PlanFile, summary: &SummaryFile, runs: &[RunFile], look: L
     parts.join("\n")
 }
 
-/// Before all else.
 fn finding(text: &str, look: Look) -> String {
     let name = "finding:";
     let text = wrap(&plain(&format!("{name} {text}.")), look.width.min(PROSE), 2);
@@ -64,7 +63,6 @@ fn one_headline(headline: &HeadlineRecord, look: Look) -> String {
     label + &said + &trust.map_or_else(String::new, |text| line(text, Ink::Plain))
 }
 
-/// With its full stop.
 fn sentence(text: &str) -> String {
     if text.ends_with('.') { text.to_owned() } else { format!("{text}.") }
 }
@@ -217,15 +215,6 @@ mod tests {
         assert!(usual.lines().all(|line| line.chars().count() <= 100), "{usual}");
         let wide = shown(&fixture, 250, true);
         assert!(wide.contains("p99.9") && wide.contains("lag p99"), "{wide}");
-    }
-
-    #[test]
-    fn every_series_is_titled() {
-        let fixture = fixture::factors();
-        let text = text(&fixture, 100);
-        for series in &fixture.plan.series {
-            assert!(text.contains(&format!("\n{}\n", series.label)), "{}\n{text}", series.label);
-        }
     }
 
     #[test]

@@ -8,43 +8,34 @@ use crate::format::{self, plain};
 use evenkeel_core::digits::{between, ceiling, floor};
 use evenkeel_study::store::format::{PlanFile, SummaryFile};
 
-/// A study in the list, and in its JSON.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct ListedStudy {
-    /// Name of its folder.
     pub study: String,
     /// Absent where it cannot be read.
     pub plan: Option<PlanFile>,
     /// Absent where no run has finished, or a run cannot be read.
     pub summary: Option<SummaryFile>,
-    /// Of a published study, in place of both.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub published: Option<ListedPublished>,
     /// What is wrong with the folder, if something is.
     pub damaged: Option<Damage>,
 }
 
-/// A published study in the list.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct ListedPublished {
     /// Name of the published study, as `throttling`.
     pub kind: String,
     /// Seconds since 1970.
     pub created_unix_s: u64,
-    /// Runs that are finished.
     pub runs: usize,
-    /// Runs of the parts that have begun.
     pub planned: usize,
     /// What it says first.
     pub headline: String,
 }
 
-/// What is wrong with a folder.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct Damage {
-    /// The file and why it cannot be read.
     pub text: String,
-    /// What to do.
     pub hint: Option<String>,
 }
 

@@ -16,7 +16,6 @@ use std::time::Duration;
 const LINES_MAX: usize = 1_024;
 const BYTES_MAX: usize = 256 << 10;
 
-/// A way to the thread that writes.
 #[derive(Clone, Default)]
 pub struct Lines(Arc<Shared>);
 
@@ -32,7 +31,6 @@ struct Queue {
     bytes: usize,
     dropped: u64,
     form: Form,
-    /// A line is being written.
     writes: bool,
 }
 

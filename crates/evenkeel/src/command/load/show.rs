@@ -14,7 +14,6 @@ fn throughput(result: &LoadResult) -> Option<f64> {
     (result.counts.arrivals > 0).then(|| completed as f64 / result.measured.as_secs_f64().max(1e-9))
 }
 
-/// The run as one object.
 pub fn json(result: &LoadResult, caveats: &[Caveat]) -> serde_json::Value {
     let counts = &result.counts;
     let response = times(&result.response, Some(result.response_sum));
@@ -37,7 +36,6 @@ pub fn json(result: &LoadResult, caveats: &[Caveat]) -> serde_json::Value {
     })
 }
 
-/// The run as people read it.
 pub fn text(result: &LoadResult, caveats: &[Caveat]) -> String {
     let counts = &result.counts;
     let failed: u64 = counts.failed.values().sum();
@@ -126,7 +124,6 @@ fn time(times: &TimesRecord, of: fn(&TimesRecord) -> f64) -> String {
     times.measured().map_or_else(|| "-".to_owned(), |times| format::time(of(times)))
 }
 
-/// Wait for a session, over all requests.
 struct Wait {
     /// Mean, ms; none without requests.
     mean_ms: Option<f64>,

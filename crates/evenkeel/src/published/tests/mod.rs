@@ -10,7 +10,6 @@ use evenkeel_study::throttling::fixture::{falling, flat, plan, reread, setting, 
 use evenkeel_study::throttling::judge;
 use serde_json::json;
 
-/// A study with these runs, shown.
 pub fn shown<T>(runs: &[Run], show: impl Fn(&Published<'_>) -> T) -> T {
     let plan = plan();
     show(&Published::new(&plan, runs, &FIGURES, judge(&plan, &setting(), runs)))

@@ -43,7 +43,6 @@ impl Frame<'_> {
         }
     }
 
-    /// Lines behind the traces.
     pub fn guides(&self, out: &mut String) {
         for guide in &self.chart.guides {
             let (class, places) = match guide {

@@ -3,85 +3,69 @@
 use super::marks::Marker;
 use super::scale::{Quantity, Spacing};
 
-/// A chart, ready to be drawn.
 #[derive(Clone, Debug)]
 pub struct Chart {
-    /// Unique on the page; letters, digits and hyphens.
     pub id: String,
     /// What it shows, for those who do not see it.
     pub title: String,
-    /// The same in a sentence.
     pub description: String,
     /// Width and height in the units of the drawing; text is 13 of them high.
     pub size: (f64, f64),
     pub x: Axis,
     pub y: Axis,
-    /// Lines behind the traces.
     pub guides: Vec<Guide>,
-    /// The later ones are drawn above.
     pub traces: Vec<Trace>,
 }
 
-/// One axis of a chart.
 #[derive(Clone, Debug)]
 pub struct Axis {
-    /// The unit follows it.
     pub title: String,
     pub quantity: Quantity,
     pub spacing: Spacing,
-    /// Values that the axis holds besides those of the traces.
     pub holds: Vec<f64>,
 }
 
 impl Axis {
-    /// An axis that holds the values of the traces.
     pub fn new(title: &str, quantity: Quantity, spacing: Spacing) -> Self {
         Self { title: title.to_owned(), quantity, spacing, holds: Vec::new() }
     }
 }
 
-/// What helps to judge the traces.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Guide {
-    /// `class` colours it.
+    /// A line across; `class` colours it.
     Level { y: f64, text: String, class: String },
+    /// A line from top to bottom.
     Upright { x: f64, text: String },
     /// The line y = x of two linear axes.
     Equal,
 }
 
-/// One series of points.
 #[derive(Clone, Debug, Default)]
 pub struct Trace {
-    /// Classes of the style sheet.
     pub class: String,
     pub marker: Marker,
     pub dashed: bool,
-    /// A line alone, without a mark at each point.
     pub bare: bool,
     /// Text at its right end; empty for none.
     pub end_text: String,
     /// Means, in the order of x.
     pub points: Vec<Point>,
-    /// Single runs, each with its x and y.
     pub dots: Vec<(f64, f64)>,
 }
 
-/// A mean with its interval.
 #[derive(Clone, Debug, Default)]
 pub struct Point {
     pub x: f64,
     pub y: f64,
     pub interval: Option<(f64, f64)>,
     pub hollow: bool,
-    /// The true value may lie higher.
     pub lower_bound: bool,
     /// Text under the pointer, lines parted by `\n`.
     pub tip: String,
 }
 
 impl Chart {
-    /// All that the horizontal axis must hold.
     pub(super) fn x_values(&self) -> impl Iterator<Item = f64> + '_ {
         let points = self.traces.iter().flat_map(|trace| trace.points.iter().map(|point| point.x));
         points.chain(self.x.holds.iter().copied())

@@ -78,7 +78,6 @@ impl<'a> Frame<'a> {
     }
 }
 
-/// Writes a text at a spot.
 pub fn write_text(out: &mut String, class: &str, text: &str, spot: Spot) {
     // What begins at its place needs no word for it.
     let anchor = match spot.anchor {
@@ -95,7 +94,6 @@ pub fn write_text(out: &mut String, class: &str, text: &str, spot: Spot) {
     );
 }
 
-/// A path through places.
 pub fn polyline(places: &[(f64, f64)]) -> String {
     let mut path = String::new();
     for (at, (x, y)) in places.iter().enumerate() {

@@ -21,10 +21,8 @@ pub fn apart(heights: &[f64], gap: f64, low: f64, high: f64) -> Vec<f64> {
 
 /// Width of a character, about; a little more than fonts have it.
 pub const CHARACTER: f64 = 6.9;
-/// Height of a line of text.
 pub const LINE_HEIGHT: f64 = 14.0;
 
-/// Which end of a text lies at its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Anchor {
     Start,
@@ -50,7 +48,6 @@ pub struct Area {
 }
 
 impl Area {
-    /// What a text covers at a spot.
     pub fn of_text(text: &str, spot: Spot) -> Self {
         let width = CHARACTER * text.chars().count() as f64;
         let left = match spot.anchor {
@@ -73,7 +70,6 @@ impl Area {
     }
 }
 
-/// Texts that stand already.
 #[derive(Debug, Default)]
 pub struct Standing(Vec<Area>);
 

@@ -11,7 +11,6 @@ pub enum Marker {
 }
 
 impl Marker {
-    /// The shape whose turn it is.
     pub fn numbered(number: usize) -> Self {
         [Self::Circle, Self::Square, Self::Triangle, Self::Diamond][number % 4]
     }

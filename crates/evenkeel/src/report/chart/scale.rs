@@ -11,18 +11,15 @@ pub enum Quantity {
     Percent,
     /// Events per second.
     PerSecond,
-    /// Things, or a unit that the title names.
     Plain,
     /// A percentile p as 1 / (1 - p): 1 is the least value, 2 the median, 100 is p99.
     Percentile,
 }
 
-/// How values are spread over an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spacing {
     /// Equal differences, from zero.
     Linear,
-    /// Equal ratios take equal room.
     Logarithmic,
     /// By how little is left above: 1, 2, 10, 100 ... for the percentiles 0, 50, 90, 99 ...
     Nines,
@@ -96,7 +93,6 @@ impl Scale {
         value >= self.low && value <= self.high
     }
 
-    /// Values that bear a grid line.
     pub fn ticks(&self) -> &[f64] {
         &self.ticks
     }
@@ -121,7 +117,6 @@ impl Scale {
         format::TimeUnit::suiting(self.high)
     }
 
-    /// Text of a tick.
     pub fn label(&self, tick: f64, quantity: Quantity) -> String {
         match quantity {
             Quantity::Time if self.logarithmic => {

@@ -6,14 +6,10 @@ use super::scale::{Quantity, Scale, Spacing};
 use crate::report::markup::Text;
 use std::fmt::Write as _;
 
-/// Figures of one run over time.
 #[derive(Clone, Debug)]
 pub struct Strips {
-    /// Unique on the page; letters, digits and hyphens.
     pub id: String,
-    /// What it shows.
     pub title: String,
-    /// What there is to see, in a sentence.
     pub description: String,
     /// Length of the time axis, seconds.
     pub length_s: f64,
@@ -23,19 +19,14 @@ pub struct Strips {
     pub shades: Vec<(f64, f64)>,
 }
 
-/// One figure over time.
 #[derive(Clone, Debug)]
 pub struct Strip {
-    /// Class of the style sheet.
     pub class: &'static str,
-    /// Its name; the unit follows it.
     pub title: &'static str,
     pub quantity: Quantity,
     /// Instants in seconds, each with a value, or without where nobody knows it.
     pub points: Vec<(f64, Option<f64>)>,
-    /// Values that the axis holds besides.
     pub holds: Vec<f64>,
-    /// A level to compare with.
     pub level: Option<f64>,
 }
 
@@ -69,7 +60,6 @@ impl Strips {
         out
     }
 
-    /// Shades and the axis that all strips share.
     fn times(&self, out: &mut String, time: &Scale, bottom: f64) {
         for (from, until) in &self.shades {
             let (Some(left), Some(right)) = (time.place(*from), time.place(*until)) else { continue };

@@ -11,7 +11,6 @@ const POINT_RADIUS: f64 = 4.4;
 const DOT_RADIUS: f64 = 2.2;
 
 impl Frame<'_> {
-    /// One series: runs, line, intervals, means.
     pub fn trace(&self, out: &mut String, trace: &Trace) {
         let _ = writeln!(out, "<g class=\"trace {}\">", trace.class);
         for (x, y) in trace.dots.iter().filter(|(_, y)| self.y.holds(*y)) {

@@ -68,7 +68,6 @@ fn server(study: &Study, series: usize) -> &ServerRecord {
     target.and_then(|target| study.manifest.servers.get(target)).unwrap_or(&UNKNOWN)
 }
 
-/// What a study says besides its settings.
 fn own(study: &Study) -> Vec<(String, String)> {
     let pair = |name: &str, value: String| (name.to_owned(), value);
     vec![

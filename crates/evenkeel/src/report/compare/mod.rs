@@ -116,7 +116,6 @@ fn card(study: &Study, side: usize) -> String {
     )
 }
 
-/// Charts of a pair of series.
 fn part(studies: [&Study; 2], found: &Match, at: usize, of: usize) -> String {
     let heading = if of > 1 { format!("<h2>{}</h2>\n", Text(&found.label)) } else { String::new() };
     let [wide, half @ ..] = plots::pair(studies, found.series, &at.to_string());

@@ -13,10 +13,8 @@ use traces::{PERCENTILES, TAU, THETA, THROUGHPUT, trace, traces};
 pub use pair::{NAMES as SIDES, look as side_look, pair};
 pub use spectrum::{HEADING as SPECTRUM, WORDS as SPECTRUM_WORDS, spectra};
 
-/// A chart with the words around it.
 pub struct Plot {
     pub heading: String,
-    /// What to look for.
     pub words: String,
     /// What is missing; empty for nothing.
     pub note: String,
@@ -24,17 +22,13 @@ pub struct Plot {
 }
 
 impl Plot {
-    /// A chart in which nothing is missing.
     pub fn new(heading: impl Into<String>, words: impl Into<String>, chart: Chart) -> Self {
         Self { heading: heading.into(), words: words.into(), note: String::new(), chart }
     }
 }
 
-/// Full width of the page.
 pub const WIDE: (f64, f64) = (1040.0, 420.0);
-/// Half of it.
 pub const HALF: (f64, f64) = (510.0, 330.0);
-/// A third, for one panel of several.
 const PANEL: (f64, f64) = (350.0, 260.0);
 
 /// Mean response time against the arrival rate: the profile itself.
@@ -93,7 +87,6 @@ fn trust_text(headline: &HeadlineRecord, percent: f64) -> String {
     format!("{words} {}", format::percent(percent))
 }
 
-/// Completions against arrivals.
 pub fn throughput(study: &Study) -> Plot {
     let y = Axis::new("throughput", Quantity::PerSecond, Spacing::Linear);
     Plot::new(

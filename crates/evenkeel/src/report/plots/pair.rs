@@ -5,7 +5,6 @@ use super::{HALF, Plot, WIDE, time_axis};
 use crate::report::chart::{Axis, Chart, Marker, Quantity, Spacing, Trace};
 use crate::report::study::{Look, Study};
 
-/// What the two are called in charts.
 pub const NAMES: [&str; 2] = ["A", "B"];
 
 /// How the first and the second are drawn.

@@ -12,12 +12,9 @@ use evenkeel_study::store::format::CellSummary;
 const BEYOND: f64 = 10.0;
 /// Steps from one nine to the next.
 const STEPS: i32 = 12;
-/// Hues of rates.
 const RATES: usize = 8;
 
-/// Heading of the section.
 pub const HEADING: &str = "Distribution";
-/// How it is read.
 pub const WORDS: &str = "Response time against the percentile, a line for each arrival rate, all runs of a cell together. Each \
      step to the right leaves a tenth: at p99 one request in a hundred is slower. A line ends where fewer than ten \
      requests lie beyond; it is dashed where the queue did not settle.";

@@ -8,7 +8,6 @@ use std::fmt::Write as _;
 
 /// What is drawn of a cell, and of each of its runs.
 pub struct Measure {
-    /// Mean over runs.
     of_cell: fn(&CellSummary) -> &EstimateRecord,
     of_run: fn(&RunFile) -> Option<f64>,
     /// Whether it is a response time, which is a lower bound where requests were lost.
@@ -43,12 +42,10 @@ pub const PERCENTILES: [(&str, Measure); 5] = [
     ("p99.9", response(|cell| &cell.p999_ms, |run| Some(run.response.measured()?.p999_ms))),
 ];
 
-/// One trace for each series.
 pub fn traces(study: &Study, measure: &Measure) -> Vec<Trace> {
     (0..study.plan.series.len()).map(|series| trace(study, series, measure)).collect()
 }
 
-/// The trace of one series.
 pub fn trace(study: &Study, series: usize, measure: &Measure) -> Trace {
     let look = study.look(series);
     let cells = study.cells_of(series);
@@ -81,13 +78,11 @@ pub fn is_hollow(cell: &CellSummary) -> bool {
     matches!(cell.stability, Verdict::Unstable | Verdict::Mixed)
 }
 
-/// Its runs, each with its rate and value.
 fn dots(study: &Study, cell: &CellSummary, measure: &Measure) -> Vec<(f64, f64)> {
     let values = study.runs_of(cell.cell).into_iter().filter_map(measure.of_run);
     values.filter(|value| value.is_finite()).map(|value| (cell.rate_per_s, value)).collect()
 }
 
-/// All figures of a cell, one a line.
 fn tip(study: &Study, cell: &CellSummary) -> String {
     let mut text = study.cell_name(cell);
     let mean = match cell.lower_bound {

@@ -8,7 +8,6 @@ mod sections;
 use super::page;
 use crate::published::Published;
 
-/// The page of a study in any state.
 pub fn html(view: &Published<'_>) -> String {
     let parts: String = view.plan.parts.iter().map(|part| sections::part(view, part)).collect();
     let body = [

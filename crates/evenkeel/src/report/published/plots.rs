@@ -29,11 +29,8 @@ fn look(place: usize, level: &str) -> Look {
 
 /// The cells that differ in the numeric factor alone.
 pub struct Line<'a, 'b> {
-    /// What they have in common, in words.
     pub words: String,
-    /// How they are drawn.
     pub look: Look,
-    /// By the numeric factor.
     pub cells: Vec<&'b Cell<'a>>,
 }
 
@@ -189,7 +186,6 @@ pub fn over_time(view: &Published<'_>, part: &Part, lines: &[Line<'_, '_>]) -> V
     plots
 }
 
-/// The traces of one chart, with its name.
 type Drawn = (String, Vec<Trace>);
 
 fn line_traces(figure: &Figure, lines: &[&Line<'_, '_>]) -> Vec<Drawn> {
@@ -256,7 +252,6 @@ pub fn drawn_hosts(lines: &[Line<'_, '_>]) -> Vec<String> {
     hosts
 }
 
-/// How the host at this place is drawn.
 pub fn look_of_host(at: usize) -> Look {
     Look { hue: at % HUES, marker: Marker::numbered(at), dashed: false }
 }

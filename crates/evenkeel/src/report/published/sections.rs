@@ -12,7 +12,6 @@ use evenkeel_core::caveat::Caveat;
 use evenkeel_core::why::Verdict;
 use evenkeel_study::harness::{Cell, Figure, Finding, Part, Picture};
 
-/// What was found, beside what was published.
 pub fn headline(view: &Published<'_>) -> String {
     let said = &view.said;
     // The last sentence of each part says what it comes to.
@@ -37,7 +36,6 @@ pub fn headline(view: &Published<'_>) -> String {
     )
 }
 
-/// A table of three columns of text.
 fn texts(caption: &str, heads: [&str; 3], rows: impl Iterator<Item = [String; 3]>) -> String {
     let heads = heads.map(|name| format!("<th scope=\"col\" class=\"text\">{name}</th>")).concat();
     let row = |[what, outcome, why]: [String; 3]| {
@@ -52,7 +50,6 @@ fn texts(caption: &str, heads: [&str; 3], rows: impl Iterator<Item = [String; 3]
     format!("<div class=\"card\">{}</div>", table(caption, &heads, &body))
 }
 
-/// The published findings, each beside ours.
 pub fn findings(view: &Published<'_>) -> String {
     if view.said.findings.is_empty() {
         return String::new();
@@ -83,7 +80,6 @@ pub fn why(view: &Published<'_>) -> String {
     section("why", "Why", "", &inner)
 }
 
-/// Files page by page.
 pub fn pictures(view: &Published<'_>) -> String {
     let drawn = |picture: &Picture| {
         let svg = page_maps(std::slice::from_ref(picture));
@@ -100,7 +96,6 @@ pub fn pictures(view: &Published<'_>) -> String {
     }
 }
 
-/// Charts and table of one part.
 pub fn part(view: &Published<'_>, part: &Part) -> String {
     let cells = view.cells_of(part);
     let words = |text: &str| format!("<p class=\"words\">{}</p>\n", Text(text));
@@ -168,7 +163,6 @@ fn table_of(view: &Published<'_>, part: &Part, cells: &[&Cell<'_>], lines: &[Lin
     format!("<div class=\"card\" style=\"margin-top:20px\">{}</div>", table(caption, &heads, &body))
 }
 
-/// The figures of one host of a cell.
 fn row(cell: &Cell<'_>, figures: &[&Figure], hosts: &[String], at: usize) -> String {
     let mut fields: Vec<String> = Vec::new();
     fields.extend(against(cell.part).map(|place| field(&cell.levels[place])));
@@ -182,7 +176,6 @@ fn row(cell: &Cell<'_>, figures: &[&Figure], hosts: &[String], at: usize) -> Str
     format!("<tr>{}</tr>\n", fields.concat())
 }
 
-/// What to know before relying on it.
 pub fn caveats(view: &Published<'_>) -> String {
     let item = |caveat: &Caveat| format!("<li>{}{}</li>\n", Text(&caveat.text), evidence(caveat));
     let items: String = view.said.caveats.iter().map(item).collect();

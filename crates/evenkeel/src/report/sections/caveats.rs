@@ -8,7 +8,6 @@ use crate::report::study::Study;
 use evenkeel_core::caveat::{Caveat, Severity};
 use std::fmt::Write as _;
 
-/// All caveats, by severity and cause.
 pub fn caveats(study: &Study) -> String {
     let doubts = doubts(&study.plan, &study.summary, &study.runs);
     let mut inner = String::new();

@@ -26,7 +26,6 @@ pub const TELLING: [&str; 14] = [
     "transaction_isolation",
 ];
 
-/// Machine, plan, servers and the command.
 pub fn environment(study: &Study) -> String {
     let mut inner = String::from("<div class=\"cards\">\n");
     inner.push_str(&card("Machine of the generator", &machine(study)));
@@ -56,7 +55,6 @@ fn card(heading: &str, pairs: &[(String, String)]) -> String {
     format!("<div class=\"card\"><h3>{}</h3>{}</div>\n", Text(heading), list(pairs))
 }
 
-/// Names with their values.
 pub fn list<N: AsRef<str>>(pairs: &[(N, String)]) -> String {
     let row = |(name, value): &(N, String)| {
         format!("<div><dt>{}</dt><dd>{}</dd></div>", Text(name.as_ref()), Text(value))
@@ -95,7 +93,6 @@ fn repeats(plan: &PlanFile) -> String {
     }
 }
 
-/// How it was measured, by name.
 pub fn settings(study: &Study) -> Vec<(String, String)> {
     let settings = &study.plan.settings;
     let pair = |name: &str, value: String| (name.to_owned(), value);
@@ -121,7 +118,6 @@ pub fn settings(study: &Study) -> Vec<(String, String)> {
     ]
 }
 
-/// Who saw the server.
 fn sensed(study: &Study) -> Vec<(String, String)> {
     let pair = |line: String| {
         let told = line.strip_prefix("server sensed by ").map(str::to_owned);

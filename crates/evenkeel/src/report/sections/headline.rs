@@ -8,7 +8,6 @@ use crate::study::comparison::Wording;
 use evenkeel_study::store::format::HeadlineRecord;
 use std::fmt::Write as _;
 
-/// The head of the page.
 pub fn headline(study: &Study) -> String {
     let mut out =
         format!("<header class=\"head\">\n{}{}{}", chips(study), finding(study), verdicts(&study.verdicts));
@@ -74,7 +73,6 @@ fn title_of_several(study: &Study, variants: usize) -> String {
     )
 }
 
-/// What was done, in a line.
 fn setting(study: &Study) -> String {
     let settings = &study.plan.settings;
     let mut parts = vec![study.workloads().join(", ")];
@@ -128,7 +126,6 @@ pub fn trust_text(headline: &HeadlineRecord) -> String {
     }
 }
 
-/// Sentences side by side.
 fn variants(study: &Study) -> String {
     let variant = |headline: &HeadlineRecord| {
         format!(

@@ -46,13 +46,11 @@ pub fn head(name: &str, unit: &str) -> String {
     format!("<th scope=\"col\">{}{unit}</th>", Text(name))
 }
 
-/// A place of a table.
 pub fn field(text: &str) -> String {
     let class = if text == ABSENT { " class=\"absent\"" } else { "" };
     format!("<td{class}>{}</td>", Text(text))
 }
 
-/// A row with a name.
 pub fn row(name: &str, fields: &str) -> String {
     format!("<tr><th scope=\"row\">{}</th>{fields}</tr>\n", Text(name))
 }

@@ -54,7 +54,6 @@ fn item(study: &Study, cell: &CellSummary, open: bool, most: usize) -> String {
     )
 }
 
-/// How the runs went, in a line.
 fn summary(cell: &CellSummary, runs: &[&RunFile]) -> String {
     let mut parts = vec![format::counted(runs.len(), "run"), cell.stability.to_string()];
     let stolen = runs.iter().filter_map(|run| run.steal_percent()).fold(0.0, f64::max);
