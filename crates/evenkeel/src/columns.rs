@@ -19,16 +19,14 @@ pub struct Column {
 pub fn columns(cells: &[CellSummary]) -> Vec<Column> {
     let mut columns = vec![
         column(("rate", "1/s", 0), |cell| format::short(cell.rate_per_s)).usual(),
-        column(("throughput", "1/s", 2), |cell| format::estimate(&cell.throughput_per_s, 1.0))
-            .usual(),
+        column(("throughput", "1/s", 2), |cell| format::estimate(&cell.throughput_per_s, 1.0)).usual(),
         response(cells, (MEAN, 0), |cell| &cell.tau_ms, format::estimate).usual(),
         response(cells, ("p50", 4), |cell| &cell.p50_ms, format::estimate_beside).usual(),
         response(cells, ("p90", 6), |cell| &cell.p90_ms, format::estimate_beside),
         response(cells, ("p95", 1), |cell| &cell.p95_ms, format::estimate_beside).usual(),
         response(cells, ("p99", 3), |cell| &cell.p99_ms, format::estimate_beside).usual(),
         response(cells, ("p99.9", 5), |cell| &cell.p999_ms, format::estimate_beside),
-        column(("CPU use", "%", 1), |cell| format::estimate(&no_finer(&cell.theta_percent), 1.0))
-            .usual(),
+        column(("CPU use", "%", 1), |cell| format::estimate(&no_finer(&cell.theta_percent), 1.0)).usual(),
     ];
     let lag_unit = unit(cells, |cell| &cell.lag_p99_ms);
     columns.extend(means(cells, ("lag p99", 4), |cell| &cell.lag_p99_ms, lag_unit));
@@ -61,9 +59,7 @@ pub fn columns(cells: &[CellSummary]) -> Vec<Column> {
     }
     columns.push(column(("runs", "", 5), |cell| cell.runs.to_string()).usual());
     if cells.iter().any(|cell| cell.attempts_set_aside > 0) {
-        columns.push(column(("set aside", "attempts", 6), |cell| {
-            cell.attempts_set_aside.to_string()
-        }));
+        columns.push(column(("set aside", "attempts", 6), |cell| cell.attempts_set_aside.to_string()));
     }
     columns
 }

@@ -206,7 +206,11 @@ fn counters() -> Result<String, (State, String)> {
         Ok(counters) => {
             let names: Vec<&str> = counters.events().map(|event| event.name()).collect();
             let seen = names.join(", ");
-            if names.len() == EVENTS { Ok(seen) } else { Err((LIMITED, format!("{seen} of {EVENTS} events"))) }
+            if names.len() == EVENTS {
+                Ok(seen)
+            } else {
+                Err((LIMITED, format!("{seen} of {EVENTS} events")))
+            }
         }
         Err(error) => {
             let hint = error.hint().map_or_else(String::new, |hint| format!(" ({hint})"));

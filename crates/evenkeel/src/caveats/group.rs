@@ -257,17 +257,4 @@ mod tests {
         assert_eq!(touches(DISTURBED.name), "1 of 18 runs, at 20/s");
         assert_eq!(touches("More than the server carries"), "3 of 18 runs, at 72/s");
     }
-
-    #[test]
-    fn a_caveat_of_a_later_version_is_a_cause_of_its_own() {
-        let mut fixture = fixture::demo();
-        fixture.summary.caveats = vec![caveat(
-            "server-throttled",
-            Severity::Doubt,
-            "A quota of 1 CPU held it back. Lift the quota.",
-        )];
-        let doubt = &found(&fixture)[0];
-        assert_eq!((doubt.name.as_str(), doubt.remedy.as_str()), ("Server throttled", "Lift the quota."));
-        assert_eq!(doubt.seen, "A quota of 1 CPU held it back");
-    }
 }

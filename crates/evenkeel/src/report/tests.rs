@@ -168,15 +168,6 @@ fn unstable_cells_are_hollow_and_point_up() {
 }
 
 #[test]
-fn the_trust_limit_is_drawn_where_trust_ended() {
-    let mut fixture = fixture::demo();
-    let theta = |page: &str| chart(page, "theta").to_owned();
-    assert!(theta(&page(&fixture)).contains("trust limit 70 %"));
-    fixture.summary.headlines[0].trust_ended = false;
-    assert!(theta(&page(&fixture)).contains("trusted at least to 70 %"));
-}
-
-#[test]
 fn what_is_absent_is_said_and_no_number_is_broken() {
     let mut broken = fixture::demo();
     broken.summary.cells[0].tau_ms.mean = f64::NAN;
@@ -234,9 +225,7 @@ fn zeros_and_indices_out_of_range_are_no_panic() {
 #[test]
 fn caveats_and_outcomes_are_told() {
     let page = page(&fixture::demo());
-    for part in
-        ["Doubts", "Few runs", "More than the server carries", "timed out", "error 1205, 9 times"]
-    {
+    for part in ["Doubts", "Few runs", "More than the server carries", "timed out", "error 1205, 9 times"] {
         assert!(page.contains(part), "{part}");
     }
     assert!(page.contains("Reliable: the bounds"));

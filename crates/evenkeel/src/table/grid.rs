@@ -131,14 +131,4 @@ mod tests {
         let text = lines(table(), &[], Look { width: 3, colour: false });
         assert_eq!(text, "name\na\nlong name\n");
     }
-
-    #[test]
-    fn titles_stand_before_their_rows() {
-        let text = lines(
-            vec![column("n", true, 0, &["1", "2"])],
-            &[(1, "second".to_owned())],
-            Look { width: 80, colour: false },
-        );
-        assert_eq!(text, "n\n1\n\nsecond\n2\n");
-    }
 }

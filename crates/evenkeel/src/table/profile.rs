@@ -197,15 +197,6 @@ mod tests {
     }
 
     #[test]
-    fn the_probe_delay_is_told_by_cell_alone_with_what_the_probe_waited_for_a_cpu() {
-        let told = shown(&fixture::demo(), 200, true);
-        assert!(told.contains("probe delay") && told.contains("CPU wait"), "{told}");
-        assert!(!told.contains("network delay") && !told.contains("over 6 runs"), "{told}");
-        let untold = text(&fixture::single(), 120);
-        assert!(untold.contains("probe delay: not available") && !untold.contains("CPU wait"), "{untold}");
-    }
-
-    #[test]
     fn the_usual_table_is_no_wider_than_a_hundred_and_wide_has_the_rest() {
         let fixture = fixture::demo();
         let usual = shown(&fixture, 250, false);

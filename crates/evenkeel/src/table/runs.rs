@@ -113,7 +113,8 @@ fn progress(study: &ListedStudy) -> String {
 
 /// `430 to 590/s`, the bounds of all groups together.
 fn carries(summary: Option<&SummaryFile>) -> String {
-    let bounds = || summary.into_iter().flat_map(|summary| &summary.headlines).map(|headline| &headline.bounds);
+    let bounds =
+        || summary.into_iter().flat_map(|summary| &summary.headlines).map(|headline| &headline.bounds);
     let least = bounds().filter_map(|bounds| bounds.at_least_per_s).reduce(f64::min);
     let most = bounds().filter_map(|bounds| bounds.at_most_per_s).reduce(f64::max);
     match (least, most) {

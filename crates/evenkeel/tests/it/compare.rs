@@ -113,10 +113,7 @@ fn a_published_study_is_no_damaged_profile_and_goes_on_by_its_own_command() {
     assert!(matches!(code, Some(0 | 1)), "{code:?}: {said}");
     let said = refused(home, &["compare", "last", "last"]);
     assert!(said.contains("the published study of shares, and `compare` takes profiles"), "{said}");
-    assert!(
-        !said.contains("damaged") && said.contains("hint: `evenkeel runs last`"),
-        "{said}"
-    );
+    assert!(!said.contains("damaged") && said.contains("hint: `evenkeel runs last`"), "{said}");
     let said = refused(home, &["study", "--resume", "last"]);
     assert!(
         said.contains("is a study of shares")

@@ -154,12 +154,4 @@ mod tests {
         let none = strips(&[None, None]);
         assert!(none.contains("not available") && !none.contains("class=\"mean"), "{none}");
     }
-
-    #[test]
-    fn strips_of_one_run_share_the_time_axis() {
-        let svg = strips(&[Some(1.0); 10]);
-        assert_eq!(svg.matches("time, s").count(), 1);
-        // A shaded second lies through all strips, where the axis says that it is.
-        assert!(svg.contains("<rect class=\"shade\" x=\"78.0\" y=\"26\" width=\"28.0\""), "{svg}");
-    }
 }

@@ -67,9 +67,8 @@ impl Frame<'_> {
     /// Texts at the right ends of lines, kept apart.
     pub fn end_texts(&self, out: &mut String, standing: &mut Standing) {
         let named = self.chart.traces.iter().filter(|trace| !trace.end_text.is_empty());
-        let end = |trace: &Trace| {
-            trace.points.iter().filter_map(|point| self.place(point.x, point.y)).next_back()
-        };
+        let end =
+            |trace: &Trace| trace.points.iter().filter_map(|point| self.place(point.x, point.y)).next_back();
         let ends: Vec<_> = named.filter_map(|trace| Some((trace, end(trace)?))).collect();
         let heights: Vec<f64> = ends.iter().map(|(_, (_, y))| y + 4.0).collect();
         let heights = apart(&heights, LINE_HEIGHT, self.top, self.bottom);

@@ -59,11 +59,11 @@ fn matches(studies: [&Study; 2]) -> Result<Vec<Match>> {
         })
         .collect();
     if found.is_empty() {
-        let [one, other] = [one, other].map(|all| {
-            all.iter().map(|series| format!("{:?}", series.label)).collect::<Vec<_>>().join(", ")
-        });
-        return Err(anyhow!("the studies have no series in common: one has {one}, the other {other}"))
-            .hint("series match by their labels: measure both with the same workload, factors and sandboxes");
+        let [one, other] = [one, other]
+            .map(|all| all.iter().map(|series| format!("{:?}", series.label)).collect::<Vec<_>>().join(", "));
+        return Err(anyhow!("the studies have no series in common: one has {one}, the other {other}")).hint(
+            "series match by their labels: measure both with the same workload, factors and sandboxes",
+        );
     }
     Ok(found)
 }
@@ -123,9 +123,7 @@ fn part(studies: [&Study; 2], found: &Match, at: usize, of: usize) -> String {
     // The words of the page once, below the first charts.
     let guide = if at == 0 { GUIDE } else { "" };
     let wide = figure(&wide, "");
-    format!(
-        "<section id=\"pair-{at}\">{heading}{wide}<div class=\"grid\">\n{half}{guide}</div></section>\n"
-    )
+    format!("<section id=\"pair-{at}\">{heading}{wide}<div class=\"grid\">\n{half}{guide}</div></section>\n")
 }
 
 #[cfg(test)]

@@ -110,9 +110,7 @@ pub fn part(view: &Published<'_>, part: &Part) -> String {
     let names: Vec<String> = hosts.iter().map(|host| format!("host {host}")).collect();
     let legend = match hosts.is_empty() {
         true => legend(lines.iter().map(|line| (line.look, line.words.as_str()))),
-        false => {
-            legend(names.iter().enumerate().map(|(at, name)| (plots::look_of_host(at), name.as_str())))
-        }
+        false => legend(names.iter().enumerate().map(|(at, name)| (plots::look_of_host(at), name.as_str()))),
     };
     let against = plots::against_factor(view, part, &lines);
     let (wide, half) = against.split_at(against.len().min(1));

@@ -147,7 +147,7 @@ fn server(target: &TargetRecord, record: Option<&ServerRecord>) -> String {
     pairs.extend(record.data.iter().map(|(key, value)| (format!("data: {key}"), value.clone())));
     for name in TELLING {
         if let Some(value) = record.variables.get(name) {
-            pairs.push((name.to_owned(), readable(name, value)));
+            pairs.push((name.to_owned(), value.clone()));
         }
     }
     let heading = format!("Server {}", target.label);
@@ -166,27 +166,4 @@ fn domain(target: &TargetRecord) -> String {
     let memory =
         target.memory_bytes.map_or_else(String::new, |bytes| format!(", {} of memory", format::bytes(bytes)));
     format!("{}{memory}", cpus(&target.cpus))
-}
-
-/// A size in bytes also in words.
-fn readable(name: &str, value: &str) -> String {
-    match value.parse::<u64>() {
-        Ok(bytes) if name.ends_with("_size") && bytes >= 1024 => {
-            format!("{} ({value})", format::bytes(bytes))
-        }
-        _ => value.to_owned(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_the_machine_says_is_put_in_words() {
-        let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
-        assert_eq!(spoken("memory_bytes", "4294967296"), pair("memory", "4 GiB"));
-        assert_eq!(spoken("swap_used_bytes", "0"), pair("swap used", "0 bytes"));
-        assert_eq!(spoken("clock_source", "tsc"), pair("clock source", "tsc"));
-    }
 }
