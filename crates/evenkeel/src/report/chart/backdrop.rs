@@ -3,7 +3,6 @@
 use super::data::Guide;
 use super::draw::{Frame, polyline, write_text};
 use super::labels::{Anchor, Area, LINE_HEIGHT, Spot, Standing};
-use crate::report::markup::Text;
 use std::fmt::Write as _;
 
 impl Frame<'_> {
