@@ -21,7 +21,7 @@ pub enum Command {
     Sandbox(sandbox::Args),
     /// Fill, check and reload the data of TPC-W and DVD Store on any server
     Data(data::Args),
-    /// One run of load: requests at a rate or along a ramp, or clients with think time
+    /// One run of load: requests at a rate, or clients with think time
     Load(load::Args),
     /// Classify the statements of a workload by their plans, and name those that do most of the work
     Explain(explain::Args),

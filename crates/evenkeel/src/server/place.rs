@@ -39,7 +39,6 @@ pub fn is_file(workload: &str) -> bool {
     Path::new(workload).extension().is_some_and(|extension| extension == "toml" || extension == "sql")
 }
 
-/// A workload by name, on a database.
 pub fn workload(name: &str, database: impl Into<Database>) -> Result<Arc<dyn Workload>> {
     workload::find(name, database).hint(WORKLOAD_HINT)
 }
@@ -116,7 +115,6 @@ pub fn check_writes(
     Ok(())
 }
 
-/// A workload for a server of the user's.
 pub fn remote_workload(session: &Session, asked: &str, target: &Target) -> Result<Arc<dyn Workload>> {
     if is_file(asked) {
         let mut control = Control::connect_until(target, &session.stop)?;

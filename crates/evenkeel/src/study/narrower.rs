@@ -17,14 +17,13 @@ const STALLS_S: f64 = 60.0;
 const ARRIVALS: f64 = 150.0;
 const SECONDS_MOST: f64 = 120.0;
 /// Flags of the stored command that the new one sets itself, or leaves out: with a value, and without one.
-const REPLACED: [&str; 12] = [
+const REPLACED: [&str; 11] = [
     "--name",
     "--rate",
     "-r",
     "--repeats",
     "--duration",
     "-d",
-    "--longest",
     "--warm-up",
     "--within",
     "--until",

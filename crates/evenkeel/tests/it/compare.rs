@@ -113,15 +113,12 @@ fn a_published_study_is_no_damaged_profile_and_goes_on_by_its_own_command() {
     assert!(matches!(code, Some(0 | 1)), "{code:?}: {said}");
     let said = refused(home, &["compare", "last", "last"]);
     assert!(said.contains("the published study of shares, and `compare` takes profiles"), "{said}");
-    assert!(
-        !said.contains("damaged") && said.contains("hint: `evenkeel --home ") && said.contains(" runs last`"),
-        "{said}"
-    );
+    assert!(!said.contains("damaged") && said.contains("hint: `evenkeel runs last`"), "{said}");
     let said = refused(home, &["study", "--resume", "last"]);
     assert!(
         said.contains("is a study of shares")
-            && said.contains("continue it with `evenkeel --home ")
-            && said.contains(" study shares --resume "),
+            && said.contains("continue it with `evenkeel study shares --resume ")
+            && said.contains("(with the same --home)"),
         "{said}"
     );
 }

@@ -40,8 +40,7 @@ fn a_sandbox_says_what_it_holds_and_is_used_again_only_as_it_is() {
     assert_eq!(dumps.count(), 0, "the dump goes when the reload is done");
     done(home.path(), &["sandbox", "down", "a"]);
     let stopped = refused(home.path(), &["load", "sandbox:a", "--rate", "1"]);
-    let start = format!("hint: start it: evenkeel --home {} sandbox up a\n", home.path().display());
-    assert!(stopped.contains(&start), "{stopped}");
+    assert!(stopped.contains("hint: start it: evenkeel sandbox up a\n"), "{stopped}");
     // No flag is ignored, and nothing is proposed that would not help.
     let copy = refused(home.path(), &["sandbox", "up", "a", "--copy-of", "b"]);
     assert!(copy.contains("--copy-of b would not change it") && copy.contains("sandbox clean a"), "{copy}");

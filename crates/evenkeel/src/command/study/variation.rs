@@ -50,7 +50,7 @@ fn setting(session: &Session, args: &Args) -> Result<Setting> {
         workload_file,
         runs_of_start: args.runs,
         populations: servers::populations(args)?,
-        mu: mu::parse(&args.mu, None)?
+        mu: mu::parse(&args.mu)?
             .map(|plan| MuRecord { share_percent: 100.0 * plan.share, told_by: plan.told_by }),
         warm_up_s: seconds(args.warm_up.as_deref(), "--warm-up", (args, [2.0, 1.0, 10.0]), 0.0)?,
         duration_s: seconds(args.duration.as_deref(), "--duration", (args, [10.0, 3.0, 180.0]), 1.0)?,

@@ -22,12 +22,10 @@ const NAP: Duration = Duration::from_millis(50);
 const SHORT_NAP: Duration = Duration::from_millis(5);
 /// Clients that are accepted before others get their turn: in a flood each has some rounds to say what it wants.
 const ACCEPTS: usize = 16;
-/// What a client with this number is to get.
 pub type For<T> = (u64, T);
 /// Answers that may wait to be made elsewhere.
 pub const JOBS_MAX: usize = 8;
 
-/// What the thread owns.
 pub struct Serving<'a> {
     listener: TcpListener,
     answer: &'a dyn Fn(&str) -> Answer,
