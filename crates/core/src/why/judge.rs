@@ -157,7 +157,7 @@ impl Case<'_> {
         } else if scale.differs && is_single {
             evidence.push_str(
                 " Other differences between the two servers are in that too: several fillings \
-                               of each (--populations) would separate them.",
+                               of each (populations=3) would separate them.",
             );
         }
         let figure = Figure { name: "start_level_ms", value: gap.mean, interval: Some((gap.low, gap.high)) };

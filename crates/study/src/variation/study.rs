@@ -41,7 +41,7 @@ impl<'a> Variation<'a> {
     /// Servers that a run is on.
     fn keys(&self, order: &Order<'_>) -> Result<Vec<Key>> {
         let via = match order.level(parts::LAYOUT) {
-            "" => self.setting.data.via.clone(),
+            "" => parts::SCRIPT.to_owned(),
             layout => layout.to_owned(),
         };
         let population = match order.part.name.as_str() {
@@ -181,12 +181,12 @@ impl Study for Variation<'_> {
 
     /// All targets are filled and looked at before the first run, so that those that are not alike are refused then.
     fn prepare(&mut self, part: &Part, tell: Notify<'_>) -> Result<()> {
-        let bed = self
-            .bed
-            .get_or_insert_with(|| Bed::new(self.workplace, &self.plan.id, &self.setting, self.plan.seed));
+        let bed = self.bed.get_or_insert_with(|| {
+            Bed::new(self.workplace, &self.plan.identity(), &self.setting, self.plan.seed)
+        });
         let vias = match part.place(parts::LAYOUT) {
             Some(place) => part.factors[place].levels.iter().map(|level| level.name.clone()).collect(),
-            None => vec![self.setting.data.via.clone()],
+            None => vec![parts::SCRIPT.to_owned()],
         };
         let populations = if part.name == RATES { self.setting.populations.max(1) } else { 1 };
         let of_via = |via: &String| -> Vec<Key> {
