@@ -129,10 +129,10 @@ mod tests {
         );
         assert_eq!(
             with_home(
-                "go on by `evenkeel study shares --resume x`, or evenkeel doctor; evenkeel sandbox up a",
+                "go on by `evenkeel study --resume x`, or evenkeel doctor; evenkeel sandbox up a",
                 " --home /h"
             ),
-            "go on by `evenkeel --home /h study shares --resume x`, or evenkeel doctor; evenkeel --home /h sandbox up a"
+            "go on by `evenkeel --home /h study --resume x`, or evenkeel doctor; evenkeel --home /h sandbox up a"
         );
     }
 
