@@ -28,9 +28,6 @@ pub fn command(folder: &Path) -> Option<String> {
 }
 
 /// Refuses to go on by this command with what another one made.
-///
-/// # Errors
-/// It is of the other kind; with the command that goes on with it.
 pub fn check(folder: &Path, own: &str) -> Result<()> {
     match (made_by(folder), command(folder)) {
         (Some(made_by), Some(command)) if made_by != own => {

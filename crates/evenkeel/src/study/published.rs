@@ -23,9 +23,6 @@ fn workplace(session: &Session) -> Workplace<'_> {
 }
 
 /// The plan of a new study.
-///
-/// # Errors
-/// A setting that is no JSON, which none of ours is.
 pub fn plan(kind: &str, seed: u64, parts: Vec<Part>, setting: &impl Serialize) -> Result<Plan> {
     let created_unix_s = crate::clock::unix_time().as_secs();
     Ok(Plan {
@@ -50,10 +47,7 @@ pub fn lasts(whole_s: f64) -> String {
     }
 }
 
-/// Makes a study in a folder of `root`, and shows what came out.
-///
-/// # Errors
-/// It cannot be measured; what was finished stays.
+/// Makes a study in a folder of `root`, and shows what came out. Where it fails, finished runs stay.
 pub fn start(session: &Session, root: &Path, plan: &Plan, json: bool) -> Result<ExitCode> {
     let mut study = of_plan(workplace(session), plan)?;
     let folder = StudyFolder::create_for(root, &plan.id, plan)?;
@@ -68,9 +62,6 @@ pub fn start(session: &Session, root: &Path, plan: &Plan, json: bool) -> Result<
 }
 
 /// Goes on with a study that was stopped.
-///
-/// # Errors
-/// It cannot be measured; what was finished stays.
 pub fn resume(session: &Session, path: &Path, json: bool) -> Result<ExitCode> {
     let folder = StudyFolder::resume(path)?;
     let plan = plan_of(&folder)?;
@@ -110,7 +101,7 @@ fn measured(
     measure(study, folder, &session.stop, &mut tell).with_context(doing)
 }
 
-/// Writes what there is to say, also of a study that failed, and shows it where it did not.
+/// Writes what there is to say, also of a study that failed; shows it where it did not.
 fn finish(
     session: &Session,
     folder: &StudyFolder,
@@ -144,7 +135,6 @@ fn finish(
     Ok(if finished { ExitCode::SUCCESS } else { signals::exit_code() })
 }
 
-/// What a study comes to, for programs, for a terminal, and as a page.
 struct Written {
     results: Value,
     table: String,
@@ -162,9 +152,6 @@ fn write(folder: &StudyFolder, plan: &Plan, study: &dyn Study<Error = PublishedE
 }
 
 /// Shows a study that was made.
-///
-/// # Errors
-/// There is no study of its kind.
 pub fn view<T>(
     session: &Session,
     plan: &Plan,

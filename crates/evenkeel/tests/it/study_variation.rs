@@ -49,7 +49,7 @@ fn a_study_that_is_killed_goes_on_and_says_of_each_suspect_what_it_found() {
     let file = home.path().join("newest.toml");
     fs::write(&file, NEWEST).expect("a workload");
     let workload = format!("workload={}", file.display());
-    let tiny = [&TINY[..], &["starts=3", "populations=2", "mu=50%", &workload]].concat();
+    let tiny = [&TINY[..], &["starts=3", "mu=50%", &workload]].concat();
     let mut study = command(home.path(), &tiny)
         .stdout(Stdio::null())
         .stderr(Stdio::null())
@@ -81,7 +81,7 @@ fn suspects_have_verdicts(results: &Value) {
     let layout = verdicts[2]["evidence"].as_str().expect("a sentence");
     assert!(layout.contains("pages of both lie alike"), "{layout}");
     let levels = results["components"].as_array().expect("components");
-    for known in ["population", "start", "run", "request"] {
+    for known in ["start", "run", "request"] {
         assert!(levels.iter().any(|level| level["level"] == known), "{known} in {levels:#?}");
     }
     let figures = &results["cells"][0]["figures"];

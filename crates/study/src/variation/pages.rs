@@ -1,6 +1,5 @@
 //! Pages of the tables of a stopped server: how indexes lie, and a picture of each file.
 
-use super::parts::SCRIPT;
 use super::record::Setting;
 use crate::harness::{Picture, PictureIndex, Run};
 use evenkeel_os::stop::Stop;
@@ -158,7 +157,7 @@ pub(super) fn pictures(setting: &Setting, runs: &[Run]) -> Vec<Picture> {
             }
             let named = run.levels.iter().find(|level| ["script", "dump"].contains(&level.as_str()));
             let is_private = target.is_private();
-            let via = named.map(String::as_str).or(is_private.then_some(SCRIPT));
+            let via = named.or(is_private.then_some(&setting.data.via));
             let via = via.map_or_else(String::new, |via| format!(", rows by {via}"));
             let files: Vec<FilePicture> = serde_json::from_str(text).unwrap_or_default();
             let new = files.iter().filter_map(|file| file.picture(&format!("{}{via}, ", target.name)));

@@ -11,8 +11,6 @@ pub const POOL_PERCENT: &str = "pool-percent";
 pub const POOL: &str = "pool";
 /// The same with rows that came in by a script, and reloaded from a dump; the factor has that name too.
 pub const LAYOUT: &str = "layout";
-/// How the rows come in wherever that is no factor.
-pub const SCRIPT: &str = "script";
 /// The simple read by rate.
 pub const SIMPLE: &str = "simple";
 /// The write by rate.
@@ -121,7 +119,7 @@ impl Making<'_> {
         let storage = load(&self.extent.storage);
         let pools = Factor::numeric(POOL_PERCENT, self.extent.pools.iter().copied());
         let layouts =
-            Factor::named(LAYOUT, [(SCRIPT, "filled by a script"), ("dump", "reloaded from a dump")]);
+            Factor::named(LAYOUT, [("script", "filled by a script"), ("dump", "reloaded from a dump")]);
         [
             self.part(
                 LAYOUT,

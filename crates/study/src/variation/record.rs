@@ -104,6 +104,8 @@ pub struct DataRecord {
     pub items: u32,
     /// Seed of the rows.
     pub seed: u64,
+    /// How the rows come in.
+    pub via: String,
 }
 
 /// The machine that the study was made on, as far as it tells.

@@ -41,7 +41,7 @@ impl<'a> Variation<'a> {
     /// Servers that a run is on.
     fn keys(&self, order: &Order<'_>) -> Result<Vec<Key>> {
         let via = match order.level(parts::LAYOUT) {
-            "" => parts::SCRIPT.to_owned(),
+            "" => self.setting.data.via.clone(),
             layout => layout.to_owned(),
         };
         let population = match order.part.name.as_str() {
@@ -186,7 +186,7 @@ impl Study for Variation<'_> {
         });
         let vias = match part.place(parts::LAYOUT) {
             Some(place) => part.factors[place].levels.iter().map(|level| level.name.clone()).collect(),
-            None => vec![parts::SCRIPT.to_owned()],
+            None => vec![self.setting.data.via.clone()],
         };
         let populations = if part.name == RATES { self.setting.populations.max(1) } else { 1 };
         let of_via = |via: &String| -> Vec<Key> {

@@ -21,7 +21,7 @@ pub(super) fn setting() -> Setting {
         warm_up_s: 1.0,
         duration_s: 4.0,
         timeout_s: 10.0,
-        data: DataRecord { ebs: 1, items: 1_000, seed: 1 },
+        data: DataRecord { ebs: 1, items: 1_000, seed: 1, via: "script".to_owned() },
         pool_percent: 20.0,
         ..Setting::default()
     }

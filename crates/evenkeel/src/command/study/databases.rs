@@ -8,8 +8,10 @@ use clap::value_parser;
 use evenkeel_core::share::experiment::Treatment;
 use evenkeel_lab::data::dvdstore::Size;
 use evenkeel_study::databases::record::Setting;
-use evenkeel_study::databases::{NAME, needs, parts};
+use evenkeel_study::databases::{needs, parts};
 use evenkeel_study::harness::Plan;
+
+pub use evenkeel_study::databases::{NAME, QUESTION};
 
 /// Seconds between two windows.
 const PERIOD_S: f64 = 0.5;
@@ -45,31 +47,20 @@ pub struct Settings {
     /// Load before measuring begins [default: half of the measured time]
     #[arg(long, value_name = "TIME", value_parser = keys::time)]
     warm_up: Option<f64>,
-    /// Then host b has a twelfth of its clients for this time, 80s as published, and all of them for the measured time again
-    /// [default: never]
-    #[arg(long, value_name = "TIME", value_parser = keys::time)]
-    lull: Option<f64>,
 }
 
 /// The plan that the settings make.
-///
-/// # Errors
-/// Names the setting and what to do, or what this machine lacks.
 pub fn plan(_: &Session, args: &Args) -> Result<(Plan, String)> {
     let of: Settings = keys::read(NAME, &args.settings)?;
     let duration_s = of.duration.unwrap_or(if args.quick { 8.0 } else { 40.0 });
-    // Windows are set twice a second, and open slowly: of a lull the last quarter is evaluated.
     if duration_s < 4.0 * PERIOD_S {
         bail!("duration= is {duration_s} s, and with less than {} s windows do not move", 4.0 * PERIOD_S);
-    }
-    if of.lull.is_some_and(|lull_s| lull_s < 8.0 * PERIOD_S) {
-        bail!("lull= is less than {} s, in which no window opens; published are 80s", 8.0 * PERIOD_S);
     }
     let setting = Setting {
         clients: of.clients,
         warm_up_s: of.warm_up.unwrap_or(duration_s / 2.0),
         duration_s,
-        lull_s: of.lull.unwrap_or(0.0),
+        lull_s: 0.0,
         size: of.size.map_or_else(|| Size::new(if args.quick { 100 } else { 200 }), Ok)?.to_string(),
         period_s: PERIOD_S,
     };

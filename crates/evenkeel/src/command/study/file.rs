@@ -23,9 +23,6 @@ use std::path::Path;
 use std::process::ExitCode;
 
 /// Makes the study of this file in a folder of `root`.
-///
-/// # Errors
-/// A file that is none, flags that a profile does not have, a server that does not start.
 pub fn start(session: &Session, args: &Args, file: &Path, root: &Path) -> Result<ExitCode> {
     let asked = study::load(file)?;
     let kept = Kept::beside(file, &workloads(&asked)?)?;
@@ -39,9 +36,6 @@ pub fn start(session: &Session, args: &Args, file: &Path, root: &Path) -> Result
 }
 
 /// Goes on with a study that was stopped.
-///
-/// # Errors
-/// Its folder is damaged, or a server does not start.
 pub fn resume(session: &Session, args: &Args, path: &Path) -> Result<ExitCode> {
     let file = path.join(FILE);
     let asked = study::load(&file).with_context(|| format!("going on with {}", path.display())).hint(
@@ -134,7 +128,6 @@ fn level(site: &mut SiteSpec, name: &str, combination: &Combination) -> Result<(
 }
 
 fn arguments(file: &str, combination: &Combination) -> Result<Box<ProfileArgs>> {
-    check_switches(file, combination)?;
     let words = ["profile"].into_iter().chain(combination.arguments.iter().map(String::as_str));
     let read = line::read(words).map_err(|error| refused(file, combination, &error));
     read.hint("keys of [profile] and of levels are flags of `evenkeel profile`, without the dashes")
@@ -155,29 +148,6 @@ fn refused(file: &str, combination: &Combination, error: &clap::Error) -> anyhow
         _ => format!("`{key}`: {first}"),
     };
     anyhow!("{file}{line}: {}: {what}", origin.entry)
-}
-
-/// Refuses `true` for a flag that takes a value: it would take the next word for it, which may be a server with its password.
-fn check_switches(file: &str, combination: &Combination) -> Result<()> {
-    let command = line::command();
-    let flags = || command.find_subcommand("profile").into_iter().flat_map(clap::Command::get_arguments);
-    let bare = combination
-        .arguments
-        .iter()
-        .filter_map(|word| word.strip_prefix("--"))
-        .filter(|name| !name.contains('='));
-    for name in bare {
-        let flag = flags().find(|flag| flag.get_long() == Some(name));
-        if flag.is_some_and(|flag| flag.get_action().takes_values()) {
-            let origin = combination.origins.get(name).cloned().unwrap_or_default();
-            let line = origin.line.map_or_else(String::new, |line| format!(":{line}"));
-            return Err(anyhow!(
-                "{file}{line}: {}: `{name}` needs a value, and `true` is none",
-                origin.entry
-            ));
-        }
-    }
-    Ok(())
 }
 
 /// The files of the user's that levels ask, as they are named.

@@ -9,9 +9,6 @@ use clap::{Arg, Command};
 use evenkeel_core::Nanos;
 
 /// Reads the settings of this study.
-///
-/// # Errors
-/// Names the setting that is unknown or wrong, and what may be written.
 pub fn read<T: clap::Parser>(study: &str, words: &[String]) -> Result<T> {
     let command = built(T::command());
     let known = || {
@@ -103,10 +100,7 @@ pub fn long(text: &str) -> Result<f64> {
     }
 }
 
-/// The things of these names, or all where none is named.
-///
-/// # Errors
-/// A name that none of them has; `more` is for the hint.
+/// The things of these names, or all where none is named; `more` is for the hint at what there is.
 pub fn chosen<T>(asked: &[String], all: Vec<T>, name: impl Fn(&T) -> &str, more: &str) -> Result<Vec<T>> {
     let names: Vec<&str> = all.iter().map(&name).collect();
     if let Some(unknown) = asked.iter().find(|asked| !names.contains(&asked.as_str())) {

@@ -19,7 +19,8 @@ use clap::{CommandFactory, value_parser};
 use evenkeel_lab::workload::similar;
 use evenkeel_sense::{CpuSet, Domain};
 use evenkeel_study::harness::Plan;
-use evenkeel_study::{self as study, store};
+use evenkeel_study::published::kind as published_kind;
+use evenkeel_study::store;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -82,52 +83,33 @@ struct Published {
     /// Which of --quick and --repeats it takes.
     takes: &'static [&'static str],
     settings: fn() -> clap::Command,
-    /// The plan that the settings make, and what is said before it begins.
-    plan: fn(&Session, &Args) -> Result<(Plan, String)>,
+    plan: MakePlan,
 }
 
+/// Makes the plan of the settings, and says what is told before it begins.
+type MakePlan = fn(&Session, &Args) -> Result<(Plan, String)>;
+
+const BOTH: &[&str] = &["--quick", "--repeats"];
+
 static PUBLISHED: [Published; 5] = [
-    Published {
-        name: study::variation::NAME,
-        question: study::variation::QUESTION,
-        takes: &["--quick"],
-        settings: variation::Settings::command,
-        plan: variation::plan,
-    },
-    Published {
-        name: study::throttling::NAME,
-        question: study::throttling::QUESTION,
-        takes: &["--quick", "--repeats"],
-        settings: throttling::Settings::command,
-        plan: throttling::plan,
-    },
-    Published {
-        name: study::shares::NAME,
-        question: study::shares::QUESTION,
-        takes: &[],
-        settings: shares::Settings::command,
-        plan: shares::plan,
-    },
-    Published {
-        name: study::databases::NAME,
-        question: study::databases::QUESTION,
-        takes: &["--quick", "--repeats"],
-        settings: databases::Settings::command,
-        plan: databases::plan,
-    },
-    Published {
-        name: study::telecom::NAME,
-        question: study::telecom::QUESTION,
-        takes: &["--quick", "--repeats"],
-        settings: telecom::Settings::command,
-        plan: telecom::plan,
-    },
+    row(variation::NAME, variation::QUESTION, &["--quick"], variation::Settings::command, variation::plan),
+    row(throttling::NAME, throttling::QUESTION, BOTH, throttling::Settings::command, throttling::plan),
+    row(shares::NAME, shares::QUESTION, &[], shares::Settings::command, shares::plan),
+    row(databases::NAME, databases::QUESTION, BOTH, databases::Settings::command, databases::plan),
+    row(telecom::NAME, telecom::QUESTION, BOTH, telecom::Settings::command, telecom::plan),
 ];
 
+const fn row(
+    name: &'static str,
+    question: &'static str,
+    takes: &'static [&'static str],
+    settings: fn() -> clap::Command,
+    plan: MakePlan,
+) -> Published {
+    Published { name, question, takes, settings, plan }
+}
+
 /// Makes a study, goes on with one, or lists them.
-///
-/// # Errors
-/// Wrong use, a server that does not start, a disk that is full.
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let root = session.runs_dir(args.output.as_ref());
     if let Some(name) = &args.resume {
@@ -184,7 +166,7 @@ fn begin(session: &Session, args: &Args, of: &Published, root: &Path) -> Result<
 
 fn resume(session: &Session, args: &Args, path: &Path) -> Result<ExitCode> {
     goes_on::check(path, goes_on::STUDY)?;
-    if study::published::kind(path)?.is_none() {
+    if published_kind(path)?.is_none() {
         return file::resume(session, args, path);
     }
     if args.repeats.is_some() {

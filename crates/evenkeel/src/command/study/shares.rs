@@ -8,7 +8,9 @@ use clap::ArgAction;
 use clap::builder::BoolishValueParser;
 use evenkeel_core::share::experiment::published as experiments;
 use evenkeel_study::harness::Plan;
-use evenkeel_study::shares::{NAME, PUBLISHED_S, Setting, fio, parts};
+use evenkeel_study::shares::{PUBLISHED_S, Setting, fio, parts};
+
+pub use evenkeel_study::shares::{NAME, QUESTION};
 
 /// In real time a window is set so often unless said otherwise: a quarter of the published one, so that two hours become half
 /// an hour.
@@ -39,9 +41,6 @@ pub struct Settings {
 }
 
 /// The plan that the settings make.
-///
-/// # Errors
-/// Names the setting and what to do; there is no fio.
 pub fn plan(_: &Session, args: &Args) -> Result<(Plan, String)> {
     let of: Settings = keys::read(NAME, &args.settings)?;
     let (usual_s, least_s) = if of.live { (LIVE_S, 0.2) } else { (PUBLISHED_S, 0.05) };

@@ -12,7 +12,9 @@ use evenkeel_sense::Machine;
 use evenkeel_study::harness::{Part, Plan};
 use evenkeel_study::telecom::parts::parts;
 use evenkeel_study::telecom::record::{DEFAULT_RECORDS, MachineRecord, QUICK_RECORDS, Setting};
-use evenkeel_study::telecom::{NAME, time};
+use evenkeel_study::telecom::time;
+
+pub use evenkeel_study::telecom::{NAME, QUESTION};
 
 /// Numbers of records have ten digits.
 const RECORDS_MAX: u64 = 1_000_000_000;
@@ -21,8 +23,7 @@ const DAYS: u32 = 3;
 
 /// Synthetic call records of three days on a private server: exported, loaded (InnoDB untuned and tuned, MyISAM, Aria; indexes
 /// before and after), cut by a server that is killed, dispatched to a table for each day, and the whole chain with and without
-/// separators from the source; and what watching costs by our sampler, sar and nmon (packages sysstat and nmon). Every load is
-/// audited, record by record. Each figure is shown beside the published one.
+/// separators from the source. Every load is audited, record by record. Each figure is shown beside the published one.
 #[derive(Debug, clap::Parser)]
 #[command(after_help = "\
 Examples:
@@ -46,9 +47,6 @@ pub struct Settings {
 }
 
 /// The plan that the settings make, and how long it takes.
-///
-/// # Errors
-/// Names the setting and what to do; there is no room for the records.
 pub fn plan(session: &Session, args: &Args) -> Result<(Plan, String)> {
     let of: Settings = keys::read(NAME, &args.settings)?;
     let records = of.records.unwrap_or(if args.quick { QUICK_RECORDS } else { DEFAULT_RECORDS });

@@ -70,7 +70,6 @@ fn what_is_wrong_is_said_of_settings_and_not_of_flags() {
         ("shares live=x", "value was not a boolean"),
         ("databases ways=x", "there is uncontrolled, parda, evenkeel"),
         ("databases duration=1s", "windows do not move"),
-        ("databases lull=1s", "no window opens"),
         ("telecom parts=loads", "there is export, load"),
         ("telecom records=5", "5 is not in"),
         ("telecom records=1000000000", "take fewer records"),
@@ -80,15 +79,12 @@ fn what_is_wrong_is_said_of_settings_and_not_of_flags() {
         ("variation rate=5 load=50", "'rate=LIST' cannot be used with 'load=LIST'"),
         ("variation full=yes --quick", "take one of them"),
         ("variation workload=tpcw.complx", "tpcw.complex"),
-        ("variation populations=4 starts=3", "fewer starts"),
         ("variation mu=0%", "'mu=SHARE': a percentage"),
         ("variation reset=mysql://a@b/c=true", "were not provided: url=URL"),
         ("variation url=mysql://a@db1/d reset=mysql://a@db2/d=x", "belongs to none"),
         ("variation url=mysql://a:s3cret@db1/tpcw", "EVENKEEL_PASSWORD"),
         ("variation url=mysql://a@db1/tpcw duet=yes", "name a second one"),
         ("variation url=mysql://a@db1/tpcw items=100", "cannot be used with"),
-        ("variation start-as=plain", "nothing to compare it with"),
-        ("variation start-as=plain,faster", "none of plain, no-aslr and huge-pages"),
     ] {
         let told = format!("{:?}", made(line).expect_err(line));
         assert!(told.contains(words) && !told.contains("s3cret") && !told.contains("'--"), "{line}: {told}");
@@ -102,15 +98,14 @@ fn what_will_be_done_is_said_before_with_its_minutes_or_hours() {
     let minutes = quick.split("about ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap();
     assert!(quick.ends_with("minutes\n") && minutes.parse::<f64>().unwrap() < 15.0, "{quick}");
     assert!(said("variation full=yes").ends_with("hours\n"));
-    assert!(said("telecom").starts_with("60 runs of 3 days with 100,000 records each: about "));
-    assert!(said("telecom --quick").starts_with("20 runs of 3 days with 10,000 records each: about "));
+    assert!(said("telecom").contains(" runs of 3 days with 100,000 records each: about "));
+    assert!(said("telecom --quick").contains(" runs of 3 days with 10,000 records each: about "));
 }
 
 #[test]
 fn a_plan_has_the_parts_and_levels_that_were_asked_for_in_their_order() {
-    let rates = plan("variation parts=pool,rates load=40,20,40 populations=2 mu=5%");
+    let rates = plan("variation parts=pool,rates load=40,20,40 mu=5%");
     assert_eq!((names(&rates), levels(&rates.parts[0], 1)), (vec!["rates", "pool"], vec!["20", "40"]));
-    assert_eq!(rates.setting["populations"], 2);
     assert!((rates.setting["mu"]["share_percent"].as_f64().unwrap() - 5.0).abs() < 1e-9);
     assert_eq!(names(&plan("telecom parts=crash,load")), ["load", "crash"]);
     let points = plan("throttling --quick clients=128,2 ways=evenkeel,direct");
@@ -123,11 +118,8 @@ fn a_plan_has_the_parts_and_levels_that_were_asked_for_in_their_order() {
 }
 
 #[test]
-fn a_reset_is_that_of_its_server_and_ways_to_start_are_servers_of_their_own() {
+fn a_reset_is_that_of_its_server() {
     let made = plan("variation url=mysql://a@db1/d url=mysql://a@db2/d reset=mysql://a@db2/d=restart=x=y");
     let targets = &made.setting["targets"];
     assert_eq!((&targets[0]["reset"], &targets[1]["reset"]), (&Value::Null, &"restart=x=y".into()));
-    let plan = plan("variation start-as=plain,plain");
-    let started = &plan.setting["targets"];
-    assert_eq!((&started[0]["start"], &started[1]["name"]), (&"plain".into(), &"t2".into()));
 }

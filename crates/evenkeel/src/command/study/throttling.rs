@@ -8,12 +8,13 @@ use anyhow::Result;
 use clap::value_parser;
 use evenkeel_sense::Machine;
 use evenkeel_study::harness::Plan;
-use evenkeel_study::throttling::NAME;
 use evenkeel_study::throttling::parts::{self, CLIENTS_MAX, Sweep};
 use evenkeel_study::throttling::record::{
     Load, MachineRecord, Second, Setting, Settle, StepPlan, Times, Treatment,
 };
 use std::path::PathBuf;
+
+pub use evenkeel_study::throttling::{NAME, QUESTION};
 
 /// The shopping mix of TPC-W without think time on a private server, for each number of clients: without control, through
 /// a guard that never limits, with the published controller and with ours.
@@ -69,9 +70,6 @@ fn when(text: &str) -> Result<Second, &'static str> {
 }
 
 /// The plan that the settings make.
-///
-/// # Errors
-/// Names the setting and what to do.
 pub fn plan(_: &Session, args: &Args) -> Result<(Plan, String)> {
     let mut of: Settings = keys::read(NAME, &args.settings)?;
     of.clients.sort_unstable();

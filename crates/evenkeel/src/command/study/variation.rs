@@ -17,13 +17,15 @@ use evenkeel_sense::Machine;
 use evenkeel_study::harness::{Part, Plan};
 use evenkeel_study::variation::parts::{COMPLEX_STATEMENT, Extent, parts};
 use evenkeel_study::variation::record::{DataRecord, MachineRecord, MuRecord, Setting};
-use evenkeel_study::variation::{NAME, time};
+use evenkeel_study::variation::time;
 use std::path::PathBuf;
 
+pub use evenkeel_study::variation::{NAME, QUESTION};
+
 /// Servers that should be alike are started several times, and each start has several runs. The variance is split into servers,
-/// fillings of the tables, starts, runs and requests, each with its interval. Then each suspect (network, disk, layout, plan,
-/// start, stolen CPU time, neighbours) is the cause, not the cause, or undecided, with one sentence of evidence. Without url=
-/// two private servers are started.
+/// starts, runs and requests, each with its interval. Then each suspect (network, disk, layout, plan, start, stolen CPU time,
+/// neighbours) is the cause, not the cause, or undecided, with one sentence of evidence. Without url= two private servers are
+/// started.
 #[derive(Debug, clap::Parser)]
 #[command(after_help = "\
 Examples:
@@ -37,10 +39,6 @@ Examples:
       reset='mysql://app@db1/shop=ssh db1 systemctl restart mariadb' \\
       reset='mysql://app@db2/shop=ssh db2 systemctl restart mariadb'
       why do two servers of your own differ, with your own statements?
-  evenkeel study variation start-as=plain,no-aslr parts=rates
-      does it matter where the server's memory lies?
-  evenkeel study variation parts=rates populations=3 starts=6
-      do response times change if tables are filled again with the same rows?
   evenkeel study variation parts=rates mu=5%
       the network's part from the server's own times instead of probes")]
 pub struct Settings {
@@ -67,7 +65,7 @@ pub struct Settings {
     /// Arrival rates per second; only the first part is then measured [default: load=]
     #[arg(long, value_name = "LIST", value_delimiter = ',', conflicts_with = "load", value_parser = value_parser!(u32).range(1..=1_000_000))]
     rate: Vec<u32>,
-    /// Rates in percent of what a server carries, by a short first search [default: 30,60,85; full=yes: 10 to 100 by 10]
+    /// Rates in percent of what a server carries, by a short first look [default: 30,60,85; full=yes: 10 to 100 by 10]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = value_parser!(u32).range(1..=200))]
     load: Vec<u32>,
     /// The published size: 20 runs of 180 s at ten rates
@@ -95,12 +93,6 @@ pub struct Settings {
     /// [default: a small probe about once a second]
     #[arg(long, value_name = "SHARE", value_parser = units::share)]
     mu: Option<f64>,
-    /// Number of fillings of each private server's tables, with the same rows; its starts take turns between them
-    #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "url", value_parser = value_parser!(u32).range(1..=100))]
-    populations: u32,
-    /// Private servers that are started in different ways, one for each: plain, no-aslr, huge-pages
-    #[arg(long, value_name = "LIST", value_delimiter = ',', conflicts_with = "url")]
-    start_as: Vec<String>,
     /// Buffer pool of private servers, percent of the tables that the workload reads
     #[arg(long, value_name = "PERCENT", default_value_t = 20.0, conflicts_with = "url")]
     pool: f64,
@@ -116,9 +108,6 @@ pub struct Settings {
 }
 
 /// The plan that the settings make, and how long it takes.
-///
-/// # Errors
-/// Names the setting and what to do.
 pub fn plan(session: &Session, args: &Args) -> Result<(Plan, String)> {
     let of: Settings = keys::read(NAME, &args.settings)?;
     if args.quick && of.full {
@@ -152,13 +141,13 @@ fn setting(session: &Session, of: &Settings, quick: bool) -> Result<Setting> {
         workload: of.workload.clone(),
         workload_file,
         runs_of_start: of.runs,
-        populations: of.populations,
+        populations: 1,
         mu: of.mu.map(|share| MuRecord { share_percent: 100.0 * share, told_by: ToldBy::Profiles }),
         warm_up_s: of.warm_up.unwrap_or_else(|| by_extent(of, quick, [2.0, 1.0, 10.0])),
         duration_s: of.duration.unwrap_or_else(|| by_extent(of, quick, [10.0, 3.0, 180.0])),
         timeout_s: of.timeout,
         duet: of.duet,
-        data: DataRecord { ebs: 1, items: of.items, seed: of.seed },
+        data: DataRecord { ebs: 1, items: of.items, seed: of.seed, via: "script".to_owned() },
         pool_percent: of.pool,
         server_cpus: if has_own_cpus { others.to_string() } else { String::new() },
         generator_cpus: last.iter().filter(|_| has_own_cpus).map(|cpu| cpu as usize).collect(),
@@ -214,11 +203,6 @@ fn planned(of: &Settings, setting: &Setting, quick: bool) -> Result<Plan> {
         other_starts: starts([3, 2, 10]),
         class_starts: starts([3, 1, 10]),
     };
-    if of.populations > extent.starts {
-        return Err(anyhow!("{} populations have fewer starts, {}", of.populations, extent.starts)).hint(
-            "give starts= at least as many; with twice as many, fillings can be separated from starts",
-        );
-    }
     let more = "; the other parts take private servers without duet=, rate= and workload=";
     let parts = keys::chosen(&of.parts, parts(setting, &extent), |part| part.name.as_str(), more)?;
     published::plan(NAME, of.seed, parts, setting)

@@ -14,34 +14,26 @@ const SERVERS: usize = 2;
 
 /// Servers in their order.
 pub fn targets(session: &Session, of: &Settings) -> Result<Vec<TargetRecord>> {
-    let target = |at: usize, url: &str| TargetRecord {
-        name: format!("t{}", at + 1),
-        url: url.to_owned(),
-        ..TargetRecord::default()
-    };
-    match (of.url.as_slice(), of.start_as.as_slice()) {
-        ([], []) => Ok((0..SERVERS).map(|at| target(at, PRIVATE)).collect()),
-        ([], [one]) => bail!("start-as={one} is one way to start, and there is nothing to compare it with"),
-        ([], ways) => {
-            // Each is a target of its own, so that they are interleaved and compared as servers are.
-            let started = |(at, way): (usize, &String)| -> Result<TargetRecord> {
-                sandbox::Start::from_name(way).context("reading start-as=")?.check()?;
-                Ok(TargetRecord { start: Some(way.clone()), ..target(at, PRIVATE) })
-            };
-            ways.iter().enumerate().map(started).collect()
-        }
-        (urls, _) => {
-            if let Some(stranger) = of.reset.iter().find(|text| !urls.iter().any(|url| is_of(text, url))) {
-                return Err(anyhow!("reset={stranger:?} belongs to none of the servers"))
-                    .hint("it begins with a URL as url= has it, followed by = and the command");
-            }
-            let named = |(at, url): (usize, &String)| -> Result<TargetRecord> {
-                check(session, url)?;
-                Ok(TargetRecord { reset: reset_of(&of.reset, url)?, ..target(at, url) })
-            };
-            urls.iter().enumerate().map(named).collect()
-        }
+    if let Some(stranger) = of.reset.iter().find(|text| !of.url.iter().any(|url| is_of(text, url))) {
+        return Err(anyhow!("reset={stranger:?} belongs to none of the servers"))
+            .hint("it begins with a URL as url= has it, followed by = and the command");
     }
+    let private = vec![PRIVATE.to_owned(); SERVERS];
+    let urls = if of.url.is_empty() { &private } else { &of.url };
+    let mut found = Vec::new();
+    for (at, url) in urls.iter().enumerate() {
+        if url != PRIVATE {
+            check(session, url)?;
+        }
+        let reset = reset_of(&of.reset, url)?;
+        found.push(TargetRecord {
+            name: format!("t{}", at + 1),
+            url: url.clone(),
+            reset,
+            ..TargetRecord::default()
+        });
+    }
+    Ok(found)
 }
 
 /// A server that is not there, or a password that would be kept, is told before anything starts.
