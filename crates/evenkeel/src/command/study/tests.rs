@@ -72,7 +72,6 @@ fn what_is_wrong_is_said_of_settings_and_not_of_flags() {
         ("databases duration=1s", "windows do not move"),
         ("telecom parts=loads", "there is export, load"),
         ("telecom records=5", "5 is not in"),
-        ("telecom records=1000000000", "take fewer records"),
         ("variation url=sandbox:nobody", "no sandbox"),
         ("variation parts=rate", "there is rates, layout, pool, simple, class, write"),
         ("variation parts=pool rate=10", "there is rates; the other parts take private servers"),
@@ -89,6 +88,13 @@ fn what_is_wrong_is_said_of_settings_and_not_of_flags() {
         let told = format!("{:?}", made(line).expect_err(line));
         assert!(told.contains(words) && !told.contains("s3cret") && !told.contains("'--"), "{line}: {told}");
     }
+}
+
+#[test]
+fn records_that_find_no_room_are_refused() {
+    let free = evenkeel_os::free_bytes(&std::env::temp_dir()).unwrap();
+    let refused = made("telecom records=1000000000").map_err(|error| format!("{error:?}"));
+    assert!(free > 3_000_000_000_000 || refused.is_err_and(|told| told.contains("take fewer records")));
 }
 
 #[test]
