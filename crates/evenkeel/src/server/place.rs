@@ -109,7 +109,7 @@ pub fn check_writes(
                 "statement {:?} of {asked} {harm}, and {target} may have other users; the statement was not run",
                 statement.name
             ))
-            .hint("add --allow-writes if it may do so there (in a study file allow-writes = true in [profile]), or measure a copy: a private server by `evenkeel sandbox up NAME`, filled from a dump");
+            .hint("add --allow-writes if it may do so there (allow-writes = true in [profile] of a study file, allow-writes=yes for `study variation`), or measure a copy: a private server by `evenkeel sandbox up NAME`, filled from a dump");
         }
     }
     Ok(())
