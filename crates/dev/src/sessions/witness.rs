@@ -262,6 +262,3 @@ impl Commands {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;
