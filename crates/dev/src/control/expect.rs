@@ -90,29 +90,3 @@ impl Expect {
         None
     }
 }
-
-/// Ticks of 100 ms with these shares of the best.
-fn trace(shares: impl IntoIterator<Item = f64>) -> Trace {
-    let step = |(tick, share): (u64, f64)| super::simulation::Step {
-        start: Nanos::from_millis(100 * tick),
-        end: Nanos::from_millis(100 * tick + 100),
-        limit: 4,
-        in_flight: 4.0,
-        completions: 0,
-        true_per_s: 1_000.0 * share,
-        best_per_s: 1_000.0,
-    };
-    Trace { steps: (0..).zip(shares).map(step).collect() }
-}
-
-#[test]
-fn what_is_late_low_costly_or_out_of_bounds_is_named() {
-    let expect = Expect::between(0, 10).settled(2, 0.9).never_below(0.7, 1);
-    let broken = |share: fn(u32) -> f64| expect.broken_by(&trace((0..100).map(share))).len();
-    assert_eq!(broken(|tick| if tick < 10 { 0.3 } else { 0.95 }), 0);
-    assert_eq!(broken(|tick| if tick < 30 { 0.5 } else { 1.0 }), 1, "late");
-    assert_eq!(broken(|tick| if (50..62).contains(&tick) { 0.5 } else { 1.0 }), 1, "low");
-    assert_eq!(broken(|tick| if (50..60).contains(&tick) { 0.5 } else { 1.0 }), 0, "low for a second");
-    let costly = Expect { regret_below: 0.05, limits: (5, 9), ..expect };
-    assert_eq!(costly.broken_by(&trace([0.9; 100])).len(), 2);
-}
