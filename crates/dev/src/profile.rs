@@ -216,27 +216,12 @@ mod tests {
     use super::*;
     use evenkeel_study::profile::trust_limits;
 
-    fn profile(drift: f64) -> VirtualProfile {
-        VirtualProfile {
-            server: VirtualServer {
-                cpus: 1,
-                service: Nanos::from_millis(4),
-                unevenness: 1.0,
-                disk: Nanos::ZERO,
-                delay: Nanos::ZERO,
-            },
-            targets: vec![1.0],
-            drift,
-            loads: vec![0.2, 0.5, 0.7, 1.2],
-            repeats: 8,
-            seconds: (8.0, 24.0),
-        }
-    }
-
     #[test]
     fn a_steady_server_is_trusted_until_its_queue_grows_and_one_that_varies_for_less() {
         let limit = |drift: f64| {
-            let (plan, runs) = profile(drift).play(Seed(1)).unwrap();
+            let of_one_cpu = VirtualProfile::of_one_cpu(&[0.2, 0.5, 0.7, 1.2]);
+            let profile = VirtualProfile { drift, repeats: 8, seconds: (8.0, 24.0), ..of_one_cpu };
+            let (plan, runs) = profile.play(Seed(1)).unwrap();
             assert_eq!((plan.cells.len(), runs.len()), (4, 32));
             trust_limits(&plan, &runs).remove(0).1.rate
         };

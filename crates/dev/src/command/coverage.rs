@@ -69,16 +69,3 @@ fn as_json(cell: &Coverage) -> Value {
         "run_s": cell.seconds,
     })
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_a_queue_that_settles_has_a_load() {
-        assert_eq!(utilisation("0.95"), Ok(0.95));
-        for text in ["0", "1", "-0.5", "nan", "much"] {
-            assert!(utilisation(text).is_err(), "{text}");
-        }
-    }
-}

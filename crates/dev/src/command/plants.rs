@@ -59,7 +59,7 @@ pub fn judge(args: &Args) -> Result<()> {
     for number in 0..args.count {
         for initial in INITIAL_LIMITS {
             let mut controller = contender.starting_at(initial).build();
-            let (_, _, verdict) = trial::run(&distribution, seed, number, initial, controller.as_mut());
+            let verdict = trial::run(&distribution, seed, number, initial, controller.as_mut());
             verdicts.push((number, initial, verdict));
         }
     }

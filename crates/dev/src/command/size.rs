@@ -116,14 +116,3 @@ fn judged(load: f64, found: &Prediction, measured_ms: f64) -> Value {
         "load": load, "ms": 1e3 * found.response, "low": 1e3 * found.low, "high": 1e3 * found.high, "measured_ms": measured_ms, "held": held,
     })
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn each_profile_of_a_server_is_asked_at_three_rates() {
-        let rows = attempt(Seed(1)).unwrap();
-        assert!(rows.iter().all(|row| row["p95"].as_array().unwrap().len() == 3), "{rows:?}");
-    }
-}

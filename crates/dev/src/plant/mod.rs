@@ -11,7 +11,7 @@ mod wobble;
 
 pub use curve::{Curve, Fall, Rise};
 pub use measured::{MEASURED, Measured};
-pub use random::{Distribution, random_plant};
+pub use random::{Distribution, SHIFT_HALVES, random_plant};
 pub use wobble::{TICK_S, Wobble};
 
 use evenkeel_core::control::Signals;
@@ -146,14 +146,6 @@ mod tests {
         assert_eq!(plant.best(1_000, 11.0).0, 20);
         assert_eq!(plant.best(1_000, 12.0).0, 40);
         assert!((plant.best(1_000, 12.0).1 - plant.best(1_000, 0.0).1).abs() < 1e-9);
-    }
-
-    #[test]
-    fn an_idle_plant_does_nothing_and_a_part_time_transaction_its_part() {
-        let plant = Plant::new(Curve::Linear { knee: 10.0 }, 100.0);
-        assert_eq!(plant.throughput(0.0, 0.0), 0.0);
-        assert!((plant.throughput(0.5, 0.0) - 5.0).abs() < 1e-9);
-        assert!((plant.throughput(20.0, 0.0) - 100.0).abs() < 1e-9);
     }
 
     #[test]

@@ -158,12 +158,4 @@ mod tests {
         let off: Vec<_> = counts.iter().filter(|(_, _, held)| !(445..=492).contains(held)).collect();
         assert!(off.is_empty(), "{off:?} of {counts:?}");
     }
-
-    #[test]
-    fn the_same_seed_tries_the_same() {
-        let scenario = &scenarios()[1];
-        assert_eq!(scenario.play(Seed(9)), scenario.play(Seed(9)));
-        assert_ne!(scenario.play(Seed(9)), scenario.play(Seed(10)));
-        assert_eq!(scenario.play(Seed(9)).len(), 2 + 5 + 3 + 2 + 5);
-    }
 }
