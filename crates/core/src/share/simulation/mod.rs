@@ -4,7 +4,7 @@ mod host;
 mod run;
 mod trace;
 
-pub use run::{run, run_apart};
+pub use run::run;
 pub use trace::{Row, Trace, share_error};
 
 use super::{ArrayPlan, Costs, Io, Law};
