@@ -19,10 +19,8 @@ use std::collections::BTreeMap;
 /// Tolerances of the trust limit, as a profile has them unless they are set.
 const TOLERANCES: (f64, f64) = (10.0, 40.0);
 
-/// What is measured of which server.
 #[derive(Clone, Debug, PartialEq)]
 pub struct VirtualProfile {
-    /// The server that is measured.
     pub server: VirtualServer,
     /// How much slower each target is than that, as a factor.
     pub targets: Vec<f64>,
@@ -30,7 +28,6 @@ pub struct VirtualProfile {
     pub drift: f64,
     /// Arrival rates as parts of what the first target carries.
     pub loads: Vec<f64>,
-    /// Runs of each cell.
     pub repeats: u32,
     /// Length of a run in seconds, and what it grows to near the saturation at most.
     pub seconds: (f64, f64),
@@ -50,16 +47,12 @@ impl VirtualProfile {
         }
     }
 
-    /// The rates, per second.
     pub fn rates(&self) -> Vec<f64> {
         let carried = self.server.capacity(self.targets.first().copied().unwrap_or(1.0));
         self.loads.iter().map(|load| load * carried).collect()
     }
 
     /// Plan and runs of one profile.
-    ///
-    /// # Errors
-    /// A load that makes no rate.
     pub fn play(&self, seed: Seed) -> Result<(PlanFile, Vec<RunFile>), RateError> {
         let plan = self.plan(seed);
         let mut runs = Vec::new();
@@ -73,9 +66,6 @@ impl VirtualProfile {
     }
 
     /// A rate, and the response times of a run of a minute at it, which differs in speed as the others do.
-    ///
-    /// # Errors
-    /// A load that makes no rate.
     pub fn minute(&self, load: f64, seed: Seed) -> Result<(f64, TimesRecord), RateError> {
         let rate = load * self.server.capacity(self.targets.first().copied().unwrap_or(1.0));
         let slow = (self.drift * Random::new(seed.child("drift")).normal()).exp();

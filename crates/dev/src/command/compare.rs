@@ -9,7 +9,6 @@ use evenkeel_core::random::{Random, Seed};
 use evenkeel_dev::simulation::VirtualCell;
 use serde_json::json;
 
-/// Mean service time of the first server.
 const SERVICE: Nanos = Nanos::from_millis(4);
 /// How much slower the second server is, where the two differ.
 const APART: f64 = 1.1;
@@ -44,7 +43,6 @@ pub struct Args {
     pub seed: u64,
 }
 
-/// What came of a pair.
 struct Judged {
     /// True response time of the second as a multiple of the first's.
     ratio: f64,
@@ -59,7 +57,6 @@ struct Look {
 }
 
 impl Judged {
-    /// What is said in the end.
     fn verdict(&self) -> Verdict {
         self.looks.last().map_or(Verdict::NotKnown { runs_more: None }, |look| look.verdict)
     }
@@ -71,10 +68,6 @@ impl Judged {
     }
 }
 
-/// Makes every pair, on all processors.
-///
-/// # Errors
-/// A rate of the simulation is none.
 pub fn run(args: &Args) -> Result<()> {
     for ratio in [1.0, APART] {
         let seed = Seed(args.seed).child("compare").numbered((ratio * 100.0) as u64);

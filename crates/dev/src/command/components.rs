@@ -41,10 +41,6 @@ pub struct Args {
     pub seed: u64,
 }
 
-/// Tries everything, on all processors.
-///
-/// # Errors
-/// A rate of the simulation is none.
 pub fn run(args: &Args) -> Result<()> {
     let seed = Seed(args.seed).child("components");
     let mut rows = Vec::new();
@@ -85,7 +81,6 @@ fn of_components(scenario: &Scenario, tries: &[Vec<Held>]) -> Vec<Value> {
     levels.iter().map(row).collect()
 }
 
-/// Servers whose trust is tried.
 fn profiles() -> [(&'static str, VirtualProfile); 4] {
     let loads: Vec<f64> = (1..=11).map(|tenth| f64::from(tenth) / 10.0).collect();
     let profile = |targets: Vec<f64>, drift: f64| VirtualProfile {
@@ -103,7 +98,6 @@ fn profiles() -> [(&'static str, VirtualProfile); 4] {
     ]
 }
 
-/// A profile that was tried.
 struct Trusted {
     limit: Option<f64>,
     /// Mean response of each target at each rate, ms.
@@ -149,7 +143,6 @@ fn moments(values: &[f64]) -> (f64, f64) {
     (sample.mean().unwrap_or(0.0), sample.standard_deviation().unwrap_or(0.0))
 }
 
-/// A profile with `--until`, beside what is true.
 struct Bounded {
     tried: Try,
     beside: f64,

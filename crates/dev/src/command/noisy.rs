@@ -34,10 +34,6 @@ fn share(text: &str) -> Result<f64, String> {
     if (0.0..0.95).contains(&share) { Ok(share) } else { Err("from 0 to below 0.95 is needed".to_owned()) }
 }
 
-/// Makes every try, on all processors.
-///
-/// # Errors
-/// A rate of the simulation is none.
 pub fn run(args: &Args) -> Result<()> {
     for &share in &args.shares {
         let seed = Seed(args.seed).child("noisy").numbered((share * 1e6) as u64);

@@ -14,14 +14,12 @@ use evenkeel_core::control::{Bounds, Controller, Decision, Reason, Sample};
 /// Completions that a sampling interval has at least.
 const COMPLETIONS_MIN: u64 = 10;
 
-/// Parameters of the algorithm.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
     /// Factor by which overload lowers the limit, below 1.
     pub backoff: f64,
     /// Response time that counts as overload, in seconds.
     pub timeout_s: f64,
-    /// Sampling interval in seconds.
     pub interval_s: f64,
 }
 
@@ -53,7 +51,6 @@ impl Gathered {
     }
 }
 
-/// The controller between two ticks.
 #[derive(Clone, Debug)]
 pub struct Aimd {
     bounds: Bounds,
@@ -64,7 +61,6 @@ pub struct Aimd {
 }
 
 impl Aimd {
-    /// Begins with the initial limit of its bounds.
     pub fn new(bounds: Bounds, settings: Settings) -> Self {
         let limit = f64::from(bounds.initial);
         Self { bounds, settings, limit, gathered: Gathered::default(), why: Reason::Start }

@@ -6,7 +6,6 @@ use evenkeel_core::Nanos;
 /// Stretch over which throughput is averaged before it is judged.
 const SMOOTH: Nanos = Nanos::from_millis(500);
 
-/// Expectations of a stretch of time.
 #[derive(Clone, Copy, Debug)]
 pub struct Expect {
     pub from: Nanos,
@@ -17,7 +16,6 @@ pub struct Expect {
     pub never_below: Option<(f64, Nanos)>,
     /// At most this share of the transactions that were possible is lost.
     pub regret_below: f64,
-    /// The limit stays within these bounds.
     pub limits: (u32, u32),
 }
 
@@ -44,7 +42,6 @@ impl Expect {
         Self { never_below: Some((share, Nanos::from_secs(longer_s))), ..self }
     }
 
-    /// Everything that a trace breaks.
     pub fn broken_by(&self, trace: &Trace) -> Vec<String> {
         let within = self.part(trace);
         let mut broken = Vec::new();

@@ -23,8 +23,6 @@ pub enum Contender {
 }
 
 impl Contender {
-    /// # Errors
-    /// Names those that there are.
     pub fn named(name: &str, bounds: Bounds) -> Result<Self, String> {
         if name == "aimd" {
             return Ok(Self::Aimd(aimd::Settings::FITTED, bounds));
@@ -45,7 +43,6 @@ impl Contender {
         }
     }
 
-    /// The same with another initial limit.
     pub fn starting_at(self, initial: u32) -> Self {
         match self {
             Self::Guard(settings) => Self::Guard(settings.starting_at(initial)),
@@ -58,7 +55,6 @@ impl Contender {
         matches!(self, Self::Guard(ControllerSettings { algorithm: Algorithm::Fixed, .. }))
     }
 
-    /// The controller before its first sample.
     pub fn build(&self) -> Box<dyn Controller> {
         match *self {
             Self::Guard(settings) => settings.build(),

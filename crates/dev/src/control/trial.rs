@@ -8,9 +8,7 @@ use evenkeel_core::random::Seed;
 
 /// Clients of a trial, which is also the highest initial limit.
 pub const CLIENTS: u32 = 1_024;
-/// The initial limits of a trial.
 pub const INITIAL_LIMITS: [u32; 3] = [1, 8, CLIENTS];
-/// Halves that a trial lasts.
 const HALVES: usize = 300;
 /// Halves within which a controller has to settle.
 const SETTLE: usize = 60;
@@ -21,7 +19,6 @@ const NEAR: f64 = 0.9;
 /// Least swing of a limit cycle, as a share of the best throughput.
 const SWING: f64 = 0.15;
 
-/// How a controller did on one plant from one initial limit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Verdict {
     /// Halves until it was settled, at the start and after the peak has moved; `None` where it was not within 60.
@@ -35,7 +32,6 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// Whether it settled each time it had to.
     pub fn is_settled(&self) -> bool {
         self.settled.iter().all(Option::is_some)
     }
@@ -109,10 +105,8 @@ fn swings(shares: &[f64]) -> usize {
     turns
 }
 
-/// How a controller did on many plants.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Summary {
-    /// Number of runs.
     pub runs: usize,
     /// Runs that settled each time.
     pub settled: usize,
@@ -120,16 +114,13 @@ pub struct Summary {
     pub worst: f64,
     /// Runs, settled or not, that were held below 70 % for longer than five halves when they had to be settled.
     pub below: usize,
-    /// Runs that ended in a limit cycle.
     pub cycles: usize,
-    /// Mean share of the best over the last 100 halves.
     pub steady: f64,
     /// Median and 98th percentile of the halves until settled at the start; not settled counts as never.
     pub halves: [Option<usize>; 2],
 }
 
 impl Summary {
-    /// The summary of these verdicts.
     pub fn of(verdicts: &[Verdict]) -> Self {
         let mut halves: Vec<usize> =
             verdicts.iter().map(|verdict| verdict.settled[0].unwrap_or(usize::MAX)).collect();
@@ -149,12 +140,10 @@ impl Summary {
         }
     }
 
-    /// Share of runs that settled.
     pub fn settled_share(&self) -> f64 {
         self.share(self.settled)
     }
 
-    /// Share of so many of its runs.
     pub fn share(&self, runs: usize) -> f64 {
         runs as f64 / self.runs.max(1) as f64
     }

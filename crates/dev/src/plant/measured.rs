@@ -7,24 +7,20 @@
 
 use super::{Curve, Plant};
 
-/// A measured workload.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Measured {
-    /// The name of the workload in scenarios.
     pub name: &'static str,
     /// `(clients, transactions per second)`.
     pub points: &'static [(f64, f64)],
 }
 
 impl Measured {
-    /// The workload as a plant.
     pub fn plant(&self) -> Plant {
         let peak = self.points.iter().map(|point| point.1).fold(0.0, f64::max);
         Plant::new(Curve::Points(self.points.to_vec()), peak)
     }
 }
 
-/// The seven workloads.
 pub const MEASURED: [Measured; 7] = [
     Measured {
         name: "flash-sale",

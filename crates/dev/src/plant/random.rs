@@ -15,7 +15,6 @@ const HALF_COMPLETIONS: f64 = 500.0;
 const MOVING: f64 = 0.1;
 pub const SHIFT_HALVES: u32 = 120;
 
-/// What plants are drawn from.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Distribution {
     /// How the machine wobbles; `None`: up to 3 % with a memory of a second, drawn for each plant.
@@ -53,7 +52,6 @@ impl Distribution {
     }
 }
 
-/// Longest half in seconds.
 const MOST_S: f64 = 500.0;
 
 /// Share of the peak that no plant goes below: at this rate a drain of 1,024 transactions takes 20 probe halves,

@@ -18,12 +18,10 @@ impl Wobble {
     /// The wobble that docs/decisions/0004 measured: 14 to 19 % over 100 ms, with correlations that are gone after a second.
     pub const MEASURED: Self = Self { sd: 0.16, over_s: 0.1, memory_s: 0.3 };
 
-    /// Standard deviation of ln X from tick to tick.
     pub fn of_a_tick(&self) -> f64 {
         self.sd / self.averaged((self.over_s / TICK_S).round().max(1.0)).sqrt()
     }
 
-    /// Variance of the mean of ln X over so many seconds.
     pub fn variance(&self, seconds: f64) -> f64 {
         self.of_a_tick().powi(2) * self.averaged((seconds / TICK_S).max(1.0))
     }

@@ -86,9 +86,6 @@ const TEXTS: [&[u8]; 8] = [
 ];
 
 /// Plays what a seed makes of it: mostly what sides that know the protocol would say, in any order.
-///
-/// # Errors
-/// What must not happen, and did.
 pub fn play_seed(seed: u64) -> Result<u64, Violation> {
     let data = dictated(seed);
     // Judges of the harness panic with what they have to say.

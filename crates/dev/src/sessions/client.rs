@@ -27,7 +27,6 @@ enum Phase {
     Gone,
 }
 
-/// One client of the model.
 #[derive(Debug)]
 pub struct Client {
     phase: Phase,
@@ -49,7 +48,6 @@ pub struct Client {
 }
 
 impl Client {
-    /// One of many.
     pub fn new(random: &mut Random) -> Self {
         Self {
             phase: Phase::Greeting,

@@ -19,7 +19,6 @@ struct Sent {
     payload: Vec<u8>,
 }
 
-/// What was seen of one session.
 #[derive(Debug, Default)]
 pub struct Ledger {
     /// The present time, for who has no clock.
@@ -59,7 +58,6 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// That of a session that begins now.
     pub fn new(now: Nanos) -> Self {
         Self { now, login: Some(now), ..Self::default() }
     }
@@ -76,7 +74,6 @@ impl Ledger {
         payload
     }
 
-    /// The client sends a part of a file.
     pub fn send_file(&mut self, part: Vec<u8>) {
         self.file.push_back(part);
     }
@@ -89,12 +86,10 @@ impl Ledger {
         }
     }
 
-    /// Commands that the client has sent.
     pub fn sent_total(&self) -> u32 {
         self.sent_total
     }
 
-    /// The command that was sent last.
     pub fn last(&self) -> Option<&Command> {
         self.sent.last().map(|sent| &sent.command)
     }

@@ -44,9 +44,6 @@ impl fmt::Display for Violation {
 }
 
 /// Plays one history to its end: its steps.
-///
-/// # Errors
-/// The first thing that must never happen.
 pub fn play(seed: u64) -> Result<u64, Violation> {
     let mut world = World::new(Random::new(Seed(seed).child("sessions")));
     let mut step = 0;

@@ -10,14 +10,11 @@ const USERS: [&str; 4] = ["app", "app", "shop", ADMINISTRATOR];
 /// Rows and names that can be locked.
 const KEYS: u64 = 3;
 
-/// A command that a simulated client sends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
     Ping,
-    /// The server refuses it.
     NoDatabase,
     Select(u64),
-    /// So many rows.
     Rows(u64),
     /// Locks a row until its transaction ends.
     Update(u64),
@@ -25,7 +22,6 @@ pub enum Command {
     Commit,
     GetLock(u64),
     ReleaseLock(u64),
-    /// Two results of one command.
     Two,
     Sleep,
     Kill,
@@ -38,7 +34,6 @@ pub enum Command {
 }
 
 impl Command {
-    /// A random command.
     pub fn any(random: &mut Random) -> Self {
         let key = random.uniform(0, KEYS - 1);
         match random.uniform(0, 99) {
@@ -77,7 +72,6 @@ impl Command {
         matches!(self, Self::Quit | Self::Load | Self::ChangeUser(_))
     }
 
-    /// Whether the server answers it.
     pub fn is_answered(&self) -> bool {
         !matches!(self, Self::Quit | Self::Close)
     }
@@ -108,12 +102,10 @@ impl Command {
     }
 }
 
-/// Somebody who wants to log in.
 pub fn account(random: &mut Random) -> &'static str {
     USERS[random.uniform(0, USERS.len() as u64 - 1) as usize]
 }
 
-/// A payload as a packet with this number.
 pub fn packet(number: u8, payload: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     packet::put(&mut out, &mut number.clone(), |out| out.extend_from_slice(payload));

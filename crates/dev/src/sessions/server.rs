@@ -21,7 +21,6 @@ const LOCK_WAIT: Nanos = Nanos::from_millis(400);
 const LOCK_WAIT_ENDED: &[u8] = b"\xff\xb5\x04#HY000lock wait";
 const DEADLOCK: &[u8] = b"\xff\xbd\x04#40001deadlock";
 const NO_DATABASE: &[u8] = b"\xff\x19\x04#42000unknown database";
-/// A definition of a column.
 const COLUMN: &[u8] = b"\x03def\0\0\0\x01a\0\x0c\x3f\0\x0b\0\0\0\x03\0\0\0\0\0";
 const GREETING: &[u8] = b"\x0a10.11.6-model\0\x07\0\0\0abcdefgh\0\xfe\xf7\x2d\x02\0\xff\x80\x15\0\0\0\0\0\0\0\0\0\0ijklmnopqrst\0mysql_native_password\0";
 
@@ -33,7 +32,6 @@ pub struct Locks {
 }
 
 impl Locks {
-    /// Whether a connection holds anything.
     pub fn holds(&self, who: usize) -> bool {
         self.rows.values().chain(self.names.values()).any(|owner| *owner == who)
     }
@@ -67,7 +65,6 @@ enum Phase {
     Closed,
 }
 
-/// One connection of the model.
 #[derive(Debug)]
 pub struct Connection {
     who: usize,
@@ -113,12 +110,10 @@ impl Connection {
         &self.user
     }
 
-    /// Whether a transaction is open.
     pub fn is_in_transaction(&self) -> bool {
         self.in_transaction
     }
 
-    /// The work that it does now.
     pub fn works_for(&self) -> Option<&Command> {
         match &self.phase {
             Phase::Busy { command, .. } if command.is_work() => Some(command),
@@ -126,7 +121,6 @@ impl Connection {
         }
     }
 
-    /// Whether a statement runs.
     pub fn is_busy(&self) -> bool {
         matches!(self.phase, Phase::Busy { .. })
     }
@@ -336,7 +330,6 @@ impl Connection {
         }
     }
 
-    /// What is answered by one packet.
     fn simple(&mut self, command: Command, locks: &mut Locks, ledger: &mut Ledger) {
         match command {
             Command::NoDatabase => return self.answer(ledger, 1, NO_DATABASE, true),

@@ -20,13 +20,11 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// Sessions at a time.
 pub const SLOTS: usize = 6;
 /// Bytes on their way in one direction of a wide connection.
 const WIDE: usize = 40_000;
 /// One read of a session, as the guard's buffer.
 pub const BUFFER: usize = 2_048;
-/// From one tick to the next.
 const TICK: Nanos = Nanos::from_millis(50);
 /// Of a thousand steps so many disturb a session: in rough histories few of them live long, in calm ones their clients
 /// get to take and to give back several locks.
@@ -52,7 +50,6 @@ pub struct Slot {
 }
 
 impl Slot {
-    /// Whether the guard has dropped it.
     pub fn is_closed(&self) -> bool {
         self.closed.is_some()
     }
@@ -162,7 +159,6 @@ impl World {
         }
     }
 
-    /// One thing happens.
     pub fn step(&mut self) -> Result<(), String> {
         let at = self.random.uniform(0, SLOTS as u64 - 1) as usize;
         self.pass_time()?;
@@ -323,7 +319,6 @@ impl World {
         }
     }
 
-    /// The network brings some bytes nearer.
     fn carry(&mut self, at: usize) {
         let slot = &mut self.slots[at];
         let (is_near, to_guard) = (self.random.chance(0.5), self.random.chance(0.6));
@@ -350,7 +345,6 @@ impl World {
         }
     }
 
-    /// The kernel tells the guard of a socket.
     fn ready(&mut self, at: usize, side: Side, ended: bool, write: bool) {
         let mut ready = Ready { token: 0, read: true, write, ended, gone: false };
         if side == Side::Server && self.slots[at].pair.session.is_connecting() {

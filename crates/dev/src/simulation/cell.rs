@@ -28,7 +28,6 @@ impl VirtualCell {
         self.load / self.service.as_secs_f64()
     }
 
-    /// True mean response time in ns.
     pub fn tau(&self) -> f64 {
         self.service.0 as f64 / (1.0 - self.load)
     }
@@ -39,9 +38,6 @@ impl VirtualCell {
     }
 
     /// Completions per second in a run of the base length that keeps the server busy throughout.
-    ///
-    /// # Errors
-    /// A service time that makes no rate.
     pub fn saturation(&self, seed: Seed) -> Result<f64, RateError> {
         // Service times are exponential, so that the completions of a busy server are a Poisson process.
         let mut completions = Poisson::new(1.0 / self.service.as_secs_f64(), seed)?;
@@ -51,9 +47,6 @@ impl VirtualCell {
     }
 
     /// One run with its warm-up and length in seconds; the server is free at the start of the warm-up.
-    ///
-    /// # Errors
-    /// A load and service time that make no rate of arrivals.
     pub fn run(&self, warm_up: f64, seconds: f64, seed: Seed) -> Result<Run, RateError> {
         let queue = mm1(self.rate(), self.service, seed.child("arrivals"), seed.child("service"))?;
         let start = Nanos::from_secs_f64(warm_up);
@@ -135,12 +128,10 @@ impl Recorder {
         recorder
     }
 
-    /// The instant from which on nothing is recorded.
     pub fn end(&self) -> Nanos {
         self.end
     }
 
-    /// What was recorded second by second.
     pub fn seconds(&self) -> Vec<Second> {
         self.seconds.clone().finish()
     }

@@ -15,14 +15,12 @@ use evenkeel_core::statistics::CONFIDENCE;
 use evenkeel_core::statistics::normal_quantile;
 use evenkeel_core::statistics::pooled::{Bounds, Figure, Pooled, Run, length, relaxation_by};
 
-/// What is tried.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CoveragePlan {
     /// Utilisations, above 0 and below 1.
     pub loads: Vec<f64>,
     /// Numbers of runs, 2 at least.
     pub repeats: Vec<usize>,
-    /// Mean service time.
     pub service: Nanos,
     /// Length of the run in overload and least of the others.
     pub base: Nanos,
@@ -34,14 +32,10 @@ pub struct CoveragePlan {
 /// The figures that are judged, in this order everywhere.
 pub const FIGURES: [&str; 3] = ["tau", "p95", "throughput"];
 
-/// One cell, measured once.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Try {
-    /// Place in the plan's loads.
     pub load: usize,
-    /// Place in the plan's repeats.
     pub repeats: usize,
-    /// Length of all runs together, in seconds.
     pub seconds: f64,
     /// Figures, relative to the truth: 1 is right.
     pub figures: [Option<Figure>; 3],
@@ -52,10 +46,6 @@ impl CoveragePlan {
         VirtualCell { load: self.loads[load], service: self.service, base: self.base }
     }
 
-    /// One try of every cell.
-    ///
-    /// # Errors
-    /// A load or a service time that makes no rate of arrivals.
     pub fn tries(&self, seed: Seed) -> Result<Vec<Try>, RateError> {
         let most = self.repeats.iter().copied().max().unwrap_or(0) as u64;
         let mut tries = Vec::with_capacity(self.loads.len() * self.repeats.len());
@@ -72,7 +62,6 @@ impl CoveragePlan {
         Ok(tries)
     }
 
-    /// Warm-up and measured phase in seconds.
     fn lengths(&self, cell: &VirtualCell, saturation: f64) -> (f64, f64) {
         let base = self.base.as_secs_f64();
         let grown = length(saturation, cell.rate(), base);
@@ -105,9 +94,7 @@ impl CoveragePlan {
 /// What came of all tries of a figure of a cell.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Coverage {
-    /// Utilisation of the simulated server, from 0 to 1.
     pub load: f64,
-    /// Runs of a try.
     pub repeats: usize,
     /// One of [`FIGURES`].
     pub figure: &'static str,
@@ -115,13 +102,10 @@ pub struct Coverage {
     pub tries: u64,
     /// Those that showed an interval with two ends.
     pub shown: u64,
-    /// Of these, those that held the truth.
     pub held: u64,
-    /// Of these, those that lay below it.
     pub below: u64,
     /// Tries that showed a lower bound only.
     pub bounds: u64,
-    /// Of these, those not above the truth.
     pub bounds_held: u64,
     /// Median width of intervals with two ends, relative to that with the true variance; `None` where none was shown.
     pub width: Option<f64>,
@@ -131,7 +115,6 @@ pub struct Coverage {
     pub seconds: f64,
 }
 
-/// Judges all tries of a plan, cell by cell.
 pub fn judge(plan: &CoveragePlan, tries: &[Try]) -> Vec<Coverage> {
     let mut all = Vec::new();
     for load in 0..plan.loads.len() {

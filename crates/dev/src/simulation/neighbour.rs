@@ -19,7 +19,6 @@ const STRETCH: u64 = 100_000_000;
 /// beside the neighbour.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shared {
-    /// Mean service time.
     pub service: Nanos,
     /// Share of the CPU that the neighbour takes, below 1.
     pub share: f64,
@@ -27,10 +26,8 @@ pub struct Shared {
     pub burst: Nanos,
 }
 
-/// Length of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Phases {
-    /// Load before the measured phase.
     pub warm_up: Nanos,
     /// Measured phase, in whole seconds.
     pub measure: Nanos,
@@ -49,9 +46,6 @@ impl Shared {
     }
 
     /// One run of an open Poisson load, recorded as a real one is.
-    ///
-    /// # Errors
-    /// A rate that is none.
     pub fn run(&self, rate: f64, phases: Phases, seed: Seed) -> Result<RunAt, RateError> {
         let mut arrivals = Poisson::new(rate, seed.child("arrivals"))?;
         let mut random = Random::new(seed.child("service"));
@@ -94,7 +88,6 @@ impl Neighbour {
         new
     }
 
-    /// When work that begins at `at` is done.
     fn finish(&mut self, at: Nanos, work: Nanos) -> Nanos {
         let (mut at, mut left) = (at, work);
         loop {

@@ -7,14 +7,11 @@ use evenkeel_core::random::{Random, Seed};
 /// A request that the simulated server has answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Served {
-    /// Its scheduled instant.
     pub arrival: Nanos,
-    /// The instant of its answer.
     pub done: Nanos,
 }
 
 impl Served {
-    /// Completion - arrival.
     pub fn response(&self) -> Nanos {
         self.done - self.arrival
     }
@@ -26,9 +23,6 @@ impl Served {
 ///
 /// Lindley's recursion, written with instants: request `k` is done at `d_k = max(a_k, d_(k-1)) + s_k`, where
 /// `a` are arrivals and `s` service times (Lindley, Proc. Camb. Phil. Soc. 48 (1952) 277).
-///
-/// # Errors
-/// A rate that is none.
 pub fn mm1(
     rate: f64,
     service: Nanos,

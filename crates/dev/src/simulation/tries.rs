@@ -18,26 +18,17 @@ pub struct TryPlan {
     pub shared: Shared,
     /// Runs at most, beside the probes.
     pub runs: usize,
-    /// When enough is known.
     pub wanted: Wanted,
 }
 
-/// What it brought.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Try {
-    /// The bounds that the profile ended with.
     pub answer: Answer,
-    /// Runs that were made.
     pub runs: usize,
-    /// Length of all runs together, seconds.
     pub seconds: f64,
 }
 
 impl TryPlan {
-    /// The profile with this seed.
-    ///
-    /// # Errors
-    /// A server so slow or fast that its rates are none.
     pub fn play(&self, seed: Seed) -> Result<Try, RateError> {
         let sequence = Sequence { wanted: self.wanted, rate_min: 0.0, rate_max: RATE_MAX };
         let saturation = self.saturation(seed.child("search"))?;
@@ -57,9 +48,6 @@ impl TryPlan {
 
     /// The same, and what the server completed beside its neighbour, per second, in a run of overload twice as long as all
     /// runs of the try: neighbours come and go, and a profile is about those that it met.
-    ///
-    /// # Errors
-    /// As [`TryPlan::play`].
     pub fn play_beside_truth(&self, seed: Seed) -> Result<(Try, f64), RateError> {
         let tried = self.play(seed)?;
         let (long, rate) =
@@ -101,7 +89,6 @@ impl TryPlan {
     }
 }
 
-/// Phases of whole seconds.
 impl Phases {
     /// A warm-up and a measured phase, in seconds.
     pub const fn seconds(warm_up: u64, measure: u64) -> Self {

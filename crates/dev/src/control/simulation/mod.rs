@@ -18,24 +18,18 @@ use evenkeel_core::control::Controller;
 use evenkeel_core::random::Seed;
 use server::Server;
 
-/// What is simulated.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scenario {
     /// The servers; phases name them by index. A change of mix is a change of plant.
     pub plants: Vec<Plant>,
-    /// How many clients there are, and when.
     pub load: Load,
-    /// Length of a tick.
     pub tick: Nanos,
-    /// How long it lasts.
     pub duration: Nanos,
     /// The limit in force during the first tick.
     pub initial_limit: u32,
-    /// Seed of every random draw.
     pub seed: Seed,
 }
 
-/// Runs a controller through a scenario.
 pub fn simulate(scenario: &Scenario, controller: &mut dyn Controller) -> Trace {
     let mut server = Server::new(scenario.seed);
     let mut limit = scenario.initial_limit.max(1);
