@@ -71,11 +71,6 @@ mod tests {
     use crate::random::Seed;
 
     #[test]
-    fn no_mean_is_no_pause() {
-        assert_eq!(Pause::new(Nanos::ZERO).draw(&mut Random::new(Seed(1))), Nanos::ZERO);
-    }
-
-    #[test]
     fn a_session_is_cut_at_an_hour_as_often_as_the_benchmark_says() {
         let mut random = Random::new(Seed(2));
         let hour = Nanos::from_secs(3600);
@@ -118,13 +113,6 @@ mod tests {
         let below = |sample: &[f64], x: f64| sample.partition_point(|&value| value <= x) as f64;
         let gaps = a.iter().chain(b).map(|&x| (below(a, x) - below(b, x)).abs());
         gaps.fold(0.0, f64::max) / a.len() as f64
-    }
-
-    #[test]
-    fn nothing_is_left_of_no_pause() {
-        let cut = Pause { longest: Some(Nanos::ZERO), ..Pause::new(Nanos::from_secs(1)) };
-        assert_eq!(cut.residual(&mut Random::new(Seed(1))), Nanos::ZERO);
-        assert_eq!(Pause::new(Nanos::ZERO).residual(&mut Random::new(Seed(1))), Nanos::ZERO);
     }
 
     #[test]

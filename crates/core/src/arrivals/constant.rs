@@ -39,11 +39,6 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_negative_rate_is_refused() {
-        assert_eq!(Constant::new(-1.0).err(), Some(RateError::Negative(-1.0)));
-    }
-
-    #[test]
     fn the_ten_millionth_arrival_at_three_per_second_is_where_it_belongs() {
         let mut constant = Constant::new(3.0).unwrap();
         let last = (0..=10_000_000).map_while(|_| constant.next_arrival()).last().unwrap();

@@ -42,11 +42,6 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_poisson_rate_of_zero_is_refused() {
-        assert_eq!(Poisson::new(0.0, Seed(1)).err(), Some(RateError::Zero));
-    }
-
-    #[test]
     fn the_same_seed_gives_the_same_arrivals() {
         let arrivals = |seed| {
             let mut poisson = Poisson::new(1_000.0, Seed(seed)).unwrap();

@@ -82,14 +82,6 @@ mod tests {
     }
 
     #[test]
-    fn a_ramp_without_rates_or_duration_is_refused() {
-        let ramp = |from, to, seconds| Ramp::new(from, to, Nanos::from_secs(seconds), Seed(1)).err();
-        assert_eq!(ramp(0.0, 0.0, 1), Some(RateError::Zero));
-        assert_eq!(ramp(1.0, -2.0, 1), Some(RateError::Negative(-2.0)));
-        assert_eq!(ramp(1.0, 2.0, 0), Some(RateError::NoDuration));
-    }
-
-    #[test]
     fn the_integrated_rate_of_a_ramp_makes_its_arrivals_uniform() {
         // Given their number, the values L(t) / L(D) are independent and uniform.
         for (from, to) in [(0.0, 2_000.0), (1_500.0, 0.0), (700.0, 700.0), (100.0, 900.0)] {

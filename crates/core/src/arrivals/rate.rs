@@ -73,10 +73,4 @@ mod tests {
         assert_eq!(check_rate(f64::INFINITY), Err(RateError::NotFinite(f64::INFINITY)));
         assert!(matches!(check_rate(f64::NAN), Err(RateError::NotFinite(_))));
     }
-
-    #[test]
-    fn an_error_names_the_rate() {
-        assert_eq!(RateError::Negative(-3.5).to_string(), "arrival rate -3.5 is negative");
-        assert!(RateError::TooHigh(2e7).to_string().contains("20000000"));
-    }
 }

@@ -79,19 +79,3 @@ impl ControllerSettings {
         self.algorithm.build(self.bounds)
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::control::Sample;
-
-    #[test]
-    fn every_name_builds_the_controller_of_that_name() {
-        for name in NAMES {
-            let settings = ControllerSettings::named(name, Bounds::starting_at(8)).unwrap();
-            assert_eq!((settings.name(), settings.build().name()), (name, name));
-            assert_eq!(settings.starting_at(12).build().update(&Sample::default()).limit, 12, "{name}");
-        }
-        assert_eq!(ControllerSettings::named("eveenkeel", Bounds::starting_at(8)), None);
-    }
-}

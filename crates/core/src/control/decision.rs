@@ -227,18 +227,3 @@ impl fmt::Display for Reason {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_decision_explains_itself() {
-        let evidence = Evidence { limit: 5, gain: 0.97_f64.ln(), se: 0.01, sure: 0.984 };
-        let decision = Decision { limit: 4, why: Reason::NotBetter(evidence) };
-        assert_eq!(decision.to_string(), "limit 4, because 5 gave 3 % less (sure to 98 %)");
-        let sure = Evidence { limit: 8, gain: 1.5_f64.ln(), se: 0.01, sure: 1.0 };
-        let decision = Decision { limit: 8, why: Reason::Better { left: 4, evidence: sure } };
-        assert_eq!(decision.to_string(), "limit 8, because 8 gave 50 % more (sure to 99 %) than 4");
-    }
-}

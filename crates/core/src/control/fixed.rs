@@ -26,14 +26,3 @@ impl Controller for Fixed {
         Decision { limit: self.limit, why: Reason::Fixed }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn it_stays_where_it_was_set() {
-        assert_eq!(Fixed::new(0).update(&Sample::default()).limit, 1);
-        assert_eq!(Fixed::new(7).update(&Sample::default()).limit, 7);
-    }
-}

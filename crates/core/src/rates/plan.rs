@@ -246,14 +246,6 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_above_the_end_of_a_list_is_left() {
-        let mut sweep = RatePlan::List(vec![10.0, 20.0, 30.0, 40.0]).sweep(None, 100.0).unwrap();
-        sweep.observe(&FINE);
-        sweep.observe(&CellOutcome { settled: false, ..FINE });
-        assert_eq!((sweep.rate(), sweep.left()), (None, &[30.0, 40.0][..]));
-    }
-
-    #[test]
     fn rates_around_the_saturation_go_beyond_a_full_cpu_unless_a_lower_ceiling_is_asked_for() {
         let full = CellOutcome { utilisation: Some(99.9), ..FINE };
         let end_at = |ceiling, outcome: &CellOutcome| {
@@ -273,12 +265,5 @@ mod tests {
         assert_eq!(sweep(RatePlan::List(vec![1.0, 0.0])), Some(RateError::Zero.into()));
         assert_eq!(sweep(RatePlan::Steps { from: 10.0, step: -1.0 }), Some(RateError::Negative(-1.0).into()));
         assert_eq!(sweep(RatePlan::Auto(8)), Some(RatePlanError::NoSaturation));
-    }
-
-    #[test]
-    fn steps_end_at_the_highest_rate_there_is() {
-        let plan = RatePlan::Steps { from: 1.0, step: 5e6 };
-        let unknown = CellOutcome { utilisation: None, ..FINE };
-        assert_eq!(measured(&plan, 0, unknown), (vec![1.0, 5_000_001.0], Some(SweepEnd::AllMeasured)));
     }
 }

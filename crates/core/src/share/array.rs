@@ -205,22 +205,6 @@ mod tests {
     }
 
     #[test]
-    fn less_variable_spindles_carry_more() {
-        let (uniform, exponential) =
-            (throughput(Service::Uniform(0.6), 32), throughput(Service::Exponential, 32));
-        assert!(uniform > 1.05 * exponential, "{uniform} against {exponential}");
-    }
-
-    #[test]
-    fn larger_ones_and_writes_cost_more() {
-        let cost = Cost { write: 4.0, ..Cost::default() };
-        let of = |bytes, write| cost.of(Io { bytes, write });
-        assert!((of(16_384, false) - 1.0).abs() < 1e-9);
-        assert!((of(262_144, false) - 1.4).abs() < 1e-9);
-        assert!((of(16_384, true) - 4.0).abs() < 1e-9);
-    }
-
-    #[test]
     fn a_cache_answers_writes_at_once_until_it_is_full_and_a_flush_waits_for_all() {
         let cache = Cache { answer_s: 0.0002, behind_s: 0.1, flush_s: 0.001 };
         let mut array = Array::new(plan(Service::Uniform(0.0), Some(cache)), Seed(1));

@@ -20,8 +20,3 @@ fn a_backlog_capped_by_giving_up_is_unstable() {
     assert_eq!(Stability::of(&flat, 30), Stability::Settled);
     assert!(Stability::of(&flat, 1_200).is_unstable());
 }
-
-#[test]
-fn a_run_without_a_second_is_too_short() {
-    assert_eq!(Stability::of(&[], 0), Stability::TooShort { seconds: 0, arrivals: 0 });
-}

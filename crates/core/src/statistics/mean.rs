@@ -153,14 +153,6 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn one_value_has_a_mean_and_no_interval() {
-        let estimate = Estimate::of(&[3.0]).unwrap();
-        assert_eq!(estimate, Estimate { n: 1, mean: 3.0, error: None });
-        assert!(!estimate.contains(3.0));
-        assert_eq!(Estimate::of(&[]), None);
-    }
-
-    #[test]
     fn the_interval_of_a_worked_example() {
         // Mean 3, s = sqrt(2.5), se = sqrt(0.5), t(0.975, 4) = 2.776445105.
         let estimate = Estimate::of(&[1.0, 2.0, 3.0, 4.0, 5.0]).unwrap();

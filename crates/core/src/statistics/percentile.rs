@@ -51,16 +51,6 @@ mod tests {
     }
 
     #[test]
-    fn percentiles_of_the_first_thousand_numbers() {
-        let run = histogram(&(1..=1_000).collect::<Vec<_>>());
-        for (quantile, expected) in [(0.0, 1.0), (0.5, 500.0), (0.95, 950.0), (0.999, 999.0), (1.0, 1_000.0)]
-        {
-            assert_eq!(percentile(&run, quantile), Some(expected));
-        }
-        assert_eq!(percentile(&histogram(&[]), 0.5), None);
-    }
-
-    #[test]
     fn the_estimate_tells_the_pooled_one_from_that_over_runs() {
         let (fast, slow, empty) = (histogram(&[10; 900]), histogram(&[100; 100]), histogram(&[]));
         let p95 = PercentileEstimate::of(&[&fast, &slow, &empty], 0.95).unwrap();

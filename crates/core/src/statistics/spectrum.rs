@@ -167,22 +167,6 @@ mod tests {
     }
 
     #[test]
-    fn no_values_have_no_quantile_and_nothing_above() {
-        assert_eq!((spectrum(&[]).quantile(0.5), spectrum(&[]).above(0.0)), (None, 0.0));
-        assert_eq!(Spectrum::merged([]), Spectrum::default());
-    }
-
-    #[test]
-    fn quantiles_lie_within_buckets() {
-        let hundred = spectrum(&(1_000_000..1_000_100).collect::<Vec<_>>());
-        let (low, width) = bounds(bucket(1_000_000));
-        assert_eq!(hundred.pairs(), [(bucket(1_000_000), 100)]);
-        assert_eq!(hundred.quantile(0.25), Some(low + 0.25 * width));
-        assert_eq!(hundred.quantile(1.0), Some(low + width));
-        assert_eq!(hundred.above(low + 0.25 * width), 75.0);
-    }
-
-    #[test]
     fn pairs_that_stand_twice_are_added_and_buckets_of_no_value_left_out() {
         let found = Spectrum::from_pairs([(40, 2), (7, 1), (40, 3), (9, 0), (u16::MAX, 5)]);
         assert_eq!((found.pairs(), found.count()), (&[(7, 1), (40, 5)][..], 6));

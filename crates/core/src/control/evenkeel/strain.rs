@@ -137,14 +137,6 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_no_strain() {
-        let mut strain = Strain::default();
-        ticked(&mut strain, Signals::default(), 100, true);
-        assert_eq!(strain.strained(), None);
-        assert!(!strain.moved());
-    }
-
-    #[test]
     fn commits_that_cost_a_third_more_than_before_are_strain() {
         let mut strain = Strain::default();
         let costs = |cost| Signals { cpu_per_commit: Some(cost), ..Signals::default() };

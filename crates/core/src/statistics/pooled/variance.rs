@@ -201,13 +201,6 @@ mod tests {
     }
 
     #[test]
-    fn a_ratio_of_nothing_is_none() {
-        assert_eq!(ratio(&[]), None);
-        assert_eq!(ratio(&[Parts { whole: (0.0, 5.0), batches: Vec::new() }]), None);
-        assert_eq!(error(&[]), None);
-    }
-
-    #[test]
     fn an_error_as_large_as_the_figure_leaves_a_lower_bound() {
         let wide = Error { relative: 1.0, degrees: 1e12 };
         assert!(
