@@ -21,7 +21,6 @@ impl Default for Histogram {
 }
 
 impl Histogram {
-    /// Counts one duration.
     pub fn record(&mut self, duration: Nanos) {
         self.counts[bucket(duration)] += 1;
         self.total += 1;

@@ -40,28 +40,21 @@ use std::ops::Range;
 /// One second of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Second {
-    /// Arrivals scheduled in it.
     pub arrivals: u64,
-    /// Completions in it.
     pub completed: u64,
     /// Arrived and not ended at its end.
     pub in_flight: u64,
-    /// Sum of the response times of its arrivals.
     pub response_sum: Nanos,
 }
 
-/// The verdict on a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Stability {
     /// No growth beyond chance.
     Settled,
-    /// The backlog grows.
     Unstable(Instability),
     /// Too few seconds or arrivals to tell.
     TooShort {
-        /// Seconds there are.
         seconds: usize,
-        /// Arrivals there are.
         arrivals: u64,
     },
 }

@@ -34,7 +34,6 @@ pub struct Point {
     pub utilisation: Option<f64>,
     /// Code of the caveat that says how the measurement itself failed at this rate, where it did.
     pub invalid: Option<String>,
-    /// Whether the response settled.
     pub settling: Settling,
     /// Arrivals that failed, timed out or were never sent, percent.
     pub lost: f64,
@@ -74,7 +73,6 @@ impl Settling {
     }
 }
 
-/// The trust limit of a profile.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TrustLimit {
     /// Highest utilisation of a trusted point, percent; `None` where not even the lowest rate is trusted.
@@ -154,7 +152,6 @@ impl Point {
     }
 }
 
-/// What speaks against a point, if anything.
 fn reason_against(point: &Point, tolerance: Tolerance) -> Option<Reason> {
     match (point.settling, &point.invalid) {
         (Settling::Unsettled, _) => return Some(Reason::Unsettled),

@@ -18,14 +18,12 @@ pub const TPCW_SESSION_LENGTH: Pause =
 pub struct Pause {
     /// Mean before the cut; zero for no pause at all.
     pub mean: Nanos,
-    /// Cut, where there is one.
     pub longest: Option<Nanos>,
     /// Whether it is uniform from nothing to twice the mean instead, as DVD Store has it; then nothing is cut.
     pub uniform: bool,
 }
 
 impl Pause {
-    /// A pause without a cut.
     pub const fn new(mean: Nanos) -> Self {
         Self { mean, longest: None, uniform: false }
     }

@@ -6,14 +6,11 @@ use std::fmt;
 /// generator needs to send one request.
 pub const RATE_MAX: f64 = 1e7;
 
-/// Why a number is no arrival rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum RateError {
-    /// Infinite or not a number.
     NotFinite(f64),
     /// Zero, where arrivals never come.
     Zero,
-    /// The rate, which is below zero.
     Negative(f64),
     /// The rate, which is above [`RATE_MAX`].
     TooHigh(f64),

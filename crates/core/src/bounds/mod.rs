@@ -34,7 +34,6 @@ use run::taken;
 /// All that the runs of one series, or of series that differ in the target alone, say about what is carried.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answer {
-    /// What was carried and what was not.
     pub carried: Carried,
     /// What would be carried without neighbours; `None` where nothing tells.
     pub alone: Option<Alone>,
@@ -45,7 +44,6 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// From all runs, in any order.
     pub fn of(runs: &[RunAt]) -> Self {
         let valid: Vec<&RunAt> = runs.iter().filter(|run| run.valid && run.seconds > 0.0).collect();
         let carried = Carried::of(&valid);
@@ -57,7 +55,6 @@ impl Answer {
         }
     }
 
-    /// Whether there is a bound at all.
     pub fn is_something(&self) -> bool {
         self.carried.at_least.is_some() || self.carried.at_most.is_some() || self.alone.is_some()
     }

@@ -13,7 +13,6 @@ pub struct RunAt {
     pub rate: f64,
     /// Length of the measured phase, seconds.
     pub seconds: f64,
-    /// Arrivals scheduled in it.
     pub arrivals: u64,
     /// Completions in it, whenever their request arrived.
     pub completed: u64,
@@ -41,7 +40,6 @@ pub struct RunAt {
 pub struct Clear {
     /// Length of these stretches together, seconds.
     pub seconds: f64,
-    /// Completions in them.
     pub completed: u64,
     /// Share of the CPUs' time that others took in them all the same, since a stretch tells no less.
     pub taken: f64,
@@ -69,12 +67,10 @@ impl RunAt {
         100.0 * self.failed > LOST_MAX
     }
 
-    /// Whether the server kept up for all that was seen.
     pub(super) fn kept_up(&self) -> bool {
         self.settled == Some(true) && 100.0 * self.lost <= LOST_MAX
     }
 
-    /// Whether it was seen not to keep up.
     pub(super) fn fell_behind(&self) -> bool {
         self.settled == Some(false) || 100.0 * (self.lost - self.failed) > LOST_MAX
     }

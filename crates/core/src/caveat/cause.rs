@@ -8,7 +8,6 @@ pub struct Cause {
     /// Codes of the caveats that it brings about, the most telling first; figures of those that stand together can be
     /// compared.
     pub codes: &'static [&'static [&'static str]],
-    /// What to do.
     pub remedy: &'static str,
 }
 

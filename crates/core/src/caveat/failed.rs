@@ -14,7 +14,6 @@ const NAMED_MAX: usize = 3;
 pub struct FailedBy {
     /// Number of the error, as the server gives it; above 2000 it is the client's own, 2013 a lost connection.
     pub code: u16,
-    /// Requests that it ended.
     pub count: u64,
     /// The server's own words, in one line; empty where none were kept.
     pub text: String,

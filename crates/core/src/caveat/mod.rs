@@ -35,7 +35,6 @@ pub enum Severity {
 }
 
 impl Severity {
-    /// All, the gravest first.
     pub const GRAVEST_FIRST: [Self; 3] = [Self::Invalid, Self::Doubt, Self::Note];
 }
 
@@ -45,7 +44,6 @@ pub struct Caveat {
     /// A short name that never changes, for files and filters: `lag-too-large`. One that a later version wrote may be
     /// any.
     pub code: Cow<'static, str>,
-    /// How much it weighs.
     pub severity: Severity,
     /// One or two full sentences: what was seen, what it means, what to do.
     pub text: String,

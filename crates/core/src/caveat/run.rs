@@ -129,7 +129,6 @@ impl Caveat {
         Self::new("not-available", Note, text)
     }
 
-    /// The run was stopped before its end.
     pub fn stopped(measured: Nanos, planned: Nanos) -> Option<Self> {
         let (measured_s, planned_s) = (measured.as_secs_f64(), planned.as_secs_f64());
         let text = format!(

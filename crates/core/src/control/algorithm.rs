@@ -37,10 +37,8 @@ impl Algorithm {
     }
 }
 
-/// What a controller is built from.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ControllerSettings {
-    /// Which one, and its parameters.
     pub algorithm: Algorithm,
     /// Where it begins and how far it may go.
     pub bounds: Bounds,
@@ -53,12 +51,10 @@ impl ControllerSettings {
         Some(Self { algorithm: Algorithm::all()[place], bounds })
     }
 
-    /// The name of the controller in flags and reports.
     pub fn name(&self) -> &'static str {
         self.build().name()
     }
 
-    /// The same with another initial limit.
     pub fn starting_at(self, initial: u32) -> Self {
         Self { bounds: Bounds { initial, ..self.bounds }, ..self }
     }
@@ -74,7 +70,6 @@ impl ControllerSettings {
         }
     }
 
-    /// The controller before its first sample.
     pub fn build(&self) -> Box<dyn Controller> {
         self.algorithm.build(self.bounds)
     }

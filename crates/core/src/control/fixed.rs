@@ -4,7 +4,6 @@
 
 use super::{Controller, Decision, Reason, Sample};
 
-/// Always the same limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fixed {
     limit: u32,

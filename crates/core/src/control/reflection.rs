@@ -14,7 +14,6 @@
 
 use super::{Bounds, Controller, Decision, Reason, Sample, Signals};
 
-/// Parameters of the algorithm.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
     /// Time constant of the means in seconds.

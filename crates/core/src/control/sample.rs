@@ -5,13 +5,11 @@ use crate::time::Nanos;
 /// What happened in one tick of 50 to 100 ms. Algorithms that average do so over several of them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sample {
-    /// Start of the tick.
     pub start: Nanos,
     /// End of the tick, which is later than its start.
     pub end: Nanos,
     /// The limit in force during the whole tick.
     pub limit: u32,
-    /// Mean transactions in flight.
     pub in_flight_mean: f64,
     /// Most in flight at any instant. Above `limit` while a lowered limit drains.
     pub in_flight_max: u32,
@@ -53,9 +51,7 @@ impl Sample {
 pub struct Response {
     /// Mean over the completions of the tick.
     pub mean: f64,
-    /// Shortest response of the tick.
     pub min: f64,
-    /// Longest response of the tick.
     pub max: f64,
 }
 

@@ -6,13 +6,10 @@ use std::fmt;
 /// Why weights cannot be drawn from.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum WeightError {
-    /// There are none.
     Empty,
-    /// One is negative, infinite or not a number.
     Unfit {
         /// Its place, from 0.
         index: usize,
-        /// The weight as it was given.
         weight: f64,
     },
     /// They add up to nothing, or to more than a number holds.
@@ -47,7 +44,6 @@ pub struct WeightedChoice {
 struct Column {
     /// Probability of its own alternative, once the column is chosen.
     own: f64,
-    /// The other alternative.
     alias: usize,
 }
 
@@ -79,7 +75,6 @@ impl WeightedChoice {
         Ok(Self { columns })
     }
 
-    /// Draws an index.
     pub fn draw(&self, random: &mut Random) -> usize {
         let place = random.unit() * self.columns.len() as f64;
         let index = place as usize;

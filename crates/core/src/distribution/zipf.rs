@@ -6,7 +6,6 @@ use std::fmt;
 /// Most alternatives: up to here a rank plus one half is exact in the arithmetic used.
 const ALTERNATIVES_MAX: u64 = 1 << 40;
 
-/// Why there is no such Zipf distribution.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ZipfError {
     /// No alternatives, or more than 2^40.

@@ -11,7 +11,6 @@ pub const UTILISATION_CEILING: f64 = 100.0;
 /// interrupts and what lies between two samples is missing.
 const CEILING_TOLERANCE: f64 = 1.0;
 
-/// Which rates a study measures.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RatePlan {
     /// So many, laid around the saturation, which has to be searched first.
@@ -30,11 +29,8 @@ pub enum RatePlan {
 /// Why a plan gives no sweep.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum RatePlanError {
-    /// One of its rates is no arrival rate.
     Rate(RateError),
-    /// It lists no rate.
     Empty,
-    /// It needs to know the saturation first.
     NoSaturation,
 }
 
@@ -57,7 +53,6 @@ impl From<RateError> for RatePlanError {
 }
 
 impl RatePlan {
-    /// Whether the saturation has to be searched first.
     pub fn needs_saturation(&self) -> bool {
         matches!(self, Self::Auto(_))
     }
@@ -93,7 +88,6 @@ impl RatePlan {
     }
 }
 
-/// The rates of a sweep.
 #[derive(Clone, Debug)]
 enum Rates {
     Listed(Vec<f64>),
@@ -116,32 +110,25 @@ impl Rates {
     }
 }
 
-/// What a cell, all repeats of one rate, brought.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CellOutcome {
     /// Mean utilisation in percent, where known.
     pub utilisation: Option<f64>,
-    /// Whether the response settled.
     pub settled: bool,
-    /// Whether the server refused connections.
     pub refused: bool,
 }
 
 /// Why a sweep is over. The cell that ended it is its last and is kept.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum SweepEnd {
-    /// All rates are measured.
     AllMeasured,
     /// The utilisation in percent reached the ceiling.
     Ceiling {
-        /// What it was.
         utilisation: f64,
         /// What it should stay below.
         ceiling: f64,
     },
-    /// The response did not settle.
     Unsettled,
-    /// The server refused connections.
     Refused,
 }
 

@@ -5,7 +5,6 @@ use std::fmt;
 
 /// Bytes of the read that costs 1.
 pub const UNIT_BYTES: u32 = 16_384;
-/// Most sizes that a table has.
 pub const SIZES_MAX: usize = 8;
 /// A read is not taken to cost less than this, or than the least that was given, where sizes fall below those given.
 const LEAST: f64 = 0.1;
@@ -21,7 +20,6 @@ pub enum CostsError {
     Sizes(usize),
     /// A size is there twice, or is 0.
     Order,
-    /// This is not a possible cost.
     Cost(f64),
     /// A read of 16 KB has this cost instead of 1.
     Unit(f64),
@@ -148,7 +146,6 @@ impl Costs {
         Ok(costs)
     }
 
-    /// The cost of one I/O.
     pub fn of(&self, io: Io) -> f64 {
         let read = self.read(io.bytes);
         match &self.writes {

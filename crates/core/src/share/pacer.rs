@@ -25,7 +25,6 @@ impl Pacer {
         Self { window, outstanding: 0.0, excused: 0.0, credit: 0.0, at_s: now_s }
     }
 
-    /// Sets another window from now on.
     pub fn set(&mut self, window: f64, now_s: f64) {
         self.pass(now_s);
         if window.is_finite() {
@@ -58,7 +57,6 @@ impl Pacer {
         Err(if room > 1e-9 { -self.credit / room } else { f64::INFINITY })
     }
 
-    /// An I/O of this cost has completed.
     pub fn complete(&mut self, cost: f64, now_s: f64) {
         self.pass(now_s);
         self.outstanding = (self.outstanding - cost).max(0.0);

@@ -31,7 +31,6 @@ impl<T> Client<T> {
 }
 
 impl<T> Turns<T> {
-    /// No client waits.
     pub fn new() -> Self {
         Self { clients: BTreeMap::new(), order: BTreeSet::new(), virtual_time: 0.0, waiting: 0 }
     }

@@ -23,7 +23,6 @@ const ELASTICITY_MOST: f64 = 20.0;
 /// A response time that is predicted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Figure {
-    /// The mean response time.
     Mean,
     /// The 95th percentile.
     P95,
@@ -68,7 +67,6 @@ impl Measured {
 /// What is known of the end of a server.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ends {
-    /// CPUs that serve.
     pub cpus: f64,
     /// It carries at least this, per second.
     pub at_least: Option<f64>,

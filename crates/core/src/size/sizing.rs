@@ -34,7 +34,6 @@ impl Prediction {
 /// A rate that was measured, and its prediction from the others.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LeftOut {
-    /// What was measured there.
     pub measured: Measured,
     /// Its prediction; `None` where there is none.
     pub predicted: Option<Prediction>,
@@ -71,7 +70,6 @@ impl Sizing {
         Ok(Self { points, ends, figure, drawn })
     }
 
-    /// What was measured, by rising rate.
     pub fn points(&self) -> &[Measured] {
         &self.points
     }

@@ -14,12 +14,10 @@ pub struct Sample {
 }
 
 impl Sample {
-    /// No values yet.
     pub const fn new() -> Self {
         Self { n: 0, mean: 0.0, squares: 0.0 }
     }
 
-    /// Adds a value.
     pub fn push(&mut self, value: f64) {
         self.n += 1;
         let distance = value - self.mean;
@@ -39,7 +37,6 @@ impl Sample {
         self.n += other.n;
     }
 
-    /// Number of values.
     pub fn n(&self) -> u64 {
         self.n
     }
@@ -82,7 +79,6 @@ impl FromIterator<f64> for Sample {
 /// A mean and how far it can be trusted.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
-    /// Values behind it.
     pub n: u64,
     /// The mean, in the unit of what was measured.
     pub mean: f64,
@@ -116,7 +112,6 @@ impl Estimate {
         Self { n, mean, error }
     }
 
-    /// Standard error, where known.
     pub fn standard_error(&self) -> Option<f64> {
         self.error.map(|error| error.standard_error)
     }

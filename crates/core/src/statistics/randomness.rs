@@ -7,10 +7,8 @@ use super::mean::Sample;
 use super::normal::normal_tail;
 use super::special::chi_square_tail;
 
-/// The outcome of a test.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Test {
-    /// Statistic, as the test defines it.
     pub statistic: f64,
     /// Probability of one at least as extreme if the claim holds.
     pub p_value: f64,

@@ -10,7 +10,6 @@ use super::fisher::fisher_quantile;
 use super::mean::{Estimate, Sample};
 use super::student::student_quantile;
 
-/// A ratio of geometric means.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ratio {
     /// Pairs, or measurements of the smaller side.

@@ -60,7 +60,6 @@ impl Spectrum {
         self.count
     }
 
-    /// All values of several.
     pub fn merged<'a>(all: impl IntoIterator<Item = &'a Self>) -> Self {
         let mut counter = SpectrumCounter::new();
         for spectrum in all {
@@ -114,7 +113,6 @@ impl Default for SpectrumCounter {
 }
 
 impl SpectrumCounter {
-    /// Nothing counted yet.
     pub fn new() -> Self {
         Self { counts: vec![0; BUCKETS], used: (BUCKETS, 0) }
     }

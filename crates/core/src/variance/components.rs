@@ -4,10 +4,8 @@ use super::design::{Design, Factors, Group, Level, Observation, Stage, VarianceE
 use super::interval::{Term, interval};
 use super::requests::Requests;
 
-/// What one level contributes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Component {
-    /// Which level it is.
     pub level: Level,
     /// Levels that change only together with it, and whose variance is in it.
     pub with: Vec<Level>,
@@ -39,7 +37,6 @@ pub struct Components {
 /// The level that makes most of the variance of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Dominant {
-    /// Which level it is.
     pub level: Level,
     /// Its share of the variance of a single run's mean, from 0 to 1.
     pub share: f64,
@@ -77,7 +74,6 @@ impl Components {
     }
 }
 
-/// A mean square with what it expects.
 struct MeanSquare {
     level: Level,
     value: f64,

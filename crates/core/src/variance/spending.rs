@@ -28,9 +28,7 @@ impl Costs {
 pub struct Repeat {
     /// The level that gets one more unit.
     pub level: Level,
-    /// Variance of the mean over all afterwards.
     pub variance_after: f64,
-    /// What it costs, with all within it.
     pub cost: f64,
     /// By how much it lowers the variance of the mean, for each unit of cost.
     pub gain: f64,

@@ -16,7 +16,6 @@ pub struct Gap {
     pub low: f64,
     /// Upper end of it.
     pub high: f64,
-    /// Units behind it.
     pub units: usize,
 }
 

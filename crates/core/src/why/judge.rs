@@ -17,7 +17,6 @@ impl Why {
     }
 }
 
-/// All suspects, in their order.
 fn judge(runs: &[Observation], facts: &Facts, names: &[String]) -> Option<Why> {
     let targets: BTreeSet<usize> = runs.iter().map(|run| run.target).collect();
     let mean = |target: usize| {
@@ -369,9 +368,7 @@ impl Case<'_> {
 /// What the plans of one server's starts are like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum PlansOfStarts {
-    /// All have the same.
     Same,
-    /// Some have another one.
     Differ,
     /// Some have another one, and these are slower, or faster, than the others.
     Slower,

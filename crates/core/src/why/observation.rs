@@ -1,9 +1,7 @@
 //! What is known of runs and targets before anybody judges.
 
-/// A run on one target.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Observation {
-    /// Number of the target.
     pub target: usize,
     /// Which filling of its server's tables it is on.
     pub population: u32,
@@ -13,7 +11,6 @@ pub struct Observation {
     pub run: u32,
     /// Its mean response time.
     pub tau_ms: f64,
-    /// What else was seen.
     pub seen: Seen,
 }
 
@@ -27,9 +24,7 @@ pub struct Seen {
     /// Pages that it reads from disk by the pages that its plan touches and the room for them, which nobody measured: where requests
     /// overlap, and one by one.
     pub foretold: Option<(f64, f64)>,
-    /// Requests under way in the mean.
     pub under_way: Option<f64>,
-    /// What one such read takes.
     pub read_ms: Option<f64>,
     /// Rows that a request touches at the server.
     pub rows: Option<f64>,
@@ -48,16 +43,13 @@ pub struct Seen {
 /// What was found in a comparison that is no number, in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Compared {
-    /// Both have the same.
     Alike(String),
     /// Each side has something else.
     Different(String),
-    /// Nobody could look.
     Unknown(String),
 }
 
 impl Compared {
-    /// What was found, in words.
     pub fn words(&self) -> &str {
         match self {
             Self::Alike(words) | Self::Different(words) | Self::Unknown(words) => words,

@@ -54,10 +54,8 @@ impl Tally {
     }
 }
 
-/// A test at one look.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Test {
-    /// Estimate of theta.
     pub theta: f64,
     /// Logarithm of the throughput at the limit tried over that at the limit in use.
     pub gain: f64,

@@ -13,7 +13,6 @@ pub enum Offset {
     FarDown,
     /// Twice as many.
     Double,
-    /// Half as many.
     Half,
     /// A quarter of the limit.
     Quarter,

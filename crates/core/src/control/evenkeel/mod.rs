@@ -56,7 +56,6 @@ use refused::RefusedLimits;
 use strain::{Strain, Strained};
 use watch::{Change, Silence, Watch};
 
-/// The controller and all that it remembers.
 #[derive(Clone, Debug)]
 pub struct Evenkeel {
     settings: Settings,
@@ -90,7 +89,6 @@ pub struct Evenkeel {
     silence: Silence,
     /// A limit that was in use, and the completions per second there when they were last measured.
     usual: Option<(u32, f64)>,
-    /// The limit that was refused last, and when.
     last_refused: Option<(u32, f64)>,
     watch: Watch,
     strain: Strain,

@@ -37,7 +37,6 @@ struct Verdict {
 /// What an earlier test measured of a limit against the one that was in use then.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Prior {
-    /// The limit that was in use.
     pub in_use: u32,
     /// Throughput at the limit tried over that at the one in use, as a logarithm.
     pub gain: f64,
@@ -45,7 +44,6 @@ pub struct Prior {
     pub variance: f64,
 }
 
-/// All limits that are refused for now.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RefusedLimits(Vec<Verdict>);
 

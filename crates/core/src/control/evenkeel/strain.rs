@@ -21,7 +21,6 @@ const ABORTED: f64 = 0.2;
 /// Share of time in which all tasks wait for memory that is strain.
 const PRESSED: f64 = 0.05;
 
-/// What shows strain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Strained(pub Hint);
 
@@ -37,7 +36,6 @@ impl Mean {
     }
 }
 
-/// Means of the sensors.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Means {
     work: Mean,

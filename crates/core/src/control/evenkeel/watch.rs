@@ -29,7 +29,6 @@ impl Silence {
     }
 }
 
-/// Whether the server changed by itself.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Change {
     /// It did not, as far as can be said.

@@ -6,7 +6,6 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Margin(f64);
 
-/// A margin that is none.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MarginError(pub f64);
 

@@ -22,7 +22,6 @@ pub struct Parameters {
     pub k: f64,
     /// Least and most window.
     pub range: (f64, f64),
-    /// Window to begin with.
     pub initial: f64,
 }
 
@@ -33,7 +32,6 @@ impl Parameters {
     }
 }
 
-/// The law and what it remembers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parda {
     parameters: Parameters,
@@ -46,7 +44,6 @@ pub struct Parda {
 }
 
 impl Parda {
-    /// The law before its first period.
     pub fn new(parameters: Parameters) -> Self {
         Self { parameters, window: parameters.initial, latency: 0.0, used: 0.0, at_floor: false }
     }

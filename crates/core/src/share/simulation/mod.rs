@@ -16,7 +16,6 @@ pub type Stretch = (f64, f64);
 /// A stretch in which the clients of a disk want fewer I/Os than at other times.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Lull {
-    /// When it is.
     pub stretch: Stretch,
     /// I/Os wanted outstanding in it, at least one.
     pub depth: u32,
@@ -29,7 +28,6 @@ pub struct DiskPlan {
     pub shares: f64,
     /// I/Os that its clients want outstanding.
     pub depth: u32,
-    /// Bytes of each I/O.
     pub bytes: u32,
     /// Share of writes, 0 to 1.
     pub writes: f64,
@@ -66,14 +64,11 @@ impl DiskPlan {
     }
 }
 
-/// A host of the simulation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HostPlan {
-    /// The law that sets its window.
     pub law: Law,
     /// Whether it reports to the others; an outsider does not.
     pub reports: bool,
-    /// The disks of the host.
     pub disks: Vec<DiskPlan>,
     /// Seconds that the way to the storage adds to each latency.
     pub path_s: f64,
@@ -82,7 +77,6 @@ pub struct HostPlan {
 }
 
 impl HostPlan {
-    /// A member with one disk.
     pub fn new(law: Law, disk: DiskPlan) -> Self {
         Self { law, reports: true, disks: vec![disk], path_s: 0.0, costs: None }
     }
@@ -95,18 +89,15 @@ impl HostPlan {
     }
 }
 
-/// What is simulated.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scenario {
     /// The storage that hosts share.
     pub array: ArrayPlan,
-    /// The hosts that use it.
     pub hosts: Vec<HostPlan>,
     /// Seconds between two updates of a host; hosts update one after the other, spread over it.
     pub period_s: f64,
     /// Length of the run in seconds.
     pub duration_s: f64,
-    /// Seed of every random draw.
     pub seed: Seed,
 }
 

@@ -14,7 +14,6 @@ const STALE: f64 = 3.0;
 enum Event {
     /// An I/O has completed.
     Done(usize, Sent),
-    /// A period of a host ends.
     PeriodEnds(usize),
     /// A host may send what it had to hold back.
     Wake(usize),

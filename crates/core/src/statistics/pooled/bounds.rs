@@ -17,7 +17,6 @@ pub enum Bounds {
 }
 
 impl Bounds {
-    /// The lower end, where there is one.
     pub fn low(&self) -> Option<f64> {
         match *self {
             Self::TwoSided { low, .. } | Self::AtLeast(low) => Some(low),

@@ -30,11 +30,9 @@ use variance::{Error, Pair, Parts};
 /// A stretch of a run, by scheduled arrival.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Batch {
-    /// Arrivals scheduled in it.
     pub arrivals: u64,
     /// Those that failed, timed out or were never sent.
     pub lost: u64,
-    /// Those that were completed.
     pub completed: u64,
     /// Sum of what `spectrum` counts.
     pub response_sum: Nanos,
@@ -84,14 +82,11 @@ impl Run {
     }
 }
 
-/// A figure of a cell.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Figure {
     /// Over all requests of all runs.
     pub value: f64,
-    /// Runs behind it.
     pub n: u64,
-    /// How far it is known.
     pub bounds: Bounds,
     /// Standard error, in the unit of the value; `None` of one run.
     pub standard_error: Option<f64>,
@@ -121,7 +116,6 @@ impl Figure {
     }
 }
 
-/// All runs of a cell.
 #[derive(Clone, Debug)]
 pub struct Pooled<'a> {
     runs: &'a [Run],

@@ -25,7 +25,6 @@ pub(super) struct Parts {
 pub(super) struct Error {
     /// Standard error as a part of the ratio.
     pub relative: f64,
-    /// Degrees of freedom.
     pub degrees: f64,
 }
 
@@ -40,7 +39,6 @@ impl Error {
         student_quantile(p, self.degrees) * self.relative
     }
 
-    /// The interval that is symmetric on the log scale.
     pub fn on_log_scale(self, value: f64) -> Bounds {
         let half = self.half().exp();
         Bounds::TwoSided { low: value / half, high: value * half }
