@@ -7,9 +7,8 @@ use crate::statistics::BatchMeans;
 use crate::time::Nanos;
 
 pub(super) fn all() -> Vec<Caveat> {
-    let growing: Vec<Second> = (1..=30)
-        .map(|second| Second { arrivals: 100, completed: 50, in_flight: 50 * second, response_sum: Nanos(0) })
-        .collect();
+    let growing: Vec<Second> =
+        (1..=30).map(|second| Second { arrivals: 100, completed: 50, in_flight: 50 * second }).collect();
     vec![
         Caveat::lag(Nanos::from_millis(3), Nanos::from_millis(20), true).unwrap(),
         Caveat::lag_tail(Nanos::from_millis(3), Nanos::from_millis(10)).unwrap(),

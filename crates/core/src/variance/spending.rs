@@ -60,15 +60,4 @@ impl Components {
         let gain = fewer / if cost > 0.0 { cost } else { 1.0 };
         Repeat { level: self.all[at].level, variance_after: self.variance_of_mean() - fewer, cost, gain }
     }
-
-    /// The variance of the mean over so many units of each level within one of the level above it, from the outermost that can be told from
-    /// others; those of levels that are left out are one.
-    pub fn variance_with(&self, numbers: &[f64]) -> f64 {
-        let mut units = 1.0;
-        let parts = self.all.iter().enumerate().map(|(at, component)| {
-            units *= numbers.get(at).copied().filter(|number| *number >= 1.0).unwrap_or(1.0);
-            component.variance / units
-        });
-        parts.sum()
-    }
 }

@@ -93,7 +93,6 @@ impl Seconds {
         match self.at(served.arrival) {
             Some(second) => {
                 second.arrivals += 1;
-                second.response_sum += served.response();
             }
             None => self.before += u64::from(served.arrival < self.start && served.done >= self.start),
         }

@@ -81,8 +81,7 @@ fn a_server_that_stood_still_and_caught_up_is_settled() {
 #[test]
 fn the_evidence_of_a_server_at_twice_its_capacity() {
     let Stability::Unstable(found) = judged(2.0, 100.0, 30, 1) else { panic!("not found") };
-    assert!((found.shortfall - 0.5).abs() < 0.05, "{found:?}");
-    assert!(found.backlog_end > 1_000.0 && found.response_last > found.response_first, "{found:?}");
+    assert!(found.backlog_end > 1_000.0 && found.backlog_low < 500.0, "{found:?}");
 }
 
 #[test]
