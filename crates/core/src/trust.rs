@@ -1,19 +1,13 @@
-//! Up to which utilisation figures can be trusted, and the capacity within that.
+//! Up to which utilisation figures can be trusted, and the capacity within that: where repeats of a cell agree (the standard
+//! error over runs) and targets agree (the spread between them).
 //!
-//! A profile is trusted where it would come out the same tomorrow and on the next machine: where repeats of a
-//! cell agree (the standard error over runs) and targets agree (the spread between them).
+//! The variation study of MySQL on Xen called a profile good where the standard error stayed below 5 ms and targets lay
+//! within 20 to 40 ms of one another; beyond, it saw standard errors of 170 to 500 ms. The tolerances here are in percent of
+//! the response time: 10 % and 40 % are its 5 ms and 20 ms at 50 ms. The standard error over a few runs is itself an estimate,
+//! so its upper bound is what has to keep the tolerance.
 //!
-//! The variation study of MySQL on Xen called a profile good where the standard error stayed below 5 ms and
-//! targets lay within 20 to 40 ms of one another, at response times of tens to hundreds of milliseconds; beyond,
-//! it saw standard errors of 170 to 500 ms. Its absolute figures belong to its disks, so the tolerances here are in
-//! percent of the response time: 10 % and 40 % are its 5 ms and 20 ms at 50 ms. What it saw beyond the limit breaks
-//! them many times over, while a stable server with a standard deviation of 17 % between runs, as of a guest with
-//! busy neighbours, keeps them from ten runs on. The standard error over a few runs is itself an estimate, so its
-//! upper bound is what has to keep the tolerance.
-//!
-//! A measurement that failed is never trusted: its figures are about the generator. A run too short to tell whether
-//! the queue settles has not settled, so its rate is not trusted either; it says nothing against higher rates, where
-//! as long a run has more arrivals, so it ends the trust only where no higher rate is trusted.
+//! A measurement that failed is never trusted: its figures are about the generator. A run too short to tell whether the
+//! queue settles ends the trust only where no higher rate is trusted, since as long a run has more arrivals there.
 
 mod reason;
 mod tolerance;

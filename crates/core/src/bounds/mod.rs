@@ -1,6 +1,4 @@
-//! What a server carries, as bounds that hold: at least, at most, and by itself.
-//!
-//! A profile that trusts no cell still knows something, and says it here. Three figures, each with 95 % confidence:
+//! What a server carries, as bounds that hold, each with 95 % confidence:
 //!
 //! - *at least*: a rate that the server was seen to carry. Of the rates at which most runs settled, the highest lower bound of
 //!   the throughput over all runs of a rate;
@@ -9,10 +7,8 @@
 //! - *by itself*: the rate that it would carry without neighbours, from what it did at saturation while nobody took
 //!   its CPUs, or from what was taken there ([`alone`]).
 //!
-//! Work per request ([`work`]) is beside them: it hardly moves with neighbours, and the utilisation law turns it into
-//! the rate at which a resource ends. [`Sequence`] says which run tightens the bounds most.
-//!
-//! Runs whose generator failed, by lag or by a full CPU, take no part: they are about the generator.
+//! Work per request ([`work`]) gives the rate at which a resource ends, by the utilisation law. [`Sequence`] says which run
+//! tightens the bounds most. Runs whose generator failed take no part.
 
 pub mod alone;
 pub mod carried;

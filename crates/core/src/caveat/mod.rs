@@ -1,10 +1,7 @@
-//! Doubts about a result, each with its evidence.
-//!
-//! A caveat is stored with the run and shown wherever its figures are. Each doubt is made in one place, with its code, its
-//! weight, its sentence and its evidence together: those about the load generator in `generator`, about the machine in
-//! `machine`, about one run in `run`, about a cell or the whole in `study`. Constructors that take a measurement return
-//! `None` where there is nothing to doubt; [`threshold`] has all the figures that decide it. [`cause`] puts codes together
-//! that have one remedy.
+//! Doubts about a result, each with code, weight, sentence and evidence, made in one place: about the load generator in
+//! `generator`, the machine in `machine`, one run in `run`, a cell or the whole in `study`. Constructors that take a
+//! measurement return `None` where there is nothing to doubt; [`threshold`] has all the figures that decide it. [`cause`] puts
+//! codes together that have one remedy.
 
 mod badness;
 mod cause;
