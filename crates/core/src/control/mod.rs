@@ -4,7 +4,7 @@
 //! [`reflection`] is a published one, [`evenkeel`] ours and the default; [`ControllerSettings`] select one by name, within
 //! [`Bounds`]. They are tried and judged on a virtual clock in `dev`.
 
-mod algorithm;
+pub mod algorithm;
 mod bounds;
 mod decision;
 pub mod evenkeel;
