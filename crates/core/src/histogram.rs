@@ -27,7 +27,6 @@ impl Histogram {
         self.sum += duration.as_secs_f64();
     }
 
-    /// Durations counted, in all buckets together.
     pub fn count(&self) -> u64 {
         self.total
     }

@@ -33,7 +33,6 @@ impl Pause {
         Self { mean, longest: None, uniform: true }
     }
 
-    /// Draws the pause of one client before its next request.
     pub fn draw(&self, random: &mut Random) -> Nanos {
         if self.uniform {
             return Nanos(random.uniform(0, self.mean.0.saturating_mul(2)));

@@ -16,9 +16,6 @@ pub struct Constant {
 
 impl Constant {
     /// Arrivals at this rate per second, the first at the start.
-    ///
-    /// # Errors
-    /// A rate that is not finite, zero, negative or above [`RATE_MAX`](super::RATE_MAX).
     pub fn new(rate_per_second: f64) -> Result<Self, RateError> {
         Ok(Self { rate: check_rate(rate_per_second)?, next: 0 })
     }

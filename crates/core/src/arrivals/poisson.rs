@@ -19,9 +19,6 @@ pub struct Poisson {
 
 impl Poisson {
     /// Arrivals at this mean rate per second.
-    ///
-    /// # Errors
-    /// A rate that is not finite, zero, negative or above [`RATE_MAX`](super::RATE_MAX).
     pub fn new(rate_per_second: f64, seed: Seed) -> Result<Self, RateError> {
         let gap_mean_ns = 1e9 / check_rate(rate_per_second)?;
         Ok(Self { gap_mean_ns, now_ns: ExactSum::default(), random: Random::new(seed) })

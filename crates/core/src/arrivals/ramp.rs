@@ -32,10 +32,6 @@ pub struct Ramp {
 
 impl Ramp {
     /// Arrivals from rate `from` to rate `to` per second in `duration`.
-    ///
-    /// # Errors
-    /// A rate that is not finite, negative or above [`RATE_MAX`](super::RATE_MAX); both rates zero; no
-    /// duration.
     pub fn new(from: f64, to: f64, duration: Nanos, seed: Seed) -> Result<Self, RateError> {
         let (from, to) = (not_negative(from)?, not_negative(to)?);
         if from == 0.0 && to == 0.0 {

@@ -14,7 +14,6 @@ pub enum RateError {
     Negative(f64),
     /// The rate, which is above [`RATE_MAX`].
     TooHigh(f64),
-    /// A ramp that takes no time.
     NoDuration,
 }
 
@@ -45,9 +44,6 @@ pub(super) fn not_negative(rate: f64) -> Result<f64, RateError> {
 }
 
 /// The rate itself, per second, where it is one that arrivals can have.
-///
-/// # Errors
-/// A rate that is not finite, zero, negative or above [`RATE_MAX`].
 pub fn check_rate(rate: f64) -> Result<f64, RateError> {
     match not_negative(rate)? {
         0.0 => Err(RateError::Zero),

@@ -57,7 +57,6 @@ impl Alone {
     }
 }
 
-/// From the stretches that nobody disturbed.
 fn clear(saturated: &[&RunAt]) -> Option<Alone> {
     let own: Vec<(f64, f64)> = saturated
         .iter()
@@ -82,7 +81,6 @@ fn completed_alone(run: &RunAt, clear: Clear) -> f64 {
     clear.completed as f64 / left
 }
 
-/// From whole runs, with what was taken handed back.
 fn handed_back(saturated: &[&RunAt]) -> Option<Alone> {
     let own: Vec<(f64, f64)> = saturated
         .iter()

@@ -25,7 +25,6 @@ pub enum Fate {
     Undecided,
 }
 
-/// One rate over its valid runs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rate {
     /// Arrival rate asked for, per second.

@@ -6,7 +6,6 @@ use crate::stability::Stability;
 /// Share of its CPUs that server and neighbours together use where CPU is what limits the server.
 pub const FULL_MIN: f64 = 0.9;
 
-/// One run of an open load, in numbers.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunAt {
     /// Arrival rate asked for, per second.
@@ -23,7 +22,6 @@ pub struct RunAt {
     pub failed: f64,
     /// Whether the response came to rest; `None` of a run too short to tell.
     pub settled: Option<bool>,
-    /// Whether the measurement itself stands.
     pub valid: bool,
     /// CPU seconds of the server per second; `None` where they cannot be seen.
     pub cpu: Option<f64>,

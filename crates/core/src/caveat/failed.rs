@@ -9,7 +9,6 @@ const TEXT_MAX: usize = 200;
 /// Errors that are named; the rest is counted.
 const NAMED_MAX: usize = 3;
 
-/// An error that requests were answered by.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FailedBy {
     /// Number of the error, as the server gives it; above 2000 it is the client's own, 2013 a lost connection.

@@ -8,7 +8,6 @@ use super::{evenkeel, reflection};
 pub enum Algorithm {
     /// Keeps the initial limit for good.
     Fixed,
-    /// What the throttling study published.
     Reflection(reflection::Settings),
     /// Ours: compares the throughput of two limits, one pair after another.
     Evenkeel(evenkeel::Settings),
@@ -40,12 +39,10 @@ impl Algorithm {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ControllerSettings {
     pub algorithm: Algorithm,
-    /// Where it begins and how far it may go.
     pub bounds: Bounds,
 }
 
 impl ControllerSettings {
-    /// The controller of that name, with its parameters as published.
     pub fn named(name: &str, bounds: Bounds) -> Option<Self> {
         let place = NAMES.iter().position(|known| *known == name)?;
         Some(Self { algorithm: Algorithm::all()[place], bounds })

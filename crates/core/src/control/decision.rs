@@ -42,7 +42,6 @@ pub struct Evidence {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Reason {
     Fixed,
-    /// Nothing has been measured yet.
     Start,
     /// Fewer transactions in flight than the limit allows: throughput says nothing about the limit.
     NotFull {
@@ -58,10 +57,8 @@ pub enum Reason {
         limit: u32,
     },
     Draining {
-        /// Most transactions that were still in flight.
         in_flight: u32,
     },
-    /// The limit in use is being measured.
     Measuring {
         completions: u64,
     },
@@ -71,13 +68,11 @@ pub enum Reason {
         in_use: u32,
         because: Hint,
     },
-    /// Another limit was tried and is better.
     Better {
         left: u32,
         /// What was measured; `evidence.limit` is the limit in use now.
         evidence: Evidence,
     },
-    /// Another limit was tried and is not better.
     NotBetter(Evidence),
     CannotFill {
         limit: u32,
@@ -108,7 +103,6 @@ pub enum Reason {
     },
     /// The memory budget, or what is left of the memory, allows no more.
     MemoryCap {
-        /// The limit that would have been tried.
         wanted: u32,
     },
     /// The numbers of the sample make no sense, so that the limit stays.
@@ -118,7 +112,6 @@ pub enum Reason {
         productivity: f64,
         overhead: f64,
     },
-    /// A signal that the controller needs is not available.
     NoSignal,
 }
 
@@ -126,7 +119,6 @@ pub enum Reason {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hint {
     Turn,
-    /// The last step this way was good.
     Momentum,
     /// Transactions wait for row locks or end in deadlocks.
     Locks,

@@ -13,7 +13,6 @@ pub struct Sample {
     pub in_flight_mean: f64,
     /// Most in flight at any instant. Above `limit` while a lowered limit drains.
     pub in_flight_max: u32,
-    /// Mean number waiting for a permit.
     pub queued: f64,
     /// Transactions that ended well. What overload or the server's rollback ended is counted apart, so that
     /// failing fast is never taken for throughput.
@@ -21,7 +20,6 @@ pub struct Sample {
     /// Completions weighted by the usual cost of their digest, in units of the mean transaction; equal to
     /// `completions` where no costs are known.
     pub work: f64,
-    /// Arrivals that the gate refused.
     pub rejected: u64,
     /// Transactions that failed by overload: time-outs, out of resources.
     pub overload: u64,
@@ -49,7 +47,6 @@ impl Sample {
 /// Response times of one tick in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Response {
-    /// Mean over the completions of the tick.
     pub mean: f64,
     pub min: f64,
     pub max: f64,

@@ -3,7 +3,6 @@
 use crate::random::Random;
 use std::fmt;
 
-/// Why weights cannot be drawn from.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum WeightError {
     Empty,
@@ -12,7 +11,6 @@ pub enum WeightError {
         index: usize,
         weight: f64,
     },
-    /// They add up to nothing, or to more than a number holds.
     Sum(f64),
 }
 
@@ -49,9 +47,6 @@ struct Column {
 
 impl WeightedChoice {
     /// Alternatives with these weights, which need not add up to one.
-    ///
-    /// # Errors
-    /// No weights, a weight that is negative or not finite, or weights that are all zero.
     pub fn new(weights: &[f64]) -> Result<Self, WeightError> {
         let sum = check(weights)?;
         let mean = sum / weights.len() as f64;
@@ -83,7 +78,6 @@ impl WeightedChoice {
     }
 }
 
-/// The sum of the weights, where they can be drawn from.
 fn check(weights: &[f64]) -> Result<f64, WeightError> {
     if weights.is_empty() {
         return Err(WeightError::Empty);

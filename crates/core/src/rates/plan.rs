@@ -26,7 +26,6 @@ pub enum RatePlan {
     },
 }
 
-/// Why a plan gives no sweep.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum RatePlanError {
     Rate(RateError),
@@ -59,9 +58,6 @@ impl RatePlan {
 
     /// A sweep through the rates, from the lowest on, that ends at `ceiling` percent of utilisation at the
     /// latest (commonly [`UTILISATION_CEILING`]). The saturation, requests per second, matters to `Auto` alone.
-    ///
-    /// # Errors
-    /// No rates, rates that are none, `Auto` without a saturation.
     pub fn sweep(&self, saturation: Option<f64>, ceiling: f64) -> Result<Sweep, RatePlanError> {
         let rates = match self {
             Self::Auto(n) => Rates::listed(&spread(saturation.ok_or(RatePlanError::NoSaturation)?, *n))?,
@@ -72,9 +68,6 @@ impl RatePlan {
     }
 
     /// The same through rates that were laid out before.
-    ///
-    /// # Errors
-    /// No rates, or rates that are none.
     pub fn sweep_through(&self, rates: &[f64], ceiling: f64) -> Result<Sweep, RatePlanError> {
         Ok(Sweep { rates: Rates::listed(rates)?, ceiling: self.ceiling(ceiling), done: 0, end: None })
     }
@@ -125,7 +118,6 @@ pub enum SweepEnd {
     /// The utilisation in percent reached the ceiling.
     Ceiling {
         utilisation: f64,
-        /// What it should stay below.
         ceiling: f64,
     },
     Unsettled,
@@ -188,7 +180,6 @@ impl Sweep {
         }
     }
 
-    /// Why the sweep is over, once it is.
     pub fn end(&self) -> Option<SweepEnd> {
         self.end
     }

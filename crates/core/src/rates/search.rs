@@ -64,7 +64,6 @@ pub enum SearchStep {
     /// Measure this rate per second for a short while and report it by [`RateSearch::observe`].
     Probe(f64),
     Found(Saturation),
-    /// The search is over without a result.
     Failed(SearchFailure),
 }
 
@@ -73,14 +72,12 @@ pub struct Saturation {
     /// Best estimate, requests per second.
     pub rate: f64,
     pub carried: f64,
-    /// Lowest rate above it that was not.
     pub not_carried: f64,
     pub probes: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum SearchFailure {
-    /// The server did not even carry this rate.
     NothingCarried(f64),
     /// The server still carried this rate, the highest there is.
     NoLimit(f64),
@@ -118,11 +115,9 @@ pub struct RateSearch {
     high: f64,
     /// Whether a second probe did not carry it either.
     confirmed: bool,
-    /// What a closed load suggests.
     estimate: Option<f64>,
     /// Most completions per second in any probe that was not carried.
     overload: Option<f64>,
-    /// By how much to grow while there is no limit in sight.
     growth: f64,
     /// Whether the throughput of one probe in overload is good enough.
     rough: bool,

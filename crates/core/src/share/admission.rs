@@ -34,7 +34,6 @@ struct Wanted {
     area: f64,
 }
 
-/// An I/O that is outstanding.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sent {
     /// Place of its disk among those of the host.
@@ -46,7 +45,6 @@ pub struct Sent {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
-    /// The figures that a law goes by.
     pub period: Period,
     pub seconds: f64,
 }

@@ -116,7 +116,6 @@ pub struct Array<C = Own> {
 }
 
 impl Array {
-    /// An array that nobody else uses.
     pub fn new(plan: ArrayPlan, seed: Seed) -> Self {
         Self::with(plan, Own::new(plan.spindles), seed)
     }

@@ -13,7 +13,6 @@ const RANGE: (f64, f64) = (0.001, 10_000.0);
 /// How far the cost of a read of 16 KB may be from 1, because measured costs are rounded.
 const UNIT_TOLERANCE: f64 = 0.02;
 
-/// Why a table of costs cannot be.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum CostsError {
     /// The table has so many sizes, which are too many or none.
@@ -110,7 +109,6 @@ impl Default for Costs {
 }
 
 impl From<Cost> for Costs {
-    /// The costs of an array with known answers.
     fn from(cost: Cost) -> Self {
         let curve = |points: [(u32, f64); 2], count| {
             let mut all = [(0, 0.0); SIZES_MAX];
@@ -129,9 +127,6 @@ impl From<Cost> for Costs {
 impl Costs {
     /// Of reads and of writes, by size in bytes and in any order. Sizes between those given, and beyond them, follow the line
     /// through the two next to them; writes cost as much more than reads as at the sizes given, and the same where none is.
-    ///
-    /// # Errors
-    /// No read, a cost that cannot be, a size twice, another unit.
     pub fn new(reads: &[(u32, f64)], writes: &[(u32, f64)]) -> Result<Self, CostsError> {
         let mut costs = Self { reads: Curve::new(reads)?, writes: None };
         let unit = costs.read(UNIT_BYTES);

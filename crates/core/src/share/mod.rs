@@ -25,7 +25,6 @@ pub use law::{Law, WindowLaw};
 pub use pacer::Pacer;
 pub use queue::Queue;
 
-/// How much one disk of a host wanted in a period.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DiskUse {
     /// Shares of the disk.

@@ -4,7 +4,6 @@ use std::fmt;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum SizeError {
-    /// No rate of the profile has a response that settled.
     NothingSettled,
     NothingTrusted,
     /// The server cannot carry the rate.
@@ -22,7 +21,6 @@ pub enum SizeError {
         /// That rate, per second.
         rate: f64,
     },
-    /// The rate is not a number above zero.
     NotARate(f64),
 }
 

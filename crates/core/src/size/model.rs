@@ -20,7 +20,6 @@ const END_MOST: f64 = 30.0;
 /// Most that a response changes with the speed of a run.
 const ELASTICITY_MOST: f64 = 20.0;
 
-/// A response time that is predicted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Figure {
     Mean,
@@ -38,7 +37,6 @@ impl Figure {
     }
 }
 
-/// What the runs at a rate gave.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
     /// Arrivals per second.
@@ -64,7 +62,6 @@ impl Measured {
     }
 }
 
-/// What is known of the end of a server.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ends {
     pub cpus: f64,

@@ -50,9 +50,6 @@ impl Answer {
 
 impl Server {
     /// What one server does at a rate.
-    ///
-    /// # Errors
-    /// The server does not carry the rate.
     pub fn at(&self, rate: f64) -> Result<Answer, SizeError> {
         let mean = self.mean.predict(rate)?;
         let p95 = self.p95.predict(rate)?;
@@ -61,9 +58,6 @@ impl Server {
 
     /// The fewest servers that share a load so that the upper end of what each may take is within the objective, in seconds; without one, so
     /// that each stays within the rates that were measured. Shares of Poisson arrivals are Poisson arrivals.
-    ///
-    /// # Errors
-    /// No number does.
     pub fn needed(&self, rate: f64, objective: Option<(Figure, f64)>) -> Result<Needed, SizeError> {
         let least = if objective.is_some() { self.mean.range().0 } else { self.certain() };
         let most = (rate / least / 1.000_1).ceil().max(1.0);

@@ -76,7 +76,6 @@ impl FromIterator<f64> for Sample {
     }
 }
 
-/// A mean and how far it can be trusted.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
     pub n: u64,
@@ -91,7 +90,6 @@ pub struct Estimate {
 pub struct ErrorBar {
     /// Standard error, in the unit of the mean.
     pub standard_error: f64,
-    /// Lower end of the interval.
     pub low: f64,
     /// Upper end of the interval.
     pub high: f64,

@@ -50,12 +50,10 @@ impl Spectrum {
         Self { pairs, count }
     }
 
-    /// Buckets and their counts, rising.
     pub fn pairs(&self) -> &[(u16, u64)] {
         &self.pairs
     }
 
-    /// Values in all buckets together.
     pub fn count(&self) -> u64 {
         self.count
     }

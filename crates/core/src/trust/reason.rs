@@ -4,13 +4,11 @@ use super::tolerance::CONFIDENCE;
 use crate::caveat::threshold::LOST_MAX;
 use std::fmt;
 
-/// Why a point is not trusted.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Reason {
     /// The measurement itself failed; the code of the caveat that says how.
     Invalid(String),
     Unsettled,
-    /// Runs are too short to tell whether it settles.
     TooShort,
     /// Too many requests got no answer, percent of the arrivals.
     Lost(f64),
@@ -18,7 +16,6 @@ pub enum Reason {
         measured: usize,
         targets: usize,
     },
-    /// Too few runs to know the standard error.
     TooFewRuns(u64),
     /// The standard error over runs, percent of tau.
     StandardError {

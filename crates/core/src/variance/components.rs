@@ -25,12 +25,10 @@ pub struct Component {
     pub in_run: f64,
 }
 
-/// What differs, level by level.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Components {
     /// Mean over all, each unit counted alike within its parent.
     pub mean: f64,
-    /// Levels that can be told from others, from the outermost.
     pub all: Vec<Component>,
 }
 
@@ -46,9 +44,6 @@ pub struct Dominant {
 
 impl Components {
     /// From all runs, in any order.
-    ///
-    /// # Errors
-    /// There are too few runs, or one has no mean response or the place of another.
     pub fn of(runs: &[Observation]) -> Result<Self, VarianceError> {
         let batches: Vec<&[(f64, f64)]> = runs.iter().map(|run| run.batches.as_slice()).collect();
         let requests = Requests::of(&batches);

@@ -6,7 +6,6 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Level {
     Target,
-    /// The tables as they were filled once.
     Population,
     Start,
     /// A run, whose mean response is the unit.
@@ -66,7 +65,6 @@ pub enum VarianceError {
     TooFewRuns(usize),
     /// The mean response of a run is not a number above zero.
     NoResponse(Position),
-    /// Two runs have the same place.
     TwiceAt(Position),
 }
 
@@ -123,7 +121,6 @@ pub(super) struct Stage {
 pub(super) struct Design {
     pub stages: Vec<Stage>,
     pub mean: f64,
-    /// How the variance of that mean is made up.
     pub factors: Factors,
 }
 

@@ -120,7 +120,6 @@ fn gap_of(units: &[Unit<'_>], pairs: usize, figure: impl Fn(&Observation) -> Opt
     Gap::of(&differences?, pairs)
 }
 
-/// Two targets that are compared.
 struct Case<'a> {
     units: Vec<Unit<'a>>,
     scale: Scale,
@@ -365,7 +364,6 @@ impl Case<'_> {
     }
 }
 
-/// What the plans of one server's starts are like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum PlansOfStarts {
     Same,

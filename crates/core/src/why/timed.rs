@@ -10,11 +10,8 @@ use crate::statistics::Sample;
 /// What the response times of two targets are, and how much of a difference is worth the name of a cause.
 #[derive(Clone, Debug)]
 pub(super) struct Scale {
-    /// By how much the slow one takes longer.
     pub gap: Gap,
-    /// Whether they differ clearly, and by more than a little.
     pub differs: bool,
-    /// Time that a cause makes at least.
     pub least_ms: f64,
     pub slow: String,
     pub pairs: usize,

@@ -7,13 +7,10 @@ use std::fmt;
 /// What may make response times differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Suspect {
-    /// The way between client and server.
     Network,
-    /// How long a read from disk takes.
     Disk,
     /// How many pages have to be read: how rows lie in their files.
     Layout,
-    /// How the server answers a statement.
     Plan,
     /// What is drawn anew when a server starts: its addresses in memory, for one.
     Start,
@@ -53,7 +50,6 @@ pub enum Ruling {
 }
 
 impl Ruling {
-    /// The ruling as tables and pages write it.
     pub fn words(self) -> &'static str {
         match self {
             Self::Cause => "cause",
@@ -69,12 +65,10 @@ impl fmt::Display for Ruling {
     }
 }
 
-/// What is found of one suspect, and why.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Verdict {
     pub suspect: Suspect,
     pub ruling: Ruling,
-    /// One sentence that says what was seen.
     pub evidence: String,
     pub figure: Option<Figure>,
 }
@@ -88,7 +82,6 @@ pub struct Figure {
     pub interval: Option<(f64, f64)>,
 }
 
-/// Why two targets differ.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Why {
     pub slow: usize,

@@ -24,9 +24,7 @@ const TAU: f64 = 0.5;
 /// Completions at a limit and the time in which they were seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Tally {
-    /// How many transactions completed, each counted as one.
     pub count: f64,
-    /// Completions weighted by cost.
     pub work: f64,
     /// Time in seconds.
     pub seconds: f64,
@@ -61,7 +59,6 @@ pub struct Test {
     pub gain: f64,
     /// Standard error of `theta` and of `gain`.
     pub se: f64,
-    /// Signed root of the deviance.
     pub z: f64,
 }
 

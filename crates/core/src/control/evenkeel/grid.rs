@@ -1,6 +1,5 @@
 //! The grid of limits that probes go to from the limit in use.
 
-/// A step from the limit in use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Offset {
     /// A tenth more, at least 1.
@@ -72,7 +71,6 @@ impl Offset {
         }
     }
 
-    /// The next finer step the same way.
     fn finer(self) -> Option<Self> {
         match self {
             Self::Up | Self::Down => None,

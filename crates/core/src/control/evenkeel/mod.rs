@@ -346,7 +346,6 @@ impl Evenkeel {
         Reason::Brake { from, because: strained.0 }
     }
 
-    /// What was seen at the limit in use lately.
     fn lately(&self) -> Tally {
         let mut lately = self.watch.fresh();
         let most = FRESH * self.scale();
@@ -372,7 +371,6 @@ impl Controller for Evenkeel {
     }
 }
 
-/// Whether the numbers of a sample can be reckoned with.
 fn makes_sense(sample: &Sample) -> bool {
     let finite = [sample.in_flight_mean, sample.queued, sample.work]
         .iter()

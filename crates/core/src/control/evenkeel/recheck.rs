@@ -13,7 +13,6 @@ const CALM_S: f64 = 120.0;
 /// The rechecks since a better limit was found.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Recheck {
-    /// Rechecks that found nothing better.
     vain: u32,
     at_s: f64,
     /// Whether a change was seen whose recheck had to wait.

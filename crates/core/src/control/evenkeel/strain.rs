@@ -57,7 +57,6 @@ impl Means {
     }
 }
 
-/// The sensors now and at their baseline.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Strain {
     now: Means,
@@ -96,7 +95,6 @@ impl Strain {
         }
     }
 
-    /// Whether the server waits for memory.
     pub fn pressed(&self) -> bool {
         self.now.pressure.0.is_some_and(|pressure| pressure > PRESSED)
     }

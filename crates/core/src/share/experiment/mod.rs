@@ -79,7 +79,6 @@ pub struct Experiment {
     pub hosts: Vec<HostPlan>,
     /// Latency threshold in seconds.
     pub threshold_s: f64,
-    /// The largest window of a host.
     pub most: f64,
     /// Beta for a share of 1.
     pub k: f64,

@@ -45,7 +45,6 @@ const FLOOR: f64 = 0.1;
 pub struct Settings {
     /// Latency threshold in seconds.
     pub threshold_s: f64,
-    /// The largest window of this host.
     pub most: f64,
     pub initial: f64,
 }

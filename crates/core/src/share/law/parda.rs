@@ -14,7 +14,6 @@ use super::window_law::WindowLaw;
 pub struct Parameters {
     /// Latency threshold L in seconds.
     pub threshold_s: f64,
-    /// Weight of the new window.
     pub gamma: f64,
     /// Weight of the newest I/O in a host's mean latency.
     pub alpha: f64,

@@ -33,7 +33,6 @@ pub struct DiskPlan {
     pub writes: f64,
     /// When its clients are there; always where empty.
     pub active: Vec<Stretch>,
-    /// When its clients want fewer.
     pub lull: Option<Lull>,
 }
 

@@ -12,12 +12,10 @@ const STALE: f64 = 3.0;
 
 #[derive(Clone, Copy, Debug)]
 enum Event {
-    /// An I/O has completed.
     Done(usize, Sent),
     PeriodEnds(usize),
     /// A host may send what it had to hold back.
     Wake(usize),
-    /// Clients come or go.
     Change,
 }
 

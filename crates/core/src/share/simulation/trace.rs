@@ -41,7 +41,6 @@ impl Trace {
         Self { rows: Vec::new(), hosts, period_s }
     }
 
-    /// Adds a period that ended last.
     pub fn add(&mut self, row: Row) {
         self.rows.push(row);
     }

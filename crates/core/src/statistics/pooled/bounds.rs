@@ -5,7 +5,6 @@
 pub enum Bounds {
     /// The 95 % interval.
     TwoSided {
-        /// Lower end of the interval.
         low: f64,
         /// Upper end of the interval.
         high: f64,

@@ -47,7 +47,6 @@ impl Batch {
     }
 }
 
-/// A run of a cell, in batches of equal duration.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Run {
     /// Its batches in order, commonly [`super::BATCHES`].
