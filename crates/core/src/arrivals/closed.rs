@@ -113,13 +113,6 @@ mod tests {
     }
 
     #[test]
-    fn think_time_has_a_mean_of_seven_seconds() {
-        let mut random = Random::new(Seed(3));
-        let sum: f64 = (0..200_000).map(|_| TPCW_THINK_TIME.draw(&mut random).as_secs_f64()).sum();
-        assert!((sum / 200_000.0 - 7.0).abs() < 0.05, "{sum}");
-    }
-
-    #[test]
     fn a_uniform_pause_has_its_mean_and_leaves_two_thirds_of_it() {
         let pause = Pause::uniform(Nanos::from_secs(6));
         let mut random = Random::new(Seed(9));

@@ -52,15 +52,6 @@ fn where_throughput_still_rises_there_is_no_threshold() {
 }
 
 #[test]
-fn a_peak_that_counts_as_level_is_at_least_nine_tenths_of_the_true_one() {
-    for servers in (2..600).map(f64::from) {
-        let judgment = judge(&[network(servers)]).unwrap();
-        let is_near = judgment.knee.peak >= 0.9 * servers / SERVICE_S;
-        assert_eq!(judgment.verdict == Verdict::Found, is_near, "{servers}");
-    }
-}
-
-#[test]
 fn a_limit_on_ios_per_second_has_no_threshold_wherever_it_is() {
     for limit in (10..600).map(|tenths| f64::from(tenths) / 10.0) {
         let judgment = judge(&[limited(limit / SERVICE_S)]).unwrap();
