@@ -21,14 +21,12 @@ impl Default for Histogram {
 }
 
 impl Histogram {
-    /// Counts one duration.
     pub fn record(&mut self, duration: Nanos) {
         self.counts[bucket(duration)] += 1;
         self.total += 1;
         self.sum += duration.as_secs_f64();
     }
 
-    /// Durations counted, in all buckets together.
     pub fn count(&self) -> u64 {
         self.total
     }

@@ -37,7 +37,6 @@ fn split_mix(value: u64) -> u64 {
 pub struct Random(Xoshiro256PlusPlus);
 
 impl Random {
-    /// The stream of a seed.
     pub fn new(seed: Seed) -> Self {
         Self(Xoshiro256PlusPlus::seed_from_u64(seed.0))
     }

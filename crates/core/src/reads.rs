@@ -3,7 +3,6 @@
 /// Pages of one kind, which requests touch alike.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Touched {
-    /// How many there are.
     pub pages: f64,
     /// How many of them a request touches in the mean; those that it touches again count again.
     pub by_request: f64,

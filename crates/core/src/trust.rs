@@ -1,19 +1,13 @@
-//! Up to which utilisation figures can be trusted, and the capacity within that.
+//! Up to which utilisation figures can be trusted, and the capacity within that: where repeats of a cell agree (the standard
+//! error over runs) and targets agree (the spread between them).
 //!
-//! A profile is trusted where it would come out the same tomorrow and on the next machine: where repeats of a
-//! cell agree (the standard error over runs) and targets agree (the spread between them).
+//! The variation study of MySQL on Xen called a profile good where the standard error stayed below 5 ms and targets lay
+//! within 20 to 40 ms of one another; beyond, it saw standard errors of 170 to 500 ms. The tolerances here are in percent of
+//! the response time: 10 % and 40 % are its 5 ms and 20 ms at 50 ms. The standard error over a few runs is itself an estimate,
+//! so its upper bound is what has to keep the tolerance.
 //!
-//! The variation study of MySQL on Xen called a profile good where the standard error stayed below 5 ms and
-//! targets lay within 20 to 40 ms of one another, at response times of tens to hundreds of milliseconds; beyond,
-//! it saw standard errors of 170 to 500 ms. Its absolute figures belong to its disks, so the tolerances here are in
-//! percent of the response time: 10 % and 40 % are its 5 ms and 20 ms at 50 ms. What it saw beyond the limit breaks
-//! them many times over, while a stable server with a standard deviation of 17 % between runs, as of a guest with
-//! busy neighbours, keeps them from ten runs on. The standard error over a few runs is itself an estimate, so its
-//! upper bound is what has to keep the tolerance.
-//!
-//! A measurement that failed is never trusted: its figures are about the generator. A run too short to tell whether
-//! the queue settles has not settled, so its rate is not trusted either; it says nothing against higher rates, where
-//! as long a run has more arrivals, so it ends the trust only where no higher rate is trusted.
+//! A measurement that failed is never trusted: its figures are about the generator. A run too short to tell whether the
+//! queue settles ends the trust only where no higher rate is trusted, since as long a run has more arrivals there.
 
 mod reason;
 mod tolerance;
@@ -34,7 +28,6 @@ pub struct Point {
     pub utilisation: Option<f64>,
     /// Code of the caveat that says how the measurement itself failed at this rate, where it did.
     pub invalid: Option<String>,
-    /// Whether the response settled.
     pub settling: Settling,
     /// Arrivals that failed, timed out or were never sent, percent.
     pub lost: f64,
@@ -74,7 +67,6 @@ impl Settling {
     }
 }
 
-/// The trust limit of a profile.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TrustLimit {
     /// Highest utilisation of a trusted point, percent; `None` where not even the lowest rate is trusted.
@@ -154,7 +146,6 @@ impl Point {
     }
 }
 
-/// What speaks against a point, if anything.
 fn reason_against(point: &Point, tolerance: Tolerance) -> Option<Reason> {
     match (point.settling, &point.invalid) {
         (Settling::Unsettled, _) => return Some(Reason::Unsettled),

@@ -19,10 +19,8 @@ use std::collections::BTreeMap;
 /// Tolerances of the trust limit, as a profile has them unless they are set.
 const TOLERANCES: (f64, f64) = (10.0, 40.0);
 
-/// What is measured of which server.
 #[derive(Clone, Debug, PartialEq)]
 pub struct VirtualProfile {
-    /// The server that is measured.
     pub server: VirtualServer,
     /// How much slower each target is than that, as a factor.
     pub targets: Vec<f64>,
@@ -30,7 +28,6 @@ pub struct VirtualProfile {
     pub drift: f64,
     /// Arrival rates as parts of what the first target carries.
     pub loads: Vec<f64>,
-    /// Runs of each cell.
     pub repeats: u32,
     /// Length of a run in seconds, and what it grows to near the saturation at most.
     pub seconds: (f64, f64),
@@ -50,16 +47,12 @@ impl VirtualProfile {
         }
     }
 
-    /// The rates, per second.
     pub fn rates(&self) -> Vec<f64> {
         let carried = self.server.capacity(self.targets.first().copied().unwrap_or(1.0));
         self.loads.iter().map(|load| load * carried).collect()
     }
 
     /// Plan and runs of one profile.
-    ///
-    /// # Errors
-    /// A load that makes no rate.
     pub fn play(&self, seed: Seed) -> Result<(PlanFile, Vec<RunFile>), RateError> {
         let plan = self.plan(seed);
         let mut runs = Vec::new();
@@ -73,9 +66,6 @@ impl VirtualProfile {
     }
 
     /// A rate, and the response times of a run of a minute at it, which differs in speed as the others do.
-    ///
-    /// # Errors
-    /// A load that makes no rate.
     pub fn minute(&self, load: f64, seed: Seed) -> Result<(f64, TimesRecord), RateError> {
         let rate = load * self.server.capacity(self.targets.first().copied().unwrap_or(1.0));
         let slow = (self.drift * Random::new(seed.child("drift")).normal()).exp();
@@ -217,27 +207,12 @@ mod tests {
     use super::*;
     use evenkeel_study::profile::trust_limits;
 
-    fn profile(drift: f64) -> VirtualProfile {
-        VirtualProfile {
-            server: VirtualServer {
-                cpus: 1,
-                service: Nanos::from_millis(4),
-                unevenness: 1.0,
-                disk: Nanos::ZERO,
-                delay: Nanos::ZERO,
-            },
-            targets: vec![1.0],
-            drift,
-            loads: vec![0.2, 0.5, 0.7, 1.2],
-            repeats: 8,
-            seconds: (8.0, 24.0),
-        }
-    }
-
     #[test]
     fn a_steady_server_is_trusted_until_its_queue_grows_and_one_that_varies_for_less() {
         let limit = |drift: f64| {
-            let (plan, runs) = profile(drift).play(Seed(1)).unwrap();
+            let of_one_cpu = VirtualProfile::of_one_cpu(&[0.2, 0.5, 0.7, 1.2]);
+            let profile = VirtualProfile { drift, repeats: 8, seconds: (8.0, 24.0), ..of_one_cpu };
+            let (plan, runs) = profile.play(Seed(1)).unwrap();
             assert_eq!((plan.cells.len(), runs.len()), (4, 32));
             trust_limits(&plan, &runs).remove(0).1.rate
         };

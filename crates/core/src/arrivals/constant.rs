@@ -16,9 +16,6 @@ pub struct Constant {
 
 impl Constant {
     /// Arrivals at this rate per second, the first at the start.
-    ///
-    /// # Errors
-    /// A rate that is not finite, zero, negative or above [`RATE_MAX`](super::RATE_MAX).
     pub fn new(rate_per_second: f64) -> Result<Self, RateError> {
         Ok(Self { rate: check_rate(rate_per_second)?, next: 0 })
     }
@@ -37,11 +34,6 @@ impl Arrivals for Constant {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-
-    #[test]
-    fn a_negative_rate_is_refused() {
-        assert_eq!(Constant::new(-1.0).err(), Some(RateError::Negative(-1.0)));
-    }
 
     #[test]
     fn the_ten_millionth_arrival_at_three_per_second_is_where_it_belongs() {

@@ -19,9 +19,6 @@ pub struct Poisson {
 
 impl Poisson {
     /// Arrivals at this mean rate per second.
-    ///
-    /// # Errors
-    /// A rate that is not finite, zero, negative or above [`RATE_MAX`](super::RATE_MAX).
     pub fn new(rate_per_second: f64, seed: Seed) -> Result<Self, RateError> {
         let gap_mean_ns = 1e9 / check_rate(rate_per_second)?;
         Ok(Self { gap_mean_ns, now_ns: ExactSum::default(), random: Random::new(seed) })
@@ -40,11 +37,6 @@ impl Arrivals for Poisson {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-
-    #[test]
-    fn a_poisson_rate_of_zero_is_refused() {
-        assert_eq!(Poisson::new(0.0, Seed(1)).err(), Some(RateError::Zero));
-    }
 
     #[test]
     fn the_same_seed_gives_the_same_arrivals() {

@@ -13,7 +13,6 @@ pub const CLEAR_MIN: f64 = 0.1;
 /// No more than this is believed to have been taken in stretches that count as free.
 const TAKEN_UNSEEN_MAX: f64 = 0.3;
 
-/// How the figure was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
     /// Nobody took anything worth a word: what is carried is carried alone.
@@ -31,9 +30,7 @@ pub struct Alone {
     pub range: Range,
     /// What the runs at saturation say by themselves: more of them make it narrower.
     pub measured: Range,
-    /// How it was found.
     pub way: Method,
-    /// Runs behind it.
     pub runs: usize,
     /// Share of their time that counted.
     pub coverage: f64,
@@ -60,7 +57,6 @@ impl Alone {
     }
 }
 
-/// From the stretches that nobody disturbed.
 fn clear(saturated: &[&RunAt]) -> Option<Alone> {
     let own: Vec<(f64, f64)> = saturated
         .iter()
@@ -85,7 +81,6 @@ fn completed_alone(run: &RunAt, clear: Clear) -> f64 {
     clear.completed as f64 / left
 }
 
-/// From whole runs, with what was taken handed back.
 fn handed_back(saturated: &[&RunAt]) -> Option<Alone> {
     let own: Vec<(f64, f64)> = saturated
         .iter()

@@ -16,25 +16,21 @@ const OVERLOAD: f64 = 1.08;
 /// No more than this is believed to have been taken, where a rate is chosen by it.
 const TAKEN_MOST: f64 = 0.5;
 
-/// What is known about a rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// Most runs settled.
     Carried,
     /// Most runs did not, and completions stayed behind arrivals by more than chance brings.
     NotCarried,
-    /// Neither is certain.
     Undecided,
 }
 
-/// One rate over its valid runs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rate {
     /// Arrival rate asked for, per second.
     pub rate: f64,
     /// Valid runs at this rate, whatever became of them.
     pub runs: usize,
-    /// What is known about it.
     pub fate: Fate,
     /// Lower bound of the throughput over the runs that settled, per second; `None` unless it is carried.
     pub throughput_low: Option<f64>,
@@ -43,7 +39,6 @@ pub struct Rate {
 /// What the server carries by all runs: the rates one by one, and the bounds that follow.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Carried {
-    /// All rates, rising.
     pub rates: Vec<Rate>,
     /// Share of the CPUs' time that others took over all runs; zero where it cannot be seen.
     pub taken: f64,

@@ -1,6 +1,4 @@
-//! What a server carries, as bounds that hold: at least, at most, and by itself.
-//!
-//! A profile that trusts no cell still knows something, and says it here. Three figures, each with 95 % confidence:
+//! What a server carries, as bounds that hold, each with 95 % confidence:
 //!
 //! - *at least*: a rate that the server was seen to carry. Of the rates at which most runs settled, the highest lower bound of
 //!   the throughput over all runs of a rate;
@@ -9,10 +7,8 @@
 //! - *by itself*: the rate that it would carry without neighbours, from what it did at saturation while nobody took
 //!   its CPUs, or from what was taken there ([`alone`]).
 //!
-//! Work per request ([`work`]) is beside them: it hardly moves with neighbours, and the utilisation law turns it into
-//! the rate at which a resource ends. [`Sequence`] says which run tightens the bounds most.
-//!
-//! Runs whose generator failed, by lag or by a full CPU, take no part: they are about the generator.
+//! Work per request ([`work`]) gives the rate at which a resource ends, by the utilisation law. [`Sequence`] says which run
+//! tightens the bounds most. Runs whose generator failed take no part.
 
 pub mod alone;
 pub mod carried;
@@ -34,7 +30,6 @@ use run::taken;
 /// All that the runs of one series, or of series that differ in the target alone, say about what is carried.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answer {
-    /// What was carried and what was not.
     pub carried: Carried,
     /// What would be carried without neighbours; `None` where nothing tells.
     pub alone: Option<Alone>,
@@ -45,7 +40,6 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// From all runs, in any order.
     pub fn of(runs: &[RunAt]) -> Self {
         let valid: Vec<&RunAt> = runs.iter().filter(|run| run.valid && run.seconds > 0.0).collect();
         let carried = Carried::of(&valid);
@@ -57,7 +51,6 @@ impl Answer {
         }
     }
 
-    /// Whether there is a bound at all.
     pub fn is_something(&self) -> bool {
         self.carried.at_least.is_some() || self.carried.at_most.is_some() || self.alone.is_some()
     }

@@ -44,7 +44,6 @@ pub(super) fn ratio(runs: &[(f64, f64)]) -> Option<Range> {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Spread {
     variance: f64,
-    /// Degrees of freedom.
     degrees: f64,
 }
 

@@ -6,14 +6,12 @@ use crate::stability::Stability;
 /// Share of its CPUs that server and neighbours together use where CPU is what limits the server.
 pub const FULL_MIN: f64 = 0.9;
 
-/// One run of an open load, in numbers.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunAt {
     /// Arrival rate asked for, per second.
     pub rate: f64,
     /// Length of the measured phase, seconds.
     pub seconds: f64,
-    /// Arrivals scheduled in it.
     pub arrivals: u64,
     /// Completions in it, whenever their request arrived.
     pub completed: u64,
@@ -24,7 +22,6 @@ pub struct RunAt {
     pub failed: f64,
     /// Whether the response came to rest; `None` of a run too short to tell.
     pub settled: Option<bool>,
-    /// Whether the measurement itself stands.
     pub valid: bool,
     /// CPU seconds of the server per second; `None` where they cannot be seen.
     pub cpu: Option<f64>,
@@ -41,7 +38,6 @@ pub struct RunAt {
 pub struct Clear {
     /// Length of these stretches together, seconds.
     pub seconds: f64,
-    /// Completions in them.
     pub completed: u64,
     /// Share of the CPUs' time that others took in them all the same, since a stretch tells no less.
     pub taken: f64,
@@ -69,12 +65,10 @@ impl RunAt {
         100.0 * self.failed > LOST_MAX
     }
 
-    /// Whether the server kept up for all that was seen.
     pub(super) fn kept_up(&self) -> bool {
         self.settled == Some(true) && 100.0 * self.lost <= LOST_MAX
     }
 
-    /// Whether it was seen not to keep up.
     pub(super) fn fell_behind(&self) -> bool {
         self.settled == Some(false) || 100.0 * (self.lost - self.failed) > LOST_MAX
     }

@@ -15,7 +15,6 @@ const STRIDE_UP: f64 = 2.0;
 /// Rates closer than this count as one: a step to it would tell nothing.
 const CLOSE: f64 = 1.015;
 
-/// Rates to begin with.
 pub const RATES_FIRST: usize = 2;
 
 /// Shares of the saturation that a search found, to begin with: one that is carried for sure, although the search is rough, and one
@@ -46,14 +45,12 @@ const RUNS_CURVE: usize = 6;
 const RUNS_WIDE: usize = 30;
 const WIDE: f64 = 1.4;
 
-/// When enough is known.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Wanted {
     /// Width of the bounds beside their middle; 0.05 is 5 %, and 0 is as narrow as the time allows.
     pub width: f64,
 }
 
-/// What to do next.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Step {
     /// Another run at this rate per second, which may be a new one.
@@ -70,7 +67,6 @@ pub enum Step {
 /// where it was.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sequence {
-    /// When enough is known.
     pub wanted: Wanted,
     /// Lowest rate at which a run can tell anything, per second: below it a run ends with too few arrivals.
     pub rate_min: f64,

@@ -31,12 +31,6 @@ fn no_run_and_no_valid_run_say_nothing() {
 }
 
 #[test]
-fn two_runs_are_not_enough_for_any_bound() {
-    let runs = [kept(100.0, 10.0), kept(100.0, 10.0), behind(300.0, 200.0), behind(300.0, 200.0)];
-    assert!(!Answer::of(&runs).is_something());
-}
-
-#[test]
 fn the_bounds_lie_around_what_was_carried_and_what_was_refused() {
     let mut runs = three(kept(100.0, 10.0));
     runs.extend(three(kept(180.0, 10.0)));

@@ -17,11 +17,9 @@ const BUSY_MIN: f64 = 0.5;
 /// beside it: work that falls as load rises, since a busy server is woken less, looks the same.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Work {
-    /// Demand of one request.
     pub per_request: f64,
     /// Its 95 % interval, by Student's t with `n - 1` degrees of freedom; `None` of fewer than three runs.
     pub range: Option<Range>,
-    /// Runs behind it.
     pub runs: usize,
 }
 

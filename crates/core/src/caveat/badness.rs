@@ -2,7 +2,6 @@
 
 use super::Caveat;
 
-/// Which of two figures is the worse.
 #[derive(Clone, Copy)]
 enum Worse {
     More,

@@ -1,14 +1,11 @@
 //! What causes doubts, and what to do about each cause.
 
-/// A cause behind one or more kinds of caveats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cause {
-    /// What is wrong, in a few words.
     pub name: &'static str,
     /// Codes of the caveats that it brings about, the most telling first; figures of those that stand together can be
     /// compared.
     pub codes: &'static [&'static [&'static str]],
-    /// What to do.
     pub remedy: &'static str,
 }
 

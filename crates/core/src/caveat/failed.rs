@@ -9,12 +9,10 @@ const TEXT_MAX: usize = 200;
 /// Errors that are named; the rest is counted.
 const NAMED_MAX: usize = 3;
 
-/// An error that requests were answered by.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FailedBy {
     /// Number of the error, as the server gives it; above 2000 it is the client's own, 2013 a lost connection.
     pub code: u16,
-    /// Requests that it ended.
     pub count: u64,
     /// The server's own words, in one line; empty where none were kept.
     pub text: String,

@@ -1,10 +1,7 @@
-//! Doubts about a result, each with its evidence.
-//!
-//! A caveat is stored with the run and shown wherever its figures are. Each doubt is made in one place, with its code, its
-//! weight, its sentence and its evidence together: those about the load generator in `generator`, about the machine in
-//! `machine`, about one run in `run`, about a cell or the whole in `study`. Constructors that take a measurement return
-//! `None` where there is nothing to doubt; [`threshold`] has all the figures that decide it. [`cause`] puts codes together
-//! that have one remedy.
+//! Doubts about a result, each with code, weight, sentence and evidence, made in one place: about the load generator in
+//! `generator`, the machine in `machine`, one run in `run`, a cell or the whole in `study`. Constructors that take a
+//! measurement return `None` where there is nothing to doubt; [`threshold`] has all the figures that decide it. [`cause`] puts
+//! codes together that have one remedy.
 
 mod badness;
 mod cause;
@@ -23,7 +20,6 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// How much a doubt weighs, the lightest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
     /// Good to know; the figures stand.
@@ -35,7 +31,6 @@ pub enum Severity {
 }
 
 impl Severity {
-    /// All, the gravest first.
     pub const GRAVEST_FIRST: [Self; 3] = [Self::Invalid, Self::Doubt, Self::Note];
 }
 
@@ -45,7 +40,6 @@ pub struct Caveat {
     /// A short name that never changes, for files and filters: `lag-too-large`. One that a later version wrote may be
     /// any.
     pub code: Cow<'static, str>,
-    /// How much it weighs.
     pub severity: Severity,
     /// One or two full sentences: what was seen, what it means, what to do.
     pub text: String,

@@ -129,7 +129,6 @@ impl Caveat {
         Self::new("not-available", Note, text)
     }
 
-    /// The run was stopped before its end.
     pub fn stopped(measured: Nanos, planned: Nanos) -> Option<Self> {
         let (measured_s, planned_s) = (measured.as_secs_f64(), planned.as_secs_f64());
         let text = format!(
@@ -179,7 +178,7 @@ fn too_short(seconds: usize, arrivals: u64) -> Caveat {
 /// The least correlation that two decimals show as one.
 const LAG1_SHOWN: f64 = 0.005;
 
-pub(super) fn few_batches(independent: f64, lag1: f64) -> String {
+fn few_batches(independent: f64, lag1: f64) -> String {
     // Neither "-0.00" nor "NaN".
     let lag1 = if lag1.abs() >= LAG1_SHOWN { lag1 } else { 0.0 };
     let resemble = lag1 > 0.0;

@@ -42,7 +42,6 @@ pub const GENERATOR_CPU_MAX: f64 = 90.0;
 /// three 4.3.
 pub const RUNS_MIN: u64 = 3;
 
-/// The same as a number of things in memory.
 pub const RUNS_MIN_COUNT: usize = RUNS_MIN as usize;
 
 /// Stolen CPU time in percent from which on the hypervisor shapes the response times: 1 % are 10 ms in each

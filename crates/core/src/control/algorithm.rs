@@ -8,7 +8,6 @@ use super::{evenkeel, reflection};
 pub enum Algorithm {
     /// Keeps the initial limit for good.
     Fixed,
-    /// What the throttling study published.
     Reflection(reflection::Settings),
     /// Ours: compares the throughput of two limits, one pair after another.
     Evenkeel(evenkeel::Settings),
@@ -37,28 +36,22 @@ impl Algorithm {
     }
 }
 
-/// What a controller is built from.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ControllerSettings {
-    /// Which one, and its parameters.
     pub algorithm: Algorithm,
-    /// Where it begins and how far it may go.
     pub bounds: Bounds,
 }
 
 impl ControllerSettings {
-    /// The controller of that name, with its parameters as published.
     pub fn named(name: &str, bounds: Bounds) -> Option<Self> {
         let place = NAMES.iter().position(|known| *known == name)?;
         Some(Self { algorithm: Algorithm::all()[place], bounds })
     }
 
-    /// The name of the controller in flags and reports.
     pub fn name(&self) -> &'static str {
         self.build().name()
     }
 
-    /// The same with another initial limit.
     pub fn starting_at(self, initial: u32) -> Self {
         Self { bounds: Bounds { initial, ..self.bounds }, ..self }
     }
@@ -74,24 +67,7 @@ impl ControllerSettings {
         }
     }
 
-    /// The controller before its first sample.
     pub fn build(&self) -> Box<dyn Controller> {
         self.algorithm.build(self.bounds)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::control::Sample;
-
-    #[test]
-    fn every_name_builds_the_controller_of_that_name() {
-        for name in NAMES {
-            let settings = ControllerSettings::named(name, Bounds::starting_at(8)).unwrap();
-            assert_eq!((settings.name(), settings.build().name()), (name, name));
-            assert_eq!(settings.starting_at(12).build().update(&Sample::default()).limit, 12, "{name}");
-        }
-        assert_eq!(ControllerSettings::named("eveenkeel", Bounds::starting_at(8)), None);
     }
 }

@@ -3,9 +3,7 @@
 /// The limit that a controller begins with and the range that it never leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounds {
-    /// The limit before anything has been measured.
     pub initial: u32,
-    /// The lowest and the highest limit.
     pub range: (u32, u32),
 }
 

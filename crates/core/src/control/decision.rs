@@ -7,19 +7,16 @@ use std::fmt;
 ///
 /// Pure: the same samples give the same decisions, so that a journal of samples replays them.
 pub trait Controller: Send {
-    /// The name of the controller in flags and reports.
     fn name(&self) -> &'static str;
 
     /// Takes in a tick and decides the limit that is in force from its end on.
     fn update(&mut self, sample: &Sample) -> Decision;
 }
 
-/// A limit and its reason.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Decision {
     /// Most transactions that may run; at least 1.
     pub limit: u32,
-    /// Why it is this limit.
     pub why: Reason,
 }
 
@@ -32,7 +29,6 @@ impl fmt::Display for Decision {
 /// What a test measured of a limit against the one in use.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Evidence {
-    /// The limit that was tried.
     pub limit: u32,
     /// Logarithm of its throughput over that at the limit in use.
     pub gain: f64,
@@ -45,13 +41,10 @@ pub struct Evidence {
 /// Why a limit was decided. Each controller has reasons of its own among these.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Reason {
-    /// The operator fixed it.
     Fixed,
-    /// Nothing has been measured yet.
     Start,
     /// Fewer transactions in flight than the limit allows: throughput says nothing about the limit.
     NotFull {
-        /// Mean number in flight.
         in_flight: f64,
     },
     /// Nothing completes although transactions are in flight.
@@ -61,45 +54,32 @@ pub enum Reason {
     },
     /// Another limit than the one that was decided was in force, so that nothing can be learnt about ours.
     NotInForce {
-        /// The limit that was in force.
         limit: u32,
     },
-    /// A lowered limit drains.
     Draining {
-        /// Most transactions that were still in flight.
         in_flight: u32,
     },
-    /// The limit in use is being measured.
     Measuring {
-        /// Completions so far.
         completions: u64,
     },
     /// Another limit is tried beside the one in use.
     Trying {
         /// The limit in use, which comes back if the other one is not better.
         in_use: u32,
-        /// Why this one is tried.
         because: Hint,
     },
-    /// Another limit was tried and is better.
     Better {
-        /// The limit that was in use before.
         left: u32,
         /// What was measured; `evidence.limit` is the limit in use now.
         evidence: Evidence,
     },
-    /// Another limit was tried and is not better.
     NotBetter(Evidence),
-    /// The limit tried could not be filled.
     CannotFill {
-        /// The limit that was tried.
         limit: u32,
-        /// Mean number in flight that was reached.
         in_flight: f64,
     },
     /// All limits around were tried lately, and none was better.
     Settled {
-        /// Seconds until the next probe.
         next_s: f64,
     },
     /// Throughput changed without a change of the limit: refused limits are rechecked.
@@ -118,43 +98,33 @@ pub enum Reason {
     },
     /// Throughput collapsed or memory is short: the limit was halved at once.
     Brake {
-        /// The limit before it was halved.
         from: u32,
-        /// The sensor that showed it.
         because: Hint,
     },
     /// The memory budget, or what is left of the memory, allows no more.
     MemoryCap {
-        /// The limit that would have been tried.
         wanted: u32,
     },
     /// The numbers of the sample make no sense, so that the limit stays.
     BadSample,
     /// How productivity and overhead moved (the study's controller).
     Reflection {
-        /// Relative change of productivity.
         productivity: f64,
-        /// Relative change of overhead.
         overhead: f64,
     },
-    /// A signal that the controller needs is not available.
     NoSignal,
 }
 
 /// Why a probe goes where it goes, or what pulled the brake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hint {
-    /// Its turn has come.
     Turn,
-    /// The last step this way was good.
     Momentum,
     /// Transactions wait for row locks or end in deadlocks.
     Locks,
     /// CPU time per commit has grown.
     WorkInflation,
-    /// Throughput has fallen.
     ThroughputFell,
-    /// The server's memory is short.
     Memory,
 }
 
@@ -225,20 +195,5 @@ impl fmt::Display for Reason {
             ),
             Self::NoSignal => f.write_str("a signal that the controller needs is not available"),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_decision_explains_itself() {
-        let evidence = Evidence { limit: 5, gain: 0.97_f64.ln(), se: 0.01, sure: 0.984 };
-        let decision = Decision { limit: 4, why: Reason::NotBetter(evidence) };
-        assert_eq!(decision.to_string(), "limit 4, because 5 gave 3 % less (sure to 98 %)");
-        let sure = Evidence { limit: 8, gain: 1.5_f64.ln(), se: 0.01, sure: 1.0 };
-        let decision = Decision { limit: 8, why: Reason::Better { left: 4, evidence: sure } };
-        assert_eq!(decision.to_string(), "limit 8, because 8 gave 50 % more (sure to 99 %) than 4");
     }
 }

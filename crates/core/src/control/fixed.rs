@@ -4,7 +4,6 @@
 
 use super::{Controller, Decision, Reason, Sample};
 
-/// Always the same limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fixed {
     limit: u32,
@@ -24,16 +23,5 @@ impl Controller for Fixed {
 
     fn update(&mut self, _: &Sample) -> Decision {
         Decision { limit: self.limit, why: Reason::Fixed }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn it_stays_where_it_was_set() {
-        assert_eq!(Fixed::new(0).update(&Sample::default()).limit, 1);
-        assert_eq!(Fixed::new(7).update(&Sample::default()).limit, 7);
     }
 }

@@ -1,10 +1,8 @@
-//! How many transactions to let run.
+//! How many transactions to let run: a [`Sample`] has what the guard's gate counted in a tick, and a [`Controller`] answers
+//! with a [`Decision`] that explains itself.
 //!
-//! Sampling, enforcement and algorithm are three things in three places: the guard's gate enforces a limit and counts, a
-//! [`Sample`] has what it counted in a tick, and a [`Controller`] answers with a [`Decision`] that explains itself.
-//!
-//! Controllers have a file each: [`fixed`], [`reflection`], as published, and [`evenkeel`], ours and the default;
-//! [`ControllerSettings`] select one by name, within [`Bounds`]. They are tried and judged on a virtual clock in `dev`.
+//! [`reflection`] is a published one, [`evenkeel`] ours and the default; [`ControllerSettings`] select one by name, within
+//! [`Bounds`]. They are tried and judged on a virtual clock in `dev`.
 
 pub mod algorithm;
 mod bounds;

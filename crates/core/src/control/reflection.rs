@@ -14,12 +14,10 @@
 
 use super::{Bounds, Controller, Decision, Reason, Sample, Signals};
 
-/// Parameters of the algorithm.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
     /// Time constant of the means in seconds.
     pub mean_s: f64,
-    /// Seconds between two decisions.
     pub every_s: f64,
     /// Relative change of a mean that counts.
     pub band: f64,
@@ -43,7 +41,6 @@ impl Settings {
 /// Number of sensors, in this order: throughput, user CPU share, data-TLB misses, data-cache misses, CPU per commit.
 const SENSORS: usize = 5;
 
-/// The controller between two ticks.
 #[derive(Clone, Debug)]
 pub struct Reflection {
     bounds: Bounds,
@@ -58,7 +55,6 @@ pub struct Reflection {
 }
 
 impl Reflection {
-    /// Begins with the initial limit of its bounds.
     pub fn new(bounds: Bounds, settings: Settings) -> Self {
         Self {
             bounds,
@@ -73,7 +69,6 @@ impl Reflection {
         }
     }
 
-    /// Takes the sensors into their means.
     fn read(&mut self) {
         let throughput = self.completions as f64 / self.since_s;
         let Signals { user_cpu_share, dtlb_misses, cache_misses, cpu_per_commit, .. } = self.signals;

@@ -5,17 +5,14 @@ use crate::time::Nanos;
 /// What happened in one tick of 50 to 100 ms. Algorithms that average do so over several of them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sample {
-    /// Start of the tick.
     pub start: Nanos,
     /// End of the tick, which is later than its start.
     pub end: Nanos,
     /// The limit in force during the whole tick.
     pub limit: u32,
-    /// Mean transactions in flight.
     pub in_flight_mean: f64,
     /// Most in flight at any instant. Above `limit` while a lowered limit drains.
     pub in_flight_max: u32,
-    /// Mean number waiting for a permit.
     pub queued: f64,
     /// Transactions that ended well. What overload or the server's rollback ended is counted apart, so that
     /// failing fast is never taken for throughput.
@@ -23,7 +20,6 @@ pub struct Sample {
     /// Completions weighted by the usual cost of their digest, in units of the mean transaction; equal to
     /// `completions` where no costs are known.
     pub work: f64,
-    /// Arrivals that the gate refused.
     pub rejected: u64,
     /// Transactions that failed by overload: time-outs, out of resources.
     pub overload: u64,
@@ -51,11 +47,8 @@ impl Sample {
 /// Response times of one tick in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Response {
-    /// Mean over the completions of the tick.
     pub mean: f64,
-    /// Shortest response of the tick.
     pub min: f64,
-    /// Longest response of the tick.
     pub max: f64,
 }
 

@@ -6,12 +6,10 @@ use std::fmt;
 /// Most alternatives: up to here a rank plus one half is exact in the arithmetic used.
 const ALTERNATIVES_MAX: u64 = 1 << 40;
 
-/// Why there is no such Zipf distribution.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ZipfError {
     /// No alternatives, or more than 2^40.
     Alternatives(u64),
-    /// An exponent that is not a finite number above zero.
     Exponent(f64),
 }
 
@@ -53,9 +51,6 @@ pub struct Zipf {
 
 impl Zipf {
     /// Ranks 1 to `n` with exponent `s`.
-    ///
-    /// # Errors
-    /// `n` of 0 or above 2^40, `s` not finite or not above zero.
     pub fn new(n: u64, s: f64) -> Result<Self, ZipfError> {
         if !(1..=ALTERNATIVES_MAX).contains(&n) {
             return Err(ZipfError::Alternatives(n));

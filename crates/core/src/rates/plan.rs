@@ -11,7 +11,6 @@ pub const UTILISATION_CEILING: f64 = 100.0;
 /// interrupts and what lies between two samples is missing.
 const CEILING_TOLERANCE: f64 = 1.0;
 
-/// Which rates a study measures.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RatePlan {
     /// So many, laid around the saturation, which has to be searched first.
@@ -27,14 +26,10 @@ pub enum RatePlan {
     },
 }
 
-/// Why a plan gives no sweep.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum RatePlanError {
-    /// One of its rates is no arrival rate.
     Rate(RateError),
-    /// It lists no rate.
     Empty,
-    /// It needs to know the saturation first.
     NoSaturation,
 }
 
@@ -57,16 +52,12 @@ impl From<RateError> for RatePlanError {
 }
 
 impl RatePlan {
-    /// Whether the saturation has to be searched first.
     pub fn needs_saturation(&self) -> bool {
         matches!(self, Self::Auto(_))
     }
 
     /// A sweep through the rates, from the lowest on, that ends at `ceiling` percent of utilisation at the
     /// latest (commonly [`UTILISATION_CEILING`]). The saturation, requests per second, matters to `Auto` alone.
-    ///
-    /// # Errors
-    /// No rates, rates that are none, `Auto` without a saturation.
     pub fn sweep(&self, saturation: Option<f64>, ceiling: f64) -> Result<Sweep, RatePlanError> {
         let rates = match self {
             Self::Auto(n) => Rates::listed(&spread(saturation.ok_or(RatePlanError::NoSaturation)?, *n))?,
@@ -77,9 +68,6 @@ impl RatePlan {
     }
 
     /// The same through rates that were laid out before.
-    ///
-    /// # Errors
-    /// No rates, or rates that are none.
     pub fn sweep_through(&self, rates: &[f64], ceiling: f64) -> Result<Sweep, RatePlanError> {
         Ok(Sweep { rates: Rates::listed(rates)?, ceiling: self.ceiling(ceiling), done: 0, end: None })
     }
@@ -93,7 +81,6 @@ impl RatePlan {
     }
 }
 
-/// The rates of a sweep.
 #[derive(Clone, Debug)]
 enum Rates {
     Listed(Vec<f64>),
@@ -116,32 +103,24 @@ impl Rates {
     }
 }
 
-/// What a cell, all repeats of one rate, brought.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CellOutcome {
     /// Mean utilisation in percent, where known.
     pub utilisation: Option<f64>,
-    /// Whether the response settled.
     pub settled: bool,
-    /// Whether the server refused connections.
     pub refused: bool,
 }
 
 /// Why a sweep is over. The cell that ended it is its last and is kept.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum SweepEnd {
-    /// All rates are measured.
     AllMeasured,
     /// The utilisation in percent reached the ceiling.
     Ceiling {
-        /// What it was.
         utilisation: f64,
-        /// What it should stay below.
         ceiling: f64,
     },
-    /// The response did not settle.
     Unsettled,
-    /// The server refused connections.
     Refused,
 }
 
@@ -201,7 +180,6 @@ impl Sweep {
         }
     }
 
-    /// Why the sweep is over, once it is.
     pub fn end(&self) -> Option<SweepEnd> {
         self.end
     }
@@ -246,14 +224,6 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_above_the_end_of_a_list_is_left() {
-        let mut sweep = RatePlan::List(vec![10.0, 20.0, 30.0, 40.0]).sweep(None, 100.0).unwrap();
-        sweep.observe(&FINE);
-        sweep.observe(&CellOutcome { settled: false, ..FINE });
-        assert_eq!((sweep.rate(), sweep.left()), (None, &[30.0, 40.0][..]));
-    }
-
-    #[test]
     fn rates_around_the_saturation_go_beyond_a_full_cpu_unless_a_lower_ceiling_is_asked_for() {
         let full = CellOutcome { utilisation: Some(99.9), ..FINE };
         let end_at = |ceiling, outcome: &CellOutcome| {
@@ -273,12 +243,5 @@ mod tests {
         assert_eq!(sweep(RatePlan::List(vec![1.0, 0.0])), Some(RateError::Zero.into()));
         assert_eq!(sweep(RatePlan::Steps { from: 10.0, step: -1.0 }), Some(RateError::Negative(-1.0).into()));
         assert_eq!(sweep(RatePlan::Auto(8)), Some(RatePlanError::NoSaturation));
-    }
-
-    #[test]
-    fn steps_end_at_the_highest_rate_there_is() {
-        let plan = RatePlan::Steps { from: 1.0, step: 5e6 };
-        let unknown = CellOutcome { utilisation: None, ..FINE };
-        assert_eq!(measured(&plan, 0, unknown), (vec![1.0, 5_000_001.0], Some(SweepEnd::AllMeasured)));
     }
 }

@@ -35,7 +35,6 @@ pub const PROBES_MAX: u32 = 20;
 /// Lowest rate per second that is tried.
 const RATE_MIN: f64 = 0.01;
 
-/// What a probe at a rate brought.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ProbeOutcome {
     /// Arrival rate per second that was asked for.
@@ -55,40 +54,30 @@ pub struct ProbeOutcome {
 }
 
 impl ProbeOutcome {
-    /// Whether the server carries the rate.
     pub fn carried(&self) -> bool {
         self.settled && 100.0 * self.lost <= LOST_MAX && self.throughput >= CARRIED_MIN * self.offered
     }
 }
 
-/// What to do next.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum SearchStep {
     /// Measure this rate per second for a short while and report it by [`RateSearch::observe`].
     Probe(f64),
-    /// The search is over.
     Found(Saturation),
-    /// The search is over without a result.
     Failed(SearchFailure),
 }
 
-/// The rate at which a server saturates.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Saturation {
     /// Best estimate, requests per second.
     pub rate: f64,
-    /// Highest rate that was carried.
     pub carried: f64,
-    /// Lowest rate above it that was not.
     pub not_carried: f64,
-    /// Probes it took.
     pub probes: u32,
 }
 
-/// Why no saturation was found.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum SearchFailure {
-    /// The server did not even carry this rate.
     NothingCarried(f64),
     /// The server still carried this rate, the highest there is.
     NoLimit(f64),
@@ -126,11 +115,9 @@ pub struct RateSearch {
     high: f64,
     /// Whether a second probe did not carry it either.
     confirmed: bool,
-    /// What a closed load suggests.
     estimate: Option<f64>,
     /// Most completions per second in any probe that was not carried.
     overload: Option<f64>,
-    /// By how much to grow while there is no limit in sight.
     growth: f64,
     /// Whether the throughput of one probe in overload is good enough.
     rough: bool,
@@ -176,7 +163,6 @@ impl RateSearch {
         Self { rough, gentle: Some(f64::INFINITY), ..Self::from_rate(GENTLE_START) }
     }
 
-    /// What to do next.
     pub fn next(&self) -> SearchStep {
         if self.rough && self.overload.is_some_and(|overload| overload > RATE_MIN) {
             return match self.gentle.is_none() || self.confirmed {
@@ -207,7 +193,6 @@ impl RateSearch {
         })
     }
 
-    /// Takes in what the probe brought.
     pub fn observe(&mut self, outcome: &ProbeOutcome) {
         self.probes += 1;
         if !outcome.rate.is_finite() || outcome.rate <= 0.0 {

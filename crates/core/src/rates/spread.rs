@@ -60,11 +60,6 @@ mod tests {
     }
 
     #[test]
-    fn too_few_rates_become_three() {
-        assert_eq!(spread(100.0, 0).len(), RATES_MIN);
-    }
-
-    #[test]
     fn numbers_are_short() {
         assert_eq!(round(1_234.0), 1_240.0);
         assert_eq!(round(0.387), 0.385);

@@ -34,23 +34,18 @@ struct Wanted {
     area: f64,
 }
 
-/// An I/O that is outstanding.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sent {
     /// Place of its disk among those of the host.
     pub disk: usize,
-    /// Cost of the I/O.
     pub cost: f64,
     /// When it was sent, in seconds.
     pub at_s: f64,
 }
 
-/// What a host did in a period.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
-    /// The figures that a law goes by.
     pub period: Period,
-    /// Length of the period.
     pub seconds: f64,
 }
 
@@ -72,12 +67,10 @@ impl<T> Admission<T> {
         }
     }
 
-    /// The window in force.
     pub fn window(&self) -> f64 {
         self.pacer.window()
     }
 
-    /// Sets another window from now on.
     pub fn set_window(&mut self, window: f64, now_s: f64) {
         self.pass(now_s);
         self.pacer.set(window, now_s);

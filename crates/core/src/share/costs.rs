@@ -5,7 +5,6 @@ use std::fmt;
 
 /// Bytes of the read that costs 1.
 pub const UNIT_BYTES: u32 = 16_384;
-/// Most sizes that a table has.
 pub const SIZES_MAX: usize = 8;
 /// A read is not taken to cost less than this, or than the least that was given, where sizes fall below those given.
 const LEAST: f64 = 0.1;
@@ -14,14 +13,12 @@ const RANGE: (f64, f64) = (0.001, 10_000.0);
 /// How far the cost of a read of 16 KB may be from 1, because measured costs are rounded.
 const UNIT_TOLERANCE: f64 = 0.02;
 
-/// Why a table of costs cannot be.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum CostsError {
     /// The table has so many sizes, which are too many or none.
     Sizes(usize),
     /// A size is there twice, or is 0.
     Order,
-    /// This is not a possible cost.
     Cost(f64),
     /// A read of 16 KB has this cost instead of 1.
     Unit(f64),
@@ -112,7 +109,6 @@ impl Default for Costs {
 }
 
 impl From<Cost> for Costs {
-    /// The costs of an array with known answers.
     fn from(cost: Cost) -> Self {
         let curve = |points: [(u32, f64); 2], count| {
             let mut all = [(0, 0.0); SIZES_MAX];
@@ -131,9 +127,6 @@ impl From<Cost> for Costs {
 impl Costs {
     /// Of reads and of writes, by size in bytes and in any order. Sizes between those given, and beyond them, follow the line
     /// through the two next to them; writes cost as much more than reads as at the sizes given, and the same where none is.
-    ///
-    /// # Errors
-    /// No read, a cost that cannot be, a size twice, another unit.
     pub fn new(reads: &[(u32, f64)], writes: &[(u32, f64)]) -> Result<Self, CostsError> {
         let mut costs = Self { reads: Curve::new(reads)?, writes: None };
         let unit = costs.read(UNIT_BYTES);
@@ -148,7 +141,6 @@ impl Costs {
         Ok(costs)
     }
 
-    /// The cost of one I/O.
     pub fn of(&self, io: Io) -> f64 {
         let read = self.read(io.bytes);
         match &self.writes {

@@ -25,7 +25,6 @@ pub use law::{Law, WindowLaw};
 pub use pacer::Pacer;
 pub use queue::Queue;
 
-/// How much one disk of a host wanted in a period.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DiskUse {
     /// Shares of the disk.
@@ -37,7 +36,6 @@ pub struct DiskUse {
 /// Sums over the I/Os of a host that completed in a period.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Done {
-    /// Cost of all of them.
     pub cost: f64,
     /// Cost times latency in seconds, summed over them.
     pub cost_seconds: f64,
@@ -45,7 +43,6 @@ pub struct Done {
     pub cost_squares: f64,
 }
 
-/// What a host measured in a period.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Period {
     /// Mean outstanding at the device, in units of cost.
@@ -54,13 +51,11 @@ pub struct Period {
     pub met: f64,
     /// Mean latency in seconds from sent to completed; `None` where nothing completed.
     pub latency: Option<f64>,
-    /// I/Os completed in the period.
     pub completions: u64,
     /// Sums over these I/Os.
     pub done: Done,
     /// Cost completed per second.
     pub rate: f64,
-    /// How much each disk wanted.
     pub disks: Vec<DiskUse>,
 }
 
@@ -84,10 +79,8 @@ impl Period {
     }
 }
 
-/// What a host reports to the others each period.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Report {
-    /// The disks of the host.
     pub disks: Vec<DiskUse>,
     /// The largest window that the host may have; 0 where nothing bounds it.
     pub most: f64,

@@ -25,7 +25,6 @@ impl Pacer {
         Self { window, outstanding: 0.0, excused: 0.0, credit: 0.0, at_s: now_s }
     }
 
-    /// Sets another window from now on.
     pub fn set(&mut self, window: f64, now_s: f64) {
         self.pass(now_s);
         if window.is_finite() {
@@ -58,7 +57,6 @@ impl Pacer {
         Err(if room > 1e-9 { -self.credit / room } else { f64::INFINITY })
     }
 
-    /// An I/O of this cost has completed.
     pub fn complete(&mut self, cost: f64, now_s: f64) {
         self.pass(now_s);
         self.outstanding = (self.outstanding - cost).max(0.0);
@@ -121,12 +119,6 @@ mod tests {
     }
 
     #[test]
-    fn the_mean_is_the_window_also_where_ios_are_many_times_larger_and_slow() {
-        let mean = mean(0.5, 4.8, 0.12);
-        assert!((mean / 0.5 - 1.0).abs() < 0.1, "{mean}");
-    }
-
-    #[test]
     fn what_was_sent_within_a_larger_window_is_no_debt() {
         let mut pacer = Pacer::new(70.0, 0.0);
         (0..70).for_each(|_| assert_eq!(pacer.send(1.0, 0.0), Ok(())));
@@ -162,16 +154,5 @@ mod tests {
         let mut pacer = Pacer::new(2.0, 0.0);
         let sent = (0..10).filter(|_| pacer.send(1.0, 100.0).is_ok()).count();
         assert_eq!(sent, 2);
-    }
-
-    #[test]
-    fn who_must_wait_hears_how_long() {
-        let mut pacer = Pacer::new(0.5, 0.0);
-        assert_eq!(pacer.send(1.0, 0.0), Ok(()));
-        assert_eq!(pacer.send(1.0, 0.01), Err(f64::INFINITY));
-        pacer.complete(1.0, 0.01);
-        let wait = pacer.send(1.0, 0.01).unwrap_err();
-        assert!((wait - 0.01).abs() < 1e-9, "{wait}");
-        assert_eq!(pacer.send(1.0, 0.01 + wait), Ok(()));
     }
 }

@@ -41,12 +41,10 @@ impl<T> Queue<T> {
         self.disks.push(Disk { shares, finish: 0.0, waiting: Turns::new() });
     }
 
-    /// Number of I/Os that wait.
     pub fn len(&self) -> usize {
         self.disks.iter().map(|disk| disk.waiting.len()).sum()
     }
 
-    /// Whether no I/O waits.
     pub fn is_empty(&self) -> bool {
         self.disks.iter().all(|disk| disk.waiting.len() == 0)
     }

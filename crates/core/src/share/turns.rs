@@ -31,12 +31,10 @@ impl<T> Client<T> {
 }
 
 impl<T> Turns<T> {
-    /// No client waits.
     pub fn new() -> Self {
         Self { clients: BTreeMap::new(), order: BTreeSet::new(), virtual_time: 0.0, waiting: 0 }
     }
 
-    /// Number of I/Os that wait.
     pub fn len(&self) -> usize {
         self.waiting
     }
@@ -54,13 +52,11 @@ impl<T> Turns<T> {
         self.waiting += 1;
     }
 
-    /// The cost of the I/O whose turn it is.
     pub fn next(&self) -> Option<f64> {
         let (_, number) = self.order.first()?;
         self.clients.get(number)?.waiting.front().map(|(cost, _)| *cost)
     }
 
-    /// Takes that I/O.
     pub fn pop(&mut self) -> Option<(f64, T)> {
         let (_, number) = self.order.pop_first()?;
         let client = self.clients.get_mut(&number)?;
@@ -86,7 +82,6 @@ impl<T> Turns<T> {
         client.waiting
     }
 
-    /// Takes all I/Os.
     pub fn withdraw_all(&mut self) -> Vec<(f64, T)> {
         let all = std::mem::replace(self, Self::new());
         all.clients.into_values().flat_map(|client| client.waiting).collect()

@@ -2,18 +2,14 @@
 
 use std::fmt;
 
-/// Why there is no answer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum SizeError {
-    /// No rate of the profile has a response that settled.
     NothingSettled,
-    /// No rate of the profile is trusted.
     NothingTrusted,
     /// The server cannot carry the rate.
     Saturates {
         /// Requests per second of a server.
         rate: f64,
-        /// What it carries at most.
         capacity: f64,
     },
     /// No number of servers is known to meet the objective: at the lowest rate that was measured a server may already answer more slowly.
@@ -25,7 +21,6 @@ pub enum SizeError {
         /// That rate, per second.
         rate: f64,
     },
-    /// The rate is not a number above zero.
     NotARate(f64),
 }
 

@@ -20,10 +20,8 @@ const END_MOST: f64 = 30.0;
 /// Most that a response changes with the speed of a run.
 const ELASTICITY_MOST: f64 = 20.0;
 
-/// A response time that is predicted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Figure {
-    /// The mean response time.
     Mean,
     /// The 95th percentile.
     P95,
@@ -39,7 +37,6 @@ impl Figure {
     }
 }
 
-/// What the runs at a rate gave.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
     /// Arrivals per second.
@@ -65,10 +62,8 @@ impl Measured {
     }
 }
 
-/// What is known of the end of a server.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ends {
-    /// CPUs that serve.
     pub cpus: f64,
     /// It carries at least this, per second.
     pub at_least: Option<f64>,

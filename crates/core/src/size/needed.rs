@@ -10,10 +10,8 @@ const SERVERS_MAX: f64 = 1e6;
 /// Share of the servers that is tried next where these do not meet the objective.
 const FEWER: f64 = 0.9;
 
-/// All that is known of a server.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Server {
-    /// Its mean response.
     pub mean: Sizing,
     /// Its 95th percentile.
     pub p95: Sizing,
@@ -21,12 +19,10 @@ pub struct Server {
     pub busy: Vec<(f64, f64)>,
 }
 
-/// What a server does at a rate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answer {
     /// Requests per second.
     pub rate: f64,
-    /// Its mean response with the interval.
     pub mean: Prediction,
     /// Its 95th percentile with the interval.
     pub p95: Prediction,
@@ -34,19 +30,16 @@ pub struct Answer {
     pub busy: Option<(f64, f64, f64)>,
 }
 
-/// How many servers, and what each of them does.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Needed {
     /// Servers that share the load equally.
     pub servers: u64,
-    /// What each does.
     pub each: Answer,
     /// Whether they are so many because no higher rate was measured, rather than for an objective.
     pub by_range: bool,
 }
 
 impl Answer {
-    /// The figure of these two.
     pub fn of(&self, figure: Figure) -> &Prediction {
         match figure {
             Figure::Mean => &self.mean,
@@ -57,9 +50,6 @@ impl Answer {
 
 impl Server {
     /// What one server does at a rate.
-    ///
-    /// # Errors
-    /// The server does not carry the rate.
     pub fn at(&self, rate: f64) -> Result<Answer, SizeError> {
         let mean = self.mean.predict(rate)?;
         let p95 = self.p95.predict(rate)?;
@@ -68,9 +58,6 @@ impl Server {
 
     /// The fewest servers that share a load so that the upper end of what each may take is within the objective, in seconds; without one, so
     /// that each stays within the rates that were measured. Shares of Poisson arrivals are Poisson arrivals.
-    ///
-    /// # Errors
-    /// No number does.
     pub fn needed(&self, rate: f64, objective: Option<(Figure, f64)>) -> Result<Needed, SizeError> {
         let least = if objective.is_some() { self.mean.range().0 } else { self.certain() };
         let most = (rate / least / 1.000_1).ceil().max(1.0);

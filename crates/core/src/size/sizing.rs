@@ -18,7 +18,6 @@ pub struct Prediction {
     pub rate: f64,
     /// Response in seconds, the median; infinite where the server more likely does not carry the rate.
     pub response: f64,
-    /// Lower end of the interval.
     pub low: f64,
     /// Upper end of it; infinite where the server may not carry the rate.
     pub high: f64,
@@ -34,7 +33,6 @@ impl Prediction {
 /// A rate that was measured, and its prediction from the others.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LeftOut {
-    /// What was measured there.
     pub measured: Measured,
     /// Its prediction; `None` where there is none.
     pub predicted: Option<Prediction>,
@@ -58,9 +56,6 @@ pub struct Sizing {
 
 impl Sizing {
     /// Fits the model.
-    ///
-    /// # Errors
-    /// No rate has a response.
     pub fn of(points: &[Measured], ends: Ends, figure: Figure) -> Result<Self, SizeError> {
         let mut points: Vec<Measured> = points.iter().filter(|point| point.is_something()).cloned().collect();
         points.sort_by(|one, other| one.rate.total_cmp(&other.rate));
@@ -71,12 +66,10 @@ impl Sizing {
         Ok(Self { points, ends, figure, drawn })
     }
 
-    /// What was measured, by rising rate.
     pub fn points(&self) -> &[Measured] {
         &self.points
     }
 
-    /// What is known of the end of the server.
     pub fn ends(&self) -> &Ends {
         &self.ends
     }
@@ -88,9 +81,6 @@ impl Sizing {
     }
 
     /// The response at a rate of one server. At less than the lowest rate that was measured, it is that of the lowest.
-    ///
-    /// # Errors
-    /// The server does not carry the rate.
     pub fn predict(&self, rate: f64) -> Result<Prediction, SizeError> {
         if !(rate > 0.0 && rate.is_finite()) {
             return Err(SizeError::NotARate(rate));

@@ -86,18 +86,6 @@ mod tests {
     }
 
     #[test]
-    fn a_run_without_arrivals_has_no_mean() {
-        assert_eq!(BatchMeans::of(&[], 20), None);
-        assert_eq!(BatchMeans::of(&[(0, 0.0), (0, 0.0)], 20), None);
-    }
-
-    #[test]
-    fn one_interval_has_a_mean_and_no_error() {
-        let means = BatchMeans::of(&[(4, 10.0)], 20).unwrap();
-        assert_eq!(means.mean, Estimate { n: 1, mean: 2.5, error: None });
-    }
-
-    #[test]
     fn equal_batches_agree_with_the_textbook() {
         // Batch means 1, 4, 2, 5: mean 3; independent as the lag-1 correlation is negative.
         let means = BatchMeans::of(&[(10, 10.0), (10, 40.0), (10, 20.0), (10, 50.0)], 4).unwrap();

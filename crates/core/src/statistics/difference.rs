@@ -35,12 +35,4 @@ mod tests {
         assert!((found.low().unwrap() + 6.888).abs() < 2e-3, "{found:?}");
         assert!((found.high().unwrap() - 0.888).abs() < 2e-3, "{found:?}");
     }
-
-    #[test]
-    fn one_value_on_a_side_leaves_no_interval_and_equal_values_one_without_width() {
-        let (one, many) = (Estimate::of(&[7.0]).unwrap(), Estimate::of(&[4.0, 4.0]).unwrap());
-        assert_eq!(difference(&one, &many, (0.0, 1.0)).error, None);
-        let none = difference(&many, &many, (1.0, 1.0));
-        assert_eq!((none.low(), none.high()), (Some(0.0), Some(0.0)));
-    }
 }

@@ -14,12 +14,10 @@ pub struct Sample {
 }
 
 impl Sample {
-    /// No values yet.
     pub const fn new() -> Self {
         Self { n: 0, mean: 0.0, squares: 0.0 }
     }
 
-    /// Adds a value.
     pub fn push(&mut self, value: f64) {
         self.n += 1;
         let distance = value - self.mean;
@@ -39,7 +37,6 @@ impl Sample {
         self.n += other.n;
     }
 
-    /// Number of values.
     pub fn n(&self) -> u64 {
         self.n
     }
@@ -79,10 +76,8 @@ impl FromIterator<f64> for Sample {
     }
 }
 
-/// A mean and how far it can be trusted.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
-    /// Values behind it.
     pub n: u64,
     /// The mean, in the unit of what was measured.
     pub mean: f64,
@@ -95,7 +90,6 @@ pub struct Estimate {
 pub struct ErrorBar {
     /// Standard error, in the unit of the mean.
     pub standard_error: f64,
-    /// Lower end of the interval.
     pub low: f64,
     /// Upper end of the interval.
     pub high: f64,
@@ -116,7 +110,6 @@ impl Estimate {
         Self { n, mean, error }
     }
 
-    /// Standard error, where known.
     pub fn standard_error(&self) -> Option<f64> {
         self.error.map(|error| error.standard_error)
     }
@@ -151,14 +144,6 @@ impl Estimate {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-
-    #[test]
-    fn one_value_has_a_mean_and_no_interval() {
-        let estimate = Estimate::of(&[3.0]).unwrap();
-        assert_eq!(estimate, Estimate { n: 1, mean: 3.0, error: None });
-        assert!(!estimate.contains(3.0));
-        assert_eq!(Estimate::of(&[]), None);
-    }
 
     #[test]
     fn the_interval_of_a_worked_example() {

@@ -24,7 +24,7 @@ pub use difference::difference;
 pub use fisher::fisher_quantile;
 pub use mean::{ErrorBar, Estimate, Sample};
 pub use normal::{normal_quantile, normal_tail};
-pub use percentile::{PercentileEstimate, merged, percentile};
+pub use percentile::{merged, percentile};
 pub use randomness::{
     Test, index_of_dispersion, kolmogorov_smirnov, kolmogorov_smirnov_exponential, lag1_correlation,
 };

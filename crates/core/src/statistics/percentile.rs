@@ -1,27 +1,6 @@
-//! Percentiles of histograms, with intervals over runs.
+//! Percentiles of histograms.
 
-use super::mean::Estimate;
 use hdrhistogram::Histogram;
-
-/// A percentile of several runs.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct PercentileEstimate {
-    /// Which: 0.95 for p95.
-    pub quantile: f64,
-    /// That of all requests of all runs together, in the unit of the histograms.
-    pub pooled: f64,
-    /// The mean of the percentiles of the runs, with its interval over runs.
-    pub over_runs: Estimate,
-}
-
-impl PercentileEstimate {
-    /// From one histogram for each run. Runs without a value are left out; `None` where none is left.
-    pub fn of(runs: &[&Histogram<u64>], quantile: f64) -> Option<Self> {
-        let each: Vec<f64> = runs.iter().filter_map(|run| percentile(run, quantile)).collect();
-        let pooled = percentile(&merged(runs), quantile)?;
-        Some(Self { quantile, pooled, over_runs: Estimate::of(&each)? })
-    }
-}
 
 /// The value that this share of the values does not exceed, up to the precision of the histogram; `None`
 /// of an empty histogram.
@@ -51,27 +30,6 @@ mod tests {
     }
 
     #[test]
-    fn percentiles_of_the_first_thousand_numbers() {
-        let run = histogram(&(1..=1_000).collect::<Vec<_>>());
-        for (quantile, expected) in [(0.0, 1.0), (0.5, 500.0), (0.95, 950.0), (0.999, 999.0), (1.0, 1_000.0)]
-        {
-            assert_eq!(percentile(&run, quantile), Some(expected));
-        }
-        assert_eq!(percentile(&histogram(&[]), 0.5), None);
-    }
-
-    #[test]
-    fn the_estimate_tells_the_pooled_one_from_that_over_runs() {
-        let (fast, slow, empty) = (histogram(&[10; 900]), histogram(&[100; 100]), histogram(&[]));
-        let p95 = PercentileEstimate::of(&[&fast, &slow, &empty], 0.95).unwrap();
-        assert_eq!((p95.pooled, p95.over_runs.mean, p95.over_runs.n), (100.0, 55.0, 2));
-        let p85 = PercentileEstimate::of(&[&fast, &slow], 0.85).unwrap();
-        assert_eq!(p85.pooled, 10.0);
-        assert_eq!(PercentileEstimate::of(&[&empty], 0.5), None);
-        assert_eq!(PercentileEstimate::of(&[], 0.5), None);
-    }
-
-    #[test]
     fn histograms_of_different_bounds_merge() {
         let mut small = Histogram::new_with_bounds(1, 1_000, 2).unwrap();
         small.record(7).unwrap();
@@ -86,7 +44,7 @@ mod tests {
             two in prop::collection::vec(1..1_000_000_000_u64, 0..100),
             quantile in 0.0..1.0_f64,
         ) {
-            let pooled = PercentileEstimate::of(&[&histogram(&one), &histogram(&two)], quantile).unwrap().pooled;
+            let pooled = percentile(&merged(&[&histogram(&one), &histogram(&two)]), quantile).unwrap();
             let mut all = [one, two].concat();
             all.sort_unstable();
             let rank = (quantile * all.len() as f64).ceil().max(1.0) as usize;

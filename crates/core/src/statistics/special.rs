@@ -183,14 +183,4 @@ mod tests {
             close(beta_i(b, a, 1.0 - x, x), 1.0 - expected);
         }
     }
-
-    #[test]
-    fn chi_square_agrees_with_the_published_table() {
-        // Upper 5 % and 1 % points.
-        for (x, degrees, p) in [(3.841_459, 1.0, 0.05), (18.307_038, 10.0, 0.05), (135.806_723, 100.0, 0.01)]
-        {
-            assert!((chi_square_tail(x, degrees) - p).abs() < 1e-7);
-        }
-        assert!(chi_square_tail(1.0, 0.0).is_nan());
-    }
 }

@@ -4,38 +4,28 @@ use super::tolerance::CONFIDENCE;
 use crate::caveat::threshold::LOST_MAX;
 use std::fmt;
 
-/// Why a point is not trusted.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Reason {
     /// The measurement itself failed; the code of the caveat that says how.
     Invalid(String),
-    /// The response did not settle.
     Unsettled,
-    /// Runs are too short to tell whether it settles.
     TooShort,
     /// Too many requests got no answer, percent of the arrivals.
     Lost(f64),
-    /// Not every target was measured at this rate.
     TargetsMissing {
-        /// How many were.
         measured: usize,
-        /// How many there are.
         targets: usize,
     },
-    /// Too few runs to know the standard error.
     TooFewRuns(u64),
     /// The standard error over runs, percent of tau.
     StandardError {
         /// What it is at most, at [`CONFIDENCE`].
         percent: f64,
-        /// What it may be.
         tolerance: f64,
     },
     /// The spread between targets, percent of tau.
     Spread {
-        /// What it is.
         percent: f64,
-        /// What it may be.
         tolerance: f64,
     },
 }
@@ -72,14 +62,12 @@ impl fmt::Display for Reason {
     }
 }
 
-/// A point that is not trusted.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Untrusted {
     /// Arrival rate, per second.
     pub rate: f64,
     /// Utilisation in percent; `None` where it was not available.
     pub utilisation: Option<f64>,
-    /// Why it is not trusted.
     pub reason: Reason,
 }
 

@@ -4,10 +4,8 @@ use super::design::{Design, Factors, Group, Level, Observation, Stage, VarianceE
 use super::interval::{Term, interval};
 use super::requests::Requests;
 
-/// What one level contributes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Component {
-    /// Which level it is.
     pub level: Level,
     /// Levels that change only together with it, and whose variance is in it.
     pub with: Vec<Level>,
@@ -27,19 +25,16 @@ pub struct Component {
     pub in_run: f64,
 }
 
-/// What differs, level by level.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Components {
     /// Mean over all, each unit counted alike within its parent.
     pub mean: f64,
-    /// Levels that can be told from others, from the outermost.
     pub all: Vec<Component>,
 }
 
 /// The level that makes most of the variance of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Dominant {
-    /// Which level it is.
     pub level: Level,
     /// Its share of the variance of a single run's mean, from 0 to 1.
     pub share: f64,
@@ -49,9 +44,6 @@ pub struct Dominant {
 
 impl Components {
     /// From all runs, in any order.
-    ///
-    /// # Errors
-    /// There are too few runs, or one has no mean response or the place of another.
     pub fn of(runs: &[Observation]) -> Result<Self, VarianceError> {
         let batches: Vec<&[(f64, f64)]> = runs.iter().map(|run| run.batches.as_slice()).collect();
         let requests = Requests::of(&batches);
@@ -77,7 +69,6 @@ impl Components {
     }
 }
 
-/// A mean square with what it expects.
 struct MeanSquare {
     level: Level,
     value: f64,

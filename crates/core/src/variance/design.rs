@@ -3,26 +3,19 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// What can differ, from the outermost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Level {
-    /// A machine with its server.
     Target,
-    /// The tables as they were filled once.
     Population,
-    /// The server from a start to its end.
     Start,
     /// A run, whose mean response is the unit.
     Run,
-    /// A request of a run.
     Request,
 }
 
 impl Level {
-    /// All of them, from the outermost.
     pub const ALL: [Self; 5] = [Self::Target, Self::Population, Self::Start, Self::Run, Self::Request];
 
-    /// The level as one word.
     pub fn word(self) -> &'static str {
         ["target", "population", "start", "run", "request"][self as usize]
     }
@@ -37,13 +30,9 @@ impl fmt::Display for Level {
 /// Where a run belongs, by numbers: of the target, of the population within it and so on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Position {
-    /// Number of the target.
     pub target: u32,
-    /// Number of the population on its target.
     pub population: u32,
-    /// Number of the start with its population.
     pub start: u32,
-    /// Number of the run of its start.
     pub run: u32,
 }
 
@@ -55,10 +44,8 @@ impl Position {
     }
 }
 
-/// A run as it was measured.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Observation {
-    /// Where it belongs.
     pub place: Position,
     /// Its mean response, in any unit.
     pub mean: f64,
@@ -75,11 +62,9 @@ impl Observation {
 /// Why nothing can be said about what differs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VarianceError {
-    /// There are fewer than two runs.
     TooFewRuns(usize),
     /// The mean response of a run is not a number above zero.
     NoResponse(Position),
-    /// Two runs have the same place.
     TwiceAt(Position),
 }
 
@@ -119,11 +104,9 @@ struct Unit {
 /// The units of one parent: how the variance of each is made up, from which follow expectation and degrees of freedom.
 pub(super) type Group = Vec<Factors>;
 
-/// A level that can be told from others.
 #[derive(Clone, Debug)]
 pub(super) struct Stage {
     pub level: Level,
-    /// Levels that change only together with it.
     pub with: Vec<Level>,
     /// How many units it has.
     pub units: usize,
@@ -138,7 +121,6 @@ pub(super) struct Stage {
 pub(super) struct Design {
     pub stages: Vec<Stage>,
     pub mean: f64,
-    /// How the variance of that mean is made up.
     pub factors: Factors,
 }
 

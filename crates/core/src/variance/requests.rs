@@ -13,7 +13,6 @@ pub struct Requests {
     /// The variance `v` for which a run's mean of `n` requests has the variance `v / n`. Of requests that depend on one another,
     /// as those in a queue, it is many times that of a single request.
     pub variance: f64,
-    /// Degrees of freedom of that.
     pub degrees: f64,
 }
 

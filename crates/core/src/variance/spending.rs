@@ -28,9 +28,7 @@ impl Costs {
 pub struct Repeat {
     /// The level that gets one more unit.
     pub level: Level,
-    /// Variance of the mean over all afterwards.
     pub variance_after: f64,
-    /// What it costs, with all within it.
     pub cost: f64,
     /// By how much it lowers the variance of the mean, for each unit of cost.
     pub gain: f64,
@@ -61,16 +59,5 @@ impl Components {
         // What costs nothing is worth what it brings, and a run always takes its time.
         let gain = fewer / if cost > 0.0 { cost } else { 1.0 };
         Repeat { level: self.all[at].level, variance_after: self.variance_of_mean() - fewer, cost, gain }
-    }
-
-    /// The variance of the mean over so many units of each level within one of the level above it, from the outermost that can be told from
-    /// others; those of levels that are left out are one.
-    pub fn variance_with(&self, numbers: &[f64]) -> f64 {
-        let mut units = 1.0;
-        let parts = self.all.iter().enumerate().map(|(at, component)| {
-            units *= numbers.get(at).copied().filter(|number| *number >= 1.0).unwrap_or(1.0);
-            component.variance / units
-        });
-        parts.sum()
     }
 }

@@ -12,11 +12,9 @@ const BLOCKS_MIN: usize = 2;
 pub struct Gap {
     /// Mean over all units.
     pub mean: f64,
-    /// Lower end of its interval.
     pub low: f64,
     /// Upper end of it.
     pub high: f64,
-    /// Units behind it.
     pub units: usize,
 }
 

@@ -17,7 +17,6 @@ impl Why {
     }
 }
 
-/// All suspects, in their order.
 fn judge(runs: &[Observation], facts: &Facts, names: &[String]) -> Option<Why> {
     let targets: BTreeSet<usize> = runs.iter().map(|run| run.target).collect();
     let mean = |target: usize| {
@@ -121,7 +120,6 @@ fn gap_of(units: &[Unit<'_>], pairs: usize, figure: impl Fn(&Observation) -> Opt
     Gap::of(&differences?, pairs)
 }
 
-/// Two targets that are compared.
 struct Case<'a> {
     units: Vec<Unit<'a>>,
     scale: Scale,
@@ -363,12 +361,9 @@ impl Case<'_> {
     }
 }
 
-/// What the plans of one server's starts are like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum PlansOfStarts {
-    /// All have the same.
     Same,
-    /// Some have another one.
     Differ,
     /// Some have another one, and these are slower, or faster, than the others.
     Slower,

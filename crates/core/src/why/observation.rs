@@ -1,9 +1,7 @@
 //! What is known of runs and targets before anybody judges.
 
-/// A run on one target.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Observation {
-    /// Number of the target.
     pub target: usize,
     /// Which filling of its server's tables it is on.
     pub population: u32,
@@ -11,9 +9,7 @@ pub struct Observation {
     pub start: u32,
     /// Number of the run of its start. Runs of two targets with the same numbers were made side by side, or one soon after the other.
     pub run: u32,
-    /// Its mean response time.
     pub tau_ms: f64,
-    /// What else was seen.
     pub seen: Seen,
 }
 
@@ -22,16 +18,12 @@ pub struct Observation {
 pub struct Seen {
     /// What a request spends on its way between client and server, without waiting for a CPU.
     pub network_ms: Option<f64>,
-    /// Pages that a request reads from disk.
     pub reads: Option<f64>,
     /// Pages that it reads from disk by the pages that its plan touches and the room for them, which nobody measured: where requests
     /// overlap, and one by one.
     pub foretold: Option<(f64, f64)>,
-    /// Requests under way in the mean.
     pub under_way: Option<f64>,
-    /// What one such read takes.
     pub read_ms: Option<f64>,
-    /// Rows that a request touches at the server.
     pub rows: Option<f64>,
     /// What the threads of the server that could run waited for a CPU, for each request.
     pub cpu_wait_ms: Option<f64>,
@@ -45,19 +37,14 @@ pub struct Seen {
     pub plan: Option<u64>,
 }
 
-/// What was found in a comparison that is no number, in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Compared {
-    /// Both have the same.
     Alike(String),
-    /// Each side has something else.
     Different(String),
-    /// Nobody could look.
     Unknown(String),
 }
 
 impl Compared {
-    /// What was found, in words.
     pub fn words(&self) -> &str {
         match self {
             Self::Alike(words) | Self::Different(words) | Self::Unknown(words) => words,
@@ -68,9 +55,7 @@ impl Compared {
 /// What is known of the slowest and the fastest target besides their runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Facts {
-    /// Statements, their plans and the statistics of indexes.
     pub plans: Compared,
-    /// Pages of the tables that the statements ask.
     pub pages: Compared,
     /// How the server of the slow one is started and how that of the fast one, where these are two ways on purpose.
     pub starts: Option<(String, String)>,

@@ -10,15 +10,10 @@ use crate::statistics::Sample;
 /// What the response times of two targets are, and how much of a difference is worth the name of a cause.
 #[derive(Clone, Debug)]
 pub(super) struct Scale {
-    /// By how much the slow one takes longer.
     pub gap: Gap,
-    /// Whether they differ clearly, and by more than a little.
     pub differs: bool,
-    /// Time that a cause makes at least.
     pub least_ms: f64,
-    /// Name of the slow one.
     pub slow: String,
-    /// Pairs of targets of which this one was chosen.
     pub pairs: usize,
 }
 
@@ -59,11 +54,8 @@ pub(super) fn network(units: &[Unit<'_>], scale: &Scale) -> Verdict {
 /// each, `n t` differs by `(t - t') (n + n') / 2 + (n - n') (t + t') / 2`.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Reads {
-    /// What latency makes.
     pub by_latency: Option<Gap>,
-    /// What number makes.
     pub by_number: Option<Gap>,
-    /// The number alone.
     pub number: Option<Gap>,
     /// The latency alone; `None` where nothing is read.
     pub latency: Option<Gap>,
@@ -160,7 +152,6 @@ fn foretold(units: &[Unit<'_>]) -> Option<f64> {
 const READS_MISSING: &str =
     "how many pages a request reads from disk was not measured, as in overload; measure a lower rate";
 
-/// How long a read takes.
 pub(super) fn disk(reads: &Reads, scale: &Scale) -> Verdict {
     let text = |part: &Gap| {
         let each = reads.latency.map_or_else(
@@ -178,7 +169,6 @@ pub(super) fn disk(reads: &Reads, scale: &Scale) -> Verdict {
     verdict(Suspect::Disk, "read_latency_ms", reads.by_latency, scale, text, missing)
 }
 
-/// How many pages are read.
 pub(super) fn layout(reads: &Reads, scale: &Scale, pages: &str) -> Verdict {
     let text = |part: &Gap| {
         let more = reads.number.map_or_else(String::new, |more| with_interval(&more, ""));

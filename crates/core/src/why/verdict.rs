@@ -7,13 +7,10 @@ use std::fmt;
 /// What may make response times differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Suspect {
-    /// The way between client and server.
     Network,
-    /// How long a read from disk takes.
     Disk,
     /// How many pages have to be read: how rows lie in their files.
     Layout,
-    /// How the server answers a statement.
     Plan,
     /// What is drawn anew when a server starts: its addresses in memory, for one.
     Start,
@@ -24,16 +21,13 @@ pub enum Suspect {
 }
 
 impl Suspect {
-    /// All of them.
     pub const ALL: [Self; 7] =
         [Self::Network, Self::Disk, Self::Layout, Self::Plan, Self::Start, Self::Stolen, Self::Neighbours];
 
-    /// The suspect as one word, for files.
     pub fn word(self) -> &'static str {
         ["network", "disk", "layout", "plan", "start", "stolen-cpu", "neighbours"][self as usize]
     }
 
-    /// The suspect in a sentence.
     pub fn words(self) -> &'static str {
         match self {
             Self::Network => "the network",
@@ -47,19 +41,15 @@ impl Suspect {
     }
 }
 
-/// What is found of a suspect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ruling {
     /// It makes response times differ.
     Cause,
-    /// It does not, or by too little.
     NotTheCause,
-    /// These runs do not tell.
     Undecided,
 }
 
 impl Ruling {
-    /// The ruling as tables and pages write it.
     pub fn words(self) -> &'static str {
         match self {
             Self::Cause => "cause",
@@ -75,34 +65,25 @@ impl fmt::Display for Ruling {
     }
 }
 
-/// What is found of one suspect, and why.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Verdict {
-    /// Who is suspected.
     pub suspect: Suspect,
-    /// What is found of it.
     pub ruling: Ruling,
-    /// One sentence that says what was seen.
     pub evidence: String,
-    /// The number behind it.
     pub figure: Option<Figure>,
 }
 
-/// A number behind a verdict.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Figure {
     /// Name, with unit.
     pub name: &'static str,
     /// The number, in the unit that its name ends with.
     pub value: f64,
-    /// Its interval, where there is one.
     pub interval: Option<(f64, f64)>,
 }
 
-/// Why two targets differ.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Why {
-    /// Number of the slowest target.
     pub slow: usize,
     /// Number of the fastest one; that of the slowest, where there is only one.
     pub fast: usize,
@@ -131,7 +112,6 @@ impl Why {
         }
     }
 
-    /// The suspects that are the cause.
     pub fn causes(&self) -> impl Iterator<Item = Suspect> + '_ {
         let named = self.verdicts.iter().filter(|verdict| verdict.ruling == Ruling::Cause);
         named.map(|verdict| verdict.suspect)

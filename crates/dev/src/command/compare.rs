@@ -7,9 +7,8 @@ use evenkeel_core::arrivals::RateError;
 use evenkeel_core::experiment::{Better, Comparison, Margin, Pair, Verdict};
 use evenkeel_core::random::{Random, Seed};
 use evenkeel_dev::simulation::VirtualCell;
-use serde_json::json;
+use serde_json::{Value, json};
 
-/// Mean service time of the first server.
 const SERVICE: Nanos = Nanos::from_millis(4);
 /// How much slower the second server is, where the two differ.
 const APART: f64 = 1.1;
@@ -44,70 +43,46 @@ pub struct Args {
     pub seed: u64,
 }
 
-/// What came of a pair.
-#[derive(Clone, Debug, PartialEq)]
-struct Judged {
-    /// True response time of the second as a multiple of the first's.
-    ratio: f64,
-    /// One after the other, each with as many runs as the one before asked for.
-    looks: Vec<Look>,
-}
-
-/// What was said of so many runs on each side.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Look {
-    runs: u64,
-    verdict: Verdict,
-}
-
-impl Judged {
-    /// What is said in the end.
-    fn verdict(&self) -> Verdict {
-        self.looks.last().map_or(Verdict::NotKnown { runs_more: None }, |look| look.verdict)
-    }
-
-    /// Whether the second look found what is true; `None` where there was none.
-    fn was_enough(&self) -> Option<bool> {
-        let right = if self.ratio == 1.0 { Verdict::Same } else { Verdict::Worse };
-        self.looks.get(1).map(|look| look.verdict == right)
-    }
-}
-
 /// Makes every pair, on all processors.
-///
-/// # Errors
-/// A rate of the simulation is none.
 pub fn run(args: &Args) -> Result<()> {
     for ratio in [1.0, APART] {
         let seed = Seed(args.seed).child("compare").numbered((ratio * 100.0) as u64);
-        let tries = many::tries(args.pairs, |number| judge(ratio, number, seed))?;
-        tries.iter().for_each(|judged| println!("{}", line(judged)));
+        let tries = many::tries(args.pairs, |number| judge(ratio, seed.numbered(number)))?;
+        tries.iter().for_each(|judged| println!("{judged}"));
     }
     Ok(())
 }
 
-fn judge(ratio: f64, number: u64, seed: Seed) -> Result<Judged, RateError> {
-    let seed = seed.numbered(number);
+/// A pair, whose second server has so many times the response time of the first: what each look said, which has as many runs as the one
+/// before asked for.
+fn judge(ratio: f64, seed: Seed) -> Result<Value, RateError> {
     let mut random = Random::new(seed.child("pair"));
     let load = LOADS[random.uniform(0, LOADS.len() as u64 - 1) as usize];
     let drift = DRIFTS[random.uniform(0, DRIFTS.len() as u64 - 1) as usize];
-    let runs = random.uniform(RUNS.0, RUNS.1);
-    let mut pair = Pair::default();
-    let mut judged = Judged { ratio, looks: Vec::new() };
-    let mut wanted = Some(runs);
-    while let Some(runs) = wanted.filter(|runs| *runs <= RUNS_MOST && judged.looks.len() < LOOKS_MOST) {
+    let mut wanted = Some(random.uniform(RUNS.0, RUNS.1));
+    let (mut pair, mut looks) = (Pair::default(), Vec::new());
+    let right = if ratio == 1.0 { "same" } else { "worse" };
+    while let Some(runs) = wanted.filter(|runs| *runs <= RUNS_MOST && looks.len() < LOOKS_MOST) {
         // The runs of before are among them.
         for run in pair.first.len() as u64..runs {
             pair.first.push(tau(load, 1.0, drift, seed.child("first").numbered(run))?);
             pair.second.push(tau(load, ratio, drift, seed.child("second").numbered(run))?);
         }
         let found = Comparison::of(std::slice::from_ref(&pair), margin(), Better::Lower);
-        let verdict = found.map_or(Verdict::NotKnown { runs_more: None }, |found| found.verdict);
-        judged.looks.push(Look { runs, verdict });
-        wanted =
-            if let Verdict::NotKnown { runs_more: Some(more) } = verdict { Some(runs + more) } else { None };
+        let (verdict, runs_more) = match found.map(|found| found.verdict) {
+            Some(Verdict::Same) => ("same", None),
+            Some(Verdict::Better) => ("better", None),
+            Some(Verdict::Worse) => ("worse", None),
+            Some(Verdict::NotKnown { runs_more }) => ("not known", runs_more),
+            None => ("not known", None),
+        };
+        looks.push(json!({ "runs": runs, "verdict": verdict, "runs_more": runs_more }));
+        wanted = runs_more.map(|more| runs + more);
     }
-    Ok(judged)
+    let verdict = looks.last().map_or(json!("not known"), |look| look["verdict"].clone());
+    // Runs were enough where the second look found what is true.
+    let was_enough = looks.get(1).map(|look| look["verdict"] == right);
+    Ok(json!({ "true_ratio": ratio, "verdict": verdict, "was_enough": was_enough, "looks": looks }))
 }
 
 fn margin() -> Margin {
@@ -124,64 +99,4 @@ fn tau(load: f64, service: f64, drift: f64, seed: Seed) -> Result<f64, RateError
     });
     let speed = (drift * Random::new(seed.child("drift")).normal()).exp();
     Ok(service * speed * sum / count.max(1) as f64 / SERVICE.as_secs_f64())
-}
-
-fn word(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Same => "same",
-        Verdict::Better => "better",
-        Verdict::Worse => "worse",
-        Verdict::NotKnown { .. } => "not known",
-    }
-}
-
-fn line(judged: &Judged) -> serde_json::Value {
-    let look = |look: &Look| {
-        let runs_more = if let Verdict::NotKnown { runs_more } = look.verdict { runs_more } else { None };
-        json!({ "runs": look.runs, "verdict": word(look.verdict), "runs_more": runs_more })
-    };
-    let looks: Vec<_> = judged.looks.iter().map(look).collect();
-    json!({
-        "true_ratio": judged.ratio, "verdict": word(judged.verdict()), "was_enough": judged.was_enough(), "looks": looks
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_pair_is_the_same_for_the_same_seed() {
-        let judged = judge(APART, 3, Seed(1)).unwrap();
-        assert_eq!(judged, judge(APART, 3, Seed(1)).unwrap());
-        assert_eq!(line(&judged)["true_ratio"], json!(1.1));
-    }
-
-    #[test]
-    fn each_look_has_the_runs_that_the_one_before_asked_for_and_the_second_must_be_right() {
-        let judged = (0..20).map(|number| judge(APART, number, Seed(1)).unwrap());
-        let mut followed = 0;
-        for pair in judged {
-            for looks in pair.looks.windows(2) {
-                let Verdict::NotKnown { runs_more: Some(more) } = looks[0].verdict else {
-                    panic!("{pair:?}")
-                };
-                assert_eq!(looks[1].runs, looks[0].runs + more);
-                followed += 1;
-            }
-        }
-        assert!(followed > 0);
-        let unknown = Look { runs: 3, verdict: Verdict::NotKnown { runs_more: Some(4) } };
-        let after = |ratio, verdict| Judged { ratio, looks: vec![unknown, Look { runs: 7, verdict }] };
-        assert_eq!(after(1.0, Verdict::Same).was_enough(), Some(true));
-        assert_eq!(after(1.0, Verdict::Worse).was_enough(), Some(false));
-        assert_eq!(after(APART, Verdict::Same).was_enough(), Some(false));
-        assert_eq!(Judged { ratio: 1.0, looks: vec![unknown] }.was_enough(), None);
-    }
-
-    #[test]
-    fn the_response_of_a_server_is_about_the_theory() {
-        let mean = (0..20).map(|run| tau(0.5, 1.1, 0.0, Seed(run)).unwrap()).sum::<f64>() / 20.0;
-        assert!((mean / 2.2 - 1.0).abs() < 0.05, "{mean}");
-    }
 }

@@ -2,21 +2,18 @@
 
 use super::many;
 use anyhow::Result;
-use evenkeel_core::Nanos;
 use evenkeel_core::arrivals::RateError;
 use evenkeel_core::bounds::Wanted;
 use evenkeel_core::random::Seed;
 use evenkeel_core::variance::Level;
 use evenkeel_dev::profile::VirtualProfile;
 use evenkeel_dev::simulation::components::{Held, Scenario, scenarios};
-use evenkeel_dev::simulation::{Phases, Shared, Try, TryPlan, VirtualServer};
+use evenkeel_dev::simulation::{Shared, Try, TryPlan};
 use evenkeel_study::profile::{summarise, trust_limits};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 
-/// Mean service time of the virtual servers.
-const SERVICE: Nanos = Nanos::from_millis(4);
 /// Repeats of a cell whose trust is tried.
 const REPEATS: u32 = 20;
 /// Length of its runs in seconds, and of those near the saturation.
@@ -25,8 +22,6 @@ const SECONDS: (f64, f64) = (8.0, 16.0);
 const SHARES: [f64; 2] = [0.0, 0.15];
 /// Width of the bounds at which such a profile ends, and runs after which it does at the latest.
 const UNTIL: (f64, usize) = (0.1, 60);
-/// Mean time that the neighbour takes at once.
-const BURST: Nanos = Nanos::from_millis(100);
 
 #[derive(Debug, clap::Args)]
 #[command(
@@ -46,10 +41,6 @@ pub struct Args {
     pub seed: u64,
 }
 
-/// Tries everything, on all processors.
-///
-/// # Errors
-/// A rate of the simulation is none.
 pub fn run(args: &Args) -> Result<()> {
     let seed = Seed(args.seed).child("components");
     let mut rows = Vec::new();
@@ -90,17 +81,14 @@ fn of_components(scenario: &Scenario, tries: &[Vec<Held>]) -> Vec<Value> {
     levels.iter().map(row).collect()
 }
 
-/// Servers whose trust is tried.
 fn profiles() -> [(&'static str, VirtualProfile); 4] {
-    let server =
-        VirtualServer { cpus: 1, service: SERVICE, unevenness: 1.0, disk: Nanos::ZERO, delay: Nanos::ZERO };
+    let loads: Vec<f64> = (1..=11).map(|tenth| f64::from(tenth) / 10.0).collect();
     let profile = |targets: Vec<f64>, drift: f64| VirtualProfile {
-        server,
         targets,
         drift,
-        loads: (1..=11).map(|tenth| f64::from(tenth) / 10.0).collect(),
         repeats: REPEATS,
         seconds: SECONDS,
+        ..VirtualProfile::of_one_cpu(&loads)
     };
     [
         ("runs differ by 5 %", profile(vec![1.0], 0.05)),
@@ -110,8 +98,6 @@ fn profiles() -> [(&'static str, VirtualProfile); 4] {
     ]
 }
 
-/// A profile that was tried.
-#[derive(Clone, Debug, PartialEq)]
 struct Trusted {
     limit: Option<f64>,
     /// Mean response of each target at each rate, ms.
@@ -157,7 +143,6 @@ fn moments(values: &[f64]) -> (f64, f64) {
     (sample.mean().unwrap_or(0.0), sample.standard_deviation().unwrap_or(0.0))
 }
 
-/// A profile with `--until`, beside what is true.
 struct Bounded {
     tried: Try,
     beside: f64,
@@ -165,15 +150,10 @@ struct Bounded {
 }
 
 fn until(share: f64, seed: Seed) -> Result<Bounded, RateError> {
-    let shared = Shared { service: SERVICE, share, burst: BURST };
     let (width, runs) = UNTIL;
-    let (probe, run) = (Phases::seconds(1, 4), Phases::seconds(2, 8));
-    let tried = TryPlan { shared, probe, run, runs, wanted: Wanted { width } }.play(seed)?;
-    let (_, alone) = shared.capacities();
-    // What was carried in this time and place: neighbours come and go, and a profile is about those that it met.
-    let long = Phases::seconds(2, (2.0 * tried.seconds) as u64);
-    let beside = shared.run(2.0 * alone, long, seed.child("truth"))?.throughput();
-    Ok(Bounded { tried, beside, alone })
+    let plan = TryPlan { shared: Shared::beside(share), runs, wanted: Wanted { width } };
+    let (tried, beside) = plan.play_beside_truth(seed)?;
+    Ok(Bounded { tried, beside, alone: plan.shared.capacities().1 })
 }
 
 fn of_bounds(share: f64, tries: &[Bounded]) -> Value {
@@ -191,39 +171,4 @@ fn of_bounds(share: f64, tries: &[Bounded]) -> Value {
             Some((range.low..=range.high).contains(&one.alone))
         }),
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_component_is_a_row_with_its_misses() {
-        let held = |below, above| vec![Held { level: Level::Run, below, above }];
-        let rows = of_components(
-            &scenarios()[3],
-            &[held(false, false), held(true, false), held(false, true), Vec::new()],
-        );
-        assert_eq!(rows.len(), 1);
-        assert_eq!(
-            (&rows[0]["held"], &rows[0]["below"], &rows[0]["above"]),
-            (&json!(1), &json!(1), &json!(1))
-        );
-    }
-
-    #[test]
-    fn the_true_limit_is_where_the_tries_themselves_scatter_too_much() {
-        let mut profile = profiles()[0].1.clone();
-        profile.loads = vec![0.2, 0.4, 0.6];
-        let tried = |limit: f64, tau: f64| Trusted { limit: Some(limit), taus: vec![vec![5.0, 7.0, tau]] };
-        let row = of_trust("a", &profile, &[tried(100.0, 10.0), tried(150.0, 20.0), tried(100.0, 30.0)]);
-        assert_eq!((&row["true_steps"], &row["found_steps"]), (&json!(2), &json!({ "2": 2, "3": 1 })));
-    }
-
-    #[test]
-    fn bounds_are_counted_where_they_are_shown() {
-        let tries: Vec<Bounded> = (0..3).map(|seed| until(0.0, Seed(seed)).unwrap()).collect();
-        let row = of_bounds(0.0, &tries);
-        assert_eq!(row["at_least"]["shown"], json!(3));
-    }
 }

@@ -7,7 +7,6 @@ use evenkeel_core::random::Seed;
 use evenkeel_dev::simulation::coverage::{Coverage, CoveragePlan, judge};
 use serde_json::{Value, json};
 
-/// Mean service time of the virtual server.
 const SERVICE: Nanos = Nanos::from_millis(4);
 /// Length of a run in overload and of the shortest others: 2,000 service times.
 const BASE: Nanos = Nanos::from_secs(8);
@@ -45,9 +44,6 @@ fn utilisation(text: &str) -> Result<f64, String> {
 }
 
 /// Measures every cell with every seed, on all processors, and shows how often intervals held.
-///
-/// # Errors
-/// A load that makes no rate of arrivals.
 pub fn run(args: &Args) -> Result<()> {
     let plan = CoveragePlan {
         loads: args.loads.clone(),
@@ -68,17 +64,4 @@ fn as_json(cell: &Coverage) -> Value {
         "bounds_held": cell.bounds_held, "width_ratio": cell.width, "estimate_mean": cell.mean,
         "run_s": cell.seconds,
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_a_queue_that_settles_has_a_load() {
-        assert_eq!(utilisation("0.95"), Ok(0.95));
-        for text in ["0", "1", "-0.5", "nan", "much"] {
-            assert!(utilisation(text).is_err(), "{text}");
-        }
-    }
 }

@@ -4,9 +4,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// What each try brings, in the order of their numbers, whichever thread made it: the same for the same seed.
-///
-/// # Errors
-/// Those of the first try that has one.
 pub fn tries<T: Send, E: Send>(count: u64, one: impl Fn(u64) -> Result<T, E> + Sync) -> Result<Vec<T>, E> {
     let next = AtomicU64::new(0);
     let done: Mutex<Vec<(u64, Result<T, E>)>> = Mutex::new(Vec::new());

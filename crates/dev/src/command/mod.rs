@@ -25,8 +25,6 @@ enum What {
     Plants(plants::Args),
     /// What steps of the number of clients cost a controller on the measured curves
     Steps(plants::StepsArgs),
-    /// Search the peer's parameters again (minutes)
-    Search,
     /// Published experiments with hosts that share storage, uncontrolled, by the published law and by ours
     Shares(shares::Args),
     /// How our windows do on random arrays and mixes of hosts
@@ -48,7 +46,6 @@ impl Cli {
         match self.what {
             What::Plants(args) => plants::judge(&args),
             What::Steps(args) => plants::steps(&args),
-            What::Search => plants::search(),
             What::Shares(args) => shares::experiments(&args),
             What::Mixes(args) => shares::mixes(&args),
             What::Coverage(args) => coverage::run(&args),

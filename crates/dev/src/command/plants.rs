@@ -4,7 +4,6 @@ use anyhow::{Result, anyhow};
 use evenkeel_core::control::Bounds;
 use evenkeel_core::random::Seed;
 use evenkeel_dev::control::Contender;
-use evenkeel_dev::control::search::{self, EFFORT};
 use evenkeel_dev::control::steps::regrets;
 use evenkeel_dev::control::trial::{self, CLIENTS, INITIAL_LIMITS, Summary, Verdict};
 use evenkeel_dev::plant::Distribution;
@@ -60,7 +59,7 @@ pub fn judge(args: &Args) -> Result<()> {
     for number in 0..args.count {
         for initial in INITIAL_LIMITS {
             let mut controller = contender.starting_at(initial).build();
-            let (_, _, verdict) = trial::run(&distribution, seed, number, initial, controller.as_mut());
+            let verdict = trial::run(&distribution, seed, number, initial, controller.as_mut());
             verdicts.push((number, initial, verdict));
         }
     }
@@ -98,12 +97,5 @@ pub fn steps(args: &StepsArgs) -> Result<()> {
     let row = |row: &evenkeel_dev::control::steps::Regret| json!({"curve": row.curve, "from": row.clients.0, "to": row.clients.1, "regret": row.regret});
     let rows: Vec<Value> = regrets(&contender, Seed(seed)).iter().map(row).collect();
     println!("{}", json!({"controller": contender.name(), "seed": seed, "steps": rows}));
-    Ok(())
-}
-
-/// Finds the parameters that are committed again.
-pub fn search() -> Result<()> {
-    let (plants, tries, seed) = EFFORT;
-    println!("{:?}", search::search(plants, tries, seed));
     Ok(())
 }

@@ -86,23 +86,3 @@ pub fn mixes(args: &MixesArgs) -> Result<()> {
     println!("{told}");
     Ok(())
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn shares_that_were_not_judged_have_no_error() {
-        let outcome = Outcome {
-            iops: vec![600.0, 2_400.0],
-            latency_s: 0.015,
-            windows: vec![9.0, 32.0],
-            division: None,
-            over: 0.061,
-            under: Some(0.002),
-            lull: None,
-        };
-        let shown = as_json(&published()[5], Treatment::Parda, &outcome, None);
-        assert_eq!((&shown["shares_judged"], &shown["share_error"]), (&json!(false), &Value::Null));
-    }
-}

@@ -9,41 +9,61 @@
 //!
 //! As published: backoff 0.9, timeout 5 s, `20 <= L <= 200`, initial 20, samples gathered over 1 s and 10 completions.
 
-use super::interval::SamplingInterval;
 use evenkeel_core::control::{Bounds, Controller, Decision, Reason, Sample};
 
-/// Parameters of the algorithm.
+/// Completions that a sampling interval has at least.
+const COMPLETIONS_MIN: u64 = 10;
+
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
     /// Factor by which overload lowers the limit, below 1.
     pub backoff: f64,
     /// Response time that counts as overload, in seconds.
     pub timeout_s: f64,
-    /// Sampling interval in seconds.
     pub interval_s: f64,
 }
 
-impl Default for Settings {
-    fn default() -> Self {
-        Self { backoff: 0.9, timeout_s: 5.0, interval_s: 1.0 }
+impl Settings {
+    /// The best of 150 random settings on 30 random plants, so that ours is compared with its best: of 90 runs 54 % settled.
+    /// It goes by response time, which does not say where throughput is highest: no parameters fit all plants.
+    pub const FITTED: Self = Self { backoff: 0.56, timeout_s: 0.54, interval_s: 0.22 };
+}
+
+/// Ticks that are gathered until both the time and the completions of a sampling interval are there.
+#[derive(Clone, Copy, Debug, Default)]
+struct Gathered {
+    seconds: f64,
+    completions: u64,
+    response_sum_s: f64,
+    in_flight_max: u32,
+    /// Whether anything was refused or failed by overload.
+    dropped: bool,
+}
+
+impl Gathered {
+    fn add(&mut self, sample: &Sample) {
+        let response_s = sample.response.map_or(0.0, |response| response.mean);
+        self.seconds += sample.seconds();
+        self.completions += sample.completions;
+        self.response_sum_s += response_s * sample.completions as f64;
+        self.in_flight_max = self.in_flight_max.max(sample.in_flight_max);
+        self.dropped |= sample.overload > 0;
     }
 }
 
-/// The controller between two ticks.
 #[derive(Clone, Debug)]
 pub struct Aimd {
     bounds: Bounds,
     settings: Settings,
     limit: f64,
-    interval: SamplingInterval,
+    gathered: Gathered,
     why: Reason,
 }
 
 impl Aimd {
-    /// Begins with the initial limit of its bounds.
     pub fn new(bounds: Bounds, settings: Settings) -> Self {
-        let interval = SamplingInterval::new(settings.interval_s, 10);
-        Self { bounds, settings, limit: f64::from(bounds.initial), interval, why: Reason::Start }
+        let limit = f64::from(bounds.initial);
+        Self { bounds, settings, limit, gathered: Gathered::default(), why: Reason::Start }
     }
 }
 
@@ -53,16 +73,17 @@ impl Controller for Aimd {
     }
 
     fn update(&mut self, sample: &Sample) -> Decision {
-        if let Some(gathered) = self.interval.add(sample) {
-            let measured = Reason::Measuring { completions: gathered.completions };
-            if gathered.dropped || gathered.response_s > self.settings.timeout_s {
+        self.gathered.add(sample);
+        let Gathered { seconds, completions, response_sum_s, in_flight_max, dropped } = self.gathered;
+        if seconds + 1e-9 >= self.settings.interval_s && completions >= COMPLETIONS_MIN {
+            self.gathered = Gathered::default();
+            self.why = Reason::Measuring { completions };
+            if dropped || response_sum_s / completions as f64 > self.settings.timeout_s {
                 self.limit *= self.settings.backoff;
-                self.why = measured;
-            } else if 2.0 * f64::from(gathered.in_flight_max) >= self.limit {
+            } else if 2.0 * f64::from(in_flight_max) >= self.limit {
                 self.limit += 1.0;
-                self.why = measured;
             } else {
-                self.why = Reason::NotFull { in_flight: f64::from(gathered.in_flight_max) };
+                self.why = Reason::NotFull { in_flight: f64::from(in_flight_max) };
             }
             let (low, high) = self.bounds.range;
             self.limit = self.limit.clamp(f64::from(low), f64::from(high));
@@ -85,11 +106,13 @@ mod tests {
     #[test]
     fn it_adds_one_while_full_stays_while_not_and_backs_off_when_slow() {
         let published = Bounds { initial: 20, range: (20, 200) };
-        let mut aimd = Aimd::new(published, Settings::default());
-        assert_eq!(aimd.update(&second(20, 0.1)).limit, 21);
+        let settings = Settings { backoff: 0.9, timeout_s: 5.0, interval_s: 1.0 };
+        let mut aimd = Aimd::new(published, settings);
+        let half = Sample { end: Nanos::from_millis(500), ..second(20, 0.1) };
+        assert_eq!([&half, &half].map(|half| aimd.update(half).limit), [20, 21], "half an interval is none");
         assert_eq!(aimd.update(&second(5, 0.1)).limit, 21);
         assert_eq!(aimd.update(&second(21, 6.0)).limit, 20);
-        let mut free = Aimd::new(Bounds { range: (1, 200), ..published }, Settings::default());
+        let mut free = Aimd::new(Bounds { range: (1, 200), ..published }, settings);
         assert_eq!(free.update(&second(21, 6.0)).limit, 18);
     }
 }

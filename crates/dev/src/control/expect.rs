@@ -6,7 +6,6 @@ use evenkeel_core::Nanos;
 /// Stretch over which throughput is averaged before it is judged.
 const SMOOTH: Nanos = Nanos::from_millis(500);
 
-/// Expectations of a stretch of time.
 #[derive(Clone, Copy, Debug)]
 pub struct Expect {
     pub from: Nanos,
@@ -17,7 +16,6 @@ pub struct Expect {
     pub never_below: Option<(f64, Nanos)>,
     /// At most this share of the transactions that were possible is lost.
     pub regret_below: f64,
-    /// The limit stays within these bounds.
     pub limits: (u32, u32),
 }
 
@@ -44,7 +42,6 @@ impl Expect {
         Self { never_below: Some((share, Nanos::from_secs(longer_s))), ..self }
     }
 
-    /// Everything that a trace breaks.
     pub fn broken_by(&self, trace: &Trace) -> Vec<String> {
         let within = self.part(trace);
         let mut broken = Vec::new();
@@ -89,30 +86,4 @@ impl Expect {
         }
         None
     }
-}
-
-/// Ticks of 100 ms with these shares of the best.
-fn trace(shares: impl IntoIterator<Item = f64>) -> Trace {
-    let step = |(tick, share): (u64, f64)| super::simulation::Step {
-        start: Nanos::from_millis(100 * tick),
-        end: Nanos::from_millis(100 * tick + 100),
-        limit: 4,
-        in_flight: 4.0,
-        completions: 0,
-        true_per_s: 1_000.0 * share,
-        best_per_s: 1_000.0,
-    };
-    Trace { steps: (0..).zip(shares).map(step).collect() }
-}
-
-#[test]
-fn what_is_late_low_costly_or_out_of_bounds_is_named() {
-    let expect = Expect::between(0, 10).settled(2, 0.9).never_below(0.7, 1);
-    let broken = |share: fn(u32) -> f64| expect.broken_by(&trace((0..100).map(share))).len();
-    assert_eq!(broken(|tick| if tick < 10 { 0.3 } else { 0.95 }), 0);
-    assert_eq!(broken(|tick| if tick < 30 { 0.5 } else { 1.0 }), 1, "late");
-    assert_eq!(broken(|tick| if (50..62).contains(&tick) { 0.5 } else { 1.0 }), 1, "low");
-    assert_eq!(broken(|tick| if (50..60).contains(&tick) { 0.5 } else { 1.0 }), 0, "low for a second");
-    let costly = Expect { regret_below: 0.05, limits: (5, 9), ..expect };
-    assert_eq!(costly.broken_by(&trace([0.9; 100])).len(), 2);
 }

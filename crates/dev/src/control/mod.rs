@@ -1,18 +1,13 @@
 //! The guard's controllers on a virtual clock, and a peer that they are compared with.
 //!
 //! [`simulation`] runs a controller with clients and a plant; [`trial`] judges it on random plants
-//! (docs/decisions/0003), [`steps`] after steps of the number of clients. [`aimd`] is the peer, with the parameters that
-//! [`search`] found.
+//! (docs/decisions/0003), [`steps`] after steps of the number of clients. [`aimd`] is the peer.
 
 pub mod aimd;
 #[cfg(test)]
 mod expect;
-mod interval;
-#[cfg(test)]
-mod ours;
 #[cfg(test)]
 mod scenarios;
-pub mod search;
 pub mod simulation;
 pub mod steps;
 pub mod trial;
@@ -28,11 +23,9 @@ pub enum Contender {
 }
 
 impl Contender {
-    /// # Errors
-    /// Names those that there are.
     pub fn named(name: &str, bounds: Bounds) -> Result<Self, String> {
         if name == "aimd" {
-            return Ok(Self::Aimd(search::FITTED, bounds));
+            return Ok(Self::Aimd(aimd::Settings::FITTED, bounds));
         }
         let settings = ControllerSettings::named(name, bounds).map(Self::Guard);
         settings
@@ -50,7 +43,6 @@ impl Contender {
         }
     }
 
-    /// The same with another initial limit.
     pub fn starting_at(self, initial: u32) -> Self {
         match self {
             Self::Guard(settings) => Self::Guard(settings.starting_at(initial)),
@@ -63,25 +55,10 @@ impl Contender {
         matches!(self, Self::Guard(ControllerSettings { algorithm: Algorithm::Fixed, .. }))
     }
 
-    /// The controller before its first sample.
     pub fn build(&self) -> Box<dyn Controller> {
         match *self {
             Self::Guard(settings) => settings.build(),
             Self::Aimd(settings, bounds) => Box::new(Aimd::new(bounds, settings)),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_name_is_the_contender_of_that_name() {
-        for name in algorithm::NAMES.into_iter().chain(["aimd"]) {
-            let found = Contender::named(name, Bounds::starting_at(8)).unwrap();
-            assert_eq!((found.name(), found.starting_at(12).bounds().initial), (name, 12));
-        }
-        assert!(Contender::named("vegas", Bounds::default()).unwrap_err().contains("known are aimd, fixed"));
     }
 }

@@ -12,12 +12,9 @@ const AFTER_S: u64 = 60;
 /// Limit that adaptive controllers begin with.
 const INITIAL_LIMIT: u32 = 8;
 
-/// Share of the transactions lost in the minute after the step, on one curve.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Regret {
-    /// The curve's name.
     pub curve: &'static str,
-    /// Clients before and after.
     pub clients: (u32, u32),
     /// Share lost against the best fixed limit. It can be slightly negative, where a drain passes a limit that is better.
     pub regret: f64,

@@ -17,16 +17,12 @@ const TOLD: f64 = 300.0;
 /// A period has at least so many I/Os, so that chance hardly moves its mean.
 const PERIOD_IOS: f64 = 400.0;
 
-/// A random array with random hosts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mix {
-    /// What is simulated.
     pub scenario: Scenario,
-    /// Latency threshold in seconds.
     pub threshold_s: f64,
 }
 
-/// What a run on a mix came to.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stability {
     /// Mean latency over the threshold at the end.
@@ -41,7 +37,6 @@ pub struct Stability {
 }
 
 impl Stability {
-    /// Judges the run of a mix.
     pub fn of(mix: &Mix, trace: &Trace) -> Self {
         let period_s = mix.scenario.period_s;
         let from_s = SETTLE as f64 * period_s;
@@ -143,7 +138,6 @@ fn disk(random: &mut Random) -> DiskPlan {
     }
 }
 
-/// Runs a mix.
 pub fn stability(mix: &Mix) -> Stability {
     Stability::of(mix, &run(&mix.scenario))
 }

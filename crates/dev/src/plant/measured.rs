@@ -7,50 +7,35 @@
 
 use super::{Curve, Plant};
 
-/// A measured workload.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Measured {
-    /// The name of the workload in scenarios.
     pub name: &'static str,
-    /// The statements of one of its transactions.
-    pub what: &'static str,
     /// `(clients, transactions per second)`.
     pub points: &'static [(f64, f64)],
 }
 
 impl Measured {
-    /// The workload as a plant.
     pub fn plant(&self) -> Plant {
         let peak = self.points.iter().map(|point| point.1).fold(0.0, f64::max);
         Plant::new(Curve::Points(self.points.to_vec()), peak)
     }
-
-    /// The workload of this name.
-    pub fn named(name: &str) -> Option<&'static Self> {
-        MEASURED.iter().find(|measured| measured.name == name)
-    }
 }
 
-/// The seven workloads.
 pub const MEASURED: [Measured; 7] = [
     Measured {
         name: "flash-sale",
-        what: "1 SELECT, 5 UPDATEs on 200 hot items in random order, 1 INSERT",
         points: &[(1.0, 1_876.0), (2.0, 3_127.0), (64.0, 1_277.0), (256.0, 239.0), (512.0, 73.0)],
     },
     Measured {
         name: "hot-rows",
-        what: "10 UPDATEs on 100 hot rows in random order",
         points: &[(1.0, 1_158.0), (2.0, 1_930.0), (64.0, 193.0), (256.0, 41.0), (1_024.0, 1.0)],
     },
     Measured {
         name: "flash-sale-sorted",
-        what: "flash sale with sorted updates, no deadlocks",
         points: &[(1.0, 1_589.0), (4.0, 2_648.0), (64.0, 1_742.0), (256.0, 1_545.0), (1_024.0, 706.0)],
     },
     Measured {
         name: "hot-row",
-        what: "one hot row, single UPDATE",
         points: &[
             (1.0, 13_193.0),
             (2.0, 21_989.0),
@@ -63,17 +48,14 @@ pub const MEASURED: [Measured; 7] = [
     },
     Measured {
         name: "read-write",
-        what: "sysbench oltp_read_write",
         points: &[(1.0, 698.0), (2.0, 1_163.0), (64.0, 864.0), (256.0, 648.0), (1_024.0, 539.0)],
     },
     Measured {
         name: "group-by",
-        what: "GROUP BY with disk temporary tables, 16 MB pool",
         points: &[(1.0, 136.0), (8.0, 227.0), (64.0, 155.0), (256.0, 137.0), (1_024.0, 137.0)],
     },
     Measured {
         name: "sorts",
-        what: "large sorts under a 700 MB memory limit",
         points: &[(1.0, 15.0), (4.0, 25.0), (8.0, 25.0), (31.0, 22.0), (32.0, 0.25), (1_024.0, 0.25)],
     },
 ];
@@ -99,6 +81,5 @@ mod tests {
     fn best_limits_are_those_of_the_table() {
         let best: Vec<u32> = MEASURED.iter().map(|measured| measured.plant().best(1_024, 0.0).0).collect();
         assert_eq!(best, [2, 2, 4, 2, 2, 8, 4]);
-        assert!(Measured::named("hot-row").is_some() && Measured::named("cold-row").is_none());
     }
 }

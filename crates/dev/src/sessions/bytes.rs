@@ -1,8 +1,7 @@
 //! Histories of one session between two sides that say what bytes dictate: those of a fuzzer, or of a seed.
 
-use super::Violation;
 use super::harness::Harness;
-use super::panics;
+use super::{Violation, caught};
 use evenkeel_core::Nanos;
 use evenkeel_core::random::{Random, Seed};
 use evenkeel_guard::proxy::session::{Event, Side};
@@ -87,16 +86,10 @@ const TEXTS: [&[u8]; 8] = [
 ];
 
 /// Plays what a seed makes of it: mostly what sides that know the protocol would say, in any order.
-///
-/// # Errors
-/// What must not happen, and did.
 pub fn play_seed(seed: u64) -> Result<u64, Violation> {
     let data = dictated(seed);
-    // Judges of the harness panic with what they have to say; only the guard's own panics need a place.
-    panics::caught(|| play(&data)).map(|()| THINGS).map_err(|panic| {
-        let what = if panic.is_of_guard() { panic.words() } else { panic.text };
-        Violation { seed, step: THINGS, what }
-    })
+    // Judges of the harness panic with what they have to say.
+    caught(|| play(&data)).map(|()| THINGS).map_err(|what| Violation { seed, step: THINGS, what })
 }
 
 fn dictated(seed: u64) -> Vec<u8> {

@@ -3,7 +3,7 @@
 use evenkeel_core::Nanos;
 use evenkeel_guard::admission::{Census, Gate, Notice};
 use evenkeel_guard::proxy::parts::Door;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A gate behind the virtual clock. Whatever is done with it is watched: nobody is let in above the limit.
@@ -14,32 +14,18 @@ pub struct Gateway {
     notices: Mutex<Vec<Notice>>,
     /// The first admission that must not have been.
     overrun: Mutex<Option<String>>,
-    /// How sessions came in since that was asked last.
-    entries: Mutex<Entries>,
-}
-
-/// How sessions came to a permit, or to a place in the queue for one.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Entries {
-    /// As others do: the queue decides.
-    pub asked: usize,
-    /// At once, past the queue.
-    pub unqueued: usize,
-    /// And permits that were lent, for whatever.
-    pub lent: usize,
-    /// Those of them that were lent for a pause, in which nothing of their session is at the server.
-    pub paused: usize,
+    /// Whether a session has passed the queue since that was asked last.
+    passed: AtomicBool,
 }
 
 impl Gateway {
     pub fn new(gate: Gate) -> Self {
-        let now = AtomicU64::new(0);
         Self {
             gate: Mutex::new(gate),
-            now,
+            now: AtomicU64::new(0),
             notices: Mutex::default(),
             overrun: Mutex::default(),
-            entries: Mutex::default(),
+            passed: AtomicBool::new(false),
         }
     }
 
@@ -52,9 +38,9 @@ impl Gateway {
         std::mem::take(&mut *lock(&self.notices))
     }
 
-    /// How sessions came in since that was asked last.
-    pub fn entries(&self) -> Entries {
-        std::mem::take(&mut *lock(&self.entries))
+    /// Whether a session has passed the queue since that was asked last.
+    pub fn was_passed(&self) -> bool {
+        self.passed.swap(false, Ordering::Relaxed)
     }
 
     /// What was wrong with an admission.
@@ -74,23 +60,13 @@ impl Door for Gateway {
             if let Some(overrun) = overrun(&before.1, &after, &notices) {
                 lock(&self.overrun).get_or_insert(overrun);
             }
-            count(&before.1, &after, &mut lock(&self.entries));
+            self.passed.fetch_or(after.unqueued > before.1.unqueued, Ordering::Relaxed);
         }
         match own {
             Some(own) => own.extend(notices),
             None => lock(&self.notices).extend(notices),
         }
     }
-}
-
-/// Who is known to the gate and was not before has asked for a permit, or passed the queue.
-fn count(before: &Census, after: &Census, entries: &mut Entries) {
-    let known = |census: &Census| census.running + census.waiting + lent(census);
-    let unqueued = after.unqueued.saturating_sub(before.unqueued);
-    entries.lent += lent(after).saturating_sub(lent(before));
-    entries.paused += after.lent.saturating_sub(before.lent);
-    entries.unqueued += unqueued;
-    entries.asked += known(after).saturating_sub(known(before) + unqueued);
 }
 
 fn lent(census: &Census) -> usize {

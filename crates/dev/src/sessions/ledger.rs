@@ -1,7 +1,7 @@
-//! What was said in one session, as both models know it: the yardstick for what the guard made of it.
+//! What was said in one session, as both models know it: the yardstick for what the guard made of it; and why the session
+//! may end.
 
-use super::ending::Reasons;
-use super::script::{Command, packet};
+use super::script::Command;
 use evenkeel_core::Nanos;
 use std::collections::VecDeque;
 
@@ -19,22 +19,10 @@ struct Sent {
     payload: Vec<u8>,
 }
 
-/// Length of the server's packet that says to a client that it is in.
-const OK_BYTES: usize = 11;
-
-/// Whether a greeting is the server's, of which nothing is taken away but what it offers.
-fn is_restricted(said: &[u8], heard: &[u8]) -> bool {
-    // Behind the version, the number of the connection and the first half of the nonce.
-    let from = said.iter().position(|byte| *byte == 0).unwrap_or_default() + 14;
-    let offers = |at: usize| [0..2, 5..7, 14..18].iter().any(|range| range.contains(&at.wrapping_sub(from)));
-    let same = |(at, (said, heard)): (usize, (&u8, &u8))| said == heard || offers(at) && heard & !said == 0;
-    let greets = said.first() == Some(&0x0a) && said.len() == heard.len();
-    greets && said.iter().zip(heard).enumerate().all(same)
-}
-
-/// What was seen of one session.
 #[derive(Debug, Default)]
 pub struct Ledger {
+    /// The present time, for who has no clock.
+    pub now: Nanos,
     /// Commands of the client, in their order; without those that the guard has refused.
     sent: Vec<Sent>,
     /// How many there were in all.
@@ -51,39 +39,27 @@ pub struct Ledger {
     heard: usize,
     /// An error packet of the guard's own, of which the client has heard so much.
     aside: Vec<u8>,
-    /// The client has broken the protocol: nothing more is compared.
-    pub over: bool,
     /// Code of the guard's last words, as soon as the client has heard them. Nothing may follow but the end.
     pub last_words: Option<u16>,
     /// The server was told to forget the session, for a client that is gone: its answer is for nobody.
     pub reset: bool,
-    /// Why the session may end, as whoever brings it about has noted it.
-    pub reasons: Reasons,
-    /// Packets that the server has said before the client was in, and that it has not heard.
-    login: VecDeque<Vec<u8>>,
-    /// Packets by which the client logs in, with their numbers, and that the server has not read.
-    proofs: VecDeque<(u8, Vec<u8>)>,
-    /// Words of the server's out of turn, from this byte of its answers on, and whether nobody had told it anything since
-    /// the login before: then they are the answer to what the guard asks it.
-    farewell: Option<(usize, bool)>,
+    /// Since when the server has been about to end, or has been out of reach.
+    pub server_ends: Option<Nanos>,
+    /// Since when somebody has been about to log in, or to become somebody else; none once all is answered.
+    pub login: Option<Nanos>,
     /// The client may hold what lets it pass the queue, by what it has ever said.
     pub may_hold: bool,
     /// The server asks for a file.
     pub file_wanted: bool,
     /// Packets of a file that the client has sent and the server has not read.
     file: VecDeque<Vec<u8>>,
-    /// Whether a stream of bytes passes through, as a file or the binary log.
-    pub streams: bool,
-    /// The server asks the client for a proof.
-    pub proof_wanted: bool,
     /// Number of the server's last packet.
     pub number: u8,
 }
 
 impl Ledger {
-    /// That of a session that begins now.
     pub fn new(now: Nanos) -> Self {
-        Self { reasons: Reasons::new(now), ..Self::default() }
+        Self { now, login: Some(now), ..Self::default() }
     }
 
     /// The client sends a command: its payload.
@@ -91,32 +67,29 @@ impl Ledger {
         self.sent_total += 1;
         self.may_hold |= command.may_hold();
         if matches!(command, Command::ChangeUser(_)) {
-            self.reasons.login.get_or_insert(self.reasons.now);
+            self.login.get_or_insert(self.now);
         }
         let payload = command.payload(self.sent_total);
         self.sent.push(Sent { command, payload: payload.clone() });
         payload
     }
 
-    /// The client sends a part of a file.
-    pub fn send_file(&mut self, part: &[u8]) {
-        self.file.push_back(part.to_vec());
+    pub fn send_file(&mut self, part: Vec<u8>) {
+        self.file.push_back(part);
     }
 
     /// The server has read a part of a file; what is wrong with it.
     pub fn read_file(&mut self, part: &[u8]) -> Result<(), String> {
-        match self.over || self.file.pop_front().is_some_and(|due| due == part) {
+        match self.file.pop_front().is_some_and(|due| due == part) {
             true => Ok(()),
             false => Err(format!("the server read {} bytes of a file that are not the next", part.len())),
         }
     }
 
-    /// Commands that the client has sent.
     pub fn sent_total(&self) -> u32 {
         self.sent_total
     }
 
-    /// The command that was sent last.
     pub fn last(&self) -> Option<&Command> {
         self.sent.last().map(|sent| &sent.command)
     }
@@ -151,74 +124,9 @@ impl Ledger {
         }
     }
 
-    /// The client says a packet of its login: the bytes.
-    pub fn say_login(&mut self, number: u8, payload: &[u8]) -> Vec<u8> {
-        self.proofs.push_back((number, payload.to_vec()));
-        packet(number, payload)
-    }
-
-    /// The server has read a packet of a login; what is wrong with it. The guard may take away from what the client says
-    /// it can do, and changes nothing else.
-    pub fn read_login(&mut self, number: u8, payload: &[u8]) -> Result<(), String> {
-        let said = self.proofs.pop_front();
-        let is_first = number == 1;
-        let same = |(due_number, due): &(u8, Vec<u8>)| {
-            *due_number == number
-                && match (is_first, payload, &due[..]) {
-                    (true, [a, b, c, d, rest @ ..], [e, f, g, h, due @ ..]) => {
-                        let (sent, could) = ([*a, *b, *c, *d], [*e, *f, *g, *h]);
-                        rest == due && u32::from_le_bytes(sent) & !u32::from_le_bytes(could) == 0
-                    }
-                    _ => payload == due,
-                }
-        };
-        // What a client said ahead is taken for the proof that it is asked for.
-        match self.over || self.sent_total > 0 || said.as_ref().is_some_and(same) {
-            true => Ok(()),
-            false => Err(format!(
-                "the server read packet {number} of a login, which its client never said: {payload:02x?}"
-            )),
-        }
-    }
-
-    /// The server says a packet before the client is in.
-    pub fn answer_login(&mut self, payload: &[u8]) {
-        self.login.push_back(payload.to_vec());
-    }
-
-    /// The server says out of turn why it will end.
-    pub fn say_farewell(&mut self, is_fresh: bool) {
-        self.farewell = Some((self.answered.len(), is_fresh));
-    }
-
-    /// The last bytes that the server has said never went out.
-    pub fn cut(&mut self, bytes: usize) {
-        self.answered.truncate(self.answered.len().saturating_sub(bytes));
-        let length = self.answered.len();
-        self.ends.retain(|end| *end <= length);
-        self.farewell = self.farewell.filter(|(at, _)| *at < length);
-        // What is asked for is asked for last.
-        self.file_wanted &= bytes == 0;
-        self.proof_wanted &= bytes == 0;
-    }
-
-    /// The client has heard a packet before it is in; what is wrong with it. It has to be the server's, of which the guard may
-    /// only change what the greeting offers, or the guard's last words.
-    pub fn hear_login(&mut self, payload: &[u8]) -> Result<(), String> {
-        let due = self.login.front();
-        if due.is_some_and(|due| due == payload || is_restricted(due, payload)) {
-            self.login.pop_front();
-            return Ok(());
-        }
-        if payload.first() != Some(&0xff) {
-            return Err(format!("the client heard {payload:02x?} at its login, which the server never said"));
-        }
-        self.take_guards_words(payload)
-    }
-
     /// The client has heard bytes; what is wrong with them.
     pub fn hear(&mut self, mut bytes: &[u8]) -> Result<(), String> {
-        while !bytes.is_empty() && !self.over {
+        while !bytes.is_empty() {
             if self.last_words.is_some() {
                 return Err(format!("the client heard {bytes:02x?} behind the guard's last words"));
             }
@@ -241,10 +149,10 @@ impl Ledger {
             if !error {
                 return Err(format!("the client heard {:02x?}, which the server never said", self.aside));
             }
-            if let [a, b, c, _, packet @ ..] = &self.aside[..]
+            if let [a, b, c, number, packet @ ..] = &self.aside[..]
                 && packet.len() == u32::from_le_bytes([*a, *b, *c, 0]) as usize
             {
-                let (number, packet) = (self.aside[3], packet.to_vec());
+                let (number, packet) = (*number, packet.to_vec());
                 self.aside.clear();
                 // No command of a client's here needs more than one packet.
                 if packet.get(1..3) == Some(&REFUSED.to_le_bytes()) && number != 1 {
@@ -257,29 +165,24 @@ impl Ledger {
         Ok(&[])
     }
 
-    fn take_guards_words(&mut self, packet: &[u8]) -> Result<(), String> {
+    /// The client has heard an error that is not the server's; what is wrong with it.
+    pub fn take_guards_words(&mut self, packet: &[u8]) -> Result<(), String> {
         if !packet.windows(GUARD.len()).any(|found| found == GUARD) {
             return Err(format!("the client heard {packet:02x?}, which nobody said"));
         }
-        let code = u16::from_le_bytes([packet[1], packet[2]]);
-        match code {
-            // What a server says behind the OK of a login, unasked, the guard does not take for its farewell.
-            MALFORMED if self.over || self.farewell.is_some_and(|(_, fresh)| fresh) => {}
-            MALFORMED => {
-                return Err("the guard took for no protocol what both sides had said by it".into());
+        match u16::from_le_bytes([packet[1], packet[2]]) {
+            MALFORMED => Err("the guard took for no protocol what both sides had said by it".into()),
+            REFUSED => self.take_refusal(),
+            code => {
+                self.last_words = Some(code);
+                Ok(())
             }
-            REFUSED => return self.take_refusal(),
-            _ => {}
         }
-        self.last_words = Some(code);
-        Ok(())
     }
 
-    /// Between answers a refusal stands for one command. What the server says out of turn is no answer: a refusal may come
-    /// in the middle of it.
+    /// A refusal stands for one command, between answers.
     fn take_refusal(&mut self) -> Result<(), String> {
-        let in_farewell = self.farewell.is_some_and(|(at, _)| self.heard > at);
-        if !self.is_between() && !in_farewell {
+        if self.heard > 0 && self.ends.binary_search(&self.heard).is_err() {
             return Err("the client heard in the middle of an answer that a command was refused".into());
         }
         if self.withheld.front().is_some_and(|at| self.is_answered_to(*at)) {
@@ -307,43 +210,22 @@ impl Ledger {
         at <= heard && self.sent[at..heard].iter().all(|sent| !sent.command.is_answered())
     }
 
-    /// Whether the client has heard answers to their ends.
-    fn is_between(&self) -> bool {
-        self.heard == 0 || self.ends.binary_search(&self.heard).is_ok()
-    }
-
     /// Whether the client has heard all that the server has said.
     pub fn is_all_heard(&self) -> bool {
         self.heard == self.answered.len()
     }
 
     /// What the client should have heard before its end and did not, where the server was reached to the last; `left` says
-    /// that it had said its own end before, and `kept_out` that it was not told that the server let it in.
-    pub fn unheard(&self, left: bool, kept_out: bool) -> Option<String> {
-        let due = self.farewell.filter(|(_, fresh)| left || *fresh).map_or(self.answered.len(), |(at, _)| at);
+    /// that it had said its own end before.
+    pub fn unheard(&self, left: bool) -> Option<String> {
         match () {
-            () if self.heard < due && !((kept_out || left) && self.is_ok(due)) => {
-                Some(format!("{} bytes of the server's answers", due - self.heard))
-            }
-            () if self.login.len() > usize::from(kept_out) => {
-                Some("what the server said at its login".into())
+            () if !self.is_all_heard() => {
+                Some(format!("{} bytes of the server's answers", self.answered.len() - self.heard))
             }
             () if !self.aside.is_empty() => Some("the rest of the guard's words".into()),
             () if !left && !self.withheld.is_empty() => Some("that a command was refused".into()),
             () => None,
         }
-    }
-
-    /// Whether all up to there that the client has not heard is an OK, or what is left of one of which it has heard the
-    /// beginning.
-    fn is_ok(&self, due: usize) -> bool {
-        let from = self.heard.min(due.saturating_sub(OK_BYTES));
-        matches!(self.answered[from..due], [7, 0, 0, _, 0, _, _, _, _, _, _])
-    }
-
-    /// Whether the client has said goodbye.
-    pub fn has_said_goodbye(&self) -> bool {
-        self.last().is_some_and(Command::is_goodbye)
     }
 
     /// Answers that the client has heard to their end.

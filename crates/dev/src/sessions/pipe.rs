@@ -14,9 +14,6 @@ pub struct Pipe {
     there: VecDeque<u8>,
     ended: bool,
     end_is_there: bool,
-    /// All that was ever sent, and all that was ever taken out.
-    total: u64,
-    taken: u64,
 }
 
 impl Pipe {
@@ -24,7 +21,6 @@ impl Pipe {
         let free = room.saturating_sub(self.on_the_way.len() + self.there.len());
         let count = bytes.len().min(free);
         self.on_the_way.extend(&bytes[..count]);
-        self.total += count as u64;
         count
     }
 
@@ -42,7 +38,6 @@ impl Pipe {
         for (to, from) in buffer.iter_mut().zip(self.there.drain(..count)) {
             *to = from;
         }
-        self.taken += count as u64;
         (count > 0 || self.end_is_there && !buffer.is_empty()).then_some(count)
     }
 }
@@ -58,9 +53,6 @@ pub struct Conduit {
     pub broken: bool,
     /// The other machine has been gone since then, and nobody says so.
     pub vanished: Option<Nanos>,
-    /// When the guard said something here last, and when it took something.
-    pub said: Nanos,
-    pub heard: Nanos,
     /// When the other side said its end, and when the guard did.
     pub end_said: Option<Nanos>,
     pub guard_ended: Option<Nanos>,
@@ -70,15 +62,12 @@ pub struct Conduit {
 
 impl Conduit {
     pub fn new(room: usize) -> Self {
-        let pipe = Pipe::default;
         Self {
-            to_guard: pipe(),
-            to_other: pipe(),
+            to_guard: Pipe::default(),
+            to_other: Pipe::default(),
             room,
             broken: false,
             vanished: None,
-            said: Nanos::ZERO,
-            heard: Nanos::ZERO,
             end_said: None,
             guard_ended: None,
             closed: false,
@@ -111,16 +100,6 @@ impl Conduit {
         self.end();
         self.closed = true;
         self.broken |= !self.to_other.there.is_empty();
-    }
-
-    /// Bytes that the guard has ever sent.
-    pub fn sent(&self) -> u64 {
-        self.to_other.total
-    }
-
-    /// Bytes that the guard has ever taken.
-    pub fn taken(&self) -> u64 {
-        self.to_guard.taken
     }
 
     /// Whether the other side has said its end, wherever that is by now.
@@ -173,10 +152,7 @@ impl Transport for Plug {
         let room = conduit.room;
         match conduit.to_other.send(bytes, room) {
             0 if !bytes.is_empty() => Err(io::ErrorKind::WouldBlock.into()),
-            count => {
-                conduit.said = self.now.get();
-                Ok(count)
-            }
+            count => Ok(count),
         }
     }
 
@@ -185,11 +161,7 @@ impl Transport for Plug {
         if conduit.broken {
             return Err(io::ErrorKind::ConnectionReset.into());
         }
-        let taken = conduit.to_guard.take(buffer);
-        if taken.is_some_and(|count| count > 0) {
-            conduit.heard = self.now.get();
-        }
-        taken.ok_or_else(|| io::ErrorKind::WouldBlock.into())
+        conduit.to_guard.take(buffer).ok_or_else(|| io::ErrorKind::WouldBlock.into())
     }
 
     fn end(&self) {

@@ -1,53 +1,70 @@
-//! A model of a database server: accounts, transactions, row locks, named locks, errors. It takes its time.
-
-mod ends;
-mod login;
-mod work;
+//! A model of a database server: transactions, row locks, named locks, errors. It takes its time.
 
 use super::ledger::Ledger;
-use super::locks::Locks;
 use super::pipe::Conduit;
-use super::script::{ADMINISTRATOR, Command, LAST_PREPARED, SYSTEM, packet};
+use super::script::{ADMINISTRATOR, Command, packet};
 use evenkeel_core::Nanos;
 use evenkeel_core::random::Random;
 use evenkeel_guard::proxy::parts::QUESTION;
-use evenkeel_wire::packet::{HEADER_BYTES, PacketReader};
-use std::collections::BTreeMap;
+use evenkeel_wire::packet::PacketReader;
+use std::collections::HashMap;
+
+const IN_TRANSACTION: u16 = 1;
+const AUTOCOMMIT: u16 = 2;
+const MORE_RESULTS: u16 = 8;
+/// Bytes of each of many rows: a client that does not read them soon has far more to come than it was sent.
+const ROW: usize = 200;
+/// A statement that takes long takes so many milliseconds at most.
+const LONG_MAX_MS: u64 = 400;
+/// A wait for a lock ends with an error.
+const LOCK_WAIT: Nanos = Nanos::from_millis(400);
+const LOCK_WAIT_ENDED: &[u8] = b"\xff\xb5\x04#HY000lock wait";
+const DEADLOCK: &[u8] = b"\xff\xbd\x04#40001deadlock";
+const NO_DATABASE: &[u8] = b"\xff\x19\x04#42000unknown database";
+const COLUMN: &[u8] = b"\x03def\0\0\0\x01a\0\x0c\x3f\0\x0b\0\0\0\x03\0\0\0\0\0";
+const GREETING: &[u8] = b"\x0a10.11.6-model\0\x07\0\0\0abcdefgh\0\xfe\xf7\x2d\x02\0\xff\x80\x15\0\0\0\0\0\0\0\0\0\0ijklmnopqrst\0mysql_native_password\0";
+
+/// What connections hold that others may wait for: by row or name, whose it is. A connection is known by its number.
+#[derive(Debug, Default)]
+pub struct Locks {
+    rows: HashMap<u64, usize>,
+    names: HashMap<u64, usize>,
+}
+
+impl Locks {
+    pub fn holds(&self, who: usize) -> bool {
+        self.rows.values().chain(self.names.values()).any(|owner| *owner == who)
+    }
+
+    /// Whether the lock that a command wants is its connection's, now or already.
+    fn takes(&mut self, who: usize, command: &Command) -> bool {
+        match command {
+            Command::Update(key) => *self.rows.entry(*key).or_insert(who) == who,
+            Command::GetLock(name) => *self.names.entry(*name).or_insert(who) == who,
+            _ => true,
+        }
+    }
+
+    fn drop_rows(&mut self, who: usize) {
+        self.rows.retain(|_, owner| *owner != who);
+    }
+
+    fn drop_all(&mut self, who: usize) {
+        self.drop_rows(who);
+        self.names.retain(|_, owner| *owner != who);
+    }
+}
 
 #[derive(Debug, PartialEq)]
 enum Phase {
     Greeting,
     Login,
-    /// A proof is awaited, for the login or a change of user.
-    Proof {
-        user: String,
-        login: bool,
-    },
     Ready,
-    Busy {
-        command: Command,
-        since: Nanos,
-        until: Nanos,
-    },
-    /// It says no more, and waits for the other side to end.
-    Leaving,
+    Busy { command: Command, since: Nanos, until: Nanos },
     File,
-    Stream,
     Closed,
 }
 
-/// What a connection was seen to do, for the judge.
-#[derive(Debug, PartialEq)]
-pub enum Deed {
-    /// It began to work for a command of the client's, which begins at this byte of all that it was told.
-    Works { command: Command, at: u64 },
-    /// It obeyed a client as an account that may not come in through this guard.
-    Usurped(String),
-    /// The connection was closed.
-    Closed,
-}
-
-/// One connection of the model.
 #[derive(Debug)]
 pub struct Connection {
     who: usize,
@@ -55,54 +72,22 @@ pub struct Connection {
     packets: PacketReader,
     unread: Vec<u8>,
     unsaid: Vec<u8>,
-    /// Bytes that it was told.
-    heard: u64,
     user: String,
-    /// Who it was that logged in first.
-    first_user: String,
-    /// Accounts that may not come in through the guard.
-    barred: Vec<&'static str>,
-    prepared: BTreeMap<u32, Command>,
-    /// Statements that were prepared, which is the number of the last.
-    prepared_total: u32,
     in_transaction: bool,
-    /// It takes its time to look at a login, while its client may say a lot.
-    slow: bool,
     ended: bool,
-    /// How much of what is unsaid is not for the ledger, and all that was ever to be said.
-    aside: usize,
-    said_total: u64,
-    /// Number of the next packet of an answer that has several results.
-    next_number: u8,
-    /// Nobody has told it anything since somebody was let in.
-    fresh: bool,
-    /// Its last answer leaves open whether a transaction goes on, for whoever only reads answers.
-    doubtful: bool,
 }
 
 impl Connection {
-    /// One that has accounts that are not to come in; a `slow` one takes its time for a login.
-    pub fn new(who: usize, barred: Vec<&'static str>, slow: bool) -> Self {
+    pub fn new(who: usize) -> Self {
         Self {
             who,
             phase: Phase::Greeting,
             packets: PacketReader::new(1 << 20),
             unread: Vec::new(),
             unsaid: Vec::new(),
-            heard: 0,
             user: String::new(),
-            first_user: String::new(),
-            barred,
-            prepared: BTreeMap::new(),
-            prepared_total: 0,
             in_transaction: false,
-            slow,
             ended: false,
-            aside: 0,
-            said_total: 0,
-            next_number: 0,
-            fresh: true,
-            doubtful: false,
         }
     }
 
@@ -120,42 +105,15 @@ impl Connection {
         self.user == ADMINISTRATOR
     }
 
-    /// Whether it was an administrator who logged in.
-    pub fn came_as_administrator(&self) -> bool {
-        self.first_user == ADMINISTRATOR
-    }
-
     /// The account that it obeys, which is nobody's before a login.
     pub fn user(&self) -> &str {
         &self.user
     }
 
-    /// Whether that may not come in through the guard.
-    pub fn is_barred(&self) -> bool {
-        self.barred.contains(&self.user.as_str())
-    }
-
-    /// Whether it was such a one who logged in.
-    pub fn came_barred(&self) -> bool {
-        self.barred.contains(&self.first_user.as_str())
-    }
-
-    /// Bytes that it was ever going to say.
-    pub fn said_total(&self) -> u64 {
-        self.said_total
-    }
-
-    /// Whether it holds more than what costs nothing, or seems to.
-    pub fn is_solid(&self) -> bool {
-        self.in_transaction || self.doubtful
-    }
-
-    /// Whether a transaction is open.
     pub fn is_in_transaction(&self) -> bool {
         self.in_transaction
     }
 
-    /// The work that it does now.
     pub fn works_for(&self) -> Option<&Command> {
         match &self.phase {
             Phase::Busy { command, .. } if command.is_work() => Some(command),
@@ -163,57 +121,48 @@ impl Connection {
         }
     }
 
-    /// Whether a statement runs.
     pub fn is_busy(&self) -> bool {
         matches!(self.phase, Phase::Busy { .. })
     }
 
-    /// Does a little; what it was seen to do, or what is wrong with what it was told.
+    /// Does a little: the command that it begins to work for, or what is wrong with what it was told.
     pub fn act(
         &mut self,
         conduit: &mut Conduit,
         locks: &mut Locks,
         ledger: &mut Ledger,
-        (now, random): (Nanos, &mut Random),
-    ) -> Result<Option<Deed>, String> {
+        random: &mut Random,
+    ) -> Result<Option<Command>, String> {
         if self.is_closed() {
             return Ok(None);
         }
         let said = conduit.say(&self.unsaid);
         self.unsaid.drain(..said);
-        self.aside = self.aside.saturating_sub(said);
-        if let Phase::Busy { .. } = self.phase {
-            self.work(locks, ledger, (now, random));
+        if self.is_busy() {
+            self.work(locks, ledger, random);
             return Ok(None);
         }
         if conduit.broken || conduit.vanished.is_some() || self.ended && self.unsaid.is_empty() {
-            return Ok(Some(self.close(conduit, locks)));
+            locks.drop_all(self.who);
+            self.phase = Phase::Closed;
+            conduit.close();
+            return Ok(None);
         }
         if self.phase == Phase::Greeting {
-            self.say_login(ledger, 0, &greeting());
+            self.say(0, GREETING);
             self.phase = Phase::Login;
             return Ok(None);
         }
-        let waits = self.slow && matches!(self.phase, Phase::Login | Phase::Proof { login: true, .. });
-        // Who has said a farewell only waits until it is out: a command read behind it would be answered by it.
-        if self.ended || waits && random.chance(0.97) {
+        // Who has heard the end only waits until all of his own is out.
+        if self.ended {
             return Ok(None);
         }
-        self.listen(conduit, locks, ledger, (now, random))
+        self.listen(conduit, ledger, random)
     }
 
-    /// Says something that is not the client's to hear.
+    /// Says something that is not the client's to compare.
     fn say(&mut self, number: u8, payload: &[u8]) {
-        let bytes = packet(number, payload);
-        self.said_total += bytes.len() as u64;
-        self.unsaid.extend(bytes);
-        self.aside = self.unsaid.len();
-    }
-
-    /// Says something before its client is in.
-    fn say_login(&mut self, ledger: &mut Ledger, number: u8, payload: &[u8]) {
-        ledger.answer_login(payload);
-        self.say(number, payload);
+        self.unsaid.extend(packet(number, payload));
     }
 
     /// Says something that the client is to hear byte for byte.
@@ -221,61 +170,33 @@ impl Connection {
         let bytes = packet(number, payload);
         ledger.answer(&bytes, is_end);
         ledger.number = number;
-        self.said_total += bytes.len() as u64;
         self.unsaid.extend(bytes);
-    }
-
-    fn hear(&mut self, conduit: &mut Conduit, random: &mut Random) {
-        match conduit.hear(random.uniform(1, 600) as usize) {
-            Some(bytes) if bytes.is_empty() => self.ended = true,
-            Some(bytes) => {
-                self.heard += bytes.len() as u64;
-                self.unread = bytes;
-            }
-            None => {}
-        }
     }
 
     fn listen(
         &mut self,
         conduit: &mut Conduit,
-        locks: &mut Locks,
         ledger: &mut Ledger,
-        (now, random): (Nanos, &mut Random),
-    ) -> Result<Option<Deed>, String> {
+        random: &mut Random,
+    ) -> Result<Option<Command>, String> {
         if self.unread.is_empty() {
-            self.hear(conduit, random);
-        }
-        if matches!(self.phase, Phase::Stream | Phase::Leaving) {
-            self.unread.clear();
-            return Ok(None);
+            match conduit.hear(random.uniform(1, 600) as usize) {
+                Some(bytes) if bytes.is_empty() => self.ended = true,
+                Some(bytes) => self.unread = bytes,
+                None => {}
+            }
         }
         let mut rest = &self.unread[..];
-        let packet = match self.packets.next(&mut rest) {
-            Ok(packet) => packet,
-            // Who said what is no packet is left to himself.
-            Err(_) if ledger.over => {
-                (self.ended, self.unread) = (true, Vec::new());
-                return Ok(None);
-            }
-            Err(error) => return Err(format!("at the server: {error}")),
-        };
+        let packet = self.packets.next(&mut rest).map_err(|error| format!("at the server: {error}"))?;
         self.unread = rest.to_vec();
         let Some((number, payload)) = packet else { return Ok(None) };
         match &self.phase {
             Phase::Login => {
-                ledger.read_login(number, &payload)?;
-                self.log_in(&payload, ledger, random);
-            }
-            Phase::Proof { user, login } => {
-                let (user, login) = (user.clone(), *login);
-                if login {
-                    ledger.read_login(number, &payload)?;
-                }
-                if !login {
-                    self.start_again(locks);
-                }
-                self.proved(ledger, number, user, login);
+                let user = payload.get(32..).unwrap_or_default().split(|byte| *byte == 0).next();
+                self.user = String::from_utf8_lossy(user.unwrap_or_default()).into_owned();
+                self.phase = Phase::Ready;
+                let ok = self.ok();
+                self.say(2, &ok);
             }
             Phase::File => {
                 ledger.read_file(&payload)?;
@@ -285,12 +206,10 @@ impl Connection {
                     self.answer(ledger, number.wrapping_add(1), &ok, true);
                 }
             }
-            // Packets out of order end a connection.
-            _ if number != 0 && ledger.over => self.ended = true,
             _ if number != 0 => {
                 return Err(format!("at the server: packet {number} where a command was due"));
             }
-            _ => return self.command(&payload, ledger, (now, random)),
+            _ => return self.command(&payload, ledger, random),
         }
         Ok(None)
     }
@@ -299,27 +218,20 @@ impl Connection {
         &mut self,
         payload: &[u8],
         ledger: &mut Ledger,
-        (now, random): (Nanos, &mut Random),
-    ) -> Result<Option<Deed>, String> {
+        random: &mut Random,
+    ) -> Result<Option<Command>, String> {
         // The guard's own: not the client's to answer for.
         if payload.get(1..) == Some(QUESTION) {
-            self.tell_account();
+            let row = format!("CREATE USER `{}`@`%` IDENTIFIED BY ''", self.user);
+            let row = [&[row.len() as u8][..], row.as_bytes()].concat();
+            self.result((1, 0), &[row], None);
             return Ok(None);
         }
-        self.fresh = false;
+        let now = ledger.now;
         if payload == [0x1f] {
             self.in_transaction = false;
-            self.phase = Phase::Busy { command: Command::Rollback, since: now, until: now };
+            self.phase = Phase::Busy { command: Command::Commit, since: now, until: now };
             ledger.reset = true;
-            return Ok(None);
-        }
-        if self.is_barred() {
-            let said = String::from_utf8_lossy(payload);
-            return Ok(Some(Deed::Usurped(format!("{said:?} of {}", self.user))));
-        }
-        if ledger.over {
-            let ok = self.ok();
-            self.say(1, &ok);
             return Ok(None);
         }
         if ledger.reset {
@@ -327,44 +239,135 @@ impl Connection {
             return Err(format!("the server read {said:?} behind a reset for a client that is gone"));
         }
         let command = ledger.read(payload)?;
-        let command = self.resolved(command);
-        match &command {
-            Command::Quit | Command::LongQuit => {
-                ledger.reasons.server_ends(now);
+        match command {
+            Command::Quit => {
+                ledger.server_ends.get_or_insert(now);
                 self.ended = true;
+                Ok(None)
             }
-            Command::LongData(_) => {}
-            Command::Close(number) => {
-                self.prepared.remove(number);
-            }
-            Command::ChangeUser(user) if *user != SYSTEM && random.chance(0.4) => {
-                self.answer(ledger, 1, b"\xfemysql_native_password\0abcdefghijklmnopqrst\0", false);
-                ledger.proof_wanted = true;
-                self.phase = Phase::Proof { user: (*user).to_owned(), login: false };
-            }
-            _ => {
-                self.begin(command.clone(), (now, random));
-                let at = self.heard - (self.unread.len() + HEADER_BYTES + payload.len()) as u64;
-                return Ok(Some(Deed::Works { command, at }));
+            Command::Close => Ok(None),
+            command => {
+                // Most takes little time.
+                let time = match random.chance(0.03) {
+                    true => Nanos::from_millis(random.uniform(1, LONG_MAX_MS)),
+                    false => Nanos::from_micros(random.uniform(1, 3_000)),
+                };
+                self.phase = Phase::Busy { command: command.clone(), since: now, until: now + time };
+                Ok(Some(command))
             }
         }
-        Ok(None)
     }
 
-    /// What a prepared statement does; the same where there is none of this number.
-    fn resolved(&self, command: Command) -> Command {
-        let Command::Execute(number) = command else { return command };
-        let number = if number == LAST_PREPARED { self.prepared_total } else { number };
-        self.prepared.get(&number).cloned().unwrap_or(command)
+    fn status(&self) -> u16 {
+        if self.in_transaction { AUTOCOMMIT | IN_TRANSACTION } else { AUTOCOMMIT }
+    }
+
+    fn ok(&self) -> Vec<u8> {
+        [&b"\0\0\0"[..], &self.status().to_le_bytes(), b"\0\0"].concat()
+    }
+
+    /// Rows of one column, into the ledger if they are for the client. The first packet has the number `from`, and
+    /// `flags` are those of the status that the session's state does not have; the number behind the last packet.
+    fn result(&mut self, (from, flags): (u8, u16), rows: &[Vec<u8>], mut ledger: Option<&mut Ledger>) -> u8 {
+        let eof = [&b"\xfe\0\0"[..], &(self.status() | flags).to_le_bytes()].concat();
+        let head = [b"\x01".to_vec(), COLUMN.to_vec(), eof.clone()];
+        let count = head.len() + rows.len();
+        let mut number = from;
+        for (index, payload) in head.iter().chain(rows).chain([&eof]).enumerate() {
+            match &mut ledger {
+                Some(ledger) => {
+                    self.answer(ledger, number, payload, index == count && flags & MORE_RESULTS == 0)
+                }
+                None => self.say(number, payload),
+            }
+            number = number.wrapping_add(1);
+        }
+        number
+    }
+
+    fn work(&mut self, locks: &mut Locks, ledger: &mut Ledger, random: &mut Random) {
+        let Phase::Busy { command, since, until } = &self.phase else { return };
+        let (command, since, until, now) = (command.clone(), *since, *until, ledger.now);
+        let locked = locks.takes(self.who, &command);
+        if now < until || !locked && now - since < LOCK_WAIT {
+            return;
+        }
+        self.phase = Phase::Ready;
+        if ledger.reset {
+            // The reset of the guard's own; only its answer is due.
+            locks.drop_all(self.who);
+            let ok = self.ok();
+            return self.say(1, &ok);
+        }
+        match command {
+            Command::Update(_) if !locked || random.chance(0.03) => self.fail(locks, ledger, random),
+            Command::Load => {
+                ledger.file_wanted = true;
+                self.phase = Phase::File;
+                self.answer(ledger, 1, b"\xfbx", false);
+            }
+            Command::Two => {
+                let number = self.result((1, MORE_RESULTS), &many(20), Some(ledger));
+                self.result((number, 0), &[text(1)], Some(ledger));
+            }
+            Command::Rows(count) => {
+                self.result((1, 0), &many(count), Some(ledger));
+            }
+            Command::ReleaseLock(name) => {
+                let owned = locks.names.get(&name) == Some(&self.who);
+                if owned {
+                    locks.names.remove(&name);
+                }
+                self.result((1, 0), &[text(u64::from(owned))], Some(ledger));
+            }
+            Command::Select(number) => {
+                self.result((1, 0), &[text(number)], Some(ledger));
+            }
+            Command::GetLock(_) | Command::Sleep => {
+                self.result((1, 0), &[text(u64::from(locked))], Some(ledger));
+            }
+            other => self.simple(other, locks, ledger),
+        }
+    }
+
+    fn simple(&mut self, command: Command, locks: &mut Locks, ledger: &mut Ledger) {
+        match command {
+            Command::NoDatabase => return self.answer(ledger, 1, NO_DATABASE, true),
+            Command::Begin => {
+                locks.drop_rows(self.who);
+                self.in_transaction = true;
+            }
+            Command::Commit => self.in_transaction = false,
+            Command::ChangeUser(user) => {
+                locks.drop_all(self.who);
+                self.in_transaction = false;
+                self.user = user.to_owned();
+            }
+            _ => {}
+        }
+        if !self.in_transaction {
+            locks.drop_rows(self.who);
+        }
+        let ok = self.ok();
+        self.answer(ledger, 1, &ok, true);
+    }
+
+    /// A lock wait that took too long leaves the transaction open, a deadlock ends it.
+    fn fail(&mut self, locks: &mut Locks, ledger: &mut Ledger, random: &mut Random) {
+        let deadlock = random.chance(0.5);
+        self.in_transaction &= !deadlock;
+        if !self.in_transaction {
+            locks.drop_rows(self.who);
+        }
+        self.answer(ledger, 1, if deadlock { DEADLOCK } else { LOCK_WAIT_ENDED }, true);
     }
 }
 
-/// What the server says first.
-fn greeting() -> Vec<u8> {
-    [
-        &b"\x0a10.11.6-model\0\x07\0\0\0abcdefgh\0"[..],
-        &[0xfe, 0xf7, 45, 2, 0, 0xff, 0x80, 21, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
-        b"ijklmnopqrst\0mysql_native_password\0",
-    ]
-    .concat()
+fn text(number: u64) -> Vec<u8> {
+    let text = number.to_string();
+    [&[text.len() as u8][..], text.as_bytes()].concat()
+}
+
+fn many(rows: u64) -> Vec<Vec<u8>> {
+    vec![[&[ROW as u8][..], &[b'r'; ROW]].concat(); rows as usize]
 }

@@ -47,7 +47,6 @@ pub struct Witness {
     check: Check,
     /// The next that the server hears has to be the guard's question.
     question_due: bool,
-    /// What the server has answered to it.
     answer: Vec<u8>,
     /// The server's OK to who wants to come in, until the client has heard it: nobody else may say one.
     accepted: bool,
@@ -69,7 +68,6 @@ impl Witness {
         }
     }
 
-    /// Whether the server has let the client in.
     pub fn is_in(&self) -> bool {
         matches!(self.stage, Stage::Session(_))
     }
@@ -262,6 +260,3 @@ impl Commands {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,53 +1,30 @@
-//! Everything of a simulation, and what is judged after each step.
-
-mod act;
-mod chosen;
-mod disturb;
-mod ends;
-mod judge;
-mod network;
-mod queue;
-mod rest;
-mod serve;
-mod slot;
-mod tenure;
+//! Everything of a simulation: sessions with their clients and connections, the gate, the network and its troubles.
 
 use super::client::Client;
 use super::door::Gateway;
 use super::ledger::Ledger;
-use super::locks::Locks;
 use super::pipe::{Conduit, Plug};
-use super::server::Connection;
-use chosen::{backend, options};
+use super::script;
+use super::server::{Connection, Locks};
 use evenkeel_core::Nanos;
 use evenkeel_core::random::Random;
-use evenkeel_guard::admission::{Gate, SessionId};
-use evenkeel_guard::proxy::parts::{Attempt, Door, Kinds, Pair};
-use evenkeel_guard::proxy::session::{Arrival, Event, Session, Terms};
+use evenkeel_guard::admission::{Gate, Notice, Options, SessionId};
+use evenkeel_guard::proxy::parts::{Attempt, Desk, Door, Flow, Kinds, Pair, session_of};
+use evenkeel_guard::proxy::session::{Arrival, Context, Event, Session, Side, Terms};
 use evenkeel_guard::proxy::{Plan, Stats};
+use evenkeel_os::Ready;
 use evenkeel_os::address::Address;
 use evenkeel_os::tls::{BackendTls, ClientTls, TlsMode, TlsSetup};
-use evenkeel_wire::packet::HEADER_BYTES;
-use evenkeel_wire::relay::HEAD_MAX;
-use slot::{SLOTS, Slot};
 use std::cell::{Cell, RefCell};
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
-use tenure::Tenure;
 
+pub const SLOTS: usize = 6;
 /// Bytes on their way in one direction of a wide connection.
 const WIDE: usize = 40_000;
 /// One read of a session, as the guard's buffer.
-const BUFFER: usize = 2_048;
-/// Most bytes of its client's that a session may keep: a read, and before it the head of a command that was not all there.
-const HELD_MAX: usize = BUFFER + HEAD_MAX + HEADER_BYTES;
-/// What may wait for a server that does not read: what was read of the client's, and what had been kept of it before.
-const FOR_SERVER_MAX: usize = BUFFER + HELD_MAX + 100;
-/// Commands that are refused in one turn, whatever was said ahead, and the longest error of the guard's.
-const REFUSALS_MAX: usize = 16;
-const ERROR_MAX: usize = 120;
-/// From one tick to the next.
+pub const BUFFER: usize = 2_048;
 const TICK: Nanos = Nanos::from_millis(50);
 /// Of a thousand steps so many disturb a session: in rough histories few of them live long, in calm ones their clients
 /// get to take and to give back several locks.
@@ -56,50 +33,83 @@ const CALM: u64 = 2;
 /// Virtual time after which everything is at rest once everybody has left.
 const REST: Nanos = Nanos::from_secs(60);
 
+/// A place for one session after the other: a client, the guard's session for it and its connection, and what is known
+/// of them.
+pub struct Slot {
+    pub id: SessionId,
+    pub pair: Pair<Plug>,
+    pub client: Client,
+    pub connection: Connection,
+    pub ledger: Ledger,
+    pub near: Rc<RefCell<Conduit>>,
+    pub far: Rc<RefCell<Conduit>>,
+    /// Since when its client's end has been there to be seen.
+    pub left: Option<Nanos>,
+    /// When the guard dropped it.
+    pub closed: Option<Nanos>,
+}
+
+impl Slot {
+    pub fn is_closed(&self) -> bool {
+        self.closed.is_some()
+    }
+}
+
 pub struct World {
     random: Random,
-    now: Rc<Cell<Nanos>>,
+    pub now: Rc<Cell<Nanos>>,
     ticked: Nanos,
     looked: Nanos,
-    gateway: Arc<Gateway>,
+    pub gateway: Arc<Gateway>,
     door: Arc<dyn Door>,
-    terms: Terms,
+    pub terms: Terms,
     tls: TlsSetup,
     stats: Stats,
     kinds: Kinds,
-    locks: Locks,
-    slots: Vec<Slot>,
+    pub locks: Locks,
+    pub slots: Vec<Slot>,
     sessions: u64,
     buffer: Vec<u8>,
     /// Of a thousand steps so many disturb a session.
     disturbances: u64,
-    /// The share of clients that take locks.
-    lockers: f64,
     /// Nobody comes any more.
     ending: bool,
     /// What was found wrong and not yet told.
-    wrong: Option<String>,
-    /// What happened, where somebody wants to read it.
-    pub story: Option<Vec<String>>,
+    pub wrong: Option<String>,
+}
+
+/// What the operator of this history chose: bounds of everything, some of them tight.
+fn options(random: &mut Random) -> Options {
+    let most = SLOTS as u64;
+    let mut some =
+        |chance: f64, low: u64, high: u64| random.chance(chance).then(|| random.uniform(low, high));
+    Options {
+        queue_max: some(0.4, 0, 1).map(|most| 3 * most as usize),
+        wait_max: some(0.3, 50, 500).map(Nanos::from_millis),
+        named_max: some(0.25, 0, 2).unwrap_or(most) as usize,
+        // Only that bound counts here: it is known to whoever judges a wait.
+        named_min: SLOTS,
+        lent_max: some(0.3, 0, 2).unwrap_or(most) as usize,
+        ..Options::default()
+    }
 }
 
 impl World {
     pub fn new(mut random: Random) -> Self {
-        let crowd = random.chance(0.3);
-        let options = options(crowd, &mut random);
-        let limit = random.uniform(1, if crowd { 2 } else { 4 }) as usize;
-        let gateway = Arc::new(Gateway::new(Gate::new(limit, options)));
-        let mut plan = Plan::new(Address::Unix(PathBuf::from("/guard")), backend(&mut random));
+        let options = options(&mut random);
+        let gateway = Arc::new(Gateway::new(Gate::new(random.uniform(1, 4) as usize, options)));
+        // The guard asks for each account on a socket, and for administrators everywhere.
+        let backend = match random.chance(0.5) {
+            true => Address::Unix(PathBuf::from("/model")),
+            false => Address::Tcp { host: "model".to_owned(), port: 3306 },
+        };
+        let mut plan = Plan::new(Address::Unix(PathBuf::from("/guard")), backend);
         plan.options = options;
-        plan.refuse_host_accounts = random.chance(0.3);
-        plan.administrators = vec![super::script::ADMINISTRATOR.to_owned()];
+        plan.administrators = vec![script::ADMINISTRATOR.to_owned()];
         let tls = TlsSetup::new(&ClientTls::default(), &BackendTls::default(), "localhost");
         let disturbances = if random.chance(0.5) { ROUGH } else { CALM };
-        let lockers = if crowd { 0.9 } else { 0.2 };
         let mut world = Self {
             random,
-            disturbances,
-            lockers,
             now: Rc::new(Cell::new(Nanos::ZERO)),
             ticked: Nanos::ZERO,
             looked: Nanos::ZERO,
@@ -113,9 +123,9 @@ impl World {
             slots: Vec::new(),
             sessions: 0,
             buffer: vec![0; BUFFER],
+            disturbances,
             ending: false,
             wrong: None,
-            story: None,
         };
         for _ in 0..SLOTS {
             let slot = world.arrival();
@@ -135,57 +145,23 @@ impl World {
         let (near, far) = (conduit(), conduit());
         let plug =
             |conduit: &Rc<RefCell<Conduit>>| Plug { conduit: Rc::clone(conduit), now: Rc::clone(&self.now) };
-        let spare = self.random.chance(0.05);
-        let slow = self.random.chance(0.1);
-        let session = Session::new(id, Arrival { local: false, spare }, self.now.get());
-        let pair = Pair::new(session, plug(&near), plug(&far), Attempt::default());
+        let session = Session::new(id, Arrival { local: false, spare: false }, self.now.get());
         Slot {
             id,
-            pair,
-            server: None,
-            client: Client::new(self.lockers, &mut self.random),
-            connection: Connection::new(self.sessions as usize, self.barred(), slow),
+            pair: Pair::new(session, plug(&near), plug(&far), Attempt::default()),
+            client: Client::new(&mut self.random),
+            connection: Connection::new(self.sessions as usize),
             ledger: Ledger::new(self.now.get()),
             near,
             far,
-            lent_at: None,
-            tenure: Tenure::default(),
-            outstayed: false,
-            overstays: 0,
-            pauses: false,
-            exempt: false,
-            soft_from: 0,
             left: None,
-            spare,
             closed: None,
         }
     }
 
-    /// Accounts that the operator's terms keep out: on a socket that of the system would be everybody's, and one of a host
-    /// everybody's who comes through the guard.
-    fn barred(&self) -> Vec<&'static str> {
-        let plan = &self.terms.plan;
-        let socket = plan.backend.is_local().then_some(super::script::SYSTEM);
-        socket.into_iter().chain(plan.refuse_host_accounts.then_some(super::script::BOUND)).collect()
-    }
-
-    /// One thing happens.
     pub fn step(&mut self) -> Result<(), String> {
         let at = self.random.uniform(0, SLOTS as u64 - 1) as usize;
         self.pass_time()?;
-        let done = self.happen(at);
-        self.noted(at, done)
-    }
-
-    /// What must not have happened to a session stands in the story too.
-    fn noted(&mut self, at: usize, done: Result<(), String>) -> Result<(), String> {
-        if let Err(what) = &done {
-            self.note(at, |_| what.clone());
-        }
-        done
-    }
-
-    fn happen(&mut self, at: usize) -> Result<(), String> {
         match self.random.uniform(0, 999) {
             0..=219 => self.let_client_act(at)?,
             220..=429 => self.let_server_act(at)?,
@@ -215,11 +191,9 @@ impl World {
                 self.look_for_server(at);
             }
             self.watch_end(at);
-            let judged = self.judge(at).and_then(|()| self.judge_tenure(at));
-            self.noted(at, judged)?;
+            self.judge(at)?;
         }
         self.judge_tenants()?;
-        self.judge_shares()?;
         if looks {
             self.looked = self.now.get();
         }
@@ -238,16 +212,7 @@ impl World {
         self.gateway.set(now);
     }
 
-    /// Notes what happens to a session, and what has come of it.
-    fn note(&mut self, at: usize, what: impl FnOnce(&Slot) -> String) {
-        if let Some(story) = &mut self.story {
-            let slot = &self.slots[at];
-            let standing = slot.pair.session.standing();
-            story.push(format!("{:?} session {}: {} {standing:?}", self.now.get(), slot.id.0, what(slot)));
-        }
-    }
-
-    fn reach(&self, act: &mut dyn FnMut(&mut Gate, Nanos)) {
+    pub fn reach(&self, act: &mut dyn FnMut(&mut Gate, Nanos)) {
         self.gateway.reach(None, act);
     }
 
@@ -257,5 +222,250 @@ impl World {
         if over && slot.connection.is_closed() && !self.ending {
             self.slots[at] = self.arrival();
         }
+    }
+
+    fn let_client_act(&mut self, at: usize) -> Result<(), String> {
+        let slot = &mut self.slots[at];
+        let (was_gone, was_broken) = (slot.client.is_gone(), slot.near.borrow().broken);
+        let was_told = slot.ledger.last_words.is_some();
+        slot.ledger.now = self.now.get();
+        slot.client.act(&mut slot.near.borrow_mut(), &mut slot.ledger, &mut self.random)?;
+        if slot.client.was_let_in() && slot.ledger.pending() == 0 {
+            slot.ledger.login = None;
+        }
+        self.judge_ending(&self.slots[at], was_gone, was_told)?;
+        if !was_gone && !was_broken {
+            // Room that it made, and the end that it told, are seen.
+            self.room(at, Side::Client);
+        }
+        Ok(())
+    }
+
+    fn let_server_act(&mut self, at: usize) -> Result<(), String> {
+        let slot = &mut self.slots[at];
+        slot.ledger.now = self.now.get();
+        let was_reset = slot.ledger.reset;
+        let begun = slot.connection.act(
+            &mut slot.far.borrow_mut(),
+            &mut self.locks,
+            &mut slot.ledger,
+            &mut self.random,
+        )?;
+        if slot.ledger.reset && !was_reset {
+            Self::judge_reset(slot)?;
+        }
+        let reachable = !slot.far.borrow().broken && slot.far.borrow().vanished.is_none();
+        if let Some(command) = begun.filter(|_| reachable) {
+            Self::judge_work(slot, &command)?;
+        }
+        self.room(at, Side::Server);
+        Ok(())
+    }
+
+    /// Something happens to one session that neither side of it wanted.
+    fn disturb(&mut self, at: usize) {
+        let (now, slot) = (self.now.get(), &mut self.slots[at]);
+        match self.random.uniform(0, 99) {
+            0..=39 => slot.client.stalled = !slot.client.stalled,
+            40..=54 => slot.client.silent = !slot.client.silent,
+            55..=67 => {
+                let resets = self.random.chance(0.5);
+                slot.client.leave(&mut slot.near.borrow_mut(), resets);
+                self.arrived(at, true, false);
+            }
+            // Says nothing more and goes on reading.
+            68..=79 => {
+                let mut near = slot.near.borrow_mut();
+                near.end();
+                near.end_said.get_or_insert(now);
+            }
+            80..=86 => {
+                slot.ledger.server_ends.get_or_insert(now);
+                slot.far.borrow_mut().broken = true;
+                self.ready(at, Side::Server, true, true);
+            }
+            87..=89 => {
+                slot.ledger.server_ends.get_or_insert(now);
+                slot.far.borrow_mut().vanished.get_or_insert(now);
+            }
+            _ => {}
+        }
+    }
+
+    /// The operator, or the controller in his place, changes what the gate may do.
+    fn govern(&mut self) {
+        let most = self.random.uniform(1, 5) as usize;
+        match self.random.uniform(0, 19) {
+            // Another server takes the place of this one: new sessions go there.
+            0 => self.reach(&mut |gate, now| {
+                gate.new_server(now);
+            }),
+            1..=5 => self.reach(&mut |gate, now| gate.set_limit(now, most)),
+            6 => self.reach(&mut |gate, _| gate.set_loans_max(Some(most))),
+            _ => return,
+        }
+        self.deliver(Vec::new());
+    }
+
+    fn look_for_server(&mut self, at: usize) {
+        let silence = self.terms.plan.silence_max;
+        self.serve(at, |pair, desk| pair.look_for_server(silence, desk));
+        // The kernel's own questions whether the other machine is there, which it asks where nothing else is on its way.
+        let slot = &self.slots[at];
+        let unheard = slot.far.borrow().vanished.is_some_and(|since| self.now.get() - since > silence);
+        if unheard && slot.far.borrow().is_idle() && !slot.is_closed() {
+            slot.far.borrow_mut().broken = true;
+            self.ready(at, Side::Server, true, true);
+        }
+    }
+
+    fn carry(&mut self, at: usize) {
+        let slot = &mut self.slots[at];
+        let (is_near, to_guard) = (self.random.chance(0.5), self.random.chance(0.6));
+        let count = match self.random.uniform(0, 3) {
+            0 => 1,
+            1 => self.random.uniform(1, 40) as usize,
+            _ => WIDE,
+        };
+        let conduit = if is_near { &slot.near } else { &slot.far };
+        let moved = conduit.borrow_mut().carry(to_guard, count);
+        if moved {
+            self.arrived(at, is_near, to_guard);
+        }
+    }
+
+    /// Something has come to where it was to go: the guard hears of it where it is for it, or where it broke the
+    /// connection.
+    fn arrived(&mut self, at: usize, is_near: bool, to_guard: bool) {
+        let side = if is_near { Side::Client } else { Side::Server };
+        let conduit = if is_near { &self.slots[at].near } else { &self.slots[at].far };
+        let (broken, ended) = (conduit.borrow().broken, conduit.borrow().end_is_there());
+        if to_guard || broken {
+            self.ready(at, side, ended || broken, broken);
+        }
+    }
+
+    fn ready(&mut self, at: usize, side: Side, ended: bool, write: bool) {
+        let mut ready = Ready { token: 0, read: true, write, ended, gone: false };
+        if side == Side::Server && self.slots[at].pair.session.is_connecting() {
+            let mut server = 0;
+            self.reach(&mut |gate, _| server = gate.server());
+            self.serve(at, |pair, desk| pair.happens(Event::Connected { server }, desk));
+            (ready.write, ready.ended) = (false, false);
+        }
+        self.serve(at, |pair, desk| pair.ready(side, ready, desk));
+    }
+
+    fn room(&mut self, at: usize, side: Side) {
+        let slot = &mut self.slots[at];
+        let broken = match side {
+            Side::Client => slot.near.borrow().broken,
+            Side::Server => slot.far.borrow().broken,
+        };
+        if slot.pair.link(side).is_blocked() || broken {
+            self.ready(at, side, broken, true);
+        }
+    }
+
+    /// Lets the guard do something with a session, and all that follows for others.
+    fn serve(&mut self, at: usize, act: impl FnOnce(&mut Pair<Plug>, &mut Desk<'_>) -> Flow) {
+        let mut notices = Vec::new();
+        self.serve_one(at, &mut notices, act);
+        self.deliver(notices);
+    }
+
+    fn serve_one(
+        &mut self,
+        at: usize,
+        notices: &mut Vec<Notice>,
+        act: impl FnOnce(&mut Pair<Plug>, &mut Desk<'_>) -> Flow,
+    ) {
+        let mut present = 0;
+        self.reach(&mut |gate, _| present = gate.server());
+        let slot = &mut self.slots[at];
+        if slot.is_closed() {
+            return;
+        }
+        let mut actions = Vec::new();
+        let cx = Context {
+            terms: &self.terms,
+            door: &self.door,
+            kinds: &mut self.kinds,
+            stats: &self.stats,
+            server: present,
+            now: self.now.get(),
+            notices,
+            actions: &mut actions,
+        };
+        let mut desk = Desk { cx, tls: &self.tls, buffer: &mut self.buffer };
+        let mut flow = act(&mut slot.pair, &mut desk);
+        while flow == Flow::Again {
+            flow = slot.pair.pump(&mut desk);
+        }
+        if let Err(what) = self.judge_passage(at) {
+            self.wrong.get_or_insert(what);
+        }
+        if flow == Flow::Closed {
+            self.close(at);
+        }
+    }
+
+    /// The guard drops a session with its sockets and with what it had of the gate.
+    fn close(&mut self, at: usize) {
+        let slot = &mut self.slots[at];
+        slot.closed = Some(self.now.get());
+        let spare = || Plug { conduit: Rc::new(RefCell::new(Conduit::new(0))), now: Rc::clone(&self.now) };
+        let nobody = Session::new(slot.id, Arrival { local: false, spare: false }, self.now.get());
+        slot.pair = Pair::new(nobody, spare(), spare(), Attempt::default());
+    }
+
+    fn deliver(&mut self, mut notices: Vec<Notice>) {
+        loop {
+            notices.extend(self.gateway.take());
+            if notices.is_empty() {
+                return;
+            }
+            for notice in std::mem::take(&mut notices) {
+                let id = session_of(notice);
+                if let Some(at) = self.slots.iter().position(|slot| slot.id == id && !slot.is_closed()) {
+                    self.serve_one(at, &mut notices, |pair, desk| pair.notice(notice, desk));
+                }
+            }
+        }
+    }
+
+    /// Everybody leaves; whatever was wrong with the network is over. All has to come to rest.
+    pub fn come_to_rest(&mut self, steps: &mut u64) -> Result<(), String> {
+        self.ending = true;
+        let end = self.now.get() + REST;
+        let open = |slot: &&Slot| !slot.is_closed() || slot.connection.is_busy();
+        while let Some(slot) = self.slots.iter().find(open) {
+            if self.now.get() > end {
+                let (said, standing) = (slot.ledger.last(), slot.pair.session.standing());
+                return Err(format!("no rest for a client, behind {said:?}, with {standing:?}"));
+            }
+            *steps += 1;
+            self.set_time(self.now.get() + Nanos::from_millis(2));
+            for at in 0..SLOTS {
+                self.finish(at)?;
+            }
+            self.pass_time()?;
+        }
+        self.judge_rest()
+    }
+
+    fn finish(&mut self, at: usize) -> Result<(), String> {
+        let slot = &mut self.slots[at];
+        slot.client.finish(&mut slot.ledger);
+        for (is_near, to_guard) in [(true, true), (true, false), (false, true), (false, false)] {
+            let conduit = if is_near { &self.slots[at].near } else { &self.slots[at].far };
+            let moved = conduit.borrow_mut().carry(to_guard, 4_000);
+            if moved {
+                self.arrived(at, is_near, to_guard);
+            }
+        }
+        self.let_client_act(at)?;
+        self.let_server_act(at)?;
+        self.judge(at)
     }
 }

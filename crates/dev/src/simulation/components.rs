@@ -6,15 +6,12 @@ use evenkeel_core::statistics::BATCHES;
 use evenkeel_core::variance::{Components, Level, Observation, Position};
 use std::ops::RangeInclusive;
 
-/// Mean of everything.
 const MEAN: f64 = 100.0;
 /// How much of a request's deviation the next one has: a batch has some tens of requests, so that its neighbours feel it as well.
 const MEMORY: f64 = 0.8;
 
-/// What is repeated, and how much each level varies.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scenario {
-    /// What it is called where counts are shown.
     pub name: &'static str,
     /// Numbers of units within a parent, of target, population, start and run, taken by turns: several numbers make an unequal design.
     pub numbers: [&'static [u32]; 4],
@@ -55,13 +52,11 @@ pub fn scenarios() -> Vec<Scenario> {
 }
 
 impl Scenario {
-    /// The true variance of a level.
     pub fn truth(&self, level: Level) -> f64 {
         let square = self.deviations[level as usize].powi(2);
         if level == Level::Request { 1_000.0 * square } else { square }
     }
 
-    /// What was measured once.
     pub fn play(&self, seed: Seed) -> Vec<Observation> {
         let mut found = Vec::new();
         let mut random = Random::new(seed);
@@ -124,11 +119,8 @@ impl Scenario {
 /// One interval beside the truth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Held {
-    /// Whose variance it is.
     pub level: Level,
-    /// It lies below the truth.
     pub below: bool,
-    /// It lies above it.
     pub above: bool,
 }
 
@@ -157,13 +149,5 @@ mod tests {
         assert_eq!(counts.len(), 3 + 3 + 3 + 2 + 2 + 5 + 5);
         let off: Vec<_> = counts.iter().filter(|(_, _, held)| !(445..=492).contains(held)).collect();
         assert!(off.is_empty(), "{off:?} of {counts:?}");
-    }
-
-    #[test]
-    fn the_same_seed_tries_the_same() {
-        let scenario = &scenarios()[1];
-        assert_eq!(scenario.play(Seed(9)), scenario.play(Seed(9)));
-        assert_ne!(scenario.play(Seed(9)), scenario.play(Seed(10)));
-        assert_eq!(scenario.play(Seed(9)).len(), 2 + 5 + 3 + 2 + 5);
     }
 }

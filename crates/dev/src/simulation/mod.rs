@@ -10,7 +10,7 @@ mod tries;
 
 pub use cell::VirtualCell;
 pub use neighbour::{Phases, Shared};
-pub use queue::{FifoQueue, Served, Service};
+pub use queue::{Served, mm1};
 pub use server::{VirtualRun, VirtualServer};
 pub use tries::{Try, TryPlan};
 

@@ -1,14 +1,16 @@
 //! A server beside a neighbour that takes its CPU at random, whose true capacities are known.
 
+use super::Served;
+use super::cell::Seconds;
 use evenkeel_core::Nanos;
 use evenkeel_core::arrivals::{Arrivals, Poisson, RateError};
 use evenkeel_core::bounds::stretches::{self, Around};
 use evenkeel_core::bounds::{Clear, RunAt, settled};
 use evenkeel_core::random::{Random, Seed};
-use evenkeel_core::stability::{Second, Stability};
+use evenkeel_core::stability::Stability;
 
-const SECOND: u64 = 1_000_000_000;
-const STRETCH: u64 = SECOND / 10;
+/// In nanoseconds, those of `stretches`.
+const STRETCH: u64 = 100_000_000;
 
 /// One CPU that serves requests in the order of their arrival, with a neighbour that goes first.
 ///
@@ -17,7 +19,6 @@ const STRETCH: u64 = SECOND / 10;
 /// beside the neighbour.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shared {
-    /// Mean service time.
     pub service: Nanos,
     /// Share of the CPU that the neighbour takes, below 1.
     pub share: f64,
@@ -25,16 +26,19 @@ pub struct Shared {
     pub burst: Nanos,
 }
 
-/// Length of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Phases {
-    /// Load before the measured phase.
     pub warm_up: Nanos,
     /// Measured phase, in whole seconds.
     pub measure: Nanos,
 }
 
 impl Shared {
+    /// One that works 4 ms on a request, beside a neighbour that takes this share, 100 ms at a time.
+    pub fn beside(share: f64) -> Self {
+        Self { service: Nanos::from_millis(4), share, burst: Nanos::from_millis(100) }
+    }
+
     /// What the server carries, per second, beside its neighbour and by itself.
     pub fn capacities(&self) -> (f64, f64) {
         let alone = 1.0 / self.service.as_secs_f64();
@@ -42,9 +46,6 @@ impl Shared {
     }
 
     /// One run of an open Poisson load, recorded as a real one is.
-    ///
-    /// # Errors
-    /// A rate that is none.
     pub fn run(&self, rate: f64, phases: Phases, seed: Seed) -> Result<RunAt, RateError> {
         let mut arrivals = Poisson::new(rate, seed.child("arrivals"))?;
         let mut random = Random::new(seed.child("service"));
@@ -54,7 +55,7 @@ impl Shared {
         while let Some(arrival) = arrivals.next_arrival().filter(|at| *at < record.end) {
             let done = neighbour.finish(free_at.max(arrival), random.exponential_nanos(self.service));
             free_at = done;
-            record.served(arrival, done);
+            record.count(Served { arrival, done });
         }
         neighbour.see_until(record.end);
         Ok(record.judged(rate, self.service, &neighbour.taken))
@@ -87,7 +88,6 @@ impl Neighbour {
         new
     }
 
-    /// When work that begins at `at` is done.
     fn finish(&mut self, at: Nanos, work: Nanos) -> Nanos {
         let (mut at, mut left) = (at, work);
         loop {
@@ -142,46 +142,30 @@ impl Neighbour {
 struct Record {
     begin: Nanos,
     end: Nanos,
-    seconds: Vec<Second>,
+    seconds: Seconds,
     /// Completions by stretch of the measured phase.
     completed: Vec<u64>,
-    /// Change of the backlog in each second of the measured phase, the first of them with all before.
-    steps: Vec<i64>,
 }
 
 impl Record {
     fn new(phases: Phases) -> Self {
-        let seconds = (phases.measure.0 / SECOND) as usize;
         Self {
             begin: phases.warm_up,
-            end: phases.warm_up + Nanos(seconds as u64 * SECOND),
-            seconds: vec![Second::default(); seconds],
-            completed: vec![0; seconds * 10],
-            steps: vec![0; seconds + 1],
+            end: phases.warm_up + phases.measure,
+            seconds: Seconds::new(phases.warm_up, phases.measure),
+            completed: vec![0; (phases.measure.0 / STRETCH) as usize],
         }
     }
 
-    fn served(&mut self, arrival: Nanos, done: Nanos) {
-        let second = |at: Nanos| (at.0.saturating_sub(self.begin.0) / SECOND) as usize;
-        let (came, went) = (second(arrival), second(done).min(self.seconds.len()));
-        self.steps[came] += 1;
-        self.steps[went] -= 1;
-        if arrival >= self.begin {
-            self.seconds[came].arrivals += 1;
-            self.seconds[came].response_sum += done - arrival;
-        }
-        if done >= self.begin && done < self.end {
-            self.seconds[went].completed += 1;
-            self.completed[((done.0 - self.begin.0) / STRETCH) as usize] += 1;
+    fn count(&mut self, served: Served) {
+        self.seconds.count(served);
+        if (self.begin..self.end).contains(&served.done) {
+            self.completed[((served.done - self.begin).0 / STRETCH) as usize] += 1;
         }
     }
 
-    fn judged(mut self, rate: f64, service: Nanos, taken: &[u64]) -> RunAt {
-        let mut backlog = 0;
-        for (second, step) in self.seconds.iter_mut().zip(&self.steps) {
-            backlog += step;
-            second.in_flight = u64::try_from(backlog).unwrap_or(0);
-        }
+    fn judged(self, rate: f64, service: Nanos, taken: &[u64]) -> RunAt {
+        let all = self.seconds.finish();
         let first = (self.begin.0 / STRETCH) as usize;
         let taken_of = |place: usize| taken.get(first + place).copied().unwrap_or(0) as f64 / STRETCH as f64;
         let around: Vec<Around> = (0..self.completed.len())
@@ -189,16 +173,16 @@ impl Record {
             .collect();
         let free = stretches::free(&around);
         let counted = || self.completed.iter().zip(&free).filter(|(_, free)| **free);
-        let seconds = self.seconds.len() as f64;
+        let seconds = all.len() as f64;
         let completed: u64 = self.completed.iter().sum();
         RunAt {
             rate,
             seconds,
-            arrivals: self.seconds.iter().map(|second| second.arrivals).sum(),
+            arrivals: all.iter().map(|second| second.arrivals).sum(),
             completed,
             lost: 0.0,
             failed: 0.0,
-            settled: settled(&Stability::of(&self.seconds, 0)),
+            settled: settled(&Stability::of(&all, 0)),
             valid: true,
             cpu: Some(completed as f64 * service.as_secs_f64() / seconds),
             cpus: Some(1.0),
@@ -218,15 +202,11 @@ mod tests {
 
     const PHASES: Phases = Phases { warm_up: Nanos::from_secs(2), measure: Nanos::from_secs(60) };
 
-    fn shared(share: f64) -> Shared {
-        Shared { service: Nanos::from_millis(4), share, burst: Nanos::from_millis(100) }
-    }
-
     #[test]
     fn the_neighbour_takes_its_share_and_the_server_does_the_rest() {
         for share in [0.0, 0.15, 0.3] {
-            let run = shared(share).run(1_000.0, PHASES, Seed(3)).unwrap();
-            let (beside, _) = shared(share).capacities();
+            let run = Shared::beside(share).run(1_000.0, PHASES, Seed(3)).unwrap();
+            let (beside, _) = Shared::beside(share).capacities();
             assert!((run.taken.unwrap() - share).abs() < 0.06, "{share}: {:?}", run.taken);
             assert!((run.throughput() / beside - 1.0).abs() < 0.1, "{share}: {}", run.throughput());
             assert_eq!(run.settled, Some(false));
@@ -235,7 +215,7 @@ mod tests {
 
     #[test]
     fn free_stretches_at_saturation_show_the_capacity_alone() {
-        let run = shared(0.3).run(1_000.0, PHASES, Seed(4)).unwrap();
+        let run = Shared::beside(0.3).run(1_000.0, PHASES, Seed(4)).unwrap();
         let clear = run.clear.unwrap();
         assert!(clear.seconds > 6.0 && clear.seconds < 30.0, "{clear:?}");
         assert!((clear.completed as f64 / clear.seconds / 250.0 - 1.0).abs() < 0.08, "{clear:?}");
@@ -243,7 +223,7 @@ mod tests {
 
     #[test]
     fn a_server_with_room_settles_and_counts_every_request() {
-        let run = shared(0.05).run(100.0, PHASES, Seed(5)).unwrap();
+        let run = Shared::beside(0.05).run(100.0, PHASES, Seed(5)).unwrap();
         assert_eq!(run.settled, Some(true));
         assert!(run.arrivals.abs_diff(run.completed) < 20, "{run:?}");
     }

@@ -11,7 +11,6 @@ use evenkeel_core::statistics::pooled::Run;
 /// Requests wait for one of the CPUs, then for the disk, in the order of their arrival, and for a time that no load changes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VirtualServer {
-    /// Number of CPUs, one at least.
     pub cpus: u32,
     /// Mean time that a request takes of a CPU.
     pub service: Nanos,
@@ -23,10 +22,8 @@ pub struct VirtualServer {
     pub delay: Nanos,
 }
 
-/// A run with what was seen of the server.
 #[derive(Clone, Debug, PartialEq)]
 pub struct VirtualRun {
-    /// As the lab records it.
     pub run: Run,
     /// Second by second, by which it is judged whether the queue settled.
     pub seconds: Vec<Second>,
@@ -43,9 +40,6 @@ impl VirtualServer {
     }
 
     /// A run at a rate after a warm-up of so many seconds, which finds the server idle; all work takes `slow` times as long.
-    ///
-    /// # Errors
-    /// A rate that is none.
     pub fn run(
         &self,
         rate: f64,

@@ -7,37 +7,28 @@ use evenkeel_core::bounds::{Answer, RunAt, Sequence, Step, Wanted};
 use evenkeel_core::random::Seed;
 use evenkeel_core::rates::{ProbeOutcome, RateSearch, SearchStep};
 
+/// A probe of the search, and a run of the profile itself.
+const PROBE: Phases = Phases::seconds(1, 4);
+const RUN: Phases = Phases::seconds(2, 8);
+
 /// A profile within a budget of runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TryPlan {
     /// The simulated server, alone or beside a neighbour.
     pub shared: Shared,
-    /// A probe of the search.
-    pub probe: Phases,
-    /// Phases of a run of the profile itself.
-    pub run: Phases,
     /// Runs at most, beside the probes.
     pub runs: usize,
-    /// When enough is known.
     pub wanted: Wanted,
 }
 
-/// What it brought.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Try {
-    /// The bounds that the profile ended with.
     pub answer: Answer,
-    /// Runs that were made.
     pub runs: usize,
-    /// Length of all runs together, seconds.
     pub seconds: f64,
 }
 
 impl TryPlan {
-    /// The profile with this seed.
-    ///
-    /// # Errors
-    /// A server so slow or fast that its rates are none.
     pub fn play(&self, seed: Seed) -> Result<Try, RateError> {
         let sequence = Sequence { wanted: self.wanted, rate_min: 0.0, rate_max: RATE_MAX };
         let saturation = self.saturation(seed.child("search"))?;
@@ -55,9 +46,19 @@ impl TryPlan {
         Ok(Try { answer: Answer::of(&runs), runs: runs.len(), seconds })
     }
 
+    /// The same, and what the server completed beside its neighbour, per second, in a run of overload twice as long as all
+    /// runs of the try: neighbours come and go, and a profile is about those that it met.
+    pub fn play_beside_truth(&self, seed: Seed) -> Result<(Try, f64), RateError> {
+        let tried = self.play(seed)?;
+        let (long, rate) =
+            (Phases::seconds(2, (2.0 * tried.seconds) as u64), 2.0 * self.shared.capacities().1);
+        let beside = self.shared.run(rate, long, seed.child("truth"))?.throughput();
+        Ok((tried, beside))
+    }
+
     fn measure(&self, rate: f64, seed: Seed, runs: &mut Vec<RunAt>) -> Result<(), RateError> {
         let own = seed.child("run").numbered(runs.len() as u64);
-        runs.push(self.shared.run(rate, self.run, own)?);
+        runs.push(self.shared.run(rate, RUN, own)?);
         Ok(())
     }
 
@@ -75,7 +76,7 @@ impl TryPlan {
     }
 
     fn probe(&self, rate: f64, seed: Seed) -> Result<ProbeOutcome, RateError> {
-        let run = self.shared.run(rate, self.probe, seed)?;
+        let run = self.shared.run(rate, PROBE, seed)?;
         Ok(ProbeOutcome {
             rate,
             offered: run.offered(),
@@ -88,7 +89,6 @@ impl TryPlan {
     }
 }
 
-/// Phases of whole seconds.
 impl Phases {
     /// A warm-up and a measured phase, in seconds.
     pub const fn seconds(warm_up: u64, measure: u64) -> Self {

@@ -35,11 +35,7 @@ fn seconds(load: &LoadResult, second: fn(&[Interval]) -> Second) -> Vec<Second> 
 fn second_sent(intervals: &[Interval]) -> Second {
     let due = second(intervals);
     let lag = intervals.iter().fold(Nanos::ZERO, |sum, interval| sum + interval.lag_sum);
-    Second {
-        in_flight: due.in_flight.saturating_sub(lag.as_secs_f64().round() as u64),
-        response_sum: due.response_sum - lag,
-        ..due
-    }
+    Second { in_flight: due.in_flight.saturating_sub(lag.as_secs_f64().round() as u64), ..due }
 }
 
 /// Intervals added up; what is in flight at the end is in flight at the end of the last.
@@ -48,7 +44,6 @@ fn second(intervals: &[Interval]) -> Second {
         arrivals: intervals.iter().map(|interval| interval.arrivals).sum(),
         completed: intervals.iter().map(|interval| interval.completed).sum(),
         in_flight: intervals.last().map_or(0, |interval| interval.in_flight),
-        response_sum: intervals.iter().fold(Nanos::ZERO, |sum, interval| sum + interval.response_sum),
     }
 }
 

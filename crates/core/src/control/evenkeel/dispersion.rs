@@ -60,12 +60,10 @@ impl Length {
     }
 }
 
-/// Dispersion of counts by the length of stretches.
 #[derive(Clone, Copy, Debug)]
 pub struct Dispersion {
     /// Seconds of a tick; 0 before the first.
     tick_s: f64,
-    /// Ticks so far.
     ticks: u64,
     lengths: [Length; LENGTHS],
 }

@@ -24,9 +24,7 @@ const TAU: f64 = 0.5;
 /// Completions at a limit and the time in which they were seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Tally {
-    /// How many transactions completed, each counted as one.
     pub count: f64,
-    /// Completions weighted by cost.
     pub work: f64,
     /// Time in seconds.
     pub seconds: f64,
@@ -54,16 +52,13 @@ impl Tally {
     }
 }
 
-/// A test at one look.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Test {
-    /// Estimate of theta.
     pub theta: f64,
     /// Logarithm of the throughput at the limit tried over that at the limit in use.
     pub gain: f64,
     /// Standard error of `theta` and of `gain`.
     pub se: f64,
-    /// Signed root of the deviance.
     pub z: f64,
 }
 

@@ -1,6 +1,5 @@
 //! The grid of limits that probes go to from the limit in use.
 
-/// A step from the limit in use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Offset {
     /// A tenth more, at least 1.
@@ -13,7 +12,6 @@ pub enum Offset {
     FarDown,
     /// Twice as many.
     Double,
-    /// Half as many.
     Half,
     /// A quarter of the limit.
     Quarter,
@@ -73,7 +71,6 @@ impl Offset {
         }
     }
 
-    /// The next finer step the same way.
     fn finer(self) -> Option<Self> {
         match self {
             Self::Up | Self::Down => None,

@@ -1,10 +1,9 @@
-//! Memory headroom: how many more transactions the free memory holds, so that no probe uses it up.
+//! Memory headroom: how many more transactions the free memory holds, so that no probe uses it up: the kernel would kill the
+//! server.
 //!
-//! Where memory runs out the kernel kills the server, so that limit must never be tried. What one transaction takes is
-//! estimated beforehand, in probes above every limit that was in use so far: by how much the server's own memory rose above
-//! the most that it held at the limit in use, divided by the transactions that were added. The largest such figure counts. In
-//! lower probes nothing is estimated, because an allocator that reuses what was freed makes transactions look cheap there, and
-//! because limits that were in use are known to fit. What other processes take is not estimated.
+//! What one transaction takes is estimated in probes above every limit that was in use so far: the rise of the server's own
+//! memory above the most that it held at the limit in use, over the transactions that were added; the largest such figure
+//! counts. Lower probes tell nothing, because an allocator that reuses what was freed makes transactions look cheap there.
 
 use crate::control::Sample;
 

@@ -1,30 +1,21 @@
 //! Our controller and the default: it climbs to the highest throughput by sequential tests of pairs of limits.
 //!
-//! What it raises is the potential `Phi(L) = ln X(L) - eps ln L`, with throughput `X` at limit `L` (work per second) and
-//! `eps` = 0.02, the price of a transaction in flight: it settles at the knee of the curve rather than at the last percent
-//! of its peak.
+//! It raises the potential `Phi(L) = ln X(L) - eps ln L`, with throughput `X` at limit `L` (work per second) and `eps` = 0.02,
+//! the price of a transaction in flight: it settles at the knee of the curve, not at the last percent of its peak.
 //!
-//! - One limit is in use. Another one is tried beside it for some time, the two of them in turn where the
-//!   drain between them is short. The one that was tried comes into use if `Phi` is higher there, and never otherwise. As the
-//!   range of limits is finite, no curve `X` can make it go in circles (docs/decisions/0004 has the argument and its
-//!   assumptions).
-//! - Which limit is tried: a tenth or a third more or less, twice, half, a quarter, a sixteenth, a single one (`Offset`). A
-//!   step that was good is followed by a longer one the same way. Upwards a step at most doubles the limit, and none leads
-//!   beyond a limit that was far worse. A controller that begins with a high limit first goes down by sixteenths, because
-//!   all transactions that are too many then drain only once.
-//! - How sure it has to be: a test is looked at every tick (`evidence`). It ends as soon as the sign of the difference is
-//!   clear, which takes a few completions in a collapse; a sign that stays unclear ends it after `HORIZON` completions. To
-//!   stay at the limit in use takes little evidence; to leave it takes the more evidence the more probes have failed.
-//! - How often: a refused limit is tried again after a time that doubles (`refused`). A change of throughput or of the cost of
-//!   work by a tenth, or of lock waits by 0.1, opens refused limits for a recheck (`watch`, `strain`, `recheck`).
-//! - When nothing is learnt: while the limit is not filled, while a lowered limit drains, while nothing completes, before
-//!   the server feels a new limit (a lag that is measured), and from samples that make no sense (`no_evidence`).
-//! - Memory: probes upwards show what a transaction takes, and none is made that would use up what is left (`headroom`).
+//! - One limit is in use, and another one is tried beside it, in turns where the drain between them is short. It comes into
+//!   use if `Phi` is higher there, and never otherwise. As the range of limits is finite, no curve `X` can make it go in
+//!   circles (docs/decisions/0004 has the argument).
+//! - Which limit is tried: see `Offset`. A step that was good is followed by a longer one the same way. Upwards a step at most
+//!   doubles the limit, and none leads beyond a limit that was far worse. From a high initial limit it goes down by sixteenths.
+//! - How sure it has to be: a test is looked at every tick (`evidence`) and ends as soon as the sign of the difference is clear,
+//!   or after `HORIZON` completions. To leave a limit takes the more evidence the more probes have failed.
+//! - How often: a refused limit is tried again after a time that doubles (`refused`), or when throughput, cost of work or lock
+//!   waits change by a tenth (`watch`, `strain`, `recheck`).
+//! - Nothing is learnt while the limit is not filled, while a lowered limit drains, while nothing completes, before the server
+//!   feels a new limit, and from samples that make no sense (`no_evidence`).
+//! - Memory: no probe is made that would use up what is left (`headroom`).
 //! - Brake: when throughput falls to 0.7 and sensors show strain, or when memory is short, the limit is halved at once.
-//!
-//! An earlier design of ours had the same potential, hysteresis and geometric grid of limits, but moved by single steps and
-//! took 1,500 completions for each half of a test. The sources of the test are named in `evidence`; looking at sensors beside
-//! throughput comes from the reflection of Elnikety and others.
 
 mod constants;
 mod dispersion;
@@ -56,7 +47,6 @@ use refused::RefusedLimits;
 use strain::{Strain, Strained};
 use watch::{Change, Silence, Watch};
 
-/// The controller and all that it remembers.
 #[derive(Clone, Debug)]
 pub struct Evenkeel {
     settings: Settings,
@@ -90,7 +80,6 @@ pub struct Evenkeel {
     silence: Silence,
     /// A limit that was in use, and the completions per second there when they were last measured.
     usual: Option<(u32, f64)>,
-    /// The limit that was refused last, and when.
     last_refused: Option<(u32, f64)>,
     watch: Watch,
     strain: Strain,
@@ -357,7 +346,6 @@ impl Evenkeel {
         Reason::Brake { from, because: strained.0 }
     }
 
-    /// What was seen at the limit in use lately.
     fn lately(&self) -> Tally {
         let mut lately = self.watch.fresh();
         let most = FRESH * self.scale();
@@ -383,7 +371,6 @@ impl Controller for Evenkeel {
     }
 }
 
-/// Whether the numbers of a sample can be reckoned with.
 fn makes_sense(sample: &Sample) -> bool {
     let finite = [sample.in_flight_mean, sample.queued, sample.work]
         .iter()

@@ -10,23 +10,18 @@ use crate::control::Hint;
 pub struct Probe {
     /// The step from the limit in use that leads to the one tried.
     pub offset: Offset,
-    /// The limit tried.
     pub to: u32,
-    /// Why this one.
     pub hint: Hint,
     /// When the test began, in seconds of the controller's clock.
     pub began: f64,
     /// What was seen at the limit in use, lately before the test and in its halves.
     pub in_use: Tally,
-    /// What was seen at the limit tried.
     pub tried: Tally,
     /// What an earlier test of the same two limits measured.
     pub prior: Option<Prior>,
     /// Whether the limit tried is in force in this half, and not the one in use.
     pub trying: bool,
-    /// What was seen in this half of the test.
     pub half: Tally,
-    /// Halves that have begun.
     pub halves: u32,
     /// Seconds in which the limit tried was not filled though the clients were there.
     pub unfilled_s: f64,

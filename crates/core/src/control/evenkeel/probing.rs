@@ -9,7 +9,6 @@ use super::refused::Prior;
 use crate::control::{Evidence, Hint, Reason, Sample};
 
 impl Evenkeel {
-    /// Starts the next probe, if one is due.
     pub(super) fn next_probe(&mut self, sample: &Sample) -> Reason {
         let demand = sample.in_flight_mean + sample.queued;
         let fits = self.headroom.most().unwrap_or(u32::MAX);

@@ -13,16 +13,13 @@ const CALM_S: f64 = 120.0;
 /// The rechecks since a better limit was found.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Recheck {
-    /// Rechecks that found nothing better.
     vain: u32,
-    /// When the last recheck began.
     at_s: f64,
     /// Whether a change was seen whose recheck had to wait.
     pending: bool,
 }
 
 impl Recheck {
-    /// Whether a recheck may begin now.
     pub fn is_due(&self, now_s: f64) -> bool {
         let since_s = now_s - self.at_s;
         let wait_s = WAIT_S.0 * f64::from(1_u32 << self.vain.saturating_sub(1).min(8));
@@ -41,13 +38,11 @@ impl Recheck {
         due
     }
 
-    /// A recheck begins.
     pub fn begin(&mut self, now_s: f64) {
         let calm = now_s - self.at_s > CALM_S;
         *self = Self { vain: if calm { 1 } else { self.vain + 1 }, at_s: now_s, pending: false };
     }
 
-    /// A better limit was found.
     pub fn found(&mut self) {
         self.vain = 0;
     }

@@ -18,10 +18,8 @@ const FAR_WORSE_S: [(f64, f64); 2] = [(2.0, 60.0), (DISTANT, 10.0)];
 const STAYS_REFUSED: f64 = 1.0;
 /// The shortest wait before another test, in units of how long the test took.
 const GAP_MIN: f64 = 8.0;
-/// Refused limits that are remembered at most.
 const MOST: usize = 32;
 
-/// A limit that was refused or left.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Verdict {
     limit: u32,
@@ -37,7 +35,6 @@ struct Verdict {
 /// What an earlier test measured of a limit against the one that was in use then.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Prior {
-    /// The limit that was in use.
     pub in_use: u32,
     /// Throughput at the limit tried over that at the one in use, as a logarithm.
     pub gain: f64,
@@ -45,7 +42,6 @@ pub struct Prior {
     pub variance: f64,
 }
 
-/// All limits that are refused for now.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RefusedLimits(Vec<Verdict>);
 
@@ -111,7 +107,6 @@ impl RefusedLimits {
         self.0.retain(|verdict| verdict.far_worse && distance(verdict.limit, in_use) > STAYS_REFUSED);
     }
 
-    /// Opens all limits for a test again.
     pub fn clear(&mut self) {
         self.0.clear();
     }
@@ -142,7 +137,6 @@ impl RefusedLimits {
         self.0.iter().any(|verdict| verdict.far_worse && limit < verdict.limit && verdict.limit < to)
     }
 
-    /// Seconds until the next of the refused limits may be tried again.
     pub fn next_s(&self, now: f64) -> f64 {
         self.0.iter().map(|verdict| (verdict.due - now).max(0.0)).fold(f64::MAX, f64::min)
     }

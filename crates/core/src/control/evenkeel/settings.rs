@@ -7,7 +7,6 @@ pub struct Settings {
     pub memory: Option<Memory>,
 }
 
-/// A budget of memory.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Memory {
     /// Bytes for all transactions.

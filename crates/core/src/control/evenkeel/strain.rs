@@ -21,7 +21,6 @@ const ABORTED: f64 = 0.2;
 /// Share of time in which all tasks wait for memory that is strain.
 const PRESSED: f64 = 0.05;
 
-/// What shows strain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Strained(pub Hint);
 
@@ -37,7 +36,6 @@ impl Mean {
     }
 }
 
-/// Means of the sensors.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Means {
     work: Mean,
@@ -59,7 +57,6 @@ impl Means {
     }
 }
 
-/// The sensors now and at their baseline.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Strain {
     now: Means,
@@ -98,7 +95,6 @@ impl Strain {
         }
     }
 
-    /// Whether the server waits for memory.
     pub fn pressed(&self) -> bool {
         self.now.pressure.0.is_some_and(|pressure| pressure > PRESSED)
     }
@@ -134,14 +130,6 @@ mod tests {
         let sample = Sample { completions: 10, signals, ..Sample::default() };
         let tick = Tally { count: 10.0, work: 10.0, seconds: 0.05 };
         (0..ticks).for_each(|_| strain.tick(&sample, &tick, settled));
-    }
-
-    #[test]
-    fn what_is_missing_is_no_strain() {
-        let mut strain = Strain::default();
-        ticked(&mut strain, Signals::default(), 100, true);
-        assert_eq!(strain.strained(), None);
-        assert!(!strain.moved());
     }
 
     #[test]

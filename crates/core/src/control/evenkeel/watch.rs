@@ -29,7 +29,6 @@ impl Silence {
     }
 }
 
-/// Whether the server changed by itself.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Change {
     /// It did not, as far as can be said.
@@ -60,7 +59,6 @@ impl Watch {
         Change::None
     }
 
-    /// What was seen since the last look.
     pub fn fresh(&self) -> Tally {
         self.fresh
     }
@@ -70,7 +68,6 @@ impl Watch {
         self.fresh.seconds = (self.fresh.seconds - seconds).max(0.0);
     }
 
-    /// Begins a new look.
     pub fn restart(&mut self) {
         self.fresh = Tally::default();
     }

@@ -16,7 +16,6 @@ pub(super) struct Difference {
     pub pairs: usize,
 }
 
-/// How far the mean may be off.
 pub(super) struct Spread {
     pub error: f64,
     pub degrees: f64,

@@ -1,11 +1,8 @@
 //! Which way is better, and on which side the second lies.
 
-/// Which way is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Better {
-    /// More, as of throughput.
     Higher,
-    /// Less, as of a response time.
     Lower,
 }
 
@@ -19,8 +16,6 @@ impl Better {
 /// On which side of the first the second certainly lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// It is better.
     Better,
-    /// It is worse.
     Worse,
 }

@@ -6,7 +6,6 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Margin(f64);
 
-/// A margin that is none.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MarginError(pub f64);
 
@@ -19,8 +18,6 @@ impl fmt::Display for MarginError {
 impl std::error::Error for MarginError {}
 
 impl Margin {
-    /// # Errors
-    /// Not above zero and at most 1.
     pub fn new(share: f64) -> Result<Self, MarginError> {
         if share > 0.0 && share <= 1.0 { Ok(Self(share)) } else { Err(MarginError(share)) }
     }

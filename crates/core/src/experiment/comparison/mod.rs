@@ -35,7 +35,6 @@ use difference::Difference;
 /// How often the question is asked: at first, and once more with the runs that were asked for.
 const LOOKS: f64 = 2.0;
 
-/// What is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// Inside the margin.

@@ -46,7 +46,6 @@ pub(super) fn runs_more(found: &Difference, margin: Margin, risk: f64) -> Option
     Some(low - found.runs)
 }
 
-/// A look at runs that are still to be made.
 struct Look {
     error: f64,
     degrees: f64,

@@ -12,14 +12,12 @@ const HELD_BACK: f64 = 0.95;
 /// Of a lull, the last part: windows take their time to open.
 const LATE: f64 = 0.25;
 
-/// What a run came to.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
     /// I/Os per second of each host at the end of the first calm stretch.
     pub iops: Vec<f64>,
     /// Mean latency in seconds there.
     pub latency_s: f64,
-    /// Mean windows there.
     pub windows: Vec<f64>,
     /// How the device was divided, over all calm stretches with shares to judge by; `None` where there is none: not judged.
     pub division: Option<Division>,
@@ -27,7 +25,6 @@ pub struct Outcome {
     pub over: f64,
     /// Most by which it was below, where windows held somebody back, over the threshold; `None` where they nowhere did.
     pub under: Option<f64>,
-    /// What became of the lull, where there was one.
     pub lull: Option<Eased>,
 }
 
@@ -56,7 +53,6 @@ fn tail(experiment: &Experiment, (from_s, until_s): Stretch) -> Stretch {
     (from_s.max(until_s - experiment.tail_s), until_s)
 }
 
-/// Judges the trace of an experiment.
 pub fn judge(experiment: &Experiment, trace: &Trace) -> Outcome {
     let first = tail(experiment, experiment.calm[0].stretch);
     let (over, under) = off(experiment, trace);

@@ -29,17 +29,13 @@ pub const ARRAY: ArrayPlan = ArrayPlan {
 pub enum Treatment {
     /// Nothing but the depth of their clients.
     Uncontrolled,
-    /// The published law.
     Parda,
-    /// The law of this project.
     Evenkeel,
 }
 
 impl Treatment {
-    /// All three of them.
     pub const ALL: [Self; 3] = [Self::Uncontrolled, Self::Parda, Self::Evenkeel];
 
-    /// The name in flags and reports.
     pub fn name(self) -> &'static str {
         match self {
             Self::Uncontrolled => "uncontrolled",
@@ -52,7 +48,6 @@ impl Treatment {
 /// A stretch in which nothing changes from outside.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Calm {
-    /// When it is.
     pub stretch: Stretch,
     /// The shares that hosts should have in it: 0 for a host that is not there or not counted. `None` where shares are not
     /// judged, because they cannot be met, or because who has them does not want that much.
@@ -75,7 +70,6 @@ pub struct Published {
 /// An experiment: hosts, shares, threshold, and what was published of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Experiment {
-    /// The name of the experiment.
     pub name: &'static str,
     /// What it is in the publication.
     pub what: &'static str,
@@ -85,7 +79,6 @@ pub struct Experiment {
     pub hosts: Vec<HostPlan>,
     /// Latency threshold in seconds.
     pub threshold_s: f64,
-    /// The largest window of a host.
     pub most: f64,
     /// Beta for a share of 1.
     pub k: f64,
@@ -97,22 +90,18 @@ pub struct Experiment {
     pub tail_s: f64,
     /// The array was calibrated on this experiment: its published figures say nothing of the model.
     pub calibrates: bool,
-    /// What was published of the published law.
     pub parda: Published,
-    /// What was published without control.
     pub uncontrolled: Published,
     /// Why its figures are not the published ones, where that is known.
     pub why_off: Option<&'static str>,
 }
 
 impl Experiment {
-    /// The run of the experiment under a treatment.
     pub fn scenario(&self, treatment: Treatment, period_s: f64, seed: Seed) -> Scenario {
         let law = self.law(treatment);
         self.with(|host| if host.reports { law } else { host.law }, period_s, seed)
     }
 
-    /// The law of the hosts that keep to one.
     pub fn law(&self, treatment: Treatment) -> Law {
         match treatment {
             Treatment::Uncontrolled => Law::Fixed(f64::MAX),
@@ -128,7 +117,6 @@ impl Experiment {
         }
     }
 
-    /// What was published of a treatment.
     pub fn published(&self, treatment: Treatment) -> Published {
         match treatment {
             Treatment::Uncontrolled => self.uncontrolled,

@@ -61,13 +61,6 @@ fn ours_reaches_the_shares_within_three_periods_and_holds_them_and_the_threshold
 }
 
 #[test]
-fn shares_that_cannot_be_met_are_not_judged_and_not_reached_either() {
-    for name in ["table-7-32", "table-7"] {
-        assert_eq!(by(Treatment::Evenkeel, &named(name)).division, None, "{name}");
-    }
-}
-
-#[test]
 fn a_latency_below_the_threshold_is_as_far_off_as_one_above() {
     let mut experiment = named("table-7-64");
     let trace = run(&experiment.scenario(Treatment::Evenkeel, 2.0, Seed(3)));
@@ -79,13 +72,6 @@ fn a_latency_below_the_threshold_is_as_far_off_as_one_above() {
     }
 }
 
-#[test]
-fn where_nobody_is_held_back_a_low_latency_is_no_error() {
-    let outcome = by(Treatment::Uncontrolled, &named("table-3"));
-    assert_eq!(outcome.under, None);
-    assert!(outcome.over > 0.2, "{outcome:?}");
-}
-
 /// The six disks of table 7 without control, on which they are calibrated.
 #[test]
 fn clients_of_table_7_have_the_published_throughput_and_latency_without_control() {
@@ -95,17 +81,6 @@ fn clients_of_table_7_have_the_published_throughput_and_latency_without_control(
     assert!((total / published.iops.expect("iops") - 1.0).abs() < 0.03, "{total}");
     let latency_s = published.latency_s.expect("a latency");
     assert!((outcome.latency_s / latency_s - 1.0).abs() < 0.03, "{}", outcome.latency_s);
-}
-
-#[test]
-fn clients_that_want_as_little_as_the_published_ones_bound_the_ratio_of_table_7() {
-    let ratio = |name| {
-        let iops = by(Treatment::Parda, &named(name)).iops;
-        iops[1] / iops[0]
-    };
-    let (few, many) = (ratio("table-7"), ratio("table-7-64"));
-    assert!((1.4..2.1).contains(&few), "{few} where 1.78 orders were published");
-    assert!(many > 3.3, "{many}");
 }
 
 #[test]
@@ -121,9 +96,4 @@ fn in_the_lull_both_windows_open_and_beta_follows_what_the_host_wants() {
         None,
         "windows that do not exist do not open"
     );
-}
-
-#[test]
-fn times_of_a_lull_are_scaled_with_all_others() {
-    assert_eq!(named("table-7").scaled(0.25).lull(), Some((1, (75.0, 95.0))));
 }

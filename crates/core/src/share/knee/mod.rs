@@ -55,7 +55,6 @@ pub struct Point {
     pub latency_s: f64,
 }
 
-/// Where a curve bends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Knee {
     /// Greatest throughput of the curve, I/Os per second.
@@ -66,10 +65,8 @@ pub struct Knee {
     pub latency_s: f64,
 }
 
-/// Whether a threshold was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// A threshold was found.
     Found,
     /// Throughput still rises at the greatest depth, see [`RISE_MOST`]: where the peak is, is not known.
     NotLevel,
@@ -81,20 +78,16 @@ pub enum Verdict {
     Unsteady,
 }
 
-/// What rounds come to.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judgment {
     /// Mean over the rounds, by depth.
     pub curve: Vec<Point>,
-    /// The knee of the curve.
     pub knee: Knee,
-    /// Knees of the rounds judged one by one.
     pub rounds: Vec<Knee>,
     /// Part of throughput that the last doubling of the depth brought; negative where it fell.
     pub rise: f64,
     /// Latency at the knee over that at the least depth.
     pub growth: f64,
-    /// Whether there is a threshold.
     pub verdict: Verdict,
 }
 
@@ -162,7 +155,6 @@ fn mean(rounds: &[Vec<Point>], place: usize) -> Point {
     }
 }
 
-/// The knee of a curve, whatever it is worth.
 fn find(curve: &[Point]) -> Knee {
     let peak = curve.iter().map(|point| point.throughput).fold(0.0, f64::max);
     let wanted = PART_OF_PEAK * peak;
@@ -187,7 +179,6 @@ fn rise(curve: &[Point]) -> f64 {
     last.throughput / half.unwrap_or(&curve[curve.len() - 2]).throughput - 1.0
 }
 
-/// The least and the greatest.
 fn span(values: impl Iterator<Item = f64>) -> (f64, f64) {
     values.fold((f64::INFINITY, 0.0), |(least, most), value| (least.min(value), most.max(value)))
 }

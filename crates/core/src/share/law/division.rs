@@ -23,9 +23,7 @@ fn cap(wanted: f64, host_is_idle: bool) -> f64 {
 struct Claim {
     host: usize,
     weight: f64,
-    /// The part of the total that it uses.
     used: f64,
-    /// The largest window that it may get.
     cap: f64,
 }
 

@@ -41,14 +41,11 @@ const SUSPICIOUS: u32 = 3;
 /// The total does not fall below this share of the one that met the threshold last, however much outsiders load the storage.
 const FLOOR: f64 = 0.1;
 
-/// What an operator may set.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
     /// Latency threshold in seconds.
     pub threshold_s: f64,
-    /// The largest window of this host.
     pub most: f64,
-    /// The window before the first period.
     pub initial: f64,
 }
 
@@ -59,7 +56,6 @@ impl Settings {
     }
 }
 
-/// The law and what it remembers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Evenkeel {
     settings: Settings,
@@ -82,7 +78,6 @@ pub struct Evenkeel {
 }
 
 impl Evenkeel {
-    /// The law before its first period.
     pub fn new(settings: Settings) -> Self {
         Self {
             settings,

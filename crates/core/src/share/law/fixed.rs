@@ -3,14 +3,12 @@
 use super::super::{Period, Report};
 use super::window_law::WindowLaw;
 
-/// A fixed window.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fixed {
     window: f64,
 }
 
 impl Fixed {
-    /// A window of this size.
     pub fn new(window: f64) -> Self {
         Self { window }
     }

@@ -13,19 +13,15 @@ pub use fixed::Fixed;
 pub use parda::{Parameters, Parda};
 pub use window_law::WindowLaw;
 
-/// A law with its parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Law {
     /// Always the same window.
     Fixed(f64),
-    /// The published law.
     Parda(Parameters),
-    /// The law of this project, with its settings.
     Evenkeel(Settings),
 }
 
 impl Law {
-    /// The window that it begins with.
     pub fn initial(&self) -> f64 {
         match *self {
             Self::Fixed(window) => window,
@@ -53,7 +49,6 @@ impl Law {
         self
     }
 
-    /// The law before its first period.
     pub fn build(&self) -> Box<dyn WindowLaw> {
         match *self {
             Self::Fixed(window) => Box::new(Fixed::new(window)),

@@ -14,7 +14,6 @@ use super::window_law::WindowLaw;
 pub struct Parameters {
     /// Latency threshold L in seconds.
     pub threshold_s: f64,
-    /// Weight of the new window.
     pub gamma: f64,
     /// Weight of the newest I/O in a host's mean latency.
     pub alpha: f64,
@@ -22,7 +21,6 @@ pub struct Parameters {
     pub k: f64,
     /// Least and most window.
     pub range: (f64, f64),
-    /// Window to begin with.
     pub initial: f64,
 }
 
@@ -33,7 +31,6 @@ impl Parameters {
     }
 }
 
-/// The law and what it remembers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parda {
     parameters: Parameters,
@@ -46,7 +43,6 @@ pub struct Parda {
 }
 
 impl Parda {
-    /// The law before its first period.
     pub fn new(parameters: Parameters) -> Self {
         Self { parameters, window: parameters.initial, latency: 0.0, used: 0.0, at_floor: false }
     }

@@ -5,10 +5,8 @@ use super::super::{Period, Report};
 /// A law with what it remembers. Each period it is asked for a [`report`](WindowLaw::report), and when the reports of all hosts
 /// have been read, for the window by [`update`](WindowLaw::update).
 pub trait WindowLaw: Send {
-    /// The name of the law in flags and files.
     fn name(&self) -> &'static str;
 
-    /// The report of a period for the other hosts.
     fn report(&mut self, period: &Period) -> Report;
 
     /// The window from now on, in units of cost. `all` has the latest report of each live host, and `own` is the place of this

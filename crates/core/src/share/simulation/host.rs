@@ -37,7 +37,6 @@ impl<'a> Host<'a> {
         }
     }
 
-    /// The window in force.
     pub fn window(&self) -> f64 {
         self.admission.window()
     }
@@ -79,7 +78,6 @@ impl<'a> Host<'a> {
         self.law.unfair()
     }
 
-    /// Sets the window by the reports of all hosts.
     pub fn update(&mut self, all: &[Report], own: usize, now_s: f64) {
         let window = self.law.update(all, own);
         self.admission.set_window(window, now_s);

@@ -4,7 +4,7 @@ mod host;
 mod run;
 mod trace;
 
-pub use run::{run, run_apart};
+pub use run::run;
 pub use trace::{Row, Trace, share_error};
 
 use super::{ArrayPlan, Costs, Io, Law};
@@ -16,7 +16,6 @@ pub type Stretch = (f64, f64);
 /// A stretch in which the clients of a disk want fewer I/Os than at other times.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Lull {
-    /// When it is.
     pub stretch: Stretch,
     /// I/Os wanted outstanding in it, at least one.
     pub depth: u32,
@@ -29,13 +28,11 @@ pub struct DiskPlan {
     pub shares: f64,
     /// I/Os that its clients want outstanding.
     pub depth: u32,
-    /// Bytes of each I/O.
     pub bytes: u32,
     /// Share of writes, 0 to 1.
     pub writes: f64,
     /// When its clients are there; always where empty.
     pub active: Vec<Stretch>,
-    /// When its clients want fewer.
     pub lull: Option<Lull>,
 }
 
@@ -66,14 +63,11 @@ impl DiskPlan {
     }
 }
 
-/// A host of the simulation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HostPlan {
-    /// The law that sets its window.
     pub law: Law,
     /// Whether it reports to the others; an outsider does not.
     pub reports: bool,
-    /// The disks of the host.
     pub disks: Vec<DiskPlan>,
     /// Seconds that the way to the storage adds to each latency.
     pub path_s: f64,
@@ -82,7 +76,6 @@ pub struct HostPlan {
 }
 
 impl HostPlan {
-    /// A member with one disk.
     pub fn new(law: Law, disk: DiskPlan) -> Self {
         Self { law, reports: true, disks: vec![disk], path_s: 0.0, costs: None }
     }
@@ -95,18 +88,15 @@ impl HostPlan {
     }
 }
 
-/// What is simulated.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scenario {
     /// The storage that hosts share.
     pub array: ArrayPlan,
-    /// The hosts that use it.
     pub hosts: Vec<HostPlan>,
     /// Seconds between two updates of a host; hosts update one after the other, spread over it.
     pub period_s: f64,
     /// Length of the run in seconds.
     pub duration_s: f64,
-    /// Seed of every random draw.
     pub seed: Seed,
 }
 

@@ -3,7 +3,7 @@
 use super::Scenario;
 use super::host::Host;
 use super::trace::{Row, Trace};
-use crate::share::{Array, ArrayPlan, Report, Sent};
+use crate::share::{Array, Report, Sent};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -12,13 +12,10 @@ const STALE: f64 = 3.0;
 
 #[derive(Clone, Copy, Debug)]
 enum Event {
-    /// An I/O has completed.
     Done(usize, Sent),
-    /// A period of a host ends.
     PeriodEnds(usize),
     /// A host may send what it had to hold back.
     Wake(usize),
-    /// Clients come or go.
     Change,
 }
 
@@ -56,23 +53,9 @@ impl Agenda {
 
 /// Runs a scenario; the same scenario gives the same trace.
 pub fn run(scenario: &Scenario) -> Trace {
-    play(Run::new(scenario))
-}
-
-/// As [`run`], on storage that serves hosts in turn whatever their windows: each of them has a part of the array for itself, all
-/// parts being equal. Where there are fewer spindles than hosts, each has a slower one.
-pub fn run_apart(scenario: &Scenario) -> Trace {
-    let (many, whole) = (scenario.hosts.len(), scenario.array);
-    let spindles = (whole.spindles / many).max(1);
-    let slower = (many * spindles) as f64 / whole.spindles as f64;
-    let part = ArrayPlan { spindles, mean_s: whole.mean_s * slower, ..whole };
-    let arrays = (0..many).map(|place| Array::new(part, scenario.seed.numbered(place as u64))).collect();
-    play(Run { arrays, ..Run::new(scenario) })
-}
-
-fn play(mut run: Run<'_>) -> Trace {
+    let mut run = Run::new(scenario);
     while let Some((now_s, event)) = run.agenda.next() {
-        if now_s > run.scenario.duration_s {
+        if now_s > scenario.duration_s {
             break;
         }
         run.on(event, now_s);
@@ -82,8 +65,7 @@ fn play(mut run: Run<'_>) -> Trace {
 
 struct Run<'a> {
     scenario: &'a Scenario,
-    /// The one array, or one for each host.
-    arrays: Vec<Array>,
+    array: Array,
     hosts: Vec<Host<'a>>,
     /// When each host will be woken; infinite for one that will not be.
     waking_s: Vec<f64>,
@@ -103,7 +85,7 @@ impl<'a> Run<'a> {
         }
         Self {
             scenario,
-            arrays: vec![Array::new(scenario.array, scenario.seed)],
+            array: Array::new(scenario.array, scenario.seed),
             hosts: (0..many).map(|place| Host::new(scenario, place)).collect(),
             waking_s: vec![f64::INFINITY; many],
             agenda,
@@ -132,8 +114,7 @@ impl<'a> Run<'a> {
 
     fn send(&mut self, place: usize, now_s: f64) {
         let host = &mut self.hosts[place];
-        let array = place.min(self.arrays.len() - 1);
-        let array = &mut self.arrays[array];
+        let array = &mut self.array;
         host.want(now_s);
         loop {
             match host.next(now_s) {

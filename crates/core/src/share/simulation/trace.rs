@@ -2,12 +2,10 @@
 
 use super::Stretch;
 
-/// A period of a host.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Row {
     /// Its end in seconds.
     pub at_s: f64,
-    /// Place of the host.
     pub host: usize,
     /// The window from then on.
     pub window: f64,
@@ -17,7 +15,6 @@ pub struct Row {
     pub wanted: f64,
     /// Shares of its disks, each as far as it filled its part of the window in force: beta over K.
     pub used: f64,
-    /// I/Os completed in it.
     pub completions: u64,
     /// Their mean latency in seconds.
     pub latency_s: Option<f64>,
@@ -31,10 +28,8 @@ pub struct Row {
     pub unfair: Option<f64>,
 }
 
-/// All periods of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trace {
-    /// In order of time.
     pub rows: Vec<Row>,
     hosts: usize,
     period_s: f64,
@@ -46,7 +41,6 @@ impl Trace {
         Self { rows: Vec::new(), hosts, period_s }
     }
 
-    /// Adds a period that ended last.
     pub fn add(&mut self, row: Row) {
         self.rows.push(row);
     }
@@ -86,7 +80,6 @@ impl Trace {
         self.per_s(stretch, |row| row.device_s)
     }
 
-    /// Mean window of each host.
     pub fn windows(&self, stretch: Stretch) -> Vec<f64> {
         self.per_s(stretch, |row| row.window * row.seconds)
     }

@@ -5,7 +5,6 @@
 pub enum Bounds {
     /// The 95 % interval.
     TwoSided {
-        /// Lower end of the interval.
         low: f64,
         /// Upper end of the interval.
         high: f64,
@@ -17,7 +16,6 @@ pub enum Bounds {
 }
 
 impl Bounds {
-    /// The lower end, where there is one.
     pub fn low(&self) -> Option<f64> {
         match *self {
             Self::TwoSided { low, .. } | Self::AtLeast(low) => Some(low),

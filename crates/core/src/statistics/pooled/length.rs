@@ -18,7 +18,6 @@ pub const STRETCH_MAX: f64 = 8.0;
 /// Share of a run that its warm-up lasts: 15 relaxation times of [`RELAXATIONS`].
 const WARM_UP: f64 = 0.25;
 
-/// How long the runs of a cell last.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Length {
     /// Measured phase in seconds.

@@ -1,17 +1,13 @@
 //! Figures of a cell from all of its runs at once, with intervals that hold although requests depend on one another.
 //!
 //! Each figure is a ratio of sums over all runs. How far it is off comes from the differences between runs and from
-//! those between their batches together (`variance`): few runs say little about their own spread, and batches say
-//! more, where runs differ by no more than that. Of mean and percentiles the interval is built on the scale of the
+//! those between their batches together (`variance`). Of mean and percentiles the interval is built on the scale of the
 //! reciprocal, because the variance of a queue's mean response `tau` grows as `tau^4`: that of `1 / tau` is the same for
 //! a run that was lucky and one that was not. So no end is negative, and one that would be infinite is left out.
 //!
-//! No variance helps where runs are short beside the memory of the queue (`length`). Below [`TWO_SIDED`] relaxation
-//! times mean and percentiles have a lower bound only. How long the queue's memory is has to be said by other runs: a cell that
-//! decides by its own backlog shows two ends just when that backlog happened to be low.
-//!
-//! Coverage, by simulation of M/M/1 queues at loads of 0.5 to 0.95, three to ten runs, 95 % asked: see
-//! `bench/coverage`.
+//! Below [`TWO_SIDED`] relaxation times (`length`) mean and percentiles have a lower bound only. How long the queue's memory
+//! is has to be said by other runs: a cell that decides by its own backlog shows two ends just when that happened to be low.
+//! `bench/coverage` has the coverage by simulation.
 
 mod bounds;
 mod length;
@@ -30,11 +26,9 @@ use variance::{Error, Pair, Parts};
 /// A stretch of a run, by scheduled arrival.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Batch {
-    /// Arrivals scheduled in it.
     pub arrivals: u64,
     /// Those that failed, timed out or were never sent.
     pub lost: u64,
-    /// Those that were completed.
     pub completed: u64,
     /// Sum of what `spectrum` counts.
     pub response_sum: Nanos,
@@ -53,7 +47,6 @@ impl Batch {
     }
 }
 
-/// A run of a cell, in batches of equal duration.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Run {
     /// Its batches in order, commonly [`super::BATCHES`].
@@ -84,14 +77,11 @@ impl Run {
     }
 }
 
-/// A figure of a cell.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Figure {
     /// Over all requests of all runs.
     pub value: f64,
-    /// Runs behind it.
     pub n: u64,
-    /// How far it is known.
     pub bounds: Bounds,
     /// Standard error, in the unit of the value; `None` of one run.
     pub standard_error: Option<f64>,
@@ -121,7 +111,6 @@ impl Figure {
     }
 }
 
-/// All runs of a cell.
 #[derive(Clone, Debug)]
 pub struct Pooled<'a> {
     runs: &'a [Run],

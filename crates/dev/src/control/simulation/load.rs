@@ -2,10 +2,8 @@
 
 use evenkeel_core::Nanos;
 
-/// Clients from an instant on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Phase {
-    /// When the phase begins.
     pub at: Nanos,
     /// Number of closed clients, each of which has at most one transaction at a time.
     pub clients: u32,
@@ -15,7 +13,6 @@ pub struct Phase {
     pub slow: u32,
     /// Whether the server stands still.
     pub paused: bool,
-    /// Index of the plant.
     pub plant: usize,
 }
 
@@ -37,7 +34,6 @@ impl Load {
         Self(phases)
     }
 
-    /// The same clients throughout.
     pub fn constant(clients: u32) -> Self {
         Self(vec![Phase::of(clients)])
     }

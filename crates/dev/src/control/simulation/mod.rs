@@ -14,38 +14,23 @@ pub use trace::{Step, Trace};
 
 use crate::plant::Plant;
 use evenkeel_core::Nanos;
-use evenkeel_core::control::{Controller, Decision};
+use evenkeel_core::control::Controller;
 use evenkeel_core::random::Seed;
 use server::Server;
 
-/// What is simulated.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scenario {
     /// The servers; phases name them by index. A change of mix is a change of plant.
     pub plants: Vec<Plant>,
-    /// How many clients there are, and when.
     pub load: Load,
-    /// Length of a tick.
     pub tick: Nanos,
-    /// How long it lasts.
     pub duration: Nanos,
     /// The limit in force during the first tick.
     pub initial_limit: u32,
-    /// Seed of every random draw.
     pub seed: Seed,
 }
 
-/// Runs a controller through a scenario.
 pub fn simulate(scenario: &Scenario, controller: &mut dyn Controller) -> Trace {
-    simulate_with(scenario, controller, |_, _| {})
-}
-
-/// The same; `see` gets each step and the decision after it.
-pub fn simulate_with(
-    scenario: &Scenario,
-    controller: &mut dyn Controller,
-    mut see: impl FnMut(&Step, &Decision),
-) -> Trace {
     let mut server = Server::new(scenario.seed);
     let mut limit = scenario.initial_limit.max(1);
     let mut steps = Vec::new();
@@ -55,10 +40,8 @@ pub fn simulate_with(
         let phase = scenario.load.at(start);
         let Some(plant) = scenario.plants.get(phase.plant) else { break };
         let (sample, step) = server.tick(plant, phase, limit, start, end);
-        let decision = controller.update(&sample);
-        see(&step, &decision);
         steps.push(step);
-        limit = decision.limit.max(1);
+        limit = controller.update(&sample).limit.max(1);
         start = end;
     }
     Trace { steps }

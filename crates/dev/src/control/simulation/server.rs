@@ -6,14 +6,10 @@ use evenkeel_core::Nanos;
 use evenkeel_core::control::{Response, Sample};
 use evenkeel_core::random::{Random, Seed};
 
-/// State between ticks.
 pub struct Server {
     random: Random,
-    /// Number of transactions that run.
     in_flight: u32,
-    /// Number of clients that wait for a permit.
     waiting: u32,
-    /// Number of clients that pause.
     thinking: u32,
     /// Transactions in flight as the server feels them, which follows `in_flight` with a delay.
     felt: f64,
@@ -23,10 +19,8 @@ pub struct Server {
     best: Option<(BestOf, f64)>,
 }
 
-/// What the best throughput depends on.
 type BestOf = (usize, u32, u64);
 
-/// Sums over a tick.
 #[derive(Default)]
 struct Tally {
     completions: u64,
@@ -51,7 +45,6 @@ impl Server {
         }
     }
 
-    /// Simulates one tick under a limit.
     pub fn tick(
         &mut self,
         plant: &Plant,

@@ -5,13 +5,9 @@ use evenkeel_core::Nanos;
 /// A tick, with the true throughput, which no controller sees.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Step {
-    /// Start of the tick.
     pub start: Nanos,
-    /// End of the tick.
     pub end: Nanos,
-    /// Limit in force.
     pub limit: u32,
-    /// Mean number of transactions in flight.
     pub in_flight: f64,
     /// Completions in the tick, as the controller is told of them.
     pub completions: u64,
@@ -28,10 +24,8 @@ impl Step {
     }
 }
 
-/// All ticks in order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Trace {
-    /// The ticks in order.
     pub steps: Vec<Step>,
 }
 

@@ -1,18 +1,11 @@
 //! How often the bounds of a profile hold on servers whose capacity is known.
 
-use crate::simulation::{Phases, Shared, TryPlan};
-use evenkeel_core::Nanos;
+use crate::simulation::{Shared, TryPlan};
 use evenkeel_core::bounds::Wanted;
 use evenkeel_core::random::Seed;
 
 fn plan(share: f64) -> TryPlan {
-    TryPlan {
-        shared: Shared { service: Nanos::from_millis(4), share, burst: Nanos::from_millis(100) },
-        probe: Phases::seconds(1, 4),
-        run: Phases::seconds(2, 8),
-        runs: 30,
-        wanted: Wanted { width: 0.05 },
-    }
+    TryPlan { shared: Shared::beside(share), runs: 30, wanted: Wanted { width: 0.05 } }
 }
 
 #[test]

@@ -28,15 +28,6 @@ fn figures_are_those_of_all_requests_together() {
 }
 
 #[test]
-fn one_run_has_figures_and_no_bounds() {
-    let runs = runs(CELL, 1);
-    let pooled = Pooled::of(&runs, None).unwrap();
-    for figure in [pooled.tau(), pooled.percentile(0.95), pooled.throughput()].map(Option::unwrap) {
-        assert_eq!((figure.bounds, figure.standard_error, figure.degrees), (Bounds::None, None, 0.0));
-    }
-}
-
-#[test]
 fn runs_that_are_short_for_their_queue_have_a_lower_bound_of_the_response_and_an_interval_of_the_throughput()
 {
     let runs = runs(VirtualCell { load: 0.95, ..CELL }, 5);
@@ -45,16 +36,4 @@ fn runs_that_are_short_for_their_queue_have_a_lower_bound_of_the_response_and_an
     assert!(matches!(pooled.tau().unwrap().bounds, Bounds::AtLeast(_)));
     assert!(matches!(pooled.percentile(0.95).unwrap().bounds, Bounds::AtLeast(_)));
     assert!(matches!(pooled.throughput().unwrap().bounds, Bounds::TwoSided { .. }));
-}
-
-#[test]
-fn a_high_percentile_of_short_runs_is_bounded_by_a_lower_one() {
-    let runs = runs(CELL, 3);
-    let pooled = Pooled::of(&runs, None).unwrap();
-    let figures = [0.95, 0.99, 0.999].map(|quantile| pooled.percentile(quantile).unwrap());
-    assert!(matches!(figures[0].bounds, Bounds::TwoSided { .. }), "{figures:?}");
-    let (Bounds::AtLeast(p99), Bounds::AtLeast(p999)) = (figures[1].bounds, figures[2].bounds) else {
-        panic!("{figures:?}")
-    };
-    assert!(p999 < figures[1].value && p999 > p99 / 2.0, "{figures:?}");
 }

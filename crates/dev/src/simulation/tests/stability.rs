@@ -1,41 +1,21 @@
 //! Whether a queue settles, of queues whose utilisation is known.
 
-use crate::simulation::{FifoQueue, Served, Service};
+use super::seconds;
+use crate::simulation::{Served, mm1};
 use evenkeel_core::Nanos;
 use evenkeel_core::arrivals::{Arrivals, Poisson};
 use evenkeel_core::random::{Random, Seed};
-use evenkeel_core::stability::{Second, Stability};
+use evenkeel_core::stability::Stability;
 
-/// The seconds of a run after its warm-up.
-fn seconds(served: impl Iterator<Item = Served>, warm_up: usize, measure: usize) -> Vec<Second> {
-    let end = Nanos::from_secs((warm_up + measure) as u64);
-    let mut seconds = vec![Second::default(); warm_up + measure];
-    for one in served.take_while(|one| one.arrival < end) {
-        let place = |instant: Nanos| usize::try_from(instant.0 / 1_000_000_000).unwrap();
-        seconds[place(one.arrival)].arrivals += 1;
-        seconds[place(one.arrival)].response_sum += one.response();
-        if one.done < end {
-            seconds[place(one.done)].completed += 1;
-        }
-    }
-    let mut in_flight = 0;
-    for second in &mut seconds {
-        in_flight = in_flight + second.arrivals - second.completed;
-        second.in_flight = in_flight;
-    }
-    seconds.split_off(warm_up)
-}
-
-fn mm1(utilisation: f64, rate: f64, measure: usize, seed: u64) -> Stability {
-    let arrivals = Poisson::new(rate, Seed(seed).child("arrivals")).unwrap();
-    let service = Service::Exponential(Nanos::from_secs_f64(utilisation / rate));
-    let queue = FifoQueue::new(arrivals, service, Seed(seed).child("service"));
+fn judged(utilisation: f64, rate: f64, measure: u64, seed: u64) -> Stability {
+    let service = Nanos::from_secs_f64(utilisation / rate);
+    let queue = mm1(rate, service, Seed(seed).child("arrivals"), Seed(seed).child("service")).unwrap();
     Stability::of(&seconds(queue, measure / 6, measure), 0)
 }
 
 /// How many of so many M/M/1 runs at 100 arrivals per second are labelled unstable.
-fn unstable(utilisation: f64, measure: usize, seeds: u64) -> u64 {
-    (0..seeds).filter(|&seed| mm1(utilisation, 100.0, measure, seed).is_unstable()).count() as u64
+fn unstable(utilisation: f64, measure: u64, seeds: u64) -> u64 {
+    (0..seeds).filter(|&seed| judged(utilisation, 100.0, measure, seed).is_unstable()).count() as u64
 }
 
 #[test]
@@ -61,7 +41,7 @@ fn an_unstable_queue_is_told_from_a_busy_one() {
 #[test]
 fn a_higher_rate_tells_sooner() {
     let count =
-        |utilisation| (0..100).filter(|&seed| mm1(utilisation, 2_000.0, 10, seed).is_unstable()).count();
+        |utilisation| (0..100).filter(|&seed| judged(utilisation, 2_000.0, 10, seed).is_unstable()).count();
     assert_eq!((count(0.9), count(1.05)), (0, 100));
 }
 
@@ -100,14 +80,13 @@ fn a_server_that_stood_still_and_caught_up_is_settled() {
 
 #[test]
 fn the_evidence_of_a_server_at_twice_its_capacity() {
-    let Stability::Unstable(found) = mm1(2.0, 100.0, 30, 1) else { panic!("not found") };
-    assert!((found.shortfall - 0.5).abs() < 0.05, "{found:?}");
-    assert!(found.backlog_end > 1_000.0 && found.response_last > found.response_first, "{found:?}");
+    let Stability::Unstable(found) = judged(2.0, 100.0, 30, 1) else { panic!("not found") };
+    assert!(found.backlog_end > 1_000.0 && found.backlog_low < 500.0, "{found:?}");
 }
 
 #[test]
 fn a_run_too_short_says_so_unless_it_is_plain() {
-    assert!(matches!(mm1(0.5, 100.0, 5, 1), Stability::TooShort { seconds: 5, .. }));
-    assert!(matches!(mm1(0.5, 5.0, 10, 1), Stability::TooShort { seconds: 10, .. }));
-    assert!(mm1(3.0, 100.0, 5, 1).is_unstable());
+    assert!(matches!(judged(0.5, 100.0, 5, 1), Stability::TooShort { seconds: 5, .. }));
+    assert!(matches!(judged(0.5, 5.0, 10, 1), Stability::TooShort { seconds: 10, .. }));
+    assert!(judged(3.0, 100.0, 5, 1).is_unstable());
 }

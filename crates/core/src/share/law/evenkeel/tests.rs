@@ -40,25 +40,6 @@ fn a_host_that_wants_little_leaves_the_rest_to_the_others() {
 }
 
 #[test]
-fn an_idle_disk_leaves_its_shares_to_all_hosts_not_to_its_own() {
-    let idle = DiskUse { shares: 20.0, wanted: 0.0 };
-    let mut first = wants(10.0, 40.0, 0.025, 1_000.0);
-    first.disks.push(idle);
-    let all = [first, report(10.0, 40.0, 0.025)];
-    let mut law = Evenkeel::new(Settings { initial: 40.0, ..Settings::new(0.025) });
-    let window = law.update(&all, 0);
-    assert!((window - 40.0).abs() < 1e-6, "{window}");
-}
-
-#[test]
-fn what_a_host_may_not_have_goes_to_the_others() {
-    let bounded = Report { most: 32.0, ..report(4.0, 40.0, 0.025) };
-    let mut law = Evenkeel::new(Settings { initial: 40.0, ..Settings::new(0.025) });
-    let window = law.update(&[report(1.0, 40.0, 0.025), bounded], 0);
-    assert!((window - 48.0).abs() < 1e-6, "{window}");
-}
-
-#[test]
 fn windows_stay_open_while_nobody_wants_much() {
     let mut law = Evenkeel::new(Settings::new(0.025));
     let busy = [report(1.0, 80.0, 0.025), report(1.0, 80.0, 0.025)];
