@@ -1,8 +1,16 @@
 //! Workloads by name.
 
-use super::entry::Entry;
 use super::{Database, Workload, WorkloadError, dvdstore, similar, tpcw};
 use std::sync::Arc;
+
+/// A workload that can be found by name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Name, for example `tpcw.complex`.
+    pub name: &'static str,
+    /// One line on what it asks.
+    pub help: &'static str,
+}
 
 /// All workloads that come with Evenkeel: the three statements of the study, the three mixes, every other
 /// statement of TPC-W, then DVD Store.

@@ -10,7 +10,6 @@ pub mod capture;
 mod catalog;
 mod database;
 pub mod dvdstore;
-mod entry;
 mod error;
 mod fill;
 mod plan_think;
@@ -20,9 +19,8 @@ pub mod tpcw;
 pub mod user;
 mod value;
 
-pub use catalog::{catalog, check_name, find};
+pub use catalog::{Entry, catalog, check_name, find};
 pub use database::Database;
-pub use entry::Entry;
 pub use error::WorkloadError;
 pub use fill::Fill;
 pub use plan_think::plan_think;

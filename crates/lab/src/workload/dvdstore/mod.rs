@@ -43,9 +43,8 @@ const STEPS: [&str; 4] = ["login", "newcustomer", "browse", "purchase"];
 
 /// The one workload.
 pub(super) fn catalog() -> Vec<Entry> {
-    let tables = ["CUSTOMERS", "CUST_HIST", "INVENTORY", "ORDERLINES", "ORDERS", "PRODUCTS"];
     let help = "DVD Store 2: orders with login or registration, browsing and a purchase";
-    vec![Entry { name: NAME, help, tables: tables.to_vec() }]
+    vec![Entry { name: NAME, help }]
 }
 
 /// The workload of this name.

@@ -1,7 +1,7 @@
 //! What a browser remembers from page to page, and the statements it still has to make.
 
 use super::database::{Database, Ids};
-use super::sql::Sql;
+use super::statements::Sql;
 use crate::data::tpcw::Scale;
 use evenkeel_core::distribution::NuRand;
 use evenkeel_core::random::Random;

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::data::tpcw::Scale;
-use crate::workload::{Parameters, Reply, Value, find};
+use crate::workload::{Parameters, Reply, Statement, Value, find};
 use evenkeel_core::random::{Random, Seed};
 
 fn scale(ebs: u32, items: u32) -> Scale {
@@ -57,11 +57,13 @@ fn drive(
 }
 
 #[test]
-fn every_statement_of_the_catalog_fills_its_placeholders() {
+fn every_statement_of_the_catalog_has_its_tables_and_fills_its_placeholders() {
     for entry in super::catalog() {
         let workload = find(entry.name, scale(1, 1_000)).unwrap();
         let (kinds, _) = drive(&*workload, &mut *workload.client(0), 500);
         assert_eq!(kinds.iter().sum::<u64>(), 500, "{}", entry.name);
+        let has_tables = |statement: &Statement| !statement.tables.is_empty();
+        assert!(workload.statements().iter().all(|statement| has_tables(statement) == statement.prepared));
     }
 }
 
