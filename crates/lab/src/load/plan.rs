@@ -23,12 +23,12 @@ pub enum ArrivalPlan {
         /// Rate at the end of the measured phase.
         to: f64,
     },
-    /// So many clients, each waiting for its answer and then thinking (exponential with this mean).
+    /// So many clients, each waiting for its answer and then thinking.
     Closed {
         /// How many clients there are.
         clients: u32,
-        /// Mean think time; zero for none.
-        think: Nanos,
+        /// Mean think time, exponential or as the workload has it; `None` for the workload's own, where it has one.
+        think: Option<Nanos>,
     },
 }
 

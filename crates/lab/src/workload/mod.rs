@@ -12,7 +12,6 @@ mod database;
 pub mod dvdstore;
 mod error;
 mod fill;
-mod plan_think;
 mod similar;
 pub mod sql;
 pub mod tpcw;
@@ -23,7 +22,6 @@ pub use catalog::{Entry, catalog, check_name, find};
 pub use database::Database;
 pub use error::WorkloadError;
 pub use fill::Fill;
-pub use plan_think::plan_think;
 pub use similar::similar;
 pub use value::Value;
 
@@ -131,13 +129,13 @@ pub trait Client: Send {
         false
     }
 
-    /// Think time before the next request of a closed load; `None` leaves it to the plan.
+    /// Think time of its own before the next request of a closed load, for which the plan may have another.
     fn think(&mut self, _random: &mut Random) -> Option<Nanos> {
         None
     }
 
     /// Time to the first request, as if the closed load had run for ever: what is left of a think time that began
-    /// before; `None` leaves it to the plan.
+    /// before.
     fn first_think(&mut self, _random: &mut Random) -> Option<Nanos> {
         None
     }

@@ -6,7 +6,7 @@ use crate::harness::{Event, Notify};
 use evenkeel_core::random::Seed;
 use evenkeel_lab::data::{DataSet, DataSpec, Stamp, Via, populate_own};
 use evenkeel_lab::workload::user::UserWorkload;
-use evenkeel_lab::workload::{self, Database, Workload, plan_think};
+use evenkeel_lab::workload::{self, Database, Workload};
 use evenkeel_site::server::{Control, Target};
 use std::sync::Arc;
 
@@ -58,5 +58,5 @@ pub(crate) fn workload(name: &str, target: &Target) -> Result<Arc<dyn Workload>>
     let stamp =
         stamp.ok_or_else(|| PublishedError::wrong(format!("{target} holds no data set of Evenkeel")))?;
     let database = Database::read(stamp.set, &mut control)?;
-    Ok(plan_think(workload::find(name, database).doing(|| format!("looking for the workload {name}"))?))
+    workload::find(name, database).doing(|| format!("looking for the workload {name}"))
 }

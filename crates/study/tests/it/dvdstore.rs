@@ -65,7 +65,7 @@ fn load(
     let mut plan = LoadPlan {
         target: control.target().clone(),
         workload: workload(control),
-        arrivals: ArrivalPlan::Closed { clients: 8, think: Nanos::ZERO },
+        arrivals: ArrivalPlan::Closed { clients: 8, think: Some(Nanos::ZERO) },
         warm_up: Nanos::ZERO,
         warm_up_max: None,
         measure: Nanos::from_secs(2),
@@ -200,7 +200,7 @@ fn closed_and_open_orders_leave_books_that_agree() {
     let shop = shop();
     let mut control = shop.empty("ds_books");
     fill(control.target(), Via::Load);
-    let closed = ArrivalPlan::Closed { clients: 8, think: Nanos::from_millis(5) };
+    let closed = ArrivalPlan::Closed { clients: 8, think: Some(Nanos::from_millis(5)) };
     for (arrivals, protocol) in [(closed, Protocol::Prepared), (ArrivalPlan::Poisson(40.0), Protocol::Text)] {
         let before = books(&mut control);
         let plan = |plan: &mut LoadPlan| (plan.arrivals, plan.protocol) = (arrivals.clone(), protocol);
@@ -336,7 +336,7 @@ fn a_purchase_that_waits_too_long_for_a_lock_is_tried_again() {
     let mut watcher = Control::connect(control.target()).unwrap();
     let stop = Stop::default();
     let plan = |plan: &mut LoadPlan| {
-        plan.arrivals = ArrivalPlan::Closed { clients: 1, think: Nanos::ZERO };
+        plan.arrivals = ArrivalPlan::Closed { clients: 1, think: Some(Nanos::ZERO) };
         plan.measure = Nanos::from_secs(60);
     };
     let load = load(&mut control, &stop, plan, &mut |progress| {
