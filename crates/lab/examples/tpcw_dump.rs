@@ -33,7 +33,7 @@ fn write_table(generator: &Generator, table: Table, out: &mut dyn Write) -> std:
     writeln!(
         out,
         "DROP TABLE IF EXISTS `{table}`;\n{};",
-        definition.create_table(table.name(), Indexes::Inline)
+        definition.create_table(Indexes::Inline)
     )?;
     writeln!(out, "LOCK TABLES `{table}` WRITE;\n/*!40000 ALTER TABLE `{table}` DISABLE KEYS */;")?;
     let mut stream = RowStream::new(*generator, table);

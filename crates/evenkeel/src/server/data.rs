@@ -12,7 +12,6 @@ use evenkeel_lab::data::tpcw::{Date, Scale};
 use evenkeel_lab::data::{self, DataError, DataProgress, DataSet, DataSpec, Stamp, Via};
 use evenkeel_os::stop::Stop;
 use evenkeel_site::server::Target;
-use std::path::Path;
 
 /// How rows are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -21,14 +20,12 @@ pub enum ViaName {
     Insert,
     /// The same with all indexes from the start, as in the published study
     Script,
-    /// Four connections with all indexes from the start; then rows grow, are deleted and are inserted again
-    Aged,
     /// In random order with all indexes from the start: the worst layout
     Shuffled,
     /// LOAD DATA, indexes afterwards
     #[default]
     Load,
-    /// Dump the tables, drop them and load them again: this repairs a layout
+    /// As a dump is loaded: the same pages as load
     Dump,
 }
 
@@ -69,13 +66,8 @@ pub struct RowArgs {
 }
 
 /// How a database is filled.
-type Populate = fn(
-    &Target,
-    &DataSpec,
-    &Path,
-    &Stop,
-    &mut dyn FnMut(DataProgress),
-) -> std::result::Result<Stamp, DataError>;
+type Populate =
+    fn(&Target, &DataSpec, &Stop, &mut dyn FnMut(DataProgress)) -> std::result::Result<Stamp, DataError>;
 
 /// Fills a database and shows how it goes.
 pub fn fill(session: &Session, target: &Target, wanted: &DataSpec, view: &mut View) -> Result<Stamp> {
@@ -97,7 +89,7 @@ fn fill_by(
     let mut events = ProgressEvents::for_data();
     let clock = crate::clock::Clock::start();
     let mut rows = 0;
-    let stamp = populate(target, wanted, &session.dumps_dir(), &session.stop, &mut |progress| {
+    let stamp = populate(target, wanted, &session.stop, &mut |progress| {
         rows = progress.rows_done;
         if let Some(event) = events.data(&progress) {
             view.show(&event);
@@ -142,7 +134,7 @@ pub fn spec(set: impl Into<DataSet>, seed: u64, via: Via, threads_wanted: Option
 }
 
 /// Threads that fill where nobody says how many: one for each CPU, 8 at most.
-pub fn threads() -> usize {
+fn threads() -> usize {
     std::thread::available_parallelism().map_or(1, |cpus| cpus.get().min(8))
 }
 
@@ -151,7 +143,6 @@ pub fn via(name: ViaName) -> Via {
     match name {
         ViaName::Insert => Via::Insert,
         ViaName::Script => Via::Script,
-        ViaName::Aged => Via::Aged,
         ViaName::Shuffled => Via::Shuffled,
         ViaName::Load => Via::Load,
         ViaName::Dump => Via::Dump,

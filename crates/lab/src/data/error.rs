@@ -2,8 +2,6 @@
 
 use super::content::Content;
 use evenkeel_site::server::TargetError;
-use std::io;
-use std::path::PathBuf;
 use thiserror::Error;
 
 /// Why data work failed.
@@ -29,12 +27,6 @@ pub enum DataError {
         /// The database that the data set was to be made in.
         database: String,
     },
-    /// A data set whose reload was cut short.
-    #[error("the reload of database {database} was interrupted")]
-    ReloadInterrupted {
-        /// The database that was being reloaded.
-        database: String,
-    },
     /// Rows were changed since the data set was made.
     #[error("the rows of the data set in database {database} have been changed since it was made")]
     Written {
@@ -56,14 +48,12 @@ pub enum DataError {
         database: String,
     },
     /// The stamp cannot be read.
-    #[error("the stamp in database {database} has {column} = {value:?}, which this version does not know")]
+    #[error("the stamp in database {database} is of another version: {stamp}")]
     Stamp {
         /// The database with the stamp.
         database: String,
-        /// Column of the stamp.
-        column: &'static str,
-        /// The value as it stands there.
-        value: String,
+        /// What stands there.
+        stamp: String,
     },
     /// Somebody else is at it.
     #[error("another process is working on the data set in database {database}")]
@@ -94,51 +84,9 @@ pub enum DataError {
         /// What is there.
         stored: Content,
     },
-    /// A reload failed before it changed anything.
-    #[error(
-        "cannot reload database {database}: {source} (its tables are unchanged; the dump is in {})",
-        directory.display()
-    )]
-    Reload {
-        /// The database that was to be reloaded.
-        database: String,
-        /// Where the dump is.
-        directory: PathBuf,
-        /// What went wrong.
-        source: Box<DataError>,
-    },
-    /// No room for a dump.
-    #[error("not enough space for a dump in {}: {free_mib} MiB free, need {needed_mib} MiB", path.display())]
-    NoSpace {
-        /// The folder that the dump was to be written to.
-        path: PathBuf,
-        /// Free to us, MiB.
-        free_mib: u64,
-        /// What the tables take at the server, MiB.
-        needed_mib: u64,
-    },
     /// A table that is to be measured.
     #[error("there is no table {0}")]
     NoTable(String),
-    /// A lock on the tables was not granted or the swap did not start.
-    #[error("other sessions keep the tables of database {database} busy")]
-    TablesBusy {
-        /// The database whose tables are in use.
-        database: String,
-    },
-    /// A file or directory.
-    #[error("cannot {doing} {}: {source}", path.display())]
-    File {
-        /// What was being done.
-        doing: &'static str,
-        /// The file or folder that it was done with.
-        path: PathBuf,
-        /// The system's word.
-        source: io::Error,
-    },
-    /// A worker thread died.
-    #[error("a data thread ended without a result")]
-    Thread,
     /// Somebody asked to stop.
     #[error("stopped")]
     Stopped,
@@ -159,7 +107,6 @@ impl DataError {
             Self::Target(error) => return error.hint(),
             Self::Differs { .. } => "drop that data set first, name another database, or ask for this one",
             Self::HalfFinished { .. } => "fill it again by `evenkeel data fill URL --replace`",
-            Self::ReloadInterrupted { .. } => "reload again (--via dump): it finishes the interrupted reload",
             Self::Written { .. } => {
                 "restore the snapshot, or fill it again by `evenkeel data fill URL --replace`"
             }
@@ -168,9 +115,6 @@ impl DataError {
             }
             Self::Missing { .. } => "fill it by `evenkeel data fill URL`",
             Self::Busy { .. } => "wait for it to end",
-            Self::Reload { .. } => "reload again: it starts from the unchanged tables and writes a new dump",
-            Self::NoSpace { .. } => "free space, or name a directory on another file system: --dump-dir DIR",
-            Self::TablesBusy { .. } => "stop the load on it and try again",
             Self::Content { .. } | Self::Warnings { .. } => {
                 "drop the data set and populate again; if it comes back, the server alters rows"
             }

@@ -8,11 +8,10 @@
 
 use super::content::Content;
 use super::error::DataError;
-use super::finish::finish_filled;
 use super::parallel::{self, Tally};
 use super::progress::{DataProgress, Phase};
 use super::schema::Indexes;
-use super::session::Workplace;
+use super::session::{Workplace, finish_filled};
 use super::set::{DataSet, Generator, Table};
 use super::writer::Writer;
 use super::{dvdstore, tpcw};

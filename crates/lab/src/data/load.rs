@@ -7,11 +7,10 @@
 
 use super::content::Content;
 use super::error::DataError;
-use super::finish::finish_filled;
 use super::parallel::{self, Tally};
 use super::progress::{DataProgress, Phase};
 use super::schema::Indexes;
-use super::session::Workplace;
+use super::session::{Workplace, finish_filled};
 use super::set::{DataSet, Generator, Table};
 use super::stream::RowStream;
 use super::{dvdstore, tpcw};
@@ -80,7 +79,10 @@ fn load_table(
     tally.enter(Phase::Rows, table.name())?;
     let stream = Arc::new(Mutex::new(RowStream::new(generator, table)));
     // The rows are ASCII, which is the same in latin1 and cheaper for the server to read.
-    let sql = load_statement(table.name(), "latin1");
+    let sql = format!(
+        "LOAD DATA LOCAL INFILE 'rows' INTO TABLE `{table}` CHARACTER SET latin1 \
+         FIELDS TERMINATED BY '\\t' ESCAPED BY '\\\\' LINES TERMINATED BY '\\n'"
+    );
     loop {
         let before = rows(&stream);
         let part =
@@ -97,16 +99,8 @@ fn rows(stream: &Mutex<RowStream>) -> u64 {
     stream.lock().unwrap_or_else(PoisonError::into_inner).content().rows
 }
 
-/// LOAD DATA LOCAL of the format that [`RowStream`] and a dump write.
-pub(super) fn load_statement(table: &str, character_set: &str) -> String {
-    format!(
-        "LOAD DATA LOCAL INFILE 'rows' INTO TABLE `{table}` CHARACTER SET {character_set} \
-         FIELDS TERMINATED BY '\\t' ESCAPED BY '\\\\' LINES TERMINATED BY '\\n'"
-    )
-}
-
 /// LOCAL turns errors in rows into warnings, so a warning means rows that are not as they were sent.
-pub(super) fn refuse_warnings(control: &mut Control, table: &str) -> Result<(), DataError> {
+fn refuse_warnings(control: &mut Control, table: &str) -> Result<(), DataError> {
     let count = u64::from(control.warnings());
     if count == 0 {
         return Ok(());

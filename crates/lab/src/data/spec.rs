@@ -13,27 +13,23 @@ pub enum Via {
     Insert,
     /// The same with all indexes there from the start, as the published study's server had to do it.
     Script,
-    /// Over several connections with all indexes from the start; then rows grow, go and come again.
-    Aged,
     /// In an order that has nothing to do with any key, with all indexes from the start.
     Shuffled,
     /// LOAD DATA LOCAL over several connections, in primary key order, indexes after.
     Load,
-    /// What is there, dumped in primary key order and loaded into fresh tables.
+    /// As a dump is loaded, which leaves the same pages as [`Via::Load`].
     Dump,
 }
 
 impl Via {
     /// All of them.
-    pub const ALL: [Self; 6] =
-        [Self::Insert, Self::Script, Self::Aged, Self::Shuffled, Self::Load, Self::Dump];
+    pub const ALL: [Self; 5] = [Self::Insert, Self::Script, Self::Shuffled, Self::Load, Self::Dump];
 
     /// Its name in flags and in the stamp.
     pub fn name(self) -> &'static str {
         match self {
             Self::Insert => "insert",
             Self::Script => "script",
-            Self::Aged => "aged",
             Self::Shuffled => "shuffled",
             Self::Load => "load",
             Self::Dump => "dump",
@@ -49,7 +45,7 @@ impl fmt::Display for Via {
 
 /// A way that does not exist.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is none of insert, script, aged, shuffled, load and dump")]
+#[error("{0:?} is none of insert, script, shuffled, load and dump")]
 pub struct ViaError(pub String);
 
 impl FromStr for Via {
@@ -72,7 +68,7 @@ pub struct DataSpec {
     pub today: Option<Date>,
     /// Way into the server.
     pub via: Via,
-    /// Connections that load at a time; at least one. Inserts use one, and aged data four, whatever this says.
+    /// Connections that load at a time; at least one. Inserts use one, whatever this says.
     pub threads: usize,
 }
 

@@ -29,7 +29,7 @@ pub fn find(name: &str, database: impl Into<Database>) -> Result<Arc<dyn Workloa
     let database = database.into();
     let found = match database {
         Database::Tpcw(database) => tpcw::find(name, database),
-        Database::DvdStore(database) => dvdstore::find(name, database),
+        Database::DvdStore(size) => dvdstore::find(name, size),
     };
     found.ok_or_else(|| WorkloadError::OtherData { name: name.to_owned(), found: database.title() })
 }

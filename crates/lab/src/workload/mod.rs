@@ -9,7 +9,7 @@
 pub mod capture;
 mod catalog;
 mod database;
-pub mod dvdstore;
+mod dvdstore;
 mod error;
 mod fill;
 mod similar;

@@ -27,7 +27,7 @@ pub(crate) fn fill(
     let threads = std::thread::available_parallelism().map_or(1, |cpus| cpus.get().min(THREADS_MAX));
     let spec = DataSpec { set: set.into(), seed: Seed(seed), today: None, via: Via::Load, threads };
     let mut filled = |progress| tell(Event::Data(progress));
-    populate_own(target, &spec, &workplace.dumps(), workplace.stop, &mut filled)?;
+    populate_own(target, &spec, workplace.stop, &mut filled)?;
     let mut control = Control::connect(target)?;
     Stamp::mark_written(&mut control)?;
     Ok(control)

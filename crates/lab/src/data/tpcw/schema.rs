@@ -13,11 +13,8 @@ macro_rules! definition {
             name: $name,
             columns: &[$(Column { name: stringify!($column), sql_type: $sql_type }),+],
             primary_key: &$key,
-            order: &$key,
             indexed: &$indexed,
-            unique: &[],
-            fulltext: &[],
-            references: &[],
+            ..Definition::NEW
         };
         &DEFINITION
     }};
@@ -93,14 +90,14 @@ mod tests {
         let columns = "  `scl_sc_id` int NOT NULL,\n  `scl_qty` int,\n  `scl_i_id` int NOT NULL,\n";
         let key = "  PRIMARY KEY (`scl_sc_id`,`scl_i_id`)";
         assert_eq!(
-            definition.create_table("cart", Indexes::Later),
-            format!("CREATE TABLE `cart` (\n{columns}{key}\n)")
+            definition.create_table(Indexes::Later),
+            format!("CREATE TABLE `shopping_cart_line` (\n{columns}{key}\n)")
         );
         assert_eq!(
-            definition.create_table("cart", Indexes::Inline),
-            format!("CREATE TABLE `cart` (\n{columns}{key},\n  KEY `scl_i_id` (`scl_i_id`)\n)")
+            definition.create_table(Indexes::Inline),
+            format!("CREATE TABLE `shopping_cart_line` (\n{columns}{key},\n  KEY `scl_i_id` (`scl_i_id`)\n)")
         );
-        assert_eq!(Table::CcXacts.definition().create_indexes("cc_xacts"), None);
+        assert_eq!(Table::CcXacts.definition().create_indexes(), None);
     }
 
     #[test]

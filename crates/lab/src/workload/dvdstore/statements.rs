@@ -2,6 +2,7 @@
 
 use crate::data::dvdstore::LINES_MAX;
 use crate::workload::Statement;
+use crate::workload::sql::parse;
 
 /// A statement. Those with a number have it for so many lines, from 1 to [`LINES_MAX`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,51 +73,45 @@ impl Sql {
         matches!(self, Self::Begin | Self::Commit | Self::Rollback)
     }
 
-    /// The statement; without full-text indexes products are looked for by the beginning of a text.
-    pub fn statement(self, fulltext: bool) -> Statement {
-        let (name, tables): (String, &[&str]) = self.name();
+    /// The statement under its name.
+    pub fn statement(self) -> Statement {
+        use Sql::*;
+        let sql = self.text();
         Statement {
-            name,
-            sql: self.text(fulltext),
-            captures: self.captures(),
+            name: self.name(),
+            tables: parse(&sql).tables,
+            sql,
+            captures: matches!(self, Login | History | Bought | NameCount | Prices | Stock),
             prepared: !self.is_control(),
-            tables: tables.iter().map(|&table| table.to_owned()).collect(),
             calls_stored: false,
         }
     }
 
-    fn captures(self) -> bool {
-        use Sql::*;
-        matches!(self, Login | History | Bought | NameCount | Prices | Stock)
-    }
-
-    fn name(self) -> (String, &'static [&'static str]) {
-        let (name, tables): (&str, &[&str]) = match self {
-            Self::Begin => return ("begin".to_owned(), &[]),
-            Self::Commit => return ("commit".to_owned(), &[]),
-            Self::Rollback => return ("rollback".to_owned(), &[]),
-            Self::LinesInsert(lines) => return (format!("dvdstore.lines_insert_{lines}"), &["ORDERLINES"]),
-            Self::HistoryInsert(lines) => {
-                return (format!("dvdstore.history_insert_{lines}"), &["CUST_HIST"]);
-            }
-            Self::Login => ("login", &["CUSTOMERS"]),
-            Self::History => ("history", &["CUST_HIST"]),
-            Self::Bought => ("bought", &["PRODUCTS"]),
-            Self::GoesWith => ("goes_with", &["PRODUCTS"]),
-            Self::NameCount => ("name_count", &["CUSTOMERS"]),
-            Self::CustomerInsert => ("customer_insert", &["CUSTOMERS"]),
-            Self::BrowseCategory => ("browse_category", &["PRODUCTS"]),
-            Self::BrowseActor => ("browse_actor", &["PRODUCTS"]),
-            Self::BrowseTitle => ("browse_title", &["PRODUCTS"]),
-            Self::Prices => ("prices", &["PRODUCTS"]),
-            Self::OrderInsert => ("order_insert", &["ORDERS"]),
-            Self::Stock => ("stock", &["INVENTORY"]),
-            Self::StockUpdate => ("stock_update", &["INVENTORY"]),
+    fn name(self) -> String {
+        let name = match self {
+            Self::LinesInsert(lines) => return format!("dvdstore.lines_insert_{lines}"),
+            Self::HistoryInsert(lines) => return format!("dvdstore.history_insert_{lines}"),
+            Self::Begin => "begin",
+            Self::Commit => "commit",
+            Self::Rollback => "rollback",
+            Self::Login => "dvdstore.login",
+            Self::History => "dvdstore.history",
+            Self::Bought => "dvdstore.bought",
+            Self::GoesWith => "dvdstore.goes_with",
+            Self::NameCount => "dvdstore.name_count",
+            Self::CustomerInsert => "dvdstore.customer_insert",
+            Self::BrowseCategory => "dvdstore.browse_category",
+            Self::BrowseActor => "dvdstore.browse_actor",
+            Self::BrowseTitle => "dvdstore.browse_title",
+            Self::Prices => "dvdstore.prices",
+            Self::OrderInsert => "dvdstore.order_insert",
+            Self::Stock => "dvdstore.stock",
+            Self::StockUpdate => "dvdstore.stock_update",
         };
-        (format!("dvdstore.{name}"), tables)
+        name.to_owned()
     }
 
-    fn text(self, fulltext: bool) -> String {
+    fn text(self) -> String {
         let text = match self {
             Self::Login => "SELECT CUSTOMERID FROM CUSTOMERS WHERE USERNAME = ? AND PASSWORD = ?",
             Self::History => {
@@ -127,8 +122,8 @@ impl Sql {
             Self::NameCount => "SELECT COUNT(*) FROM CUSTOMERS WHERE USERNAME = ?",
             Self::CustomerInsert => return customer_insert(),
             Self::BrowseCategory => return format!("{PRODUCT} CATEGORY = ? AND SPECIAL = 1 LIMIT ?"),
-            Self::BrowseActor => return browse("ACTOR", fulltext),
-            Self::BrowseTitle => return browse("TITLE", fulltext),
+            Self::BrowseActor => return browse("ACTOR"),
+            Self::BrowseTitle => return browse("TITLE"),
             Self::Prices => {
                 return format!(
                     "SELECT PROD_ID, PRICE FROM PRODUCTS WHERE PROD_ID IN ({})",
@@ -172,11 +167,8 @@ fn customer_insert() -> String {
     format!("INSERT INTO CUSTOMERS ({columns}) VALUES ({})", list("?", columns.split(',').count()))
 }
 
-fn browse(column: &str, fulltext: bool) -> String {
-    match fulltext {
-        true => format!("{PRODUCT} MATCH ({column}) AGAINST (?) LIMIT ?"),
-        false => format!("{PRODUCT} {column} LIKE ? LIMIT ?"),
-    }
+fn browse(column: &str) -> String {
+    format!("{PRODUCT} MATCH ({column}) AGAINST (?) LIMIT ?")
 }
 
 #[cfg(test)]
@@ -188,7 +180,7 @@ mod tests {
         let mut names = Vec::new();
         for (index, sql) in Sql::all().enumerate() {
             assert_eq!(sql.index(), index, "{sql:?}");
-            let statement = sql.statement(true);
+            let statement = sql.statement();
             assert!(!statement.sql.contains("  "), "{}", statement.sql);
             assert_eq!(statement.tables.is_empty(), sql.is_control(), "{}", statement.name);
             names.push(statement.name);

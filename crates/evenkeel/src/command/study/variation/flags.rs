@@ -101,7 +101,7 @@ pub struct Args {
     /// Buffer pool of private servers, percent of the tables that --workload reads
     #[arg(long, value_name = "PERCENT", default_value_t = 20.0)]
     pub pool: f64,
-    /// How rows are loaded into private servers: insert, script, aged, shuffled, load, dump
+    /// How rows are loaded into private servers: insert, script, shuffled, load, dump
     #[arg(long, value_name = "WAY", default_value = "script")]
     pub via: Via,
     /// TPC-W NUM_EBS of private servers
