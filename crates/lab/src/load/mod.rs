@@ -36,9 +36,7 @@ pub use error::LoadError;
 pub use parts::{Noted, PartsPlan, PartsResult, ToldBy};
 pub use plan::{ArrivalPlan, LoadPlan, Protocol, SESSIONS_DEFAULT, SessionPolicy};
 pub use progress::{LoadPhase, LoadProgress};
-#[cfg(any(test, feature = "fixture"))]
-pub use result::nothing_measured;
-pub use result::{Counts, Interval, KindResult, LoadResult, Stretch};
+pub use result::{Counts, Interval, KindResult, LoadResult, Stretch, nothing_measured};
 pub use run::{run, run_together};
 pub(crate) use script::{parameters, values};
 pub use together::Together;
