@@ -5,7 +5,7 @@
 //! apart from the wait for a session (`lateness`).
 //!
 //! `run` starts one `worker` per thread; `schedule` has its arrivals, `session` its connections, `recorder`
-//! what became of its requests. `endpoint`, `poller` and `thread` use the sockets, the polling and the CPUs of `evenkeel_os`.
+//! what became of its requests. `endpoint` and `poller` use the sockets and the polling of `evenkeel_os`.
 
 mod batches;
 mod book;
@@ -26,7 +26,6 @@ mod schedule;
 mod script;
 mod session;
 pub mod stretches;
-mod thread;
 mod tls;
 mod together;
 mod worker;

@@ -64,15 +64,14 @@ pub(super) struct RequestLog {
 impl RequestLog {
     /// Creates the file.
     pub fn start(path: &Path, kinds: &[String]) -> Result<Self, LoadError> {
-        let failed = |source| LoadError::Log { path: path.to_owned(), source };
-        let file = File::create(path).map_err(failed)?;
+        let file = File::create(path).map_err(failed(path))?;
         let (sender, receiver) = sync_channel(BLOCKS_MAX);
         // A kind is named by whoever wrote the workload.
         let kinds: Vec<String> = kinds.iter().map(|kind| csv::field(kind)).collect();
         let writer = thread::Builder::new()
             .name("request log".to_owned())
             .spawn(move || write(file, &kinds, &receiver))
-            .map_err(failed)?;
+            .map_err(failed(path))?;
         Ok(Self { path: path.to_owned(), blocks: sender, writer })
     }
 
@@ -84,8 +83,13 @@ impl RequestLog {
     pub fn finish(self) -> Result<(), LoadError> {
         drop(self.blocks);
         let written = self.writer.join().unwrap_or_else(|_| Err(io::Error::other("the writer broke off")));
-        written.map_err(|source| LoadError::Log { path: self.path, source })
+        written.map_err(failed(&self.path))
     }
+}
+
+fn failed(path: &Path) -> impl FnOnce(io::Error) -> LoadError + use<> {
+    let hint = "name a file by --request-log whose folder exists and in which you may write, or leave it out";
+    LoadError::cannot_but(format!("write {}", path.display()), Some(hint))
 }
 
 fn write(file: File, kinds: &[String], blocks: &Receiver<Vec<LogLine>>) -> io::Result<()> {

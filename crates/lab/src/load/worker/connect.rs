@@ -74,7 +74,7 @@ impl Worker<'_> {
     pub(super) fn wait_a_moment(&mut self) -> Result<(), LoadError> {
         let now = monotonic();
         let waited = self.poller.wait(now, now + Nanos::from_millis(5));
-        waited.map_err(|source| LoadError::System { what: "wait for sockets", source })?;
+        waited.map_err(LoadError::cannot("wait for sockets"))?;
         for index in 0..self.poller.ready() {
             let token = self.poller.token(index);
             if token != TIMER {
@@ -253,7 +253,7 @@ impl Worker<'_> {
         self.refusals += 1;
         let address = show(&self.shared.plan.target.address);
         self.opening_error.get_or_insert(match refusal {
-            Refusal::Connect(source) => LoadError::Connect { address, source },
+            Refusal::Connect(source) => LoadError::cannot(format!("connect to {address}"))(source),
             Refusal::Login(source) => LoadError::Login { address, source },
         });
         self.fail(slot, code, now);

@@ -211,7 +211,7 @@ impl<'a> Worker<'a> {
             if self.is_over(now) {
                 break;
             }
-            self.wait(now).map_err(|source| LoadError::System { what: "wait for sockets", source })?;
+            self.wait(now).map_err(LoadError::cannot("wait for sockets"))?;
         }
         self.await_writes()?;
         Ok(self.finish())
