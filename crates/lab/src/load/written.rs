@@ -1,7 +1,7 @@
 //! Rows that a load has written, as the server counts them in its answers.
 
 use crate::workload::Statement;
-use crate::workload::sql::{Act, acts, may_write, parse};
+use crate::workload::sql::{may_write, parse};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -116,7 +116,7 @@ impl Change {
             "BEGIN" | "START" => Self::Begins,
             "COMMIT" => Self::Commits,
             "ROLLBACK" if !upper.contains(" TO ") => Self::RollsBack,
-            _ if may_write(sql) || matches!(acts(sql).0, Some(Act::Writes(_))) => Self::Uncounted,
+            _ if may_write(sql) => Self::Uncounted,
             _ => Self::Nothing,
         }
     }
