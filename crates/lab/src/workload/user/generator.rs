@@ -2,7 +2,7 @@
 
 use super::super::fill::{set_text, set_value};
 use crate::workload::Value;
-use evenkeel_core::distribution::{NuRand, WeightedChoice, Zipf};
+use evenkeel_core::distribution::{WeightedChoice, Zipf};
 use evenkeel_core::random::Random;
 use std::sync::atomic::{AtomicI64, Ordering};
 
@@ -15,22 +15,6 @@ pub enum Generator {
         min: i64,
         /// Highest number that is drawn.
         max: i64,
-    },
-    /// A floating-point number from `min` up to `max`.
-    UniformReal {
-        /// Lowest number that is drawn.
-        min: f64,
-        /// Bound above all numbers that are drawn.
-        max: f64,
-    },
-    /// The skewed choice of the TPC benchmarks, from `min` to `max`.
-    NuRand {
-        /// Skew: one less than a power of two.
-        a: u64,
-        /// Lowest number that is drawn.
-        min: u64,
-        /// Highest number that is drawn.
-        max: u64,
     },
     /// Rank 1 to `n`, rank k with a weight of k to the power of -`exponent`.
     Zipf {
@@ -85,8 +69,6 @@ pub enum Generator {
 #[derive(Debug)]
 pub(super) enum Source {
     Uniform { min: i64, span: u64 },
-    UniformReal { min: f64, max: f64 },
-    NuRand(NuRand),
     Zipf(Zipf),
     Sequence { next: AtomicI64, step: i64 },
     Values { values: Vec<Value>, choice: Option<WeightedChoice> },
@@ -110,14 +92,6 @@ impl Source {
             Generator::Uniform { min, max } => {
                 ordered(min, max)?;
                 Ok(Self::Uniform { min: *min, span: max.wrapping_sub(*min) as u64 })
-            }
-            Generator::UniformReal { min, max } => {
-                ordered(min, max)?;
-                Ok(Self::UniformReal { min: *min, max: *max })
-            }
-            Generator::NuRand { a, min, max } => {
-                ordered(min, max)?;
-                Ok(Self::NuRand(NuRand { a: *a, x: *min, y: *max }))
             }
             Generator::Zipf { n, exponent } => {
                 Zipf::new(*n, *exponent).map(Self::Zipf).map_err(|error| error.to_string())
@@ -154,9 +128,7 @@ impl Source {
             Self::Uniform { min, span } => {
                 *slot = Value::Int(min.wrapping_add(random.uniform(0, *span) as i64));
             }
-            Self::UniformReal { min, max } => *slot = Value::Double(min + random.unit() * (max - min)),
-            Self::NuRand(nu_rand) => *slot = int(nu_rand.draw(random)),
-            Self::Zipf(zipf) => *slot = int(zipf.draw(random)),
+            Self::Zipf(zipf) => *slot = Value::Int(i64::try_from(zipf.draw(random)).unwrap_or(i64::MAX)),
             Self::Sequence { next, step } => *slot = Value::Int(next.fetch_add(*step, Ordering::Relaxed)),
             Self::Values { values, choice } => {
                 let index = match choice {
@@ -172,10 +144,6 @@ impl Source {
             Self::Constant(value) => set_value(slot, value),
         }
     }
-}
-
-fn int(number: u64) -> Value {
-    Value::Int(i64::try_from(number).unwrap_or(i64::MAX))
 }
 
 fn ordered<T: PartialOrd + std::fmt::Display>(min: &T, max: &T) -> Result<(), String> {
@@ -228,7 +196,6 @@ mod tests {
     #[test]
     fn whole_numbers_cover_their_range_and_nothing_else() {
         assert_eq!(ints(Generator::Uniform { min: -3, max: 3 }), (-3, 3));
-        assert_eq!(ints(Generator::NuRand { a: 7, min: 10, max: 20 }), (10, 20));
         assert_eq!(ints(Generator::Zipf { n: 5, exponent: 1.0 }), (1, 5));
         assert_eq!(ints(Generator::Column { table: "t".into(), column: "c".into(), limit: 4 }), (0, 3));
         let (low, high) = ints(Generator::Uniform { min: i64::MIN, max: i64::MAX });
@@ -261,8 +228,6 @@ mod tests {
     fn what_cannot_be_drawn_is_refused_in_words() {
         let cases = [
             (Generator::Uniform { min: 2, max: 1 }, "`max` must not be below"),
-            (Generator::UniformReal { min: 0.0, max: f64::NAN }, "`max` must not be below"),
-            (Generator::NuRand { a: 1, min: 2, max: 1 }, "`max` must not be below"),
             (Generator::Zipf { n: 0, exponent: 1.0 }, "0"),
             (Generator::Sequence { start: 1, step: 0 }, "`step` is 0"),
             (Generator::Choice { values: vec![], weights: None }, "`values` is empty"),
