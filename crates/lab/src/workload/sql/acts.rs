@@ -1,6 +1,6 @@
 //! What a read does besides reading, as far as its text says so.
 
-use super::{Kind, next_token};
+use super::{Kind, tokens};
 use std::collections::BTreeSet;
 use std::fmt;
 
@@ -166,11 +166,9 @@ fn words(text: &str) -> Vec<String> {
 
 /// Words, names and signs in capitals, without texts. What a server reads in a comment (`/*! ... */`, `/*M! ... */`) is among them.
 fn collect(text: &str, words: &mut Vec<String>) {
-    let mut rest = text;
-    while let Some(token) = next_token(rest) {
-        let (piece, after) = rest.split_at(token.length);
+    for (kind, piece) in tokens(text) {
         let read = piece.strip_prefix("/*!").or_else(|| piece.strip_prefix("/*M!"));
-        match (token.kind, read) {
+        match (kind, read) {
             (Kind::Space, Some(inner)) => {
                 let inner = inner.trim_end_matches("*/");
                 collect(inner.trim_start_matches(|sign: char| sign.is_ascii_digit()), words);
@@ -179,7 +177,6 @@ fn collect(text: &str, words: &mut Vec<String>) {
             _ if piece.starts_with('\'') => {}
             _ => words.push(piece.to_ascii_uppercase()),
         }
-        rest = after;
     }
 }
 
