@@ -4,8 +4,8 @@
 //! usage: tpcw_dump EBS ITEMS SEED TODAY > dump.sql
 
 use evenkeel_core::random::Seed;
-use evenkeel_lab::data::tpcw::{Date, Generator, Scale, Table};
-use evenkeel_lab::data::{Indexes, RowStream};
+use evenkeel_lab::data::tpcw::{Date, Scale};
+use evenkeel_lab::data::{DataSet, Generator, Indexes, RowStream, Table};
 use std::error::Error;
 use std::io::{BufWriter, Write};
 
@@ -17,11 +17,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     let [ebs, items, seed, today] = arguments.as_slice() else {
         return Err("usage: tpcw_dump EBS ITEMS SEED TODAY".into());
     };
-    let scale = Scale::new(ebs.parse()?, items.parse()?)?;
-    let generator = Generator::new(scale, Seed(seed.parse()?), today.parse::<Date>()?);
+    let set = DataSet::from(Scale::new(ebs.parse()?, items.parse()?)?);
+    let generator = set.generator(Seed(seed.parse()?), today.parse::<Date>()?);
     let mut out = BufWriter::with_capacity(1 << 20, std::io::stdout().lock());
     out.write_all(HEAD)?;
-    for table in Table::ALL {
+    for table in set.tables() {
         write_table(&generator, table, &mut out)?;
     }
     out.write_all(TAIL)?;
@@ -30,13 +30,9 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 fn write_table(generator: &Generator, table: Table, out: &mut dyn Write) -> std::io::Result<()> {
     let definition = table.definition();
-    writeln!(
-        out,
-        "DROP TABLE IF EXISTS `{table}`;\n{};",
-        definition.create_table(Indexes::Inline)
-    )?;
+    writeln!(out, "DROP TABLE IF EXISTS `{table}`;\n{};", definition.create_table(Indexes::Inline))?;
     writeln!(out, "LOCK TABLES `{table}` WRITE;\n/*!40000 ALTER TABLE `{table}` DISABLE KEYS */;")?;
-    let mut stream = RowStream::new(*generator, table);
+    let mut stream = RowStream::new(generator.clone(), table);
     let insert = format!("INSERT INTO `{table}` VALUES\n");
     let (mut row, mut statement) = (Vec::new(), Vec::new());
     while stream.next_row(&mut row) {

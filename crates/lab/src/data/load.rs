@@ -23,33 +23,15 @@ const STATEMENT_ROWS: u64 = 500_000;
 
 /// Tables in the order in which they start: the longest first, so that the end is even.
 fn order(set: DataSet) -> Vec<Table> {
-    use dvdstore::Table as Dvd;
-    use tpcw::Table as Tpcw;
     match set {
         DataSet::Tpcw(_) => {
-            const ORDER: [Tpcw; 8] = [
-                Tpcw::Customer,
-                Tpcw::OrderLine,
-                Tpcw::Address,
-                Tpcw::Orders,
-                Tpcw::CcXacts,
-                Tpcw::Item,
-                Tpcw::Author,
-                Tpcw::Country,
-            ];
-            ORDER.map(Table::Tpcw).to_vec()
+            use tpcw::Table::*;
+            [Customer, OrderLine, Address, Orders, CcXacts, Item, Author, Country].map(Table::Tpcw).to_vec()
         }
         DataSet::DvdStore(_) => {
-            const ORDER: [Dvd; 7] = [
-                Dvd::Customers,
-                Dvd::OrderLines,
-                Dvd::CustHist,
-                Dvd::Orders,
-                Dvd::Products,
-                Dvd::Inventory,
-                Dvd::Categories,
-            ];
-            ORDER.map(Table::DvdStore).to_vec()
+            use dvdstore::Table::*;
+            let order = [Customers, OrderLines, CustHist, Orders, Products, Inventory, Categories];
+            order.map(Table::DvdStore).to_vec()
         }
     }
 }

@@ -28,9 +28,6 @@ impl From<dvdstore::Size> for DataSet {
 }
 
 impl DataSet {
-    /// The names of all.
-    pub const NAMES: [&str; 2] = ["tpcw", dvdstore::NAME];
-
     /// Its name in stamps, and that of its database where nobody names one.
     pub fn name(self) -> &'static str {
         match self {
@@ -60,6 +57,14 @@ impl DataSet {
         match self {
             Self::Tpcw(_) => tpcw::Table::ALL.map(Table::Tpcw).to_vec(),
             Self::DvdStore(_) => dvdstore::Table::ALL.map(Table::DvdStore).to_vec(),
+        }
+    }
+
+    /// The table of orders.
+    pub(super) fn orders(self) -> Table {
+        match self {
+            Self::Tpcw(_) => Table::Tpcw(tpcw::Table::Orders),
+            Self::DvdStore(_) => Table::DvdStore(dvdstore::Table::Orders),
         }
     }
 
@@ -94,8 +99,8 @@ impl DataSet {
     /// What makes its rows.
     pub fn generator(self, seed: Seed, today: Date) -> Generator {
         match self {
-            Self::Tpcw(scale) => tpcw::Generator::new(scale, seed, today).into(),
-            Self::DvdStore(size) => dvdstore::Generator::new(size, seed, today).into(),
+            Self::Tpcw(scale) => Generator::Tpcw(tpcw::Generator::new(scale, seed, today)),
+            Self::DvdStore(size) => Generator::DvdStore(dvdstore::Generator::new(size, seed, today)),
         }
     }
 }
@@ -149,6 +154,12 @@ impl Table {
         }
     }
 
+    /// Whether its rows stand for lines of orders.
+    pub(super) fn has_lines(self) -> bool {
+        use dvdstore::Table::{CustHist, OrderLines};
+        matches!(self, Self::Tpcw(tpcw::Table::OrderLine) | Self::DvdStore(OrderLines | CustHist))
+    }
+
     /// The table of this name in the data set of that name.
     pub fn named(set: &str, name: &str) -> Option<Self> {
         match set {
@@ -173,18 +184,6 @@ pub enum Generator {
     DvdStore(dvdstore::Generator),
 }
 
-impl From<tpcw::Generator> for Generator {
-    fn from(generator: tpcw::Generator) -> Self {
-        Self::Tpcw(generator)
-    }
-}
-
-impl From<dvdstore::Generator> for Generator {
-    fn from(generator: dvdstore::Generator) -> Self {
-        Self::DvdStore(generator)
-    }
-}
-
 impl Generator {
     /// Appends a row to `out`, fields between tabs, no line end: row `number`, or where `line` is not zero
     /// that line of order `number`.
@@ -203,78 +202,6 @@ impl Generator {
         match self {
             Self::Tpcw(rows) => rows.lines(order),
             Self::DvdStore(rows) => rows.lines(order),
-        }
-    }
-
-    /// The keys of a table's rows, in order.
-    pub(super) fn keys(&self, table: Table) -> Keys {
-        let (set, lines): (DataSet, _) = match self {
-            Self::Tpcw(rows) => (rows.scale().into(), (tpcw::LINES_MAX, rows.scale().orders())),
-            Self::DvdStore(rows) => (rows.size().into(), (0, rows.size().orders())),
-        };
-        let (way, last) = match table {
-            Table::Tpcw(tpcw::Table::OrderLine) => (KeyOrder::LinesFirst { most: lines.0 }, lines.1),
-            Table::DvdStore(table) if table.has_lines() => (KeyOrder::OrdersFirst { lines: 0 }, lines.1),
-            table => (KeyOrder::Numbers, set.rows_expected(table)),
-        };
-        Keys { way, number: 0, last, line: 0 }
-    }
-}
-
-/// Keys in order: a number from 1, or order and line.
-pub(super) struct Keys {
-    way: KeyOrder,
-    number: u64,
-    last: u64,
-    line: u64,
-}
-
-enum KeyOrder {
-    /// The key is one number, which counts up.
-    Numbers,
-    /// The first lines of all orders, then the second ones.
-    LinesFirst { most: u64 },
-    /// All lines of an order, then those of the next; `lines` of the order at hand.
-    OrdersFirst { lines: u64 },
-}
-
-impl Keys {
-    /// The next one; the line is zero where the key is one number.
-    pub fn next(&mut self, generator: &Generator) -> Option<(u64, u64)> {
-        match self.way {
-            KeyOrder::Numbers => self.next_number(),
-            KeyOrder::LinesFirst { most } => self.next_of_lines(most, generator),
-            KeyOrder::OrdersFirst { lines } if self.line < lines => {
-                self.line += 1;
-                Some((self.number, self.line))
-            }
-            KeyOrder::OrdersFirst { .. } => {
-                let (order, _) = self.next_number()?;
-                self.way = KeyOrder::OrdersFirst { lines: generator.lines(order) };
-                self.line = 1;
-                Some((order, 1))
-            }
-        }
-    }
-
-    fn next_number(&mut self) -> Option<(u64, u64)> {
-        (self.number < self.last).then(|| self.number += 1).map(|()| (self.number, 0))
-    }
-
-    fn next_of_lines(&mut self, most: u64, generator: &Generator) -> Option<(u64, u64)> {
-        self.line = self.line.max(1);
-        loop {
-            if self.number == self.last {
-                if self.line == most {
-                    return None;
-                }
-                self.line += 1;
-                self.number = 0;
-            }
-            self.number += 1;
-            if self.line == 1 || self.line <= generator.lines(self.number) {
-                return Some((self.number, self.line));
-            }
         }
     }
 }

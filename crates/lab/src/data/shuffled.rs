@@ -44,7 +44,7 @@ fn fill(
     seed: Seed,
     tally: &Tally,
 ) -> Result<Content, DataError> {
-    let places = generator.places(table);
+    let mut places = generator.places(table);
     let order = Permutation::new(places.len(), seed);
     let mut writer = Writer::new(control, generator, tally)?;
     let mut keys = Vec::with_capacity(STATEMENT_ROWS);

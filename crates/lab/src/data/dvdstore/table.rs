@@ -43,11 +43,6 @@ impl Table {
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|table| table.name().eq_ignore_ascii_case(name))
     }
-
-    /// Whether its rows stand for lines of orders.
-    pub fn has_lines(self) -> bool {
-        matches!(self, Self::OrderLines | Self::CustHist)
-    }
 }
 
 impl std::fmt::Display for Table {
