@@ -163,5 +163,5 @@ fn a_users_workload_reads_its_column_and_runs() {
     let mut wrong = definition;
     wrong.statements[0].parameters = ParameterDefinitions::Positional(vec![column("zz")]);
     let error = UserWorkload::new(&wrong, &mut control).unwrap_err().to_string();
-    assert!(error.starts_with("cannot read the values of t.zz: ") && error.contains("zz"), "{error}");
+    assert!(error.contains("cannot read the values of t.zz: "), "{error}");
 }

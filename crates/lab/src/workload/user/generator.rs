@@ -1,6 +1,7 @@
 //! Where the parameters of a user's statements come from.
 
 use super::super::fill::{set_text, set_value};
+use super::ColumnReader;
 use crate::workload::Value;
 use evenkeel_core::distribution::{WeightedChoice, Zipf};
 use evenkeel_core::random::Random;
@@ -82,12 +83,17 @@ const TEXT_MAX: u64 = 65_535;
 const ALPHABET: &[u8; 36] = b"abcdefghijklmnopqrstuvwxyz0123456789";
 
 impl Source {
-    /// Makes a generator ready; `read` gives the values of a column, or its highest one where no limit is named. The error says what is wrong and what
-    /// would be right.
-    pub fn new(
-        generator: &Generator,
-        read: impl FnOnce(&str, &str, Option<u64>) -> Result<Vec<Value>, String>,
-    ) -> Result<Self, String> {
+    /// Makes a generator ready. The error says what is wrong and what would be right.
+    pub fn new(generator: &Generator, reader: &mut dyn ColumnReader) -> Result<Self, String> {
+        let mut read = |table: &str, column: &str, limit: Option<u64>| {
+            let read = match reader.read_column(table, column, limit) {
+                Ok(values) if values.is_empty() && limit.is_some() => {
+                    Err("no row, so there is nothing to draw from".to_owned())
+                }
+                read => read,
+            };
+            read.map_err(|problem| format!("cannot read the values of {table}.{column}: {problem}"))
+        };
         match generator {
             Generator::Uniform { min, max } => {
                 ordered(min, max)?;
@@ -173,8 +179,16 @@ mod tests {
     use super::*;
     use evenkeel_core::random::Seed;
 
+    struct Counted;
+
+    impl ColumnReader for Counted {
+        fn read_column(&mut self, _: &str, _: &str, limit: Option<u64>) -> Result<Vec<Value>, String> {
+            Ok((0..limit.unwrap_or(1) as i64).map(Value::Int).collect())
+        }
+    }
+
     fn source(generator: &Generator) -> Result<Source, String> {
-        Source::new(generator, |_, _, limit| Ok((0..limit.unwrap_or(1) as i64).map(Value::Int).collect()))
+        Source::new(generator, &mut Counted)
     }
 
     fn draws(generator: Generator, count: usize) -> Vec<Value> {

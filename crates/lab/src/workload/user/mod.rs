@@ -33,8 +33,7 @@ impl UserWorkload {
     /// Checks a definition, and reads the values of its `column` generators once.
     ///
     /// # Errors
-    /// [`WorkloadError::Invalid`] names the entry and what to do, [`WorkloadError::Column`] the column that
-    /// could not be read or has no row.
+    /// The entry and what to do about it.
     pub fn new(definition: &Definition, reader: &mut dyn ColumnReader) -> Result<Self, WorkloadError> {
         let plan = Compiler::new(definition, reader).compile()?;
         let kinds = plan.requests.iter().map(|request| request.name.clone()).collect();
