@@ -96,9 +96,10 @@ pub fn check_writes(
     }
     let mut control = Control::connect_until(target, &session.stop)?;
     let stored = control.stored_functions().map_err(|error| anyhow!("{error}"))?;
-    let harmful = workload.statements().iter().find_map(|statement| {
-        sql::harm(&statement.sql, &stored).map(|harm| (&statement.name, harm))
-    });
+    let harmful = workload
+        .statements()
+        .iter()
+        .find_map(|statement| sql::harm(&statement.sql, &stored).map(|harm| (&statement.name, harm)));
     let Some((name, harm)) = harmful else { return Ok(()) };
     Err(anyhow!(
         "statement {name:?} of {asked} {harm}, and {target} may have other users; the statement was not run"

@@ -108,8 +108,9 @@ impl Definition {
 
     /// The ALTER TABLE that adds each full-text index: InnoDB makes one at a time.
     pub fn create_fulltext(&self) -> impl Iterator<Item = String> {
-        let add = move |column| format!("ALTER TABLE `{}` ADD FULLTEXT KEY `{column}` (`{column}`)", self.name);
-        self.fulltext.iter().map(add)
+        self.fulltext.iter().map(move |column| {
+            format!("ALTER TABLE `{}` ADD FULLTEXT KEY `{column}` (`{column}`)", self.name)
+        })
     }
 
     /// One ALTER TABLE that adds all references; `None` where there are none.

@@ -97,8 +97,7 @@ pub(super) fn table_names(control: &mut Control) -> Result<Vec<String>, DataErro
 /// What the server holds of a table.
 fn content(control: &mut Control, table: Table) -> Result<Content, DataError> {
     let columns = table.definition().column_list();
-    let sql =
-        format!("SELECT COUNT(*), COALESCE(SUM(CRC32(CONCAT_WS('\\t',{columns}))), 0) FROM `{table}`");
+    let sql = format!("SELECT COUNT(*), COALESCE(SUM(CRC32(CONCAT_WS('\\t',{columns}))), 0) FROM `{table}`");
     let answer = control.query(&sql)?;
     let number = |column: usize| -> u64 {
         let value = answer.rows.first().and_then(|row| row.get(column)).and_then(Option::as_deref);

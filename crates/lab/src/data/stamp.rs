@@ -133,9 +133,8 @@ impl Stamp {
 
     /// The values of [`COLUMNS`].
     fn texts(&self) -> [String; 3] {
-        let content = |(table, content): &(Table, Content)| {
-            (table.name().to_owned(), (content.rows, content.crc_sum))
-        };
+        let content =
+            |(table, content): &(Table, Content)| (table.name().to_owned(), (content.rows, content.crc_sum));
         let stored = Stored {
             version: STAMP_VERSION,
             generator_version: self.generator_version,
@@ -222,8 +221,8 @@ mod tests {
         let set = Scale::new(2, 1_000).unwrap().into();
         let spec = DataSpec { set, seed: Seed(u64::MAX), today: None, via: Via::Load, threads: 1 };
         let content = |rows| Content { rows, crc_sum: 7 };
-        let tables =
-            [(tpcw::Table::Author, 25), (tpcw::Table::Address, 92)].map(|(table, rows)| (Table::from(table), content(rows)));
+        let tables = [(tpcw::Table::Author, 25), (tpcw::Table::Address, 92)]
+            .map(|(table, rows)| (Table::from(table), content(rows)));
         let mut stamp = Stamp::building(&spec, Date::new(2026, 1, 15)).finished(tables.to_vec());
         stamp.tables.sort_by_key(|(table, _)| *table);
         stamp

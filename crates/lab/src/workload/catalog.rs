@@ -46,7 +46,8 @@ pub fn check_name(name: &str) -> Result<(), WorkloadError> {
     }
     let near = similar(name, entries.iter().map(|entry| entry.name));
     let near: Vec<String> = near.into_iter().map(|name| format!("`{name}`")).collect();
-    let meant = if near.is_empty() { String::new() } else { format!(", did you mean {}?", near.join(" or ")) };
+    let meant =
+        if near.is_empty() { String::new() } else { format!(", did you mean {}?", near.join(" or ")) };
     Err(WorkloadError(format!("unknown workload `{name}`{meant}")))
 }
 

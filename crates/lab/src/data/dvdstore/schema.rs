@@ -117,7 +117,8 @@ mod tests {
     #[test]
     fn keys_indexes_and_references_name_columns_of_their_tables() {
         for table in Table::ALL {
-            let Definition { columns, primary_key, indexed, unique, fulltext, references, .. } = table.definition();
+            let Definition { columns, primary_key, indexed, unique, fulltext, references, .. } =
+                table.definition();
             let referring = references.iter().map(|reference| reference.column);
             let named = [primary_key, indexed, unique, fulltext];
             for name in named.into_iter().flat_map(|list| list.iter().copied()).chain(referring) {

@@ -63,7 +63,8 @@ mod tests {
     #[test]
     fn there_are_as_many_words_and_names_as_published() {
         let words: BTreeSet<_> = (0..TITLE_WORDS).map(|word| text(|out| title_word(out, word))).collect();
-        let names: BTreeSet<_> = (0..ACTOR_NAMES).map(|name| text(|out| two(out, &FIRST_NAME_ENDS, name))).collect();
+        let names: BTreeSet<_> =
+            (0..ACTOR_NAMES).map(|name| text(|out| two(out, &FIRST_NAME_ENDS, name))).collect();
         let last: BTreeSet<_> =
             (0..ACTOR_NAMES).map(|name| text(|out| two(out, &LAST_NAME_ENDS, name))).collect();
         assert_eq!((words.len(), names.len(), last.len()), (1_000, 200, 200));

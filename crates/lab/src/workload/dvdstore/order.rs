@@ -237,8 +237,7 @@ impl Client for Shopper {
         self.acts.clear();
         (self.asked, self.ended, self.wait) = (None, None, Nanos::ZERO);
         let returning = random.chance(RETURNING);
-        self.name =
-            if returning { random.uniform(1, self.size.customers()) } else { new_name(random) };
+        self.name = if returning { random.uniform(1, self.size.customers()) } else { new_name(random) };
         self.plan(returning, random);
         0
     }

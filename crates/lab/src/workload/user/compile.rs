@@ -185,7 +185,8 @@ impl<'a> Compiler<'a> {
 
     fn source(&mut self, entry: &str, name: &str, generator: &Generator) -> Result<usize, WorkloadError> {
         let source = Source::new(generator, &mut *self.reader);
-        self.sources.push(source.map_err(|problem| invalid(&format!("{entry}, parameter `{name}`"), &problem))?);
+        self.sources
+            .push(source.map_err(|problem| invalid(&format!("{entry}, parameter `{name}`"), &problem))?);
         Ok(self.sources.len() - 1)
     }
 

@@ -174,7 +174,10 @@ fn a_column_without_rows_is_refused() {
     let mut definition = shop();
     definition.statements[0].parameters = list(&[column]);
     let error = UserWorkload::new(&definition, &mut Empty).unwrap_err().to_string();
-    assert!(error.ends_with("cannot read the values of a.b: no row, so there is nothing to draw from"), "{error}");
+    assert!(
+        error.ends_with("cannot read the values of a.b: no row, so there is nothing to draw from"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -189,7 +192,12 @@ fn rows_keep_their_values_together_and_a_name_without_a_generator_has_those_of_i
     let definition = Definition { name: "w".into(), statements: vec![both, drawn], transactions: Vec::new() };
     struct OnlyZ;
     impl ColumnReader for OnlyZ {
-        fn read_column(&mut self, table: &str, column: &str, limit: Option<u64>) -> Result<Vec<Value>, String> {
+        fn read_column(
+            &mut self,
+            table: &str,
+            column: &str,
+            limit: Option<u64>,
+        ) -> Result<Vec<Value>, String> {
             match (table, column, limit) {
                 (.., None) => Ok(vec![Value::Int(41)]),
                 ("d", "z", _) => Ok(vec![Value::Int(7)]),

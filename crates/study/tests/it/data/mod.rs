@@ -78,7 +78,11 @@ fn all_ways_in_give_the_same_rows_on_any_number_of_threads() {
     let target = database(&sandbox, "inserted");
     assert_eq!(verify(&target, None).unwrap(), inserted);
     for via in [Via::Script, Via::Shuffled, Via::Dump] {
-        assert_eq!(fill(&database(&sandbox, via.name()), &tiny(via)).unwrap().tables, inserted.tables, "{via}");
+        assert_eq!(
+            fill(&database(&sandbox, via.name()), &tiny(via)).unwrap().tables,
+            inserted.tables,
+            "{via}"
+        );
     }
     // Another seed has other rows in every table but the fixed one and the empty ones.
     let other = fill(&database(&sandbox, "other"), &DataSpec { seed: Seed(8), ..tiny(Via::Load) }).unwrap();
@@ -96,7 +100,8 @@ fn progress_rises_to_the_number_of_rows() {
     let (_home, sandbox) = server();
     let mut reports = Vec::new();
     let target = database(&sandbox, "tpcw");
-    let stamp = populate(&target, &tiny(Via::Insert), &Stop::default(), &mut |progress| reports.push(progress));
+    let stamp =
+        populate(&target, &tiny(Via::Insert), &Stop::default(), &mut |progress| reports.push(progress));
     let last = *reports.last().unwrap();
     assert!(reports.is_sorted_by_key(|report| (report.rows_done, report.bytes)), "{reports:?}");
     assert_eq!(last.rows_done, stamp.unwrap().rows());
