@@ -25,7 +25,6 @@ pub fn check(control: &mut Control, spec: &DataSpec) -> Result<Stamp, DataError>
     }
 }
 
-/// What is wrong with a database that has no stamp.
 fn without_stamp(control: &mut Control) -> Result<DataError, DataError> {
     let database = database_of(control);
     Ok(match session::table_names(control)?.into_iter().next() {
@@ -34,7 +33,6 @@ fn without_stamp(control: &mut Control) -> Result<DataError, DataError> {
     })
 }
 
-/// What of a stamp is not as wanted.
 fn differences(stamp: &Stamp, spec: &DataSpec) -> Vec<String> {
     if stamp.set.name() != spec.set.name() {
         return vec![format!("{} data instead of {}", stamp.set.title(), spec.set.title())];

@@ -10,7 +10,6 @@ use super::set::Table;
 /// one misses two rows of equal length that swap fields: a CRC is linear.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Content {
-    /// Rows of the whole table.
     pub rows: u64,
     /// Sum of CRC-32 over rows; below 2^63 for any table that fits.
     pub crc_sum: u64,
@@ -23,7 +22,6 @@ impl Content {
         self.crc_sum += u64::from(crc32fast::hash(row));
     }
 
-    /// Counts in what another part of the same table holds.
     pub fn merge(&mut self, other: Self) {
         self.rows += other.rows;
         self.crc_sum += other.crc_sum;

@@ -45,7 +45,6 @@ impl Tally {
         }
     }
 
-    /// Says what a connection is about to do.
     pub(super) fn enter(&self, phase: Phase, table: &'static str) -> Result<(), DataError> {
         *self.at_work.lock().unwrap_or_else(PoisonError::into_inner) = (phase, table);
         self.proceed()

@@ -16,7 +16,6 @@ pub(super) struct Places {
 
 #[derive(Clone, Copy, Debug)]
 enum Lines {
-    /// The key is one number.
     None,
     /// First lines of all orders come first, then second ones; with so many lines at most.
     First(u64),
@@ -25,7 +24,6 @@ enum Lines {
 }
 
 impl Generator {
-    /// The places of a table's rows.
     pub(super) fn places(&self, table: Table) -> Places {
         let (set, most): (DataSet, _) = match self {
             Self::Tpcw(rows) => (rows.scale().into(), Lines::First(tpcw::LINES_MAX)),
@@ -37,7 +35,6 @@ impl Generator {
 }
 
 impl Places {
-    /// How many places there are.
     pub(super) fn len(&self) -> u64 {
         match self.lines {
             Lines::None => self.rows,

@@ -1,9 +1,7 @@
 //! What long data work tells those who watch it.
 
-/// What is being done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// Rows go into the server.
     Rows,
     /// Secondary indexes are built and statistics taken.
     Indexes,
@@ -15,14 +13,11 @@ pub enum Phase {
 /// `Rows` is the only one at work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DataProgress {
-    /// What the connection that reported last is doing.
     pub phase: Phase,
-    /// Name of the table that is worked on.
     pub table: &'static str,
     /// Rows written so far, over all tables.
     pub rows_done: u64,
     /// Rows to write, over all tables; before the work ends it may be an estimate.
     pub rows_total: u64,
-    /// Bytes of text written so far.
     pub bytes: u64,
 }

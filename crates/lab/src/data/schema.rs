@@ -1,9 +1,7 @@
 //! What a table is made of, and the SQL that makes it. The storage engine is left to the server.
 
-/// A column of a table, as CREATE TABLE has it.
 #[derive(Clone, Copy, Debug)]
 pub struct Column {
-    /// Name of the column.
     pub name: &'static str,
     /// SQL type, with `NOT NULL` and the like behind it where the schema says so.
     pub sql_type: &'static str,
@@ -18,20 +16,15 @@ impl Column {
     }
 }
 
-/// A table's definition.
 #[derive(Debug)]
 pub struct Definition {
-    /// Name of the table.
     pub name: &'static str,
-    /// Columns in order.
     pub columns: &'static [Column],
-    /// Columns of the primary key in order; empty for a table without one.
     pub primary_key: &'static [&'static str],
     /// Columns that have an index of their own, made after the rows are in.
     pub indexed: &'static [&'static str],
     /// Columns of a unique index besides the primary key; empty for none.
     pub unique: &'static [&'static str],
-    /// Columns that have a full-text index of their own.
     pub fulltext: &'static [&'static str],
     /// References to other tables, made when all of them are filled.
     pub references: &'static [Reference],
@@ -40,9 +33,7 @@ pub struct Definition {
 /// A foreign key: a column that refers to the one of the same name in another table.
 #[derive(Clone, Copy, Debug)]
 pub struct Reference {
-    /// Column that refers.
     pub column: &'static str,
-    /// Table that is referred to.
     pub table: &'static str,
     /// `CASCADE` or `SET NULL`.
     pub on_delete: &'static str,
@@ -93,7 +84,6 @@ impl Definition {
         format!("  `{name}` {sql_type}{null}")
     }
 
-    /// Secondary indexes, as CREATE TABLE names them.
     fn keys(&self) -> impl Iterator<Item = String> {
         let unique = (!self.unique.is_empty())
             .then(|| format!("UNIQUE KEY `{}` (`{}`)", self.unique[0], self.unique.join("`,`")));
@@ -113,7 +103,6 @@ impl Definition {
         })
     }
 
-    /// One ALTER TABLE that adds all references; `None` where there are none.
     pub fn create_references(&self) -> Option<String> {
         let own = self.name;
         let add = |Reference { column, table, on_delete }: &Reference| {

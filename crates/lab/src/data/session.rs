@@ -16,7 +16,6 @@ use evenkeel_site::server::{Control, Target, TargetError};
 const SETTINGS: &str = "SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', \
      time_zone = '+00:00', unique_checks = 0, autocommit = 1, wait_timeout = 86400";
 
-/// Where data work happens.
 #[derive(Clone)]
 pub(super) struct Workplace {
     pub(super) target: Target,
@@ -45,7 +44,6 @@ impl Workplace {
         Ok(Self { target: target.clone(), database: database.to_owned(), stop: Stop::default() })
     }
 
-    /// The same until somebody asks to stop.
     pub(super) fn until(self, stop: &Stop) -> Self {
         Self { stop: stop.clone(), ..self }
     }
@@ -88,13 +86,11 @@ impl Workplace {
     }
 }
 
-/// Names of the tables of the session's database.
 pub(super) fn table_names(control: &mut Control) -> Result<Vec<String>, DataError> {
     let sql = "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE() ORDER BY 1";
     Ok(control.query(sql)?.rows.into_iter().filter_map(|row| row.into_iter().next().flatten()).collect())
 }
 
-/// What the server holds of a table.
 fn content(control: &mut Control, table: Table) -> Result<Content, DataError> {
     let columns = table.definition().column_list();
     let sql = format!("SELECT COUNT(*), COALESCE(SUM(CRC32(CONCAT_WS('\\t',{columns}))), 0) FROM `{table}`");

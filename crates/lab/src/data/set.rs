@@ -6,12 +6,9 @@ use super::{dvdstore, tpcw};
 use evenkeel_core::random::Seed;
 use std::fmt;
 
-/// A data set by its rules and its size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DataSet {
-    /// TPC-W, the web shop.
     Tpcw(Scale),
-    /// DVD Store 2.
     DvdStore(dvdstore::Size),
 }
 
@@ -36,7 +33,6 @@ impl DataSet {
         }
     }
 
-    /// Its name for people.
     pub fn title(self) -> &'static str {
         match self {
             Self::Tpcw(_) => "TPC-W",
@@ -60,7 +56,6 @@ impl DataSet {
         }
     }
 
-    /// The table of orders.
     pub(super) fn orders(self) -> Table {
         match self {
             Self::Tpcw(_) => Table::Tpcw(tpcw::Table::Orders),
@@ -96,7 +91,6 @@ impl DataSet {
         (set.numbers()[1].1 == numbers[1]).then_some(set)
     }
 
-    /// What makes its rows.
     pub fn generator(self, seed: Seed, today: Date) -> Generator {
         match self {
             Self::Tpcw(scale) => Generator::Tpcw(tpcw::Generator::new(scale, seed, today)),
@@ -119,12 +113,9 @@ impl fmt::Display for DataSet {
     }
 }
 
-/// A table of a data set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Table {
-    /// A table of TPC-W.
     Tpcw(tpcw::Table),
-    /// Of DVD Store.
     DvdStore(dvdstore::Table),
 }
 
@@ -141,12 +132,10 @@ impl From<dvdstore::Table> for Table {
 }
 
 impl Table {
-    /// Name in the database.
     pub fn name(self) -> &'static str {
         self.definition().name
     }
 
-    /// Columns and keys.
     pub fn definition(self) -> &'static Definition {
         match self {
             Self::Tpcw(table) => table.definition(),
@@ -175,12 +164,9 @@ impl fmt::Display for Table {
     }
 }
 
-/// What makes the rows of a data set.
 #[derive(Clone, Debug)]
 pub enum Generator {
-    /// What makes rows of TPC-W.
     Tpcw(tpcw::Generator),
-    /// Of DVD Store.
     DvdStore(dvdstore::Generator),
 }
 
@@ -197,7 +183,6 @@ impl Generator {
         }
     }
 
-    /// Lines of an order.
     pub fn lines(&self, order: u64) -> u64 {
         match self {
             Self::Tpcw(rows) => rows.lines(order),

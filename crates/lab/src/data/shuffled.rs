@@ -15,7 +15,6 @@ use super::writer::Writer;
 use evenkeel_core::random::Seed;
 use evenkeel_site::server::Control;
 
-/// Rows of one statement.
 const STATEMENT_ROWS: usize = 50;
 
 /// Inserts the rows of all tables that have some, one table after the other over one connection, and verifies them.

@@ -22,7 +22,6 @@ pub enum Via {
 }
 
 impl Via {
-    /// All of them.
     pub const ALL: [Self; 5] = [Self::Insert, Self::Script, Self::Shuffled, Self::Load, Self::Dump];
 
     /// Its name in flags and in the stamp.
@@ -43,7 +42,6 @@ impl fmt::Display for Via {
     }
 }
 
-/// A way that does not exist.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is none of insert, script, shuffled, load and dump")]
 pub struct ViaError(pub String);
@@ -59,14 +57,11 @@ impl FromStr for Via {
 /// A data set. Its database is the target's, or one of its own name where the target names none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DataSpec {
-    /// Which one, and how big.
     pub set: DataSet,
-    /// Randomness of the rows.
     pub seed: Seed,
     /// The day on which the population is said to happen. `None` takes the stamped one where a data set
     /// is there, and the clock's (UTC) where one is made.
     pub today: Option<Date>,
-    /// Way into the server.
     pub via: Via,
     /// Connections that load at a time; at least one. Inserts use one, whatever this says.
     pub threads: usize,

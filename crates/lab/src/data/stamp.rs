@@ -15,7 +15,6 @@ use std::fmt;
 /// Version of the stamp's own layout.
 const STAMP_VERSION: u32 = 1;
 
-/// How far a data set is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     /// Being made, or left half finished.
@@ -39,28 +38,20 @@ impl State {
 /// What a database holds: one row of the table [`Stamp::TABLE`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stamp {
-    /// How far it is.
     pub state: State,
-    /// Version of the value rules.
     pub generator_version: u32,
-    /// Which data set, and how big.
     pub set: DataSet,
-    /// Randomness of the rows.
     pub seed: Seed,
-    /// Day of the population.
     pub today: Date,
-    /// How the rows came in.
     pub via: Via,
     /// Content of each table as generated; empty while building.
     pub tables: Vec<(Table, Content)>,
-    /// Version of the tool that made it.
     pub tool_version: String,
     /// Seconds since 1970 at the end of the work; zero while building.
     pub finished_at: u64,
 }
 
 impl Stamp {
-    /// Name of the table.
     pub const TABLE: &str = "evenkeel_stamp";
 
     /// Reads the stamp of the connection's default database; `None` where there is none.
@@ -89,7 +80,6 @@ impl Stamp {
         Ok(())
     }
 
-    /// Rows of all tables.
     pub fn rows(&self) -> u64 {
         self.tables.iter().map(|(_, content)| content.rows).sum()
     }
@@ -115,7 +105,6 @@ impl Stamp {
         }
     }
 
-    /// The same data set, finished now.
     pub(super) fn finished(self, tables: Vec<(Table, Content)>) -> Self {
         Self { state: State::Ready, tables, finished_at: clock::unix_time().as_secs(), ..self }
     }
@@ -131,7 +120,6 @@ impl Stamp {
         Ok(())
     }
 
-    /// The values of [`COLUMNS`].
     fn texts(&self) -> [String; 3] {
         let content =
             |(table, content): &(Table, Content)| (table.name().to_owned(), (content.rows, content.crc_sum));
@@ -187,7 +175,6 @@ const DEFINITION: &str = "(id int NOT NULL PRIMARY KEY, data_set varchar(16) NOT
 struct Stored {
     version: u32,
     generator_version: u32,
-    /// [`DataSet::numbers`].
     numbers: [u64; 2],
     seed: u64,
     today: String,
@@ -198,7 +185,6 @@ struct Stored {
     finished_at: u64,
 }
 
-/// The default database of a connection.
 pub(super) fn database_of(control: &Control) -> String {
     control.target().database.clone().unwrap_or_default()
 }

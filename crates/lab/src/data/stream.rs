@@ -25,7 +25,6 @@ pub struct RowStream {
 }
 
 impl RowStream {
-    /// All rows of a table.
     pub fn new(generator: Generator, table: Table) -> Self {
         let (places, content) = (generator.places(table), Content::default());
         let buffer = Vec::with_capacity(BATCH_BYTES + ROW_BYTES_MAX);
@@ -37,7 +36,6 @@ impl RowStream {
         self.limit = rows;
     }
 
-    /// What has been generated so far.
     pub fn content(&self) -> Content {
         self.content
     }

@@ -7,17 +7,13 @@ use super::set::{Generator, Table};
 use evenkeel_site::server::Control;
 use std::collections::BTreeMap;
 
-/// Rows of one transaction.
 const COMMIT_ROWS: u64 = 1_000;
 
-/// A connection that writes rows of a data set.
 pub(super) struct Writer<'a> {
     control: &'a mut Control,
     generator: &'a Generator,
     tally: &'a Tally,
-    /// What was inserted into each table.
     pub(super) contents: BTreeMap<Table, Content>,
-    /// Rows since the last commit.
     open_rows: u64,
     row: Vec<u8>,
     sql: Vec<u8>,
@@ -57,7 +53,6 @@ impl<'a> Writer<'a> {
         if self.open_rows >= COMMIT_ROWS { self.commit() } else { Ok(()) }
     }
 
-    /// Commits what is open.
     pub(super) fn commit(&mut self) -> Result<(), DataError> {
         self.tally.proceed()?;
         self.control.exec("COMMIT")?;

@@ -2,10 +2,8 @@
 
 use evenkeel_core::random::Seed;
 
-/// How much to try.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Effort {
-    /// Randomness of the parameters.
     pub seed: Seed,
     /// Times that each read is made and measured; 0 measures nothing.
     pub executions: u32,

@@ -4,7 +4,6 @@ use super::{ExplainError, PlanRow};
 use crate::workload::Statement;
 use evenkeel_site::server::{Control, Rows};
 
-/// A plan in both forms.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Plan {
     pub rows: Vec<PlanRow>,

@@ -8,50 +8,37 @@ use std::io;
 /// Why a run of load could not take place. What goes wrong once it runs is counted in its result instead.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
-    /// The plan asks for no rate, or an impossible one.
     #[error("arrival rate: {0}")]
     Rate(#[from] RateError),
-    /// The plan asks for none of something that is needed.
     #[error("plan asks for no {0}")]
     Nothing(&'static str),
     /// A load that was to begin together with this one cannot begin, or somebody asked to stop before.
     #[error("the load on another server, which had to start at the same instant, could not start")]
     CalledOff,
-    /// Something that every run needs does not work here.
     #[error("cannot {what}: {source}")]
     Cannot {
         /// What was to be done, as the words behind "cannot".
         what: String,
-        /// What the system answered.
         source: io::Error,
-        /// What the user can do about it.
         hint: Option<&'static str>,
     },
-    /// The server does not let us in.
     #[error("cannot log in to {address}: {source}")]
     Login {
-        /// The address of the target.
         address: String,
-        /// What went wrong with the login.
         source: LoginError,
     },
-    /// The first connections took too long.
     #[error("no session at {address} within {seconds} s")]
     Slow {
-        /// The address of the target.
         address: String,
-        /// How long was waited, in seconds.
         seconds: u64,
     },
 }
 
 impl LoadError {
-    /// The error of something that does not work.
     pub(super) fn cannot(what: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
         Self::cannot_but(what, None)
     }
 
-    /// The same, with what the user can do about it.
     pub(super) fn cannot_but(
         what: impl Into<String>,
         hint: Option<&'static str>,
@@ -60,12 +47,10 @@ impl LoadError {
         move |source| Self::Cannot { what, source, hint }
     }
 
-    /// Whether the disk is full.
     pub fn is_disk_full(&self) -> bool {
         matches!(self, Self::Cannot { source, .. } if source.kind() == io::ErrorKind::StorageFull)
     }
 
-    /// What the user can do about it.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             _ if self.is_disk_full() => {
@@ -77,7 +62,6 @@ impl LoadError {
     }
 }
 
-/// The address as people write it.
 pub(super) fn show(address: &Address) -> String {
     match address {
         Address::Tcp { host, port } if host.contains(':') => format!("[{host}]:{port}"),

@@ -9,12 +9,9 @@ use evenkeel_site::words;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// When requests arrive.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ArrivalPlan {
-    /// Independent arrivals at a mean rate per second.
     Poisson(f64),
-    /// Evenly spaced arrivals per second.
     Constant(f64),
     /// Poisson arrivals whose mean rate goes in a straight line from one to the other.
     Ramp {
@@ -23,9 +20,7 @@ pub enum ArrivalPlan {
         /// Rate at the end of the measured phase.
         to: f64,
     },
-    /// So many clients, each waiting for its answer and then thinking.
     Closed {
-        /// How many clients there are.
         clients: u32,
         /// Mean think time, exponential or as the workload has it; `None` for the workload's own, where it has one.
         think: Option<Nanos>,
@@ -37,25 +32,21 @@ pub enum ArrivalPlan {
 pub enum SessionPolicy {
     /// A free one, or a new one up to `max`.
     Pooled {
-        /// Most connections over all threads.
         max: u32,
     },
     /// A fresh one for each request, closed after it; so many at a time at most.
     PerRequest {
-        /// Most connections over all threads.
         max: u32,
     },
 }
 
 impl SessionPolicy {
-    /// Most connections over all threads.
     pub fn max(self) -> u32 {
         match self {
             Self::Pooled { max } | Self::PerRequest { max } => max,
         }
     }
 
-    /// The same with another number of connections.
     #[must_use]
     pub fn with_max(self, max: u32) -> Self {
         match self {
@@ -79,14 +70,10 @@ words! {
     }
 }
 
-/// One run of load.
 #[derive(Clone)]
 pub struct LoadPlan {
-    /// The server that is asked.
     pub target: Target,
-    /// What is asked.
     pub workload: Arc<dyn Workload>,
-    /// When requests arrive.
     pub arrivals: ArrivalPlan,
     /// Load before measuring begins; arrivals in it are not counted.
     pub warm_up: Nanos,
@@ -99,11 +86,8 @@ pub struct LoadPlan {
     pub drain: Nanos,
     /// Age at which a request is given up, counted from its arrival.
     pub timeout: Nanos,
-    /// Randomness of arrivals, kinds and parameters.
     pub seed: Seed,
-    /// How sessions are opened and kept.
     pub sessions: SessionPolicy,
-    /// Whether statements are prepared or sent as text.
     pub protocol: Protocol,
     /// Threads; each drives many sessions.
     pub threads: usize,

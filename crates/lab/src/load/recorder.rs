@@ -18,7 +18,6 @@ const CODES_MAX: usize = 256;
 /// Counts what exceeds [`CODES_MAX`]: CR_UNKNOWN_ERROR.
 const CODE_OTHER: u16 = 2000;
 
-/// Times in nanoseconds.
 pub(super) type Times = Histogram<u64>;
 
 /// Three significant digits from a nanosecond to an hour.
@@ -111,7 +110,6 @@ impl Recorder {
         (self.start..self.end).contains(&arrival)
     }
 
-    /// The measured phase ends early.
     pub fn end_at(&mut self, now: Nanos) {
         self.end = self.end.min(now.max(self.start));
     }
@@ -121,7 +119,6 @@ impl Recorder {
         self.result.intervals.get_mut(usize::try_from(index).ok()?)
     }
 
-    /// A request arrived.
     pub fn arrived(&mut self, arrival: Nanos) {
         if self.measures(arrival) {
             self.result.counts.arrivals += 1;
@@ -157,12 +154,10 @@ impl Recorder {
         series.record(took);
     }
 
-    /// Parts of the response times of measured requests.
     pub fn parts(&mut self) -> &mut PartsResult {
         &mut self.result.parts
     }
 
-    /// Something was written, in whichever phase.
     pub fn wrote(&mut self, written: &Written) {
         self.result.written.add(written);
     }

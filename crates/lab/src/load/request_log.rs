@@ -21,7 +21,6 @@ const BLOCKS_MAX: usize = 64;
 /// Fast and already seven times smaller.
 const ZSTD_LEVEL: i32 = 1;
 
-/// One request, as a line of the log has it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LogLine {
     pub arrival: u64,
@@ -33,7 +32,6 @@ pub(super) struct LogLine {
     pub session: u32,
 }
 
-/// What a load thread writes to.
 pub(super) struct LogSender {
     blocks: SyncSender<Vec<LogLine>>,
     block: Vec<LogLine>,
@@ -54,7 +52,6 @@ impl LogSender {
     }
 }
 
-/// The thread that writes the file.
 pub(super) struct RequestLog {
     path: PathBuf,
     blocks: SyncSender<Vec<LogLine>>,
@@ -62,7 +59,6 @@ pub(super) struct RequestLog {
 }
 
 impl RequestLog {
-    /// Creates the file.
     pub fn start(path: &Path, kinds: &[String]) -> Result<Self, LoadError> {
         let file = File::create(path).map_err(failed(path))?;
         let (sender, receiver) = sync_channel(BLOCKS_MAX);

@@ -97,7 +97,6 @@ fn begin(
     result
 }
 
-/// The life of a load thread.
 fn work(
     shared: &Shared<'_>,
     index: usize,
@@ -274,7 +273,6 @@ impl Crew<'_, '_> {
     }
 }
 
-/// Adds what one thread brought to what others did.
 fn add(total: &mut LoadResult, part: &LoadResult) {
     total.counts.arrivals += part.counts.arrivals;
     total.counts.completed += part.counts.completed;

@@ -3,12 +3,9 @@
 use super::{Database, Workload, WorkloadError, dvdstore, similar, tpcw};
 use std::sync::Arc;
 
-/// A workload that can be found by name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Name, for example `tpcw.complex`.
     pub name: &'static str,
-    /// One line on what it asks.
     pub help: &'static str,
 }
 

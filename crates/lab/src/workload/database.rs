@@ -9,9 +9,7 @@ use evenkeel_site::server::{Control, TargetError};
 /// A database by its data set, with what else a workload has to know of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Database {
-    /// A database of TPC-W.
     Tpcw(tpcw::Database),
-    /// Of DVD Store.
     DvdStore(Size),
 }
 
@@ -55,7 +53,6 @@ impl Database {
         })
     }
 
-    /// Name of its data set for people.
     pub(super) fn title(self) -> &'static str {
         match self {
             Self::Tpcw(_) => "TPC-W",

@@ -67,16 +67,13 @@ impl Statement {
 /// the hot path allocates nothing: see [`Fill`].
 pub type Parameters = Vec<Value>;
 
-/// What a statement brought back.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reply {
     /// Captured rows, empty unless the statement captures.
     pub rows: Vec<Vec<Value>>,
     /// Rows that came back, captured or not.
     pub row_count: u64,
-    /// Rows changed by a write.
     pub affected_rows: u64,
-    /// AUTO_INCREMENT value of an insert.
     pub last_insert_id: u64,
 }
 
@@ -141,11 +138,8 @@ pub trait Client: Send {
     }
 }
 
-/// Statements and how clients use them.
 pub trait Workload: Send + Sync {
-    /// Name, for example `tpcw.complex`.
     fn name(&self) -> &str;
-    /// All statements that clients may name.
     fn statements(&self) -> &[Statement];
     /// Kinds of request, for statistics: one for a single statement, fourteen for the TPC-W mixes.
     fn kinds(&self) -> &[String];

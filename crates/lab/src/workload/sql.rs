@@ -10,16 +10,13 @@ pub use shape::{Column, Condition, Relation, Role, Shape, Source, last_part, sha
 
 use crate::workload::Value;
 
-/// A statement as the server takes it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Parsed {
-    /// Text with `?` for each parameter.
     pub sql: String,
     /// Names of the parameters in the order of the placeholders, `None` for a bare `?`.
     pub placeholders: Vec<Option<String>>,
     /// Tables named after FROM, JOIN, INTO and UPDATE, each once.
     pub tables: Vec<String>,
-    /// First word in capitals.
     pub verb: String,
 }
 
@@ -30,7 +27,6 @@ const PREPARED_VERBS: [&str; 9] =
 /// What a statement is about, as its verb says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
-    /// Reads rows; the server has a plan for it.
     Read,
     /// Changes rows; the server has a plan for it.
     Write,
@@ -39,7 +35,6 @@ pub enum Purpose {
 }
 
 impl Parsed {
-    /// What it is about.
     pub fn purpose(&self) -> Purpose {
         match self.verb.as_str() {
             "SELECT" | "WITH" => Purpose::Read,
@@ -48,7 +43,6 @@ impl Parsed {
         }
     }
 
-    /// Whether it should be prepared.
     pub fn is_prepared(&self) -> bool {
         !self.placeholders.is_empty() || PREPARED_VERBS.contains(&self.verb.as_str())
     }
@@ -161,7 +155,6 @@ fn tokens(text: &str) -> impl Iterator<Item = (Kind<'_>, &str)> {
     })
 }
 
-/// The first token, and its length.
 fn next_token(rest: &str) -> Option<(Kind<'_>, usize)> {
     let first = rest.chars().next()?;
     let token = |kind, length| Some((kind, length));

@@ -94,7 +94,6 @@ const REORDER: Definition = Definition {
 };
 
 impl Table {
-    /// Columns, keys and references.
     pub fn definition(self) -> &'static Definition {
         match self {
             Self::Categories => &CATEGORIES,

@@ -4,7 +4,6 @@
 
 use evenkeel_core::random::Random;
 
-/// Words of titles.
 const TITLE_WORDS: u64 = 1_000;
 /// First names of actors, and as many last names.
 const ACTOR_NAMES: u64 = 200;

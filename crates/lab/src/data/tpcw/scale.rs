@@ -10,13 +10,10 @@ pub struct Scale {
     items: u32,
 }
 
-/// Why a scale is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum ScaleError {
-    /// NUM_EBS out of range.
     #[error("NUM_EBS {0} is not between 1 and {max}", max = Scale::EBS_MAX)]
     Ebs(u32),
-    /// NUM_ITEMS out of range.
     #[error("NUM_ITEMS {0} is not between {min} and {max}", min = Scale::ITEMS_MIN, max = Scale::ITEMS_MAX)]
     Items(u32),
 }
@@ -26,7 +23,6 @@ impl Scale {
     pub const EBS_MAX: u32 = 100_000;
     /// An item has five related items, all different, and every fourth item an author.
     pub const ITEMS_MIN: u32 = 5;
-    /// The largest standard value.
     pub const ITEMS_MAX: u32 = 10_000_000;
 
     /// Checks both numbers. Standard values of `items` are 1,000, 10,000 up to 10 million.
@@ -45,7 +41,6 @@ impl Scale {
         self.ebs
     }
 
-    /// Rows of item.
     pub fn items(self) -> u64 {
         self.items.into()
     }

@@ -21,7 +21,6 @@ macro_rules! definition {
 }
 
 impl Table {
-    /// Columns and keys.
     #[rustfmt::skip]
     pub fn definition(self) -> &'static Definition {
         match self {

@@ -71,7 +71,6 @@ pub fn digsyl(out: &mut Vec<u8>, number: u64) {
     }
 }
 
-/// A whole number.
 pub fn whole(out: &mut Vec<u8>, mut number: u64) {
     let mut digits = [0; 20];
     let mut start = digits.len();

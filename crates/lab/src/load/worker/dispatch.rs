@@ -12,7 +12,6 @@ use evenkeel_core::random::Random;
 use std::cmp::Reverse;
 
 impl Worker<'_> {
-    /// Takes every arrival that is due.
     pub(super) fn dispatch_due(&mut self, now: Nanos) {
         while let Some(arrival) = self.schedule.take_due(now) {
             if !self.sparing.spares(arrival.at, self.busy + self.waiting.len()) {

@@ -50,7 +50,6 @@ use usage::Usage;
 
 /// Nothing sleeps longer, because the switch that stops a run has no descriptor to wait for.
 const SLEEP_MAX: Nanos = Nanos::from_millis(100);
-/// Bytes received at a time.
 const BUFFER_BYTES: usize = 64 << 10;
 /// Arrivals that may wait for a session, over all threads: 64 MB. Above it the oldest end as unsent, at the
 /// age they have reached.
@@ -74,13 +73,11 @@ pub(super) struct Shared<'a> {
     pub threads: usize,
 }
 
-/// A client with its own randomness.
 struct ClientSlot {
     client: Box<dyn Client>,
     random: Random,
 }
 
-/// One thread of load.
 pub(super) struct Worker<'a> {
     shared: &'a Shared<'a>,
     thread: usize,
@@ -92,7 +89,6 @@ pub(super) struct Worker<'a> {
     per_request: bool,
     /// Sessions without a request; the last one used is used first, so that few stay warm.
     idle: Vec<u32>,
-    /// Slots without a connection.
     vacant: Vec<u32>,
     opening: usize,
     open: usize,
@@ -140,7 +136,6 @@ pub(super) fn share(total: usize, thread: usize, threads: usize) -> usize {
 }
 
 impl<'a> Worker<'a> {
-    /// A worker without sessions.
     pub fn new(
         shared: &'a Shared<'a>,
         thread: usize,
@@ -256,7 +251,6 @@ impl<'a> Worker<'a> {
         Ok(())
     }
 
-    /// The next instant at which there is something to do.
     fn next_due(&mut self, now: Nanos) -> Nanos {
         if !self.at_once.is_empty() {
             return now;

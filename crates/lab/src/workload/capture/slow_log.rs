@@ -56,7 +56,6 @@ impl Entry {
     }
 }
 
-/// A statement with the rows of values that were seen.
 #[derive(Default)]
 struct Seen {
     group: Group,
@@ -112,7 +111,6 @@ impl Log {
         }
     }
 
-    /// Counts the entry that has ended.
     fn finish(&mut self) {
         let Some(entry) = self.entry.take().filter(|entry| !entry.text.is_empty()) else { return };
         let (normal, mut problem) = match std::str::from_utf8(&entry.text).ok().filter(|_| !entry.is_cut) {

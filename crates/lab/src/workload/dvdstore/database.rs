@@ -10,7 +10,6 @@ const POPULAR_WEIGHT: u64 = 10;
 /// A DVD Store: how large it was populated, and how products are looked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Database {
-    /// Size of the population.
     pub size: Size,
     /// Whether actors and titles have full-text indexes; else they are looked for by their first word.
     pub fulltext: bool,

@@ -44,7 +44,6 @@ pub(super) fn catalog() -> Vec<Entry> {
     vec![Entry { name: NAME, help }]
 }
 
-/// The workload of this name.
 pub(super) fn find(name: &str, size: Size) -> Option<Arc<dyn Workload>> {
     (name == NAME).then(|| Arc::new(DvdStore::new(size)) as Arc<dyn Workload>)
 }

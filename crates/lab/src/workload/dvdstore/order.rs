@@ -49,7 +49,6 @@ enum Act {
     Done(StepEnd),
 }
 
-/// A customer of the store; each request is somebody else's order.
 #[derive(Debug)]
 pub struct Shopper {
     pub size: Size,
@@ -61,7 +60,6 @@ pub struct Shopper {
     /// The product asked about, or the place of the line.
     pub product: u64,
     pub line: usize,
-    /// Whether the stock of a product is too small.
     short: bool,
     acts: VecDeque<Act>,
     asked: Option<Sql>,
@@ -90,7 +88,6 @@ impl Shopper {
         }
     }
 
-    /// Draws the lines of an order.
     pub fn choose_lines(&mut self, random: &mut Random) {
         self.lines.clear();
         for _ in 0..random.uniform(1, LINES_MAX) {

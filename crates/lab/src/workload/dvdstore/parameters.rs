@@ -12,7 +12,6 @@ use evenkeel_core::random::Random;
 const BATCH_MAX: u64 = 9;
 
 impl Shopper {
-    /// Writes the parameters of a statement.
     pub fn write(&self, sql: Sql, random: &mut Random, parameters: &mut Parameters) {
         use Sql::*;
         let fill = &mut Fill::over(parameters);
@@ -82,7 +81,6 @@ impl Shopper {
     }
 }
 
-/// Products on a page.
 fn batch(random: &mut Random) -> u64 {
     random.uniform(1, BATCH_MAX)
 }

@@ -76,12 +76,10 @@ impl Sql {
         }
     }
 
-    /// Whether it is transaction control.
     pub fn is_control(self) -> bool {
         matches!(self, Self::Begin | Self::Commit | Self::Rollback)
     }
 
-    /// The statement under its name.
     pub fn statement(self) -> Statement {
         let (name, captures, sql) = self.parts();
         let (tables, prepared) = (parse(&sql).tables, !self.is_control());

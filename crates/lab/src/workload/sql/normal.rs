@@ -3,14 +3,12 @@
 use super::{Kind, is_among, tokens};
 use crate::workload::Value;
 
-/// A statement without its literals.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Normal {
     /// Text with `?` for each literal that a parameter can replace.
     pub sql: String,
     /// The same for all executions that differ only in literals, letter case, space, and the length of lists.
     pub digest: String,
-    /// The literals, in the order of the placeholders.
     pub values: Vec<Value>,
 }
 

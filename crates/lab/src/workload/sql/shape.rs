@@ -2,7 +2,6 @@
 
 use super::{Kind, is_among, tokens};
 
-/// A table in a statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
     /// The table, perhaps with its database before a dot.
@@ -11,7 +10,6 @@ pub struct Source {
     pub alias: String,
 }
 
-/// A column in a statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
     /// The table or alias before the dot, perhaps with a database.
@@ -23,7 +21,6 @@ pub struct Column {
 /// How a condition limits a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Relation {
-    /// To some values.
     Equal,
     /// To all values above or below one.
     Range,
@@ -45,7 +42,6 @@ pub struct Condition {
 pub enum Role {
     /// Compared with a column, or the new value of one.
     Compared(Column),
-    /// The value of a new row.
     Inserted(Column),
     /// The number of rows after LIMIT.
     Limit,
@@ -145,7 +141,6 @@ fn lexemes(text: &str) -> Vec<Lexeme> {
     all
 }
 
-/// Reads the shape of a statement.
 pub fn shape(text: &str) -> Shape {
     let all = Lexemes(lexemes(text));
     let inserted = inserted(&all.0);
@@ -182,7 +177,6 @@ pub fn shape(text: &str) -> Shape {
     shape
 }
 
-/// All lexemes of a statement.
 struct Lexemes(Vec<Lexeme>);
 
 impl Lexemes {

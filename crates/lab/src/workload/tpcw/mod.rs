@@ -56,7 +56,6 @@ const STUDY: [(&str, &str, Sql); 3] = [
     ("tpcw.write", "the study's write: INSERT IGNORE of one new order_line row", Sql::Write),
 ];
 
-/// The mixes: name, help, mix.
 const MIXES: [(&str, &str, Mix); 3] = [
     ("tpcw.browsing", "web interactions, 95 % browsing and 5 % ordering", Mix::Browsing),
     ("tpcw.shopping", "web interactions, 80 % browsing and 20 % ordering", Mix::Shopping),
@@ -71,7 +70,6 @@ pub(super) fn catalog() -> Vec<Entry> {
     study.chain(mixes).chain(others.map(|row| Entry { name: row.name, help: row.text })).collect()
 }
 
-/// The workload of this name.
 pub(super) fn find(name: &str, database: Database) -> Option<Arc<dyn Workload>> {
     let store = Arc::new(Store::new(database));
     if let Some(&(name, _, mix)) = MIXES.iter().find(|(known, ..)| *known == name) {

@@ -12,7 +12,6 @@ use evenkeel_core::random::Random;
 const CART_FILL_LINES: u64 = 3;
 
 impl Session {
-    /// Writes the parameters of a statement.
     pub fn write(&mut self, act: Act, random: &mut Random, parameters: &mut Parameters) {
         use Sql::*;
         let fill = &mut Fill::over(parameters);
@@ -58,7 +57,6 @@ impl Session {
         }
     }
 
-    /// The statements about a cart.
     fn write_cart(&mut self, act: Act, random: &mut Random, fill: &mut Fill<'_>) {
         let cart = self.cart.unwrap_or(1);
         match act.sql {

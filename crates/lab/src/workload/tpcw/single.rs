@@ -7,7 +7,6 @@ use crate::workload::{Client, Parameters, Reply, Statement, Workload};
 use evenkeel_core::random::Random;
 use std::sync::Arc;
 
-/// A workload of one statement.
 pub struct Single {
     name: &'static str,
     sql: Sql,

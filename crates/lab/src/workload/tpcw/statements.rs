@@ -3,7 +3,6 @@
 use crate::workload::Statement;
 use crate::workload::sql::parse;
 
-/// What is known of a statement.
 #[derive(Debug)]
 pub struct Row {
     pub sql: Sql,
@@ -37,7 +36,6 @@ pub fn mix_rows() -> impl Iterator<Item = &'static Row> {
     ROWS.iter().take(Sql::Commit as usize + 1)
 }
 
-/// What is known of this statement.
 pub fn row(sql: Sql) -> &'static Row {
     &ROWS[sql as usize]
 }

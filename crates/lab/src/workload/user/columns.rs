@@ -16,7 +16,6 @@ pub trait ColumnReader {
     }
 }
 
-/// Reads nothing: for checking a workload without a server.
 #[derive(Clone, Copy, Debug)]
 pub struct NoColumns;
 

@@ -13,7 +13,6 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Most values of a column that are read where nobody says how many.
 pub const COLUMN_LIMIT: u64 = 10_000;
 
-/// Everything that clients share.
 #[derive(Debug)]
 pub struct Plan {
     pub statements: Vec<Statement>,
@@ -25,7 +24,6 @@ pub struct Plan {
     pub choice: WeightedChoice,
 }
 
-/// What one arrival asks.
 #[derive(Debug)]
 pub struct Request {
     pub name: String,
@@ -34,7 +32,6 @@ pub struct Request {
     pub steps: Vec<Step>,
 }
 
-/// One statement of a request.
 #[derive(Clone, Debug)]
 pub struct Step {
     pub statement: usize,
@@ -56,7 +53,6 @@ pub enum Parameter {
     Row(usize),
 }
 
-/// Checks and compiles.
 pub struct Compiler<'a> {
     definition: &'a Definition,
     reader: &'a mut dyn ColumnReader,

@@ -12,14 +12,11 @@ use std::sync::atomic::{AtomicI64, Ordering};
 pub enum Generator {
     /// A whole number from `min` to `max`, each as likely.
     Uniform {
-        /// Lowest number that is drawn.
         min: i64,
-        /// Highest number that is drawn.
         max: i64,
     },
     /// Rank 1 to `n`, rank k with a weight of k to the power of -`exponent`.
     Zipf {
-        /// Number of ranks.
         n: u64,
         /// Skew, above 0.
         exponent: f64,
@@ -27,42 +24,33 @@ pub enum Generator {
     /// `start`, `start + step`, `start + 2 step` ...: one counter for all clients of the workload, so that no
     /// two ever draw the same number.
     Sequence {
-        /// The number that is drawn first.
         start: i64,
         /// Distance between numbers, not 0.
         step: i64,
     },
     /// One of these values.
     Choice {
-        /// The values to choose from.
         values: Vec<Value>,
         /// Weight of each, all the same where there are none.
         weights: Option<Vec<f64>>,
     },
     /// One of the values that a column has when the run begins, each row as likely.
     Column {
-        /// Table, as written in SQL.
         table: String,
-        /// Column, as written in SQL.
         column: String,
-        /// Most values that are read.
         limit: u64,
     },
     /// A sequence that begins above the highest number that a column has when the run begins.
     Next {
-        /// Table, as written in SQL.
         table: String,
         /// Column of whole numbers, as written in SQL.
         column: String,
     },
     /// Letters and digits, `min` to `max` of them.
     Text {
-        /// Fewest characters of a text.
         min: u64,
-        /// Most characters of a text.
         max: u64,
     },
-    /// Always this value.
     Constant(Value),
 }
 
@@ -79,7 +67,6 @@ pub(super) enum Source {
 
 /// Most characters of a random text: what a VARCHAR holds.
 const TEXT_MAX: u64 = 65_535;
-/// Letters and digits.
 const ALPHABET: &[u8; 36] = b"abcdefghijklmnopqrstuvwxyz0123456789";
 
 impl Source {

@@ -21,7 +21,6 @@ use evenkeel_core::Nanos;
 use evenkeel_core::random::Random;
 use std::sync::Arc;
 
-/// A user's workload, checked and ready.
 #[derive(Debug)]
 pub struct UserWorkload {
     name: String,

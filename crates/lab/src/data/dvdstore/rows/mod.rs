@@ -25,7 +25,6 @@ const MANY_PRODUCTS: u64 = 100_000;
 /// Every so many products one is popular: there is ten times as much of it, and it is bought ten times as often.
 pub const POPULAR_EVERY: u64 = 10_000;
 
-/// Writes the rows of a data set.
 #[derive(Clone, Debug)]
 pub struct Generator {
     size: Size,
@@ -41,7 +40,6 @@ impl Generator {
         Self { size, today, seed: seed.child(super::NAME), sales: Arc::default() }
     }
 
-    /// The size whose rows it makes.
     pub fn size(&self) -> Size {
         self.size
     }
@@ -67,7 +65,6 @@ impl Generator {
         row.end();
     }
 
-    /// The randomness of one row.
     fn random(&self, table: Table, number: u64) -> Random {
         Random::new(self.seed.child(table.name()).numbered(number))
     }
