@@ -3,43 +3,27 @@
 use super::set::DataSet;
 use super::tpcw::Date;
 use evenkeel_core::random::Seed;
-use std::fmt;
+use evenkeel_site::words;
 use std::str::FromStr;
 
-/// The way rows take into the server. The rows are the same; the storage layout is not.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Via {
-    /// One row at a time in the published order, a commit every 1,000 rows: what users' own inserts do.
-    Insert,
-    /// The same with all indexes there from the start, as the published study's server had to do it.
-    Script,
-    /// In an order that has nothing to do with any key, with all indexes from the start.
-    Shuffled,
-    /// LOAD DATA LOCAL over several connections, in primary key order, indexes after.
-    Load,
-    /// As a dump is loaded, which leaves the same pages as [`Via::Load`].
-    Dump,
+words! {
+    /// The way rows take into the server. The rows are the same; the storage layout is not.
+    Via {
+        /// One row at a time in the published order, a commit every 1,000 rows: what users' own inserts do.
+        Insert = "insert",
+        /// The same with all indexes there from the start, as the published study's server had to do it.
+        Script = "script",
+        /// In an order that has nothing to do with any key, with all indexes from the start.
+        Shuffled = "shuffled",
+        /// LOAD DATA LOCAL over several connections, in primary key order, indexes after.
+        Load = "load",
+        /// As a dump is loaded, which leaves the same pages as [`Via::Load`].
+        Dump = "dump",
+    }
 }
 
 impl Via {
     pub const ALL: [Self; 5] = [Self::Insert, Self::Script, Self::Shuffled, Self::Load, Self::Dump];
-
-    /// Its name in flags and in the stamp.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Insert => "insert",
-            Self::Script => "script",
-            Self::Shuffled => "shuffled",
-            Self::Load => "load",
-            Self::Dump => "dump",
-        }
-    }
-}
-
-impl fmt::Display for Via {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.pad(self.name())
-    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -50,7 +34,7 @@ impl FromStr for Via {
     type Err = ViaError;
 
     fn from_str(text: &str) -> Result<Self, ViaError> {
-        Self::ALL.into_iter().find(|via| via.name() == text).ok_or_else(|| ViaError(text.to_owned()))
+        Self::ALL.into_iter().find(|via| via.word() == text).ok_or_else(|| ViaError(text.to_owned()))
     }
 }
 
@@ -70,17 +54,4 @@ pub struct DataSpec {
 impl DataSpec {
     /// Name of the database of TPC-W data where nobody names one.
     pub const DATABASE: &str = "tpcw";
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_way_is_read_back_from_its_name() {
-        for via in Via::ALL {
-            assert_eq!(via.to_string().parse(), Ok(via));
-        }
-        assert_eq!("copy".parse::<Via>(), Err(ViaError("copy".to_owned())));
-    }
 }

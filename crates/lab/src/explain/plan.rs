@@ -96,18 +96,6 @@ mod tests {
     }
 
     #[test]
-    fn columns_are_found_by_name() {
-        let columns = ["id", "select_type", "table", "type", "Extra"].map(str::to_owned).to_vec();
-        let row = [Some("1"), Some("SIMPLE"), Some("item"), Some("ALL"), None];
-        let rows = Rows { columns, rows: vec![row.map(|text| text.map(str::to_owned)).to_vec()] };
-        let plan = plan_rows(&rows);
-        assert_eq!(
-            (plan[0].table.as_str(), plan[0].access.as_str(), plan[0].extra.as_str()),
-            ("item", "ALL", "")
-        );
-    }
-
-    #[test]
     fn a_plan_without_a_row_for_the_key_says_nothing() {
         let extra = |extra: &str| Plan {
             rows: vec![PlanRow { extra: extra.to_owned(), ..PlanRow::default() }],

@@ -60,7 +60,7 @@ fn setting(session: &Session, args: &Args) -> Result<Setting> {
             ebs: args.ebs,
             items: args.items,
             seed: args.seed,
-            via: args.via.name().to_owned(),
+            via: args.via.word().to_owned(),
         },
         pool_percent: servers::pool(args)?,
         settings: servers::settings(args)?,

@@ -94,15 +94,4 @@ mod tests {
         let rows: u64 = Table::ALL.iter().map(|&table| scale.rows_expected(table)).sum();
         assert!((2_100_000..2_300_000).contains(&rows), "{rows}");
     }
-
-    #[test]
-    fn a_scale_outside_the_key_range_is_refused() {
-        assert_eq!(Scale::new(0, 1_000), Err(ScaleError::Ebs(0)));
-        assert_eq!(Scale::new(1, 4), Err(ScaleError::Items(4)));
-        assert_eq!(Scale::new(u32::MAX, 1_000), Err(ScaleError::Ebs(u32::MAX)));
-        assert_eq!(
-            Scale::new(1, 4).map_err(|error| error.to_string()),
-            Err("NUM_ITEMS 4 is not between 5 and 10000000".to_owned())
-        );
-    }
 }

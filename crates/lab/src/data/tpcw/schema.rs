@@ -98,11 +98,4 @@ mod tests {
         );
         assert_eq!(Table::CcXacts.definition().create_indexes(), None);
     }
-
-    #[test]
-    fn values_are_quoted_by_their_column() {
-        let mut out = Vec::new();
-        Table::Country.definition().sql_values(b"1\tUnited States\t1\tDollars", &mut out);
-        assert_eq!(out, b"(1,'United States',1,'Dollars')");
-    }
 }

@@ -225,11 +225,3 @@ fn every_ten_thousandth_product_is_bought_ten_times_as_often() {
     assert!((count(1..=1_000) - 1_000.0 * each).abs() < 5.0 * (1_000.0 * each).sqrt());
     assert_eq!(count(1..=10_000), 1e6);
 }
-
-#[test]
-fn a_store_without_popular_products_draws_all_alike() {
-    let size = Size::new(1).unwrap();
-    let mut random = Random::new(Seed(4));
-    let last = size.products();
-    assert!((0..100_000).all(|_| (1..=last).contains(&product(size, &mut random))));
-}

@@ -79,7 +79,7 @@ fn all_ways_in_give_the_same_rows_on_any_number_of_threads() {
     assert_eq!(verify(&target, None).unwrap(), inserted);
     for via in [Via::Script, Via::Shuffled, Via::Dump] {
         assert_eq!(
-            fill(&database(&sandbox, via.name()), &tiny(via)).unwrap().tables,
+            fill(&database(&sandbox, via.word()), &tiny(via)).unwrap().tables,
             inserted.tables,
             "{via}"
         );
@@ -220,7 +220,7 @@ fn rows_follow_the_value_rules_of_tpcw() {
 fn a_set_that_was_cut_short_is_recognised_and_refused_until_it_is_removed() {
     let (_home, sandbox) = server();
     for via in [Via::Insert, Via::Load] {
-        let target = database(&sandbox, via.name());
+        let target = database(&sandbox, via.word());
         let stopped = fill_partly(&target, &large(via), 1_500);
         assert!(matches!(stopped, Err(DataError::Stopped)), "{stopped:?}");
         assert!(matches!(found(&target, &large(via)), Err(DataError::HalfFinished { .. })));
