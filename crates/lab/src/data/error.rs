@@ -19,46 +19,24 @@ pub enum DataError {
         differences: Vec<String>,
     },
     #[error("the data set in database {database} is incomplete")]
-    HalfFinished {
-        database: String,
-    },
+    HalfFinished { database: String },
     #[error("the rows of the data set in database {database} have been changed since it was made")]
-    Written {
-        database: String,
-    },
+    Written { database: String },
     #[error("database {database} has tables but no data set of Evenkeel, for example {table}")]
-    Foreign {
-        database: String,
-        table: String,
-    },
+    Foreign { database: String, table: String },
     #[error("database {database} holds no data set")]
-    Missing {
-        database: String,
-    },
+    Missing { database: String },
     #[error("the stamp in database {database} is of another version: {stamp}")]
-    Stamp {
-        database: String,
-        stamp: String,
-    },
+    Stamp { database: String, stamp: String },
     #[error("another process is working on the data set in database {database}")]
-    Busy {
-        database: String,
-    },
+    Busy { database: String },
     #[error("table {table} was loaded with {count} warnings, the first: {first}")]
-    Warnings {
-        table: String,
-        count: u64,
-        first: String,
-    },
+    Warnings { table: String, count: u64, first: String },
     #[error(
         "table {table} has {} rows of content {:x} instead of {} rows of content {:x}",
         stored.rows, stored.crc_sum, expected.rows, expected.crc_sum
     )]
-    Content {
-        table: String,
-        expected: Content,
-        stored: Content,
-    },
+    Content { table: String, expected: Content, stored: Content },
     #[error("there is no table {0}")]
     NoTable(String),
     #[error("stopped")]

@@ -9,15 +9,9 @@ pub enum ExplainError {
     #[error(transparent)]
     Target(#[from] TargetError),
     #[error("cannot explain statement `{statement}`: {source}")]
-    Plan {
-        statement: String,
-        source: TargetError,
-    },
+    Plan { statement: String, source: TargetError },
     #[error("statement `{statement}` failed: {source}")]
-    Execute {
-        statement: String,
-        source: TargetError,
-    },
+    Execute { statement: String, source: TargetError },
     /// The server refuses a statement, and all are needed.
     #[error("the server refuses statement {0}")]
     Refused(Refused),

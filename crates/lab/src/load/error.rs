@@ -23,15 +23,9 @@ pub enum LoadError {
         hint: Option<&'static str>,
     },
     #[error("cannot log in to {address}: {source}")]
-    Login {
-        address: String,
-        source: LoginError,
-    },
+    Login { address: String, source: LoginError },
     #[error("no session at {address} within {seconds} s")]
-    Slow {
-        address: String,
-        seconds: u64,
-    },
+    Slow { address: String, seconds: u64 },
 }
 
 impl LoadError {

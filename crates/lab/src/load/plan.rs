@@ -31,13 +31,9 @@ pub enum ArrivalPlan {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SessionPolicy {
     /// A free one, or a new one up to `max`.
-    Pooled {
-        max: u32,
-    },
+    Pooled { max: u32 },
     /// A fresh one for each request, closed after it; so many at a time at most.
-    PerRequest {
-        max: u32,
-    },
+    PerRequest { max: u32 },
 }
 
 impl SessionPolicy {
