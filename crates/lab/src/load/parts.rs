@@ -281,17 +281,4 @@ mod tests {
         parts.told(&request, 8.0, Nanos::ZERO);
         assert_eq!((parts.server_waking.mean(), parts.network.mean()), (Some(2.0), Some(0.0)));
     }
-
-    #[test]
-    fn what_threads_saw_adds_up() {
-        let seen = |drawn, millis| {
-            let mut parts = PartsResult::default();
-            parts.compare(drawn, Nanos::from_millis(millis));
-            parts
-        };
-        let mut total = seen(true, 2);
-        total.add(&seen(true, 4));
-        total.add(&seen(false, 9));
-        assert_eq!((total.drawn, total.compared.0.mean(), total.compared.1.n()), (2, Some(3.0), 1));
-    }
 }

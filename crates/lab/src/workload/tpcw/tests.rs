@@ -141,20 +141,3 @@ fn browsers_begin_as_after_a_long_time() {
     let expected = BROWSERS as f64 * (1.0 - (-1.0_f64 / 7.0).exp());
     assert!((first_second as f64 - expected).abs() < 5.0 * expected.sqrt(), "{first_second} {expected}");
 }
-
-#[test]
-fn a_running_client_allocates_no_parameters() {
-    let workload = find("tpcw.simple", scale(10, 10_000)).unwrap();
-    let (mut client, mut random) = (workload.client(0), Random::new(Seed(4)));
-    let mut parameters = Parameters::new();
-    let mut buffers = std::collections::HashSet::new();
-    for request in 0..10_000 {
-        client.begin(&mut random);
-        client.step(None, &mut random, &mut parameters);
-        let [Value::Text(name)] = &parameters[..] else { panic!("{parameters:?}") };
-        if request >= 1_000 {
-            buffers.insert((name.as_ptr(), parameters.as_ptr()));
-        }
-    }
-    assert_eq!(buffers.len(), 1);
-}

@@ -100,16 +100,6 @@ fn a_pause_belongs_to_its_statement_inside_a_transaction() {
 }
 
 #[test]
-fn samples_have_parameters_and_control_has_none() {
-    let workload = UserWorkload::new(&shop(), &mut NoColumns).unwrap();
-    let mut parameters = Parameters::new();
-    for (index, count) in [(0, Some(1)), (1, Some(2)), (2, Some(1)), (3, None), (4, None), (5, None)] {
-        let sampled = workload.sample(index, &mut Random::new(Seed(1)), &mut parameters);
-        assert_eq!(sampled.then_some(parameters.len()), count, "{index}");
-    }
-}
-
-#[test]
 fn contradictions_are_refused_with_the_entry_and_what_to_do() {
     let with = |change: fn(&mut Definition)| {
         let mut definition = shop();
