@@ -295,13 +295,10 @@ fn add(total: &mut LoadResult, part: &LoadResult) {
     ];
     histograms.into_iter().for_each(|(total, part)| merge(total, part));
     add_intervals(total, part);
-    for (total, part) in total.kinds.iter_mut().zip(&part.kinds) {
-        add_kind(total, part);
-    }
-    for (total, part) in total.statements.iter_mut().zip(&part.statements) {
-        add_kind(total, part);
-    }
-    for (total, part) in total.steps.iter_mut().zip(&part.steps) {
+    let kinds = total.kinds.iter_mut().zip(&part.kinds);
+    let statements = total.statements.iter_mut().zip(&part.statements);
+    let steps = total.steps.iter_mut().zip(&part.steps);
+    for (total, part) in kinds.chain(statements).chain(steps) {
         add_kind(total, part);
     }
     total.rolled_back += part.rolled_back;
