@@ -83,7 +83,7 @@ impl RequestLog {
     }
 }
 
-fn failed(path: &Path) -> impl FnOnce(io::Error) -> LoadError + use<> {
+fn failed(path: &Path) -> impl FnOnce(io::Error) -> LoadError {
     let hint = "name a file by --request-log whose folder exists and in which you may write, or leave it out";
     LoadError::cannot_but(format!("write {}", path.display()), Some(hint))
 }
