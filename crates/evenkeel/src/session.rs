@@ -18,9 +18,4 @@ impl Session {
     pub fn runs_dir(&self, output: Option<&PathBuf>) -> PathBuf {
         output.cloned().unwrap_or_else(|| self.home.join("runs"))
     }
-
-    /// Folder for dumps of data that is reloaded.
-    pub fn dumps_dir(&self) -> PathBuf {
-        self.home.join("dumps")
-    }
 }

@@ -19,7 +19,7 @@ pub enum Command {
     Profile(Box<profile::Args>),
     /// Private servers: up, down, list, shell, logs, clean
     Sandbox(sandbox::Args),
-    /// Fill, check and reload the data of TPC-W and DVD Store on any server
+    /// Fill and check the data of TPC-W and DVD Store on any server
     Data(data::Args),
     /// One run of load: requests at a rate, or clients with think time
     Load(load::Args),

@@ -1,18 +1,17 @@
 //! `evenkeel data`: the data of TPC-W and of DVD Store on any server.
 
 use super::{Session, mode};
-use crate::progress::{ProgressEvents, View};
-use crate::server::data::{DataArgs, ITEMS_DEFAULT, fill, print_stamp, set, spec, threads};
+use crate::progress::View;
+use crate::server::data::{DataArgs, ITEMS_DEFAULT, fill, print_stamp, set, spec};
 use crate::server::place;
 use anyhow::Result;
 use clap::{Subcommand, ValueEnum};
 use evenkeel_lab::data::dvdstore;
-use evenkeel_lab::data::{self, DataSet, Stamp};
+use evenkeel_lab::data::{self, DataSet};
 use evenkeel_site::server::Target;
-use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// The data set that is filled, checked or reloaded.
+/// The data set that is filled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum SetName {
     /// TPC-W, the web shop; its size by --ebs and --items
@@ -32,7 +31,6 @@ Examples:
       into the database `dvdstore` of the sandbox
   evenkeel data check mysql://root@db1/tpcw
   evenkeel data check sandbox:demo/dvdstore
-  evenkeel data reload mysql://root@db1/tpcw
 
 Exit codes: 0 done; 2 wrong use, no server, or an error of the server; 130, 143 stopped by
 Ctrl-C, SIGTERM: a data set that is half filled is marked as such, and --replace fills it again.")]
@@ -67,14 +65,6 @@ pub enum Action {
         /// Server and database
         target: String,
     },
-    /// Dump, drop and load the data set again: repairs its storage layout
-    Reload {
-        /// Server and database
-        target: String,
-        /// Folder for the dump, which is removed at the end and kept if the reload fails [default: HOME/dumps]
-        #[arg(long, value_name = "DIR")]
-        dump_dir: Option<PathBuf>,
-    },
 }
 
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
@@ -96,13 +86,6 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
             print_stamp(&stamp)?;
         }
         Action::Check { target } => print_stamp(&data::verify(&place::target(session, target, "")?, None)?)?,
-        Action::Reload { target, dump_dir } => {
-            let target = place::target(session, target, "")?;
-            let dumps = dump_dir.clone().unwrap_or_else(|| session.dumps_dir());
-            let stamp = reload(session, &target, &dumps, &mut view)?;
-            drop(view);
-            print_stamp(&stamp)?;
-        }
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -114,14 +97,4 @@ fn remove(target: &Target, set: DataSet) -> Result<()> {
         Ok(()) | Err(data::DataError::Missing { .. }) => Ok(()),
         Err(error) => Err(error.into()),
     }
-}
-
-fn reload(session: &Session, target: &Target, dumps: &Path, view: &mut View) -> Result<Stamp> {
-    let mut events = ProgressEvents::for_data();
-    let mut tell = |progress| {
-        if let Some(event) = events.data(&progress) {
-            view.show(&event);
-        }
-    };
-    Ok(data::reload(target, None, dumps, threads(), &session.stop, &mut tell)?)
 }

@@ -18,7 +18,6 @@ use evenkeel_core::caveat::{Caveat, Severity};
 use evenkeel_core::random::Seed;
 use evenkeel_lab::data::Stamp;
 use evenkeel_lab::load::{self, ArrivalPlan, LoadPhase, LoadPlan, Protocol};
-use evenkeel_lab::workload::plan_think;
 use evenkeel_os::clock::monotonic;
 use evenkeel_site::server::Control;
 use evenkeel_study::profile::{StudyEvent, announcement, load_caveats, writes};
@@ -78,12 +77,9 @@ fn plan(session: &Session, args: &Args) -> Result<(LoadPlan, Option<Caveat>, Opt
     let timeout = units::positive(&args.timeout, "--timeout")?;
     let measure = units::positive(&args.duration, "--duration")?;
     let target = place::target(session, &args.target, &args.workload)?;
-    let mut workload = place::remote_workload(session, &args.workload, &target)?;
+    let workload = place::remote_workload(session, &args.workload, &target)?;
     let asked = (args.target.as_str(), args.workload.as_str(), args.allow_writes);
     place::check_writes(session, asked, &target, workload.as_ref())?;
-    if args.think.is_some() {
-        workload = plan_think(workload);
-    }
     let cpus = args.generator_cpus.as_deref();
     let cpus = cpus.map(|text| units::machine_cpus(text, "--generator-cpus")).transpose()?;
     let protocol = if args.text { Protocol::Text } else { Protocol::Prepared };
@@ -125,7 +121,7 @@ fn arrivals(args: &Args) -> Result<ArrivalPlan> {
     let kind = &args.arrivals;
     if let Some(clients) = kind.clients {
         let think = args.think.as_deref().map(units::duration).transpose().context("reading --think")?;
-        return Ok(ArrivalPlan::Closed { clients, think: think.unwrap_or(Nanos::ZERO) });
+        return Ok(ArrivalPlan::Closed { clients, think });
     }
     Ok(match (kind.rate, kind.constant) {
         (Some(rate), _) => ArrivalPlan::Poisson(rate),

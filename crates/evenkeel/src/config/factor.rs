@@ -79,7 +79,7 @@ fn layout(level: &str) -> Result<Layout> {
         return Ok(Layout::Copy);
     }
     let Ok(via) = level.parse() else {
-        let known: Vec<&str> = Via::ALL.iter().map(|via| via.name()).collect();
+        let known: Vec<&str> = Via::ALL.iter().map(|via| via.word()).collect();
         bail!("unknown layout {level:?}; known are {} and copy", known.join(", "));
     };
     Ok(Layout::Via(via))

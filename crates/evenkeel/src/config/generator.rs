@@ -8,8 +8,7 @@ use evenkeel_lab::workload::user::{COLUMN_LIMIT, Generator};
 use toml::Value as Toml;
 
 /// Names of all generators.
-const NAMES: [&str; 9] =
-    ["uniform", "nurand", "zipf", "sequence", "choice", "column", "next", "string", "constant"];
+const NAMES: [&str; 8] = ["uniform", "zipf", "sequence", "choice", "column", "next", "string", "constant"];
 
 /// Reads a generator; `entry` for example "statement `pay`, parameter `id`".
 pub fn read(entry: &str, value: Toml) -> Result<Generator> {
@@ -24,7 +23,6 @@ pub fn read(entry: &str, value: Toml) -> Result<Generator> {
     let fields = |value| Fields::of(inside.clone(), value);
     match name.as_str() {
         "uniform" => uniform(fields(value)?),
-        "nurand" => nurand(fields(value)?),
         "zipf" => zipf(fields(value)?),
         "sequence" => sequence(fields(value)?),
         "choice" => choice(fields(value)?),
@@ -39,29 +37,10 @@ pub fn read(entry: &str, value: Toml) -> Result<Generator> {
     }
 }
 
-/// Whole numbers between whole bounds, any others between others.
 fn uniform(mut fields: Fields) -> Result<Generator> {
-    let (min, max): (Toml, Toml) = (fields.required("min")?, fields.required("max")?);
-    let number = |value: &Toml| value.as_float().or_else(|| value.as_integer().map(|whole| whole as f64));
-    let generator = match (min.as_integer(), max.as_integer(), number(&min), number(&max)) {
-        (Some(min), Some(max), ..) => Generator::Uniform { min, max },
-        (_, _, Some(min), Some(max)) if !(min.is_finite() && max.is_finite()) => {
-            bail!(
-                "{}: `min` is {min} and `max` is {max}; NaN and inf are not bounds, set both to numbers",
-                fields.entry()
-            )
-        }
-        (_, _, Some(min), Some(max)) => Generator::UniformReal { min, max },
-        _ => bail!("{}: `min` and `max` must be numbers", fields.entry()),
-    };
+    let (min, max) = (fields.required("min")?, fields.required("max")?);
     fields.finish()?;
-    Ok(generator)
-}
-
-fn nurand(mut fields: Fields) -> Result<Generator> {
-    let (a, min, max) = (fields.required("a")?, fields.required("min")?, fields.required("max")?);
-    fields.finish()?;
-    Ok(Generator::NuRand { a, min, max })
+    Ok(Generator::Uniform { min, max })
 }
 
 fn zipf(mut fields: Fields) -> Result<Generator> {
@@ -133,8 +112,6 @@ mod tests {
         let text = |text: &str| Value::Text(text.into());
         for (toml, generator) in [
             ("{ uniform = { min = -1, max = 5 } }", Generator::Uniform { min: -1, max: 5 }),
-            ("{ uniform = { min = 0, max = 0.5 } }", Generator::UniformReal { min: 0.0, max: 0.5 }),
-            ("{ nurand = { a = 255, min = 1, max = 9 } }", Generator::NuRand { a: 255, min: 1, max: 9 }),
             ("{ zipf = { n = 10, exponent = 1 } }", Generator::Zipf { n: 10, exponent: 1.0 }),
             ("{ sequence = {} }", Generator::Sequence { start: 1, step: 1 }),
             ("{ sequence = { start = 9, step = -2 } }", Generator::Sequence { start: 9, step: -2 }),
@@ -174,11 +151,10 @@ mod tests {
             ("{ unifrom = { min = 1, max = 2 } }", "unknown generator `unifrom`, did you mean `uniform`?"),
             ("{ gauss = {} }", "unknown generator `gauss`, known are `uniform`"),
             ("{ uniform = { min = 1, mx = 2 } }", "`max` is missing (is `mx` meant to be it?)"),
-            ("{ uniform = { min = 1, max = \"2\" } }", "`min` and `max` must be numbers"),
+            ("{ uniform = { min = 1, max = 2.5 } }", "`max` must be a whole number"),
             ("{ uniform = { min = 1, max = 2, step = 1 } }", "unknown key `step`, known are `min`, `max`"),
             ("{ uniform = 5 }", "must be a table of keys, not a whole number"),
-            ("{ nurand = { a = -1, min = 1, max = 2 } }", "`a` must be a whole number from 0 up, not -1"),
-            ("{ uniform = { min = nan, max = inf } }", "NaN and inf are not bounds"),
+            ("{ string = { min = -1, max = 2 } }", "`min` must be a whole number from 0 up, not -1"),
             ("{ column = { table = \"t\", column = \"c\", limit = 0 } }", "`limit` is 0"),
             ("{ constant = [1] }", "must be a text, a number"),
         ] {

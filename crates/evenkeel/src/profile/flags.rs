@@ -80,7 +80,7 @@ pub struct Args {
     /// Age at which a request is given up; it then counts with the age it reached
     #[arg(long, value_name = "TIME", default_value = "10s")]
     pub timeout: String,
-    /// A factor to vary: buffer-pool=20%..100% (of the statement's tables), layout=script,dump (insert, script, aged,
+    /// A factor to vary: buffer-pool=20%..100% (of the statement's tables), layout=script,dump (insert, script,
     /// shuffled, load, dump, or copy of the level before it), tablespace=shared,own, disk-iops=300,none, disk-bandwidth=20M,none
     #[arg(long, value_name = "NAME=LEVELS")]
     pub factor: Vec<String>,

@@ -70,7 +70,6 @@ impl Variant {
             _ if self.is_copy() => LayoutRecord::Copy,
             Via::Insert => LayoutRecord::Insert,
             Via::Script => LayoutRecord::Script,
-            Via::Aged => LayoutRecord::Aged,
             Via::Shuffled => LayoutRecord::Shuffled,
             Via::Load => LayoutRecord::Load,
             Via::Dump => LayoutRecord::Dump,

@@ -11,7 +11,6 @@ use evenkeel_lab::data::tpcw::{Date, Scale};
 use evenkeel_lab::data::{self, DataError, DataProgress, DataSet, DataSpec, Stamp, Via};
 use evenkeel_os::stop::Stop;
 use evenkeel_site::server::Target;
-use std::path::Path;
 
 const EBS_DEFAULT: u32 = 10;
 
@@ -41,8 +40,8 @@ pub struct RowArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(100..=10_000_000))]
     pub items: Option<u32>,
     /// How rows are written: insert (one at a time, as an application does), script (the same with all indexes from the start, as
-    /// in the published study), aged (then rows grow, are deleted and inserted again), shuffled (in random order: the worst
-    /// layout), load (LOAD DATA, indexes afterwards) or dump (dumped and loaded again, which repairs a layout)
+    /// in the published study), shuffled (in random order: the worst layout), load (LOAD DATA, indexes afterwards) or dump (as a
+    /// dump is loaded)
     #[arg(long, value_name = "WAY", default_value = "load")]
     pub via: Via,
     /// Seed of the rows
@@ -50,13 +49,9 @@ pub struct RowArgs {
     pub data_seed: u64,
 }
 
-type Populate = fn(
-    &Target,
-    &DataSpec,
-    &Path,
-    &Stop,
-    &mut dyn FnMut(DataProgress),
-) -> std::result::Result<Stamp, DataError>;
+/// How a database is filled.
+type Populate =
+    fn(&Target, &DataSpec, &Stop, &mut dyn FnMut(DataProgress)) -> std::result::Result<Stamp, DataError>;
 
 pub fn fill(session: &Session, target: &Target, wanted: &DataSpec, view: &mut View) -> Result<Stamp> {
     fill_by(data::populate, session, target, wanted, view)
@@ -77,7 +72,7 @@ fn fill_by(
     let mut events = ProgressEvents::for_data();
     let clock = crate::clock::Clock::start();
     let mut rows = 0;
-    let stamp = populate(target, wanted, &session.dumps_dir(), &session.stop, &mut |progress| {
+    let stamp = populate(target, wanted, &session.stop, &mut |progress| {
         rows = progress.rows_done;
         if let Some(event) = events.data(&progress) {
             view.show(&event);
@@ -121,7 +116,7 @@ pub fn spec(set: impl Into<DataSet>, seed: u64, via: Via, threads_wanted: Option
 }
 
 /// Threads that fill where nobody says how many: one for each CPU, 8 at most.
-pub fn threads() -> usize {
+fn threads() -> usize {
     std::thread::available_parallelism().map_or(1, |cpus| cpus.get().min(8))
 }
 

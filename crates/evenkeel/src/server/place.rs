@@ -95,24 +95,15 @@ pub fn check_writes(
     }
     let mut control = Control::connect_until(target, &session.stop)?;
     let stored = control.stored_functions().map_err(|error| anyhow!("{error}"))?;
-    let filled = Stamp::read(&mut control)?.map(|stamp| stamp.set.tables()).unwrap_or_default();
-    let is_filled = |name: &String| filled.iter().any(|table| table.name() == name);
-    for statement in workload.statements() {
-        let Some(harm) = sql::harm(&statement.sql, &stored) else { continue };
-        // Rows of the data set are there to be written; locks, calls and settings reach further.
-        let tables = sql::parse(&statement.sql).tables;
-        let is_excused = !tables.is_empty()
-            && tables.iter().all(is_filled)
-            && sql::only_writes_rows(&statement.sql, &stored);
-        if !is_excused {
-            return Err(anyhow!(
-                "statement {:?} of {asked} {harm}, and {target} may have other users; the statement was not run",
-                statement.name
-            ))
-            .hint("add --allow-writes if it may do so there (allow-writes = true in [profile] of a study file, allow-writes=yes for `study variation`), or measure a copy: a private server by `evenkeel sandbox up NAME`, filled from a dump");
-        }
-    }
-    Ok(())
+    let harmful = workload
+        .statements()
+        .iter()
+        .find_map(|statement| sql::harm(&statement.sql, &stored).map(|harm| (&statement.name, harm)));
+    let Some((name, harm)) = harmful else { return Ok(()) };
+    Err(anyhow!(
+        "statement {name:?} of {asked} {harm}, and {target} may have other users; the statement was not run"
+    ))
+    .hint("add --allow-writes if it may do so there (allow-writes = true in [profile] of a study file, allow-writes=yes for `study variation`), or measure a copy: a private server by `evenkeel sandbox up NAME`, filled from a dump")
 }
 
 pub fn remote_workload(session: &Session, asked: &str, target: &Target) -> Result<Arc<dyn Workload>> {

@@ -1,4 +1,4 @@
-//! Homes whose paths are not plain: a sandbox comes up, is loaded, reloaded and goes down, or the home is refused.
+//! Homes whose paths are not plain: a sandbox comes up, is loaded and goes down, or the home is refused.
 
 use crate::cli::{evenkeel, refused};
 use crate::sandbox::{done, measured};
@@ -21,7 +21,7 @@ fn whole_life(home: &Path) {
     let _down = Down(home);
     done(home, &["sandbox", "up", "a", "--ebs", "1", "--items", "100"]);
     measured(home, &["load", "sandbox:a", "--rate", "20", "--duration", "1s", "--warm-up", "0s"]);
-    done(home, &["data", "reload", "sandbox:a"]);
+    done(home, &["data", "check", "sandbox:a"]);
     let asked = done(home, &["sandbox", "shell", "a", "--", "-rNe", "SELECT @@datadir"]);
     assert_eq!(
         asked.trim_end().trim_end_matches('/'),

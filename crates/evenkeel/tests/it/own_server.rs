@@ -96,7 +96,7 @@ fn what_writes_or_locks_on_a_server_of_others_is_refused_before_it_is_sent_and_s
 }
 
 #[test]
-fn rows_of_filled_tables_may_be_written_and_what_a_stored_function_writes_needs_the_flag_and_is_told() {
+fn what_a_stored_function_writes_needs_the_flag_and_is_told() {
     let server = Server::up(&[]);
     server.sql(
         "CREATE DATABASE other; CREATE TABLE other.noted (a INT);
@@ -116,8 +116,6 @@ fn rows_of_filled_tables_may_be_written_and_what_a_stored_function_writes_needs_
     for (sql, words) in [
         ("SELECT other.addit(1) FROM item LIMIT 1", "calls the stored function ADDIT"),
         ("UPDATE item SET i_stock = other.addit(1) WHERE i_id = 1", "writes (UPDATE)"),
-        ("SELECT i_stock FROM item WHERE i_id = 1 FOR UPDATE", "locks rows (FOR UPDATE)"),
-        ("SET GLOBAL max_connections = (SELECT COUNT(*) FROM item)", "writes (GLOBAL)"),
     ] {
         let output = load(sql, &[]);
         let said = said(&output);
@@ -126,8 +124,6 @@ fn rows_of_filled_tables_may_be_written_and_what_a_stored_function_writes_needs_
     }
     assert_eq!(server.sql("SELECT COUNT(*) FROM other.noted"), "0", "nothing was sent");
 
-    let output = load("UPDATE item SET i_stock = i_stock + 1 WHERE i_id = 1", &[]);
-    assert!(output.status.success(), "{}", said(&output));
     let output = load("SELECT other.addit(1) FROM item LIMIT 1", &["--allow-writes"]);
     let told = said(&output);
     assert!(told.contains("statements: 1, 1 of them writing; "), "{told}");

@@ -84,7 +84,6 @@ const TAKERS: [&str; 14] = [
     "explain URL --workload w.toml",
     "data fill URL",
     "data check URL",
-    "data reload URL",
     "relayout URL --dry-run",
     "cdr load URL calls --layout calls.toml --table calls",
     "cdr audit URL calls --layout calls.toml --table calls",

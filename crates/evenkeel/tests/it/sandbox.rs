@@ -1,4 +1,4 @@
-//! A sandbox from the command line: up, used again, reloaded, down.
+//! A sandbox from the command line: up, used again, down.
 
 use crate::cli::{evenkeel, refused};
 use std::path::Path;
@@ -33,11 +33,6 @@ fn a_sandbox_says_what_it_holds_and_is_used_again_only_as_it_is() {
     assert_eq!(checksum(&done(home.path(), &fill)), checksum(&first));
     let differs = refused(home.path(), &["sandbox", "up", "a", "--set", "max_connections=60"]);
     assert!(differs.contains("50 instead of 60") && differs.contains("sandbox down"), "{differs}");
-
-    let reloaded = done(home.path(), &["data", "reload", "sandbox:a"]);
-    assert_eq!(checksum(&reloaded), checksum(&first));
-    let dumps = std::fs::read_dir(home.path().join("dumps")).expect("the dump was made in the home");
-    assert_eq!(dumps.count(), 0, "the dump goes when the reload is done");
     done(home.path(), &["sandbox", "down", "a"]);
     let stopped = refused(home.path(), &["load", "sandbox:a", "--rate", "1"]);
     assert!(stopped.contains("hint: start it: evenkeel sandbox up a\n"), "{stopped}");
@@ -90,8 +85,6 @@ fn a_dvd_store_is_filled_checked_and_loaded_by_its_name() {
         "{filled}"
     );
     assert_eq!(checksum(&done(home.path(), &["data", "check", "sandbox:a/dvdstore"])), checksum(&filled));
-    let reloaded = done(home.path(), &["data", "reload", "sandbox:a/dvdstore"]);
-    assert_eq!(checksum(&reloaded), checksum(&filled));
     let load =
         ["load", "sandbox:a", "-w", "dvdstore", "--clients", "2", "--think", "10ms", "--duration", "2s"];
     let load = [&load[..], &["--warm-up", "0s"]].concat();

@@ -2,11 +2,8 @@
 
 use super::content::Content;
 use evenkeel_site::server::TargetError;
-use std::io;
-use std::path::PathBuf;
 use thiserror::Error;
 
-/// Why data work failed.
 #[derive(Debug, Error)]
 pub enum DataError {
     /// No connection, or the server's word on a statement.
@@ -15,131 +12,33 @@ pub enum DataError {
     /// A name that cannot stand between backquotes.
     #[error("{0:?} cannot be the name of a database")]
     DatabaseName(String),
-    /// Another data set is there.
     #[error("database {database} holds another data set: {}", differences.join(", "))]
     Differs {
-        /// The database that was to be filled.
         database: String,
         /// What differs, for example `seed 1 instead of 2`.
         differences: Vec<String>,
     },
-    /// A data set whose making was cut short.
     #[error("the data set in database {database} is incomplete")]
-    HalfFinished {
-        /// The database that the data set was to be made in.
-        database: String,
-    },
-    /// A data set whose reload was cut short.
-    #[error("the reload of database {database} was interrupted")]
-    ReloadInterrupted {
-        /// The database that was being reloaded.
-        database: String,
-    },
-    /// Rows were changed since the data set was made.
+    HalfFinished { database: String },
     #[error("the rows of the data set in database {database} have been changed since it was made")]
-    Written {
-        /// The database with the changed rows.
-        database: String,
-    },
-    /// Tables that are not ours.
+    Written { database: String },
     #[error("database {database} has tables but no data set of Evenkeel, for example {table}")]
-    Foreign {
-        /// The database with tables of somebody else.
-        database: String,
-        /// One of its tables.
-        table: String,
-    },
-    /// The database holds no data set.
+    Foreign { database: String, table: String },
     #[error("database {database} holds no data set")]
-    Missing {
-        /// The database that was looked into.
-        database: String,
-    },
-    /// The stamp cannot be read.
-    #[error("the stamp in database {database} has {column} = {value:?}, which this version does not know")]
-    Stamp {
-        /// The database with the stamp.
-        database: String,
-        /// Column of the stamp.
-        column: &'static str,
-        /// The value as it stands there.
-        value: String,
-    },
-    /// Somebody else is at it.
+    Missing { database: String },
+    #[error("the stamp in database {database} is of another version: {stamp}")]
+    Stamp { database: String, stamp: String },
     #[error("another process is working on the data set in database {database}")]
-    Busy {
-        /// The database that the other process works on.
-        database: String,
-    },
-    /// The server took rows with complaints.
+    Busy { database: String },
     #[error("table {table} was loaded with {count} warnings, the first: {first}")]
-    Warnings {
-        /// The table that was loaded.
-        table: String,
-        /// How many rows or values the server complained about.
-        count: u64,
-        /// Text of the first.
-        first: String,
-    },
-    /// The server holds other rows than it was sent.
+    Warnings { table: String, count: u64, first: String },
     #[error(
         "table {table} has {} rows of content {:x} instead of {} rows of content {:x}",
         stored.rows, stored.crc_sum, expected.rows, expected.crc_sum
     )]
-    Content {
-        /// The table whose rows are not those that were made.
-        table: String,
-        /// What was sent.
-        expected: Content,
-        /// What is there.
-        stored: Content,
-    },
-    /// A reload failed before it changed anything.
-    #[error(
-        "cannot reload database {database}: {source} (its tables are unchanged; the dump is in {})",
-        directory.display()
-    )]
-    Reload {
-        /// The database that was to be reloaded.
-        database: String,
-        /// Where the dump is.
-        directory: PathBuf,
-        /// What went wrong.
-        source: Box<DataError>,
-    },
-    /// No room for a dump.
-    #[error("not enough space for a dump in {}: {free_mib} MiB free, need {needed_mib} MiB", path.display())]
-    NoSpace {
-        /// The folder that the dump was to be written to.
-        path: PathBuf,
-        /// Free to us, MiB.
-        free_mib: u64,
-        /// What the tables take at the server, MiB.
-        needed_mib: u64,
-    },
-    /// A table that is to be measured.
+    Content { table: String, expected: Content, stored: Content },
     #[error("there is no table {0}")]
     NoTable(String),
-    /// A lock on the tables was not granted or the swap did not start.
-    #[error("other sessions keep the tables of database {database} busy")]
-    TablesBusy {
-        /// The database whose tables are in use.
-        database: String,
-    },
-    /// A file or directory.
-    #[error("cannot {doing} {}: {source}", path.display())]
-    File {
-        /// What was being done.
-        doing: &'static str,
-        /// The file or folder that it was done with.
-        path: PathBuf,
-        /// The system's word.
-        source: io::Error,
-    },
-    /// A worker thread died.
-    #[error("a data thread ended without a result")]
-    Thread,
-    /// Somebody asked to stop.
     #[error("stopped")]
     Stopped,
 }
@@ -159,7 +58,6 @@ impl DataError {
             Self::Target(error) => return error.hint(),
             Self::Differs { .. } => "drop that data set first, name another database, or ask for this one",
             Self::HalfFinished { .. } => "fill it again by `evenkeel data fill URL --replace`",
-            Self::ReloadInterrupted { .. } => "reload again (--via dump): it finishes the interrupted reload",
             Self::Written { .. } => {
                 "restore the snapshot, or fill it again by `evenkeel data fill URL --replace`"
             }
@@ -168,9 +66,6 @@ impl DataError {
             }
             Self::Missing { .. } => "fill it by `evenkeel data fill URL`",
             Self::Busy { .. } => "wait for it to end",
-            Self::Reload { .. } => "reload again: it starts from the unchanged tables and writes a new dump",
-            Self::NoSpace { .. } => "free space, or name a directory on another file system: --dump-dir DIR",
-            Self::TablesBusy { .. } => "stop the load on it and try again",
             Self::Content { .. } | Self::Warnings { .. } => {
                 "drop the data set and populate again; if it comes back, the server alters rows"
             }

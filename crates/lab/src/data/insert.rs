@@ -8,14 +8,12 @@
 
 use super::content::Content;
 use super::error::DataError;
-use super::finish::finish_filled;
 use super::parallel::{self, Tally};
 use super::progress::{DataProgress, Phase};
 use super::schema::Indexes;
-use super::session::Workplace;
+use super::session::{Workplace, finish_filled};
 use super::set::{DataSet, Generator, Table};
 use super::writer::Writer;
-use super::{dvdstore, tpcw};
 use evenkeel_site::server::Control;
 use std::collections::BTreeMap;
 
@@ -45,65 +43,24 @@ fn insert_rows(
     tally: &Tally,
 ) -> Result<BTreeMap<Table, Content>, DataError> {
     let mut writer = Writer::new(control, generator, tally)?;
-    let order = order(set);
-    for &table in order.before {
+    let filled: Vec<Table> = set.tables().into_iter().filter(|table| set.rows_expected(*table) > 0).collect();
+    let head = filled.iter().position(|table| *table == set.orders()).unwrap_or(filled.len());
+    let (before, of_orders) = filled.split_at(head);
+    for &table in before {
         tally.enter(Phase::Rows, table.name())?;
         for number in 1..=set.rows_expected(table) {
             writer.insert(table, &[(number, 0)])?;
         }
     }
-    tally.enter(Phase::Rows, order.head.name())?;
-    for number in 1..=set.rows_expected(order.head) {
-        writer.insert(order.head, &[(number, 0)])?;
-        for table in order.lines {
-            for line in 1..=generator.lines(number) {
-                writer.insert(*table, &[(number, line)])?;
+    tally.enter(Phase::Rows, set.orders().name())?;
+    for number in 1..=set.rows_expected(set.orders()) {
+        for &table in of_orders {
+            let lines = if table.has_lines() { 1..=generator.lines(number) } else { 0..=0 };
+            for line in lines {
+                writer.insert(table, &[(number, line)])?;
             }
-        }
-        for table in order.others {
-            writer.insert(*table, &[(number, 0)])?;
         }
     }
     writer.commit()?;
     Ok(writer.contents)
-}
-
-/// What goes in before any order, and what an order brings.
-struct Order {
-    before: &'static [Table],
-    head: Table,
-    /// One row for each line.
-    lines: &'static [Table],
-    /// One row for each order.
-    others: &'static [Table],
-}
-
-fn order(set: DataSet) -> Order {
-    use dvdstore::Table as Dvd;
-    use tpcw::Table as Tpcw;
-    match set {
-        DataSet::Tpcw(_) => Order {
-            before: &[
-                Table::Tpcw(Tpcw::Address),
-                Table::Tpcw(Tpcw::Author),
-                Table::Tpcw(Tpcw::Country),
-                Table::Tpcw(Tpcw::Customer),
-                Table::Tpcw(Tpcw::Item),
-            ],
-            head: Table::Tpcw(Tpcw::Orders),
-            lines: &[Table::Tpcw(Tpcw::OrderLine)],
-            others: &[Table::Tpcw(Tpcw::CcXacts)],
-        },
-        DataSet::DvdStore(_) => Order {
-            before: &[
-                Table::DvdStore(Dvd::Categories),
-                Table::DvdStore(Dvd::Customers),
-                Table::DvdStore(Dvd::Products),
-                Table::DvdStore(Dvd::Inventory),
-            ],
-            head: Table::DvdStore(Dvd::Orders),
-            lines: &[Table::DvdStore(Dvd::OrderLines), Table::DvdStore(Dvd::CustHist)],
-            others: &[],
-        },
-    }
 }

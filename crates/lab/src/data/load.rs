@@ -7,11 +7,10 @@
 
 use super::content::Content;
 use super::error::DataError;
-use super::finish::finish_filled;
 use super::parallel::{self, Tally};
 use super::progress::{DataProgress, Phase};
 use super::schema::Indexes;
-use super::session::Workplace;
+use super::session::{Workplace, finish_filled};
 use super::set::{DataSet, Generator, Table};
 use super::stream::RowStream;
 use super::{dvdstore, tpcw};
@@ -24,33 +23,15 @@ const STATEMENT_ROWS: u64 = 500_000;
 
 /// Tables in the order in which they start: the longest first, so that the end is even.
 fn order(set: DataSet) -> Vec<Table> {
-    use dvdstore::Table as Dvd;
-    use tpcw::Table as Tpcw;
     match set {
         DataSet::Tpcw(_) => {
-            const ORDER: [Tpcw; 8] = [
-                Tpcw::Customer,
-                Tpcw::OrderLine,
-                Tpcw::Address,
-                Tpcw::Orders,
-                Tpcw::CcXacts,
-                Tpcw::Item,
-                Tpcw::Author,
-                Tpcw::Country,
-            ];
-            ORDER.map(Table::Tpcw).to_vec()
+            use tpcw::Table::*;
+            [Customer, OrderLine, Address, Orders, CcXacts, Item, Author, Country].map(Table::Tpcw).to_vec()
         }
         DataSet::DvdStore(_) => {
-            const ORDER: [Dvd; 7] = [
-                Dvd::Customers,
-                Dvd::OrderLines,
-                Dvd::CustHist,
-                Dvd::Orders,
-                Dvd::Products,
-                Dvd::Inventory,
-                Dvd::Categories,
-            ];
-            ORDER.map(Table::DvdStore).to_vec()
+            use dvdstore::Table::*;
+            let order = [Customers, OrderLines, CustHist, Orders, Products, Inventory, Categories];
+            order.map(Table::DvdStore).to_vec()
         }
     }
 }
@@ -80,7 +61,10 @@ fn load_table(
     tally.enter(Phase::Rows, table.name())?;
     let stream = Arc::new(Mutex::new(RowStream::new(generator, table)));
     // The rows are ASCII, which is the same in latin1 and cheaper for the server to read.
-    let sql = load_statement(table.name(), "latin1");
+    let sql = format!(
+        "LOAD DATA LOCAL INFILE 'rows' INTO TABLE `{table}` CHARACTER SET latin1 \
+         FIELDS TERMINATED BY '\\t' ESCAPED BY '\\\\' LINES TERMINATED BY '\\n'"
+    );
     loop {
         let before = rows(&stream);
         let part =
@@ -97,16 +81,8 @@ fn rows(stream: &Mutex<RowStream>) -> u64 {
     stream.lock().unwrap_or_else(PoisonError::into_inner).content().rows
 }
 
-/// LOAD DATA LOCAL of the format that [`RowStream`] and a dump write.
-pub(super) fn load_statement(table: &str, character_set: &str) -> String {
-    format!(
-        "LOAD DATA LOCAL INFILE 'rows' INTO TABLE `{table}` CHARACTER SET {character_set} \
-         FIELDS TERMINATED BY '\\t' ESCAPED BY '\\\\' LINES TERMINATED BY '\\n'"
-    )
-}
-
 /// LOCAL turns errors in rows into warnings, so a warning means rows that are not as they were sent.
-pub(super) fn refuse_warnings(control: &mut Control, table: &str) -> Result<(), DataError> {
+fn refuse_warnings(control: &mut Control, table: &str) -> Result<(), DataError> {
     let count = u64::from(control.warnings());
     if count == 0 {
         return Ok(());

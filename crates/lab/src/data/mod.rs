@@ -1,15 +1,12 @@
 //! Data sets: their rows, the ways into a server, and the stamp that says what is there.
 //!
-//! [`populate`] fills a database by one of six ways ([`Via`]), which differ in the storage layout that
-//! they leave; [`check`] says what a database holds; [`reload`] repairs a layout by dump and reload.
+//! [`populate`] fills a database by one of several ways ([`Via`]), which differ in the storage layout that
+//! they leave; [`check`] says what a database holds.
 
-mod aged;
 mod check;
 mod content;
-mod dump;
 pub mod dvdstore;
 mod error;
-mod finish;
 mod insert;
 mod load;
 mod parallel;
@@ -17,8 +14,6 @@ mod permutation;
 mod places;
 mod populate;
 mod progress;
-mod references;
-mod reload;
 mod row;
 mod schema;
 mod session;
@@ -28,16 +23,14 @@ mod size;
 mod spec;
 mod stamp;
 mod stream;
-mod swap;
 pub mod tpcw;
 mod writer;
 
-pub use check::{Found, check, remove, verify};
+pub use check::{check, remove, verify};
 pub use content::{Content, checksum};
 pub use error::DataError;
-pub use populate::{populate, populate_own, repopulate};
+pub use populate::{populate, populate_own};
 pub use progress::{DataProgress, Phase};
-pub use reload::reload;
 pub use schema::{Column, Definition, Indexes, Reference};
 pub use set::{DataSet, Generator, Table};
 pub use size::tables_size;

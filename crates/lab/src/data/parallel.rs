@@ -21,7 +21,7 @@ pub(super) struct Tally {
     failed: AtomicBool,
     rows: AtomicU64,
     bytes: AtomicU64,
-    rows_total: AtomicU64,
+    rows_total: u64,
     at_work: Mutex<(Phase, &'static str)>,
 }
 
@@ -32,7 +32,7 @@ impl Tally {
             failed: AtomicBool::new(false),
             rows: AtomicU64::new(0),
             bytes: AtomicU64::new(0),
-            rows_total: AtomicU64::new(rows_total),
+            rows_total,
             at_work: Mutex::new((Phase::Rows, "")),
         }
     }
@@ -45,7 +45,6 @@ impl Tally {
         }
     }
 
-    /// Says what a connection is about to do.
     pub(super) fn enter(&self, phase: Phase, table: &'static str) -> Result<(), DataError> {
         *self.at_work.lock().unwrap_or_else(PoisonError::into_inner) = (phase, table);
         self.proceed()
@@ -59,7 +58,7 @@ impl Tally {
     fn progress(&self) -> DataProgress {
         let (phase, table) = *self.at_work.lock().unwrap_or_else(PoisonError::into_inner);
         let rows_done = self.rows.load(Ordering::Relaxed);
-        let rows_total = self.rows_total.load(Ordering::Relaxed).max(rows_done);
+        let rows_total = self.rows_total.max(rows_done);
         DataProgress { phase, table, rows_done, rows_total, bytes: self.bytes.load(Ordering::Relaxed) }
     }
 }

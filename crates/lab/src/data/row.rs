@@ -6,12 +6,10 @@ use evenkeel_core::random::Random;
 /// A row under construction; each call appends one field and a tab.
 pub struct Row<'a> {
     out: &'a mut Vec<u8>,
-    /// What the fields draw from.
     pub random: &'a mut Random,
 }
 
 impl<'a> Row<'a> {
-    /// An empty one at the end of `out`.
     pub fn new(out: &'a mut Vec<u8>, random: &'a mut Random) -> Self {
         Self { out, random }
     }
@@ -21,30 +19,25 @@ impl<'a> Row<'a> {
         self.out.pop();
     }
 
-    /// A field that the closure writes.
     pub fn field(&mut self, write: impl FnOnce(&mut Vec<u8>, &mut Random)) -> &mut Self {
         write(self.out, self.random);
         self.out.push(b'\t');
         self
     }
 
-    /// Adds a field with this text.
     pub fn text(&mut self, text: &str) -> &mut Self {
         self.field(|out, _| out.extend_from_slice(text.as_bytes()))
     }
 
-    /// One of several texts, uniform.
     pub fn choice(&mut self, texts: &[&str]) -> &mut Self {
         let text = values::choice(self.random, texts);
         self.text(text)
     }
 
-    /// A whole number.
     pub fn whole(&mut self, number: u64) -> &mut Self {
         self.field(|out, _| values::whole(out, number))
     }
 
-    /// A whole number, uniform in `low..=high`.
     pub fn uniform(&mut self, low: u64, high: u64) -> &mut Self {
         let number = self.random.uniform(low, high);
         self.whole(number)
@@ -69,12 +62,10 @@ impl<'a> Row<'a> {
         self.decimal(cents, 2)
     }
 
-    /// Adds a field with this day.
     pub fn date(&mut self, date: Date) -> &mut Self {
         self.field(|out, _| values::date(out, date))
     }
 
-    /// Random letters and digits, a length uniform in `shortest..=longest`.
     pub fn astring(&mut self, shortest: u64, longest: u64) -> &mut Self {
         self.field(|out, random| values::astring(out, random, shortest, longest))
     }
@@ -90,7 +81,6 @@ impl<'a> Row<'a> {
         })
     }
 
-    /// Random digits, a length uniform in `shortest..=longest`.
     pub fn nstring(&mut self, shortest: u64, longest: u64) -> &mut Self {
         self.field(|out, random| values::nstring(out, random, shortest, longest))
     }

@@ -1,9 +1,7 @@
 //! What a table is made of, and the SQL that makes it. The storage engine is left to the server.
 
-/// A column of a table, as CREATE TABLE has it.
 #[derive(Clone, Copy, Debug)]
 pub struct Column {
-    /// Name of the column.
     pub name: &'static str,
     /// SQL type, with `NOT NULL` and the like behind it where the schema says so.
     pub sql_type: &'static str,
@@ -18,40 +16,40 @@ impl Column {
     }
 }
 
-/// A table's definition.
 #[derive(Debug)]
 pub struct Definition {
-    /// Name of the table.
     pub name: &'static str,
-    /// Columns in order.
     pub columns: &'static [Column],
-    /// Columns of the primary key in order; empty for a table without one.
     pub primary_key: &'static [&'static str],
-    /// Columns by which rows are dumped, and so loaded again: the primary key, where there is one.
-    pub order: &'static [&'static str],
     /// Columns that have an index of their own, made after the rows are in.
     pub indexed: &'static [&'static str],
     /// Columns of a unique index besides the primary key; empty for none.
     pub unique: &'static [&'static str],
-    /// Columns that have a full-text index of their own, where the storage engine has such.
     pub fulltext: &'static [&'static str],
     /// References to other tables, made when all of them are filled.
     pub references: &'static [Reference],
 }
 
-/// A foreign key of one column.
+/// A foreign key: a column that refers to the one of the same name in another table.
 #[derive(Clone, Copy, Debug)]
 pub struct Reference {
-    /// Name of the constraint.
-    pub name: &'static str,
-    /// Column that refers.
     pub column: &'static str,
-    /// Table that is referred to.
     pub table: &'static str,
-    /// The column of the table that is referred to.
-    pub key: &'static str,
     /// `CASCADE` or `SET NULL`.
     pub on_delete: &'static str,
+}
+
+impl Definition {
+    /// A table without columns and keys, to begin with.
+    pub(super) const NEW: Self = Self {
+        name: "",
+        columns: &[],
+        primary_key: &[],
+        indexed: &[],
+        unique: &[],
+        fulltext: &[],
+        references: &[],
+    };
 }
 
 /// Whether the secondary indexes are part of CREATE TABLE.
@@ -64,8 +62,8 @@ pub enum Indexes {
 }
 
 impl Definition {
-    /// CREATE TABLE under this name, in the session's default database.
-    pub fn create_table(&self, name: &str, indexes: Indexes) -> String {
+    /// CREATE TABLE, in the session's default database.
+    pub fn create_table(&self, indexes: Indexes) -> String {
         let mut parts: Vec<String> = self.columns.iter().map(|column| self.column(column)).collect();
         if !self.primary_key.is_empty() {
             parts.push(format!("  PRIMARY KEY (`{}`)", self.primary_key.join("`,`")));
@@ -73,7 +71,7 @@ impl Definition {
         if indexes == Indexes::Inline {
             parts.extend(self.keys().map(|key| format!("  {key}")));
         }
-        format!("CREATE TABLE `{name}` (\n{}\n)", parts.join(",\n"))
+        format!("CREATE TABLE `{}` (\n{}\n)", self.name, parts.join(",\n"))
     }
 
     fn column(&self, column: &Column) -> String {
@@ -86,7 +84,6 @@ impl Definition {
         format!("  `{name}` {sql_type}{null}")
     }
 
-    /// Secondary indexes, as CREATE TABLE names them.
     fn keys(&self) -> impl Iterator<Item = String> {
         let unique = (!self.unique.is_empty())
             .then(|| format!("UNIQUE KEY `{}` (`{}`)", self.unique[0], self.unique.join("`,`")));
@@ -94,44 +91,28 @@ impl Definition {
     }
 
     /// One ALTER TABLE that adds all secondary indexes but the full-text ones; `None` where there are none.
-    pub fn create_indexes(&self, name: &str) -> Option<String> {
+    pub fn create_indexes(&self) -> Option<String> {
         let keys: Vec<_> = self.keys().map(|key| format!("ADD {key}")).collect();
-        (!keys.is_empty()).then(|| format!("ALTER TABLE `{name}` {}", keys.join(", ")))
+        (!keys.is_empty()).then(|| format!("ALTER TABLE `{}` {}", self.name, keys.join(", ")))
     }
 
-    /// For each column with a full-text index: the ALTER TABLE that adds it, and the one for an engine that has
-    /// none. One statement each, because InnoDB makes one at a time.
-    pub fn create_fulltext(&self, name: &str) -> impl Iterator<Item = (String, String)> {
+    /// The ALTER TABLE that adds each full-text index: InnoDB makes one at a time.
+    pub fn create_fulltext(&self) -> impl Iterator<Item = String> {
         self.fulltext.iter().map(move |column| {
-            let alter = |kind| format!("ALTER TABLE `{name}` ADD {kind} `{column}` (`{column}`)");
-            (alter("FULLTEXT KEY"), alter("KEY"))
+            format!("ALTER TABLE `{}` ADD FULLTEXT KEY `{column}` (`{column}`)", self.name)
         })
     }
 
-    /// One ALTER TABLE that adds all references; `None` where there are none.
     pub fn create_references(&self) -> Option<String> {
-        let add = |reference: &Reference| {
-            let Reference { name, column, table, key, on_delete } = reference;
+        let own = self.name;
+        let add = |Reference { column, table, on_delete }: &Reference| {
             format!(
-                "ADD CONSTRAINT `{name}` FOREIGN KEY (`{column}`) REFERENCES `{table}` (`{key}`) ON DELETE {on_delete}"
+                "ADD CONSTRAINT `FK_{own}_{column}` FOREIGN KEY (`{column}`) REFERENCES `{table}` (`{column}`) \
+                 ON DELETE {on_delete}"
             )
         };
         let list: Vec<_> = self.references.iter().map(add).collect();
-        (!list.is_empty()).then(|| format!("ALTER TABLE `{}` {}", self.name, list.join(", ")))
-    }
-
-    /// Place of the last column of long text that no index has: what a shop fills in later. A table without
-    /// a primary key has none: its rows cannot be told apart.
-    pub fn long_text(&self) -> Option<usize> {
-        const LONG: u32 = 100;
-        let is_long = |column: &Column| {
-            let length = column.sql_type.strip_prefix("varchar(").and_then(|rest| rest.split(')').next());
-            length.and_then(|length| length.parse().ok()).is_some_and(|length: u32| length >= LONG)
-        };
-        let keys = [self.primary_key, self.order, self.indexed, self.unique, self.fulltext];
-        let has_key = |column: &Column| keys.iter().any(|names| names.contains(&column.name));
-        let found = self.columns.iter().rposition(|column| is_long(column) && !has_key(column));
-        found.filter(|_| !self.primary_key.is_empty())
+        (!list.is_empty()).then(|| format!("ALTER TABLE `{own}` {}", list.join(", ")))
     }
 
     /// Names of the columns for a column list, between backquotes.

@@ -2,8 +2,10 @@
 
 use super::content::Content;
 use super::error::DataError;
-use super::schema::{Definition, Indexes};
-use super::set::DataSet;
+use super::parallel::Tally;
+use super::progress::Phase;
+use super::schema::Indexes;
+use super::set::{DataSet, Table};
 use super::spec::DataSpec;
 use evenkeel_os::stop::Stop;
 use evenkeel_site::server::{Control, Target, TargetError};
@@ -14,10 +16,6 @@ use evenkeel_site::server::{Control, Target, TargetError};
 const SETTINGS: &str = "SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', \
      time_zone = '+00:00', unique_checks = 0, autocommit = 1, wait_timeout = 86400";
 
-/// Error code of a storage engine that has no full-text indexes.
-const NO_FULLTEXT: u16 = 1214;
-
-/// Where data work happens.
 #[derive(Clone)]
 pub(super) struct Workplace {
     pub(super) target: Target,
@@ -46,7 +44,6 @@ impl Workplace {
         Ok(Self { target: target.clone(), database: database.to_owned(), stop: Stop::default() })
     }
 
-    /// The same until somebody asks to stop.
     pub(super) fn until(self, stop: &Stop) -> Self {
         Self { stop: stop.clone(), ..self }
     }
@@ -89,20 +86,14 @@ impl Workplace {
     }
 }
 
-/// Names of the tables of the session's database.
 pub(super) fn table_names(control: &mut Control) -> Result<Vec<String>, DataError> {
     let sql = "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE() ORDER BY 1";
     Ok(control.query(sql)?.rows.into_iter().filter_map(|row| row.into_iter().next().flatten()).collect())
 }
 
-/// What the server holds under this name.
-pub(super) fn content(
-    control: &mut Control,
-    definition: &Definition,
-    name: &str,
-) -> Result<Content, DataError> {
-    let columns = definition.column_list();
-    let sql = format!("SELECT COUNT(*), COALESCE(SUM(CRC32(CONCAT_WS('\\t',{columns}))), 0) FROM `{name}`");
+fn content(control: &mut Control, table: Table) -> Result<Content, DataError> {
+    let columns = table.definition().column_list();
+    let sql = format!("SELECT COUNT(*), COALESCE(SUM(CRC32(CONCAT_WS('\\t',{columns}))), 0) FROM `{table}`");
     let answer = control.query(&sql)?;
     let number = |column: usize| -> u64 {
         let value = answer.rows.first().and_then(|row| row.get(column)).and_then(Option::as_deref);
@@ -112,48 +103,44 @@ pub(super) fn content(
     Ok(Content { rows: number(0), crc_sum: number(1) })
 }
 
-/// Fails unless the server holds exactly this under that name.
+/// Fails unless the server holds exactly this of a table.
 pub(super) fn expect_content(
     control: &mut Control,
-    definition: &Definition,
-    name: &str,
+    table: Table,
     expected: Content,
 ) -> Result<(), DataError> {
-    let stored = content(control, definition, name)?;
+    let stored = content(control, table)?;
     if stored == expected {
         return Ok(());
     }
-    Err(DataError::Content { table: name.to_owned(), expected, stored })
+    Err(DataError::Content { table: table.to_string(), expected, stored })
 }
 
-/// Adds the secondary indexes, then takes fresh statistics, so that plans do not depend on when the server
-/// gets round to it.
-pub(super) fn finish_table(
-    control: &mut Control,
-    definition: &Definition,
-    name: &str,
-) -> Result<(), DataError> {
-    finish(control, definition, name, Indexes::Later)
-}
-
-/// The same for a table that may have its secondary indexes from the start.
-pub(super) fn finish(
-    control: &mut Control,
-    definition: &Definition,
-    name: &str,
-    indexes: Indexes,
-) -> Result<(), DataError> {
-    if let Some(sql) = definition.create_indexes(name).filter(|_| indexes == Indexes::Later) {
+/// Adds the secondary indexes where they are not there from the start, then takes fresh statistics, so that plans
+/// do not depend on when the server gets round to it.
+fn finish(control: &mut Control, table: Table, indexes: Indexes) -> Result<(), DataError> {
+    let definition = table.definition();
+    let later = definition.create_indexes().filter(|_| indexes == Indexes::Later);
+    for sql in later.into_iter().chain(definition.create_fulltext()) {
         control.exec(&sql)?;
     }
-    for (fulltext, plain) in definition.create_fulltext(name) {
-        match control.exec(&fulltext) {
-            Err(error) if error.code() == Some(NO_FULLTEXT) => control.exec(&plain)?,
-            made => made?,
-        };
-    }
-    control.query(&format!("ANALYZE TABLE `{name}`"))?;
+    control.query(&format!("ANALYZE TABLE `{table}`"))?;
     Ok(())
+}
+
+/// The end of every way in: indexes where they are missing, fresh statistics, and a look at whether the rows are
+/// those that were sent.
+pub(super) fn finish_filled(
+    control: &mut Control,
+    table: Table,
+    indexes: Indexes,
+    content: Content,
+    tally: &Tally,
+) -> Result<(), DataError> {
+    tally.enter(Phase::Indexes, table.name())?;
+    finish(control, table, indexes)?;
+    tally.enter(Phase::Verify, table.name())?;
+    expect_content(control, table, content)
 }
 
 #[cfg(test)]

@@ -6,12 +6,9 @@ use super::{dvdstore, tpcw};
 use evenkeel_core::random::Seed;
 use std::fmt;
 
-/// A data set by its rules and its size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DataSet {
-    /// TPC-W, the web shop.
     Tpcw(Scale),
-    /// DVD Store 2.
     DvdStore(dvdstore::Size),
 }
 
@@ -28,9 +25,6 @@ impl From<dvdstore::Size> for DataSet {
 }
 
 impl DataSet {
-    /// The names of all.
-    pub const NAMES: [&str; 2] = ["tpcw", dvdstore::NAME];
-
     /// Its name in stamps, and that of its database where nobody names one.
     pub fn name(self) -> &'static str {
         match self {
@@ -39,7 +33,6 @@ impl DataSet {
         }
     }
 
-    /// Its name for people.
     pub fn title(self) -> &'static str {
         match self {
             Self::Tpcw(_) => "TPC-W",
@@ -60,6 +53,13 @@ impl DataSet {
         match self {
             Self::Tpcw(_) => tpcw::Table::ALL.map(Table::Tpcw).to_vec(),
             Self::DvdStore(_) => dvdstore::Table::ALL.map(Table::DvdStore).to_vec(),
+        }
+    }
+
+    pub(super) fn orders(self) -> Table {
+        match self {
+            Self::Tpcw(_) => Table::Tpcw(tpcw::Table::Orders),
+            Self::DvdStore(_) => Table::DvdStore(dvdstore::Table::Orders),
         }
     }
 
@@ -91,11 +91,10 @@ impl DataSet {
         (set.numbers()[1].1 == numbers[1]).then_some(set)
     }
 
-    /// What makes its rows.
     pub fn generator(self, seed: Seed, today: Date) -> Generator {
         match self {
-            Self::Tpcw(scale) => tpcw::Generator::new(scale, seed, today).into(),
-            Self::DvdStore(size) => dvdstore::Generator::new(size, seed, today).into(),
+            Self::Tpcw(scale) => Generator::Tpcw(tpcw::Generator::new(scale, seed, today)),
+            Self::DvdStore(size) => Generator::DvdStore(dvdstore::Generator::new(size, seed, today)),
         }
     }
 }
@@ -114,12 +113,9 @@ impl fmt::Display for DataSet {
     }
 }
 
-/// A table of a data set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Table {
-    /// A table of TPC-W.
     Tpcw(tpcw::Table),
-    /// Of DVD Store.
     DvdStore(dvdstore::Table),
 }
 
@@ -136,17 +132,21 @@ impl From<dvdstore::Table> for Table {
 }
 
 impl Table {
-    /// Name in the database.
     pub fn name(self) -> &'static str {
         self.definition().name
     }
 
-    /// Columns and keys.
     pub fn definition(self) -> &'static Definition {
         match self {
             Self::Tpcw(table) => table.definition(),
             Self::DvdStore(table) => table.definition(),
         }
+    }
+
+    /// Whether its rows stand for lines of orders.
+    pub(super) fn has_lines(self) -> bool {
+        use dvdstore::Table::{CustHist, OrderLines};
+        matches!(self, Self::Tpcw(tpcw::Table::OrderLine) | Self::DvdStore(OrderLines | CustHist))
     }
 
     /// The table of this name in the data set of that name.
@@ -164,25 +164,10 @@ impl fmt::Display for Table {
     }
 }
 
-/// What makes the rows of a data set.
 #[derive(Clone, Debug)]
 pub enum Generator {
-    /// What makes rows of TPC-W.
     Tpcw(tpcw::Generator),
-    /// Of DVD Store.
     DvdStore(dvdstore::Generator),
-}
-
-impl From<tpcw::Generator> for Generator {
-    fn from(generator: tpcw::Generator) -> Self {
-        Self::Tpcw(generator)
-    }
-}
-
-impl From<dvdstore::Generator> for Generator {
-    fn from(generator: dvdstore::Generator) -> Self {
-        Self::DvdStore(generator)
-    }
 }
 
 impl Generator {
@@ -198,83 +183,10 @@ impl Generator {
         }
     }
 
-    /// Lines of an order.
     pub fn lines(&self, order: u64) -> u64 {
         match self {
             Self::Tpcw(rows) => rows.lines(order),
             Self::DvdStore(rows) => rows.lines(order),
-        }
-    }
-
-    /// The keys of a table's rows, in order.
-    pub(super) fn keys(&self, table: Table) -> Keys {
-        let (set, lines): (DataSet, _) = match self {
-            Self::Tpcw(rows) => (rows.scale().into(), (tpcw::LINES_MAX, rows.scale().orders())),
-            Self::DvdStore(rows) => (rows.size().into(), (0, rows.size().orders())),
-        };
-        let (way, last) = match table {
-            Table::Tpcw(tpcw::Table::OrderLine) => (KeyOrder::LinesFirst { most: lines.0 }, lines.1),
-            Table::DvdStore(table) if table.has_lines() => (KeyOrder::OrdersFirst { lines: 0 }, lines.1),
-            table => (KeyOrder::Numbers, set.rows_expected(table)),
-        };
-        Keys { way, number: 0, last, line: 0 }
-    }
-}
-
-/// Keys in order: a number from 1, or order and line.
-pub(super) struct Keys {
-    way: KeyOrder,
-    number: u64,
-    last: u64,
-    line: u64,
-}
-
-enum KeyOrder {
-    /// The key is one number, which counts up.
-    Numbers,
-    /// The first lines of all orders, then the second ones.
-    LinesFirst { most: u64 },
-    /// All lines of an order, then those of the next; `lines` of the order at hand.
-    OrdersFirst { lines: u64 },
-}
-
-impl Keys {
-    /// The next one; the line is zero where the key is one number.
-    pub fn next(&mut self, generator: &Generator) -> Option<(u64, u64)> {
-        match self.way {
-            KeyOrder::Numbers => self.next_number(),
-            KeyOrder::LinesFirst { most } => self.next_of_lines(most, generator),
-            KeyOrder::OrdersFirst { lines } if self.line < lines => {
-                self.line += 1;
-                Some((self.number, self.line))
-            }
-            KeyOrder::OrdersFirst { .. } => {
-                let (order, _) = self.next_number()?;
-                self.way = KeyOrder::OrdersFirst { lines: generator.lines(order) };
-                self.line = 1;
-                Some((order, 1))
-            }
-        }
-    }
-
-    fn next_number(&mut self) -> Option<(u64, u64)> {
-        (self.number < self.last).then(|| self.number += 1).map(|()| (self.number, 0))
-    }
-
-    fn next_of_lines(&mut self, most: u64, generator: &Generator) -> Option<(u64, u64)> {
-        self.line = self.line.max(1);
-        loop {
-            if self.number == self.last {
-                if self.line == most {
-                    return None;
-                }
-                self.line += 1;
-                self.number = 0;
-            }
-            self.number += 1;
-            if self.line == 1 || self.line <= generator.lines(self.number) {
-                return Some((self.number, self.line));
-            }
         }
     }
 }

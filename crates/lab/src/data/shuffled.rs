@@ -5,18 +5,16 @@
 
 use super::content::Content;
 use super::error::DataError;
-use super::finish::finish_filled;
 use super::parallel::{self, Tally};
 use super::permutation::Permutation;
 use super::progress::{DataProgress, Phase};
 use super::schema::Indexes;
-use super::session::Workplace;
+use super::session::{Workplace, finish_filled};
 use super::set::{DataSet, Generator, Table};
 use super::writer::Writer;
 use evenkeel_core::random::Seed;
 use evenkeel_site::server::Control;
 
-/// Rows of one statement.
 const STATEMENT_ROWS: usize = 50;
 
 /// Inserts the rows of all tables that have some, one table after the other over one connection, and verifies them.
@@ -45,7 +43,7 @@ fn fill(
     seed: Seed,
     tally: &Tally,
 ) -> Result<Content, DataError> {
-    let places = generator.places(table);
+    let mut places = generator.places(table);
     let order = Permutation::new(places.len(), seed);
     let mut writer = Writer::new(control, generator, tally)?;
     let mut keys = Vec::with_capacity(STATEMENT_ROWS);

@@ -3,93 +3,55 @@
 use super::set::DataSet;
 use super::tpcw::Date;
 use evenkeel_core::random::Seed;
-use std::fmt;
+use evenkeel_site::words;
 use std::str::FromStr;
 
-/// The way rows take into the server. The rows are the same; the storage layout is not.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Via {
-    /// One row at a time in the published order, a commit every 1,000 rows: what users' own inserts do.
-    Insert,
-    /// The same with all indexes there from the start, as the published study's server had to do it.
-    Script,
-    /// Over several connections with all indexes from the start; then rows grow, go and come again.
-    Aged,
-    /// In an order that has nothing to do with any key, with all indexes from the start.
-    Shuffled,
-    /// LOAD DATA LOCAL over several connections, in primary key order, indexes after.
-    Load,
-    /// What is there, dumped in primary key order and loaded into fresh tables.
-    Dump,
+words! {
+    /// The way rows take into the server. The rows are the same; the storage layout is not.
+    Via {
+        /// One row at a time in the published order, a commit every 1,000 rows: what users' own inserts do.
+        Insert = "insert",
+        /// The same with all indexes there from the start, as the published study's server had to do it.
+        Script = "script",
+        /// In an order that has nothing to do with any key, with all indexes from the start.
+        Shuffled = "shuffled",
+        /// LOAD DATA LOCAL over several connections, in primary key order, indexes after.
+        Load = "load",
+        /// As a dump is loaded, which leaves the same pages as [`Via::Load`].
+        Dump = "dump",
+    }
 }
 
 impl Via {
-    /// All of them.
-    pub const ALL: [Self; 6] =
-        [Self::Insert, Self::Script, Self::Aged, Self::Shuffled, Self::Load, Self::Dump];
-
-    /// Its name in flags and in the stamp.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Insert => "insert",
-            Self::Script => "script",
-            Self::Aged => "aged",
-            Self::Shuffled => "shuffled",
-            Self::Load => "load",
-            Self::Dump => "dump",
-        }
-    }
+    pub const ALL: [Self; 5] = [Self::Insert, Self::Script, Self::Shuffled, Self::Load, Self::Dump];
 }
 
-impl fmt::Display for Via {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.pad(self.name())
-    }
-}
-
-/// A way that does not exist.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is none of insert, script, aged, shuffled, load and dump")]
+#[error("{0:?} is none of insert, script, shuffled, load and dump")]
 pub struct ViaError(pub String);
 
 impl FromStr for Via {
     type Err = ViaError;
 
     fn from_str(text: &str) -> Result<Self, ViaError> {
-        Self::ALL.into_iter().find(|via| via.name() == text).ok_or_else(|| ViaError(text.to_owned()))
+        Self::ALL.into_iter().find(|via| via.word() == text).ok_or_else(|| ViaError(text.to_owned()))
     }
 }
 
 /// A data set. Its database is the target's, or one of its own name where the target names none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DataSpec {
-    /// Which one, and how big.
     pub set: DataSet,
-    /// Randomness of the rows.
     pub seed: Seed,
     /// The day on which the population is said to happen. `None` takes the stamped one where a data set
     /// is there, and the clock's (UTC) where one is made.
     pub today: Option<Date>,
-    /// Way into the server.
     pub via: Via,
-    /// Connections that load at a time; at least one. Inserts use one, and aged data four, whatever this says.
+    /// Connections that load at a time; at least one. Inserts use one, whatever this says.
     pub threads: usize,
 }
 
 impl DataSpec {
     /// Name of the database of TPC-W data where nobody names one.
     pub const DATABASE: &str = "tpcw";
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_way_is_read_back_from_its_name() {
-        for via in Via::ALL {
-            assert_eq!(via.to_string().parse(), Ok(via));
-        }
-        assert_eq!("copy".parse::<Via>(), Err(ViaError("copy".to_owned())));
-    }
 }

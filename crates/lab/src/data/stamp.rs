@@ -8,14 +8,13 @@ use super::tpcw::Date;
 use evenkeel_core::random::Seed;
 use evenkeel_os::clock;
 use evenkeel_site::server::Control;
-use serde_json::{Map, Value, json};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::fmt;
-use std::str::FromStr;
 
 /// Version of the stamp's own layout.
 const STAMP_VERSION: u32 = 1;
 
-/// How far a data set is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     /// Being made, or left half finished.
@@ -36,37 +35,27 @@ impl State {
     }
 }
 
-/// What a database holds: one row of the table [`Stamp::TABLE`]. Its columns `ebs` and `items` hold
-/// [`DataSet::numbers`], under the names that they had when TPC-W was the only data set.
+/// What a database holds: one row of the table [`Stamp::TABLE`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stamp {
-    /// How far it is.
     pub state: State,
-    /// Version of the value rules.
     pub generator_version: u32,
-    /// Which data set, and how big.
     pub set: DataSet,
-    /// Randomness of the rows.
     pub seed: Seed,
-    /// Day of the population.
     pub today: Date,
-    /// How the rows came in.
     pub via: Via,
     /// Content of each table as generated; empty while building.
     pub tables: Vec<(Table, Content)>,
-    /// Version of the tool that made it.
     pub tool_version: String,
     /// Seconds since 1970 at the end of the work; zero while building.
     pub finished_at: u64,
 }
 
 impl Stamp {
-    /// Name of the table.
     pub const TABLE: &str = "evenkeel_stamp";
 
     /// Reads the stamp of the connection's default database; `None` where there is none.
     pub fn read(control: &mut Control) -> Result<Option<Self>, DataError> {
-        let database = control.query_value("SELECT DATABASE()")?.unwrap_or_default();
         let exists = control.query_value(&format!(
             "SELECT 1 FROM information_schema.tables \
              WHERE table_schema = DATABASE() AND table_name = '{}'",
@@ -76,8 +65,10 @@ impl Stamp {
             return Ok(None);
         }
         let answer = control.query(&format!("SELECT {COLUMNS} FROM {} WHERE id = 1", Self::TABLE))?;
-        let Some(row) = answer.rows.into_iter().next() else { return Ok(None) };
-        Fields { database, row }.stamp().map(Some)
+        let Some(row) = answer.rows.first() else { return Ok(None) };
+        let texts: Vec<&str> = row.iter().map(|text| text.as_deref().unwrap_or_default()).collect();
+        let unknown = || DataError::Stamp { database: database_of(control), stamp: texts.join(" ") };
+        Self::of(&texts).map(Some).ok_or_else(unknown)
     }
 
     /// Notes that the rows are no longer those of the seed; called before a run that writes. Without a
@@ -89,7 +80,6 @@ impl Stamp {
         Ok(())
     }
 
-    /// Rows of all tables.
     pub fn rows(&self) -> u64 {
         self.tables.iter().map(|(_, content)| content.rows).sum()
     }
@@ -115,105 +105,88 @@ impl Stamp {
         }
     }
 
-    /// The same data set, finished now.
     pub(super) fn finished(self, tables: Vec<(Table, Content)>) -> Self {
         Self { state: State::Ready, tables, finished_at: clock::unix_time().as_secs(), ..self }
     }
 
-    /// Writes it to a table of this name, making the table where it is missing.
-    pub(super) fn write(&self, control: &mut Control, table: &str) -> Result<(), DataError> {
-        control.exec(&format!("CREATE TABLE IF NOT EXISTS `{table}` {DEFINITION}"))?;
-        control.exec(&format!("REPLACE INTO `{table}` (id,{COLUMNS}) VALUES (1,{})", self.values()))?;
+    /// Writes it, making its table where that is missing.
+    pub(super) fn write(&self, control: &mut Control) -> Result<(), DataError> {
+        let table = Self::TABLE;
+        control.exec(&format!("CREATE TABLE IF NOT EXISTS {table} {DEFINITION}"))?;
+        // Fixed words and JSON of numbers, days and versions: none has a quote.
+        let [set, state, stamp] = self.texts();
+        let sql = format!("REPLACE INTO {table} (id, {COLUMNS}) VALUES (1, '{set}', '{state}', '{stamp}')");
+        control.exec(&sql)?;
         Ok(())
     }
 
-    /// The values of [`COLUMNS`]; numbers, fixed words, a version and JSON, none with a single quote.
-    fn values(&self) -> String {
-        let [(_, first), (_, second)] = self.set.numbers();
-        format!(
-            "{STAMP_VERSION},'{}','{}',{},{},{},{},'{}','{}','{}','{:016x}','{}',{}",
-            self.set.name(),
-            self.state.name(),
-            self.generator_version,
-            first,
-            second,
-            self.seed.0,
-            self.today,
-            self.via,
-            tables_to_json(&self.tables),
-            self.checksum(),
-            self.tool_version,
-            self.finished_at
-        )
+    fn texts(&self) -> [String; 3] {
+        let content =
+            |(table, content): &(Table, Content)| (table.name().to_owned(), (content.rows, content.crc_sum));
+        let stored = Stored {
+            version: STAMP_VERSION,
+            generator_version: self.generator_version,
+            numbers: self.set.numbers().map(|(_, number)| number),
+            seed: self.seed.0,
+            today: self.today.to_string(),
+            via: self.via.to_string(),
+            tables: self.tables.iter().map(content).collect(),
+            tool_version: self.tool_version.clone(),
+            finished_at: self.finished_at,
+        };
+        let stored = serde_json::to_string(&stored).expect("numbers and texts are JSON");
+        [self.set.name().to_owned(), self.state.name().to_owned(), stored]
     }
-}
 
-const COLUMNS: &str = "stamp_version,data_set,state,generator_version,ebs,items,seed,today,via,tables,\
-     checksum,tool_version,finished_at";
-
-const DEFINITION: &str = "(id int NOT NULL PRIMARY KEY, stamp_version int NOT NULL, \
-     data_set varchar(16) NOT NULL, state varchar(16) NOT NULL, generator_version int NOT NULL, \
-     ebs int NOT NULL, items int NOT NULL, seed bigint unsigned NOT NULL, today date NOT NULL, \
-     via varchar(16) NOT NULL, tables text NOT NULL, checksum char(16) NOT NULL, \
-     tool_version varchar(32) NOT NULL, finished_at bigint NOT NULL)";
-
-fn tables_to_json(tables: &[(Table, Content)]) -> Value {
-    let entry = |(table, content): &(Table, Content)| {
-        (table.name().to_owned(), json!({"rows": content.rows, "crc_sum": content.crc_sum}))
-    };
-    Value::Object(tables.iter().map(entry).collect::<Map<_, _>>())
-}
-
-/// The tables in the order of [`Table`], whatever the order in the text.
-fn tables_from_json(set: &str, text: &str) -> Option<Vec<(Table, Content)>> {
-    let Value::Object(entries) = serde_json::from_str(text).ok()? else { return None };
-    let mut tables = Vec::new();
-    for (name, entry) in &entries {
-        let number = |key: &str| entry.get(key).and_then(Value::as_u64);
-        let content = Content { rows: number("rows")?, crc_sum: number("crc_sum")? };
-        tables.push((Table::named(set, name)?, content));
-    }
-    tables.sort_by_key(|(table, _)| *table);
-    Some(tables)
-}
-
-/// A row of the stamp table as text.
-struct Fields {
-    database: String,
-    row: Vec<Option<String>>,
-}
-
-impl Fields {
-    fn stamp(&self) -> Result<Stamp, DataError> {
-        // A later layout may mean anything by the other columns.
-        self.read("stamp_version", |text| (text == STAMP_VERSION.to_string()).then_some(()))?;
-        let name =
-            self.read("data_set", |text| DataSet::NAMES.iter().find(|name| **name == text).copied())?;
-        let first = self.number("ebs")?;
-        Ok(Stamp {
-            state: self.read("state", |text| {
-                [State::Building, State::Ready, State::Written].into_iter().find(|state| state.name() == text)
-            })?,
-            generator_version: self.number("generator_version")?,
-            set: self.read("items", |text| DataSet::of_stamp(name, [first, text.parse().ok()?]))?,
-            seed: Seed(self.number("seed")?),
-            today: self.number("today")?,
-            via: self.number("via")?,
-            tables: self.read("tables", |text| tables_from_json(name, text))?,
-            tool_version: self.read("tool_version", |text| Some(text.to_owned()))?,
-            finished_at: self.number("finished_at")?,
+    /// What the values of [`COLUMNS`] say; `None` where another version wrote them.
+    fn of(texts: &[&str]) -> Option<Self> {
+        let [set, state, stored] = texts else { return None };
+        let stored: Stored = serde_json::from_str(stored).ok()?;
+        if stored.version != STAMP_VERSION {
+            return None;
+        }
+        let content = |(name, (rows, crc_sum)): (String, (u64, u64))| {
+            Some((Table::named(set, &name)?, Content { rows, crc_sum }))
+        };
+        let mut tables: Vec<_> = stored.tables.into_iter().map(content).collect::<Option<_>>()?;
+        tables.sort_by_key(|(table, _)| *table);
+        let states = [State::Building, State::Ready, State::Written];
+        Some(Self {
+            state: states.into_iter().find(|known| known.name() == *state)?,
+            generator_version: stored.generator_version,
+            set: DataSet::of_stamp(set, stored.numbers)?,
+            seed: Seed(stored.seed),
+            today: stored.today.parse().ok()?,
+            via: stored.via.parse().ok()?,
+            tables,
+            tool_version: stored.tool_version,
+            finished_at: stored.finished_at,
         })
     }
+}
 
-    fn number<T: FromStr>(&self, column: &'static str) -> Result<T, DataError> {
-        self.read(column, |text| text.parse().ok())
-    }
+const COLUMNS: &str = "data_set, state, stamp";
 
-    fn read<T>(&self, column: &'static str, parse: impl Fn(&str) -> Option<T>) -> Result<T, DataError> {
-        let index = COLUMNS.split(',').position(|name| name == column);
-        let value = index.and_then(|index| self.row.get(index)).cloned().flatten().unwrap_or_default();
-        parse(&value).ok_or_else(|| DataError::Stamp { database: self.database.clone(), column, value })
-    }
+const DEFINITION: &str = "(id int NOT NULL PRIMARY KEY, data_set varchar(16) NOT NULL, \
+     state varchar(16) NOT NULL, stamp text NOT NULL)";
+
+/// What a stamp says besides data set and state, as it is stored.
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    version: u32,
+    generator_version: u32,
+    numbers: [u64; 2],
+    seed: u64,
+    today: String,
+    via: String,
+    /// Rows and checksum of each table.
+    tables: BTreeMap<String, (u64, u64)>,
+    tool_version: String,
+    finished_at: u64,
+}
+
+pub(super) fn database_of(control: &Control) -> String {
+    control.target().database.clone().unwrap_or_default()
 }
 
 impl fmt::Display for Stamp {
@@ -233,47 +206,34 @@ mod tests {
     fn stamp() -> Stamp {
         let set = Scale::new(2, 1_000).unwrap().into();
         let spec = DataSpec { set, seed: Seed(u64::MAX), today: None, via: Via::Load, threads: 1 };
-        let content = Content { rows: 92, crc_sum: 7 };
-        Stamp::building(&spec, Date::new(2026, 1, 15)).finished(vec![(tpcw::Table::Country.into(), content)])
+        let content = |rows| Content { rows, crc_sum: 7 };
+        let tables = [(tpcw::Table::Author, 25), (tpcw::Table::Address, 92)]
+            .map(|(table, rows)| (Table::from(table), content(rows)));
+        let mut stamp = Stamp::building(&spec, Date::new(2026, 1, 15)).finished(tables.to_vec());
+        stamp.tables.sort_by_key(|(table, _)| *table);
+        stamp
     }
 
-    /// The row that the server would give back for [`Stamp::values`].
-    fn row(stamp: &Stamp) -> Vec<Option<String>> {
-        let json = tables_to_json(&stamp.tables).to_string();
-        let values = stamp.values().replace(&json, "JSON");
-        values.split(',').map(|value| Some(value.trim_matches('\'').replace("JSON", &json))).collect()
+    fn read(texts: &[String; 3]) -> Option<Stamp> {
+        Stamp::of(&texts.each_ref().map(String::as_str))
     }
 
     #[test]
     fn a_stamp_is_read_back_as_it_was_written() {
         let stamp = stamp();
-        let fields = Fields { database: "tpcw".to_owned(), row: row(&stamp) };
-        assert_eq!(fields.stamp().unwrap(), stamp);
         let set = dvdstore::Size::new(50).unwrap().into();
-        let stamp = Stamp { set, tables: Vec::new(), ..stamp };
-        let fields = Fields { database: "ds2".to_owned(), row: row(&stamp) };
-        assert_eq!(fields.stamp().unwrap(), stamp);
+        for stamp in [stamp.clone(), Stamp { set, tables: Vec::new(), ..stamp }] {
+            assert_eq!(read(&stamp.texts()), Some(stamp));
+        }
     }
 
     #[test]
-    fn a_data_set_that_this_version_does_not_know_is_refused_by_name() {
-        let mut row = row(&stamp());
-        row[1] = Some("tpcx".to_owned());
-        let error = Fields { database: "shop".to_owned(), row }.stamp().unwrap_err().to_string();
-        assert!(error.contains("shop has data_set = \"tpcx\""), "{error}");
-    }
-
-    #[test]
-    fn a_stamp_of_another_layout_is_refused_by_name_and_value() {
-        let mut row = row(&stamp());
-        row[0] = Some("2".to_owned());
-        let error = Fields { database: "shop".to_owned(), row }.stamp().unwrap_err().to_string();
-        assert!(error.contains("shop has stamp_version = \"2\""), "{error}");
-    }
-
-    #[test]
-    fn no_value_of_a_stamp_holds_a_quote() {
-        assert_eq!(stamp().values().matches('\'').count() % 2, 0);
-        assert!(!tables_to_json(&stamp().tables).to_string().contains('\''));
+    fn a_stamp_of_another_version_is_not_read_and_none_has_a_quote() {
+        let [set, state, stamp] = stamp().texts();
+        assert!(![&set, &state, &stamp].iter().any(|text| text.contains(['\'', '\\'])));
+        let other = stamp.replace("\"version\":1", "\"version\":9");
+        assert!(other != stamp && read(&[set.clone(), state.clone(), other]).is_none());
+        assert!(read(&["tpcx".to_owned(), state, stamp.clone()]).is_none());
+        assert!(read(&[set, "gone".to_owned(), stamp]).is_none());
     }
 }

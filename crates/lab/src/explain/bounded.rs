@@ -13,22 +13,14 @@ const READ_ONLY: u16 = 1792;
 /// ER_STATEMENT_TIMEOUT of MariaDB, ER_QUERY_TIMEOUT of MySQL.
 const TIMED_OUT: [u16; 2] = [1969, 3024];
 
-/// Has the server end what takes longer than [`EXECUTION_MAX_S`], until [`unlimit`].
-pub fn limit(control: &mut Control) -> Result<(), TargetError> {
-    let limit = match control.version().flavor {
-        Flavor::MariaDb => format!("SET SESSION max_statement_time = {EXECUTION_MAX_S}"),
-        Flavor::MySql => format!("SET SESSION max_execution_time = {}", 1_000 * EXECUTION_MAX_S),
+/// Has the server end what takes longer than so many seconds, or than its default.
+pub fn limit(control: &mut Control, seconds: Option<u32>) -> Result<(), TargetError> {
+    let (name, unit) = match control.version().flavor {
+        Flavor::MariaDb => ("max_statement_time", 1),
+        Flavor::MySql => ("max_execution_time", 1_000),
     };
-    control.exec(&limit).map(|_| ())
-}
-
-/// The session as it began.
-pub fn unlimit(control: &mut Control) -> Result<(), TargetError> {
-    let limit = match control.version().flavor {
-        Flavor::MariaDb => "SET SESSION max_statement_time = DEFAULT",
-        Flavor::MySql => "SET SESSION max_execution_time = DEFAULT",
-    };
-    control.exec(limit).map(|_| ())
+    let value = seconds.map_or("DEFAULT".to_owned(), |seconds| (unit * seconds).to_string());
+    control.exec(&format!("SET SESSION {name} = {value}")).map(drop)
 }
 
 /// Does something about a statement in a transaction of its own that is rolled back, and that cannot write where it is about a

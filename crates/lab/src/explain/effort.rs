@@ -2,20 +2,15 @@
 
 use evenkeel_core::random::Seed;
 
-/// How much to try.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Effort {
-    /// Randomness of the parameters.
     pub seed: Seed,
     /// Times that each read is made and measured; 0 measures nothing.
     pub executions: u32,
-    /// Most requests made to see how often each statement is asked, where the workload does not know; their
-    /// writes are rolled back.
-    pub requests: u32,
 }
 
 impl Default for Effort {
     fn default() -> Self {
-        Self { seed: Seed(1), executions: 5, requests: 1_000 }
+        Self { seed: Seed(1), executions: 5 }
     }
 }

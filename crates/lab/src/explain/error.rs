@@ -4,28 +4,14 @@ use super::Refused;
 use evenkeel_site::server::TargetError;
 use thiserror::Error;
 
-/// Why a statement cannot be explained.
 #[derive(Debug, Error)]
 pub enum ExplainError {
-    /// The server did not take a question of ours.
     #[error(transparent)]
     Target(#[from] TargetError),
-    /// The server would not explain a statement.
     #[error("cannot explain statement `{statement}`: {source}")]
-    Plan {
-        /// Name of the statement.
-        statement: String,
-        /// What the server answered.
-        source: TargetError,
-    },
-    /// The server would not make a statement.
+    Plan { statement: String, source: TargetError },
     #[error("statement `{statement}` failed: {source}")]
-    Execute {
-        /// Name of the statement.
-        statement: String,
-        /// What the server answered.
-        source: TargetError,
-    },
+    Execute { statement: String, source: TargetError },
     /// The server refuses a statement, and all are needed.
     #[error("the server refuses statement {0}")]
     Refused(Refused),
@@ -53,7 +39,6 @@ impl ExplainError {
         matches!(self, Self::Target(TargetError::Stopped) | Self::Plan { source: TargetError::Stopped, .. })
     }
 
-    /// What the user can do about it.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Target(error) | Self::Plan { source: error, .. } => error.hint(),

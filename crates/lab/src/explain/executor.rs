@@ -15,7 +15,6 @@ pub struct Executor {
 }
 
 impl Executor {
-    /// For these statements, by their index.
     pub fn new(statements: &[Statement]) -> Self {
         Self { statements: statements.to_vec() }
     }

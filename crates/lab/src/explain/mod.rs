@@ -57,7 +57,7 @@ pub fn explain(
         Some(weights) => weights,
         None => weights::count(control, &executor, workload, (effort, stop), &mut explained)?,
     };
-    bounded::limit(control)?;
+    bounded::limit(control, Some(EXECUTION_MAX_S))?;
     for (index, (statement, &weight)) in workload.statements().iter().zip(&weights).enumerate() {
         if stop.is_set() {
             break;
@@ -98,7 +98,7 @@ pub fn explain(
         explained.plans.push(PlanReport { measured, not_made, ..report });
     }
     // A connection that is told to stop may be ended.
-    bounded::unlimit(control).or_else(|error| if stop.is_set() { Ok(()) } else { Err(error) })?;
+    bounded::limit(control, None).or_else(|error| if stop.is_set() { Ok(()) } else { Err(error) })?;
     report::rank(&mut explained.plans);
     Ok(explained)
 }

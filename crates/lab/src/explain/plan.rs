@@ -4,7 +4,6 @@ use super::{ExplainError, PlanRow};
 use crate::workload::Statement;
 use evenkeel_site::server::{Control, Rows};
 
-/// A plan in both forms.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Plan {
     pub rows: Vec<PlanRow>,
@@ -94,18 +93,6 @@ mod tests {
         ] {
             assert_eq!(Plan { rows, ..Plan::default() }.rows_examined(), examined);
         }
-    }
-
-    #[test]
-    fn columns_are_found_by_name() {
-        let columns = ["id", "select_type", "table", "type", "Extra"].map(str::to_owned).to_vec();
-        let row = [Some("1"), Some("SIMPLE"), Some("item"), Some("ALL"), None];
-        let rows = Rows { columns, rows: vec![row.map(|text| text.map(str::to_owned)).to_vec()] };
-        let plan = plan_rows(&rows);
-        assert_eq!(
-            (plan[0].table.as_str(), plan[0].access.as_str(), plan[0].extra.as_str()),
-            ("item", "ALL", "")
-        );
     }
 
     #[test]

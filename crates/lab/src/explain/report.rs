@@ -5,7 +5,6 @@ use evenkeel_core::Nanos;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// What is found out about the statements of a workload.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Explained {
     /// Those that have a plan, the heaviest first.
@@ -24,16 +23,11 @@ impl Explained {
     }
 }
 
-/// A statement that the server does not take.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused {
-    /// Name of the statement in its workload.
     pub statement: String,
-    /// As the workload has it.
     pub sql: String,
-    /// Number of the error.
     pub code: u16,
-    /// The server's words.
     pub message: String,
 }
 
@@ -44,20 +38,15 @@ impl fmt::Display for Refused {
     }
 }
 
-/// What is found out about a statement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlanReport {
-    /// Name of the statement in its workload.
     pub statement: String,
     /// The statement with the parameters that were explained.
     pub sample: String,
-    /// What the statement does to the server, by its plan.
     pub class: Class,
     /// Why it is complex, and what else costs: "filesort", "temporary table", "full scan of item".
     pub reasons: Vec<String>,
-    /// Rows of the plan as EXPLAIN prints them.
     pub rows: Vec<PlanRow>,
-    /// The plan as EXPLAIN FORMAT=JSON prints it.
     pub json: String,
     /// Rows that the server means to read for one execution, by its own estimate.
     pub rows_examined: f64,
@@ -79,27 +68,19 @@ pub struct PlanReport {
 /// One row of EXPLAIN, empty where it says NULL.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PlanRow {
-    /// Number of the SELECT within the statement.
     pub id: String,
-    /// `SIMPLE`, `PRIMARY`, `SUBQUERY` ...
     pub select_type: String,
-    /// Table, by its alias.
     pub table: String,
     /// How it is read: `const`, `ref`, `range`, `index`, `ALL` ...
     pub access: String,
-    /// Indexes that might serve.
     pub possible_keys: String,
-    /// The index that does.
     pub key: String,
-    /// Bytes of it that are used.
     pub key_len: String,
-    /// What the index is compared with.
     pub reference: String,
     /// Rows read for each row before, estimated.
     pub rows: String,
     /// Percentage of them that is kept, estimated, where the server says it.
     pub filtered: String,
-    /// `Using where; Using filesort` ...
     pub extra: String,
 }
 
@@ -128,7 +109,6 @@ impl PlanReport {
     }
 }
 
-/// Sets the shares and puts the heaviest first.
 pub(super) fn rank(reports: &mut [PlanReport]) {
     let sum: f64 = reports.iter().filter_map(PlanReport::work).sum();
     let rows: f64 = reports.iter().map(PlanReport::rows_read).sum();

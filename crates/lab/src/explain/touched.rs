@@ -6,15 +6,12 @@ use evenkeel_core::reads::{Touched, distinct};
 /// An index by what lies on its pages.
 #[derive(Clone, Debug, PartialEq)]
 pub struct IndexSize {
-    /// The table that it belongs to.
     pub table: String,
     /// Its name; `PRIMARY` where it holds the rows.
     pub index: String,
-    /// Pages in use.
     pub pages: u64,
     /// Those of them that hold rows or entries.
     pub leaves: u64,
-    /// Rows or entries.
     pub records: u64,
 }
 
@@ -171,7 +168,6 @@ fn table<'a>(alias: &'a str, sql: &str, indexes: &'a [IndexSize]) -> &'a str {
     }
 }
 
-/// The limit at the end of a statement.
 fn limit(sql: &str) -> Option<f64> {
     let upper = sql.to_ascii_uppercase();
     let (_, behind) = upper.rsplit_once("LIMIT ")?;

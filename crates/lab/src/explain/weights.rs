@@ -11,6 +11,8 @@ use evenkeel_os::stop::Stop;
 use evenkeel_site::server::Control;
 use std::collections::BTreeSet;
 
+/// Most requests made to see how often each statement is asked.
+const REQUESTS_MAX: u32 = 1_000;
 /// Longest time spent on it; a few hundred requests of a slow server are as good as more.
 const TIME_MAX: Nanos = Nanos::from_secs(20);
 
@@ -35,7 +37,7 @@ pub fn count(
     let mut parameters = Parameters::new();
     let clock = Clock::start();
     let mut requests = 0_u32;
-    while requests < effort.requests && clock.now() < TIME_MAX && !stop.is_set() {
+    while requests < REQUESTS_MAX && clock.now() < TIME_MAX && !stop.is_set() {
         client.begin(&mut random);
         control.exec("START TRANSACTION")?;
         let mut reply = None;

@@ -9,7 +9,6 @@ use evenkeel_core::statistics::{BATCHES, SpectrumCounter};
 #[derive(Default)]
 pub(super) struct Batches {
     start: Nanos,
-    /// Of one batch in ns, rounded up.
     length: u64,
     counted: Vec<Counted>,
 }
@@ -32,7 +31,6 @@ impl Batches {
         self.counted.get_mut(usize::try_from(place).ok()?)
     }
 
-    /// A request arrived.
     pub fn arrived(&mut self, arrival: Nanos) {
         if let Some(counted) = self.of(arrival) {
             counted.batch.arrivals += 1;
@@ -61,7 +59,6 @@ impl Batches {
     }
 }
 
-/// Adds the batches of one thread to those of others.
 pub(super) fn add(total: &mut Vec<Batch>, part: &[Batch]) {
     total.resize(total.len().max(part.len()), Batch::default());
     total.iter_mut().zip(part).for_each(|(total, part)| total.add(part));

@@ -7,7 +7,6 @@ use evenkeel_sense::waits::ThreadWaits;
 /// What is known of the request under way, and of the session's own course.
 #[derive(Debug, Default)]
 pub(super) struct Book {
-    /// Whether the next request was drawn.
     pub drawn: bool,
     /// How much of what a session is told once it was told.
     pub begun: usize,
@@ -25,7 +24,6 @@ pub(super) struct Book {
     pub watched: Watched,
     /// Whether that arrived in the measured phase.
     pub measured: bool,
-    /// When the server was asked about it.
     pub asked_at: Nanos,
 }
 

@@ -2,7 +2,6 @@
 
 use evenkeel_core::Nanos;
 
-/// What became of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
     Completed,
@@ -15,11 +14,8 @@ pub(super) enum Outcome {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct End {
     pub arrival: Nanos,
-    /// Zero where it was never sent.
     pub send: Nanos,
-    /// Zero where nothing came back.
     pub first_byte: Nanos,
-    /// When it ended, however it did.
     pub done: Nanos,
     pub kind: u32,
     /// Slot of its session, [`NO_SESSION`] where it never had one.
@@ -29,5 +25,4 @@ pub(super) struct End {
     pub outcome: Outcome,
 }
 
-/// Session of a request that never had one.
 pub(super) const NO_SESSION: u32 = u32::MAX;

@@ -5,7 +5,7 @@
 //! apart from the wait for a session (`lateness`).
 //!
 //! `run` starts one `worker` per thread; `schedule` has its arrivals, `session` its connections, `recorder`
-//! what became of its requests. `endpoint`, `poller` and `thread` use the sockets, the polling and the CPUs of `evenkeel_os`.
+//! what became of its requests. `endpoint` and `poller` use the sockets and the polling of `evenkeel_os`.
 
 mod batches;
 mod book;
@@ -26,7 +26,6 @@ mod schedule;
 mod script;
 mod session;
 pub mod stretches;
-mod thread;
 mod tls;
 mod together;
 mod worker;
@@ -36,9 +35,7 @@ pub use error::LoadError;
 pub use parts::{Noted, PartsPlan, PartsResult, ToldBy};
 pub use plan::{ArrivalPlan, LoadPlan, Protocol, SESSIONS_DEFAULT, SessionPolicy};
 pub use progress::{LoadPhase, LoadProgress};
-#[cfg(any(test, feature = "fixture"))]
-pub use result::nothing_measured;
-pub use result::{Counts, Interval, KindResult, LoadResult, Stretch};
+pub use result::{Counts, Interval, KindResult, LoadResult, Stretch, nothing_measured};
 pub use run::{run, run_together};
 pub(crate) use script::{parameters, values};
 pub use together::Together;

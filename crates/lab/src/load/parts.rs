@@ -9,7 +9,6 @@ use evenkeel_core::statistics::Sample;
 use evenkeel_site::words;
 
 words! {
-    /// Who tells how long a statement took the server.
     ToldBy {
         /// The session itself (SHOW PROFILES): any account may ask, and the server keeps book for these sessions alone.
         Profiles = "profiles",
@@ -18,12 +17,10 @@ words! {
     }
 }
 
-/// Of how many requests the parts are to be known, and who tells.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PartsPlan {
     /// Share of the requests, from 0 to 1.
     pub share: f64,
-    /// Who tells how long the server worked.
     pub told_by: ToldBy,
     /// The server's process, where it runs on this machine: what its threads wait for a CPU can then be told apart.
     pub server_pid: Option<u32>,
@@ -44,7 +41,6 @@ pub struct Noted {
 pub struct PartsResult {
     /// Requests that were drawn and completed.
     pub drawn: u64,
-    /// Completion - arrival.
     pub response: Sample,
     /// What is no statement: own lag, wait for a session, connecting, preparing, getting the session to keep book.
     pub before: Sample,
@@ -54,24 +50,19 @@ pub struct PartsResult {
     pub waking: Sample,
     /// What the server's thread could have run and waited for a CPU; empty where that is not known.
     pub server_waking: Sample,
-    /// What the server says that it worked.
     pub execution: Sample,
     /// Response times of all that were drawn, and of all others.
     pub compared: (Sample, Sample),
     /// What the question took, from its sending to its answer.
     pub question: Sample,
-    /// Who noted when answers came in.
     pub noted: Noted,
 }
 
 /// One request as its session saw it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Watched {
-    /// Completion - arrival.
     pub response: Nanos,
-    /// Statements that were answered.
     pub statements: u64,
-    /// Sum of their times.
     pub asked: Nanos,
     /// Sum of what their answers lay there.
     pub waking: Nanos,
@@ -108,7 +99,6 @@ impl PartsResult {
         self.noted.by_thread += request.noted.by_thread;
     }
 
-    /// Adds what another thread saw.
     pub(super) fn add(&mut self, part: &Self) {
         self.drawn += part.drawn;
         let samples = [
@@ -183,7 +173,6 @@ impl Questions {
     }
 }
 
-/// Number and seconds of one statement.
 fn told(row: &[Value]) -> Option<(u64, f64)> {
     let number = match row.first()? {
         Value::Int(number) => u64::try_from(*number).ok(),
@@ -204,7 +193,6 @@ fn stages(rows: &[Vec<Value>]) -> Option<f64> {
     (!rows.is_empty()).then_some(1e3 * sum)
 }
 
-/// The second column.
 fn seconds(row: &[Value]) -> Option<f64> {
     match row.get(1)? {
         Value::Double(seconds) => Some(*seconds),
@@ -292,18 +280,5 @@ mod tests {
         };
         parts.told(&request, 8.0, Nanos::ZERO);
         assert_eq!((parts.server_waking.mean(), parts.network.mean()), (Some(2.0), Some(0.0)));
-    }
-
-    #[test]
-    fn what_threads_saw_adds_up() {
-        let seen = |drawn, millis| {
-            let mut parts = PartsResult::default();
-            parts.compare(drawn, Nanos::from_millis(millis));
-            parts
-        };
-        let mut total = seen(true, 2);
-        total.add(&seen(true, 4));
-        total.add(&seen(false, 9));
-        assert_eq!((total.drawn, total.compared.0.mean(), total.compared.1.n()), (2, Some(3.0), 1));
     }
 }

@@ -9,19 +9,15 @@ use evenkeel_site::words;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// When requests arrive.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ArrivalPlan {
-    /// Independent arrivals at a mean rate per second.
     Poisson(f64),
-    /// Evenly spaced arrivals per second.
     Constant(f64),
-    /// So many clients, each waiting for its answer and then thinking (exponential with this mean).
+    /// So many clients, each waiting for its answer and then thinking.
     Closed {
-        /// How many clients there are.
         clients: u32,
-        /// Mean think time; zero for none.
-        think: Nanos,
+        /// Mean think time, exponential or as the workload has it; `None` for the workload's own, where it has one.
+        think: Option<Nanos>,
     },
 }
 
@@ -29,26 +25,18 @@ pub enum ArrivalPlan {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SessionPolicy {
     /// A free one, or a new one up to `max`.
-    Pooled {
-        /// Most connections over all threads.
-        max: u32,
-    },
+    Pooled { max: u32 },
     /// A fresh one for each request, closed after it; so many at a time at most.
-    PerRequest {
-        /// Most connections over all threads.
-        max: u32,
-    },
+    PerRequest { max: u32 },
 }
 
 impl SessionPolicy {
-    /// Most connections over all threads.
     pub fn max(self) -> u32 {
         match self {
             Self::Pooled { max } | Self::PerRequest { max } => max,
         }
     }
 
-    /// The same with another number of connections.
     #[must_use]
     pub fn with_max(self, max: u32) -> Self {
         match self {
@@ -72,14 +60,10 @@ words! {
     }
 }
 
-/// One run of load.
 #[derive(Clone)]
 pub struct LoadPlan {
-    /// The server that is asked.
     pub target: Target,
-    /// What is asked.
     pub workload: Arc<dyn Workload>,
-    /// When requests arrive.
     pub arrivals: ArrivalPlan,
     /// Load before measuring begins; arrivals in it are not counted.
     pub warm_up: Nanos,
@@ -92,11 +76,8 @@ pub struct LoadPlan {
     pub drain: Nanos,
     /// Age at which a request is given up, counted from its arrival.
     pub timeout: Nanos,
-    /// Randomness of arrivals, kinds and parameters.
     pub seed: Seed,
-    /// How sessions are opened and kept.
     pub sessions: SessionPolicy,
-    /// Whether statements are prepared or sent as text.
     pub protocol: Protocol,
     /// Threads; each drives many sessions.
     pub threads: usize,

@@ -14,12 +14,10 @@ use std::os::fd::AsRawFd;
 /// Token of the timer; no socket has it.
 pub(super) const TIMER: u64 = u64::MAX;
 
-/// The poller of one load thread.
 pub(super) struct Poller {
     poller: evenkeel_os::Poller,
     /// When the timer will fire; what has passed has fired.
     armed: Nanos,
-    /// How many events the last look found.
     ready: usize,
     busy: bool,
 }
@@ -31,12 +29,10 @@ impl Poller {
         Ok(Self { poller, armed: Nanos::ZERO, ready: 0, busy })
     }
 
-    /// Watches a socket under a token.
     pub fn add(&self, socket: &impl AsRawFd, token: u64, interest: Interest) -> io::Result<()> {
         self.poller.add(socket, token, interest)
     }
 
-    /// Changes what a socket waits for.
     pub fn change(&self, socket: &impl AsRawFd, token: u64, interest: Interest) -> io::Result<()> {
         self.poller.change(socket, token, interest)
     }
@@ -90,12 +86,10 @@ impl Poller {
         Ok(())
     }
 
-    /// How many events the last wait found.
     pub fn ready(&self) -> usize {
         self.ready
     }
 
-    /// Token of one of them.
     pub fn token(&self, index: usize) -> u64 {
         self.poller.ready(index).token
     }

@@ -3,10 +3,8 @@
 use evenkeel_core::Nanos;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Which part of a run is under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LoadPhase {
-    /// Opening the first sessions.
     Opening,
     /// Load that is not counted.
     WarmUp,
@@ -21,15 +19,11 @@ pub enum LoadPhase {
 pub struct LoadProgress {
     /// Since the start of the warm-up.
     pub elapsed: Nanos,
-    /// Part of the run.
     pub phase: LoadPhase,
-    /// Arrivals so far.
     pub arrivals: u64,
-    /// Completions so far.
     pub completed: u64,
     /// Failures, timeouts and unsent requests so far.
     pub lost: u64,
-    /// Arrived and not ended.
     pub in_flight: u64,
     /// Mean response time of what completed since the last look; `None` where nothing did.
     pub response_mean: Option<Nanos>,

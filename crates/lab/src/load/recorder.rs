@@ -4,13 +4,12 @@ use super::batches::Batches;
 use super::end::{End, Outcome};
 use super::parts::PartsResult;
 use super::request_log::{LogLine, LogSender};
-use super::result::{Counts, Interval, KindResult, LoadResult};
+use super::result::{Interval, KindResult, LoadResult, nothing_measured};
 use super::stretches::Stretches;
 use super::written::Written;
 use crate::workload::{StepEnd, Workload};
 use evenkeel_core::Nanos;
 use hdrhistogram::Histogram;
-use std::collections::BTreeMap;
 
 /// Highest value of a histogram: an hour. What is longer counts as an hour.
 const HIGHEST_NS: u64 = 3_600_000_000_000;
@@ -19,7 +18,6 @@ const CODES_MAX: usize = 256;
 /// Counts what exceeds [`CODES_MAX`]: CR_UNKNOWN_ERROR.
 const CODE_OTHER: u16 = 2000;
 
-/// Times in nanoseconds.
 pub(super) type Times = Histogram<u64>;
 
 /// Three significant digits from a nanosecond to an hour.
@@ -62,32 +60,17 @@ fn interval_length(measured: Nanos) -> Nanos {
     if measured.0 < INTERVALS_MIN * INTERVAL_LONG.0 { INTERVAL_SHORT } else { INTERVAL_LONG }
 }
 
-/// Counts, histograms and intervals of one thread; only requests that arrive in the measured phase count.
+/// What one thread brings; only requests that arrive in the measured phase count.
 pub(super) struct Recorder {
     start: Nanos,
     end: Nanos,
-    counts: Counts,
-    /// Of requests of no known kind; all others are counted by kind, and added up at the end.
-    response: Histogram<u64>,
-    response_sum: Nanos,
+    /// Its batches, stretches and series are counted beside it.
+    result: LoadResult,
     batches: Batches,
-    service: Histogram<u64>,
-    first_byte: Histogram<u64>,
-    lag: Histogram<u64>,
-    session_wait: Histogram<u64>,
-    intervals: Vec<Interval>,
-    interval_length: Nanos,
     stretches: Stretches,
-    carried_over: u64,
     kinds: Vec<Series>,
     statements: Vec<Series>,
     steps: Vec<Series>,
-    rolled_back: u64,
-    tried_again: u64,
-    heard: u64,
-    error_texts: BTreeMap<u16, String>,
-    parts: PartsResult,
-    written: Written,
     log: Option<LogSender>,
     /// Not yet counted.
     ends: Vec<End>,
@@ -100,27 +83,12 @@ impl Recorder {
         Self {
             start: Nanos::MAX,
             end: Nanos::MAX,
-            counts: Counts::default(),
-            response: histogram(),
-            response_sum: Nanos::ZERO,
+            result: nothing_measured(),
             batches: Batches::default(),
-            service: histogram(),
-            first_byte: histogram(),
-            lag: histogram(),
-            session_wait: histogram(),
-            intervals: Vec::new(),
-            interval_length: INTERVAL_LONG,
             stretches: Stretches::default(),
-            carried_over: 0,
             kinds: series(workload.kinds().len()),
             statements: series(workload.statements().len()),
             steps: series(workload.steps().len()),
-            rolled_back: 0,
-            tried_again: 0,
-            heard: 0,
-            error_texts: BTreeMap::new(),
-            parts: PartsResult::default(),
-            written: Written::default(),
             log,
             ends: Vec::with_capacity(BATCH),
         }
@@ -131,10 +99,10 @@ impl Recorder {
         (self.start, self.end) = (start, end);
         self.batches = Batches::new(start, end);
         self.stretches = Stretches::new(start, end);
-        self.interval_length = interval_length(end - start);
-        let length = self.interval_length.0;
+        self.result.interval_length = interval_length(end - start);
+        let length = self.result.interval_length.0;
         let interval = |index| Interval { start: Nanos(index * length), ..Interval::default() };
-        self.intervals = (0..(end - start).0.div_ceil(length)).map(interval).collect();
+        self.result.intervals = (0..(end - start).0.div_ceil(length)).map(interval).collect();
     }
 
     /// Whether an arrival at this instant belongs to the measured phase.
@@ -142,20 +110,18 @@ impl Recorder {
         (self.start..self.end).contains(&arrival)
     }
 
-    /// The measured phase ends early.
     pub fn end_at(&mut self, now: Nanos) {
         self.end = self.end.min(now.max(self.start));
     }
 
     fn interval(&mut self, instant: Nanos) -> Option<&mut Interval> {
-        let index = instant.0.checked_sub(self.start.0)? / self.interval_length.0;
-        self.intervals.get_mut(usize::try_from(index).ok()?)
+        let index = instant.0.checked_sub(self.start.0)? / self.result.interval_length.0;
+        self.result.intervals.get_mut(usize::try_from(index).ok()?)
     }
 
-    /// A request arrived.
     pub fn arrived(&mut self, arrival: Nanos) {
         if self.measures(arrival) {
-            self.counts.arrivals += 1;
+            self.result.counts.arrivals += 1;
             self.batches.arrived(arrival);
             if let Some(interval) = self.interval(arrival) {
                 interval.arrivals += 1;
@@ -182,30 +148,28 @@ impl Recorder {
             StepEnd::RolledBack(step) => (step, true),
             StepEnd::Untimed => return,
         };
-        self.rolled_back += u64::from(rolled_back);
+        self.result.rolled_back += u64::from(rolled_back);
         let Some(series) = self.steps.get_mut(step) else { return };
         series.completed += 1;
         series.record(took);
     }
 
-    /// Parts of the response times of measured requests.
     pub fn parts(&mut self) -> &mut PartsResult {
-        &mut self.parts
+        &mut self.result.parts
     }
 
-    /// Something was written, in whichever phase.
     pub fn wrote(&mut self, written: &Written) {
-        self.written.add(written);
+        self.result.written.add(written);
     }
 
     /// The client of a measured request went on after an error.
     pub fn tried_again(&mut self) {
-        self.tried_again += 1;
+        self.result.tried_again += 1;
     }
 
     /// Bytes of the server came, to whichever request.
     pub fn heard(&mut self, now: Nanos) {
-        self.heard += u64::from(now >= self.start);
+        self.result.heard += u64::from(now >= self.start);
     }
 
     /// A request that arrived in the measured phase ended.
@@ -222,7 +186,7 @@ impl Recorder {
         if arrival >= self.start || done < self.start {
             return;
         }
-        self.carried_over += 1;
+        self.result.carried_over += 1;
         self.count_in_interval(done, completed);
     }
 
@@ -250,8 +214,8 @@ impl Recorder {
         match end.outcome {
             Outcome::Completed => self.count_completed(end),
             Outcome::Failed(code) => self.count_failure(code),
-            Outcome::TimedOut => self.counts.timed_out += 1,
-            Outcome::Unsent => self.counts.unsent += 1,
+            Outcome::TimedOut => self.result.counts.timed_out += 1,
+            Outcome::Unsent => self.result.counts.unsent += 1,
         }
         self.count_response(end);
         let completed = end.outcome == Outcome::Completed;
@@ -266,13 +230,13 @@ impl Recorder {
     /// What was never sent has waited for a session all its life, and tells no lag.
     fn count_waited(&mut self, end: End) {
         if end.waited != Nanos::ZERO {
-            self.session_wait.saturating_record(end.waited.0);
+            self.result.session_wait.saturating_record(end.waited.0);
         }
         if end.send == Nanos::ZERO {
             return;
         }
         let lag = end.send - end.arrival - end.waited;
-        self.lag.saturating_record(lag.0.max(1));
+        self.result.lag.saturating_record(lag.0.max(1));
         self.stretches.sent(end.arrival, lag);
         if let Some(interval) = self.interval(end.arrival) {
             interval.lag_max = interval.lag_max.max(lag);
@@ -290,11 +254,11 @@ impl Recorder {
         if !counts {
             return;
         }
-        self.response_sum += response;
+        self.result.response_sum += response;
         self.stretches.responded(end.arrival, response);
         match self.kinds.get_mut(end.kind as usize) {
             Some(series) => series.record(response),
-            None => self.response.saturating_record(response.0.max(1)),
+            None => self.result.response.saturating_record(response.0.max(1)),
         }
         if let Some(interval) = self.interval(end.arrival) {
             interval.response_sum += response;
@@ -303,13 +267,13 @@ impl Recorder {
     }
 
     fn count_completed(&mut self, end: End) {
-        self.counts.completed += 1;
-        self.service.saturating_record((end.done - end.send).0.max(1));
-        self.first_byte.saturating_record((end.first_byte - end.send).0.max(1));
+        self.result.counts.completed += 1;
+        self.result.service.saturating_record((end.done - end.send).0.max(1));
+        self.result.first_byte.saturating_record((end.first_byte - end.send).0.max(1));
     }
 
     fn count_failure(&mut self, code: u16) {
-        let failed = &mut self.counts.failed;
+        let failed = &mut self.result.counts.failed;
         let known = failed.len() < CODES_MAX || failed.contains_key(&code);
         *failed.entry(if known { code } else { CODE_OTHER }).or_default() += 1;
     }
@@ -331,8 +295,8 @@ impl Recorder {
 
     /// Keeps one text of each error code.
     pub fn error_text(&mut self, code: u16, text: &str) {
-        if self.error_texts.len() < CODES_MAX && !self.error_texts.contains_key(&code) {
-            self.error_texts.insert(code, text.to_owned());
+        if self.result.error_texts.len() < CODES_MAX && !self.result.error_texts.contains_key(&code) {
+            self.result.error_texts.insert(code, text.to_owned());
         }
     }
 
@@ -342,46 +306,22 @@ impl Recorder {
         if let Some(log) = self.log.take() {
             log.finish();
         }
-        let measured = self.end - self.start;
-        self.intervals.retain(|interval| interval.start < measured);
-        let named = |series: Vec<Series>, names: Vec<&str>| {
+        let mut result = self.result;
+        result.measured = self.end - self.start;
+        result.intervals.retain(|interval| interval.start < result.measured);
+        // Requests of no known kind are there already.
+        for series in self.kinds.iter().filter_map(|series| series.response.as_deref()) {
+            result.response.add(series).expect("all histograms have the same bounds");
+        }
+        let named = |series: Vec<Series>, names: &[String]| {
             series.into_iter().zip(names).map(|(series, name)| series.result(name)).collect()
         };
-        for series in self.kinds.iter().filter_map(|series| series.response.as_deref()) {
-            self.response.add(series).expect("all histograms have the same bounds");
-        }
-        let kinds = workload.kinds().iter().map(String::as_str).collect();
-        let statements = workload.statements().iter().map(|statement| statement.name.as_str()).collect();
-        LoadResult {
-            counts: self.counts,
-            measured,
-            stopped: false,
-            response: self.response,
-            response_sum: self.response_sum,
-            batches: self.batches.finish(measured),
-            service: self.service,
-            first_byte: self.first_byte,
-            lag: self.lag,
-            session_wait: self.session_wait,
-            intervals: self.intervals,
-            interval_length: self.interval_length,
-            stretches: self.stretches.finish(measured),
-            carried_over: self.carried_over,
-            kinds: named(self.kinds, kinds),
-            statements: named(self.statements, statements),
-            steps: named(self.steps, workload.steps().iter().map(String::as_str).collect()),
-            rolled_back: self.rolled_back,
-            tried_again: self.tried_again,
-            error_texts: self.error_texts,
-            sessions_max: 0,
-            reconnects: 0,
-            heard: self.heard,
-            backlog_at_end: 0,
-            cpu: Nanos::ZERO,
-            cpu_busiest: Nanos::ZERO,
-            context_switches: 0,
-            parts: self.parts,
-            written: self.written,
-        }
+        let statements = workload.statements().iter().map(|statement| statement.name.clone());
+        result.batches = self.batches.finish(result.measured);
+        result.stretches = self.stretches.finish(result.measured);
+        result.kinds = named(self.kinds, workload.kinds());
+        result.statements = named(self.statements, &statements.collect::<Vec<_>>());
+        result.steps = named(self.steps, workload.steps());
+        result
     }
 }

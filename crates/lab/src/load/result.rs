@@ -1,6 +1,7 @@
 //! What a run of load brought, before anyone judges it.
 
 use super::parts::PartsResult;
+use super::recorder::histogram;
 use super::written::Written;
 use evenkeel_core::Nanos;
 use evenkeel_core::statistics::pooled::Batch;
@@ -12,7 +13,6 @@ use std::collections::BTreeMap;
 pub struct Counts {
     /// Scheduled in the measured phase (and before an early stop).
     pub arrivals: u64,
-    /// Answered in full.
     pub completed: u64,
     /// Answered by an error, by error code; connection losses count under 2013.
     pub failed: BTreeMap<u16, u64>,
@@ -27,7 +27,6 @@ pub struct Counts {
 pub struct Interval {
     /// Start, from the start of the measured phase.
     pub start: Nanos,
-    /// Arrivals scheduled in it.
     pub arrivals: u64,
     /// Completions in it, those of arrivals of the warm-up among them.
     pub completed: u64,
@@ -37,9 +36,7 @@ pub struct Interval {
     pub response_sum: Nanos,
     /// How many of them that sum has: all but those that failed, as far as they have ended.
     pub responses: u64,
-    /// Largest dispatch lag of those arrivals.
     pub lag_max: Nanos,
-    /// Sum of their dispatch lags.
     pub lag_sum: Nanos,
     /// Arrived and not ended at the end of the interval.
     pub in_flight: u64,
@@ -52,29 +49,22 @@ pub struct Stretch {
     pub completed: u64,
     /// Arrivals in it whose response counts.
     pub responses: u64,
-    /// Sum of these response times.
     pub response_sum: Nanos,
-    /// Largest dispatch lag of its arrivals.
     pub lag_max: Nanos,
 }
 
 /// Response times of one kind of request or statement.
 #[derive(Clone, Debug)]
 pub struct KindResult {
-    /// Name of the request or the statement.
     pub name: String,
-    /// How many completed.
     pub completed: u64,
-    /// Failed, timed out or unsent.
     pub lost: u64,
     /// Response times in nanoseconds (requests), or times from send to done (statements).
     pub response: Histogram<u64>,
 }
 
-/// One run of load.
 #[derive(Clone, Debug)]
 pub struct LoadResult {
-    /// What became of the arrivals.
     pub counts: Counts,
     /// Length of the measured phase; shorter than planned after an early stop.
     pub measured: Nanos,
@@ -105,7 +95,6 @@ pub struct LoadResult {
     pub stretches: Vec<Stretch>,
     /// Requests that arrived in the warm-up and had not ended with it.
     pub carried_over: u64,
-    /// By kind of request.
     pub kinds: Vec<KindResult>,
     /// Response times of each statement of the workload.
     pub statements: Vec<KindResult>,
@@ -131,7 +120,6 @@ pub struct LoadResult {
     pub cpu: Nanos,
     /// CPU time of the busiest of them: near `measured` the generator is saturated, however idle the rest.
     pub cpu_busiest: Nanos,
-    /// Their context switches, voluntary and not.
     pub context_switches: u64,
     /// What the response times of some requests are made of; empty where that was not asked for.
     pub parts: PartsResult,
@@ -140,9 +128,8 @@ pub struct LoadResult {
 }
 
 /// A second in which nothing happened.
-#[cfg(any(test, feature = "fixture"))]
 pub fn nothing_measured() -> LoadResult {
-    let empty = || Histogram::new(3).expect("three digits are allowed");
+    let empty = histogram;
     LoadResult {
         counts: Counts::default(),
         measured: Nanos::from_secs(1),

@@ -10,9 +10,10 @@ use super::script::Script;
 use super::tls;
 use super::together::Together;
 use super::worker::{Shared, Worker, share};
-use super::{batches, endpoint, recorder, stretches, thread};
+use super::{batches, endpoint, recorder, stretches};
 use evenkeel_core::Nanos;
 use evenkeel_os::clock::monotonic;
+use evenkeel_os::cpu::Affinity;
 use evenkeel_os::stop::Stop;
 use evenkeel_os::wake_promptly;
 use evenkeel_site::server::{Address, TlsMode};
@@ -84,7 +85,7 @@ fn begin(
             let log = log.as_ref().map(RequestLog::sender);
             let body = move || work(shared, index, gauges, log, &ready, &start);
             let thread = std::thread::Builder::new().name(format!("load {index}")).spawn_scoped(scope, body);
-            crew.threads.push(thread.map_err(|source| LoadError::System { what: "start a thread", source })?);
+            crew.threads.push(thread.map_err(LoadError::cannot("start a thread"))?);
             crew.starts.push(sender);
         }
         drop(ready_sender);
@@ -96,7 +97,6 @@ fn begin(
     result
 }
 
-/// The life of a load thread.
 fn work(
     shared: &Shared<'_>,
     index: usize,
@@ -126,10 +126,12 @@ fn prepare<'a>(
     wake_promptly();
     if !plan.cpus.is_empty() {
         let cpu = plan.cpus[index % plan.cpus.len()];
-        thread::pin(cpu).map_err(|source| LoadError::Cpu { cpu, source })?;
+        let hint = "name CPUs by --generator-cpus that this process may use; `taskset -cp $$` lists them";
+        let pinned = Affinity::of(u32::try_from(cpu)).apply();
+        pinned.map_err(LoadError::cannot_but(format!("run on CPU {cpu}"), Some(hint)))?;
     }
     let worker = Worker::new(shared, index, gauges, log);
-    let mut worker = worker.map_err(|source| LoadError::System { what: "create an epoll", source })?;
+    let mut worker = worker.map_err(LoadError::cannot("create an epoll"))?;
     match (plan.sessions, &plan.arrivals) {
         (SessionPolicy::PerRequest { .. }, _) => {
             worker.open_first(1)?;
@@ -271,7 +273,6 @@ impl Crew<'_, '_> {
     }
 }
 
-/// Adds what one thread brought to what others did.
 fn add(total: &mut LoadResult, part: &LoadResult) {
     total.counts.arrivals += part.counts.arrivals;
     total.counts.completed += part.counts.completed;
@@ -294,13 +295,10 @@ fn add(total: &mut LoadResult, part: &LoadResult) {
     ];
     histograms.into_iter().for_each(|(total, part)| merge(total, part));
     add_intervals(total, part);
-    for (total, part) in total.kinds.iter_mut().zip(&part.kinds) {
-        add_kind(total, part);
-    }
-    for (total, part) in total.statements.iter_mut().zip(&part.statements) {
-        add_kind(total, part);
-    }
-    for (total, part) in total.steps.iter_mut().zip(&part.steps) {
+    let kinds = total.kinds.iter_mut().zip(&part.kinds);
+    let statements = total.statements.iter_mut().zip(&part.statements);
+    let steps = total.steps.iter_mut().zip(&part.steps);
+    for (total, part) in kinds.chain(statements).chain(steps) {
         add_kind(total, part);
     }
     total.rolled_back += part.rolled_back;

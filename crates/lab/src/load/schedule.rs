@@ -51,19 +51,16 @@ impl Schedule {
         schedule
     }
 
-    /// The next arrival, which stays.
     pub fn peek(&self) -> Option<Arrival> {
         self.next
     }
 
-    /// Takes the next arrival where it is due.
     pub fn take_due(&mut self, now: Nanos) -> Option<Arrival> {
         let arrival = self.next.filter(|arrival| arrival.at <= now)?;
         self.advance();
         Some(arrival)
     }
 
-    /// There are no more arrivals.
     pub fn end(&mut self) {
         self.process = None;
         self.next = None;

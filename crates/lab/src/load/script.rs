@@ -5,14 +5,12 @@ use super::written::Change;
 use crate::workload::{Statement, Value};
 use evenkeel_wire::{EscapeMode, Field, Parameter, Row, Template, TemplateError, command};
 
-/// A prepared statement of one session.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Handle {
     pub statement: u32,
     pub parameters: u16,
 }
 
-/// One statement of the workload.
 pub(super) struct Script {
     pub sql: String,
     pub captures: bool,
@@ -59,7 +57,6 @@ impl Script {
     }
 }
 
-/// Values as the protocol takes them.
 pub(crate) fn parameters(values: &[Value]) -> impl ExactSizeIterator<Item = Parameter<'_>> + Clone {
     values.iter().map(|value| match value {
         Value::Null => Parameter::Null,

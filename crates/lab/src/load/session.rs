@@ -61,10 +61,8 @@ pub(super) struct Request {
     pub step_send: Nanos,
     /// Its number in the arrival process, or its closed client.
     pub number: u64,
-    /// Index of its client.
     pub client: u32,
     pub kind: u32,
-    /// Whether it arrived in the measured phase.
     pub measured: bool,
     /// Whether the parts of its response time are to be known.
     pub watched: bool,
@@ -72,7 +70,6 @@ pub(super) struct Request {
     pub start: Start,
 }
 
-/// How a response ended.
 pub(super) type Answer = Result<(), ServerError>;
 
 /// One slot for a connection; the buffers stay when the connection goes.
@@ -127,7 +124,6 @@ impl Session {
         }
     }
 
-    /// Forgets everything of the connection.
     pub fn close(&mut self) {
         self.link = None;
         self.login = None;

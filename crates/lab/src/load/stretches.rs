@@ -105,17 +105,4 @@ mod tests {
         assert_eq!(Stretches::new(START, START).finish(Nanos::ZERO).len(), 0);
         assert_eq!(Stretches::new(Nanos::ZERO, Nanos::from_secs(360_000)).finish(Nanos::MAX).len(), 36_000);
     }
-
-    #[test]
-    fn stretches_of_threads_add_up() {
-        let one = |lag: u64| {
-            let mut stretches = Stretches::new(START, at(200));
-            stretches.completed(at(10));
-            stretches.sent(at(10), Nanos::from_millis(lag));
-            stretches.finish(Nanos::from_millis(200))
-        };
-        let mut total = one(1);
-        add(&mut total, &one(4));
-        assert_eq!((total[0].completed, total[0].lag_max), (2, Nanos::from_millis(4)));
-    }
 }

@@ -22,7 +22,7 @@ fn failed(target: &Target, error: TlsError) -> LoadError {
         TlsError::Name(_) => (show(&target.address), io::Error::other("no certificate can be for that name")),
         other => (show(&target.address), io::Error::other(other)),
     };
-    LoadError::Tls { what, source }
+    LoadError::cannot(format!("use TLS with {what}"))(source)
 }
 
 /// A socket, and what encrypts on it if anything does.

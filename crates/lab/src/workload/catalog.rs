@@ -1,8 +1,13 @@
 //! Workloads by name.
 
-use super::entry::Entry;
 use super::{Database, Workload, WorkloadError, dvdstore, similar, tpcw};
 use std::sync::Arc;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    pub name: &'static str,
+    pub help: &'static str,
+}
 
 /// All workloads that come with Evenkeel: the three statements of the study, the three mixes, every other
 /// statement of TPC-W, then DVD Store.
@@ -15,28 +20,32 @@ pub fn catalog() -> Vec<Entry> {
 /// The workload of this name on a database: that of a data set as it was populated, or one that others have added to.
 ///
 /// # Errors
-/// [`WorkloadError::Unknown`] with the names that are near, [`WorkloadError::OtherData`] on the data of another.
+/// An unknown name, with those that are near, or one of a workload for other data.
 pub fn find(name: &str, database: impl Into<Database>) -> Result<Arc<dyn Workload>, WorkloadError> {
     check_name(name)?;
     let database = database.into();
     let found = match database {
         Database::Tpcw(database) => tpcw::find(name, database),
-        Database::DvdStore(database) => dvdstore::find(name, database),
+        Database::DvdStore(size) => dvdstore::find(name, size),
     };
-    found.ok_or_else(|| WorkloadError::OtherData { name: name.to_owned(), found: database.title() })
+    let other = || format!("workload `{name}` does not go with {} data", database.title());
+    found.ok_or_else(|| WorkloadError(other()))
 }
 
 /// Whether there is a workload of this name.
 ///
 /// # Errors
-/// [`WorkloadError::Unknown`] with the names that are near.
+/// An unknown name, with those that are near.
 pub fn check_name(name: &str) -> Result<(), WorkloadError> {
     let entries = catalog();
     if entries.iter().any(|entry| entry.name == name) {
         return Ok(());
     }
     let near = similar(name, entries.iter().map(|entry| entry.name));
-    Err(WorkloadError::Unknown { name: name.to_owned(), near: near.into_iter().map(str::to_owned).collect() })
+    let near: Vec<String> = near.into_iter().map(|name| format!("`{name}`")).collect();
+    let meant =
+        if near.is_empty() { String::new() } else { format!(", did you mean {}?", near.join(" or ")) };
+    Err(WorkloadError(format!("unknown workload `{name}`{meant}")))
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The database that a workload asks, of whichever data set.
 
-use super::{dvdstore, tpcw};
+use super::tpcw;
 use crate::data::DataSet;
 use crate::data::dvdstore::Size;
 use crate::data::tpcw::Scale;
@@ -9,10 +9,8 @@ use evenkeel_site::server::{Control, TargetError};
 /// A database by its data set, with what else a workload has to know of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Database {
-    /// A database of TPC-W.
     Tpcw(tpcw::Database),
-    /// Of DVD Store.
-    DvdStore(dvdstore::Database),
+    DvdStore(Size),
 }
 
 impl From<DataSet> for Database {
@@ -20,7 +18,7 @@ impl From<DataSet> for Database {
     fn from(set: DataSet) -> Self {
         match set {
             DataSet::Tpcw(scale) => scale.into(),
-            DataSet::DvdStore(size) => size.into(),
+            DataSet::DvdStore(size) => Self::DvdStore(size),
         }
     }
 }
@@ -33,19 +31,13 @@ impl From<Scale> for Database {
 
 impl From<Size> for Database {
     fn from(size: Size) -> Self {
-        Self::DvdStore(size.into())
+        Self::DvdStore(size)
     }
 }
 
 impl From<tpcw::Database> for Database {
     fn from(database: tpcw::Database) -> Self {
         Self::Tpcw(database)
-    }
-}
-
-impl From<dvdstore::Database> for Database {
-    fn from(database: dvdstore::Database) -> Self {
-        Self::DvdStore(database)
     }
 }
 
@@ -57,11 +49,10 @@ impl Database {
     pub fn read(set: DataSet, control: &mut Control) -> Result<Self, TargetError> {
         Ok(match set {
             DataSet::Tpcw(scale) => tpcw::Database::read(scale, control)?.into(),
-            DataSet::DvdStore(size) => dvdstore::Database::read(size, control)?.into(),
+            DataSet::DvdStore(size) => size.into(),
         })
     }
 
-    /// Name of its data set for people.
     pub(super) fn title(self) -> &'static str {
         match self {
             Self::Tpcw(_) => "TPC-W",

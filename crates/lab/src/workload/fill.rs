@@ -11,7 +11,6 @@ pub struct Fill<'a> {
 }
 
 impl<'a> Fill<'a> {
-    /// Starts at the first parameter.
     pub fn over(parameters: &'a mut Parameters) -> Self {
         Self { parameters, written: 0 }
     }
@@ -25,13 +24,11 @@ impl<'a> Fill<'a> {
         &mut self.parameters[self.written - 1]
     }
 
-    /// A whole number.
     pub fn int(&mut self, number: i64) -> &mut Self {
         *self.slot() = Value::Int(number);
         self
     }
 
-    /// A floating-point number.
     pub fn double(&mut self, number: f64) -> &mut Self {
         *self.slot() = Value::Double(number);
         self
@@ -43,19 +40,16 @@ impl<'a> Fill<'a> {
         self
     }
 
-    /// A copy of these bytes.
     pub fn bytes(&mut self, bytes: &[u8]) -> &mut Self {
         self.text(|buffer| buffer.extend_from_slice(bytes))
     }
 
-    /// A copy of the parameter written at `place`.
     pub fn again(&mut self, place: usize) {
         self.slot();
         let (before, here) = self.parameters.split_at_mut(self.written - 1);
         set_value(&mut here[0], &before[place]);
     }
 
-    /// A copy of this value.
     pub fn value(&mut self, value: &Value) -> &mut Self {
         set_value(self.slot(), value);
         self

@@ -9,23 +9,19 @@
 pub mod capture;
 mod catalog;
 mod database;
-pub mod dvdstore;
-mod entry;
+mod dvdstore;
 mod error;
 mod fill;
-mod plan_think;
 mod similar;
 pub mod sql;
 pub mod tpcw;
 pub mod user;
 mod value;
 
-pub use catalog::{catalog, check_name, find};
+pub use catalog::{Entry, catalog, check_name, find};
 pub use database::Database;
-pub use entry::Entry;
 pub use error::WorkloadError;
 pub use fill::Fill;
-pub use plan_think::plan_think;
 pub use similar::similar;
 pub use value::Value;
 
@@ -71,16 +67,13 @@ impl Statement {
 /// the hot path allocates nothing: see [`Fill`].
 pub type Parameters = Vec<Value>;
 
-/// What a statement brought back.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reply {
     /// Captured rows, empty unless the statement captures.
     pub rows: Vec<Vec<Value>>,
     /// Rows that came back, captured or not.
     pub row_count: u64,
-    /// Rows changed by a write.
     pub affected_rows: u64,
-    /// AUTO_INCREMENT value of an insert.
     pub last_insert_id: u64,
 }
 
@@ -133,23 +126,20 @@ pub trait Client: Send {
         false
     }
 
-    /// Think time before the next request of a closed load; `None` leaves it to the plan.
+    /// Think time of its own before the next request of a closed load, for which the plan may have another.
     fn think(&mut self, _random: &mut Random) -> Option<Nanos> {
         None
     }
 
     /// Time to the first request, as if the closed load had run for ever: what is left of a think time that began
-    /// before; `None` leaves it to the plan.
+    /// before.
     fn first_think(&mut self, _random: &mut Random) -> Option<Nanos> {
         None
     }
 }
 
-/// Statements and how clients use them.
 pub trait Workload: Send + Sync {
-    /// Name, for example `tpcw.complex`.
     fn name(&self) -> &str;
-    /// All statements that clients may name.
     fn statements(&self) -> &[Statement];
     /// Kinds of request, for statistics: one for a single statement, fourteen for the TPC-W mixes.
     fn kinds(&self) -> &[String];

@@ -4,22 +4,19 @@ mod acts;
 mod normal;
 mod shape;
 
-pub use acts::{Act, acts, harm, may_write, only_writes_rows, privileges, stored_function};
+pub use acts::{Act, acts, harm, may_write, stored_function};
 pub use normal::{Normal, normal};
 pub use shape::{Column, Condition, Relation, Role, Shape, Source, last_part, shape};
 
 use crate::workload::Value;
 
-/// A statement as the server takes it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Parsed {
-    /// Text with `?` for each parameter.
     pub sql: String,
     /// Names of the parameters in the order of the placeholders, `None` for a bare `?`.
     pub placeholders: Vec<Option<String>>,
     /// Tables named after FROM, JOIN, INTO and UPDATE, each once.
     pub tables: Vec<String>,
-    /// First word in capitals.
     pub verb: String,
 }
 
@@ -30,7 +27,6 @@ const PREPARED_VERBS: [&str; 9] =
 /// What a statement is about, as its verb says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
-    /// Reads rows; the server has a plan for it.
     Read,
     /// Changes rows; the server has a plan for it.
     Write,
@@ -39,7 +35,6 @@ pub enum Purpose {
 }
 
 impl Parsed {
-    /// What it is about.
     pub fn purpose(&self) -> Purpose {
         match self.verb.as_str() {
             "SELECT" | "WITH" => Purpose::Read,
@@ -48,7 +43,6 @@ impl Parsed {
         }
     }
 
-    /// Whether it should be prepared.
     pub fn is_prepared(&self) -> bool {
         !self.placeholders.is_empty() || PREPARED_VERBS.contains(&self.verb.as_str())
     }
@@ -59,22 +53,16 @@ impl Parsed {
 pub fn parse(text: &str) -> Parsed {
     let text = text.trim().trim_end_matches(';').trim_end();
     let mut parsed = Parsed::default();
-    let mut rest = text;
-    while let Some(token) = next_token(rest) {
-        let (piece, after) = rest.split_at(token.length);
-        match token.kind {
-            Kind::Placeholder(name) => {
-                parsed.placeholders.push(name.map(str::to_owned));
-                parsed.sql.push('?');
-            }
-            kind => {
-                if parsed.verb.is_empty() && kind == Kind::Word {
-                    parsed.verb = piece.to_ascii_uppercase();
-                }
-                parsed.sql.push_str(piece);
-            }
+    for (kind, piece) in tokens(text) {
+        if let Kind::Placeholder(name) = kind {
+            parsed.placeholders.push(name.map(str::to_owned));
+            parsed.sql.push('?');
+            continue;
         }
-        rest = after;
+        if parsed.verb.is_empty() && kind == Kind::Word {
+            parsed.verb = piece.to_ascii_uppercase();
+        }
+        parsed.sql.push_str(piece);
     }
     for Source { table, .. } in shape(text).sources {
         if !parsed.tables.contains(&table) {
@@ -87,12 +75,12 @@ pub fn parse(text: &str) -> Parsed {
 /// The statements of a script, each with the comments before it; what ends them is no part of them.
 pub fn split(text: &str) -> Vec<&str> {
     let (mut parts, mut begin, mut at) = (Vec::new(), 0, 0);
-    while let Some(token) = next_token(&text[at..]) {
-        if text[at..].starts_with(';') {
+    for (_, piece) in tokens(text) {
+        if piece == ";" {
             parts.push(&text[begin..at]);
             begin = at + 1;
         }
-        at += token.length;
+        at += piece.len();
     }
     parts.push(&text[begin..]);
     parts
@@ -101,16 +89,12 @@ pub fn split(text: &str) -> Vec<&str> {
 /// The statement with these values written in for its bare placeholders, for what cannot be prepared. A
 /// placeholder without a value stays.
 pub fn with_values(text: &str, values: &[Value]) -> String {
-    let (mut sql, mut rest, mut values) = (String::with_capacity(text.len()), text, values.iter());
-    while let Some(token) = next_token(rest) {
-        let (piece, after) = rest.split_at(token.length);
-        match token.kind {
-            Kind::Placeholder(None) => sql.push_str(&values.next().map_or(piece.to_owned(), literal)),
-            _ => sql.push_str(piece),
-        }
-        rest = after;
-    }
-    sql
+    let mut values = values.iter();
+    let written = |(kind, piece): (Kind<'_>, &str)| match kind {
+        Kind::Placeholder(None) => values.next().map_or(piece.to_owned(), literal),
+        _ => piece.to_owned(),
+    };
+    tokens(text).map(written).collect()
 }
 
 fn literal(value: &Value) -> String {
@@ -148,7 +132,7 @@ fn quoted_text(text: &str) -> String {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind<'a> {
-    /// A keyword, name or number, dots included.
+    /// A keyword, name or number, with dots, and the exponent of a number.
     Word,
     /// A name in backticks, perhaps behind a schema.
     QuotedName,
@@ -160,14 +144,20 @@ enum Kind<'a> {
     Other,
 }
 
-struct Token<'a> {
-    kind: Kind<'a>,
-    length: usize,
+/// The parts of a text, which together are the text.
+fn tokens(text: &str) -> impl Iterator<Item = (Kind<'_>, &str)> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let (kind, length) = next_token(rest)?;
+        let (piece, after) = rest.split_at(length);
+        rest = after;
+        Some((kind, piece))
+    })
 }
 
-fn next_token(rest: &str) -> Option<Token<'_>> {
+fn next_token(rest: &str) -> Option<(Kind<'_>, usize)> {
     let first = rest.chars().next()?;
-    let token = |kind, length| Some(Token { kind, length });
+    let token = |kind, length| Some((kind, length));
     if let Some(comment) = rest.strip_prefix("/*") {
         return token(Kind::Space, comment.find("*/").map_or(rest.len(), |end| end + 4));
     }
@@ -184,7 +174,7 @@ fn next_token(rest: &str) -> Option<Token<'_>> {
             if named { token(Kind::Placeholder(Some(name)), 1 + name.len()) } else { token(Kind::Other, 1) }
         }
         _ if first.is_whitespace() => token(Kind::Space, first.len_utf8()),
-        _ if is_word(first) => token(Kind::Word, dotted_word(rest)),
+        _ if is_word(first) => token(Kind::Word, with_exponent(rest, dotted_word(rest))),
         _ => token(Kind::Other, first.len_utf8()),
     }
 }
@@ -201,6 +191,15 @@ fn quoted(rest: &str, quote: char) -> usize {
         }
     }
     rest.len()
+}
+
+/// The length of a number with its exponent, whose sign is no part of a word.
+fn with_exponent(rest: &str, length: usize) -> usize {
+    let begins = rest.starts_with(|sign: char| sign.is_ascii_digit());
+    let is_open = begins && !rest.starts_with("0x") && rest[..length].ends_with(['e', 'E']);
+    let behind = rest[length..].strip_prefix(['+', '-']).filter(|_| is_open);
+    let digits = behind.map_or(0, |digits| digits.bytes().take_while(u8::is_ascii_digit).count());
+    if digits > 0 { length + 1 + digits } else { length }
 }
 
 /// Whether a list of words between blanks has this one.

@@ -1,13 +1,9 @@
 //! Values that travel to the server and back.
 
-/// A parameter or a captured value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
-    /// SQL NULL, of any type.
     Null,
-    /// A whole number.
     Int(i64),
-    /// A floating-point number.
     Double(f64),
     /// Text or bytes; dates and decimals travel as text.
     Text(Vec<u8>),

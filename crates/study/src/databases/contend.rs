@@ -140,7 +140,7 @@ fn plan(pair: &Pair, phase: &Phase, host: usize, seed: Seed) -> Result<LoadPlan>
     Ok(LoadPlan {
         target,
         workload,
-        arrivals: ArrivalPlan::Closed { clients: phase.clients[host], think: Nanos::ZERO },
+        arrivals: ArrivalPlan::Closed { clients: phase.clients[host], think: Some(Nanos::ZERO) },
         warm_up: Nanos::from_secs_f64(phase.warm_up_s),
         warm_up_max: None,
         measure: Nanos::from_secs_f64(phase.duration_s),

@@ -6,10 +6,9 @@ use super::{StudyError, telling};
 use evenkeel_core::Nanos;
 use evenkeel_core::rates::{GENTLE_START, RatePlan};
 use evenkeel_lab::load::{Protocol, SessionPolicy};
-use evenkeel_lab::workload::{Workload, sql};
+use evenkeel_lab::workload::Workload;
 use evenkeel_os::stop::Stop;
 use evenkeel_site::server::{Control, Needs, Problem, Target, capacity, preflight};
-use std::collections::BTreeSet;
 
 /// Refuses a server that cannot carry the sessions, statements or writes of the runs; returns what only
 /// disturbs.
@@ -26,7 +25,7 @@ pub(super) fn check(
     }
     let (sessions, limit) = sessions(spec, workload, &mut control, ready.of_others)?;
     let announced = announcement(target, workload, (sessions.max(), limit.as_deref()), &rates(spec));
-    match preflight(&mut control, &needs(spec, sessions, workload, target))? {
+    match preflight(&mut control, &needs(spec, sessions, workload))? {
         Ok(()) => Ok((Vec::new(), announced)),
         Err(problems) if problems.iter().any(|problem| problem.blocks) => {
             Err(StudyError::Preflight(problems))
@@ -96,10 +95,8 @@ pub fn prepared_statements(workload: &dyn Workload, protocol: Protocol) -> u32 {
     }
 }
 
-fn needs(spec: &StudySpec, sessions: SessionPolicy, workload: &dyn Workload, target: &Target) -> Needs {
+fn needs(spec: &StudySpec, sessions: SessionPolicy, workload: &dyn Workload) -> Needs {
     let writes = writes(workload);
-    let needed = workload.statements().iter().flat_map(|statement| sql::privileges(&statement.sql));
-    let privileges: BTreeSet<String> = needed.map(str::to_owned).collect();
     Needs {
         // Two more for the observers.
         sessions: sessions.max() + 2,
@@ -110,7 +107,7 @@ fn needs(spec: &StudySpec, sessions: SessionPolicy, workload: &dyn Workload, tar
             Reset::Nothing => Nanos::ZERO,
             _ => spec.warm_up + spec.duration,
         },
-        database: target.database.clone(),
-        privileges: privileges.into_iter().collect(),
+        // Who may not make a statement is told so when it is explained.
+        ..Needs::default()
     }
 }

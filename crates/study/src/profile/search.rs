@@ -65,7 +65,7 @@ impl Search<'_> {
 
     /// A private server is asked at full speed at once.
     fn closed(&mut self, rough: bool) -> Result<RateSearch, StudyError> {
-        let closed = self.probe(ArrivalPlan::Closed { clients: CLOSED_CLIENTS, think: Nanos::ZERO }, None)?;
+        let closed = self.probe(ArrivalPlan::Closed { clients: CLOSED_CLIENTS, think: None }, None)?;
         Ok(match rough {
             true => RateSearch::roughly_from(closed.throughput),
             false => RateSearch::from_closed_estimate(closed.throughput),

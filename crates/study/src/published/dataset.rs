@@ -6,7 +6,7 @@ use crate::harness::{Event, Notify};
 use evenkeel_core::random::Seed;
 use evenkeel_lab::data::{DataSet, DataSpec, Stamp, Via, populate_own};
 use evenkeel_lab::workload::user::UserWorkload;
-use evenkeel_lab::workload::{self, Database, Workload, plan_think};
+use evenkeel_lab::workload::{self, Database, Workload};
 use evenkeel_site::server::{Control, Target};
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ pub(crate) fn fill(
     let threads = std::thread::available_parallelism().map_or(1, |cpus| cpus.get().min(THREADS_MAX));
     let spec = DataSpec { set: set.into(), seed: Seed(seed), today: None, via: Via::Load, threads };
     let mut filled = |progress| tell(Event::Data(progress));
-    populate_own(target, &spec, &workplace.dumps(), workplace.stop, &mut filled)?;
+    populate_own(target, &spec, workplace.stop, &mut filled)?;
     let mut control = Control::connect(target)?;
     Stamp::mark_written(&mut control)?;
     Ok(control)
@@ -58,5 +58,5 @@ pub(crate) fn workload(name: &str, target: &Target) -> Result<Arc<dyn Workload>>
     let stamp =
         stamp.ok_or_else(|| PublishedError::wrong(format!("{target} holds no data set of Evenkeel")))?;
     let database = Database::read(stamp.set, &mut control)?;
-    Ok(plan_think(workload::find(name, database).doing(|| format!("looking for the workload {name}"))?))
+    workload::find(name, database).doing(|| format!("looking for the workload {name}"))
 }

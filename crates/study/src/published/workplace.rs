@@ -2,7 +2,7 @@
 
 use super::program::Program;
 use evenkeel_os::stop::Stop;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Where a published study works, and with what.
 #[derive(Clone, Copy)]
@@ -13,11 +13,4 @@ pub struct Workplace<'a> {
     pub stop: &'a Stop,
     /// Who starts guards and hosts.
     pub program: &'a dyn Program,
-}
-
-impl Workplace<'_> {
-    /// Folder for dumps of data.
-    pub fn dumps(&self) -> PathBuf {
-        self.home.join("dumps")
-    }
 }

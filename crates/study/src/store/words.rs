@@ -39,8 +39,6 @@ words! {
         Insert = "insert",
         /// One by one, with all indexes from the start.
         Script = "script",
-        /// By several, then changed for a while.
-        Aged = "aged",
         /// In random order, with all indexes from the start.
         Shuffled = "shuffled",
         /// File by file from the server of the level before it.

@@ -105,7 +105,7 @@ impl Bench<'_> {
         Ok(LoadPlan {
             target: target.clone(),
             workload: self.server.workload()?,
-            arrivals: ArrivalPlan::Closed { clients, think: Nanos::ZERO },
+            arrivals: ArrivalPlan::Closed { clients, think: Some(Nanos::ZERO) },
             warm_up: Nanos::from_secs_f64(warm_up),
             warm_up_max: None,
             measure: Nanos::from_secs_f64(measure),

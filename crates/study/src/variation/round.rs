@@ -45,7 +45,7 @@ impl Round<'_, '_> {
         if self.keys.iter().any(of_others) {
             return self.gently();
         }
-        let arrivals = ArrivalPlan::Closed { clients: CLIENTS, think: Nanos::ZERO };
+        let arrivals = ArrivalPlan::Closed { clients: CLIENTS, think: None };
         let Some(runs) = self.made(&arrivals, LOOK)? else { return Ok(None) };
         Ok(runs.iter().map(|run| run.throughput_per_s).reduce(f64::min))
     }

@@ -81,7 +81,6 @@ fn a_mix_names_its_heavy_hitters_and_leaves_the_database_as_it_was() {
     // Two of nine pages have no promotion; three of ten greet customers, of whom four in five are known.
     assert!((0.6..0.85).contains(&weight("tpcw.promotion")), "{}", weight("tpcw.promotion"));
     assert!((0.15..0.32).contains(&weight("tpcw.customer_name")), "{}", weight("tpcw.customer_name"));
-    assert!(reports.iter().all(|report| report.statement != "tpcw.order_count"), "no mix uses it");
     // By rows, which no other load on the machine changes, as their times.
     let rows = |report: &PlanReport| {
         report.measured.as_ref().map_or(0.0, |measured| measured.rows_read * report.weight)

@@ -53,7 +53,7 @@ impl Shop {
             via: Via::Load,
             threads: 2,
         };
-        populate(control.target(), &spec, &std::env::temp_dir(), &Stop::default(), &mut |_| {}).unwrap();
+        populate(control.target(), &spec, &Stop::default(), &mut |_| {}).unwrap();
         control
     }
 }

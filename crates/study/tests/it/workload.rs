@@ -7,7 +7,7 @@ use evenkeel_lab::workload::tpcw::Database;
 use evenkeel_lab::workload::user::{
     Definition, Generator, ParameterDefinitions, StatementDefinition, UserWorkload,
 };
-use evenkeel_lab::workload::{Client, Entry, Parameters, Value, Workload, catalog, find};
+use evenkeel_lab::workload::{Client, Parameters, Value, Workload, catalog, find};
 use evenkeel_site::server::Control;
 use std::collections::BTreeMap;
 
@@ -58,8 +58,7 @@ fn every_statement_of_the_catalog_runs_and_finds_rows() {
         "tpcw.item_related_update",
         "tpcw.login",
     ];
-    let ours = |entry: &Entry| entry.name.starts_with("tpcw.") && !entry.tables.is_empty();
-    for entry in catalog().into_iter().filter(ours) {
+    for entry in catalog().into_iter().filter(|entry| entry.name.starts_with("tpcw.")) {
         let workload = find(entry.name, Database::read(scale(), &mut control).unwrap()).unwrap();
         let (_, rows) = drive(&mut control, &*workload, &mut *workload.client(0), 40);
         let found = rows.values().sum::<u64>();
@@ -164,5 +163,5 @@ fn a_users_workload_reads_its_column_and_runs() {
     let mut wrong = definition;
     wrong.statements[0].parameters = ParameterDefinitions::Positional(vec![column("zz")]);
     let error = UserWorkload::new(&wrong, &mut control).unwrap_err().to_string();
-    assert!(error.starts_with("cannot read the values of t.zz: ") && error.contains("zz"), "{error}");
+    assert!(error.contains("cannot read the values of t.zz: "), "{error}");
 }

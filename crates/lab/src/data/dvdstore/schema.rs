@@ -21,28 +21,16 @@ const CUSTOMERS: Definition = Definition {
         PASSWORD "varchar(50) NOT NULL", AGE "tinyint", INCOME "int", GENDER "varchar(1)",
     ],
     primary_key: &["CUSTOMERID"],
-    order: &["CUSTOMERID"],
-    indexed: &[],
     unique: &["USERNAME"],
-    fulltext: &[],
-    references: &[],
+    ..Definition::NEW
 };
 
 const CUST_HIST: Definition = Definition {
     name: "CUST_HIST",
     columns: columns![CUSTOMERID "int NOT NULL", ORDERID "int NOT NULL", PROD_ID "int NOT NULL"],
-    primary_key: &[],
-    order: &["ORDERID", "CUSTOMERID", "PROD_ID"],
     indexed: &["CUSTOMERID"],
-    unique: &[],
-    fulltext: &[],
-    references: &[Reference {
-        name: "FK_CUST_HIST_CUSTOMERID",
-        column: "CUSTOMERID",
-        table: "CUSTOMERS",
-        key: "CUSTOMERID",
-        on_delete: "CASCADE",
-    }],
+    references: &[Reference { column: "CUSTOMERID", table: "CUSTOMERS", on_delete: "CASCADE" }],
+    ..Definition::NEW
 };
 
 const ORDERS: Definition = Definition {
@@ -53,17 +41,9 @@ const ORDERS: Definition = Definition {
         TOTALAMOUNT "decimal(12,2) NOT NULL",
     ],
     primary_key: &["ORDERID"],
-    order: &["ORDERID"],
     indexed: &["CUSTOMERID"],
-    unique: &[],
-    fulltext: &[],
-    references: &[Reference {
-        name: "FK_ORDERS_CUSTOMERID",
-        column: "CUSTOMERID",
-        table: "CUSTOMERS",
-        key: "CUSTOMERID",
-        on_delete: "SET NULL",
-    }],
+    references: &[Reference { column: "CUSTOMERID", table: "CUSTOMERS", on_delete: "SET NULL" }],
+    ..Definition::NEW
 };
 
 const ORDERLINES: Definition = Definition {
@@ -72,18 +52,9 @@ const ORDERLINES: Definition = Definition {
         ORDERLINEID "smallint NOT NULL", ORDERID "int NOT NULL", PROD_ID "int NOT NULL",
         QUANTITY "smallint NOT NULL", ORDERDATE "date NOT NULL",
     ],
-    primary_key: &[],
-    order: &["ORDERID", "ORDERLINEID"],
-    indexed: &[],
     unique: &["ORDERID", "ORDERLINEID"],
-    fulltext: &[],
-    references: &[Reference {
-        name: "FK_ORDERLINES_ORDERID",
-        column: "ORDERID",
-        table: "ORDERS",
-        key: "ORDERID",
-        on_delete: "CASCADE",
-    }],
+    references: &[Reference { column: "ORDERID", table: "ORDERS", on_delete: "CASCADE" }],
+    ..Definition::NEW
 };
 
 const PRODUCTS: Definition = Definition {
@@ -94,33 +65,23 @@ const PRODUCTS: Definition = Definition {
         COMMON_PROD_ID "int NOT NULL",
     ],
     primary_key: &["PROD_ID"],
-    order: &["PROD_ID"],
     indexed: &["CATEGORY", "SPECIAL"],
-    unique: &[],
     fulltext: &["ACTOR", "TITLE"],
-    references: &[],
+    ..Definition::NEW
 };
 
 const INVENTORY: Definition = Definition {
     name: "INVENTORY",
     columns: columns![PROD_ID "int NOT NULL", QUAN_IN_STOCK "int NOT NULL", SALES "int NOT NULL"],
     primary_key: &["PROD_ID"],
-    order: &["PROD_ID"],
-    indexed: &[],
-    unique: &[],
-    fulltext: &[],
-    references: &[],
+    ..Definition::NEW
 };
 
 const CATEGORIES: Definition = Definition {
     name: "CATEGORIES",
     columns: columns![CATEGORY "tinyint NOT NULL", CATEGORYNAME "varchar(50) NOT NULL"],
     primary_key: &["CATEGORY"],
-    order: &["CATEGORY"],
-    indexed: &[],
-    unique: &[],
-    fulltext: &[],
-    references: &[],
+    ..Definition::NEW
 };
 
 const REORDER: Definition = Definition {
@@ -129,16 +90,10 @@ const REORDER: Definition = Definition {
         PROD_ID "int NOT NULL", DATE_LOW "date NOT NULL", QUAN_LOW "int NOT NULL", DATE_REORDERED "date",
         QUAN_REORDERED "int", DATE_EXPECTED "date",
     ],
-    primary_key: &[],
-    order: &["PROD_ID"],
-    indexed: &[],
-    unique: &[],
-    fulltext: &[],
-    references: &[],
+    ..Definition::NEW
 };
 
 impl Table {
-    /// Columns, keys and references.
     pub fn definition(self) -> &'static Definition {
         match self {
             Self::Categories => &CATEGORIES,
@@ -161,16 +116,16 @@ mod tests {
     #[test]
     fn keys_indexes_and_references_name_columns_of_their_tables() {
         for table in Table::ALL {
-            let Definition { columns, primary_key, order, indexed, unique, fulltext, references, .. } =
+            let Definition { columns, primary_key, indexed, unique, fulltext, references, .. } =
                 table.definition();
             let referring = references.iter().map(|reference| reference.column);
-            let named = [primary_key, order, indexed, unique, fulltext];
+            let named = [primary_key, indexed, unique, fulltext];
             for name in named.into_iter().flat_map(|list| list.iter().copied()).chain(referring) {
                 assert!(columns.iter().any(|column| column.name == name), "{table} {name}");
             }
             for reference in *references {
                 let parent = Table::named(reference.table).unwrap();
-                assert_eq!(parent.definition().primary_key, [reference.key], "{table}");
+                assert_eq!(parent.definition().primary_key, [reference.column], "{table}");
                 assert!(parent < table, "{parent} is filled before {table}");
             }
         }
@@ -179,11 +134,11 @@ mod tests {
     #[test]
     fn a_table_without_a_primary_key_is_made_with_its_unique_index() {
         let definition = Table::OrderLines.definition();
-        let text = definition.create_table("lines", Indexes::Later);
+        let text = definition.create_table(Indexes::Later);
         assert!(!text.contains("KEY") && text.ends_with("`ORDERDATE` date NOT NULL\n)"), "{text}");
         assert_eq!(
-            definition.create_indexes("lines").as_deref(),
-            Some("ALTER TABLE `lines` ADD UNIQUE KEY `ORDERID` (`ORDERID`,`ORDERLINEID`)")
+            definition.create_indexes().as_deref(),
+            Some("ALTER TABLE `ORDERLINES` ADD UNIQUE KEY `ORDERID` (`ORDERID`,`ORDERLINEID`)")
         );
     }
 }

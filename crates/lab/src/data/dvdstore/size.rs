@@ -14,13 +14,10 @@ pub struct Size {
     megabytes: u32,
 }
 
-/// Why a size is refused.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum SizeError {
-    /// Out of range.
     #[error("{0} MB is not between 1 and {max}", max = Size::MEGABYTES_MAX)]
     Megabytes(u32),
-    /// No size at all.
     #[error("{0:?} is not small, medium, large or a size such as 50MB or 2GB")]
     Text(String),
 }
@@ -28,9 +25,7 @@ pub enum SizeError {
 impl Size {
     /// The small size of the publication: 20,000 customers.
     pub const SMALL: Self = Self { megabytes: 10 };
-    /// Two million customers.
     pub const MEDIUM: Self = Self { megabytes: 1_000 };
-    /// Two hundred million customers.
     pub const LARGE: Self = Self { megabytes: Self::MEGABYTES_MAX };
     /// That of large: lines of orders then number six hundred million.
     pub const MEGABYTES_MAX: u32 = 100_000;
@@ -54,7 +49,6 @@ impl Size {
         self.megabytes
     }
 
-    /// Rows of CUSTOMERS.
     pub fn customers(self) -> u64 {
         2_000 * u64::from(self.megabytes)
     }
@@ -95,7 +89,6 @@ impl fmt::Display for Size {
 impl FromStr for Size {
     type Err = SizeError;
 
-    /// Reads `small`, `50MB`, `2GB`.
     fn from_str(text: &str) -> Result<Self, SizeError> {
         if let Some((_, size)) = Self::NAMED.iter().find(|(name, _)| *name == text) {
             return Ok(*size);

@@ -3,15 +3,12 @@
 /// A table; parents stand before what refers to them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Table {
-    /// The 16 categories.
     Categories,
     /// Customers, with their addresses and cards.
     Customers,
-    /// What is for sale.
     Products,
     /// Stock and sales of each product.
     Inventory,
-    /// Orders, without their lines.
     Orders,
     /// Lines of orders, one to nine each.
     OrderLines,
@@ -22,7 +19,6 @@ pub enum Table {
 }
 
 impl Table {
-    /// All of them.
     pub const ALL: [Self; 8] = [
         Self::Categories,
         Self::Customers,
@@ -34,7 +30,6 @@ impl Table {
         Self::Reorder,
     ];
 
-    /// Name in the database.
     pub fn name(self) -> &'static str {
         self.definition().name
     }
@@ -42,11 +37,6 @@ impl Table {
     /// The table of this name; a server may keep names in small letters.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|table| table.name().eq_ignore_ascii_case(name))
-    }
-
-    /// Whether its rows stand for lines of orders.
-    pub fn has_lines(self) -> bool {
-        matches!(self, Self::OrderLines | Self::CustHist)
     }
 }
 

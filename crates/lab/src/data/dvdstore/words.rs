@@ -4,10 +4,9 @@
 
 use evenkeel_core::random::Random;
 
-/// Words of titles.
-pub const TITLE_WORDS: u64 = 1_000;
+const TITLE_WORDS: u64 = 1_000;
 /// First names of actors, and as many last names.
-pub const ACTOR_NAMES: u64 = 200;
+const ACTOR_NAMES: u64 = 200;
 
 const FIRST: [&str; 10] = ["BA", "DE", "FI", "GO", "KU", "LA", "ME", "NI", "PO", "RU"];
 const SECOND: [&str; 10] = ["VA", "LE", "RI", "TO", "NU", "SA", "PE", "MI", "DO", "KU"];
@@ -36,19 +35,9 @@ pub fn title(out: &mut Vec<u8>, product: u64) {
     title_word(out, product % TITLE_WORDS);
 }
 
-/// Appends the first word of the title of a product.
-pub fn title_start(out: &mut Vec<u8>, product: u64) {
-    title_word(out, product / TITLE_WORDS % TITLE_WORDS);
-}
-
-/// Appends an actor's first name, from 0 to [`ACTOR_NAMES`] - 1.
-pub fn first_name(out: &mut Vec<u8>, name: u64) {
-    two(out, &FIRST_NAME_ENDS, name);
-}
-
 /// Appends an actor's name: any first name with any last name.
 pub fn actor(out: &mut Vec<u8>, random: &mut Random) {
-    first_name(out, random.uniform(0, ACTOR_NAMES - 1));
+    two(out, &FIRST_NAME_ENDS, random.uniform(0, ACTOR_NAMES - 1));
     out.push(b' ');
     two(out, &LAST_NAME_ENDS, random.uniform(0, ACTOR_NAMES - 1));
 }
@@ -73,7 +62,8 @@ mod tests {
     #[test]
     fn there_are_as_many_words_and_names_as_published() {
         let words: BTreeSet<_> = (0..TITLE_WORDS).map(|word| text(|out| title_word(out, word))).collect();
-        let names: BTreeSet<_> = (0..ACTOR_NAMES).map(|name| text(|out| first_name(out, name))).collect();
+        let names: BTreeSet<_> =
+            (0..ACTOR_NAMES).map(|name| text(|out| two(out, &FIRST_NAME_ENDS, name))).collect();
         let last: BTreeSet<_> =
             (0..ACTOR_NAMES).map(|name| text(|out| two(out, &LAST_NAME_ENDS, name))).collect();
         assert_eq!((words.len(), names.len(), last.len()), (1_000, 200, 200));
@@ -87,6 +77,5 @@ mod tests {
     fn a_title_has_two_words_by_the_number_of_its_product() {
         assert_eq!(text(|out| title(out, 1)), "BAVADAN BAVAREL");
         assert_eq!(text(|out| title(out, 12_345)), "BALESIN GONULAN");
-        assert_eq!(text(|out| title_start(out, 12_345)), "BALESIN");
     }
 }

@@ -26,12 +26,10 @@ impl Date {
         Self(i32::try_from(seconds / 86_400).unwrap_or(i32::MAX))
     }
 
-    /// So many days later.
     pub fn plus(self, days: u64) -> Self {
         Self(self.0 + days as i32)
     }
 
-    /// So many days earlier.
     pub fn minus(self, days: u64) -> Self {
         Self(self.0 - days as i32)
     }
@@ -79,7 +77,6 @@ impl FromStr for Date {
     }
 }
 
-/// A text that is no date.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is not a date such as 2026-01-31")]
 pub struct DateError(pub String);

@@ -13,18 +13,14 @@ macro_rules! definition {
             name: $name,
             columns: &[$(Column { name: stringify!($column), sql_type: $sql_type }),+],
             primary_key: &$key,
-            order: &$key,
             indexed: &$indexed,
-            unique: &[],
-            fulltext: &[],
-            references: &[],
+            ..Definition::NEW
         };
         &DEFINITION
     }};
 }
 
 impl Table {
-    /// Columns and keys.
     #[rustfmt::skip]
     pub fn definition(self) -> &'static Definition {
         match self {
@@ -93,20 +89,13 @@ mod tests {
         let columns = "  `scl_sc_id` int NOT NULL,\n  `scl_qty` int,\n  `scl_i_id` int NOT NULL,\n";
         let key = "  PRIMARY KEY (`scl_sc_id`,`scl_i_id`)";
         assert_eq!(
-            definition.create_table("cart", Indexes::Later),
-            format!("CREATE TABLE `cart` (\n{columns}{key}\n)")
+            definition.create_table(Indexes::Later),
+            format!("CREATE TABLE `shopping_cart_line` (\n{columns}{key}\n)")
         );
         assert_eq!(
-            definition.create_table("cart", Indexes::Inline),
-            format!("CREATE TABLE `cart` (\n{columns}{key},\n  KEY `scl_i_id` (`scl_i_id`)\n)")
+            definition.create_table(Indexes::Inline),
+            format!("CREATE TABLE `shopping_cart_line` (\n{columns}{key},\n  KEY `scl_i_id` (`scl_i_id`)\n)")
         );
-        assert_eq!(Table::CcXacts.definition().create_indexes("cc_xacts"), None);
-    }
-
-    #[test]
-    fn values_are_quoted_by_their_column() {
-        let mut out = Vec::new();
-        Table::Country.definition().sql_values(b"1\tUnited States\t1\tDollars", &mut out);
-        assert_eq!(out, b"(1,'United States',1,'Dollars')");
+        assert_eq!(Table::CcXacts.definition().create_indexes(), None);
     }
 }

@@ -3,17 +3,11 @@
 /// A table, in the order in which the published population fills them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Table {
-    /// Addresses of customers and orders.
     Address,
-    /// Authors of items.
     Author,
-    /// The 92 countries.
     Country,
-    /// Customers, with names, passwords and balances.
     Customer,
-    /// Items for sale.
     Item,
-    /// Orders, without their lines.
     Orders,
     /// Lines of orders, one to five each.
     OrderLine,
@@ -26,7 +20,6 @@ pub enum Table {
 }
 
 impl Table {
-    /// All of them.
     pub const ALL: [Self; 10] = [
         Self::Address,
         Self::Author,
@@ -40,7 +33,6 @@ impl Table {
         Self::ShoppingCartLine,
     ];
 
-    /// Name in the database.
     pub fn name(self) -> &'static str {
         self.definition().name
     }

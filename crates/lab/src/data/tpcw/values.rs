@@ -71,7 +71,6 @@ pub fn digsyl(out: &mut Vec<u8>, number: u64) {
     }
 }
 
-/// A whole number.
 pub fn whole(out: &mut Vec<u8>, mut number: u64) {
     let mut digits = [0; 20];
     let mut start = digits.len();
@@ -161,21 +160,6 @@ mod tests {
     }
 
     #[test]
-    fn nstring_is_a_string_of_digits_of_the_asked_lengths() {
-        let mut random = Random::new(Seed(2));
-        let mut digits = [0_u32; 10];
-        let mut lengths = std::collections::BTreeSet::new();
-        for _ in 0..5_000 {
-            let string = text(|out| nstring(out, &mut random, 9, 16));
-            lengths.insert(string.len());
-            string.bytes().for_each(|digit| digits[usize::from(digit - b'0')] += 1);
-        }
-        assert_eq!(lengths.into_iter().collect::<Vec<_>>(), (9..=16).collect::<Vec<_>>());
-        assert!(digits.iter().all(|count| (5_900..6_600).contains(count)), "{digits:?}");
-        assert_eq!(text(|out| nstring(out, &mut random, 40, 40)).len(), 40);
-    }
-
-    #[test]
     fn digits_become_syllables() {
         for (number, spelled) in [
             (0, "BA"),
@@ -201,13 +185,6 @@ mod tests {
             (99_999, 2, "999.99"),
         ] {
             assert_eq!(text(|out| decimal(out, units, places)), written);
-        }
-    }
-
-    #[test]
-    fn dates_are_written_with_all_their_digits() {
-        for day in ["1800-01-01", "2000-02-29", "1999-12-31"] {
-            assert_eq!(text(|out| date(out, day.parse().unwrap())), day);
         }
     }
 }

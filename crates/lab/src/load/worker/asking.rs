@@ -12,9 +12,7 @@ const SERVER_THREAD: &str = "SELECT tid FROM information_schema.processlist WHER
 
 /// What a thread of load needs to know the parts of some response times.
 pub(super) struct Asking {
-    /// Of how many requests, and who tells.
     pub plan: PartsPlan,
-    /// What the server is asked.
     pub questions: Questions,
     /// What a session is told once.
     pub begin: Vec<String>,
@@ -30,7 +28,6 @@ pub(super) struct Asking {
 }
 
 impl Asking {
-    /// What the plan asks for.
     pub fn new(plan: &LoadPlan, thread: usize) -> Option<Self> {
         let parts = plan.parts?;
         let questions = Questions::new(parts.told_by, plan.workload.statements().len());

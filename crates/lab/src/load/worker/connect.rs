@@ -29,7 +29,6 @@ const CODE_CONNECT: u16 = 2003;
 /// CR_SERVER_HANDSHAKE_ERR, what clients report where the login fails.
 const CODE_LOGIN: u16 = 2012;
 
-/// Why a connection did not come to be.
 pub(super) enum Refusal {
     Connect(io::Error),
     Login(LoginError),
@@ -74,7 +73,7 @@ impl Worker<'_> {
     pub(super) fn wait_a_moment(&mut self) -> Result<(), LoadError> {
         let now = monotonic();
         let waited = self.poller.wait(now, now + Nanos::from_millis(5));
-        waited.map_err(|source| LoadError::System { what: "wait for sockets", source })?;
+        waited.map_err(LoadError::cannot("wait for sockets"))?;
         for index in 0..self.poller.ready() {
             let token = self.poller.token(index);
             if token != TIMER {
@@ -91,7 +90,6 @@ impl Worker<'_> {
         }
     }
 
-    /// A slot without a connection.
     pub(super) fn take_vacant(&mut self) -> Option<u32> {
         if let Some(slot) = self.vacant.pop() {
             return Some(slot);
@@ -126,7 +124,6 @@ impl Worker<'_> {
         }
     }
 
-    /// Starts to connect.
     pub(super) fn connect(&mut self, slot: u32) {
         let now = monotonic();
         self.opening += 1;
@@ -174,7 +171,6 @@ impl Worker<'_> {
         self.poller.change(link.socket(), token, Interest::Read)
     }
 
-    /// Bytes of the login.
     pub(super) fn log_in(&mut self, slot: u32, mut input: &[u8]) -> Result<(), Refusal> {
         let session = &mut self.sessions[slot as usize];
         let Some(login) = &mut session.login else { return Ok(()) };
@@ -236,7 +232,6 @@ impl Worker<'_> {
         }
     }
 
-    /// A connection did not come to be.
     pub(super) fn refused(&mut self, slot: u32, refusal: Refusal, now: Nanos) {
         if let Refusal::Connect(error) = &refusal {
             if error.kind() == io::ErrorKind::WouldBlock {
@@ -253,7 +248,7 @@ impl Worker<'_> {
         self.refusals += 1;
         let address = show(&self.shared.plan.target.address);
         self.opening_error.get_or_insert(match refusal {
-            Refusal::Connect(source) => LoadError::Connect { address, source },
+            Refusal::Connect(source) => LoadError::cannot(format!("connect to {address}"))(source),
             Refusal::Login(source) => LoadError::Login { address, source },
         });
         self.fail(slot, code, now);

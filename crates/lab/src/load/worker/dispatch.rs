@@ -12,7 +12,6 @@ use evenkeel_core::random::Random;
 use std::cmp::Reverse;
 
 impl Worker<'_> {
-    /// Takes every arrival that is due.
     pub(super) fn dispatch_due(&mut self, now: Nanos) {
         while let Some(arrival) = self.schedule.take_due(now) {
             if !self.sparing.spares(arrival.at, self.busy + self.waiting.len()) {
@@ -193,22 +192,21 @@ impl Worker<'_> {
     fn pause(&mut self, client: u32) -> Nanos {
         let planned = self.planned_pause();
         let slot = self.client(client);
-        slot.client.think(&mut slot.random).unwrap_or_else(|| planned.draw(&mut slot.random))
+        // Drawn in any case: a browser's session ends after a sum of its own think times.
+        let own = slot.client.think(&mut slot.random);
+        planned.map_or(own.unwrap_or_default(), |pause| pause.draw(&mut slot.random))
     }
 
     fn first_pause(&mut self, client: u32) -> Nanos {
         let planned = self.planned_pause();
         let slot = self.client(client);
-        slot.client.first_think(&mut slot.random).unwrap_or_else(|| planned.residual(&mut slot.random))
+        let own = slot.client.first_think(&mut slot.random);
+        planned.map_or(own.unwrap_or_default(), |pause| pause.residual(&mut slot.random))
     }
 
-    fn planned_pause(&self) -> Pause {
-        match self.shared.plan.arrivals {
-            ArrivalPlan::Closed { think, .. } if self.shared.plan.workload.uniform_think() => {
-                Pause::uniform(think)
-            }
-            ArrivalPlan::Closed { think, .. } => Pause::new(think),
-            _ => Pause::new(Nanos::ZERO),
-        }
+    fn planned_pause(&self) -> Option<Pause> {
+        let ArrivalPlan::Closed { think: Some(think), .. } = self.shared.plan.arrivals else { return None };
+        let uniform = self.shared.plan.workload.uniform_think();
+        Some(if uniform { Pause::uniform(think) } else { Pause::new(think) })
     }
 }

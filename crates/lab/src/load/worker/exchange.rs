@@ -95,7 +95,6 @@ impl Worker<'_> {
         }
     }
 
-    /// Bytes of a session.
     fn take(&mut self, slot: u32, input: &[u8], now: Nanos) {
         self.recorder.heard(now);
         let session = &mut self.sessions[slot as usize];
@@ -121,7 +120,6 @@ impl Worker<'_> {
         }
     }
 
-    /// The response to a command is whole.
     fn answered(&mut self, slot: u32, answer: Answer, now: Nanos) {
         self.count_written(slot, &answer);
         let session = &mut self.sessions[slot as usize];
@@ -210,7 +208,6 @@ impl Worker<'_> {
         }
     }
 
-    /// A step of the request is over.
     fn end_step(&mut self, slot: u32, end: StepEnd, now: Nanos) {
         let Some(request) = &mut self.sessions[slot as usize].request else { return };
         let begun = std::mem::take(&mut request.step_send);
@@ -219,7 +216,6 @@ impl Worker<'_> {
         }
     }
 
-    /// Whether the client goes on after an error.
     fn goes_on(&mut self, slot: u32, code: u16) -> bool {
         let Some(request) = self.sessions[slot as usize].request else { return false };
         let client = &mut self.clients[request.client as usize];

@@ -17,7 +17,6 @@ const ABANDONED_MIN: Nanos = Nanos::from_secs(10);
 const WRITES_AT_STOP: Nanos = Nanos::from_secs(2);
 
 impl Worker<'_> {
-    /// The request was answered in full.
     pub(super) fn complete(&mut self, slot: u32, answered: Nanos) {
         if self.asks_about(slot, answered) {
             return;
@@ -110,7 +109,6 @@ impl Worker<'_> {
         self.idle.push(slot);
     }
 
-    /// Says goodbye and closes.
     pub(super) fn quit(&mut self, slot: u32) {
         let session = &mut self.sessions[slot as usize];
         if !session.state.is_opening() && session.out.is_empty() {
@@ -161,7 +159,6 @@ impl Worker<'_> {
         }
     }
 
-    /// Ends what has waited too long.
     pub(super) fn expire(&mut self, now: Nanos) {
         let timeout = self.shared.plan.timeout;
         while self.waiting.front().is_some_and(|arrival| now >= arrival.at + timeout) {

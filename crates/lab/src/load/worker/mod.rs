@@ -14,7 +14,6 @@ mod dispatch;
 mod exchange;
 mod finish;
 mod pause;
-mod pausing;
 mod sparing;
 mod told;
 mod usage;
@@ -40,7 +39,7 @@ use evenkeel_os::clock::monotonic;
 use evenkeel_os::stop::Stop;
 use evenkeel_os::tls::TlsSetup;
 use evenkeel_wire::{Account, Channel, Encryption};
-use pausing::Pausing;
+use pause::Pausing;
 use sparing::Sparing;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -50,7 +49,6 @@ use usage::Usage;
 
 /// Nothing sleeps longer, because the switch that stops a run has no descriptor to wait for.
 const SLEEP_MAX: Nanos = Nanos::from_millis(100);
-/// Bytes received at a time.
 const BUFFER_BYTES: usize = 64 << 10;
 /// Arrivals that may wait for a session, over all threads: 64 MB. Above it the oldest end as unsent, at the
 /// age they have reached.
@@ -74,13 +72,11 @@ pub(super) struct Shared<'a> {
     pub threads: usize,
 }
 
-/// A client with its own randomness.
 struct ClientSlot {
     client: Box<dyn Client>,
     random: Random,
 }
 
-/// One thread of load.
 pub(super) struct Worker<'a> {
     shared: &'a Shared<'a>,
     thread: usize,
@@ -92,7 +88,6 @@ pub(super) struct Worker<'a> {
     per_request: bool,
     /// Sessions without a request; the last one used is used first, so that few stay warm.
     idle: Vec<u32>,
-    /// Slots without a connection.
     vacant: Vec<u32>,
     opening: usize,
     open: usize,
@@ -140,7 +135,6 @@ pub(super) fn share(total: usize, thread: usize, threads: usize) -> usize {
 }
 
 impl<'a> Worker<'a> {
-    /// A worker without sessions.
     pub fn new(
         shared: &'a Shared<'a>,
         thread: usize,
@@ -211,7 +205,7 @@ impl<'a> Worker<'a> {
             if self.is_over(now) {
                 break;
             }
-            self.wait(now).map_err(|source| LoadError::System { what: "wait for sockets", source })?;
+            self.wait(now).map_err(LoadError::cannot("wait for sockets"))?;
         }
         self.await_writes()?;
         Ok(self.finish())
@@ -256,7 +250,6 @@ impl<'a> Worker<'a> {
         Ok(())
     }
 
-    /// The next instant at which there is something to do.
     fn next_due(&mut self, now: Nanos) -> Nanos {
         if !self.at_once.is_empty() {
             return now;

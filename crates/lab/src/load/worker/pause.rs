@@ -1,10 +1,17 @@
 //! Clients that wait between two statements of a transaction.
 
 use super::Worker;
-use super::pausing::Pausing;
 use crate::load::session::State;
 use evenkeel_core::Nanos;
 use std::cmp::Reverse;
+
+/// The end of one pause. It is void once the epoch of the slot has moved on: the request was given up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Pausing {
+    at: Nanos,
+    slot: u32,
+    epoch: u32,
+}
 
 impl Worker<'_> {
     /// The session asks nothing until then.

@@ -30,13 +30,11 @@ impl Sparing {
         }
     }
 
-    /// Whether an arrival at this instant is not sent.
     pub fn spares(&self, at: Nanos, in_flight: usize) -> bool {
         let is_slow = self.took.0 >= self.ended.saturating_mul(self.slow.0);
         at < self.until && in_flight >= self.max && !(at >= self.half && is_slow)
     }
 
-    /// A request of the warm-up ended.
     pub fn ended(&mut self, took: Nanos) {
         self.ended += 1;
         self.took += took;

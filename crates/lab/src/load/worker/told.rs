@@ -75,13 +75,11 @@ impl Worker<'_> {
         self.ask(slot, statement);
     }
 
-    /// A statement of a drawn request is about to be sent.
     pub(super) fn watches(&mut self, slot: u32) {
         let book = &mut self.sessions[slot as usize].book;
         book.server_before = book.server_waited();
     }
 
-    /// A statement of a drawn request was answered.
     pub(super) fn watched(&mut self, slot: u32, sent: Nanos, now: Nanos) {
         let book = &mut self.sessions[slot as usize].book;
         let waited = book.server_before.zip(book.server_waited()).map(|(before, after)| after - before);
@@ -105,7 +103,6 @@ impl Worker<'_> {
         asking.waited_until_now()
     }
 
-    /// A wait for sockets has ended.
     pub(super) fn woke(&mut self, before: Option<Nanos>, slept: bool) {
         let Some(asking) = &mut self.asking else { return };
         if asking.under_way == 0 {
@@ -161,7 +158,6 @@ impl Worker<'_> {
         self.asking.is_some() && self.sessions.iter().any(|session| session.state == State::Asking)
     }
 
-    /// The server has told, or not.
     pub(super) fn told(&mut self, slot: u32, answer: &Answer, now: Nanos) {
         let Some(asking) = &self.asking else { return self.settle(slot) };
         let session = &mut self.sessions[slot as usize];

@@ -13,11 +13,8 @@ use std::collections::BTreeMap;
 /// Executions of statements that differ only in their literals.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Group {
-    /// Text with `?` for each parameter.
     pub sql: String,
-    /// How often it was executed.
     pub executions: u64,
-    /// How long all executions took.
     pub time_s: f64,
     /// Where its parameters come from.
     pub parameters: ParameterDefinitions,
@@ -28,27 +25,19 @@ pub struct Group {
 /// Share of the whole load, percent.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Share {
-    /// Of all executions.
     pub executions: f64,
-    /// Of the time of all.
     pub time: f64,
 }
 
-/// A statement that was left out.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LeftOut {
-    /// Text of the statement.
     pub sql: String,
-    /// Why it was left out.
     pub why: String,
-    /// How much of the load it is.
     pub share: Share,
 }
 
-/// A workload with the share of each statement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Captured {
-    /// The workload as written.
     pub definition: Definition,
     /// The share of each statement, in their order, and its mean time, seconds.
     pub shares: Vec<(Share, f64)>,

@@ -7,7 +7,7 @@ use crate::workload::user::ParameterDefinitions;
 use evenkeel_core::random::{Random, Seed};
 use evenkeel_os::stop::Stop;
 use std::collections::HashMap;
-use std::io::{self, BufRead, ErrorKind};
+use std::io::{self, BufRead, Read};
 
 /// Longest statement that is taken, and longest line that is kept.
 const TEXT_MAX: usize = 64 << 10;
@@ -40,12 +40,22 @@ struct Entry {
 }
 
 impl Entry {
+    /// Whether the next line may begin another one; of one that is cut nobody knows.
     fn is_whole(&self) -> bool {
-        self.text.is_empty() || self.text.trim_ascii_end().ends_with(b";")
+        self.is_cut || self.text.is_empty() || self.text.trim_ascii_end().ends_with(b";")
+    }
+
+    fn add(&mut self, line: &[u8]) {
+        if !self.text.is_empty() {
+            self.text.push(b'\n');
+        }
+        self.text.extend_from_slice(line);
+        if self.text.len() >= TEXT_MAX {
+            (self.is_cut, self.text) = (true, vec![b' ']);
+        }
     }
 }
 
-/// A statement with the rows of values that were seen.
 #[derive(Default)]
 struct Seen {
     group: Group,
@@ -94,25 +104,16 @@ impl Log {
             } else if let Some(name) = text.strip_prefix("use ") {
                 self.database = name.trim_end_matches(';').trim_matches('`').to_owned();
             } else if !(text.starts_with("SET ") && text.contains("timestamp=")) {
-                entry.text.extend_from_slice(line);
+                entry.add(line);
             }
-            return;
-        }
-        entry.text.push(b'\n');
-        entry.text.extend_from_slice(line);
-        if entry.text.len() >= TEXT_MAX {
-            // The last sign says whether the statement goes on.
-            entry.is_cut = true;
-            entry.text = vec![b' ', *line.last().unwrap_or(&b' ')];
+        } else {
+            entry.add(line);
         }
     }
 
-    /// Counts the entry that has ended.
     fn finish(&mut self) {
         let Some(entry) = self.entry.take().filter(|entry| !entry.text.is_empty()) else { return };
-        let text =
-            std::str::from_utf8(&entry.text).ok().filter(|_| !entry.is_cut && entry.text.len() < TEXT_MAX);
-        let (normal, mut problem) = match text {
+        let (normal, mut problem) = match std::str::from_utf8(&entry.text).ok().filter(|_| !entry.is_cut) {
             Some(text) => (normal(text), None),
             None => (normal("-"), Some("it is longer than 64 KiB, or not UTF-8".to_owned())),
         };
@@ -171,9 +172,10 @@ impl Seen {
         if self.group.sql.contains('?') && self.rows.is_empty() {
             self.group.problem.get_or_insert("its values are longer than 1 KiB".to_owned());
         }
-        let rows = ParameterDefinitions::Rows(self.rows);
-        let is_empty = matches!(&rows, ParameterDefinitions::Rows(rows) if rows.is_empty());
-        Group { parameters: if is_empty { ParameterDefinitions::default() } else { rows }, ..self.group }
+        if !self.rows.is_empty() {
+            self.group.parameters = ParameterDefinitions::Rows(self.rows);
+        }
+        self.group
     }
 }
 
@@ -181,31 +183,16 @@ fn bytes(row: &[Value]) -> usize {
     row.iter().map(|value| if let Value::Text(text) = value { text.len() } else { 8 }).sum()
 }
 
-/// The next line without its end, of at most [`TEXT_MAX`] bytes, the last of which is always that of the line; false at the end.
+/// The next line without its end, of which at most [`TEXT_MAX`] bytes are kept; false at the end.
 fn read_line(input: &mut dyn BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
     line.clear();
-    let mut is_any = false;
-    loop {
-        let part = match input.fill_buf() {
-            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-            part => part?,
-        };
-        if part.is_empty() {
-            return Ok(is_any);
-        }
-        is_any = true;
-        let end = part.iter().position(|sign| *sign == b'\n');
-        let length = end.unwrap_or(part.len());
-        let taken = length.min(TEXT_MAX - line.len());
-        line.extend_from_slice(&part[..taken]);
-        if let (true, Some(last)) = (taken < length, line.last_mut()) {
-            *last = part[length - 1];
-        }
-        input.consume(length + usize::from(end.is_some()));
-        if end.is_some() {
-            return Ok(true);
-        }
+    let length = Read::take(&mut *input, TEXT_MAX as u64).read_until(b'\n', line)?;
+    if line.ends_with(b"\n") {
+        line.pop();
+    } else if length == TEXT_MAX {
+        input.skip_until(b'\n')?;
     }
+    Ok(length > 0)
 }
 
 #[cfg(test)]

@@ -21,7 +21,6 @@
 //! tried again, within the time of the step. Prices are looked up before the step begins; they count in the response
 //! time of the order here. Think times are uniform from nothing to twice their mean.
 
-mod database;
 mod order;
 mod parameters;
 mod statements;
@@ -29,10 +28,8 @@ mod statements;
 #[cfg(test)]
 mod tests;
 
-pub use database::Database;
-
 use super::{Client, Entry, Parameters, Statement, Workload};
-use crate::data::dvdstore::NAME;
+use crate::data::dvdstore::{NAME, Size};
 use evenkeel_core::random::Random;
 use order::Shopper;
 use statements::Sql;
@@ -43,27 +40,25 @@ const STEPS: [&str; 4] = ["login", "newcustomer", "browse", "purchase"];
 
 /// The one workload.
 pub(super) fn catalog() -> Vec<Entry> {
-    let tables = ["CUSTOMERS", "CUST_HIST", "INVENTORY", "ORDERLINES", "ORDERS", "PRODUCTS"];
     let help = "DVD Store 2: orders with login or registration, browsing and a purchase";
-    vec![Entry { name: NAME, help, tables: tables.to_vec() }]
+    vec![Entry { name: NAME, help }]
 }
 
-/// The workload of this name.
-pub(super) fn find(name: &str, database: Database) -> Option<Arc<dyn Workload>> {
-    (name == NAME).then(|| Arc::new(DvdStore::new(database)) as Arc<dyn Workload>)
+pub(super) fn find(name: &str, size: Size) -> Option<Arc<dyn Workload>> {
+    (name == NAME).then(|| Arc::new(DvdStore::new(size)) as Arc<dyn Workload>)
 }
 
 struct DvdStore {
-    database: Database,
+    size: Size,
     statements: Vec<Statement>,
     kinds: [String; 1],
     steps: [String; 4],
 }
 
 impl DvdStore {
-    fn new(database: Database) -> Self {
-        let statements = Sql::all().map(|sql| sql.statement(database.fulltext)).collect();
-        Self { database, statements, kinds: ["order".to_owned()], steps: STEPS.map(str::to_owned) }
+    fn new(size: Size) -> Self {
+        let statements = Sql::all().map(Sql::statement).collect();
+        Self { size, statements, kinds: ["order".to_owned()], steps: STEPS.map(str::to_owned) }
     }
 }
 
@@ -85,7 +80,7 @@ impl Workload for DvdStore {
     }
 
     fn client(&self, _number: u64) -> Box<dyn Client> {
-        Box::new(Shopper::new(self.database))
+        Box::new(Shopper::new(self.size))
     }
 
     fn uniform_think(&self) -> bool {
@@ -94,7 +89,7 @@ impl Workload for DvdStore {
 
     fn sample(&self, statement: usize, random: &mut Random, parameters: &mut Parameters) -> bool {
         let Some(sql) = Sql::all().nth(statement).filter(|sql| !sql.is_control()) else { return false };
-        let mut shopper = Shopper::new(self.database);
+        let mut shopper = Shopper::new(self.size);
         shopper.imagine(sql, random);
         shopper.write(sql, random, parameters);
         true

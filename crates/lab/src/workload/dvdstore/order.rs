@@ -1,8 +1,7 @@
 //! What a customer remembers during an order, and the statements still to make.
 
-use super::database::Database;
 use super::statements::Sql;
-use crate::data::dvdstore::{LINES_MAX, QUANTITY_MAX, tax_cents};
+use crate::data::dvdstore::{LINES_MAX, POPULAR_EVERY, QUANTITY_MAX, Size, tax_cents};
 use crate::workload::{Client, Parameters, Reply, StepEnd, Value};
 use evenkeel_core::Nanos;
 use evenkeel_core::random::Random;
@@ -14,6 +13,8 @@ const RETURNING: f64 = 0.8;
 const BROWSES_MAX: u64 = 5;
 /// Longest wait before a purchase that was rolled back by the server is tried again.
 const RETRY_WAIT_MAX: Nanos = Nanos::from_secs(1);
+/// How many times as often a popular product is bought.
+const POPULAR_WEIGHT: u64 = 10;
 /// Error codes of a lock that was not granted, of a deadlock, and of a key that somebody else has.
 const RETRIED: [u16; 3] = [1205, 1213, 1062];
 
@@ -48,10 +49,9 @@ enum Act {
     Done(StepEnd),
 }
 
-/// A customer of the store; each request is somebody else's order.
 #[derive(Debug)]
 pub struct Shopper {
-    pub database: Database,
+    pub size: Size,
     /// Who it is, or wants to be known as: `user<n>` or `newuser<n>`.
     pub name: u64,
     pub customer: u64,
@@ -60,7 +60,6 @@ pub struct Shopper {
     /// The product asked about, or the place of the line.
     pub product: u64,
     pub line: usize,
-    /// Whether the stock of a product is too small.
     short: bool,
     acts: VecDeque<Act>,
     asked: Option<Sql>,
@@ -71,9 +70,9 @@ pub struct Shopper {
 }
 
 impl Shopper {
-    pub fn new(database: Database) -> Self {
+    pub fn new(size: Size) -> Self {
         Self {
-            database,
+            size,
             name: 1,
             customer: 1,
             order: 1,
@@ -89,11 +88,10 @@ impl Shopper {
         }
     }
 
-    /// Draws the lines of an order.
     pub fn choose_lines(&mut self, random: &mut Random) {
         self.lines.clear();
         for _ in 0..random.uniform(1, LINES_MAX) {
-            let product = self.database.product(random);
+            let product = product(self.size, random);
             self.lines.push(Line { product, quantity: random.uniform(1, QUANTITY_MAX), price_cents: 0 });
         }
     }
@@ -220,9 +218,9 @@ impl Shopper {
 
     /// Draws what an order would know before this statement.
     pub fn imagine(&mut self, sql: Sql, random: &mut Random) {
-        self.customer = random.uniform(1, self.database.size.customers());
+        self.customer = random.uniform(1, self.size.customers());
         self.name = if sql == Sql::Login { self.customer } else { new_name(random) };
-        self.order = random.uniform(1, self.database.size.orders());
+        self.order = random.uniform(1, self.size.orders());
         self.choose_lines(random);
         if let Sql::LinesInsert(lines) | Sql::HistoryInsert(lines) = sql {
             self.lines.resize(lines, Line { product: 1, quantity: 1, price_cents: 0 });
@@ -236,8 +234,7 @@ impl Client for Shopper {
         self.acts.clear();
         (self.asked, self.ended, self.wait) = (None, None, Nanos::ZERO);
         let returning = random.chance(RETURNING);
-        self.name =
-            if returning { random.uniform(1, self.database.size.customers()) } else { new_name(random) };
+        self.name = if returning { random.uniform(1, self.size.customers()) } else { new_name(random) };
         self.plan(returning, random);
         0
     }
@@ -290,6 +287,17 @@ impl Client for Shopper {
             _ => return false,
         }
         true
+    }
+}
+
+/// A product to buy: every ten thousandth is ten times as likely as the others.
+pub fn product(size: Size, random: &mut Random) -> u64 {
+    let products = size.products();
+    let popular = products / POPULAR_EVERY;
+    let drawn = random.uniform(1, products + popular * (POPULAR_WEIGHT - 1));
+    match drawn.checked_sub(products + 1) {
+        None => drawn,
+        Some(more) => (more / (POPULAR_WEIGHT - 1) + 1) * POPULAR_EVERY,
     }
 }
 

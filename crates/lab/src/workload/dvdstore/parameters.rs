@@ -2,7 +2,7 @@
 
 use super::order::Shopper;
 use super::statements::Sql;
-use crate::data::dvdstore::words::{self, ACTOR_NAMES};
+use crate::data::dvdstore::words;
 use crate::data::dvdstore::{CATEGORIES, LINES_MAX, PASSWORD, customer_fields, user_name};
 use crate::data::tpcw::values::whole;
 use crate::workload::{Fill, Parameters};
@@ -12,7 +12,6 @@ use evenkeel_core::random::Random;
 const BATCH_MAX: u64 = 9;
 
 impl Shopper {
-    /// Writes the parameters of a statement.
     pub fn write(&self, sql: Sql, random: &mut Random, parameters: &mut Parameters) {
         use Sql::*;
         let fill = &mut Fill::over(parameters);
@@ -29,12 +28,12 @@ impl Shopper {
             CustomerInsert => self.write_customer(random, fill),
             BrowseCategory => ints(fill, [random.uniform(1, CATEGORIES.len() as u64), batch(random)]),
             BrowseActor => {
-                fill.text(|out| self.wanted_actor(out, random));
+                fill.text(|out| words::actor(out, random));
                 ints(fill, [batch(random)]);
             }
             BrowseTitle => {
-                let product = random.uniform(1, self.database.size.products());
-                fill.text(|out| self.wanted_title(out, product));
+                let product = random.uniform(1, self.size.products());
+                fill.text(|out| words::title(out, product));
                 ints(fill, [batch(random)]);
             }
             Prices => {
@@ -80,30 +79,8 @@ impl Shopper {
             fill.bytes(field);
         }
     }
-
-    /// Two names for a full-text index, or the beginning of one.
-    fn wanted_actor(&self, out: &mut Vec<u8>, random: &mut Random) {
-        match self.database.fulltext {
-            true => words::actor(out, random),
-            false => {
-                words::first_name(out, random.uniform(0, ACTOR_NAMES - 1));
-                out.extend_from_slice(b" %");
-            }
-        }
-    }
-
-    fn wanted_title(&self, out: &mut Vec<u8>, product: u64) {
-        match self.database.fulltext {
-            true => words::title(out, product),
-            false => {
-                words::title_start(out, product);
-                out.extend_from_slice(b" %");
-            }
-        }
-    }
 }
 
-/// Products on a page.
 fn batch(random: &mut Random) -> u64 {
     random.uniform(1, BATCH_MAX)
 }

@@ -1,6 +1,6 @@
 //! Orders against an imagined store.
 
-use super::order::Step;
+use super::order::{Step, product};
 use super::*;
 use crate::data::dvdstore::Size;
 use crate::workload::{Reply, StepEnd, Value, find};
@@ -19,7 +19,7 @@ struct Imagined {
 
 impl Imagined {
     fn new(stock: i64) -> Self {
-        let statements = DvdStore::new(Size::SMALL.into()).statements;
+        let statements = DvdStore::new(Size::SMALL).statements;
         Self { stock, statements, asked: Vec::new(), parameters: Vec::new(), ends: Vec::new() }
     }
 
@@ -201,15 +201,27 @@ fn a_name_that_somebody_has_is_drawn_again() {
 
 #[test]
 fn every_statement_with_a_plan_has_parameters_to_sample() {
-    for fulltext in [true, false] {
-        let workload = DvdStore::new(Database { size: Size::SMALL, fulltext });
-        let mut random = Random::new(Seed(2));
-        for (index, statement) in workload.statements().iter().enumerate() {
-            let mut parameters = Parameters::new();
-            assert_eq!(workload.sample(index, &mut random, &mut parameters), statement.prepared);
-            let holes = if statement.prepared { statement.sql.matches('?').count() } else { 0 };
-            assert_eq!(parameters.len(), holes, "{}", statement.name);
-            assert_eq!(statement.sql.contains("MATCH"), fulltext && statement.sql.contains("AGAINST"));
-        }
+    let workload = DvdStore::new(Size::SMALL);
+    let mut random = Random::new(Seed(2));
+    for (index, statement) in workload.statements().iter().enumerate() {
+        let mut parameters = Parameters::new();
+        assert_eq!(workload.sample(index, &mut random, &mut parameters), statement.prepared);
+        assert_eq!(statement.tables.is_empty(), !statement.prepared, "{}", statement.name);
+        let holes = if statement.prepared { statement.sql.matches('?').count() } else { 0 };
+        assert_eq!(parameters.len(), holes, "{}", statement.name);
     }
+}
+
+#[test]
+fn every_ten_thousandth_product_is_bought_ten_times_as_often() {
+    let mut random = Random::new(Seed(3));
+    let drawn: Vec<u64> = (0..1_000_000).map(|_| product(Size::SMALL, &mut random)).collect();
+    let count = |range: std::ops::RangeInclusive<u64>| {
+        drawn.iter().filter(|product| range.contains(product)).count() as f64
+    };
+    // Ten chances of 10,009 for the popular one, one for each other; within five standard deviations.
+    let each = 1e6 / 10_009.0;
+    assert!((count(10_000..=10_000) - 10.0 * each).abs() < 5.0 * (10.0 * each).sqrt());
+    assert!((count(1..=1_000) - 1_000.0 * each).abs() < 5.0 * (1_000.0 * each).sqrt());
+    assert_eq!(count(1..=10_000), 1e6);
 }

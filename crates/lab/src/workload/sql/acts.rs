@@ -1,15 +1,15 @@
 //! What a read does besides reading, as far as its text says so.
 
-use super::{Kind, next_token, parse};
+use super::{Kind, tokens};
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// What the text of a read has that does more than to read. The words are those of the text, as `SLEEP()`.
+/// What the text of a read has that does more than to read, in the words of the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Act {
     /// It writes what no rollback takes back: a file, or the next value of a sequence.
     Writes(&'static str),
-    /// It waits, or takes a lock by name.
+    /// It calls this function, which waits, or takes a lock by name.
     Waits(&'static str),
     /// It locks the rows that it reads.
     Locks(&'static str),
@@ -20,24 +20,24 @@ impl fmt::Display for Act {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Writes(words) => write!(out, "{words}, which writes"),
-            Self::Waits(words) => write!(out, "{words}, which waits"),
+            Self::Waits(function) => write!(out, "{function}(), which waits"),
             Self::Locks(words) => write!(out, "{words}, which locks rows"),
         }
     }
 }
 
 /// Functions that wait, also where another schema has one of that name: better one read too few is made than one too many.
-const WAITING: [(&str, &str); 10] = [
-    ("SLEEP", "SLEEP()"),
-    ("BENCHMARK", "BENCHMARK()"),
-    ("GET_LOCK", "GET_LOCK()"),
-    ("RELEASE_LOCK", "RELEASE_LOCK()"),
-    ("RELEASE_ALL_LOCKS", "RELEASE_ALL_LOCKS()"),
-    ("MASTER_POS_WAIT", "MASTER_POS_WAIT()"),
-    ("MASTER_GTID_WAIT", "MASTER_GTID_WAIT()"),
-    ("SOURCE_POS_WAIT", "SOURCE_POS_WAIT()"),
-    ("WAIT_FOR_EXECUTED_GTID_SET", "WAIT_FOR_EXECUTED_GTID_SET()"),
-    ("WAIT_UNTIL_SQL_THREAD_AFTER_GTIDS", "WAIT_UNTIL_SQL_THREAD_AFTER_GTIDS()"),
+const WAITING: [&str; 10] = [
+    "SLEEP",
+    "BENCHMARK",
+    "GET_LOCK",
+    "RELEASE_LOCK",
+    "RELEASE_ALL_LOCKS",
+    "MASTER_POS_WAIT",
+    "MASTER_GTID_WAIT",
+    "SOURCE_POS_WAIT",
+    "WAIT_FOR_EXECUTED_GTID_SET",
+    "WAIT_UNTIL_SQL_THREAD_AFTER_GTIDS",
 ];
 
 /// Verbs that leave every row and the server as they are, at the start of a statement.
@@ -72,7 +72,7 @@ pub fn harm(text: &str, stored: &BTreeSet<String>) -> Option<String> {
     let found = pairs(&words).find_map(|(word, next)| match act(word, next)? {
         Act::Writes(what) => Some(format!("writes ({what})")),
         Act::Locks(what) => Some(format!("locks rows ({what})")),
-        Act::Waits(what) if what.contains("LOCK") => Some(format!("takes or releases a lock ({what})")),
+        Act::Waits(what) if what.contains("LOCK") => Some(format!("takes or releases a lock ({what}())")),
         Act::Waits(_) => None,
     });
     found.or_else(|| Some(format!("calls the stored function {}", called(&words, stored)?)))
@@ -90,23 +90,6 @@ fn called(words: &[String], stored: &BTreeSet<String>) -> Option<String> {
         (next == "(" && stored.contains(&name)).then_some(name)
     };
     pairs(words).find_map(calls)
-}
-
-/// Whether a statement writes rows of the tables that [`parse`] finds in it, and does nothing else: it locks nothing, calls no stored
-/// function, and hides nothing in a comment that the server reads.
-pub fn only_writes_rows(text: &str, stored: &BTreeSet<String>) -> bool {
-    const MODIFIERS: [&str; 4] = ["LOW_PRIORITY", "HIGH_PRIORITY", "DELAYED", "IGNORE"];
-    let words = words(text);
-    let mut named = words.iter().map(String::as_str).filter(|word| !MODIFIERS.contains(word));
-    // Without INTO the table of an INSERT is not found.
-    let names_its_table = matches!(
-        (named.next(), named.next()),
-        (Some("UPDATE" | "DELETE"), _) | (Some("INSERT" | "REPLACE"), Some("INTO"))
-    );
-    names_its_table
-        && !["/*!", "/*M!"].iter().any(|comment| text.contains(comment))
-        && called(&words, stored).is_none()
-        && pairs(&words).all(|(word, next)| act(word, next).is_none())
 }
 
 /// Whether a statement changes rows or the server, by its own text.
@@ -137,24 +120,6 @@ fn sets_more(word: &str, before: (&str, &str)) -> bool {
     let is_scope = word.split('.').next().is_some_and(|scope| SCOPES.contains(&scope));
     let is_own = before.1 == "@" && before.0 != "@";
     is_scope && !is_own || SETTING.contains(&word) && ["SET", ","].contains(&before.1)
-}
-
-/// Privileges that a statement needs in its database, by its text; those of a call are the routine's.
-pub fn privileges(text: &str) -> Vec<&'static str> {
-    let words = words(text);
-    let has = |wanted: &[&str]| words.iter().any(|word| wanted.contains(&word.as_str()));
-    let named = |name: &str| {
-        pairs(&words)
-            .zip(std::iter::once("").chain(words.iter().map(String::as_str)))
-            .any(|((word, next), before)| word == name && next != "(" && before != "FOR")
-    };
-    let needed = [
-        ("SELECT", !parse(text).tables.is_empty() && has(&["SELECT", "WHERE"])),
-        ("INSERT", named("INSERT") || named("REPLACE")),
-        ("UPDATE", named("UPDATE")),
-        ("DELETE", named("DELETE") || named("REPLACE")),
-    ];
-    needed.into_iter().filter_map(|(name, is_needed)| is_needed.then_some(name)).collect()
 }
 
 /// The first act in the text, and how many SELECTs the text has. What a stored function or a view does is not in the text.
@@ -188,10 +153,7 @@ fn act(word: &str, next: &str) -> Option<Act> {
         ("FOR", "UPDATE") => Some(Act::Locks("FOR UPDATE")),
         ("FOR", "SHARE") => Some(Act::Locks("FOR SHARE")),
         ("LOCK", "IN") => Some(Act::Locks("LOCK IN SHARE MODE")),
-        (_, "(") => WAITING
-            .iter()
-            .find(|(function, _)| *function == last_name(word))
-            .map(|(_, words)| Act::Waits(words)),
+        (name, "(") => WAITING.into_iter().find(|function| *function == name).map(Act::Waits),
         _ => None,
     }
 }
@@ -204,11 +166,9 @@ fn words(text: &str) -> Vec<String> {
 
 /// Words, names and signs in capitals, without texts. What a server reads in a comment (`/*! ... */`, `/*M! ... */`) is among them.
 fn collect(text: &str, words: &mut Vec<String>) {
-    let mut rest = text;
-    while let Some(token) = next_token(rest) {
-        let (piece, after) = rest.split_at(token.length);
+    for (kind, piece) in tokens(text) {
         let read = piece.strip_prefix("/*!").or_else(|| piece.strip_prefix("/*M!"));
-        match (token.kind, read) {
+        match (kind, read) {
             (Kind::Space, Some(inner)) => {
                 let inner = inner.trim_end_matches("*/");
                 collect(inner.trim_start_matches(|sign: char| sign.is_ascii_digit()), words);
@@ -217,7 +177,6 @@ fn collect(text: &str, words: &mut Vec<String>) {
             _ if piece.starts_with('\'') => {}
             _ => words.push(piece.to_ascii_uppercase()),
         }
-        rest = after;
     }
 }
 
@@ -228,12 +187,12 @@ mod tests {
     #[test]
     fn what_a_read_does_besides_is_found_in_its_text_and_nowhere_else() {
         for (text, found) in [
-            ("SELECT SLEEP(5)", Some(Act::Waits("SLEEP()"))),
-            ("SELECT sleep (?)", Some(Act::Waits("SLEEP()"))),
-            ("SELECT `Sleep`(5)", Some(Act::Waits("SLEEP()"))),
-            ("SELECT /*!50000 SLEEP(5) */ + 1", Some(Act::Waits("SLEEP()"))),
-            ("SELECT benchmark(9, 1)", Some(Act::Waits("BENCHMARK()"))),
-            ("SELECT GET_LOCK('a', 1)", Some(Act::Waits("GET_LOCK()"))),
+            ("SELECT SLEEP(5)", Some(Act::Waits("SLEEP"))),
+            ("SELECT sleep (?)", Some(Act::Waits("SLEEP"))),
+            ("SELECT `Sleep`(5)", Some(Act::Waits("SLEEP"))),
+            ("SELECT /*!50000 SLEEP(5) */ + 1", Some(Act::Waits("SLEEP"))),
+            ("SELECT benchmark(9, 1)", Some(Act::Waits("BENCHMARK"))),
+            ("SELECT GET_LOCK('a', 1)", Some(Act::Waits("GET_LOCK"))),
             ("SELECT NEXTVAL(sq)", Some(Act::Writes("NEXTVAL()"))),
             ("SELECT sq.nextval", Some(Act::Writes("NEXTVAL"))),
             ("SELECT NEXT\n VALUE FOR sq", Some(Act::Writes("NEXT VALUE FOR"))),
@@ -293,58 +252,5 @@ mod tests {
         assert!(
             may_write("WITH x AS (SELECT 1) UPDATE t SET a = 1") && !may_write("SELECT a FROM t FOR UPDATE")
         );
-    }
-
-    #[test]
-    fn a_statement_that_writes_rows_of_its_tables_and_does_nothing_else_is_known() {
-        let stored = BTreeSet::from(["ADDIT".to_owned(), "PR\u{dc}FE".to_owned()]);
-        for text in [
-            "INSERT INTO item VALUES (1)",
-            "replace into item (a) select b from other.item",
-            "INSERT IGNORE INTO item (a) VALUES (1) ON DUPLICATE KEY UPDATE a = 1",
-            "UPDATE item SET a = 1",
-            "DELETE FROM item WHERE a = 1",
-        ] {
-            assert!(only_writes_rows(text, &stored), "{text}");
-        }
-        for text in [
-            "SELECT other.addit(1) FROM item LIMIT 1",
-            "INSERT INTO item SELECT addit(1) FROM item",
-            "UPDATE item SET a = pr\u{fc}fe(1)",
-            "UPDATE item SET a = GET_LOCK('a', 1)",
-            "SELECT a FROM item FOR UPDATE",
-            "INSERT INTO item SELECT a FROM item LOCK IN SHARE MODE",
-            "INSERT mine SELECT a FROM item",
-            "UPDATE item /*!, mine */ SET a = 1",
-            "SET GLOBAL a = (SELECT 1 FROM item)",
-            "CALL p()",
-            "TRUNCATE item",
-            "LOCK TABLES item WRITE",
-        ] {
-            assert!(!only_writes_rows(text, &stored), "{text}");
-        }
-        let tables = |text| super::super::parse(text).tables;
-        assert_eq!(tables("UPDATE item, mine SET mine.a = 1"), ["item", "mine"]);
-        assert_eq!(tables("INSERT INTO other.`item` VALUES (1)"), ["other.item"]);
-        assert_eq!(tables("INSERT INTO `other`.item VALUES (1)"), ["other.item"]);
-        assert_eq!(tables("DELETE mine FROM item JOIN mine"), ["item", "mine"]);
-        assert_eq!(tables("DELETE FROM item, mine USING item JOIN mine"), ["item", "mine"]);
-    }
-
-    #[test]
-    fn privileges_are_those_of_the_text_and_no_others() {
-        for (text, needed) in [
-            ("SELECT a FROM t", vec!["SELECT"]),
-            ("SELECT 1", vec![]),
-            ("SELECT a FROM t FOR UPDATE", vec!["SELECT"]),
-            ("INSERT INTO t VALUES (?)", vec!["INSERT"]),
-            ("INSERT INTO t VALUES (?) ON DUPLICATE KEY UPDATE a = 1", vec!["INSERT", "UPDATE"]),
-            ("UPDATE t SET a = 1 WHERE b = ?", vec!["SELECT", "UPDATE"]),
-            ("REPLACE INTO t VALUES (?)", vec!["INSERT", "DELETE"]),
-            ("DELETE FROM t WHERE a = ?", vec!["SELECT", "DELETE"]),
-            ("CALL p(?)", vec![]),
-        ] {
-            assert_eq!(privileges(text), needed, "{text}");
-        }
     }
 }

@@ -1,16 +1,14 @@
 //! A statement with its literals taken out, so that executions that differ in nothing else are known as one.
 
-use super::{Kind, is_among, next_token};
+use super::{Kind, is_among, tokens};
 use crate::workload::Value;
 
-/// A statement without its literals.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Normal {
     /// Text with `?` for each literal that a parameter can replace.
     pub sql: String,
     /// The same for all executions that differ only in literals, letter case, space, and the length of lists.
     pub digest: String,
-    /// The literals, in the order of the placeholders.
     pub values: Vec<Value>,
 }
 
@@ -27,18 +25,14 @@ pub fn normal(text: &str) -> Normal {
     let mut normal = Normal::default();
     let (mut last, mut before) = (String::new(), String::new());
     let (mut spaced, mut places, mut sized) = (false, false, false);
-    let mut rest = text.trim().trim_end_matches(';').trim_end();
-    while let Some(token) = next_token(rest) {
-        let is_read = ["/*!", "/*+", "/*M!"].iter().any(|start| rest.starts_with(start));
-        if token.kind == Kind::Space && !is_read {
+    for (kind, piece) in tokens(text.trim().trim_end_matches(';').trim_end()) {
+        let is_read = ["/*!", "/*+", "/*M!"].iter().any(|start| piece.starts_with(start));
+        if kind == Kind::Space && !is_read {
             spaced = true;
-            rest = &rest[token.length..];
             continue;
         }
-        let length = if token.kind == Kind::Word { with_exponent(rest, token.length) } else { token.length };
-        let (piece, after) = rest.split_at(length);
         let upper = piece.to_ascii_uppercase();
-        let value = match token.kind {
+        let value = match kind {
             Kind::Word if !places && !sized && last != "." => number(piece),
             Kind::Other if piece.starts_with(['\'', '"']) => {
                 let is_json = last == ">" && ["-", ">"].contains(&before.as_str());
@@ -61,7 +55,7 @@ pub fn normal(text: &str) -> Normal {
         normal.sql.push_str(piece);
         add_to_digest(&mut normal.digest, piece);
         normal.values.extend(value);
-        (before, last, spaced, rest) = (last, upper, false, after);
+        (before, last, spaced) = (last, upper, false);
     }
     normal
 }
@@ -78,15 +72,6 @@ fn add_to_digest(digest: &mut String, piece: &str) {
     }
     digest.push_str(&piece.to_lowercase());
     digest.push(' ');
-}
-
-/// The length of a number with its exponent, whose sign is no part of a word.
-fn with_exponent(rest: &str, length: usize) -> usize {
-    let begins = rest.starts_with(|sign: char| sign.is_ascii_digit());
-    let is_open = begins && !rest.starts_with("0x") && rest[..length].ends_with(['e', 'E']);
-    let behind = rest[length..].strip_prefix(['+', '-']).filter(|_| is_open);
-    let digits = behind.map_or(0, |digits| digits.bytes().take_while(u8::is_ascii_digit).count());
-    if digits > 0 { length + 1 + digits } else { length }
 }
 
 fn number(piece: &str) -> Option<Value> {

@@ -1,8 +1,7 @@
 //! Which tables and columns a statement asks for, as far as its text shows it.
 
-use super::{Kind, is_among, next_token};
+use super::{Kind, is_among, tokens};
 
-/// A table in a statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
     /// The table, perhaps with its database before a dot.
@@ -11,7 +10,6 @@ pub struct Source {
     pub alias: String,
 }
 
-/// A column in a statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
     /// The table or alias before the dot, perhaps with a database.
@@ -23,7 +21,6 @@ pub struct Column {
 /// How a condition limits a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Relation {
-    /// To some values.
     Equal,
     /// To all values above or below one.
     Range,
@@ -45,7 +42,6 @@ pub struct Condition {
 pub enum Role {
     /// Compared with a column, or the new value of one.
     Compared(Column),
-    /// The value of a new row.
     Inserted(Column),
     /// The number of rows after LIMIT.
     Limit,
@@ -112,17 +108,16 @@ const KEYWORDS: &str = "AS WHERE SET ON USING GROUP ORDER HAVING LIMIT VALUES SE
 const COMPARES: [&str; 8] = ["=", "<", ">", "<=", ">=", "<>", "!=", "<=>"];
 const COUNTS: [&str; 5] = ["+", "-", "*", "/", "INTERVAL"];
 
-fn lexemes(mut rest: &str) -> Vec<Lexeme> {
+fn lexemes(text: &str) -> Vec<Lexeme> {
     let mut all: Vec<Lexeme> = Vec::new();
-    let mut end = 0;
-    while let Some(token) = next_token(rest) {
-        let (piece, after) = rest.split_at(token.length);
+    let mut is_close = false;
+    for (kind, piece) in tokens(text) {
         let is_number = piece.starts_with(|sign: char| sign.is_ascii_digit());
-        let is_name = matches!(token.kind, Kind::QuotedName) || token.kind == Kind::Word && !is_number;
+        let is_name = kind == Kind::QuotedName || kind == Kind::Word && !is_number;
         let text = piece.trim_matches('`').replace("``", "`");
-        let is_close = end == rest.len();
         let last = all.last_mut().filter(|_| is_close);
-        match (token.kind, last) {
+        is_close = kind != Kind::Space;
+        match (kind, last) {
             (Kind::Space, _) => {}
             // `shop`.`orders`, shop.`orders`, and the two signs of <=.
             (_, Some(last)) if last.is_name && (piece == "." || is_name && last.text.ends_with('.')) => {
@@ -142,15 +137,10 @@ fn lexemes(mut rest: &str) -> Vec<Lexeme> {
                 all.push(Lexeme { text, word, is_name });
             }
         }
-        if token.kind != Kind::Space {
-            end = after.len();
-        }
-        rest = after;
     }
     all
 }
 
-/// Reads the shape of a statement.
 pub fn shape(text: &str) -> Shape {
     let all = Lexemes(lexemes(text));
     let inserted = inserted(&all.0);
@@ -187,7 +177,6 @@ pub fn shape(text: &str) -> Shape {
     shape
 }
 
-/// All lexemes of a statement.
 struct Lexemes(Vec<Lexeme>);
 
 impl Lexemes {

@@ -7,9 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// A TPC-W database: how large it was populated, and which ids are taken since.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Database {
-    /// Size of the population.
     pub scale: Scale,
-    /// The highest ids in use.
     pub taken: TakenIds,
 }
 
@@ -39,11 +37,8 @@ impl Database {
 pub struct TakenIds {
     /// Of `orders` and of the orders in `order_line` and `cc_xacts`.
     pub order: u64,
-    /// Highest id of `customer`.
     pub customer: u64,
-    /// Highest id of `address`.
     pub address: u64,
-    /// Highest id of `shopping_cart`.
     pub cart: u64,
 }
 

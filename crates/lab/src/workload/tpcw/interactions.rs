@@ -4,7 +4,7 @@
 
 use super::matrix::Interaction;
 use super::session::{Act, Line, Session};
-use super::sql::Sql;
+use super::statements::Sql;
 use super::values::one_of;
 use crate::workload::{Reply, Value};
 use evenkeel_core::random::Random;

@@ -30,6 +30,11 @@ impl MixWorkload {
         let statements = mix_rows().map(|row| row.statement()).collect();
         Self { name, mix, statements, kinds, store, shares: Arc::new(shares) }
     }
+
+    fn browser(&self, walk: Option<Mix>) -> Browser {
+        let (session, shares) = (Session::new(Arc::clone(&self.store)), Arc::clone(&self.shares));
+        Browser { session, shares, walk, at: None, left: Nanos::ZERO }
+    }
 }
 
 impl Workload for MixWorkload {
@@ -46,17 +51,11 @@ impl Workload for MixWorkload {
     }
 
     fn client(&self, _number: u64) -> Box<dyn Client> {
-        Box::new(Visitor { session: Session::new(Arc::clone(&self.store)), shares: Arc::clone(&self.shares) })
+        Box::new(self.browser(None))
     }
 
     fn closed_client(&self, _number: u64) -> Box<dyn Client> {
-        Box::new(Browser {
-            session: Session::new(Arc::clone(&self.store)),
-            mix: self.mix,
-            shares: Arc::clone(&self.shares),
-            at: None,
-            left: Nanos::ZERO,
-        })
+        Box::new(self.browser(Some(self.mix)))
     }
 
     fn sample(&self, statement: usize, random: &mut Random, parameters: &mut Parameters) -> bool {
@@ -65,57 +64,52 @@ impl Workload for MixWorkload {
     }
 }
 
-/// A client of an open load: each arrival is somebody else who makes one interaction, drawn by its share in
-/// an endless walk.
-struct Visitor {
-    session: Session,
-    shares: Arc<WeightedChoice>,
-}
-
-impl Client for Visitor {
-    fn begin(&mut self, random: &mut Random) -> usize {
-        begin_anywhere(&mut self.session, &self.shares, random)
-    }
-
-    fn step(
-        &mut self,
-        reply: Option<&Reply>,
-        random: &mut Random,
-        parameters: &mut Parameters,
-    ) -> Option<usize> {
-        step(&mut self.session, reply, random, parameters)
-    }
-}
-
-/// A client of a closed load, which walks from page to page, thinks in between, and from time to time leaves
-/// and comes back as somebody else.
-///
-/// It begins in the middle, as after a long time: at an interaction drawn by its share, with what is left of a
-/// think time and of a session. Began all at Home, the first minutes would have another mix than the rest.
+/// A client. Of an open load each arrival is somebody else who makes one interaction, drawn by its share in an
+/// endless walk. Of a closed load it walks from page to page, thinks in between, and from time to time leaves and
+/// comes back as somebody else; it begins in the middle, as after a long time: at an interaction drawn by its share,
+/// with what is left of a think time and of a session. Began all at Home, the first minutes would have another mix
+/// than the rest.
 struct Browser {
     session: Session,
-    mix: Mix,
     shares: Arc<WeightedChoice>,
+    /// Where it walks on from, of a closed load.
+    walk: Option<Mix>,
     at: Option<Interaction>,
     /// What is left of the session. Only think time counts, so that the walk of a seed does not depend on
     /// how fast the server is.
     left: Nanos,
 }
 
+impl Browser {
+    /// Begins an interaction, drawn by its share, as somebody who was not there before.
+    fn begin_anywhere(&mut self, random: &mut Random) -> Interaction {
+        let interaction = Interaction::ALL[self.shares.draw(random)];
+        self.session.renew(random);
+        // Whoever comes to a cart out of nowhere adds the item that was looked at.
+        self.session.plan(interaction, Some(Interaction::ProductDetail), random);
+        self.session.prepare(interaction);
+        interaction
+    }
+}
+
 impl Client for Browser {
     fn begin(&mut self, random: &mut Random) -> usize {
-        let Some(before) = self.at else {
-            self.left = TPCW_SESSION_LENGTH.residual(random);
-            let kind = begin_anywhere(&mut self.session, &self.shares, random);
-            self.at = Some(Interaction::ALL[kind]);
-            return kind;
+        let Some(mix) = self.walk else { return self.begin_anywhere(random) as usize };
+        let next = match self.at {
+            None => {
+                self.left = TPCW_SESSION_LENGTH.residual(random);
+                self.begin_anywhere(random)
+            }
+            Some(before) => {
+                let next = mix.after(before, random);
+                if next == Interaction::Home && self.left == Nanos::ZERO {
+                    self.session.renew(random);
+                    self.left = TPCW_SESSION_LENGTH.draw(random);
+                }
+                self.session.plan(next, Some(before), random);
+                next
+            }
         };
-        let next = self.mix.after(before, random);
-        if next == Interaction::Home && self.left == Nanos::ZERO {
-            self.session.renew(random);
-            self.left = TPCW_SESSION_LENGTH.draw(random);
-        }
-        self.session.plan(next, Some(before), random);
         self.at = Some(next);
         next as usize
     }
@@ -126,7 +120,12 @@ impl Client for Browser {
         random: &mut Random,
         parameters: &mut Parameters,
     ) -> Option<usize> {
-        step(&mut self.session, reply, random, parameters)
+        if let Some(reply) = reply {
+            self.session.learn(reply);
+        }
+        let act = self.session.next_act()?;
+        self.session.write(act, random, parameters);
+        Some(act.sql as usize)
     }
 
     fn think(&mut self, random: &mut Random) -> Option<Nanos> {
@@ -138,29 +137,4 @@ impl Client for Browser {
     fn first_think(&mut self, random: &mut Random) -> Option<Nanos> {
         Some(TPCW_THINK_TIME.residual(random))
     }
-}
-
-/// Begins an interaction, drawn by its share, as somebody who was not there before.
-fn begin_anywhere(session: &mut Session, shares: &WeightedChoice, random: &mut Random) -> usize {
-    let kind = shares.draw(random);
-    let interaction = Interaction::ALL[kind];
-    session.renew(random);
-    // Whoever comes to a cart out of nowhere adds the item that was looked at.
-    session.plan(interaction, Some(Interaction::ProductDetail), random);
-    session.prepare(interaction);
-    kind
-}
-
-fn step(
-    session: &mut Session,
-    reply: Option<&Reply>,
-    random: &mut Random,
-    parameters: &mut Parameters,
-) -> Option<usize> {
-    if let Some(reply) = reply {
-        session.learn(reply);
-    }
-    let act = session.next_act()?;
-    session.write(act, random, parameters);
-    Some(act.sql as usize)
 }

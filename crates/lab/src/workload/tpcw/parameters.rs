@@ -1,7 +1,7 @@
 //! Parameters of every statement, from what the session knows and by the rules of the population.
 
 use super::session::{Act, Session};
-use super::sql::Sql;
+use super::statements::Sql;
 use super::values::{CARDS, COUNTRY_NAMES, SHIP_TYPES, one_of, search_a, search_prefix};
 use crate::data::tpcw::SUBJECTS;
 use crate::data::tpcw::values::{astring, digsyl, nstring};
@@ -12,12 +12,11 @@ use evenkeel_core::random::Random;
 const CART_FILL_LINES: u64 = 3;
 
 impl Session {
-    /// Writes the parameters of a statement.
     pub fn write(&mut self, act: Act, random: &mut Random, parameters: &mut Parameters) {
         use Sql::*;
         let fill = &mut Fill::over(parameters);
         match act.sql {
-            Begin | Commit | CartCount | CustomerMax | AddressMax | OrderCount => {}
+            Begin | Commit => {}
             CustomerName | CustomerUname | CustomerDiscount | CustomerAddress | Login => {
                 ints(fill, [self.known_customer(random)]);
             }
@@ -58,7 +57,6 @@ impl Session {
         }
     }
 
-    /// The statements about a cart.
     fn write_cart(&mut self, act: Act, random: &mut Random, fill: &mut Fill<'_>) {
         let cart = self.cart.unwrap_or(1);
         match act.sql {

@@ -1,14 +1,12 @@
 //! One statement of TPC-W by itself, each time with parameters of its own.
 
 use super::session::{Act, Line, Session, Store};
-use super::sql::{Row, Sql};
-use super::statements::row;
+use super::statements::{Sql, row};
 use crate::data::tpcw::COUNTRIES;
 use crate::workload::{Client, Parameters, Reply, Statement, Workload};
 use evenkeel_core::random::Random;
 use std::sync::Arc;
 
-/// A workload of one statement.
 pub struct Single {
     name: &'static str,
     sql: Sql,
@@ -20,9 +18,8 @@ pub struct Single {
 impl Single {
     /// `name` may be another than the statement's own.
     pub fn new(name: &'static str, sql: Sql, store: Arc<Store>) -> Self {
-        let row: &Row = row(sql);
         // Nobody looks at the answer of a lone statement.
-        let statement = Statement { name: name.to_owned(), captures: false, ..row.statement() };
+        let statement = Statement { name: name.to_owned(), captures: false, ..row(sql).statement() };
         Self { name, sql, statements: [statement], kinds: [name.to_owned()], store }
     }
 }

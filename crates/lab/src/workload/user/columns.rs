@@ -6,12 +6,9 @@ use std::collections::BTreeSet;
 
 /// Reads the values of a column, for the `column` generator.
 pub trait ColumnReader {
-    /// At most `limit` values of `table.column`, in the order in which the server finds them; NULL is left
-    /// out. The error is in the server's words.
-    fn read_column(&mut self, table: &str, column: &str, limit: u64) -> Result<Vec<Value>, String>;
-
-    /// The highest value of `table.column`; none where it has no row.
-    fn read_highest(&mut self, table: &str, column: &str) -> Result<Vec<Value>, String>;
+    /// At most `limit` values of `table.column`, in the order in which the server finds them, or its highest value
+    /// where there is no limit; NULL is left out. The error is in the server's words.
+    fn read_column(&mut self, table: &str, column: &str, limit: Option<u64>) -> Result<Vec<Value>, String>;
 
     /// Names of the stored functions of all schemas, in capitals; none without a server.
     fn stored_functions(&mut self) -> Result<BTreeSet<String>, String> {
@@ -19,31 +16,25 @@ pub trait ColumnReader {
     }
 }
 
-/// Reads nothing: for checking a workload without a server.
 #[derive(Clone, Copy, Debug)]
 pub struct NoColumns;
 
 impl ColumnReader for NoColumns {
     /// A single NULL stands for whatever the column has.
-    fn read_column(&mut self, _: &str, _: &str, _: u64) -> Result<Vec<Value>, String> {
-        Ok(vec![Value::Null])
-    }
-
-    fn read_highest(&mut self, _: &str, _: &str) -> Result<Vec<Value>, String> {
-        Ok(Vec::new())
+    fn read_column(&mut self, _: &str, _: &str, limit: Option<u64>) -> Result<Vec<Value>, String> {
+        Ok(limit.map(|_| Value::Null).into_iter().collect())
     }
 }
 
 impl ColumnReader for Control {
-    fn read_column(&mut self, table: &str, column: &str, limit: u64) -> Result<Vec<Value>, String> {
+    fn read_column(&mut self, table: &str, column: &str, limit: Option<u64>) -> Result<Vec<Value>, String> {
         let (table, column) = (quoted(table), quoted(column));
-        let sql = format!("SELECT {column} FROM {table} WHERE {column} IS NOT NULL LIMIT {limit}");
-        values(self, &sql)
-    }
-
-    fn read_highest(&mut self, table: &str, column: &str) -> Result<Vec<Value>, String> {
-        let (table, column) = (quoted(table), quoted(column));
-        values(self, &format!("SELECT MAX({column}) FROM {table}"))
+        let sql = match limit {
+            Some(limit) => format!("SELECT {column} FROM {table} WHERE {column} IS NOT NULL LIMIT {limit}"),
+            None => format!("SELECT MAX({column}) FROM {table}"),
+        };
+        let rows = self.query(&sql).map_err(|error| error.to_string())?;
+        Ok(rows.rows.into_iter().filter_map(|row| row.into_iter().next().flatten()).map(value).collect())
     }
 
     fn stored_functions(&mut self) -> Result<BTreeSet<String>, String> {
@@ -53,12 +44,6 @@ impl ColumnReader for Control {
         let names = found.rows.into_iter().filter_map(|row| row.into_iter().next().flatten());
         Ok(names.map(|name| name.to_uppercase()).collect())
     }
-}
-
-/// The first value of each row, NULL left out.
-fn values(control: &mut Control, sql: &str) -> Result<Vec<Value>, String> {
-    let rows = control.query(sql).map_err(|error| error.to_string())?;
-    Ok(rows.rows.into_iter().filter_map(|row| row.into_iter().next().flatten()).map(value).collect())
 }
 
 /// A whole number as a number, so that it is compared as one; anything else as text.

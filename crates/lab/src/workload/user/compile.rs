@@ -13,7 +13,6 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Most values of a column that are read where nobody says how many.
 pub const COLUMN_LIMIT: u64 = 10_000;
 
-/// Everything that clients share.
 #[derive(Debug)]
 pub struct Plan {
     pub statements: Vec<Statement>,
@@ -25,7 +24,6 @@ pub struct Plan {
     pub choice: WeightedChoice,
 }
 
-/// What one arrival asks.
 #[derive(Debug)]
 pub struct Request {
     pub name: String,
@@ -34,7 +32,6 @@ pub struct Request {
     pub steps: Vec<Step>,
 }
 
-/// One statement of a request.
 #[derive(Clone, Debug)]
 pub struct Step {
     pub statement: usize,
@@ -56,7 +53,6 @@ pub enum Parameter {
     Row(usize),
 }
 
-/// Checks and compiles.
 pub struct Compiler<'a> {
     definition: &'a Definition,
     reader: &'a mut dyn ColumnReader,
@@ -106,25 +102,19 @@ impl<'a> Compiler<'a> {
     }
 
     fn check_names(&self) -> Result<(), WorkloadError> {
-        if self.definition.statements.is_empty() {
+        let Definition { name, statements, transactions } = self.definition;
+        if statements.is_empty() {
             return Err(invalid("workload", "has no statement; add a [[statement]]"));
         }
+        let statements = statements.iter().map(|statement| (statement_entry(statement), &statement.name));
+        let transactions = transactions.iter().map(|one| (transaction_entry(one), &one.name));
         let mut names = BTreeSet::new();
-        let statements = self.definition.statements.iter().map(|statement| &statement.name);
-        let transactions = self.definition.transactions.iter().map(|transaction| &transaction.name);
-        for name in statements.chain(transactions).chain([&self.definition.name]) {
-            if name.trim().is_empty() {
+        for (entry, own) in statements.chain(transactions) {
+            if own.trim().is_empty() || name.trim().is_empty() {
                 return Err(invalid("workload", "a name is empty; give everything a name"));
             }
-        }
-        for name in self.definition.statements.iter().map(|statement| &statement.name) {
-            if !names.insert(name) {
-                return Err(invalid(&format!("statement `{name}`"), "appears twice; give one another name"));
-            }
-        }
-        for name in self.definition.transactions.iter().map(|transaction| &transaction.name) {
-            if !names.insert(name) {
-                return Err(invalid(&format!("transaction `{name}`"), "has a name that is taken already"));
+            if !names.insert(own) {
+                return Err(invalid(&entry, "has a name that is taken already; give it another one"));
             }
         }
         Ok(())
@@ -182,35 +172,17 @@ impl<'a> Compiler<'a> {
     /// The values of the column that a placeholder without a generator is compared with.
     fn compared(&mut self, sql: &str, role: &Role) -> Option<Source> {
         let Role::Compared(column) = role else { return None };
-        let shape = sql::shape(sql);
-        shape.tables_of(column).into_iter().find_map(|table| {
-            let (table, column, limit) = (table.to_owned(), column.name.clone(), COLUMN_LIMIT);
-            let generator = Generator::Column { table, column, limit };
-            let read = |table: &str, column: &str, _| {
-                self.reader.read_column(table, column, COLUMN_LIMIT).and_then(not_empty)
-            };
-            Source::new(&generator, read).ok()
+        sql::shape(sql).tables_of(column).into_iter().find_map(|table| {
+            let (table, column) = (table.to_owned(), column.name.clone());
+            let generator = Generator::Column { table, column, limit: COLUMN_LIMIT };
+            Source::new(&generator, &mut *self.reader).ok()
         })
     }
 
     fn source(&mut self, entry: &str, name: &str, generator: &Generator) -> Result<usize, WorkloadError> {
-        let mut failed = None;
-        let reader = &mut *self.reader;
-        let source = Source::new(generator, |table, column, limit| {
-            let read = match limit {
-                Some(limit) => reader.read_column(table, column, limit).and_then(not_empty),
-                None => reader.read_highest(table, column),
-            };
-            read.map_err(|problem| {
-                let (table, column) = (table.to_owned(), column.to_owned());
-                failed = Some(WorkloadError::Column { table, column, problem });
-                String::new()
-            })
-        });
-        let source = source.map_err(|problem| {
-            failed.take().unwrap_or_else(|| invalid(&format!("{entry}, parameter `{name}`"), &problem))
-        })?;
-        self.sources.push(source);
+        let source = Source::new(generator, &mut *self.reader);
+        self.sources
+            .push(source.map_err(|problem| invalid(&format!("{entry}, parameter `{name}`"), &problem))?);
         Ok(self.sources.len() - 1)
     }
 
@@ -322,8 +294,8 @@ impl<'a> Compiler<'a> {
     }
 }
 
-pub fn invalid(entry: &str, problem: &str) -> WorkloadError {
-    WorkloadError::Invalid { entry: entry.to_owned(), problem: problem.to_owned() }
+fn invalid(entry: &str, problem: &str) -> WorkloadError {
+    WorkloadError(format!("{entry}: {problem}"))
 }
 
 /// A bare `?` is called by its number, from 1.
@@ -388,8 +360,4 @@ fn check_used<'a>(
 /// `, did you mean ...?`, or nothing.
 fn meant<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> String {
     similar(name, candidates).first().map_or_else(String::new, |near| format!(", did you mean `{near}`?"))
-}
-
-fn not_empty<T>(values: Vec<T>) -> Result<Vec<T>, String> {
-    if values.is_empty() { Err("no row, so there is nothing to draw from".to_owned()) } else { Ok(values) }
 }

@@ -5,21 +5,15 @@ use crate::workload::Value;
 use evenkeel_core::Nanos;
 use std::collections::BTreeMap;
 
-/// A workload as written.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Definition {
-    /// Name in reports.
     pub name: String,
-    /// Statements, in the order of the file.
     pub statements: Vec<StatementDefinition>,
-    /// Transactions, in the order of the file.
     pub transactions: Vec<TransactionDefinition>,
 }
 
-/// A statement as written.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StatementDefinition {
-    /// Name in reports and in transactions.
     pub name: String,
     /// Text with `?` or `:name` for each parameter, not both.
     pub sql: String,
@@ -34,7 +28,6 @@ pub struct StatementDefinition {
     pub tables: Option<Vec<String>>,
 }
 
-/// Generators of a statement.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ParameterDefinitions {
     /// One for each `?`, in their order.
@@ -54,7 +47,6 @@ impl Default for ParameterDefinitions {
 /// A transaction as written: BEGIN, its statements, COMMIT.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TransactionDefinition {
-    /// Name in reports.
     pub name: String,
     /// How often it is asked, against all other weights.
     pub weight: f64,

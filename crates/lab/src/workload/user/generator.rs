@@ -1,8 +1,9 @@
 //! Where the parameters of a user's statements come from.
 
 use super::super::fill::{set_text, set_value};
+use super::ColumnReader;
 use crate::workload::Value;
-use evenkeel_core::distribution::{NuRand, WeightedChoice, Zipf};
+use evenkeel_core::distribution::{WeightedChoice, Zipf};
 use evenkeel_core::random::Random;
 use std::sync::atomic::{AtomicI64, Ordering};
 
@@ -11,30 +12,11 @@ use std::sync::atomic::{AtomicI64, Ordering};
 pub enum Generator {
     /// A whole number from `min` to `max`, each as likely.
     Uniform {
-        /// Lowest number that is drawn.
         min: i64,
-        /// Highest number that is drawn.
         max: i64,
-    },
-    /// A floating-point number from `min` up to `max`.
-    UniformReal {
-        /// Lowest number that is drawn.
-        min: f64,
-        /// Bound above all numbers that are drawn.
-        max: f64,
-    },
-    /// The skewed choice of the TPC benchmarks, from `min` to `max`.
-    NuRand {
-        /// Skew: one less than a power of two.
-        a: u64,
-        /// Lowest number that is drawn.
-        min: u64,
-        /// Highest number that is drawn.
-        max: u64,
     },
     /// Rank 1 to `n`, rank k with a weight of k to the power of -`exponent`.
     Zipf {
-        /// Number of ranks.
         n: u64,
         /// Skew, above 0.
         exponent: f64,
@@ -42,42 +24,33 @@ pub enum Generator {
     /// `start`, `start + step`, `start + 2 step` ...: one counter for all clients of the workload, so that no
     /// two ever draw the same number.
     Sequence {
-        /// The number that is drawn first.
         start: i64,
         /// Distance between numbers, not 0.
         step: i64,
     },
     /// One of these values.
     Choice {
-        /// The values to choose from.
         values: Vec<Value>,
         /// Weight of each, all the same where there are none.
         weights: Option<Vec<f64>>,
     },
     /// One of the values that a column has when the run begins, each row as likely.
     Column {
-        /// Table, as written in SQL.
         table: String,
-        /// Column, as written in SQL.
         column: String,
-        /// Most values that are read.
         limit: u64,
     },
     /// A sequence that begins above the highest number that a column has when the run begins.
     Next {
-        /// Table, as written in SQL.
         table: String,
         /// Column of whole numbers, as written in SQL.
         column: String,
     },
     /// Letters and digits, `min` to `max` of them.
     Text {
-        /// Fewest characters of a text.
         min: u64,
-        /// Most characters of a text.
         max: u64,
     },
-    /// Always this value.
     Constant(Value),
 }
 
@@ -85,8 +58,6 @@ pub enum Generator {
 #[derive(Debug)]
 pub(super) enum Source {
     Uniform { min: i64, span: u64 },
-    UniformReal { min: f64, max: f64 },
-    NuRand(NuRand),
     Zipf(Zipf),
     Sequence { next: AtomicI64, step: i64 },
     Values { values: Vec<Value>, choice: Option<WeightedChoice> },
@@ -96,28 +67,24 @@ pub(super) enum Source {
 
 /// Most characters of a random text: what a VARCHAR holds.
 const TEXT_MAX: u64 = 65_535;
-/// Letters and digits.
 const ALPHABET: &[u8; 36] = b"abcdefghijklmnopqrstuvwxyz0123456789";
 
 impl Source {
-    /// Makes a generator ready; `read` gives the values of a column, or its highest one where no limit is named. The error says what is wrong and what
-    /// would be right.
-    pub fn new(
-        generator: &Generator,
-        read: impl FnOnce(&str, &str, Option<u64>) -> Result<Vec<Value>, String>,
-    ) -> Result<Self, String> {
+    /// Makes a generator ready. The error says what is wrong and what would be right.
+    pub fn new(generator: &Generator, reader: &mut dyn ColumnReader) -> Result<Self, String> {
+        let mut read = |table: &str, column: &str, limit: Option<u64>| {
+            let read = match reader.read_column(table, column, limit) {
+                Ok(values) if values.is_empty() && limit.is_some() => {
+                    Err("no row, so there is nothing to draw from".to_owned())
+                }
+                read => read,
+            };
+            read.map_err(|problem| format!("cannot read the values of {table}.{column}: {problem}"))
+        };
         match generator {
             Generator::Uniform { min, max } => {
                 ordered(min, max)?;
                 Ok(Self::Uniform { min: *min, span: max.wrapping_sub(*min) as u64 })
-            }
-            Generator::UniformReal { min, max } => {
-                ordered(min, max)?;
-                Ok(Self::UniformReal { min: *min, max: *max })
-            }
-            Generator::NuRand { a, min, max } => {
-                ordered(min, max)?;
-                Ok(Self::NuRand(NuRand { a: *a, x: *min, y: *max }))
             }
             Generator::Zipf { n, exponent } => {
                 Zipf::new(*n, *exponent).map(Self::Zipf).map_err(|error| error.to_string())
@@ -154,9 +121,7 @@ impl Source {
             Self::Uniform { min, span } => {
                 *slot = Value::Int(min.wrapping_add(random.uniform(0, *span) as i64));
             }
-            Self::UniformReal { min, max } => *slot = Value::Double(min + random.unit() * (max - min)),
-            Self::NuRand(nu_rand) => *slot = int(nu_rand.draw(random)),
-            Self::Zipf(zipf) => *slot = int(zipf.draw(random)),
+            Self::Zipf(zipf) => *slot = Value::Int(i64::try_from(zipf.draw(random)).unwrap_or(i64::MAX)),
             Self::Sequence { next, step } => *slot = Value::Int(next.fetch_add(*step, Ordering::Relaxed)),
             Self::Values { values, choice } => {
                 let index = match choice {
@@ -172,10 +137,6 @@ impl Source {
             Self::Constant(value) => set_value(slot, value),
         }
     }
-}
-
-fn int(number: u64) -> Value {
-    Value::Int(i64::try_from(number).unwrap_or(i64::MAX))
 }
 
 fn ordered<T: PartialOrd + std::fmt::Display>(min: &T, max: &T) -> Result<(), String> {
@@ -205,8 +166,16 @@ mod tests {
     use super::*;
     use evenkeel_core::random::Seed;
 
+    struct Counted;
+
+    impl ColumnReader for Counted {
+        fn read_column(&mut self, _: &str, _: &str, limit: Option<u64>) -> Result<Vec<Value>, String> {
+            Ok((0..limit.unwrap_or(1) as i64).map(Value::Int).collect())
+        }
+    }
+
     fn source(generator: &Generator) -> Result<Source, String> {
-        Source::new(generator, |_, _, limit| Ok((0..limit.unwrap_or(1) as i64).map(Value::Int).collect()))
+        Source::new(generator, &mut Counted)
     }
 
     fn draws(generator: Generator, count: usize) -> Vec<Value> {
@@ -228,7 +197,6 @@ mod tests {
     #[test]
     fn whole_numbers_cover_their_range_and_nothing_else() {
         assert_eq!(ints(Generator::Uniform { min: -3, max: 3 }), (-3, 3));
-        assert_eq!(ints(Generator::NuRand { a: 7, min: 10, max: 20 }), (10, 20));
         assert_eq!(ints(Generator::Zipf { n: 5, exponent: 1.0 }), (1, 5));
         assert_eq!(ints(Generator::Column { table: "t".into(), column: "c".into(), limit: 4 }), (0, 3));
         let (low, high) = ints(Generator::Uniform { min: i64::MIN, max: i64::MAX });
@@ -261,8 +229,6 @@ mod tests {
     fn what_cannot_be_drawn_is_refused_in_words() {
         let cases = [
             (Generator::Uniform { min: 2, max: 1 }, "`max` must not be below"),
-            (Generator::UniformReal { min: 0.0, max: f64::NAN }, "`max` must not be below"),
-            (Generator::NuRand { a: 1, min: 2, max: 1 }, "`max` must not be below"),
             (Generator::Zipf { n: 0, exponent: 1.0 }, "0"),
             (Generator::Sequence { start: 1, step: 0 }, "`step` is 0"),
             (Generator::Choice { values: vec![], weights: None }, "`values` is empty"),

@@ -21,7 +21,6 @@ use evenkeel_core::Nanos;
 use evenkeel_core::random::Random;
 use std::sync::Arc;
 
-/// A user's workload, checked and ready.
 #[derive(Debug)]
 pub struct UserWorkload {
     name: String,
@@ -33,8 +32,7 @@ impl UserWorkload {
     /// Checks a definition, and reads the values of its `column` generators once.
     ///
     /// # Errors
-    /// [`WorkloadError::Invalid`] names the entry and what to do, [`WorkloadError::Column`] the column that
-    /// could not be read or has no row.
+    /// The entry and what to do about it.
     pub fn new(definition: &Definition, reader: &mut dyn ColumnReader) -> Result<Self, WorkloadError> {
         let plan = Compiler::new(definition, reader).compile()?;
         let kinds = plan.requests.iter().map(|request| request.name.clone()).collect();

@@ -10,7 +10,7 @@ use super::event::{Notify, tell_sandbox};
 use super::spec::{Reset, ServerSpec, SiteSpec};
 use super::{StudyError, StudyEvent};
 use evenkeel_core::Nanos;
-use evenkeel_lab::data::{self, DataSpec, Stamp, Via};
+use evenkeel_lab::data::{self, DataError, DataSpec, Stamp};
 use evenkeel_os::clock::Clock;
 use evenkeel_os::stop::Stop;
 use evenkeel_sense::cpu::Domain;
@@ -105,7 +105,8 @@ impl Site {
             self.restore(tell)?;
             ready = self.up(Setting::default(), stop, tell)?;
         }
-        let filled = fill(&ready.target, wanted, &dumps(sandbox), stop, tell);
+        let mut progress = |progress| tell(StudyEvent::Data(progress));
+        let filled = data::populate_own(&ready.target, wanted, stop, &mut progress).map_err(StudyError::from);
         let filled = filled.and_then(|stamp| self.level(sandbox, &ready.target, stop, tell).map(|()| stamp));
         self.down(tell)?;
         tell(StudyEvent::Preparing(format!("{}: {}", sandbox.name, filled?)));
@@ -290,8 +291,11 @@ fn is_written(target: &Target, wanted: &DataSpec, stop: &Stop) -> Result<bool, S
     if !database_exists(&mut Control::connect_until(&server, stop)?, wanted)? {
         return Ok(false);
     }
-    let found = data::check(&mut Control::connect_until(target, stop)?, wanted)?;
-    Ok(matches!(found, data::Found::Written(_)))
+    match data::check(&mut Control::connect_until(target, stop)?, wanted) {
+        Err(DataError::Written { .. }) => Ok(true),
+        Err(error @ DataError::Target(_)) => Err(error.into()),
+        _ => Ok(false),
+    }
 }
 
 /// Notes in the database that its rows are about to change, so that nobody takes them for those of the seed.
@@ -303,35 +307,6 @@ pub(super) fn mark_written(target: &Target, stop: &Stop) -> Result<(), StudyErro
 fn directories(sandbox: &SandboxSpec) -> (PathBuf, PathBuf) {
     let dir = sandbox.home.join("sandboxes").join(&sandbox.name);
     (dir.join("data"), dir.join("snapshot"))
-}
-
-/// Where dumps of data go on their way back: beside the sandboxes, on the file system that was chosen for data.
-fn dumps(sandbox: &SandboxSpec) -> PathBuf {
-    sandbox.home.join("dumps")
-}
-
-/// The rows, by the way that is wanted. A dump needs something to dump: rows inserted one by one.
-fn fill(
-    target: &Target,
-    wanted: &DataSpec,
-    dumps: &Path,
-    stop: &Stop,
-    tell: Notify<'_>,
-) -> Result<Stamp, StudyError> {
-    let mut progress = |progress| tell(StudyEvent::Data(progress));
-    if wanted.via == Via::Dump {
-        let mut control = Control::connect_until(&Target { database: None, ..target.clone() }, stop)?;
-        if !database_exists(&mut control, wanted)? {
-            data::populate_own(
-                target,
-                &DataSpec { via: Via::Insert, ..*wanted },
-                dumps,
-                stop,
-                &mut progress,
-            )?;
-        }
-    }
-    Ok(data::populate_own(target, wanted, dumps, stop, &mut progress)?)
 }
 
 fn database_exists(control: &mut Control, wanted: &DataSpec) -> Result<bool, StudyError> {

@@ -1,23 +1,15 @@
-//! Data sets on a real server: ways in, value rules, stamps, reloads and snapshots.
-
-mod reload;
-
-use reload::{again, dumps};
+//! Data sets on a real server: ways in, value rules, stamps and snapshots.
 
 use crate::sandbox::{settings, spec, up};
 use evenkeel_core::random::Seed;
 use evenkeel_lab::data::tpcw::{self, Date, Scale};
 use evenkeel_lab::data::{
-    DataError, DataProgress, DataSpec, Found, Stamp, State, Table, Via, check, populate, reload, remove,
-    repopulate, tables_size, verify,
+    DataError, DataProgress, DataSpec, Stamp, Table, Via, check, populate, remove, tables_size, verify,
 };
 use evenkeel_os::stop::Stop;
 use evenkeel_site::copy::{CopyError, Snapshot};
 use evenkeel_site::sandbox::Sandbox;
 use evenkeel_site::server::{Control, Target};
-use std::fs;
-use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 const TODAY: Date = Date::new(2026, 1, 15);
 
@@ -47,13 +39,13 @@ fn database(sandbox: &Sandbox, name: &str) -> Target {
 }
 
 fn fill(target: &Target, spec: &DataSpec) -> Result<Stamp, DataError> {
-    populate(target, spec, &std::env::temp_dir(), &Stop::default(), &mut |_| {})
+    populate(target, spec, &Stop::default(), &mut |_| {})
 }
 
 /// Populates and asks to stop when so many rows have gone in.
 fn fill_partly(target: &Target, spec: &DataSpec, rows: u64) -> Result<Stamp, DataError> {
     let stop = Stop::default();
-    populate(target, spec, &std::env::temp_dir(), &stop, &mut |progress: DataProgress| {
+    populate(target, spec, &stop, &mut |progress: DataProgress| {
         if progress.rows_done >= rows {
             stop.set();
         }
@@ -68,13 +60,13 @@ fn value(control: &mut Control, sql: &str) -> String {
     control.query_value(sql).unwrap().unwrap_or_default()
 }
 
-fn found(target: &Target, spec: &DataSpec) -> Found {
-    check(&mut control(target), spec).unwrap()
+fn found(target: &Target, spec: &DataSpec) -> Result<Stamp, DataError> {
+    check(&mut control(target), spec)
 }
 
 #[test]
 fn all_ways_in_give_the_same_rows_on_any_number_of_threads() {
-    let (home, sandbox) = server();
+    let (_home, sandbox) = server();
     let inserted = fill(&database(&sandbox, "inserted"), &tiny(Via::Insert)).unwrap();
     for (name, threads) in [("loaded_1", 1), ("loaded_4", 4)] {
         let target = database(&sandbox, name);
@@ -85,13 +77,13 @@ fn all_ways_in_give_the_same_rows_on_any_number_of_threads() {
     }
     let target = database(&sandbox, "inserted");
     assert_eq!(verify(&target, None).unwrap(), inserted);
-    let reloaded = again(&target, home.path()).unwrap();
-    assert_eq!((reloaded.via, reloaded.checksum()), (Via::Dump, inserted.checksum()));
-    assert_eq!(verify(&target, None).unwrap(), reloaded);
-    // The same set again, asked for as a dump, is there already; from another way in it is reloaded.
-    assert_eq!(fill(&target, &tiny(Via::Dump)).unwrap(), reloaded);
-    let target = database(&sandbox, "loaded_1");
-    assert_eq!(fill(&target, &tiny(Via::Dump)).unwrap().tables, inserted.tables);
+    for via in [Via::Script, Via::Shuffled, Via::Dump] {
+        assert_eq!(
+            fill(&database(&sandbox, via.word()), &tiny(via)).unwrap().tables,
+            inserted.tables,
+            "{via}"
+        );
+    }
     // Another seed has other rows in every table but the fixed one and the empty ones.
     let other = fill(&database(&sandbox, "other"), &DataSpec { seed: Seed(8), ..tiny(Via::Load) }).unwrap();
     for ((table, one), (_, two)) in inserted.tables.iter().zip(&other.tables) {
@@ -109,16 +101,13 @@ fn progress_rises_to_the_number_of_rows() {
     let mut reports = Vec::new();
     let target = database(&sandbox, "tpcw");
     let stamp =
-        populate(&target, &tiny(Via::Insert), &std::env::temp_dir(), &Stop::default(), &mut |progress| {
-            reports.push(progress)
-        });
+        populate(&target, &tiny(Via::Insert), &Stop::default(), &mut |progress| reports.push(progress));
     let last = *reports.last().unwrap();
     assert!(reports.is_sorted_by_key(|report| (report.rows_done, report.bytes)), "{reports:?}");
     assert_eq!(last.rows_done, stamp.unwrap().rows());
     assert!(last.rows_total >= last.rows_done && last.bytes > 100 * last.rows_done, "{last:?}");
     let mut again = 0;
-    populate(&target, &tiny(Via::Insert), &std::env::temp_dir(), &Stop::default(), &mut |_| again += 1)
-        .unwrap();
+    populate(&target, &tiny(Via::Insert), &Stop::default(), &mut |_| again += 1).unwrap();
     assert_eq!(again, 0, "a data set that is there is reused");
 }
 
@@ -231,32 +220,25 @@ fn rows_follow_the_value_rules_of_tpcw() {
 fn a_set_that_was_cut_short_is_recognised_and_refused_until_it_is_removed() {
     let (_home, sandbox) = server();
     for via in [Via::Insert, Via::Load] {
-        let target = database(&sandbox, via.name());
+        let target = database(&sandbox, via.word());
         let stopped = fill_partly(&target, &large(via), 1_500);
         assert!(matches!(stopped, Err(DataError::Stopped)), "{stopped:?}");
-        assert!(matches!(found(&target, &large(via)), Found::HalfFinished(_)));
-        for spec in [large(via), large(Via::Dump)] {
-            let refused = fill(&target, &spec);
-            assert!(matches!(refused, Err(DataError::HalfFinished { .. })), "{refused:?}");
-        }
+        assert!(matches!(found(&target, &large(via)), Err(DataError::HalfFinished { .. })));
+        let refused = fill(&target, &large(via));
+        assert!(matches!(refused, Err(DataError::HalfFinished { .. })), "{refused:?}");
         assert!(matches!(verify(&target, None), Err(DataError::HalfFinished { .. })));
         remove(&target, None).unwrap();
-        assert_eq!(found(&target, &tiny(via)), Found::Missing);
+        assert!(matches!(found(&target, &tiny(via)), Err(DataError::Missing { .. })));
         fill(&target, &tiny(via)).unwrap();
-        assert!(matches!(found(&target, &tiny(via)), Found::Ready(_)));
+        assert!(found(&target, &tiny(via)).is_ok());
     }
 }
 
 #[test]
 fn other_data_are_named_and_left_alone() {
-    let (home, sandbox) = server();
+    let (_home, sandbox) = server();
     let target = database(&sandbox, "tpcw");
-    for missing in [
-        fill(&target, &tiny(Via::Dump)).map(drop),
-        again(&target, home.path()).map(drop),
-        verify(&target, None).map(drop),
-        remove(&target, None),
-    ] {
+    for missing in [verify(&target, None).map(drop), remove(&target, None)] {
         assert!(matches!(missing, Err(DataError::Missing { .. })), "{missing:?}");
     }
     let stamp = fill(&target, &tiny(Via::Load)).unwrap();
@@ -267,35 +249,25 @@ fn other_data_are_named_and_left_alone() {
     assert!(refused.hint().is_some());
     assert_eq!(verify(&target, None).unwrap(), stamp);
     // Another day finds the set that is there.
-    assert!(matches!(found(&target, &DataSpec { today: None, ..tiny(Via::Load) }), Found::Ready(_)));
+    assert!(found(&target, &DataSpec { today: None, ..tiny(Via::Load) }).is_ok());
     // Changed rows are known by their mark, and without it by their content.
     let mut writer = control(&target);
     writer.exec("UPDATE item SET i_stock = i_stock + 1 WHERE i_id = 3").unwrap();
     assert!(matches!(verify(&target, None), Err(DataError::Content { table, .. }) if table == "item"));
     Stamp::mark_written(&mut writer).unwrap();
-    assert!(matches!(found(&target, &tiny(Via::Load)), Found::Written(_)));
+    assert!(matches!(found(&target, &tiny(Via::Load)), Err(DataError::Written { .. })));
     assert!(matches!(fill(&target, &tiny(Via::Load)), Err(DataError::Written { .. })));
-    let anew =
-        repopulate(&target, &tiny(Via::Dump), &std::env::temp_dir(), &Stop::default(), &mut |_| {}).unwrap();
-    assert_eq!((anew.checksum(), anew.via), (stamp.checksum(), Via::Dump));
-    assert_eq!(verify(&target, None).unwrap(), anew);
+    remove(&target, None).unwrap();
+    assert_eq!(fill(&target, &tiny(Via::Dump)).unwrap().checksum(), stamp.checksum());
 
     let foreign = database(&sandbox, "shop");
     let anywhere = &mut control(&sandbox.target());
     anywhere.exec("CREATE DATABASE shop").unwrap();
     anywhere.exec("CREATE TABLE shop.item (i_id int PRIMARY KEY)").unwrap();
-    for refused in [
-        fill(&foreign, &tiny(Via::Load)).map(drop),
-        again(&foreign, home.path()).map(drop),
-        repopulate(&foreign, &tiny(Via::Load), &std::env::temp_dir(), &Stop::default(), &mut |_| {})
-            .map(drop),
-        remove(&foreign, None),
-    ] {
+    for refused in [fill(&foreign, &tiny(Via::Load)).map(drop), remove(&foreign, None)] {
         assert!(matches!(&refused, Err(DataError::Foreign { table, .. }) if table == "item"), "{refused:?}");
     }
     assert_eq!(value(anywhere, "SELECT COUNT(*) FROM shop.item"), "0");
-    // Every reload that was refused has left no dump behind.
-    assert!(dumps(home.path()).is_empty());
 }
 
 #[test]
@@ -304,7 +276,7 @@ fn two_processes_do_not_work_on_one_set() {
     let target = database(&sandbox, "tpcw");
     let mut tried = false;
     let stop = Stop::default();
-    let stamp = populate(&target, &tiny(Via::Load), &std::env::temp_dir(), &stop, &mut |_| {
+    let stamp = populate(&target, &tiny(Via::Load), &stop, &mut |_| {
         if !std::mem::replace(&mut tried, true) {
             let second = fill(&target, &tiny(Via::Load));
             assert!(matches!(second, Err(DataError::Busy { .. })), "{second:?}");

@@ -13,7 +13,7 @@ fn closed_clients_wait_for_their_answer_and_think() {
     let server = Server::shared();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("requests.csv.zst");
-    let arrivals = ArrivalPlan::Closed { clients: 1, think: Nanos::from_millis(20) };
+    let arrivals = ArrivalPlan::Closed { clients: 1, think: Some(Nanos::from_millis(20)) };
     let mut plan = plan(server.target(), Script::new(&["SELECT SLEEP(0.03)"]), arrivals);
     (plan.warm_up, plan.request_log) = (Nanos::ZERO, Some(path.clone()));
     load_until(&plan, |progress| progress.completed >= 100);
@@ -27,7 +27,7 @@ fn closed_clients_wait_for_their_answer_and_think() {
     assert!((10_000_000..30_000_000).contains(&mean), "{mean}");
 
     (plan.threads, plan.request_log) = (2, None);
-    plan.arrivals = ArrivalPlan::Closed { clients: 10, think: Nanos::from_millis(20) };
+    plan.arrivals = ArrivalPlan::Closed { clients: 10, think: Some(Nanos::from_millis(20)) };
     let result = load_until(&plan, |progress| progress.completed >= 100);
     assert_eq!(result.sessions_max, 10);
     assert!(result.intervals.iter().all(|interval| interval.in_flight <= 10), "{:?}", result.intervals);
@@ -39,7 +39,7 @@ fn closed_clients_wait_for_their_answer_and_think() {
 #[test]
 fn a_client_with_its_own_session_does_not_wait_for_one() {
     let server = Server::shared();
-    let eager = ArrivalPlan::Closed { clients: 3, think: Nanos::ZERO };
+    let eager = ArrivalPlan::Closed { clients: 3, think: Some(Nanos::ZERO) };
     let mut plan = plan(server.target(), Script::new(&["SELECT SLEEP(0.01)"]), eager);
     plan.warm_up = Nanos::ZERO;
     let result = load_until(&plan, |progress| progress.completed >= 200);
@@ -50,7 +50,7 @@ fn a_client_with_its_own_session_does_not_wait_for_one() {
 #[test]
 fn more_clients_than_sessions_wait_for_one() {
     let server = Server::shared();
-    let arrivals = ArrivalPlan::Closed { clients: 8, think: Nanos::ZERO };
+    let arrivals = ArrivalPlan::Closed { clients: 8, think: Some(Nanos::ZERO) };
     let mut plan = plan(server.target(), Script::new(&["SELECT SLEEP(0.01)"]), arrivals);
     (plan.sessions, plan.warm_up) = (SessionPolicy::Pooled { max: 2 }, Nanos::ZERO);
     let result = load_until(&plan, |progress| progress.completed >= 100);
@@ -113,7 +113,7 @@ fn requests_that_wait_because_the_thread_was_late_are_lag_and_no_wait_for_a_sess
 fn closed_clients_without_think_time_do_not_spin_where_nothing_can_be_sent() {
     let server = Server::up();
     let pid = server.sandbox.pid();
-    let eager = ArrivalPlan::Closed { clients: 4, think: Nanos::ZERO };
+    let eager = ArrivalPlan::Closed { clients: 4, think: Some(Nanos::ZERO) };
     let mut fresh = plan(server.target(), Script::new(&[SELECT]), eager.clone());
     (fresh.sessions, fresh.warm_up) = (SessionPolicy::PerRequest { max: 4 }, Nanos::ZERO);
     let mut is_up = true;
@@ -160,7 +160,7 @@ fn pausing(pause: Nanos) -> UserWorkload {
 fn a_client_that_pauses_inside_a_transaction_goes_on_with_it_or_is_given_up() {
     let server = Server::shared();
     server.exec(&["CREATE OR REPLACE TABLE d.p (c INT)", "INSERT INTO d.p VALUES (0)"]);
-    let arrivals = || ArrivalPlan::Closed { clients: 4, think: Nanos::ZERO };
+    let arrivals = || ArrivalPlan::Closed { clients: 4, think: Some(Nanos::ZERO) };
     let pause = Nanos::from_millis(20);
     let mut plan = super::plan(server.target(), Script::new(&[SELECT]), arrivals());
     (plan.workload, plan.warm_up) = (Arc::new(pausing(pause)), Nanos::ZERO);

@@ -29,7 +29,7 @@ fn the_threads_own_up_to_the_cpu_time_that_they_take() {
     let server = Server::shared();
     for threads in [1, 2] {
         // Whoever asks for this has to wait for the answer, again and again.
-        let eager = ArrivalPlan::Closed { clients: threads as u32, think: Nanos::ZERO };
+        let eager = ArrivalPlan::Closed { clients: threads as u32, think: Some(Nanos::ZERO) };
         let mut plan = plan(server.target(), Script::new(&["SELECT SLEEP(0.01)"]), eager);
         plan.threads = threads;
         let result = load_until(&plan, |progress| progress.completed > 300);

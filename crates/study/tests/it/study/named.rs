@@ -14,7 +14,7 @@ impl Kept {
         let spec = SandboxSpec { lifetime: Lifetime::Detached, ..SandboxSpec::new(home, "kept") };
         let server = Sandbox::up(&spec, &Stop::default(), &mut drop).unwrap();
         let target = Target { database: Some(DataSpec::DATABASE.into()), ..server.target() };
-        data::populate(&target, &data_spec(), &home.join("dumps"), &Stop::default(), &mut drop).unwrap();
+        data::populate(&target, &data_spec(), &Stop::default(), &mut drop).unwrap();
         Self(home.to_owned())
     }
 

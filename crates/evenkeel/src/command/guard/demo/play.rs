@@ -126,7 +126,7 @@ impl Player<'_> {
         Ok(LoadPlan {
             target,
             workload: self.stage.workload.clone(),
-            arrivals: ArrivalPlan::Closed { clients, think: Nanos::ZERO },
+            arrivals: ArrivalPlan::Closed { clients, think: None },
             warm_up: Nanos::ZERO,
             warm_up_max: None,
             // The last sample ends before the load does.

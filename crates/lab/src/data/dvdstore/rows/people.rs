@@ -15,7 +15,6 @@ const STATES: [&str; 51] = [
 const COUNTRIES: [&str; 10] =
     ["Australia", "Canada", "Chile", "China", "France", "Germany", "Japan", "Russia", "South Africa", "UK"];
 
-/// Password of every customer.
 pub const PASSWORD: &str = "password";
 
 /// Appends all fields of a customer but the id, tabs between: at home in the country with states, or abroad.

@@ -5,9 +5,7 @@ use crate::data::dvdstore::table::Table;
 use crate::data::tpcw::Date;
 use evenkeel_core::random::Random;
 
-/// Most lines of an order.
 pub const LINES_MAX: u64 = 9;
-/// Most units of a line.
 pub const QUANTITY_MAX: u64 = 3;
 /// Dearest order before tax, in cents.
 const NET_CENTS_MAX: u64 = 40_000;

@@ -4,7 +4,6 @@ use super::{Generator, Row, day_in};
 use crate::data::tpcw::values;
 use evenkeel_core::random::Random;
 
-/// Subjects of items.
 pub const SUBJECTS: [&str; 24] = [
     "ARTS",
     "BIOGRAPHIES",

@@ -2,7 +2,6 @@
 
 use super::Row;
 
-/// Number of countries.
 pub const COUNTRIES: u64 = LIST.len() as u64;
 
 /// Name, units of the currency for one US dollar, currency. The United States come first at a rate of 1,

@@ -15,7 +15,6 @@ pub use catalogue::SUBJECTS;
 pub use country::COUNTRIES;
 pub use sales::LINES_MAX;
 
-/// Writes the rows of a data set.
 #[derive(Clone, Copy, Debug)]
 pub struct Generator {
     scale: Scale,
@@ -30,7 +29,6 @@ impl Generator {
         Self { scale, today, seed: seed.child("tpcw") }
     }
 
-    /// The scale whose rows it makes.
     pub fn scale(&self) -> Scale {
         self.scale
     }
@@ -53,7 +51,6 @@ impl Generator {
         row.end();
     }
 
-    /// The randomness of one row.
     fn random(&self, table: Table, number: u64) -> Random {
         Random::new(self.seed.child(table.name()).numbered(number))
     }

@@ -5,7 +5,6 @@ use crate::data::tpcw::date::Date;
 use crate::data::tpcw::table::Table;
 use evenkeel_core::random::Random;
 
-/// Most lines of an order.
 pub const LINES_MAX: u64 = 5;
 
 const SHIP_TYPES: [&str; 6] = ["AIR", "UPS", "FEDEX", "SHIP", "COURIER", "MAIL"];
