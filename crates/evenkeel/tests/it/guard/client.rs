@@ -203,37 +203,6 @@ impl Client {
         assert!(matches!(reply, Some(Reply::Result { more: false, .. })), "{reply:?} after {after}");
     }
 
-    /// Reads a stream until it brings these bytes.
-    pub fn streams(&mut self, wanted: &[u8]) -> bool {
-        let (mut seen, mut buffer) = (Vec::new(), vec![0; 1 << 16]);
-        while !seen.windows(wanted.len()).any(|bytes| bytes == wanted) {
-            let count = read(&mut self.stream, &mut buffer).expect("the stream goes on within a minute");
-            let mut rest = &buffer[..count];
-            let reply = self.replies.next(&mut rest).expect("a stream");
-            if count == 0 || !matches!(reply, None | Some(Reply::StreamBegins)) {
-                return false;
-            }
-            seen.extend_from_slice(&buffer[..count]);
-        }
-        true
-    }
-
-    /// Reads a stream that ends by itself, with an end packet, into the record.
-    pub fn streams_to_end(&mut self) -> bool {
-        let (mut seen, mut buffer) = (Vec::new(), vec![0; 1 << 16]);
-        while !(seen.len() >= 9
-            && seen[seen.len() - 9..].starts_with(&[5, 0, 0])
-            && seen[seen.len() - 5] == 0xfe)
-        {
-            match read(&mut self.stream, &mut buffer).expect("the stream goes on within a minute") {
-                0 => return false,
-                count => seen.extend_from_slice(&buffer[..count]),
-            }
-        }
-        self.log(1, &seen);
-        true
-    }
-
     /// Whether the server has ended the connection, and has not just been silent.
     pub fn is_ended(&mut self) -> bool {
         match read(&mut self.stream, &mut [0; 1]) {

@@ -1,6 +1,6 @@
 //! What a client was told is so: nothing is acknowledged that the server has not acknowledged.
 
-use super::client::{Client, MODERN, packets};
+use super::client::{Client, MODERN};
 use super::proxy::{Proxy, eventually, signal, tcp};
 use super::server::Server;
 use evenkeel_core::Nanos;
@@ -12,7 +12,6 @@ use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 use std::thread::JoinHandle;
-use std::time::Duration;
 
 const WRITERS: u64 = 4;
 
@@ -136,30 +135,5 @@ fn a_connection_cut_in_the_middle_of_a_packet_acknowledges_nothing() {
     }
     cutter.left.store(i64::MAX, Ordering::Relaxed);
     assert_eq!(proxy.rows(&[], "SELECT 1"), "1");
-    proxy.stop();
-}
-
-#[test]
-fn a_server_that_stands_still_for_ten_seconds_loses_and_refuses_nothing() {
-    let server = Server::up(&[]);
-    let proxy = Proxy::start(&server, |plan| plan.limit = 1);
-    let mut running = Client::connect(&proxy.address, MODERN);
-    running.query("BEGIN; UPDATE item SET stock = 500 WHERE id = 5");
-    let mut others: Vec<Client> = (0..3).map(|_| Client::connect(&proxy.address, MODERN)).collect();
-    signal("-STOP", server.sandbox.pid());
-    running.send(&packets(0, b"\x03UPDATE item SET stock = stock + 1 WHERE id = 5"));
-    for client in &mut others {
-        client.send(&packets(0, b"\x03UPDATE item SET stock = stock + 1 WHERE id = 6"));
-    }
-    std::thread::sleep(Duration::from_secs(10));
-    signal("-CONT", server.sandbox.pid());
-    assert!(matches!(running.replies()[..], [Reply::Result { affected: 1, .. }]));
-    assert!(matches!(running.query("COMMIT")[..], [Reply::Result { .. }]));
-    for client in &mut others {
-        assert!(matches!(client.replies()[..], [Reply::Result { affected: 1, .. }]));
-    }
-    assert_eq!(server.sql("SELECT stock FROM shop.item WHERE id IN (5, 6)"), "501\n9");
-    assert_eq!(proxy.guard.stats().refused.get(), 0);
-    proxy.becomes_empty();
     proxy.stop();
 }

@@ -100,12 +100,6 @@ impl Process {
     pub fn ended(&mut self) -> Option<ExitStatus> {
         self.child.try_wait().expect("it is ours")
     }
-
-    /// Ends it and waits for that.
-    pub fn end(&mut self) {
-        self.signal(libc::SIGTERM);
-        self.child.wait().expect("it ends");
-    }
 }
 
 impl Drop for Process {
@@ -266,31 +260,6 @@ fn who_needs_the_server_at_the_start_hears_at_once_that_it_is_not_there() {
     let words = String::from_utf8_lossy(&output.stderr);
     assert!(!output.status.success(), "{words}");
     assert!(words.contains(&nobody) && words.contains("leave out --require-backend"), "{words}");
-}
-
-#[test]
-fn ports_that_are_taken_are_named() {
-    let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let address = taken.local_addr().expect("an address").to_string();
-    for listen in [[address.as_str(), "127.0.0.1:0"], ["127.0.0.1:0", &address]] {
-        let [clients, metrics] = listen;
-        let arguments = ["--listen", clients, "--backend", "127.0.0.1:1", "--metrics", metrics];
-        let output = evenkeel(&arguments).output().expect("the command runs");
-        let told = String::from_utf8_lossy(&output.stderr);
-        assert!(!output.status.success() && told.contains(&address) && told.contains("in use"), "{told}");
-    }
-}
-
-#[test]
-fn a_wrong_configuration_is_refused_before_anything_is_listened_to() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("guard.toml");
-    std::fs::write(&path, "listen = '127.0.0.1:1'\nbackend = '127.0.0.1:2'\n[weights]\nshop = 'much'\n")
-        .expect("a file");
-    let output = evenkeel(&["--check", "--config"]).arg(&path).output().expect("the command runs");
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{told}");
-    assert!(told.contains("weights: `shop` must be a whole number"), "{told}");
 }
 
 #[test]

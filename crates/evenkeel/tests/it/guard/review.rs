@@ -173,20 +173,6 @@ fn who_does_not_use_the_server_does_not_close_the_gate() {
 }
 
 #[test]
-fn a_statement_that_outstays_its_kind_lends_its_permit() {
-    let server = Server::up(&[]);
-    let proxy = Proxy::start(&server, |plan| plan.limit = 1);
-    let mut long = Client::connect(&proxy.address, MODERN);
-    long.send(&query("SELECT BENCHMARK(40000000, MD5('a'))"));
-    eventually("a loan", || proxy.guard.census().loans == 1);
-    assert_eq!(proxy.rows(&[], "SELECT 1"), "1");
-    // The other one may have stayed for long too, where the machine stood still.
-    assert!((1..=2).contains(&proxy.guard.census().loans_total));
-    drop(long);
-    proxy.stop();
-}
-
-#[test]
 fn accounts_that_are_bound_to_a_host_are_refused_where_that_was_asked_for() {
     let server = Server::up(&[]);
     server.sql("CREATE USER near@'127.0.0.1' IDENTIFIED VIA mysql_native_password; CREATE USER far@'%' IDENTIFIED VIA mysql_native_password");

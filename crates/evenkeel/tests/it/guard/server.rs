@@ -42,6 +42,16 @@ impl Server {
         }
     }
 
+    /// By which `app` reaches its tables.
+    pub fn url(&self) -> String {
+        format!("mysql://app@{}/shop", self.address())
+    }
+
+    /// A workload of statements with their names; the path of its file.
+    pub fn workload(&self, name: &str, statements: &[(&str, &str)]) -> String {
+        crate::sandbox::workload(self.home.path(), name, statements)
+    }
+
     /// Runs SQL as root by the command line client, past any guard.
     pub fn sql(&self, sql: &str) -> String {
         let output = Command::new("mariadb")
