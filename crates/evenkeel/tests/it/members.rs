@@ -171,19 +171,6 @@ fn processes_hear_each_other_by_a_file_and_notice_who_is_killed_and_who_leaves()
 }
 
 #[test]
-fn the_second_of_a_name_does_not_start_and_says_what_to_do() {
-    let scene = Scene::new();
-    let first = scene.start("a", &["--bus", &scene.slots()]);
-    // It listens for two of its periods: the first tells something before, however slow it is.
-    let second =
-        scene.command_on("b", ("a", "60s"), &["--bus", &scene.slots()]).output().expect("the binary");
-    assert_eq!(second.status.code(), Some(2));
-    assert!(told(&second).contains("another live member has the name a"), "{}", told(&second));
-    assert!(told(&second).contains("hint: give this host a name of its own"), "{}", told(&second));
-    first.until_it_hears(&["a"]);
-}
-
-#[test]
 fn a_slot_file_is_nobodys_disk_and_made_once() {
     let scene = Scene::new();
     let evenkeel =
@@ -269,17 +256,6 @@ fn a_start_that_is_refused_leaves_no_new_backing_file_behind() {
         assert_eq!(fs::read(scene.path("a.img")).expect("its disk"), vec![7; 1 << 20]);
         fs::remove_file(scene.path("a.img")).expect("removed");
     }
-}
-
-#[test]
-fn an_empty_file_is_no_slot_file_and_stays_empty() {
-    let scene = Scene::new();
-    fs::write(scene.path("slots"), "").expect("a file");
-    let host = scene.command("a", &["--bus", &scene.slots()]).output().expect("the binary");
-    assert_eq!(host.status.code(), Some(2));
-    assert!(told(&host).contains("is not a slot file: it is empty"), "{}", told(&host));
-    assert!(told(&host).contains("hint: name a new file"), "{}", told(&host));
-    assert_eq!(fs::metadata(scene.path("slots")).expect("it is there").len(), 0);
 }
 
 #[test]

@@ -1,13 +1,13 @@
 //! What I/Os cost, changed while disks are served.
 
-use super::{Host, line, noise, run, shown, text, uri};
+use super::{Host, line, noise, run, text, uri};
 use crate::patience::{eventually, found};
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
 /// A figure of a host, or of its first disk.
-pub fn figure(metrics: &str, name: &str) -> Option<f64> {
+fn figure(metrics: &str, name: &str) -> Option<f64> {
     let asked = Command::new("curl").args(["-s", &format!("http://{metrics}/metrics")]).output();
     let all = String::from_utf8_lossy(&asked.expect("curl is there").stdout).into_owned();
     let line =
@@ -53,26 +53,4 @@ fn costs_change_at_a_signal_for_the_ios_from_then_on_and_the_others_hear_of_it()
     assert_eq!(read(48.0), 2.0 * 16.0 + 16.0 * 7.0);
     neighbour.stop();
     host.stop();
-}
-
-#[test]
-fn costs_that_nobody_has_measured_are_told_and_shown_to_be_assumed() {
-    let folder = tempfile::tempdir().expect("a temporary directory");
-    let at = |name: &str| -> String { text(&folder.path().join(name)) };
-    let host = |name: &str, more: &[&str]| {
-        let (backing, socket, bus) = (at(name), at(&format!("{name}.sock")), format!("slot:{}", at("slots")));
-        let place = ["--name", name, "--backing", &backing, "--size", "1M", "--nbd", &socket, "--bus", &bus];
-        Host::start(&[&place[..], &["--period", "100ms", "--metrics", "127.0.0.1:0"], more].concat())
-    };
-    let mut one = host("one", &[]);
-    let told = line(&mut one.log, "event=costs_assumed");
-    assert!(told.contains("level=warn") && told.contains("share knee --costs"), "{told}");
-    let other = host("other", &["--cost-read", "16k=1,256k=8"]);
-    for (metrics, assumed) in [(one.field("metrics"), 1.0), (other.field("metrics"), 0.0)] {
-        assert_eq!(found("a figure", || figure(metrics, "costs_assumed")), assumed);
-        let is_shown = shown(folder.path(), metrics).contains("WHAT I/Os COST IS ASSUMED");
-        assert_eq!(is_shown, assumed > 0.0);
-    }
-    other.stop();
-    one.stop();
 }

@@ -7,10 +7,8 @@ use super::cli::{evenkeel, refused};
 use crate::patience::eventually;
 use std::fs;
 use std::io::{BufRead, BufReader};
-use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, Stdio};
-use std::time::Duration;
 
 /// A host that serves, until it is dropped.
 struct Host {
@@ -310,29 +308,4 @@ fn bad_input_is_refused_with_what_to_do() {
         assert!(told.contains(expected), "{expected}: {told}");
     }
     host.stop();
-}
-
-#[test]
-fn whoever_watches_is_told_when_the_disk_is_served() {
-    let folder = tempfile::tempdir().expect("a temporary directory");
-    let at = |name: &str| -> PathBuf { folder.path().join(name) };
-    let watcher = UnixDatagram::bind(at("notify")).expect("a socket");
-    watcher.set_read_timeout(Some(Duration::from_secs(120))).expect("a time");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_evenkeel"));
-    command.args(["share", "disk", "--name", "h", "--size", "1M", "--nbd", &text(&at("socket"))]);
-    command.args(["--backing", &text(&at("disk"))]).env("NOTIFY_SOCKET", at("notify"));
-    let mut host =
-        command.stdin(Stdio::null()).stderr(Stdio::null()).spawn().expect("the binary can be started");
-    let mut said = [0; 200];
-    let length = loop {
-        match watcher.recv(&mut said) {
-            // As where a process is stopped and goes on.
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-            received => break received.expect("it says that it serves"),
-        }
-    };
-    assert_eq!(&said[..length], b"READY=1");
-    run("nbdinfo", &["--size", &uri("h", &at("socket"))]);
-    host.kill().expect("a signal");
-    host.wait().expect("an end");
 }
