@@ -1,11 +1,10 @@
 //! A private server for records that are loaded, audited and exported.
 
 use crate::cli::evenkeel;
-use crate::sandbox::done;
+use crate::sandbox::{Home, done};
 use evenkeel_haul::layout;
 use evenkeel_haul::table::{Engine, Table};
-use evenkeel_site::sandbox;
-use evenkeel_site::server::{Control, Target};
+use evenkeel_site::server::Control;
 use serde_json::Value;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -13,7 +12,7 @@ use std::process::Output;
 
 /// A private server with the database `calls`, and a layout.
 pub struct Scene {
-    home: tempfile::TempDir,
+    home: Home,
     pub control: Control,
     pub layout: PathBuf,
 }
@@ -25,12 +24,9 @@ impl Scene {
 
     /// The same with flags of `evenkeel sandbox up`.
     pub fn with(layout: &str, flags: &[&str]) -> Self {
-        let home = tempfile::tempdir().expect("a temporary directory");
-        done(home.path(), &[&["sandbox", "up", "a"], flags].concat());
-        let server = sandbox::find(home.path(), "a").expect("a sandbox").target();
-        Control::connect(&server).expect("a connection").exec("CREATE DATABASE calls").expect("a database");
-        let target = Target { database: Some("calls".to_owned()), ..server };
-        let control = Control::connect(&target).expect("a connection");
+        let home = Home::up(flags);
+        home.control(None).exec("CREATE DATABASE calls").expect("a database");
+        let control = home.control(Some("calls"));
         let path = home.path().join("calls.toml");
         fs::write(&path, layout).expect("a layout");
         Self { home, control, layout: path }
@@ -70,6 +66,12 @@ impl Scene {
         Table::of(&file.layout, 0, name, Engine::InnoDb, &[]).expect("a table")
     }
 
+    /// An empty table for the records.
+    pub fn create(&mut self, table: &str) {
+        let sql = self.table(table).create_sql();
+        self.exec(&sql);
+    }
+
     pub fn load(&mut self, table: &str, csv: &Path) {
         let sql = self.table(table).load_sql();
         let file = File::open(csv).expect("lines");
@@ -99,11 +101,5 @@ impl Scene {
         assert_eq!(output.status.code(), Some(0), "{text}{}", String::from_utf8_lossy(&output.stderr));
         assert!(text.contains(": each once"), "{text}");
         text
-    }
-}
-
-impl Drop for Scene {
-    fn drop(&mut self) {
-        evenkeel(self.home.path(), &["sandbox", "down", "a"]);
     }
 }
