@@ -2,7 +2,7 @@
 
 use crate::left_out::left_out;
 use serde_json::Value;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -13,12 +13,6 @@ const RULES: &str = "contrib/prometheus/evenkeel.rules.yml";
 const RULES_TEST: &str = "contrib/prometheus/evenkeel.rules_test.yml";
 /// The sources that write metrics.
 const WRITERS: [&str; 2] = ["crates/evenkeel/src/guard/metrics.rs", "crates/evenkeel/src/share/metrics.rs"];
-/// Where names come from that stand as values of labels, besides the writers: sensors, controllers, reasons.
-const NAMERS: [&str; 3] = [
-    "crates/guard/src/control/check.rs",
-    "crates/core/src/control/fixed.rs",
-    "crates/bus/src/message/mod.rs",
-];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -112,11 +106,6 @@ fn questions() -> Vec<String> {
     all
 }
 
-/// What stands between `open` and the next `close`, each time.
-fn between<'a>(text: &'a str, open: &'a str, close: char) -> impl Iterator<Item = &'a str> {
-    text.split(open).skip(1).map(move |rest| rest.split(close).next().unwrap_or_default())
-}
-
 #[test]
 fn a_scan_of_the_sources_finds_what_their_own_tests_have_seen_written() {
     for path in WRITERS {
@@ -170,114 +159,6 @@ fn what_only_grows_is_asked_for_by_its_rate_and_nothing_else_is() {
             assert_eq!(written.get(name), Some(&is_rate), "{name} in {question}");
         }
     }
-}
-
-#[test]
-fn labels_and_their_values_are_ones_that_are_written() {
-    let writers = WRITERS.map(read).concat();
-    let sources = NAMERS.map(read).concat() + &writers;
-    let is_label = |label: &str| {
-        ["job", "instance", "le"].contains(&label) || writers.contains(&format!("{label}=\\\""))
-    };
-    for question in questions() {
-        for matcher in between(&question, "{", '}').flat_map(|matchers| matchers.split(", ")) {
-            let (label, value) = matcher.split_once('=').expect("a label and a value");
-            let label = label.trim_end_matches('!');
-            assert!(is_label(label), "{label} in {question}");
-            let values = value.trim_start_matches('~').trim_matches('"').split('|');
-            for value in values.filter(|_| !["job", "instance"].contains(&label)) {
-                assert!(sources.contains(&format!("\"{value}\"")), "{value} in {question}");
-            }
-        }
-        for labels in between(&question, "by (", ')').chain(between(&question, "on (", ')')) {
-            assert!(labels.split(", ").all(is_label), "{labels} in {question}");
-        }
-    }
-}
-
-#[test]
-fn a_dashboard_lets_its_reader_choose_source_and_instance_and_no_number_stands_twice() {
-    let mut uids = BTreeSet::new();
-    for (path, dashboard) in dashboards() {
-        assert!(uids.insert(word(&dashboard, "uid").to_owned()), "{path} has the uid of another one");
-        assert!(dashboard["schemaVersion"].as_u64() >= Some(36) && dashboard["id"].is_null(), "{path}");
-        let variables = list(&dashboard["templating"], "list");
-        let names: Vec<&str> = variables.iter().map(|variable| word(variable, "name")).collect();
-        assert_eq!(names, ["datasource", "instance"], "{path}");
-        let (mut ids, mut taken) = (BTreeSet::new(), BTreeSet::new());
-        for panel in list(&dashboard, "panels") {
-            let id = panel["id"].as_u64().expect("a number");
-            assert!(ids.insert(id), "{path}: two panels have the number {id}");
-            let [x, y, w, h] =
-                ["x", "y", "w", "h"].map(|key| panel["gridPos"][key].as_u64().expect("a place"));
-            for place in (x..x + w).flat_map(|x| (y..y + h).map(move |y| (x, y))) {
-                assert!(place.0 < 24 && taken.insert(place), "{path}: panel {id} covers another one");
-            }
-        }
-    }
-}
-
-#[test]
-fn every_panel_says_what_it_shows_in_which_unit_and_of_whom() {
-    for (path, dashboard) in dashboards() {
-        assert!(shown(&dashboard).count() > 20, "{path}");
-        for panel in shown(&dashboard) {
-            let (title, text) = (word(panel, "title"), word(panel, "description"));
-            assert!(
-                !title.is_empty() && text.ends_with('.') && !text.contains(". "),
-                "{path}: {title}: {text}"
-            );
-            assert!(!word(&panel["fieldConfig"]["defaults"], "unit").is_empty(), "{path}: {title}");
-            assert_eq!(panel["datasource"]["uid"], "${datasource}", "{path}: {title}");
-            let (targets, mut letters) = (list(panel, "targets"), BTreeSet::new());
-            assert!(!targets.is_empty(), "{path}: {title} asks nothing");
-            for target in targets {
-                assert!(letters.insert(word(target, "refId")), "{path}: {title}");
-                assert!(word(target, "expr").contains("instance=~\"$instance\""), "{path}: {title}");
-                let is_named = !word(target, "legendFormat").is_empty() || panel["type"] == "stat";
-                assert!(is_named, "{path}: {title} has a line without a name");
-            }
-        }
-    }
-}
-
-#[test]
-fn the_first_row_of_a_dashboard_says_whether_all_is_well() {
-    for (path, dashboard) in dashboards() {
-        let panels = list(&dashboard, "panels");
-        assert_eq!(word(&panels[0], "title"), "Is all well?", "{path}");
-        let row: Vec<&Value> = panels[1..].iter().take_while(|panel| panel["type"] != "row").collect();
-        assert!(row.len() >= 6, "{path}");
-        for panel in row {
-            let steps = list(&panel["fieldConfig"]["defaults"]["thresholds"], "steps");
-            let colors: Vec<&str> = steps.iter().map(|step| word(step, "color")).collect();
-            assert!(
-                panel["type"] == "stat" && colors.contains(&"green") && colors.len() > 1,
-                "{path}: {panel}"
-            );
-        }
-    }
-}
-
-#[test]
-fn every_alert_says_what_it_means_what_to_do_and_how_urgent_it_is_and_is_tried() {
-    let (rules, tried) = (read(RULES), read(RULES_TEST));
-    let mut names = BTreeSet::new();
-    for alert in rules.split("- alert: ").skip(1) {
-        let name = alert.lines().next().unwrap_or_default().trim();
-        assert!(names.insert(name), "{name} stands twice");
-        for field in ["expr: ", "severity: ", "summary: ", "description: "] {
-            let lines = alert.lines().filter(|line| line.trim_start().starts_with(field));
-            assert_eq!(lines.count(), 1, "{name}: {field}");
-        }
-        let severity = between(alert, "severity: ", '\n').next();
-        assert!(["critical", "warning", "info"].map(Some).contains(&severity), "{name}: {severity:?}");
-        assert!(
-            tried.contains(&format!("'{{alertname=\"{name}\"}}', value: 1")),
-            "{name} is never seen to fire"
-        );
-    }
-    assert!(names.len() > 15, "{names:?}");
 }
 
 /// What promtool does with a file of `folder`; `None` where it is not installed.

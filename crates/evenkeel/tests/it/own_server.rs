@@ -1,9 +1,9 @@
 //! A server that others use: nothing is written unasked, it is asked gently, what is written is counted, and flags that it cannot have
 //! are refused.
 
-use crate::cli::{command, evenkeel, refused};
+use crate::cli::{asked, evenkeel, refused, text, words};
 use crate::guard::server::Server;
-use crate::sandbox::done;
+use crate::sandbox::{done, measured};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -54,7 +54,7 @@ fn what_writes_or_locks_on_a_server_of_others_is_refused_before_it_is_sent_and_s
         ("CALL fill()", "writes (CALL)"),
         ("SET SESSION sort_buffer_size = 262144, GLOBAL max_connections = 77", "writes (GLOBAL)"),
         (
-            "SET SESSION sort_buffer_size = 262144, @@GLOBAL.max_connections = 77",
+            "SET SESSION sort_buffer_size = 2, @@GLOBAL.max_connections = 77",
             "writes (GLOBAL.MAX_CONNECTIONS)",
         ),
     ] {
@@ -68,19 +68,11 @@ fn what_writes_or_locks_on_a_server_of_others_is_refused_before_it_is_sent_and_s
     assert_eq!(server.sql("SELECT SUM(total) FROM shop.orders"), "500500", "nothing was sent");
 
     let file = workload(&server, &[("SELECT total FROM orders WHERE id = 5", 1)]);
-    let flags = [
-        ["--set", "a=1"],
-        ["--memory", "1G"],
-        ["--cpus", "0"],
-        ["--factor", "buffer-pool=20%,40%"],
-        ["--ebs", "10"],
-        ["--via", "load"],
-        ["--disk-iops", "300"],
-    ];
-    for flag in flags {
-        let said =
-            refused(&home, &[&["profile", &url, "--workload", &file, "--rate", "5"], &flag[..]].concat());
-        assert!(said.contains("cannot be used with") && said.contains(flag[0]), "{said}");
+    for flag in
+        ["--set a=1", "--memory 1G", "--cpus 0", "--factor buffer-pool=20%,40%", "--ebs 10", "--via load"]
+    {
+        let said = refused(&home, &words(&format!("profile {url} --workload {file} --rate 5 {flag}")));
+        assert!(said.contains("cannot be used with") && said.contains(words(flag)[0]), "{said}");
     }
     let study = server.file("study.toml");
     let text = format!(
@@ -112,7 +104,7 @@ fn rows_of_filled_tables_may_be_written_and_what_a_stored_function_writes_needs_
         let asked = ["load", &url, "--workload", &file, "--rate", "20", "--duration", "1s", "--json"];
         evenkeel(&home, &[&asked, flags].concat())
     };
-    let said = |output: &std::process::Output| String::from_utf8_lossy(&output.stderr).into_owned();
+    let said = |output: &std::process::Output| text(output).1;
     for (sql, words) in [
         ("SELECT other.addit(1) FROM item LIMIT 1", "calls the stored function ADDIT"),
         ("UPDATE item SET i_stock = other.addit(1) WHERE i_id = 1", "writes (UPDATE)"),
@@ -141,26 +133,23 @@ fn the_study_of_variation_asks_servers_of_others_gently_and_writes_nothing_unask
     let servers = [shop(), shop()];
     let home = servers[0].file("home");
     let urls = servers.each_ref().map(url);
-    let study = |sql: &str| -> Vec<String> {
+    let study = |sql: &str| {
         let file = workload(&servers[0], &[(sql, 1)]);
         let flags = "--load 50 --starts 1 --runs 1 --duration 1s --warm-up 0s --timeout 1s --may-differ";
-        let asked = ["study", "variation", &urls[0], &urls[1], "--workload", &file];
-        asked.into_iter().chain(flags.split(' ')).map(str::to_owned).collect()
+        format!("study variation {} {} --workload {file} {flags}", urls[0], urls[1])
     };
     let line = study("UPDATE orders SET total = total + 1 WHERE id = 5");
-    let line: Vec<&str> = line.iter().map(String::as_str).collect();
-    let said = refused(&home, &line);
+    let said = refused(&home, &words(&line));
     assert!(said.contains("writes (UPDATE)") && said.contains("--allow-writes"), "{said}");
     assert_eq!(servers[0].sql("SELECT SUM(total) FROM shop.orders"), "500500", "nothing was sent");
     // What is allowed still has to be taken back.
-    let said = refused(&home, &[&line[..], &["--allow-writes"]].concat());
+    let said = refused(&home, &words(&format!("{line} --allow-writes")));
     assert!(said.contains("cannot restore the rows"), "{said}");
 
     servers.iter().for_each(|server| drop(server.sql("FLUSH STATUS")));
     let line = study("SELECT SLEEP(0.05), total FROM orders WHERE id = 5");
-    let output = evenkeel(&home, &line.iter().map(String::as_str).collect::<Vec<_>>());
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success(), "{said}");
+    let (code, said) = asked(&home, &words(&line));
+    assert_eq!(code, Some(0), "{said}");
     assert!(said.contains("which only read; connections: at most ") && said.contains("first 10/s"), "{said}");
     let most = "SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = 'MAX_USED_CONNECTIONS'";
     for server in &servers {
@@ -172,10 +161,10 @@ fn the_study_of_variation_asks_servers_of_others_gently_and_writes_nothing_unask
 
 /// What is told on the way, one object a line.
 fn events(home: &Path, arguments: &[&str]) -> Vec<Value> {
-    let output = command(home, arguments).output().expect("it starts");
-    let text = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(matches!(output.status.code(), Some(0 | 3)), "{}: {text}", output.status);
-    text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+    let output = evenkeel(home, arguments);
+    let (_, told) = text(&output);
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{}: {told}", output.status);
+    told.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
 }
 
 fn of<'a>(events: &'a [Value], kind: &str) -> Vec<&'a Value> {
@@ -229,11 +218,8 @@ fn a_server_of_others_is_asked_gently_and_every_row_that_was_written_is_counted(
 /// It says before it begins what it will do, begins low, and asks for no more than twice the rate before.
 fn is_gentle(told: &[Value]) {
     let begins = of(told, "announced")[0]["text"].as_str().expect("a line");
-    let most = ["connections: at most 5 (a", "connections: at most 6 (a"];
-    assert!(
-        most.iter().any(|most| begins.contains(most)) && begins.contains("max_connections is 27"),
-        "{begins}"
-    );
+    let mut most = ["connections: at most 5 (a", "connections: at most 6 (a"].into_iter();
+    assert!(most.any(|most| begins.contains(most)) && begins.contains("max_connections is 27"), "{begins}");
     assert!(begins.contains("statements: 3, 2 of them writing; "), "{begins}");
     assert!(begins.contains("rates: first 10/s"), "{begins}");
     let (mut highest, mut probes) = (5.0, 0);
@@ -252,8 +238,7 @@ fn is_limited_by_connections(mix: &Mix) {
     let flags = "--rate 200 --repeats 1 --whole-sweep --duration 3s --timeout 1s --warm-up 500ms --retries 0";
     let told = events(&mix.home, &mix.command("profile", flags));
     let summary = last_summary(&mix.home);
-    let shown = evenkeel(&mix.home, &["runs", "last"]);
-    let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
+    let (_, shown) = asked(&mix.home, &["runs", "last"]);
     assert!(shown.contains("The connections may be the limit, not the server"), "{shown}");
     assert!(!shown.contains("More than the server carries"), "{shown}");
     let doubts = summary["cells"][0]["caveats"].as_array().expect("doubts");
@@ -292,26 +277,14 @@ fn two_levels_on_one_sandbox_are_measured_in_turn_and_one_named_twice_is_refused
     let home = home.path();
     done(home, &["sandbox", "up", "f1", "--ebs", "1", "--items", "100"]);
     let file = home.join("study.toml");
-    let study = |levels: &str| {
-        let text = format!(
-            "name = 'mix'\n[profile]\nrate = '20'\nrepeats = 1\nretries = 0\nwhole-sweep = true\nduration = '1s'\nwarm-up = '200ms'\n\
-             [[factor]]\nname = 'mix'\n{levels}"
-        );
-        fs::write(&file, text).expect("a file");
-        evenkeel(home, &["-q", "study", file.to_str().expect("UTF-8")])
-    };
-    let output = study(
-        "[[factor.level]]\nname = 'simple'\nurl = 'sandbox:f1'\nworkload = 'tpcw.simple'\n\
-         [[factor.level]]\nname = 'complex'\nurl = 'sandbox:f1'\nworkload = 'tpcw.complex'\n",
-    );
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(matches!(output.status.code(), Some(0 | 3)), "{}: {said}", output.status);
+    let text = "name = 'mix'\n[profile]\nrate = '20'\nrepeats = 1\nretries = 0\nwhole-sweep = true\nduration = '1s'\n\
+        warm-up = '200ms'\n[[factor]]\nname = 'mix'\n\
+        [[factor.level]]\nname = 'simple'\nurl = 'sandbox:f1'\nworkload = 'tpcw.simple'\n\
+        [[factor.level]]\nname = 'complex'\nurl = 'sandbox:f1'\nworkload = 'tpcw.complex'\n";
+    fs::write(&file, text).expect("a file");
+    measured(home, &["-q", "study", file.to_str().expect("UTF-8")]);
     let summary = last_summary(home);
-    assert_eq!(
-        (summary["complete"].as_bool(), summary["runs_done"].as_u64()),
-        (Some(true), Some(2)),
-        "{summary}"
-    );
+    assert_eq!((&summary["complete"], &summary["runs_done"]), (&true.into(), &2.into()), "{summary}");
 
     let list = || done(home, &["sandbox", "list"]);
     let before = list();

@@ -1,10 +1,11 @@
 //! A tiny throttling study from the command line, against a real server: measured, stopped, resumed, drawn.
 
-use crate::cli::{evenkeel, refused};
+use crate::cli::refused;
 use crate::patience::eventually;
+use crate::sandbox::done;
 use serde_json::Value;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
 const TINY: [&str; 16] = [
     "--clients",
@@ -24,13 +25,6 @@ const TINY: [&str; 16] = [
     "--items",
     "100",
 ];
-
-fn done(home: &Path, arguments: &[&str]) -> String {
-    let output = evenkeel(home, arguments);
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(output.status.success(), "{arguments:?}: {text}{}", String::from_utf8_lossy(&output.stderr));
-    text
-}
 
 #[test]
 fn a_study_measures_every_point_and_goes_on_where_one_is_missing() {
@@ -132,80 +126,6 @@ fn resumed(home: &Path, id: &str) {
     assert!(text.contains("report: ") && text.contains("ranges read again and again"), "{text}");
     assert!(gone.join("run.json").exists(), "the missing point was measured");
     assert_eq!(std::fs::read(&kept).expect("a point"), before, "a finished point was measured again");
-}
-
-/// Of a span of a second: the mechanism, and nothing about how fast a limit settles, which is the machine's.
-#[test]
-fn a_point_of_the_published_rule_begins_when_its_limit_has_stood_still_or_says_that_it_has_not() {
-    let home = tempfile::tempdir().expect("a temporary directory");
-    let mut arguments = vec!["-q", "study", "throttling", "--json", "--second", "never", "--span", "1s"];
-    arguments.extend_from_slice(&TINY);
-    let place =
-        |flag: &str, arguments: &[&str]| arguments.iter().position(|text| *text == flag).expect("a flag") + 1;
-    for (flag, value) in [("--clients", "2"), ("--ways", "reflection,evenkeel")] {
-        let at = place(flag, &arguments);
-        arguments[at] = value;
-    }
-    let results: Value = serde_json::from_str(&done(home.path(), &arguments)).expect("JSON");
-    let cells = points(&results);
-    let of = |way: &str| *cells.iter().find(|cell| cell["way"] == way).expect("a cell");
-    let figure = |way: &str, name: &str| of(way)["figures"][name]["mean"].as_f64();
-    assert_eq!(figure("evenkeel", "limit_settled"), None, "{:#}", of("evenkeel"));
-    let (settled, waited_s) =
-        (figure("reflection", "limit_settled"), figure("reflection", "settle_waited_s").expect("seconds"));
-    let settled = settled.map(|settled| settled > 0.0);
-    match settled {
-        Some(true) => assert!((1.0..10.0).contains(&(waited_s + 1e-6)), "{waited_s}"),
-        Some(false) => assert!(waited_s >= 10.0 - 1e-6, "{waited_s}"),
-        None => panic!("{:#}", of("reflection")),
-    }
-    let caveats = results["caveats"].to_string();
-    let said =
-        if settled == Some(true) { "shopping 2 settled after" } else { "shopping 2 not settled in 1 run" };
-    assert!(caveats.contains(said) && caveats.contains("1 s instead of the published 1 min"), "{caveats}");
-    // The limit is that of the measured phase, which began after the wait.
-    assert!(figure("reflection", "limit_mean").is_some_and(|limit| limit >= 1.0));
-}
-
-/// Uses an eighth of the machine's CPUs until it is dropped.
-struct Neighbours(Vec<Child>);
-
-impl Neighbours {
-    fn move_in() -> Self {
-        let cpus = std::thread::available_parallelism().expect("CPUs").get();
-        let busy = || Command::new("/bin/sh").args(["-c", "while :; do :; done"]).spawn().expect("a shell");
-        Self((0..cpus.div_ceil(8)).map(|_| busy()).collect())
-    }
-}
-
-impl Drop for Neighbours {
-    fn drop(&mut self) {
-        for one in &mut self.0 {
-            one.kill().and_then(|()| one.wait()).expect("it runs until now");
-        }
-    }
-}
-
-#[test]
-fn a_point_that_others_disturbed_is_measured_again_within_bounds_and_the_study_says_so() {
-    let home = tempfile::tempdir().expect("a temporary directory");
-    let neighbours = Neighbours::move_in();
-    let mut arguments = [&["-q", "study", "throttling", "--json", "--second", "never"], &TINY[..]].concat();
-    let place = arguments.iter().position(|text| *text == "1,3").expect("numbers of clients");
-    arguments[place] = "2";
-    let results: Value = serde_json::from_str(&done(home.path(), &arguments)).expect("JSON");
-    drop(neighbours);
-    let folder = home.path().join("runs").join(results["id"].as_str().expect("a name"));
-    let runs = std::fs::read_dir(folder.join("runs")).expect("runs").flatten();
-    let names: Vec<String> = runs.map(|run| run.file_name().to_string_lossy().into_owned()).collect();
-    let again: Vec<&String> = names.iter().filter(|name| name.ends_with(".attempt-2")).collect();
-    assert_eq!(again.len(), 1, "a third of two points, and one at least: {names:?}");
-    assert!(again[0].starts_with("shopping-"), "{names:?}");
-    let caveats = results["caveats"].as_array().expect("caveats");
-    let told = caveats.iter().find(|caveat| caveat["code"] == "measured-again");
-    let told = told.unwrap_or_else(|| panic!("nothing is said of it: {caveats:#?}"));
-    assert!(told["evidence"]["worst_other_load_percent"].as_f64().is_some_and(|worst| worst > 5.0), "{told}");
-    assert_eq!(points(&results).len(), 2, "each point stands once");
 }
 
 #[test]

@@ -10,7 +10,7 @@ use std::process::Stdio;
 const TINY: [&str; 5] = ["study", "telecom", "--quick", "--records", "2000"];
 
 /// Folders of finished runs of the one study.
-fn runs(home: &Path) -> Vec<PathBuf> {
+pub fn runs(home: &Path) -> Vec<PathBuf> {
     let study = fs::read_dir(home.join("runs")).ok().and_then(|mut all| all.next()).and_then(Result::ok);
     let listed = study.and_then(|study| fs::read_dir(study.path().join("runs")).ok());
     let paths = listed.into_iter().flatten().flatten().map(|entry| entry.path());
@@ -89,16 +89,6 @@ fn seen_by_all(home: &Path, results: &Value) {
     );
     let page = fs::read_to_string(home.join("runs").join(id).join("report.html")).expect("a page");
     assert!(page.contains("MyISAM, indexes after, published") && page.ends_with("</html>\n"));
-}
-
-#[test]
-fn the_study_dispatches_as_many_records_at_once_as_the_command_does() {
-    let home = tempfile::tempdir().expect("a temporary directory");
-    let help = evenkeel(home.path(), &["cdr", "dispatch", "--help"]);
-    let help = String::from_utf8_lossy(&help.stdout).into_owned();
-    let batch = help.split("--batch <N>").nth(1).expect("the option");
-    let default = batch.split("[default: ").nth(1).and_then(|rest| rest.split(']').next());
-    assert_eq!(default, Some(evenkeel_study::telecom::BATCH.to_string().as_str()), "{help}");
 }
 
 #[test]

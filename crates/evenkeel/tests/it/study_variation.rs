@@ -3,9 +3,10 @@
 
 use crate::cli::{command, evenkeel, refused};
 use crate::patience::eventually;
+use crate::study_telecom::runs;
 use serde_json::Value;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Stdio;
 
 const TINY: [&str; 14] = [
@@ -35,14 +36,6 @@ sql = "SELECT i_id, i_title, a_fname, a_lname FROM item JOIN author ON a_id = i_
 tables = ["item", "author"]
 parameters = [{ choice = { values = ["ARTS", "HISTORY", "TRAVEL"] } }]
 "#;
-
-/// Folders of finished runs of the one study.
-fn runs(home: &Path) -> Vec<PathBuf> {
-    let study = fs::read_dir(home.join("runs")).ok().and_then(|mut all| all.next()).and_then(Result::ok);
-    let listed = study.and_then(|study| fs::read_dir(study.path().join("runs")).ok());
-    let paths = listed.into_iter().flatten().flatten().map(|entry| entry.path());
-    paths.filter(|path| path.join("run.json").exists() && path.extension().is_none()).collect()
-}
 
 fn said(output: &std::process::Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()

@@ -100,15 +100,3 @@ fn the_longest_way_down_is_the_one_that_architecture_names() {
         "the crates are {depth} deep: say so here and in ARCHITECTURE.md, with the reason"
     );
 }
-
-#[test]
-fn an_edge_is_seen_under_another_name_and_for_tests_alone() {
-    let metadata = serde_json::json!({ "packages": [
-        { "name": "evenkeel-core", "dependencies": [] },
-        { "name": "evenkeel-share", "dependencies": [{ "name": "evenkeel-guard", "rename": "other", "kind": null }] },
-        { "name": "evenkeel-guard", "dependencies": [{ "name": "evenkeel-lab", "kind": "dev" }, { "name": "libc", "kind": null }] },
-        { "name": "evenkeel", "dependencies": [{ "name": "evenkeel-dev", "kind": "dev" }, { "name": "evenkeel-dev", "kind": null }] },
-    ]});
-    let wrong = ["evenkeel must not use dev", "guard must not use lab", "share must not use guard"];
-    assert_eq!(forbidden(&read(&metadata)), wrong);
-}
