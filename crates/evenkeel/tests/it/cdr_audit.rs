@@ -152,31 +152,6 @@ fn in_twenty_clean_loads_of_dirt_nothing_is_found() {
 }
 
 #[test]
-fn a_file_that_was_converted_before_another_one_may_have_the_records_that_are_stored() {
-    let mut scene = Scene::of_calls();
-    let dirt = ["--records", "2000", "--dirt", "contradiction=0.02,duplicate=0.02"];
-    let (first, second) = (scene.home().join("a.cdr"), scene.home().join("b.cdr"));
-    let calls = scene.generate("calls", &dirt);
-    let bytes = fs::read(&calls).expect("records");
-    // Each file has a half of the records, so that some keys are in both.
-    let records: Vec<&[u8]> = bytes.split_inclusive(|byte| *byte == b'\n').collect();
-    for (rest, file) in [&first, &second].into_iter().enumerate() {
-        let half: Vec<&[u8]> = records.iter().skip(rest).step_by(2).copied().collect();
-        fs::write(file, half.concat()).expect("a file");
-    }
-    scene.convert(&[&second], &[]);
-    let csv = scene.convert(&[&first, &second], &[]);
-    scene.create("calls");
-    scene.load("calls", &csv.join("a.cdr.csv"));
-    scene.load("calls", &csv.join("b.cdr.csv"));
-    let rejects = csv.to_str().expect("UTF-8");
-    scene.clean(&[&first, &second], &["--table", "calls", "--rejects", rejects]);
-    scene.clean(&[&first, &second], &["--table", "calls"]);
-    let halves = scene.found(&[&first], &["--table", "calls", "--rejects", rejects]);
-    assert!(halves["found"]["foreign"].as_u64() > Some(900), "{}", halves["found"]);
-}
-
-#[test]
 fn rejects_that_are_missing_there_twice_stored_or_of_no_record_are_found() {
     let mut scene = Scene::of_calls();
     let calls = scene.generate("calls", &["--records", "5000", "--dirt", "all"]);

@@ -258,45 +258,6 @@ fn a_start_that_is_refused_leaves_no_new_backing_file_behind() {
     }
 }
 
-#[test]
-fn a_full_slot_file_is_told_with_what_to_do() {
-    let scene = Scene::new();
-    // The slot of a member that is silent for ten periods may be had: they are longer than any machine stands
-    // still.
-    let config = |name: &str| {
-        let path = scene.path(&format!("{name}.toml"));
-        let (disk, socket) = (scene.path(&format!("{name}.img")), scene.path(&format!("{name}.sock")));
-        let text = format!(
-            "name = '{name}'\nnbd = '{}'\nmetrics = '127.0.0.1:0'\n[window]\nperiod = '3s'\n\
-             [bus]\naddress = '{}'\nslots = 1\n[[disk]]\nname = 'd'\nbacking = '{}'\nsize = '1M'\n",
-            socket.display(),
-            scene.slots(),
-            disk.display()
-        );
-        fs::write(&path, text).expect("a configuration");
-        let mut command = Command::new(env!("CARGO_BIN_EXE_evenkeel"));
-        command.args(["share", "disk", "--config"]).arg(path);
-        command
-    };
-    let holds = Host::start(config("a"), scene.path("a.log"));
-    let late = config("b").output().expect("the binary");
-    assert_eq!(late.status.code(), Some(2));
-    assert!(told(&late).contains("all 1 slots of"), "{}", told(&late));
-    assert!(told(&late).contains("hint: stop a member"), "{}", told(&late));
-    holds.until_it_hears(&["a"]);
-    // Shares, threshold and period are changed while it runs.
-    let path = scene.path("a.toml");
-    let text = fs::read_to_string(&path).expect("it was written");
-    let text = text.replace("'3s'", "'50ms'\nlatency = '30ms'").replace("size =", "share = 5\nsize =");
-    fs::write(&path, text).expect("a configuration");
-    holds.signal("HUP");
-    let changed = |status: &Value| {
-        status["disks"][0]["shares"] == 5.0 && status["threshold_s"] == 0.03 && status["period_s"] == 0.05
-    };
-    holds.until(changed);
-    assert!(holds.log().contains("event=reloaded"));
-}
-
 /// A server of NATS that asks for a password.
 struct Server(Child, String);
 

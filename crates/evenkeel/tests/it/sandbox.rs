@@ -111,31 +111,6 @@ fn a_sandbox_says_what_it_holds_and_is_used_again_only_as_it_is() {
 }
 
 #[test]
-fn a_flag_that_means_nothing_beside_another_one_is_refused() {
-    let home = tempfile::tempdir().expect("a temporary directory");
-    for line in [
-        "profile mysql://u@127.0.0.1:1/d --set a=b",
-        "profile mysql://u@127.0.0.1:1/d --memory 1G",
-        "profile mysql://u@127.0.0.1:1/d --sandboxes 2",
-        "profile mysql://u@127.0.0.1:1/d --ebs 2",
-        "study throttling --resume last --repeats 9",
-        "study shares --resume last --live",
-        "study variation mysql://u@127.0.0.1:1/d --servers 3",
-        "study variation --resume last --seed 3",
-        "study telecom --resume last --quick",
-        "cdr load --layout x --print-table --again",
-        "cdr audit mysql://u@127.0.0.1:1/d --export f --names 3",
-        "cdr generate --print-layout --seed 2",
-        "cdr convert f --layout x --into d --rejects r",
-        "explain --list --workload tpcw.simple",
-    ] {
-        let said = refused(home.path(), &words(line));
-        let ways = ["cannot be used with", "were not provided"];
-        assert!(ways.iter().any(|words| said.contains(words)), "{line}: {said}");
-    }
-}
-
-#[test]
 fn a_dvd_store_is_filled_checked_and_loaded_by_its_name() {
     let home = Home::up(&[]);
     let missing = refused(home.path(), &["load", "sandbox:a", "--workload", "dvdstore", "--clients", "2"]);

@@ -1,6 +1,5 @@
 //! A tiny throttling study from the command line, against a real server: measured, stopped, resumed, drawn.
 
-use crate::cli::refused;
 use crate::patience::eventually;
 use crate::sandbox::done;
 use serde_json::Value;
@@ -126,29 +125,6 @@ fn resumed(home: &Path, id: &str) {
     assert!(text.contains("report: ") && text.contains("ranges read again and again"), "{text}");
     assert!(gone.join("run.json").exists(), "the missing point was measured");
     assert_eq!(std::fs::read(&kept).expect("a point"), before, "a finished point was measured again");
-}
-
-#[test]
-fn studies_are_listed_and_wrong_use_is_refused_before_anything_starts() {
-    let home = tempfile::tempdir().expect("a temporary directory");
-    assert!(done(home.path(), &["study", "--list"]).contains("\nthrottling "));
-    for (arguments, expected) in [
-        (&["study"][..], "evenkeel study --list"),
-        (&["study", "throttling", "--duration", "10ms"], "too short"),
-        (&["study", "throttling", "--span", "100ms"], "too short"),
-        (&["study", "throttling", "--clients", "0"], "0 is not in"),
-        (&["study", "throttling", "--resume", "nothing"], "no study named nothing"),
-        (&["study", "throttling", "--cpus", "x"], "--cpus"),
-        (&["study", "shares", "--experiments", "table-9"], "they are table-3"),
-        (&["study", "shares", "--live", "--period", "50ms"], "between 200ms and 10s"),
-        (&["study", "shares", "--databases", "--ways", "x"], "they are uncontrolled, parda, evenkeel"),
-        (&["study", "shares", "--databases", "--live"], "cannot be used with"),
-        (&["study", "shares", "--quick"], "--databases"),
-    ] {
-        let text = refused(home.path(), arguments);
-        assert!(text.contains(expected), "{arguments:?}: {text}");
-    }
-    assert!(["runs", "studies", "sandboxes"].iter().all(|name| !home.path().join(name).exists()));
 }
 
 const LIVE: [&str; 6] = ["study", "shares", "--live", "--period=200ms", "--experiments=table-7-64", "--json"];

@@ -1,11 +1,10 @@
 //! A tiny telecom study from the command line, against a real server: killed, gone on with, and whole in the end.
 
-use crate::cli::{command, evenkeel, refused};
+use crate::cli::{evenkeel, kill, unread};
 use crate::patience::eventually;
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
 
 const TINY: [&str; 5] = ["study", "telecom", "--quick", "--records", "2000"];
 
@@ -20,14 +19,9 @@ pub fn runs(home: &Path) -> Vec<PathBuf> {
 #[test]
 fn a_study_that_is_killed_goes_on_and_no_record_of_any_of_its_loads_is_lost_or_doubled() {
     let home = tempfile::tempdir().expect("a temporary directory");
-    let mut study = command(home.path(), &TINY)
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .expect("the binary runs");
+    let study = unread(home.path(), &TINY);
     eventually("three runs", || runs(home.path()).len() >= 3);
-    study.kill().expect("a signal");
-    study.wait().expect("an end");
+    kill(study);
     let before = runs(home.path());
     let first = fs::read(before[0].join("run.json")).expect("a run");
     assert!(before.len() < 25, "killed when all was done");
@@ -89,19 +83,4 @@ fn seen_by_all(home: &Path, results: &Value) {
     );
     let page = fs::read_to_string(home.join("runs").join(id).join("report.html")).expect("a page");
     assert!(page.contains("MyISAM, indexes after, published") && page.ends_with("</html>\n"));
-}
-
-#[test]
-fn what_cannot_be_measured_is_refused_before_anything_starts() {
-    let home = tempfile::tempdir().expect("a temporary directory");
-    for (flags, said) in [
-        (&["--parts", "loads"][..], "there is export, load"),
-        (&["--records", "5"], "5 is not in"),
-        (&["--records", "1000000000", "--days", "31"], "take fewer --records"),
-        (&["--resume", "nothing"], "no study named nothing"),
-    ] {
-        let told = refused(home.path(), &[&["study", "telecom"], flags].concat());
-        assert!(told.contains(said), "{flags:?}: {told}");
-    }
-    assert!(["runs", "sandboxes", "scratch"].iter().all(|name| !home.path().join(name).exists()));
 }

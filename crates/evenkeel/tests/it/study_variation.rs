@@ -1,13 +1,12 @@
 //! A tiny variation study from the command line, against real servers: killed and gone on with, with servers that are not alike, and
 //! with one that dies.
 
-use crate::cli::{command, evenkeel, refused};
+use crate::cli::{evenkeel, kill, piped, refused, unread};
 use crate::patience::eventually;
 use crate::study_telecom::runs;
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
-use std::process::Stdio;
 
 const TINY: [&str; 14] = [
     "study",
@@ -48,14 +47,9 @@ fn a_study_that_is_killed_goes_on_and_says_of_each_suspect_what_it_found() {
     fs::write(&file, NEWEST).expect("a workload");
     let more = ["--starts", "3", "--populations", "2", "--mu", "requests=50%", "--workload"];
     let tiny = [&TINY[..], &more, &[file.to_str().expect("a path")]].concat();
-    let mut study = command(home.path(), &tiny)
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .expect("the binary runs");
+    let study = unread(home.path(), &tiny);
     eventually("three runs", || runs(home.path()).len() >= 3);
-    study.kill().expect("a signal");
-    study.wait().expect("an end");
+    kill(study);
     let before = runs(home.path());
     let first = fs::read(before[0].join("run.json")).expect("a run");
     assert!(before.len() < 6, "killed when all was done");
@@ -143,11 +137,7 @@ fn servers_that_are_not_alike_are_refused_by_name_and_one_that_dies_is_named() {
         &["--may-differ", "--duration", "30s", "--warm-up", "0s", "--starts", "1", "--runs", "2"],
     ]
     .concat();
-    let mut dying = command(home.path(), &long)
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the binary runs");
+    let mut dying = piped(home.path(), &long);
     eventually("a plan", || has_studies(home.path()));
     // Wherever the server is hit, on its way up or in its run, the study ends by its name.
     while dying.try_wait().expect("a child").is_none() {
@@ -167,21 +157,4 @@ fn servers_that_are_not_alike_are_refused_by_name_and_one_that_dies_is_named() {
 
 fn has_studies(home: &Path) -> bool {
     fs::read_dir(home.join("runs")).is_ok_and(|mut studies| studies.next().is_some())
-}
-
-#[test]
-fn what_cannot_be_measured_is_refused_before_anything_starts() {
-    let home = tempfile::tempdir().expect("a temporary directory");
-    for (flags, hint) in [
-        (&["--parts", "rate"][..], "there is rates, layout, pool, simple, class, write"),
-        (&["sandbox:nobody"], "no sandbox"),
-        (&["--duet", "--servers", "1"], "name a second one"),
-        (&["--reset", "mysql://a@b/c=true"], "leave --reset out"),
-        (&["--factor", "start=plain,faster"], "none of plain, no-aslr and huge-pages"),
-        (&["--resume", "nothing"], "no study named nothing"),
-    ] {
-        let told = refused(home.path(), &[&["study", "variation"], flags].concat());
-        assert!(told.contains(hint), "{flags:?}: {told}");
-    }
-    assert!(["runs", "sandboxes", "scratch"].iter().all(|name| !home.path().join(name).exists()));
 }

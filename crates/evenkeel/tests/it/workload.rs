@@ -1,6 +1,6 @@
 //! Workloads made of what a server was asked, and workloads as SQL: what is written, `explain` and `profile` take.
 
-use crate::cli::{asked, refused, words};
+use crate::cli::{asked, words};
 use crate::guard::server::Server;
 use crate::sandbox::{done, measured};
 use serde_json::Value;
@@ -143,39 +143,4 @@ fn what_a_server_was_asked_becomes_a_workload_that_explain_and_profile_take() {
     shop.load(&script);
     let text = shop.run(&["explain", &url, "--workload", &shop.server.file("log.toml").to_string_lossy()]);
     assert!(text.contains("  proposal, not tried: CREATE INDEX `status_created`"), "{text}");
-}
-
-#[test]
-fn hints_name_the_command_that_works_next() {
-    let server = Server::up(&[]);
-    let url = format!("mysql://app@{}", server.address());
-    let (shop, home) = (format!("{url}/shop"), server.file("home"));
-    let script = server.file("shop.sql");
-    fs::write(&script, "SELECT name FROM item WHERE id = 1;").expect("a file");
-    let (script, here) = (script.to_string_lossy().into_owned(), home.as_path());
-    let off = refused(here, &["workload", "from", &shop]);
-    for words in [
-        "performance_schema is off",
-        "SET GLOBAL slow_query_log = 1;",
-        "SET GLOBAL long_query_time = 0;",
-        "SET GLOBAL slow_query_log = 0;",
-        "evenkeel workload from /",
-    ] {
-        assert!(off.contains(words), "no {words:?} in {off}");
-    }
-    assert!(refused(here, &["workload", "from", &url]).contains("name the database: "), "workload from");
-    // A database with tables of its own: `data fill` would refuse it.
-    server.sql("CREATE DATABASE empty");
-    for command in ["explain", "profile"] {
-        let own = refused(here, &[command, &shop]);
-        assert!(own.contains("evenkeel workload from") && !own.contains("data fill"), "{command}: {own}");
-        let nowhere = refused(here, &[command, &url]);
-        assert!(nowhere.contains("name the database: "), "{command}: {nowhere}");
-        let empty = refused(here, &[command, &format!("{url}/empty")]);
-        assert!(empty.contains("evenkeel data fill mysql://"), "{command}: {empty}");
-    }
-    let foreign = refused(here, &["data", "fill", &shop]);
-    assert!(foreign.contains("evenkeel workload from"), "{foreign}");
-    let (_, text) = asked(here, &["explain", &url, "--workload", &script]);
-    assert!(text.contains("error 1046") && text.contains("name the database: URL/shop"), "{text}");
 }

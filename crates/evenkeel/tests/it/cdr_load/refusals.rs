@@ -5,27 +5,6 @@ use crate::cli::{borrowed, refused};
 use std::fs;
 
 #[test]
-fn a_column_that_is_too_narrow_is_named_before_anything_is_sent() {
-    let server = Server::up(&[]);
-    server.generate("calls", 100, "none");
-    server.load("model", &["calls"], &[]);
-    for (name, change, what) in [
-        ("narrow", "MODIFY calling VARCHAR(14) NOT NULL", "narrow.calling is varchar(14): it is too narrow"),
-        ("small", "MODIFY seq INT NOT NULL", "a number of that many digits is too large for it"),
-        ("day", "MODIFY start DATE NOT NULL", "it has no place for the time of the day"),
-        ("nulls", "MODIFY answer DATETIME NOT NULL", "a blank field is NULL, which it does not take"),
-        ("gone", "DROP COLUMN cell", "table gone has no column `cell`"),
-        ("more", "ADD COLUMN other INT NOT NULL", "column more.other has no default"),
-    ] {
-        server.exec(&format!("CREATE TABLE {name} LIKE model"));
-        server.exec(&format!("ALTER TABLE {name} {change}"));
-        let told = server.refused(name, &["calls"], &[]);
-        assert!(told.contains(what) && told.contains("hint:"), "{told}");
-        assert_eq!(server.count(name), 0);
-    }
-}
-
-#[test]
 fn a_record_that_the_server_does_not_store_is_named_or_becomes_a_reject() {
     let server = Server::up(&[]);
     server.generate("calls", 5_000, "none");
@@ -54,25 +33,6 @@ fn a_record_that_the_server_does_not_store_is_named_or_becomes_a_reject() {
     assert!(told.contains("Aria has no transactions"), "{told}");
     let told = server.refused("new", &["calls"], &["--engine", "myisam", "--connections", "2"]);
     assert!(told.contains("rows of one connection at a time"), "{told}");
-}
-
-#[test]
-fn a_server_that_takes_no_loads_and_an_account_that_may_not_are_told_before_anything_is_sent() {
-    let server = Server::up(&[]);
-    server.generate("calls", 100, "none");
-    server.exec("SET GLOBAL local_infile = OFF");
-    let told = server.refused("calls", &["calls"], &[]);
-    assert!(told.contains("SET GLOBAL local_infile = ON"), "{told}");
-    server.exec("SET GLOBAL local_infile = ON");
-    server.exec("CREATE USER reader@localhost IDENTIFIED BY 'r'");
-    server.exec("GRANT SELECT ON cdr.* TO reader@localhost");
-    let mut words = server.words("calls", &["calls"], &[]);
-    words[2] = format!("mysql://reader:r@/cdr?socket={}", server.path("sandboxes/a/server.sock"));
-    let told = refused(server.home(), &borrowed(&words));
-    assert!(told.contains("INSERT") && told.contains("hint:") && told.contains("GRANT"), "{told}");
-    server.exec("GRANT INSERT, UPDATE, DELETE ON cdr.* TO reader@localhost");
-    let told = refused(server.home(), &borrowed(&words));
-    assert!(told.contains("CREATE command denied") && told.contains("hint: GRANT"), "{told}");
 }
 
 #[test]

@@ -46,20 +46,6 @@ fn what_an_audit_finds_is_named_and_holds_all_records_back_until_somebody_has_lo
 }
 
 #[test]
-fn records_of_days_that_are_too_old_are_counted_where_their_tables_go() {
-    let site = Site::up();
-    site.arrive("a.cdr", "20260801", (1, 2_000), "late=0.2");
-    let output = site.once(&["--keep", "1d", "--json"]);
-    let (lines, told) = text(&output);
-    let [line] = &json(&lines)[..] else { panic!("{lines}{told}") };
-    let dropped = line["dropped"].as_array().expect("tables");
-    assert!(!dropped.is_empty(), "{line}");
-    let gone: u64 = dropped.iter().map(|table| table["records"].as_u64().expect("a count")).sum();
-    let kept: u64 = site.tables().iter().map(|(_, rows)| rows).sum();
-    assert!(gone > 0 && gone + kept == 2_000, "{gone} + {kept}: {line}");
-}
-
-#[test]
 fn files_are_held_against_all_day_tables_together_long_after_they_went_there() {
     let site = Site::up();
     site.arrive("a.cdr", "20260801", (1, 2_000), "all");

@@ -25,9 +25,6 @@ fn allowed(from: &str) -> &'static [&'static str] {
     }
 }
 
-/// Crates on the longest way down, the first and the last included; ARCHITECTURE.md says which and why.
-const DEPTH: usize = 7;
-
 /// A crate of ours and those that it uses, by the names of their folders: for programs, and for tests or builds alone.
 struct Edges {
     built: Vec<String>,
@@ -80,23 +77,9 @@ fn forbidden(workspace: &BTreeMap<String, Edges>) -> Vec<String> {
     found
 }
 
-fn depth(workspace: &BTreeMap<String, Edges>, from: &str) -> usize {
-    let below = workspace[from].built.iter().map(|used| depth(workspace, used));
-    1 + below.max().unwrap_or(0)
-}
-
 #[test]
 fn crates_use_only_the_crates_below_them() {
     let workspace = workspace();
     assert!(workspace.len() >= 13, "only {} crates found", workspace.len());
     assert_eq!(forbidden(&workspace), [""; 0]);
-}
-
-#[test]
-fn the_longest_way_down_is_the_one_that_architecture_names() {
-    let depth = depth(&workspace(), "evenkeel");
-    assert_eq!(
-        depth, DEPTH,
-        "the crates are {depth} deep: say so here and in ARCHITECTURE.md, with the reason"
-    );
 }

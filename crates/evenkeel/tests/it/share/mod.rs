@@ -213,42 +213,6 @@ fn a_disk_that_is_cut_while_it_is_served_is_told_and_the_host_is_not_well() {
 }
 
 #[test]
-fn a_disk_with_a_socket_of_its_own_is_the_only_one_there_and_what_is_open_to_all_is_told() {
-    let folder = tempfile::tempdir().expect("a temporary directory");
-    let at = |name: &str| -> PathBuf { folder.path().join(name) };
-    let disk = |name: &str, more: &str| {
-        let backing = text(&at(name));
-        format!(
-            "[[disk]]\nname = '{name}'\nbacking = '{backing}'\nsize = '1M'\nnbd = '{backing}.sock'\n{more}"
-        )
-    };
-    let disks = disk("vm1", "socket_group = '0'\n") + &disk("vm2", "socket_mode = '0600'\n");
-    fs::write(at("share.toml"), format!("name = 'h'\nnbd = '0.0.0.0:0'\nsocket_mode = '0640'\n{disks}"))
-        .expect("a file can be written");
-    let config = text(&at("share.toml"));
-    let mut command = Command::new(env!("CARGO_BIN_EXE_evenkeel"));
-    command.args(["share", "disk", "--config", &config]).stdin(Stdio::null()).stderr(Stdio::piped());
-    let mut process = command.spawn().expect("the binary can be started");
-    let mut log = BufReader::new(process.stderr.take().expect("stderr is piped"));
-    let told = line(&mut log, "event=open_to_all");
-    let serving = line(&mut log, "event=serving");
-    let host = Host { process, log, serving };
-    assert!(told.contains("level=warn") && told.contains("address=0.0.0.0:0"), "{told}");
-    let mode = |name: &str| {
-        use std::os::unix::fs::PermissionsExt;
-        fs::metadata(at(name)).expect("a socket").permissions().mode() & 0o777
-    };
-    assert_eq!((mode("vm1.sock"), mode("vm2.sock")), (0o640, 0o600));
-    let asks = |disk: &str, socket: &str| {
-        let asked = Command::new("nbdinfo").arg("--size").arg(uri(disk, &at(socket))).output();
-        asked.expect("nbdinfo is there").status.success()
-    };
-    assert!(asks("vm1", "vm1.sock") && asks("vm2", "vm2.sock") && asks("", "vm2.sock"));
-    assert!(!asks("vm1", "vm2.sock") && !asks("vm2", "vm1.sock"), "one machine opens the disk of another");
-    host.stop();
-}
-
-#[test]
 fn bad_input_is_refused_with_what_to_do() {
     let folder = tempfile::tempdir().expect("a temporary directory");
     let at = |name: &str| text(&folder.path().join(name));
