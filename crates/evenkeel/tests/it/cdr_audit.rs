@@ -11,7 +11,6 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// Kind and offset of all that was found.
 fn places(found: &Value) -> BTreeSet<(String, u64)> {
     let findings = found["findings"].as_array().expect("findings").iter();
     let place = |finding: &Value| {
@@ -39,7 +38,6 @@ fn offsets(calls: &Path, csv: &Path) -> BTreeMap<u64, u64> {
     all
 }
 
-/// Takes so many numbers out of a list, at random.
 fn draw(random: &mut Random, from: &mut Vec<u64>, count: usize) -> Vec<u64> {
     let places = |length: usize, random: &mut Random| random.uniform(0, length as u64 - 1) as usize;
     (0..count).map(|_| from.swap_remove(places(from.len(), random))).collect()

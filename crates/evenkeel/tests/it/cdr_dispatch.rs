@@ -21,7 +21,6 @@ pub struct Desk {
     pub home: PathBuf,
 }
 
-/// A client of the server.
 pub struct Background(Child);
 
 impl Drop for Background {
@@ -43,7 +42,6 @@ impl Desk {
         format!("mysql://app@{}/cdr", self.server.address())
     }
 
-    /// Runs SQL in the database.
     pub fn sql(&self, sql: &str) -> String {
         self.server.sql(&format!("USE cdr; {sql}"))
     }
@@ -112,7 +110,6 @@ impl Desk {
         vec!["cdr", "dispatch", url, "--table", "calls", "--by", "started"]
     }
 
-    /// Dispatches, and says what became of it.
     pub fn dispatch(&self, more: &[&str]) -> Value {
         let url = self.url();
         let words = [&self.words(&url)[..], &["--json", "--quiet"], more].concat();

@@ -22,7 +22,6 @@ fn scene() -> (Scene, PathBuf) {
     (scene, into)
 }
 
-/// The tables of the manifest.
 fn export(scene: &Scene, into: &Path, words: &[&str]) -> Vec<Value> {
     let head = ["cdr", "export", "sandbox:a/calls", "--into", into.to_str().expect("UTF-8"), "--json"];
     tables(&done(scene.home(), &[&head[..], words].concat()))
@@ -33,7 +32,6 @@ fn tables(json: &str) -> Vec<Value> {
     found["manifest"]["tables"].as_array().expect("tables").clone()
 }
 
-/// Exit code and words of `cdr audit --export`.
 fn check(scene: &Scene, into: &Path) -> (Option<i32>, String) {
     asked(scene.home(), &["cdr", "audit", "sandbox:a/calls", "--export", into.to_str().expect("UTF-8")])
 }
@@ -45,7 +43,6 @@ fn files(table: &Value, into: &Path) -> Vec<PathBuf> {
 
 /// Tables among which amounts move, each read by a connection of its own.
 const TABLES: usize = 24;
-/// Rows of each.
 const FEW: u64 = 500;
 
 fn moving_scene() -> Scene {
@@ -59,7 +56,6 @@ fn moving_scene() -> Scene {
     scene
 }
 
-/// Moves amounts from table to table until it is over.
 fn move_amounts(target: &Target, over: &AtomicBool, seed: u64) {
     let mut control = Control::connect(target).expect("a connection");
     let mut random = Random::new(Seed(seed));

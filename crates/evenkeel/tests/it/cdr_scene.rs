@@ -10,7 +10,6 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
-/// A private server with the database `calls`, and a layout.
 pub struct Scene {
     home: Home,
     pub control: Control,
@@ -22,7 +21,6 @@ impl Scene {
         Self::with(layout, &[])
     }
 
-    /// The same with flags of `evenkeel sandbox up`.
     pub fn with(layout: &str, flags: &[&str]) -> Self {
         let home = Home::up(flags);
         home.control(None).exec("CREATE DATABASE calls").expect("a database");
@@ -32,7 +30,6 @@ impl Scene {
         Self { home, control, layout: path }
     }
 
-    /// With the records of `evenkeel cdr generate`.
     pub fn of_calls() -> Self {
         Self::up(evenkeel_haul::generate::LAYOUT)
     }
@@ -66,7 +63,6 @@ impl Scene {
         Table::of(&file.layout, 0, name, Engine::InnoDb, &[]).expect("a table")
     }
 
-    /// An empty table for the records.
     pub fn create(&mut self, table: &str) {
         let sql = self.table(table).create_sql();
         self.exec(&sql);
@@ -84,7 +80,6 @@ impl Scene {
         evenkeel(self.home(), &[&head[..], words, &inputs].concat())
     }
 
-    /// What an audit found, as JSON.
     pub fn found(&self, inputs: &[&Path], words: &[&str]) -> Value {
         let output = self.audit(inputs, &[words, &["--json"]].concat());
         assert!(matches!(output.status.code(), Some(0 | 1)), "{}", String::from_utf8_lossy(&output.stderr));

@@ -10,12 +10,11 @@ use crate::cli::{borrowed, evenkeel, piped, text};
 use crate::guard::proxy::signal;
 use crate::patience::{eventually, found};
 use std::fs;
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::PathBuf;
 use std::process::{Child, Output};
 
-/// A server, and a folder in which files appear.
 pub struct Site {
     pub server: Server,
 }
@@ -36,13 +35,11 @@ impl Site {
         PathBuf::from(self.server.path(&name))
     }
 
-    /// The same in the folder, all at once.
     pub fn arrive(&self, name: &str, day: &str, records: (u64, u64), dirt: &str) {
         let made = self.make(name, day, records, dirt);
         fs::rename(made, self.path(name)).expect("the same file system");
     }
 
-    /// A file of the folder.
     pub fn path(&self, name: &str) -> PathBuf {
         PathBuf::from(self.server.path("in")).join(name)
     }
@@ -61,12 +58,10 @@ impl Site {
         evenkeel(self.server.home(), &borrowed(&self.words(&[flags, &["--once"]].concat())))
     }
 
-    /// Watches until it is ended.
     pub fn watch(&self, flags: &[&str]) -> Child {
         piped(self.server.home(), &borrowed(&self.words(flags)))
     }
 
-    /// Day tables with their records, and the source.
     pub fn tables(&self) -> Vec<(String, u64)> {
         let names = "SELECT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA = 'cdr' AND TABLE_NAME LIKE 'calls%' ORDER BY 1";
         let rows = self.server.control().query(names).expect("names").rows;
@@ -96,14 +91,12 @@ impl Site {
         ))
     }
 
-    /// Waits until so many files are done.
     pub fn await_done(&self, files: u64) {
         let sql =
             format!("SELECT COUNT(*) FROM evenkeel_loads WHERE state = 'done' HAVING COUNT(*) >= {files}");
         found("files that are done", || self.server.control().query_value(&sql).ok().flatten());
     }
 
-    /// Waits until nothing is left to dispatch.
     pub fn await_empty(&self) {
         eventually("an empty source", || self.server.count("calls") == 0);
         let open = "SELECT COUNT(*) FROM evenkeel_dispatches WHERE state <> 'done'";
@@ -180,16 +173,9 @@ fn two_watches_of_one_folder_do_each_file_once() {
 fn what_it_does_is_read_by_http() {
     let site = Site::up();
     let mut child = site.watch(&["--metrics", "127.0.0.1:0"]);
-    let mut stderr = child.stderr.take().expect("a pipe");
-    let mut said = String::new();
-    let address = loop {
-        let mut byte = [0];
-        assert!(stderr.read(&mut byte).expect("text") == 1, "{said}");
-        said.push(char::from(byte[0]));
-        if let Some(address) = said.strip_suffix("/metrics\n") {
-            break address.rsplit_once("//").expect("an address").1.to_owned();
-        }
-    };
+    let mut told = BufReader::new(child.stderr.take().expect("a pipe")).lines().map_while(Result::ok);
+    let line = told.find(|line| line.ends_with("/metrics")).expect("an address");
+    let address = line.trim_end_matches("/metrics").rsplit_once("//").expect("an address").1.to_owned();
     let metrics = || {
         let mut stream = TcpStream::connect(&address).expect("a connection");
         write!(stream, "GET /metrics HTTP/1.1\r\nConnection: close\r\n\r\n").expect("sent");

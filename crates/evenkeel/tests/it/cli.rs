@@ -16,7 +16,6 @@ pub fn command(home: &Path, arguments: &[&str]) -> Command {
     command
 }
 
-/// The words of a line without quotes.
 pub fn words(line: &str) -> Vec<&str> {
     line.split(' ').collect()
 }
@@ -37,19 +36,16 @@ pub fn piped(home: &Path, arguments: &[&str]) -> Child {
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the binary can be started")
 }
 
-/// SIGKILL, and its end.
 pub fn kill(mut child: Child) {
     child.kill().expect("a signal");
     child.wait().expect("an end");
 }
 
-/// What was said by it: output and errors.
 pub fn text(output: &Output) -> (String, String) {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     (text(&output.stdout), text(&output.stderr))
 }
 
-/// Exit code, and all that was said.
 pub fn asked(home: &Path, arguments: &[&str]) -> (Option<i32>, String) {
     let output = evenkeel(home, arguments);
     let (said, errors) = text(&output);
@@ -175,7 +171,6 @@ fn a_damaged_study_is_listed_as_one_and_is_a_finding() {
     assert_eq!(evenkeel(home.path(), &["runs"]).status.code(), Some(0));
 }
 
-/// Exit code 2, with the file and the way out.
 fn a_damaged_study_is_refused_by_all_who_need_it_whole(home: &Path, folder: &Path) {
     std::fs::write(folder.join("plan.json"), "{\"format\": 1, \"id\"").expect("written");
     let name = "20260101-0000-broken";

@@ -8,7 +8,6 @@ use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A profile of one rate with two runs, on a private server.
 const PROFILE: &str = "-q profile --workload tpcw.simple --items 100 --ebs 1 --rate 40 --whole-sweep --repeats 2 \
     --duration 2s --warm-up 500ms --no-reset";
 
@@ -106,7 +105,6 @@ fn shop(home: &Home) {
     done(home.path(), &["sandbox", "shell", "a", "--", "-e", &sql]);
 }
 
-/// Three short runs of it under this name.
 fn profile(home: &Path, file: &str, name: &str) {
     let line = "-q profile sandbox:a/shop --rate 20 --repeats 3 --duration 2s --warm-up 500ms --no-reset --whole-sweep";
     measured(home, &[&words(line)[..], &["--workload", file, "--name", name]].concat());

@@ -4,7 +4,6 @@ use crate::cli::{evenkeel, text, words};
 use crate::sandbox::{Home, done};
 use serde_json::Value;
 
-/// Exit code and output of a command on a workload of these statements.
 fn run(home: &Home, line: &str, name: &str, statements: &[(&str, &str)]) -> (Option<i32>, String) {
     let file = home.workload(name, statements);
     let output = evenkeel(home.path(), &[words(line), vec!["sandbox:a/mysql", "-w", &file]].concat());

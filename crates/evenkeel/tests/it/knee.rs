@@ -1,7 +1,7 @@
 //! The latency threshold of storage, as a user finds it. What curves come to is tested where they are judged: here time is
 //! real, and a curve whatever the machine makes of it; a verdict that a quiet machine gives is waited for.
 
-use super::cli::{evenkeel, refused};
+use super::cli::evenkeel;
 use crate::patience::found;
 use serde_json::Value;
 use std::fs;
@@ -121,40 +121,4 @@ fn costs_are_measured_without_a_write_unless_it_is_allowed_and_a_host_takes_the_
     let flags = found["flags"].as_str().expect("flags").split(' ');
     let checked = evenkeel(folder.path(), &host.iter().copied().chain(flags).collect::<Vec<_>>());
     assert!(checked.status.success(), "{}", String::from_utf8_lossy(&checked.stderr));
-}
-
-#[test]
-fn bad_input_is_refused_with_what_to_do_and_nothing_is_made() {
-    let folder = tempfile::tempdir().expect("a temporary directory");
-    let at = |name: &str| text(&folder.path().join(name));
-    fs::write(at("disk"), vec![1; BYTES]).expect("a file can be written");
-    fs::write(at("tiny"), vec![1; 100]).expect("a file can be written");
-    let knee = |backing: &str, more: &[&str]| {
-        let all = ["share", "knee", "--backing", backing];
-        refused(folder.path(), &all.iter().chain(more).copied().collect::<Vec<_>>())
-    };
-    let disk = |more: &[&str]| knee(&at("disk"), more);
-    for (told, expected) in [
-        (refused(folder.path(), &["share", "knee"]), "--backing"),
-        (knee(&at("none"), &[]), "hint: name an existing file or block device"),
-        (knee(&text(folder.path()), &[]), "neither a file nor a block device"),
-        (knee(&at("tiny"), &[]), "too small"),
-        (disk(&["--depth-max", "1024"]), "hint: a larger file, or a smaller --depth-max"),
-        (disk(&["--depth-max", "100"]), "hint: depths are doubled: --depth-max 64"),
-        (disk(&["--depth-max", "0"]), "--depth-max 4"),
-        (disk(&["--depth-max", "1024", "--block", "16M"]), "too much memory"),
-        (disk(&["--block", "1000"]), "a multiple of 512 bytes"),
-        (disk(&["--block", "512", "--direct"]), "a multiple of 4096 bytes"),
-        (disk(&["--block", "much"]), "not a number with a unit"),
-        (disk(&["--rounds", "0"]), "--rounds must be between 1 and 100"),
-        (disk(&["--duration", "1ms"]), "--duration must be between 50ms and 10m"),
-        (disk(&["--simulated", &at("none")]), "evenkeel share array /"),
-        (disk(&["--overwrite"]), "--costs"),
-        (disk(&["--costs", "--block", "4k"]), "--block"),
-        (disk(&["--costs", "--error", "0"]), "--error must be between"),
-        (disk(&["--costs", "--sizes", "1000"]), "a multiple of 512 bytes"),
-    ] {
-        assert!(told.contains(expected), "{expected}: {told}");
-    }
-    assert!(!Path::new(&at("none")).exists(), "a missing file was made");
 }

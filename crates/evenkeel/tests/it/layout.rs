@@ -9,13 +9,11 @@ use std::path::Path;
 use std::process::Command;
 use std::time::SystemTime;
 
-/// Files with their indexes, of whatever is named.
 fn layout(home: &Path, arguments: &[&str]) -> Vec<Value> {
     let text = done(home, &[&["layout", "--json"], arguments].concat());
     serde_json::from_str(&text).expect("JSON")
 }
 
-/// Indexes by table and name.
 fn indexes(files: &[Value]) -> BTreeMap<(String, String), Value> {
     let all = files.iter().flat_map(|file| file["indexes"].as_array().expect("indexes"));
     let name = |index: &Value, key: &str| index[key].as_str().expect("a name").to_owned();

@@ -3,7 +3,7 @@
 
 use crate::cli::{asked, evenkeel, refused, text, words};
 use crate::guard::server::Server;
-use crate::sandbox::{done, measured};
+use crate::sandbox::done;
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -26,7 +26,6 @@ fn url(server: &Server) -> String {
     format!("mysql://buyer@{}/shop", server.address())
 }
 
-/// A workload of these statements and weights.
 fn workload(server: &Server, statements: &[(&str, u32)]) -> String {
     let file = server.file("shop.toml");
     let one = |(place, (sql, weight)): (usize, &(&str, u32))| {
@@ -191,7 +190,6 @@ impl Mix {
         Self { home: server.file("home"), url: url(&server), file, server }
     }
 
-    /// A job on the shop with these flags.
     fn command<'a>(&'a self, job: &'a str, flags: &'a str) -> Vec<&'a str> {
         let asked = [job, &self.url, "--workload", &self.file, "--allow-writes", "--json"];
         asked.into_iter().chain(flags.split(' ')).collect()
@@ -262,42 +260,10 @@ fn counts_one_load(mix: &Mix) {
     assert!(said.contains("statements: 3, 2 of them writing; connections: at most 8; rate: 50/s"), "{said}");
 }
 
-/// What follows from the last study of a home.
 fn last_summary(home: &Path) -> Value {
     let mut studies: Vec<_> =
         fs::read_dir(home.join("runs")).expect("runs").flatten().map(|one| one.path()).collect();
     studies.sort_by_key(|path| fs::metadata(path.join("plan.json")).and_then(|plan| plan.modified()).ok());
     let path = studies.pop().expect("a study").join("summary.json");
     serde_json::from_slice(&fs::read(path).expect("a file")).expect("JSON")
-}
-
-#[test]
-fn two_levels_on_one_sandbox_are_measured_in_turn_and_one_named_twice_is_refused_before_it_is_touched() {
-    let home = tempfile::tempdir().expect("a temporary directory");
-    let home = home.path();
-    done(home, &["sandbox", "up", "f1", "--ebs", "1", "--items", "100"]);
-    let file = home.join("study.toml");
-    let text = "name = 'mix'\n[profile]\nrate = '20'\nrepeats = 1\nretries = 0\nwhole-sweep = true\nduration = '1s'\n\
-        warm-up = '200ms'\n[[factor]]\nname = 'mix'\n\
-        [[factor.level]]\nname = 'simple'\nurl = 'sandbox:f1'\nworkload = 'tpcw.simple'\n\
-        [[factor.level]]\nname = 'complex'\nurl = 'sandbox:f1'\nworkload = 'tpcw.complex'\n";
-    fs::write(&file, text).expect("a file");
-    measured(home, &["-q", "study", file.to_str().expect("UTF-8")]);
-    let summary = last_summary(home);
-    assert_eq!((&summary["complete"], &summary["runs_done"]), (&true.into(), &2.into()), "{summary}");
-
-    let list = || done(home, &["sandbox", "list"]);
-    let before = list();
-    let said =
-        refused(home, &["profile", "sandbox:f1", "sandbox:f1", "--workload", "tpcw.simple", "--rate", "20"]);
-    assert!(said.contains("\"f1\" is named twice") && list() == before, "{said}");
-    done(home, &["sandbox", "down", "f1"]);
-}
-
-#[test]
-fn a_setting_that_the_server_does_not_have_ends_the_study() {
-    let home = tempfile::tempdir().expect("a temporary directory");
-    let flags = ["--set", "max_allowed_packet=16777300", "--ebs", "1", "--items", "100", "--rate", "5"];
-    let said = refused(home.path(), &[&["-q", "profile"], &flags[..]].concat());
-    assert!(said.contains("max_allowed_packet was set to 16777300, and the server has 16777216"), "{said}");
 }

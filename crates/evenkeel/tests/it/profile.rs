@@ -25,7 +25,6 @@ fn sum(counts: &[Value], name: &str) -> u64 {
     counts.iter().map(|counts| counts[name].as_u64().expect("a count")).sum()
 }
 
-/// The line of a profile of the server that asks it this.
 fn asking(server: &Server, sql: &str, flags: &str) -> String {
     let file = server.workload("ask", &[("one", sql)]);
     format!("profile {} --workload {file} {flags}", server.url())

@@ -7,7 +7,6 @@ use std::fs;
 use std::path::Path;
 use tempfile::TempDir;
 
-/// Output of a command that must do.
 pub fn done(home: &Path, arguments: &[&str]) -> String {
     let output = evenkeel(home, arguments);
     let (said, told) = text(&output);
@@ -38,7 +37,6 @@ impl Home {
         self.0.path()
     }
 
-    /// The path of a file in it.
     pub fn file(&self, name: &str) -> String {
         self.path().join(name).to_str().expect("UTF-8").to_owned()
     }

@@ -145,7 +145,6 @@ impl Place {
         self.scene.control.query_value(sql).expect(sql).unwrap_or_default()
     }
 
-    /// The command line client that belongs to the server.
     fn client(&self) -> Command {
         let Some(base) = self.program.as_ref().and_then(|path| Path::new(path).parent()?.parent()) else {
             return Command::new("mariadb");
@@ -176,7 +175,6 @@ impl Place {
         self.scene.home().join(name).display().to_string()
     }
 
-    /// The study of this name, with what its runs say.
     fn study(&self, words: &[&str]) -> Vec<Value> {
         let runs = self.scene.home().join("runs");
         let before: Vec<_> = studies(&runs);

@@ -50,7 +50,8 @@ fn a_study_measures_every_point_and_goes_on_where_one_is_missing() {
     }
     assert_eq!(results["series"].as_array().map(Vec::len), Some(2), "a step of each way");
     let text = std::fs::read_to_string(&page).expect("the page was written");
-    the_finding_is_that_of_the_cells(&results, &text);
+    // One run of each point has no spread, so that nothing is shown, however the curve falls.
+    assert_eq!(results["findings"][0]["outcome"], "not testable here", "{results:#}");
     assert!(text.contains("throughput-reread") && text.ends_with("</html>\n"));
 
     resumed(home.path(), results["id"].as_str().expect("a name"));
@@ -80,34 +81,6 @@ fn seen_by_all(home: &Path, results: &Value) {
     assert_eq!(runs.lines().count(), 1 + 8 + 2, "{runs}");
     let page = done(home, &["report", id]);
     assert!(std::fs::read_to_string(page.trim()).is_ok_and(|page| page.ends_with("</html>\n")), "{page}");
-}
-
-/// One run of each point has no spread, so that nothing is shown, however the curve falls; and how it falls is what the
-/// cells say.
-fn the_finding_is_that_of_the_cells(results: &Value, page: &str) {
-    let cells = points(results);
-    let direct = |clients: u64| {
-        let is_it = |cell: &&&Value| {
-            cell["part"] == "shopping" && cell["way"] == "direct" && cell["clients"] == clients
-        };
-        let cell = cells.iter().find(is_it).expect("a cell");
-        cell["figures"]["throughput_per_s"]["mean"].as_f64().expect("a throughput")
-    };
-    let (one, three) = (direct(1), direct(3));
-    let fall = &results["findings"][0];
-    let number = |name: &str| fall["numbers"][name]["value"].as_f64();
-    assert_eq!((number("highest_clients"), number("highest_per_s")), (Some(3.0), Some(three)), "{fall}");
-    assert_eq!(number("best_per_s"), Some(one.max(three)), "{fall}");
-    assert_eq!(
-        (&fall["name"], &fall["outcome"]),
-        (&"throughput-falls".into(), &"not testable here".into()),
-        "{fall}"
-    );
-    let end = if three >= one { "is fastest at the highest number of clients, 3" } else { "with 3 clients" };
-    let headline = results["headline"].as_str().expect("a sentence");
-    let begin = "Not shown here: without control the shopping mix ";
-    assert!(headline.starts_with(begin) && headline.contains(end), "{headline}: {fall}");
-    assert!(page.contains(begin), "the page has another finding than {headline}");
 }
 
 /// One point is taken away: it alone is measured again.

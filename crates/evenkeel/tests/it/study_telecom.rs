@@ -31,7 +31,6 @@ fn a_study_that_is_killed_goes_on_and_no_record_of_any_of_its_loads_is_lost_or_d
     let results: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert_eq!(fs::read(before[0].join("run.json")).expect("a run"), first, "a finished run was made again");
     each_cell_is_audited(&results);
-    what_cannot_be_told_is_said(&results);
     let left = |folder: &str| home.path().join(folder).read_dir().map_or(0, Iterator::count);
     assert_eq!((left("sandboxes"), left("scratch")), (0, 0), "the server or its data stayed");
     seen_by_all(home.path(), &results);
@@ -55,18 +54,6 @@ fn each_cell_is_audited(results: &Value) {
             assert!(figure(cell, "recovery_s").is_some_and(|seconds| seconds > 0.0), "{cell}");
         }
     }
-}
-
-fn what_cannot_be_told_is_said(results: &Value) {
-    let findings = results["findings"].as_array().expect("findings");
-    assert!(
-        findings.iter().all(|finding| finding["outcome"] == "not testable here"),
-        "one run each: {findings:#?}"
-    );
-    let tmpdir = findings.iter().find(|finding| finding["part"] == "tmpdir").expect("a finding");
-    assert!(tmpdir["here"].as_str().is_some_and(|here| here.contains("replay")), "{tmpdir}");
-    let caveats = results["caveats"].to_string();
-    assert!(caveats.contains("few-runs") && !caveats.contains("unfinished"), "{caveats}");
 }
 
 /// The commands that read studies see this one too.

@@ -68,10 +68,6 @@ fn suspects_have_verdicts(results: &Value) {
     let verdicts = results["verdicts"].as_array().expect("verdicts");
     let suspects: Vec<&str> = verdicts.iter().filter_map(|verdict| verdict["suspect"].as_str()).collect();
     assert_eq!(suspects, ["network", "disk", "layout", "plan", "start", "stolen-cpu", "neighbours"]);
-    let plan = verdicts[3]["evidence"].as_str().expect("a sentence");
-    assert!(plan.starts_with("The plan is the same, statistics of "), "{plan}");
-    let layout = verdicts[2]["evidence"].as_str().expect("a sentence");
-    assert!(layout.contains("pages of both lie alike"), "{layout}");
     let levels = results["components"].as_array().expect("components");
     for known in ["population", "start", "run", "request"] {
         assert!(levels.iter().any(|level| level["level"] == known), "{known} in {levels:#?}");

@@ -4,7 +4,6 @@ use super::Desk;
 use crate::cli::{evenkeel, text};
 use serde_json::Value;
 
-/// Dispatches where something stays: what was said, and its JSON.
 fn dispatched(desk: &Desk, code: i32) -> (String, Value) {
     let url = desk.url();
     let words = [&desk.words(&url)[..], &["--json", "--quiet", "--batch", "500"]].concat();

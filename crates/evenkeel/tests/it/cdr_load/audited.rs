@@ -6,7 +6,6 @@ use crate::sandbox::done;
 use serde_json::Value;
 use std::fs;
 
-/// What the audit of a load found, as JSON.
 fn found(server: &Server, files: &[&str]) -> Value {
     let words = server.words("calls", files, &["--json", "--quiet"]);
     let output = evenkeel(server.home(), &borrowed(&words));

@@ -6,7 +6,6 @@ use std::collections::BTreeSet;
 use std::fs;
 
 const RECORDS: u64 = 120_000;
-/// Records in half a file.
 const HALF: u64 = 60_000;
 
 /// Loads into a table until so many parts are in, and is killed then; false where it was done before.
@@ -142,7 +141,6 @@ fn rows_that_a_killed_server_left_uncounted_are_found_and_the_load_begins_again(
     whole.expect_each_record_once("uncounted");
 }
 
-/// Reasons and places of the rejects of a table.
 fn refused(server: &Server, table: &str) -> Vec<String> {
     let text = fs::read_to_string(server.path(&format!("{table}.rejects"))).expect("rejects");
     let lines = text.lines().map(|line| line.rsplit_once('\t').expect("a record").0);

@@ -28,7 +28,6 @@ impl Server {
         Self { home, flags }
     }
 
-    /// Once more, after a kill.
     pub fn start(&self) {
         done(self.home(), &[&["sandbox", "up", "a"], &borrowed(&self.flags)[..]].concat());
     }
@@ -76,7 +75,6 @@ impl Server {
         self.exec(done(self.home(), &words).trim_end().trim_end_matches(';'));
     }
 
-    /// Makes records with these flags of `cdr generate`.
     pub fn make(&self, name: &str, flags: &str) {
         let path = self.path(name);
         done(self.home(), &[&["cdr", "generate", &path, "--overwrite"], &words(flags)[..]].concat());
@@ -86,12 +84,10 @@ impl Server {
         self.make(name, &format!("--records {records} --dirt {dirt}"));
     }
 
-    /// Clean records whose numbers begin there.
     pub fn generate_from(&self, name: &str, records: u64, first: u64) {
         self.make(name, &format!("--records {records} --first {first}"));
     }
 
-    /// The words that load files into a table.
     pub fn words(&self, table: &str, files: &[&str], flags: &[&str]) -> Vec<String> {
         let (layout, rejects) = (self.layout(), self.path(&format!("{table}.rejects")));
         let mut words = vec!["cdr".to_owned(), "load".to_owned(), "sandbox:a/cdr".to_owned()];
@@ -105,17 +101,14 @@ impl Server {
         done(self.home(), &borrowed(&self.words(table, files, flags)))
     }
 
-    /// A load at work.
     pub fn begin(&self, table: &str, files: &[&str], flags: &[&str]) -> Child {
         unread(self.home(), &borrowed(&self.words(table, files, flags)))
     }
 
-    /// Exit code of a load, and what it says.
     pub fn asked(&self, words: &[String]) -> (Option<i32>, String) {
         asked(self.home(), &borrowed(words))
     }
 
-    /// What a load says that must be refused.
     pub fn refused(&self, table: &str, files: &[&str], flags: &[&str]) -> String {
         cli::refused(self.home(), &borrowed(&self.words(table, files, flags)))
     }
@@ -124,7 +117,6 @@ impl Server {
         serde_json::from_str(&self.load(table, files, &[flags, &["--json"]].concat())).expect("JSON")
     }
 
-    /// Waits until so many parts of loads are committed.
     pub fn wait_for_parts(&self, parts: u64) {
         let mut control = self.control();
         found("parts that are in", || {
@@ -135,7 +127,6 @@ impl Server {
     }
 }
 
-/// The words with another value of a flag.
 pub fn with(mut words: Vec<String>, flag: &str, value: &str) -> Vec<String> {
     let place = words.iter().position(|word| word == flag).expect("a flag") + 1;
     words[place] = value.to_owned();

@@ -19,7 +19,6 @@ TRUNCATE shop.item;
 INSERT INTO shop.item (name, note, stock) SELECT CONCAT('item ', seq), '{}', seq FROM mysql.seq_1_to_100;
 ANALYZE TABLE shop.item";
 
-/// A packet, by its number and its payload.
 type Packet = (u8, Vec<u8>);
 
 /// What was sent, and what came of it.

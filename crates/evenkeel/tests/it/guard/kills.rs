@@ -11,12 +11,10 @@ use evenkeel_wire::relay::hello::ServerHello;
 
 const UPDATE: &[u8] = b"\x03UPDATE shop.item SET stock = stock + 1000 WHERE id = 7";
 
-/// The number of a session at the server, as its greeting says.
 fn thread(client: &Client) -> u32 {
     ServerHello::parse(client.greeting.clone()).expect("a greeting").thread()
 }
 
-/// A session whose statement waits.
 fn waits(proxy: &Proxy) -> Client {
     let mut client = Client::connect(&proxy.address, MODERN);
     client.send(&packets(0, UPDATE));

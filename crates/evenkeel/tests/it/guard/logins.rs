@@ -214,7 +214,6 @@ fn on_a_unix_socket_an_account_is_known_by_its_plugin_and_not_by_the_words_of_it
     proxy.stop();
 }
 
-/// What a guard says to somebody who connects and sends these bytes at once.
 fn told(proxy: &Proxy, bytes: &[u8]) -> String {
     let mut stream = TcpStream::connect(&proxy.address).expect("the guard listens");
     stream.write_all(bytes).expect("the guard reads");
@@ -302,7 +301,6 @@ fn a_server_whose_offer_of_tls_is_gone_is_refused_where_authorities_are_given() 
     }
 }
 
-/// The certificate that a guard shows, as PEM.
 fn fetched(proxy: &Proxy, path: PathBuf) -> PathBuf {
     let output = Command::new("openssl")
         .args(["s_client", "-starttls", "mysql", "-connect", &proxy.address])

@@ -11,7 +11,6 @@ use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 
-/// A guard as a process of its own.
 pub struct Process {
     child: Child,
     pub config: PathBuf,
@@ -96,7 +95,6 @@ impl Process {
 }
 
 impl Process {
-    /// How it ended, if it has.
     pub fn ended(&mut self) -> Option<ExitStatus> {
         self.child.try_wait().expect("it is ours")
     }
@@ -109,7 +107,6 @@ impl Drop for Process {
     }
 }
 
-/// Something to put where a process will be.
 fn dead() -> Child {
     let mut child = Command::new("true").spawn().expect("a command");
     child.wait().expect("it ends");
@@ -177,7 +174,6 @@ fn a_second_signal_ends_a_guard_at_once() {
     assert_eq!(server.sql("SELECT stock FROM shop.item WHERE id = 2"), "2");
 }
 
-/// A pipe that is full, and that nobody reads.
 fn full_pipe() -> (PipeReader, PipeWriter) {
     let (reader, writer) = std::io::pipe().expect("a pipe");
     let set = |flags: i32| {

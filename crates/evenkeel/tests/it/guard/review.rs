@@ -13,7 +13,6 @@ fn query(sql: &str) -> Vec<u8> {
     packets(0, &[b"\x03", sql.as_bytes()].concat())
 }
 
-/// What the guard says before it ends the connection.
 fn last_words(stream: &mut TcpStream) -> String {
     let mut said = Vec::new();
     // One that resets the connection behind its last words has said them.

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use tempfile::TempDir;
 
-/// A server and the folder it lives in.
 pub struct Server {
     pub sandbox: Sandbox,
     pub home: TempDir,
@@ -42,7 +41,6 @@ impl Server {
         }
     }
 
-    /// By which `app` reaches its tables.
     pub fn url(&self) -> String {
         format!("mysql://app@{}/shop", self.address())
     }
