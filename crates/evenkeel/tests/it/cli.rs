@@ -136,17 +136,6 @@ fn an_error_stream_that_is_full_or_closed_changes_no_exit_code() {
 }
 
 #[test]
-fn a_folder_whose_name_is_no_utf8_is_taken_as_it_is() {
-    use std::os::unix::ffi::OsStrExt;
-    let home = tempfile::tempdir().expect("a temporary directory");
-    let folder = home.path().join(std::ffi::OsStr::from_bytes(b"runs-\xff\xfe"));
-    let mut profile = command(home.path(), &["profile", "--workload", "missing.toml", "--output"]);
-    let output = profile.arg(folder).output().expect("the binary can be started");
-    let text = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.code() == Some(2) && text.contains("missing.toml"), "{}: {text}", output.status);
-}
-
-#[test]
 fn a_damaged_study_is_listed_as_one_and_is_a_finding() {
     let home = tempfile::tempdir().expect("a temporary directory");
     let folder = home.path().join("runs/20260101-0000-broken");

@@ -208,30 +208,6 @@ fn a_slot_file_is_nobodys_disk_and_made_once() {
 }
 
 #[test]
-fn a_slot_file_that_cannot_be_written_whole_leaves_nothing_behind() {
-    let scene = Scene::new();
-    let folder = scene.path("folder");
-    fs::create_dir(&folder).expect("a folder");
-    let make = |limit: &str| {
-        // Blocks of 512 or 1,024 bytes, by the shell: the header fits, 17 blocks of 4 KiB do not.
-        let script = format!("trap '' XFSZ; ulimit -f {limit}; exec \"$0\" share slots \"$1\" --slots 16");
-        let mut shell = Command::new("sh");
-        shell.args(["-c", &script, env!("CARGO_BIN_EXE_evenkeel")]).arg(folder.join("slots"));
-        shell.output().expect("a shell")
-    };
-    let torn = make("16");
-    assert_eq!(torn.status.code(), Some(2), "{}", told(&torn));
-    assert_eq!(
-        fs::read_dir(&folder).expect("it is there").count(),
-        0,
-        "what is torn would be in the way for good"
-    );
-    let whole = make("unlimited");
-    assert!(whole.status.success(), "{}", told(&whole));
-    assert_eq!(fs::read_dir(&folder).expect("it is there").count(), 1);
-}
-
-#[test]
 fn a_start_that_is_refused_leaves_no_new_backing_file_behind() {
     let scene = Scene::new();
     fs::write(scene.path("bad.slots"), "no slots").expect("written");

@@ -1,6 +1,6 @@
 //! How long commands end by a signal: by the exit code that shells know it by, with nothing left behind.
 
-use crate::cli::{await_no_server, refused};
+use crate::cli::await_no_server;
 use crate::guard::proxy::signal;
 use crate::patience::{eventually, found};
 use crate::sandbox::{Home, done};
@@ -85,24 +85,6 @@ fn a_profile_and_a_sandbox_that_comes_up_end_by_the_exit_code_of_the_signal_and_
     let left = std::fs::read_dir(home.path().join("sandboxes/b")).expect("its folder").flatten();
     let names: Vec<String> = left.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
     assert!(!names.iter().any(|name| name.starts_with("data")), "{names:?}");
-}
-
-#[test]
-fn a_sandbox_whose_filling_is_stopped_leaves_no_server_and_is_filled_by_the_next_try() {
-    let home = tempfile::tempdir().expect("a temporary directory");
-    let up = ["sandbox", "up", "b", "--ebs", "100", "--via", "script"];
-    for (signal, code) in &SIGNALS[..2] {
-        assert_eq!(ended(home.path(), &up, signal, |log| log.contains("populating")), Some(*code));
-        await_no_server(home.path());
-    }
-    let text = done(home.path(), &["sandbox", "up", "b", "--ebs", "1", "--items", "100"]);
-    assert!(text.contains("sandbox:b"), "{text}");
-    // One that ran before stays as it was, whatever comes of the data.
-    let told = refused(home.path(), &["sandbox", "up", "b", "--ebs", "1", "--items", "200"]);
-    assert!(told.contains("another data set"), "{told}");
-    let list = done(home.path(), &["sandbox", "list"]);
-    assert!(list.contains("running"), "{list}");
-    done(home.path(), &["sandbox", "down", "b"]);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Each file is held against its table before its records go to the tables of their days.
 
 use super::Site;
-use crate::cli::{asked, text};
+use crate::cli::text;
 use serde_json::Value;
 use std::fs;
 
@@ -43,31 +43,4 @@ fn what_an_audit_finds_is_named_and_holds_all_records_back_until_somebody_has_lo
     assert_eq!(output.status.code(), Some(0), "{:?}", text(&output));
     assert_eq!(site.server.count("calls"), 0);
     site.expect("held and let go", 2_000);
-}
-
-#[test]
-fn files_are_held_against_all_day_tables_together_long_after_they_went_there() {
-    let site = Site::up();
-    site.arrive("a.cdr", "20260801", (1, 2_000), "all");
-    site.arrive("b.cdr", "20260802", (10_001, 2_000), "late=0.2");
-    assert_eq!(site.once(&[]).status.code(), Some(0));
-    let audit = |flags: &[&str]| {
-        let (layout, rejects) = (site.server.layout(), site.server.path("rejects"));
-        let (a, b) = (site.path("a.cdr"), site.path("b.cdr"));
-        let files = [a.to_str().expect("UTF-8"), b.to_str().expect("UTF-8")];
-        let words = ["cdr", "audit", "sandbox:a/cdr", "--layout", &layout, "--rejects", &rejects];
-        asked(site.server.home(), &[&words[..], flags, &files].concat())
-    };
-    let all = ["--table", "calls_*", "--table", "calls"];
-    let (code, told) = audit(&all);
-    assert!(code == Some(0) && told.contains("each once"), "{told}");
-    assert!(site.tables().len() > 3, "{:?}", site.tables());
-    // One day alone has not got them all.
-    assert_eq!(audit(&["--table", "calls_20260801"]).0, Some(1));
-    let first = site.server.value("SELECT MIN(seq) FROM calls_20260802");
-    site.server.exec(&format!("DELETE FROM calls_20260802 WHERE seq = {first}"));
-    site.server.exec("INSERT INTO calls SELECT * FROM calls_20260801 LIMIT 1");
-    let (code, told) = audit(&all);
-    assert!(code == Some(1) && told.contains("1 lost") && told.contains("1 doubled"), "{told}");
-    assert!(told.contains(&format!(" seq={first}")), "{told}");
 }

@@ -3,11 +3,10 @@
 //! Masked are: connection ids, scrambles, what a greeting may not offer through a guard, the server's own
 //! statistics and list of sessions, and reports of progress, which come by time.
 
-use super::client::{Client, MARIADB, MODERN, PLAIN, packets};
+use super::client::{Client, MARIADB, MODERN, PLAIN};
 use super::proxy::Proxy;
 use super::script;
 use super::server::Server;
-use evenkeel_wire::relay::CommandKind;
 use evenkeel_wire::relay::hello::ServerHello;
 
 /// Set to a folder, it is where what passes is written: the corpus that the readers of `wire` are tested and fuzzed with.
@@ -143,23 +142,4 @@ fn everything_a_client_may_say_is_answered_byte_for_byte_also_at_limit_one() {
         assert_eq!(guard.guard.stats().malformed.get(), 0);
         guard.stop();
     }
-}
-
-#[test]
-fn packets_above_sixteen_megabytes_are_the_same_both_ways() {
-    let server = Server::up(&[]);
-    let proxy = Proxy::start(&server, |plan| plan.limit = 1);
-    let [direct, guarded] = [&server.address(), &proxy.address].map(|address| {
-        let mut client = Client::connect(address, MODERN);
-        for length in [0xff_fff0, 0xff_ffff - 9, 20_000_000] {
-            let pattern = (0..length).map(|at| b'a' + (at % 25) as u8);
-            let sql: Vec<u8> = b"\x03SELECT '".iter().copied().chain(pattern).chain(*b"'").collect();
-            assert_eq!(client.send(&packets(0, &sql)), [CommandKind::Query]);
-            client.replies();
-            client.expect_nothing_left("a large query");
-        }
-        client
-    });
-    assert_same(&direct, &guarded, "large packets");
-    proxy.stop();
 }

@@ -198,22 +198,6 @@ fn on_a_unix_socket_accounts_of_the_system_are_refused_and_others_are_not() {
     proxy.stop();
 }
 
-#[test]
-fn on_a_unix_socket_an_account_is_known_by_its_plugin_and_not_by_the_words_of_its_name() {
-    let server = Server::up(&[]);
-    let bare = "via unix_socket";
-    let password = "VIA mysql_native_password USING PASSWORD('x')";
-    server.sql(&format!("CREATE USER '{bare}'@'%' IDENTIFIED {password}"));
-    server.sql(&format!("CREATE USER nobody IDENTIFIED {password} OR unix_socket"));
-    let proxy = Proxy::start(&server, |plan| plan.backend = unix(server.socket()));
-    let user = format!("--user={bare}");
-    assert_eq!(proxy.rows(&[&user, "--password=x"], "SELECT CURRENT_USER()"), format!("{bare}@%"));
-    // Whoever knows the password could have come by the socket too: the server does not say which it was.
-    let told = failure(&proxy.mariadb(&["--user=nobody", "--password=x"], "SELECT 1"));
-    assert!(told.contains("unix_socket"), "{told}");
-    proxy.stop();
-}
-
 fn told(proxy: &Proxy, bytes: &[u8]) -> String {
     let mut stream = TcpStream::connect(&proxy.address).expect("the guard listens");
     stream.write_all(bytes).expect("the guard reads");

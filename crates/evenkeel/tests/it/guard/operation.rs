@@ -247,20 +247,3 @@ fn replay(journal: &Path, controller: &str) -> Command {
     command.arg(journal);
     command
 }
-
-#[test]
-fn who_needs_the_server_at_the_start_hears_at_once_that_it_is_not_there() {
-    let (listen, nobody) = (free_port(), free_port());
-    let flags = ["--listen", &listen, "--backend", &nobody, "--require-backend"];
-    let output = evenkeel(&flags).output().expect("it runs");
-    let words = String::from_utf8_lossy(&output.stderr);
-    assert!(!output.status.success(), "{words}");
-    assert!(words.contains(&nobody) && words.contains("leave out --require-backend"), "{words}");
-}
-
-#[test]
-fn a_guard_runs_where_nobody_has_a_home() {
-    let arguments = ["--listen", "127.0.0.1:0", "--backend", "127.0.0.1:1", "--check"];
-    let said = shown(evenkeel(&arguments).env_clear());
-    assert!(said.contains("the configuration is right"), "{said}");
-}

@@ -116,39 +116,6 @@ fn a_relayout_that_is_killed_or_interrupted_loses_no_row_and_begins_again() {
     assert!(!exists("item_evenkeel_before") && !exists("item_evenkeel_relayout"));
 }
 
-#[test]
-fn ctrl_c_takes_the_copy_away_also_where_that_takes_time() {
-    let shop = Shop::up();
-    shop.shuffled("item", "");
-    let mut holder = shop.control();
-    let count = |sql: &str| -> u64 { shop.value(sql).parse().expect("a number") };
-    let tables = "SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_NAME LIKE 'item_evenkeel%'";
-    let waits = |what: &str| {
-        count(&format!(
-            "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE INFO LIKE '{what}%item_evenkeel_relayout%'"
-        )) > 0
-    };
-    let held = (0..20).any(|_| {
-        let child = std::cell::RefCell::new(unread(shop.home(), &FRESH));
-        let has_ended = || child.borrow_mut().try_wait().is_ok_and(|end| end.is_some());
-        eventually("a copy", || count(tables) == 1 || has_ended());
-        let mut child = child.into_inner();
-        // A copy that somebody else holds cannot be finished; a relayout that was faster is tried again.
-        if holder.exec("LOCK TABLES item_evenkeel_relayout WRITE").is_err() {
-            child.wait().expect("an end");
-            return false;
-        }
-        eventually("a statement that waits", || waits("ALTER TABLE") || waits("SELECT COUNT(*)"));
-        signal("-INT", child.id() as i32);
-        eventually("the copy being dropped", || waits("DROP TABLE"));
-        holder.exec("UNLOCK TABLES").expect("an answer");
-        assert_eq!(child.wait().expect("an end").code(), Some(130));
-        assert_eq!(count(tables), 0);
-        true
-    });
-    assert!(held, "the copy was never held");
-}
-
 /// A change of the table, what is said of it, and where the server tells of it.
 fn change(number: u32) -> (String, &'static str, String) {
     match number % 2 {
