@@ -5,7 +5,7 @@ use serde_json::Value;
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 
 /// A folder, and what lies in it.
@@ -110,21 +110,6 @@ impl Host {
 
     fn signal(&self, name: &str) {
         signal(&self.child, name);
-    }
-
-    /// A fault is told once however many periods it lasts, and its end too. A bus may fail more than once on
-    /// a slow machine.
-    fn told_each_fault_once(&self) {
-        let log = self.log();
-        let told = |line: &str| {
-            let fault = line.split_once("event=fault ").and_then(|(_, rest)| rest.split_once(" window="));
-            fault
-                .map(|(fault, _)| Some(fault.to_owned()))
-                .or(line.contains("event=recovered").then_some(None))
-        };
-        let told: Vec<Option<String>> = log.lines().filter_map(told).collect();
-        assert!(told.len() > 1 && told.contains(&None), "{log}");
-        assert!(told[0].is_some() && told.windows(2).all(|pair| pair[0] != pair[1]), "{log}");
     }
 }
 
@@ -232,63 +217,4 @@ fn a_start_that_is_refused_leaves_no_new_backing_file_behind() {
         assert_eq!(fs::read(scene.path("a.img")).expect("its disk"), vec![7; 1 << 20]);
         fs::remove_file(scene.path("a.img")).expect("removed");
     }
-}
-
-/// A server of NATS that asks for a password.
-struct Server(Child, String);
-
-impl Server {
-    fn start() -> Self {
-        let port = TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr()).expect("a port").port();
-        let program = ["/usr/sbin/nats-server", "/usr/bin/nats-server"];
-        let program = program.into_iter().find(|path| Path::new(path).exists()).unwrap_or("nats-server");
-        let mut command = Command::new(program);
-        command.args(["-a", "127.0.0.1", "-p", &port.to_string(), "--user", "me", "--pass", "the-secret"]);
-        let child =
-            command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("nats-server is installed");
-        found("a server that listens", || TcpStream::connect(("127.0.0.1", port)).ok());
-        Self(child, format!("nats://127.0.0.1:{port}"))
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        // One that is stopped cannot end.
-        signal(&self.0, "CONT");
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-#[test]
-fn hosts_log_in_to_nats_by_a_file_and_keep_their_windows_while_it_stands_still() {
-    let (scene, server) = (Scene::new(), Server::start());
-    let (right, wrong) = (scene.path("right"), scene.path("wrong"));
-    fs::write(&right, "me:the-secret\n").expect("a file");
-    fs::write(&wrong, "me:no-secret-of-mine\n").expect("a file");
-    let bus = |login: &Path| {
-        ["--bus", &server.1, "--bus-login", login.to_str().expect("a name")].map(str::to_owned)
-    };
-    let flags = bus(&right);
-    let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
-    let (a, b) = (scene.start("a", &flags), scene.start("b", &flags));
-    a.until_it_hears(&["a", "b"]);
-    b.until_it_hears(&["a", "b"]);
-    signal(&server.0, "STOP");
-    let kept = a.until(|status| status["kept"] == true);
-    // For some periods more, in which nothing is told again.
-    let at_s = |status: &Value| status["at_s"].as_f64().expect("a number");
-    a.until(|status| at_s(status) > at_s(&kept) + 0.3);
-    assert!(kept["why"].as_str().is_some_and(|why| why.starts_with("the last window is kept")), "{kept}");
-    a.shows("/healthz", "ok: window");
-    signal(&server.0, "CONT");
-    a.until(|status| status["kept"] == false);
-    a.until_it_hears(&["a", "b"]);
-    a.told_each_fault_once();
-    let flags = bus(&wrong);
-    let mut refused = scene.command("c", &["--require-bus"]);
-    let refused = refused.args(flags).output().expect("the binary");
-    assert_eq!(refused.status.code(), Some(2));
-    let told = told(&refused);
-    assert!(told.contains("cannot connect to NATS") && !told.contains("secret"), "{told}");
 }

@@ -55,7 +55,9 @@ fn a_study_measures_every_point_and_goes_on_where_one_is_missing() {
     assert!(text.contains("throughput-reread") && text.ends_with("</html>\n"));
 
     resumed(home.path(), results["id"].as_str().expect("a name"));
-    seen_by_all(home.path(), &results);
+    seen_by_all(home.path(), &results, "throttling", "study,part,way,clients,figure,runs,mean");
+    let runs = done(home.path(), &["export", "last", "--format", "runs"]);
+    assert_eq!(runs.lines().count(), 1 + 8 + 2, "{runs}");
     assert!(
         !home.path().join("sandboxes").join(results["id"].as_str().expect("a name")).exists(),
         "data stayed"
@@ -69,16 +71,15 @@ fn points(results: &Value) -> Vec<&Value> {
 }
 
 /// The commands that read studies see this one too, and say the same of it.
-fn seen_by_all(home: &Path, results: &Value) {
+pub fn seen_by_all(home: &Path, results: &Value, name: &str, csv: &str) {
     let id = results["id"].as_str().expect("a name");
     let list = done(home, &["runs"]);
-    assert!(list.contains(id) && list.contains("study of throttling") && list.contains("complete"), "{list}");
+    let name = format!("study of {name}");
+    assert!(list.contains(id) && list.contains(&name) && list.contains("complete"), "{list}");
     let shown: Value = serde_json::from_str(&done(home, &["runs", id, "--json"])).expect("JSON");
     assert_eq!(shown["id"], results["id"]);
     let cells = done(home, &["export", id]);
-    assert!(cells.starts_with("study,part,way,clients,figure,runs,mean"), "{cells}");
-    let runs = done(home, &["export", id, "--format", "runs"]);
-    assert_eq!(runs.lines().count(), 1 + 8 + 2, "{runs}");
+    assert!(cells.starts_with(csv), "{cells}");
     let page = done(home, &["report", id]);
     assert!(std::fs::read_to_string(page.trim()).is_ok_and(|page| page.ends_with("</html>\n")), "{page}");
 }

@@ -2,6 +2,7 @@
 
 use crate::cli::{evenkeel, kill, unread};
 use crate::patience::eventually;
+use crate::study::seen_by_all;
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -33,7 +34,8 @@ fn a_study_that_is_killed_goes_on_and_no_record_of_any_of_its_loads_is_lost_or_d
     each_cell_is_audited(&results);
     let left = |folder: &str| home.path().join(folder).read_dir().map_or(0, Iterator::count);
     assert_eq!((left("sandboxes"), left("scratch")), (0, 0), "the server or its data stayed");
-    seen_by_all(home.path(), &results);
+    let csv = "study,part,connections,way,indexes,source,watcher,tmpdir,channels,figure";
+    seen_by_all(home.path(), &results, "telecom", csv);
 }
 
 fn each_cell_is_audited(results: &Value) {
@@ -54,20 +56,4 @@ fn each_cell_is_audited(results: &Value) {
             assert!(figure(cell, "recovery_s").is_some_and(|seconds| seconds > 0.0), "{cell}");
         }
     }
-}
-
-/// The commands that read studies see this one too.
-fn seen_by_all(home: &Path, results: &Value) {
-    let id = results["id"].as_str().expect("a name");
-    let list = evenkeel(home, &["runs"]);
-    let list = String::from_utf8_lossy(&list.stdout).into_owned();
-    assert!(list.contains("study of telecom") && list.contains("complete"), "{list}");
-    let export = evenkeel(home, &["export", id]);
-    let csv = String::from_utf8_lossy(&export.stdout).into_owned();
-    assert!(
-        csv.starts_with("study,part,connections,way,indexes,source,watcher,tmpdir,channels,figure"),
-        "{csv}"
-    );
-    let page = fs::read_to_string(home.join("runs").join(id).join("report.html")).expect("a page");
-    assert!(page.contains("MyISAM, indexes after, published") && page.ends_with("</html>\n"));
 }

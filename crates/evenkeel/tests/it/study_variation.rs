@@ -3,6 +3,7 @@
 
 use crate::cli::{evenkeel, kill, piped, refused, unread};
 use crate::patience::eventually;
+use crate::study::seen_by_all;
 use crate::study_telecom::runs;
 use serde_json::Value;
 use std::fs;
@@ -61,7 +62,7 @@ fn a_study_that_is_killed_goes_on_and_says_of_each_suspect_what_it_found() {
     assert_eq!(fs::read(before[0].join("run.json")).expect("a run"), first, "a finished run was made again");
     assert_eq!(results["cells"][0]["runs"], 6, "{results:#}");
     suspects_have_verdicts(&results);
-    seen_by_all(home.path(), &results);
+    seen_by_all(home.path(), &results, "variation", "study,part,rate,figure");
 }
 
 fn suspects_have_verdicts(results: &Value) {
@@ -80,19 +81,6 @@ fn suspects_have_verdicts(results: &Value) {
     let rows =
         |target: &str| figures[format!("rows_per_request@{target}")]["mean"].as_f64().unwrap_or_default();
     assert!((rows("t1") / rows("t2") - 1.0).abs() < 0.2, "{figures:#}");
-}
-
-/// The commands that read studies see this one too.
-fn seen_by_all(home: &Path, results: &Value) {
-    let id = results["id"].as_str().expect("a name");
-    let list = evenkeel(home, &["runs"]);
-    let list = String::from_utf8_lossy(&list.stdout).into_owned();
-    assert!(list.contains("study of variation") && list.contains("complete"), "{list}");
-    let csv = evenkeel(home, &["export", id]);
-    let csv = String::from_utf8_lossy(&csv.stdout).into_owned();
-    assert!(csv.starts_with("study,part,rate,figure") && csv.contains("tau_ms@t2"), "{csv}");
-    let page = fs::read_to_string(home.join("runs").join(id).join("report.html")).expect("a page");
-    assert!(page.contains("the storage layout") && page.ends_with("</html>\n"));
 }
 
 fn sandbox(home: &Path, name: &str, setting: &str) {

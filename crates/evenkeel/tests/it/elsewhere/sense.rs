@@ -1,6 +1,5 @@
 //! `evenkeel sense` by itself.
 
-use crate::cli::refused;
 use crate::guard::server::Server;
 use crate::patience::found;
 use evenkeel_os::clock::monotonic;
@@ -129,22 +128,4 @@ fn one_whose_lines_nobody_takes_ends_with_its_input_all_the_same() {
     std::thread::sleep(std::time::Duration::from_secs(2));
     stuck.input = None;
     stuck.ends();
-}
-
-#[test]
-fn a_process_that_is_not_there_is_told_and_flags_without_a_meaning_are_refused() {
-    // A server that is not up yet may come; the number of a process that is not there is wrong for good.
-    let mut sense = Sense::start(&["--port", "1", "--every", "10ms"]);
-    let Line::Sense(header) = sense.line() else { panic!("no header") };
-    assert!(header.server_pid.is_none() && header.no_server.is_some(), "{header:?}");
-    assert_eq!(sense.reading().server, None);
-    drop(sense.input.take());
-    sense.ends();
-    let home = tempfile::tempdir().expect("a folder");
-    let said = refused(home.path(), &["sense", "--pid", "4194303"]);
-    assert!(said.contains("there is no process 4194303"), "{said}");
-    for flags in [["--every", "1ms"], ["--every", "2m"], ["--for", "soon"], ["--port", "0"], ["--pid", "x"]] {
-        let said = refused(home.path(), &[&["sense"], &flags[..]].concat());
-        assert!(said.contains(flags[1]), "{said}");
-    }
 }

@@ -1,9 +1,8 @@
 //! Disks of hosts that share storage, as a user runs them.
 
-mod costs;
 mod live;
 
-use super::cli::{evenkeel, refused};
+use super::cli::evenkeel;
 use crate::patience::eventually;
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -210,66 +209,4 @@ fn a_disk_that_is_cut_while_it_is_served_is_told_and_the_host_is_not_well() {
         host.process.wait().expect("it ends").code()
     };
     assert_ne!(ended, Some(0), "the last flush cannot be true");
-}
-
-#[test]
-fn bad_input_is_refused_with_what_to_do() {
-    let folder = tempfile::tempdir().expect("a temporary directory");
-    let at = |name: &str| text(&folder.path().join(name));
-    fs::write(at("taken"), vec![0; 1 << 20]).expect("a file can be written");
-    fs::write(at("tiny"), "x").expect("a file can be written");
-    let (taken, socket, slots) = (at("taken"), at("socket"), format!("slot:{}", at("slots")));
-    let host = Host::start(&[
-        "--name",
-        "one",
-        "--backing",
-        &taken,
-        "--nbd",
-        &socket,
-        "--bus",
-        &slots,
-        "--period",
-        "100ms",
-    ]);
-    let (none, tiny, free, folder_itself) = (at("none"), at("tiny"), at("free"), text(folder.path()));
-    let other = at("other");
-    let disk = |more: &[&str]| -> String {
-        let all: Vec<&str> = ["share", "disk"].iter().chain(more).copied().collect();
-        refused(folder.path(), &all)
-    };
-    let named = |backing: &str, more: &[&str]| -> String {
-        let base = ["--name", "two", "--backing", backing, "--nbd", &other];
-        disk(&base.iter().chain(more).copied().collect::<Vec<_>>())
-    };
-    // It listens for two of its periods: the one that is there tells something before, however slow it is.
-    let place = ["--name", "one", "--backing", &free, "--size", "1M", "--nbd", &other];
-    let twin = disk(&[&place[..], &["--bus", &slots, "--period", "60s"]].concat());
-    for (told, expected) in [
-        (disk(&[]), "give --backing PATH or --config FILE"),
-        (disk(&["--backing", &taken]), "give --name NAME"),
-        (disk(&["--backing", &taken, "--name", "two"]), "give --nbd ADDRESS or --fuse DIR"),
-        (disk(&["--backing", &taken, "--config", &none]), "--backing is for a host with one disk"),
-        (disk(&["--config", &none]), "cannot read"),
-        (named(&none, &[]), "--size SIZE creates a missing file"),
-        (named(&folder_itself, &[]), "neither a file nor a block device"),
-        (named(&tiny, &[]), "too small"),
-        (named(&taken, &[]), "in use"),
-        (named(&free, &["--size", "1M", "--share", "0"]), "`share` must be between"),
-        (named(&free, &["--size", "1M", "--simulated", &taken]), "not a simulated array"),
-        (named(&free, &["--size", "1M", "--simulated", &none]), "evenkeel share array /"),
-        (named(&free, &["--size", "1M", "--bus", "carrier-pigeon"]), "slot:FILE"),
-        (named(&free, &["--size", "1M", "--bus", &format!("slot:{taken}")]), "not a slot file"),
-        (twin, "another live member"),
-        (disk(&["--name", "two", "--backing", &free, "--size", "1M", "--nbd", &socket]), "cannot listen"),
-        (named(&free, &["--size", "1M", "--latency", "soon"]), "not a number with a unit"),
-        (named(&free, &["--size", "1M", "--socket-mode", "rw"]), "in octal digits"),
-        (named(&free, &["--size", "1M", "--socket-group", "no such group"]), "there is no such group"),
-        (
-            named(&free, &["--size", "1M", "--tls-cert", &none, "--tls-key", &none]),
-            "TLS for clients of the disks",
-        ),
-    ] {
-        assert!(told.contains(expected), "{expected}: {told}");
-    }
-    host.stop();
 }
