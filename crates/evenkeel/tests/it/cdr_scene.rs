@@ -1,19 +1,17 @@
 //! A private server for records that are loaded, audited and exported.
 
 use crate::cli::evenkeel;
-use crate::sandbox::done;
+use crate::sandbox::{Home, done};
 use evenkeel_haul::layout;
 use evenkeel_haul::table::{Engine, Table};
-use evenkeel_site::sandbox;
-use evenkeel_site::server::{Control, Target};
+use evenkeel_site::server::Control;
 use serde_json::Value;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
-/// A private server with the database `calls`, and a layout.
 pub struct Scene {
-    home: tempfile::TempDir,
+    home: Home,
     pub control: Control,
     pub layout: PathBuf,
 }
@@ -23,20 +21,15 @@ impl Scene {
         Self::with(layout, &[])
     }
 
-    /// The same with flags of `evenkeel sandbox up`.
     pub fn with(layout: &str, flags: &[&str]) -> Self {
-        let home = tempfile::tempdir().expect("a temporary directory");
-        done(home.path(), &[&["sandbox", "up", "a"], flags].concat());
-        let server = sandbox::find(home.path(), "a").expect("a sandbox").target();
-        Control::connect(&server).expect("a connection").exec("CREATE DATABASE calls").expect("a database");
-        let target = Target { database: Some("calls".to_owned()), ..server };
-        let control = Control::connect(&target).expect("a connection");
+        let home = Home::up(flags);
+        home.control(None).exec("CREATE DATABASE calls").expect("a database");
+        let control = home.control(Some("calls"));
         let path = home.path().join("calls.toml");
         fs::write(&path, layout).expect("a layout");
         Self { home, control, layout: path }
     }
 
-    /// With the records of `evenkeel cdr generate`.
     pub fn of_calls() -> Self {
         Self::up(evenkeel_haul::generate::LAYOUT)
     }
@@ -70,6 +63,11 @@ impl Scene {
         Table::of(&file.layout, 0, name, Engine::InnoDb, &[]).expect("a table")
     }
 
+    pub fn create(&mut self, table: &str) {
+        let sql = self.table(table).create_sql();
+        self.exec(&sql);
+    }
+
     pub fn load(&mut self, table: &str, csv: &Path) {
         let sql = self.table(table).load_sql();
         let file = File::open(csv).expect("lines");
@@ -82,7 +80,6 @@ impl Scene {
         evenkeel(self.home(), &[&head[..], words, &inputs].concat())
     }
 
-    /// What an audit found, as JSON.
     pub fn found(&self, inputs: &[&Path], words: &[&str]) -> Value {
         let output = self.audit(inputs, &[words, &["--json"]].concat());
         assert!(matches!(output.status.code(), Some(0 | 1)), "{}", String::from_utf8_lossy(&output.stderr));
@@ -99,11 +96,5 @@ impl Scene {
         assert_eq!(output.status.code(), Some(0), "{text}{}", String::from_utf8_lossy(&output.stderr));
         assert!(text.contains(": each once"), "{text}");
         text
-    }
-}
-
-impl Drop for Scene {
-    fn drop(&mut self) {
-        evenkeel(self.home.path(), &["sandbox", "down", "a"]);
     }
 }

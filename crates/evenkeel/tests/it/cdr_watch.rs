@@ -5,16 +5,16 @@ mod by_hand;
 mod meanwhile;
 mod troubles;
 
-use crate::cdr_load::server::{Server, ok};
-use crate::cli::{command, evenkeel};
+use crate::cdr_load::server::Server;
+use crate::cli::{borrowed, evenkeel, piped, text};
+use crate::guard::proxy::signal;
 use crate::patience::{eventually, found};
 use std::fs;
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::PathBuf;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Output};
 
-/// A server, and a folder in which files appear.
 pub struct Site {
     pub server: Server,
 }
@@ -30,47 +30,38 @@ impl Site {
 
     /// Makes records of a day beside the folder; some are of the day before.
     pub fn make(&self, name: &str, day: &str, (first, records): (u64, u64), dirt: &str) -> PathBuf {
-        let path = self.server.path(&format!("made/{name}"));
-        let (records, first) = (records.to_string(), first.to_string());
-        let words = ["--records", &records, "--first", &first, "--day", day, "--dirt", dirt];
-        ok(&evenkeel(self.server.home(), &[&["cdr", "generate", &path][..], &words].concat()));
-        PathBuf::from(path)
+        let name = format!("made/{name}");
+        self.server.make(&name, &format!("--records {records} --first {first} --day {day} --dirt {dirt}"));
+        PathBuf::from(self.server.path(&name))
     }
 
-    /// The same in the folder, all at once.
     pub fn arrive(&self, name: &str, day: &str, records: (u64, u64), dirt: &str) {
         let made = self.make(name, day, records, dirt);
         fs::rename(made, self.path(name)).expect("the same file system");
     }
 
-    /// A file of the folder.
     pub fn path(&self, name: &str) -> PathBuf {
         PathBuf::from(self.server.path("in")).join(name)
     }
 
     pub fn words(&self, flags: &[&str]) -> Vec<String> {
-        let folder = self.server.path("in");
-        let (url, layout, rejects) = (self.server.url(), self.server.layout(), self.server.path("rejects"));
-        let words = ["cdr", "watch", &folder, &url, "--layout", &layout, "--table", "calls", "--by", "start"];
-        let more = ["--rejects", &rejects];
+        let (folder, rejects, layout) =
+            (self.server.path("in"), self.server.path("rejects"), self.server.layout());
+        let words = ["cdr", "watch", &folder, "sandbox:a/cdr", "--layout", &layout, "--rejects", &rejects];
         let settle: &[&str] = if flags.contains(&"--settle") { &[] } else { &["--settle", "100ms"] };
-        [&words[..], &more, settle, flags].concat().into_iter().map(str::to_owned).collect()
+        let all = [&words[..], &["--table", "calls", "--by", "start"], settle, flags].concat();
+        all.into_iter().map(str::to_owned).collect()
     }
 
     /// Does all files that are in the folder now, and ends.
     pub fn once(&self, flags: &[&str]) -> Output {
-        let words = self.words(&[flags, &["--once"]].concat());
-        evenkeel(self.server.home(), &words.iter().map(String::as_str).collect::<Vec<_>>())
+        evenkeel(self.server.home(), &borrowed(&self.words(&[flags, &["--once"]].concat())))
     }
 
-    /// Watches until it is ended.
     pub fn watch(&self, flags: &[&str]) -> Child {
-        let words = self.words(flags);
-        let mut command = command(self.server.home(), &words.iter().map(String::as_str).collect::<Vec<_>>());
-        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts")
+        piped(self.server.home(), &borrowed(&self.words(flags)))
     }
 
-    /// Day tables with their records, and the source.
     pub fn tables(&self) -> Vec<(String, u64)> {
         let names = "SELECT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA = 'cdr' AND TABLE_NAME LIKE 'calls%' ORDER BY 1";
         let rows = self.server.control().query(names).expect("names").rows;
@@ -78,16 +69,10 @@ impl Site {
         names.map(|name| (name.clone(), self.server.count(&name))).collect()
     }
 
-    /// Whether records with these numbers are there, each once, and in the table of its day.
-    pub fn expect(&self, when: &str, first: u64, last: u64) {
+    /// Whether records with the numbers from 1 on are there, each once, and in the table of its day.
+    pub fn expect(&self, when: &str, last: u64) {
         let tables = self.tables();
-        let union: Vec<String> = tables.iter().map(|(name, _)| format!("SELECT seq FROM {name}")).collect();
-        let sums = format!(
-            "SELECT CONCAT(COUNT(*), ' ', COUNT(DISTINCT seq), ' ', COALESCE(MIN(seq), 0), ' ', COALESCE(MAX(seq), 0)) FROM ({}) AS u",
-            union.join(" UNION ALL ")
-        );
-        let count = last + 1 - first;
-        assert_eq!(self.server.value(&sums), format!("{count} {count} {first} {last}"), "{when}: {tables:?}");
+        assert_eq!(self.sums(), format!("{last} {last} 1 {last}"), "{when}: {tables:?}");
         for (name, _) in &tables {
             if let Some(day) = name.strip_prefix("calls_") {
                 let strangers = format!("SELECT COUNT(*) FROM {name} WHERE DATE(start) <> '{day}'");
@@ -96,27 +81,31 @@ impl Site {
         }
     }
 
-    /// Waits until so many files are done.
+    /// Number of records in the source and all day tables, of different ones, and the least and the greatest.
+    pub fn sums(&self) -> String {
+        let tables: Vec<String> =
+            self.tables().iter().map(|(name, _)| format!("SELECT seq FROM {name}")).collect();
+        self.server.value(&format!(
+            "SELECT CONCAT_WS(' ', COUNT(*), COUNT(DISTINCT seq), MIN(seq), MAX(seq)) FROM ({}) AS u",
+            tables.join(" UNION ALL ")
+        ))
+    }
+
     pub fn await_done(&self, files: u64) {
         let sql =
             format!("SELECT COUNT(*) FROM evenkeel_loads WHERE state = 'done' HAVING COUNT(*) >= {files}");
         found("files that are done", || self.server.control().query_value(&sql).ok().flatten());
     }
 
-    /// Waits until nothing is left to dispatch.
     pub fn await_empty(&self) {
         eventually("an empty source", || self.server.count("calls") == 0);
+        let open = "SELECT COUNT(*) FROM evenkeel_dispatches WHERE state <> 'done'";
+        eventually("an end of the dispatches", || self.server.value(open) == "0");
     }
 }
 
-pub fn text(output: &Output) -> (String, String) {
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    (text(&output.stdout), text(&output.stderr))
-}
-
-pub fn signalled(child: Child, signal: &str) -> Output {
-    let sent = Command::new("kill").args([signal, &child.id().to_string()]).status();
-    assert!(sent.expect("kill is there").success());
+pub fn signalled(child: Child, name: &str) -> Output {
+    signal(name, child.id() as i32);
     child.wait_with_output().expect("an end")
 }
 
@@ -131,36 +120,23 @@ fn files_of_three_days_arrive_one_by_one_and_each_is_done_once() {
         site.arrive(&format!("{day}.cdr"), day, (1 + number * 1_000, 1_000), "late=0.1");
         site.await_done(number + 1);
     }
-    site.await_empty();
     // The last line comes once retire is done, too.
-    let entry = "SELECT COUNT(*) FROM evenkeel_dispatches WHERE state <> 'done'";
-    eventually("an end of the dispatches", || site.server.value(entry) == "0");
+    site.await_empty();
     let output = signalled(child, "-TERM");
     let (lines, told) = text(&output);
     assert_eq!(output.status.code(), Some(143), "{told}");
     assert!(told.contains("stopped after"), "{told}");
-    site.expect("three days", 1, 3_000);
-    let days: Vec<String> = site.tables().into_iter().map(|(name, _)| name).collect();
-    assert!(
-        days.contains(&"calls_20260801".to_owned()) && days.contains(&"calls_20260802".to_owned()),
-        "{days:?}"
-    );
+    site.expect("three days", 3_000);
     let first: serde_json::Value = serde_json::from_str(lines.lines().next().expect("a line")).expect("JSON");
-    assert_eq!(
-        (&first["event"], &first["records"], &first["moved"]),
-        (&"done".into(), &1_000.into(), &1_000.into())
-    );
+    assert_eq!((&first["event"], &first["moved"]), (&"done".into(), &1_000.into()), "{first}");
     assert!(first["file"].as_str().is_some_and(|file| file.ends_with("20260801.cdr")), "{first}");
     // A restart knows them, and a file that comes again under another name.
     fs::copy(site.path("20260802.cdr"), site.path("again.cdr")).expect("a copy");
     let (lines, told) = text(&site.once(&["--pattern", "*.cdr*", "--done", &site.server.path("done")]));
     assert_eq!(lines, "", "{told}");
-    site.expect("a restart", 1, 3_000);
-    let mut done: Vec<_> = fs::read_dir(site.server.path("done"))
-        .expect("a folder")
-        .flatten()
-        .map(|entry| entry.file_name())
-        .collect();
+    site.expect("a restart", 3_000);
+    let done = fs::read_dir(site.server.path("done")).expect("a folder").flatten();
+    let mut done: Vec<_> = done.map(|entry| entry.file_name()).collect();
     done.sort();
     assert_eq!(done, ["20260801.cdr", "20260802.cdr", "20260803.cdr", "again.cdr"]);
     assert!(site.path("next.cdr.part").exists() && site.path("notes.txt").exists());
@@ -189,7 +165,7 @@ fn two_watches_of_one_folder_do_each_file_once() {
         assert!((5..=6).contains(&lines), "{lines}");
         let output = site.once(&flags);
         assert_eq!(output.status.code(), Some(0), "{:?}", text(&output));
-        site.expect(engine, 1, 18_000);
+        site.expect(engine, 18_000);
     }
 }
 
@@ -197,16 +173,9 @@ fn two_watches_of_one_folder_do_each_file_once() {
 fn what_it_does_is_read_by_http() {
     let site = Site::up();
     let mut child = site.watch(&["--metrics", "127.0.0.1:0"]);
-    let mut stderr = child.stderr.take().expect("a pipe");
-    let mut said = String::new();
-    let address = loop {
-        let mut byte = [0];
-        assert!(stderr.read(&mut byte).expect("text") == 1, "{said}");
-        said.push(char::from(byte[0]));
-        if let Some(address) = said.strip_suffix("/metrics\n") {
-            break address.rsplit_once("//").expect("an address").1.to_owned();
-        }
-    };
+    let mut told = BufReader::new(child.stderr.take().expect("a pipe")).lines().map_while(Result::ok);
+    let line = told.find(|line| line.ends_with("/metrics")).expect("an address");
+    let address = line.trim_end_matches("/metrics").rsplit_once("//").expect("an address").1.to_owned();
     let metrics = || {
         let mut stream = TcpStream::connect(&address).expect("a connection");
         write!(stream, "GET /metrics HTTP/1.1\r\nConnection: close\r\n\r\n").expect("sent");

@@ -1,33 +1,15 @@
 //! `evenkeel compare` as a pipeline asks it: what its exit codes say, and what it takes.
 
-use crate::cli::{command, evenkeel, refused};
+use crate::cli::{asked, evenkeel, refused, unread, words};
+use crate::guard::proxy::signal;
 use crate::patience::eventually;
-use crate::sandbox::done;
+use crate::sandbox::{Home, done, measured};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A profile of one rate with two runs, on a private server.
-const PROFILE: [&str; 18] = [
-    "-q",
-    "profile",
-    "--workload",
-    "tpcw.simple",
-    "--items",
-    "100",
-    "--ebs",
-    "1",
-    "--rate",
-    "40",
-    "--whole-sweep",
-    "--repeats",
-    "2",
-    "--duration",
-    "2s",
-    "--warm-up",
-    "500ms",
-    "--no-reset",
-];
+const PROFILE: &str = "-q profile --workload tpcw.simple --items 100 --ebs 1 --rate 40 --whole-sweep --repeats 2 \
+    --duration 2s --warm-up 500ms --no-reset";
 
 pub fn run_folders(study: &Path) -> Vec<PathBuf> {
     let runs = fs::read_dir(study.join("runs")).expect("runs");
@@ -64,17 +46,10 @@ pub fn copy(from: &Path, name: &str, stability: &str) {
     edit(&to.join("plan.json"), |plan| plan["id"] = name.into());
 }
 
-fn asked(home: &Path, arguments: &[&str]) -> (Option<i32>, String) {
-    let output = evenkeel(home, arguments);
-    let said = [output.stdout, output.stderr].concat();
-    (output.status.code(), String::from_utf8_lossy(&said).into_owned())
-}
-
 #[test]
 fn a_pipeline_is_told_of_a_rate_that_is_carried_no_more_and_of_a_damaged_study_by_codes_of_their_own() {
     let home = tempfile::tempdir().expect("a temporary directory");
-    let output = evenkeel(home.path(), &PROFILE);
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let (_, said) = asked(home.path(), &words(PROFILE));
     let runs = home.path().join("runs");
     let study = fs::read_dir(&runs).expect("a study").next().expect(&said).expect("a folder").path();
     for (name, stability) in [("before", "settled"), ("again", "settled"), ("after", "unstable")] {
@@ -105,40 +80,6 @@ fn a_pipeline_is_told_of_a_rate_that_is_carried_no_more_and_of_a_damaged_study_b
     assert!(said.contains("intervals.csv") && said.contains("hint:"), "{said}");
 }
 
-#[test]
-fn a_published_study_is_no_damaged_profile_and_goes_on_by_its_own_command() {
-    let home = tempfile::tempdir().expect("a temporary directory");
-    let home = home.path();
-    let (code, said) = asked(home, &["-q", "study", "shares", "experiments=table-3"]);
-    assert!(matches!(code, Some(0 | 1)), "{code:?}: {said}");
-    let said = refused(home, &["compare", "last", "last"]);
-    assert!(said.contains("the published study of shares, and `compare` takes profiles"), "{said}");
-    assert!(!said.contains("damaged") && said.contains("hint: `evenkeel runs last`"), "{said}");
-    let said = refused(home, &["profile", "--resume", "last"]);
-    assert!(
-        said.contains("is a study and not a profile")
-            && said.contains("continue it with `evenkeel study --resume ")
-            && said.contains("(with the same --home)"),
-        "{said}"
-    );
-}
-
-#[test]
-fn the_list_of_studies_has_all_that_are_shipped_and_a_mistyped_name_is_told_from_a_file() {
-    let home = tempfile::tempdir().expect("a temporary directory");
-    let home = home.path();
-    let (code, text) = asked(home, &["study", "--list"]);
-    assert_eq!(code, Some(0), "{text}");
-    for name in ["variation", "throttling", "shares", "databases", "telecom"] {
-        assert!(text.lines().any(|line| line.starts_with(&format!("{name} "))), "{name}: {text}");
-        let (code, said) = asked(home, &["study", name, "--list"]);
-        assert!(code == Some(0) && said.contains("\nSettings:\n"), "{name}: {said}");
-    }
-    let said = refused(home, &["study", "throtling"]);
-    assert!(said.contains("did you mean throttling?") && said.contains("evenkeel study --list"), "{said}");
-    assert!(refused(home, &["study", "nothing-like.toml"]).contains("`evenkeel study --list` names them"));
-}
-
 const SHOP: &str = "
 name = 'shop'
 [[statement]]
@@ -154,33 +95,27 @@ parameters = [{ uniform = { min = 1, max = 1000 } }]
 ";
 
 /// Orders without an index on their customer.
-fn shop(home: &Path) {
-    done(home, &["sandbox", "up", "a"]);
+fn shop(home: &Home) {
     let double =
         "INSERT INTO orders (customer, total) SELECT 1 + RAND() * 999, total FROM orders;".repeat(17);
     let sql = format!(
         "CREATE DATABASE shop; USE shop; CREATE TABLE orders (id INT PRIMARY KEY AUTO_INCREMENT, customer INT, total INT); \
          INSERT INTO orders (customer, total) VALUES (1, 7); {double}"
     );
-    done(home, &["sandbox", "shell", "a", "--", "-e", &sql]);
+    done(home.path(), &["sandbox", "shell", "a", "--", "-e", &sql]);
 }
 
-/// Three short runs of it under this name.
 fn profile(home: &Path, file: &str, name: &str) {
-    let arguments = ["-q", "profile", "sandbox:a/shop", "--workload", file, "--rate", "20", "--repeats", "3"];
-    let more = ["--duration", "2s", "--warm-up", "500ms", "--no-reset", "--whole-sweep", "--name", name];
-    let output = evenkeel(home, &[&arguments[..], &more].concat());
-    assert!(matches!(output.status.code(), Some(0 | 3)), "{}", String::from_utf8_lossy(&output.stderr));
+    let line = "-q profile sandbox:a/shop --rate 20 --repeats 3 --duration 2s --warm-up 500ms --no-reset --whole-sweep";
+    measured(home, &[&words(line)[..], &["--workload", file, "--name", name]].concat());
 }
 
 #[test]
 fn an_index_is_found_by_name_before_and_after_overall_and_by_statement() {
-    let home = tempfile::tempdir().expect("a temporary directory");
-    let home = home.path();
-    shop(home);
-    let file = home.join("shop.toml");
-    fs::write(&file, SHOP).expect("a file");
-    let file = file.to_str().expect("a path in UTF-8");
+    let server = Home::up(&[]);
+    shop(&server);
+    let (home, file) = (server.path(), &server.file("shop.toml"));
+    fs::write(file, SHOP).expect("a file");
     profile(home, file, "before");
     done(home, &["sandbox", "shell", "a", "--", "-e", "CREATE INDEX c ON orders (customer)", "shop"]);
     profile(home, file, "after");
@@ -192,15 +127,13 @@ fn an_index_is_found_by_name_before_and_after_overall_and_by_statement() {
     let json: Value = serde_json::from_str(&json).expect("JSON");
     assert_eq!((&json["of"], &json["verdict"]), (&"cpu".into(), &"better".into()), "{json}");
     assert_eq!(json["statements"][0]["name"], "of_customer", "{json}");
-    let page = home.join("both.html");
-    let page = page.to_str().expect("a path in UTF-8");
+    let page = &server.file("both.html");
     done(home, &["report", "before", "after", "--to", page]);
     let text = fs::read_to_string(page).expect("a page");
     assert!(text.contains("<h1>better: response time of B is 0."), "{text}");
 
     names(home, file);
     deleted(home, file);
-    done(home, &["sandbox", "down", "a"]);
 }
 
 /// Each command takes the name, `last` is the newest, and a taken name is refused.
@@ -211,10 +144,7 @@ fn names(home: &Path, file: &str) {
     let fourth = home.join("runs/before/runs/c01-r4/run.json");
     assert!(fourth.exists(), "{}", String::from_utf8_lossy(&output.stderr));
     let said = refused(home, &["profile", "sandbox:a/shop", "--workload", file, "--name", "before"]);
-    assert!(
-        said.contains("there is a study before already") && said.contains("runs delete before"),
-        "{said}"
-    );
+    assert!(said.contains("a study before already") && said.contains("runs delete before"), "{said}");
     assert!(refused(home, &["profile", "--name", "last"]).contains("is not a name for a study"));
 }
 
@@ -233,23 +163,12 @@ fn a_folder_that_is_no_study_is_not_deleted() {
 
 /// Whole names are deleted, none while one is measured; one that is stopped in its first run leaves nothing.
 fn deleted(home: &Path, file: &str) {
-    let long = [
-        "profile",
-        "sandbox:a/shop",
-        "--workload",
-        file,
-        "--rate",
-        "40",
-        "--warm-up",
-        "60s",
-        "--name",
-        "gone",
-    ];
-    let mut child = command(home, &long).spawn().expect("it starts");
+    let long = words("profile sandbox:a/shop --rate 40 --warm-up 60s --name gone --workload");
+    let mut child = unread(home, &[&long[..], &[file]].concat());
     eventually("the study has a folder", || home.join("runs/gone/plan.json").exists());
     let said = refused(home, &["runs", "delete", "before", "gone"]);
     assert!(said.contains("is being measured") && home.join("runs/before").exists(), "{said}");
-    std::process::Command::new("kill").arg(child.id().to_string()).status().expect("kill");
+    signal("-TERM", child.id() as i32);
     assert_eq!(child.wait().expect("it ends").code(), Some(143));
     assert!(!home.join("runs/gone").exists());
 

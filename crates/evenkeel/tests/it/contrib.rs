@@ -1,23 +1,19 @@
 //! The dashboards and alert rules that are shipped, held against the metrics that the sources write.
 
 use crate::left_out::left_out;
-use serde_json::Value;
-use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-const DASHBOARDS: [&str; 2] = ["contrib/grafana/evenkeel-guard.json", "contrib/grafana/evenkeel-share.json"];
 const RULES: &str = "contrib/prometheus/evenkeel.rules.yml";
 const RULES_TEST: &str = "contrib/prometheus/evenkeel.rules_test.yml";
-/// The sources that write metrics.
-const WRITERS: [&str; 2] = ["crates/evenkeel/src/guard/metrics.rs", "crates/evenkeel/src/share/metrics.rs"];
-/// Where names come from that stand as values of labels, besides the writers: sensors, controllers, reasons.
-const NAMERS: [&str; 3] = [
-    "crates/guard/src/control/check.rs",
-    "crates/core/src/control/fixed.rs",
-    "crates/bus/src/message/mod.rs",
+const SHIPPED: [&str; 4] =
+    ["contrib/grafana/evenkeel-guard.json", "contrib/grafana/evenkeel-share.json", RULES, RULES_TEST];
+/// How the names of metrics begin, and the sources that write them.
+const WRITERS: [(&str, &str); 2] = [
+    ("evenkeel_guard_", "crates/evenkeel/src/guard/metrics.rs"),
+    ("evenkeel_share_", "crates/evenkeel/src/share/metrics.rs"),
 ];
 
 fn root() -> PathBuf {
@@ -28,256 +24,52 @@ fn read(path: &str) -> String {
     fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
-/// What comes before the tests of a source, and its tests.
-fn halves(source: &str) -> (&str, &str) {
-    source.split_once("#[cfg(test)]").unwrap_or((source, ""))
+/// The metrics that a text names, without their common beginning, each with what stands before it.
+fn named<'a>(text: &'a str, start: &'a str) -> impl Iterator<Item = (&'a str, &'a str)> {
+    text.match_indices(start).map(move |(at, _)| {
+        let rest = &text[at + start.len()..];
+        let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len());
+        (&text[..at], &rest[..end])
+    })
 }
 
-fn is_in_name(c: char) -> bool {
-    c.is_ascii_alphanumeric() || c == '_'
-}
-
-/// Name and kind of the metric that the parenthesis at `at` describes: `gauge("name", ..`, `counter("name", ..`,
-/// `head("name", "kind", ..`, or a row of a table, `("name", "kind", ..`, where gauges may stand without their kind.
-fn description(code: &str, at: usize) -> Option<(&str, &str)> {
-    let (name, rest) = code[at + 1..].trim_start().strip_prefix('"')?.split_once("\",")?;
-    let second = rest.trim_start().strip_prefix('"').and_then(|rest| rest.split('"').next());
-    let kind = match code[..at].rsplit(|c: char| !is_in_name(c)).next()? {
-        kind @ ("gauge" | "counter") => kind,
-        "head" => second?,
-        "" => second.map(|word| if word == "counter" { word } else { "gauge" })?,
-        _ => return None,
-    };
-    name.chars().all(is_in_name).then_some((name, kind))
-}
-
-/// All metrics that a source writes, and of each whether it only grows.
-fn described(source: &str) -> BTreeMap<String, bool> {
-    let (code, _) = halves(source);
-    let (_, rest) = code.split_once("Text::new(\"").expect("names begin alike");
-    let prefix = rest.split('"').next().expect("the text is never empty");
-    let mut found = BTreeMap::new();
-    for (name, kind) in code.match_indices('(').filter_map(|(at, _)| description(code, at)) {
-        let ends: &[&str] = if kind == "histogram" { &["_bucket", "_sum", "_count"] } else { &[""] };
-        found.extend(ends.iter().map(|end| (format!("{prefix}{name}{end}"), kind != "gauge")));
-    }
-    found
-}
-
-fn all_described() -> BTreeMap<String, bool> {
-    WRITERS.iter().flat_map(|path| described(&read(path))).collect()
-}
-
-/// The metrics that a text names, each with what stands before it.
-fn named(text: &str) -> Vec<(&str, &str)> {
-    let starts = ["evenkeel_guard_", "evenkeel_share_"];
-    let found = starts.iter().flat_map(|start| text.match_indices(start));
-    found
-        .map(|(at, _)| {
-            let end = text[at..].find(|c: char| !is_in_name(c)).map_or(text.len(), |length| at + length);
-            (&text[..at], &text[at..end])
-        })
-        .collect()
-}
-
-fn dashboards() -> Vec<(&'static str, Value)> {
-    let parsed = |path: &str| {
-        serde_json::from_str::<Value>(&read(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
-    };
-    DASHBOARDS.map(|path| (path, parsed(path))).into()
-}
-
-fn list<'a>(value: &'a Value, key: &str) -> &'a [Value] {
-    value[key].as_array().map_or(&[], Vec::as_slice)
-}
-
-fn word<'a>(value: &'a Value, key: &str) -> &'a str {
-    value[key].as_str().unwrap_or_default()
-}
-
-/// The panels of a dashboard that show something; headings of rows do not.
-fn shown(dashboard: &Value) -> impl Iterator<Item = &Value> {
-    list(dashboard, "panels").iter().filter(|panel| panel["type"] != "row")
-}
-
-/// Everything that is asked of Prometheus, by dashboards and by rules.
-fn questions() -> Vec<String> {
-    let rules = read(RULES);
-    let asked = rules.lines().filter_map(|line| line.trim_start().strip_prefix("expr: "));
-    let mut all: Vec<String> = asked.map(str::to_owned).collect();
-    for (_, dashboard) in dashboards() {
-        let targets = shown(&dashboard).flat_map(|panel| list(panel, "targets"));
-        all.extend(targets.map(|target| word(target, "expr").to_owned()));
-    }
-    all
-}
-
-/// What stands between `open` and the next `close`, each time.
-fn between<'a>(text: &'a str, open: &'a str, close: char) -> impl Iterator<Item = &'a str> {
-    text.split(open).skip(1).map(move |rest| rest.split(close).next().unwrap_or_default())
-}
-
-#[test]
-fn a_scan_of_the_sources_finds_what_their_own_tests_have_seen_written() {
-    for path in WRITERS {
-        let source = read(path);
-        let (_, tests) = halves(&source);
-        let (found, seen) = (described(&source), named(tests));
-        assert!(
-            found.len() > 40 && seen.len() > 10,
-            "{path}: {} described, {} seen",
-            found.len(),
-            seen.len()
-        );
-        for (_, name) in seen {
-            assert!(found.contains_key(name), "{path}: {name} is written, and the scan does not find it");
-        }
-    }
-    let sample = r#"Text::new("a_"); out.head("x", "histogram", ""); out.value("y", ""); ("z", other);
-        out.counter(
-            "n_total", help, 1.0); [("g", "Help.", f), ("c", "counter", "Help.")]"#;
-    let found: Vec<_> = described(sample).into_iter().collect();
-    let wanted = [
-        ("a_c", true),
-        ("a_g", false),
-        ("a_n_total", true),
-        ("a_x_bucket", true),
-        ("a_x_count", true),
-        ("a_x_sum", true),
-    ];
-    assert_eq!(found, wanted.map(|(name, grows)| (name.to_owned(), grows)));
-}
+/// A histogram is written as three metrics that only grow.
+const OF_HISTOGRAMS: [&str; 3] = ["_bucket", "_sum", "_count"];
 
 #[test]
 fn every_metric_that_a_dashboard_or_a_rule_names_is_one_that_is_written() {
-    let written = all_described();
-    for path in [DASHBOARDS[0], DASHBOARDS[1], RULES, RULES_TEST] {
-        let text = read(path);
-        let names = named(&text);
-        assert!(names.len() > 20, "{path} names only {}", names.len());
-        for (_, name) in names {
-            assert!(written.contains_key(name), "{path}: nobody writes {name}");
+    for path in SHIPPED {
+        let (text, mut seen) = (read(path), 0);
+        for (start, writer) in WRITERS {
+            let source = read(writer);
+            for (_, name) in named(&text, start) {
+                let histogram = OF_HISTOGRAMS.iter().find_map(|end| name.strip_suffix(end));
+                let is_written = source.contains(&format!("\"{}\"", histogram.unwrap_or(name)));
+                assert!(is_written, "{path}: nobody writes {start}{name}");
+                seen += 1;
+            }
         }
+        assert!(seen > 20, "{path} names only {seen}");
     }
 }
 
 #[test]
 fn what_only_grows_is_asked_for_by_its_rate_and_nothing_else_is() {
-    let written = all_described();
-    for question in questions() {
-        for (before, name) in named(&question) {
-            let is_rate = before.ends_with("rate(") || before.ends_with("increase(");
-            assert_eq!(written.get(name), Some(&is_rate), "{name} in {question}");
-        }
-    }
-}
-
-#[test]
-fn labels_and_their_values_are_ones_that_are_written() {
-    let writers = WRITERS.map(read).concat();
-    let sources = NAMERS.map(read).concat() + &writers;
-    let is_label = |label: &str| {
-        ["job", "instance", "le"].contains(&label) || writers.contains(&format!("{label}=\\\""))
-    };
-    for question in questions() {
-        for matcher in between(&question, "{", '}').flat_map(|matchers| matchers.split(", ")) {
-            let (label, value) = matcher.split_once('=').expect("a label and a value");
-            let label = label.trim_end_matches('!');
-            assert!(is_label(label), "{label} in {question}");
-            let values = value.trim_start_matches('~').trim_matches('"').split('|');
-            for value in values.filter(|_| !["job", "instance"].contains(&label)) {
-                assert!(sources.contains(&format!("\"{value}\"")), "{value} in {question}");
-            }
-        }
-        for labels in between(&question, "by (", ')').chain(between(&question, "on (", ')')) {
-            assert!(labels.split(", ").all(is_label), "{labels} in {question}");
-        }
-    }
-}
-
-#[test]
-fn a_dashboard_lets_its_reader_choose_source_and_instance_and_no_number_stands_twice() {
-    let mut uids = BTreeSet::new();
-    for (path, dashboard) in dashboards() {
-        assert!(uids.insert(word(&dashboard, "uid").to_owned()), "{path} has the uid of another one");
-        assert!(dashboard["schemaVersion"].as_u64() >= Some(36) && dashboard["id"].is_null(), "{path}");
-        let variables = list(&dashboard["templating"], "list");
-        let names: Vec<&str> = variables.iter().map(|variable| word(variable, "name")).collect();
-        assert_eq!(names, ["datasource", "instance"], "{path}");
-        let (mut ids, mut taken) = (BTreeSet::new(), BTreeSet::new());
-        for panel in list(&dashboard, "panels") {
-            let id = panel["id"].as_u64().expect("a number");
-            assert!(ids.insert(id), "{path}: two panels have the number {id}");
-            let [x, y, w, h] =
-                ["x", "y", "w", "h"].map(|key| panel["gridPos"][key].as_u64().expect("a place"));
-            for place in (x..x + w).flat_map(|x| (y..y + h).map(move |y| (x, y))) {
-                assert!(place.0 < 24 && taken.insert(place), "{path}: panel {id} covers another one");
+    let mut seen = 0;
+    for path in [SHIPPED[0], SHIPPED[1], RULES] {
+        let text = read(path);
+        let questions = text.lines().map(str::trim_start);
+        for question in questions.filter(|line| line.starts_with("\"expr\": ") || line.starts_with("expr: "))
+        {
+            for (before, name) in WRITERS.iter().flat_map(|(start, _)| named(question, start)) {
+                let is_rate = before.ends_with("rate(") || before.ends_with("increase(");
+                let grows = name.ends_with("_total") || OF_HISTOGRAMS.iter().any(|end| name.ends_with(end));
+                assert_eq!(grows, is_rate, "{name} in {question}");
+                seen += 1;
             }
         }
     }
-}
-
-#[test]
-fn every_panel_says_what_it_shows_in_which_unit_and_of_whom() {
-    for (path, dashboard) in dashboards() {
-        assert!(shown(&dashboard).count() > 20, "{path}");
-        for panel in shown(&dashboard) {
-            let (title, text) = (word(panel, "title"), word(panel, "description"));
-            assert!(
-                !title.is_empty() && text.ends_with('.') && !text.contains(". "),
-                "{path}: {title}: {text}"
-            );
-            assert!(!word(&panel["fieldConfig"]["defaults"], "unit").is_empty(), "{path}: {title}");
-            assert_eq!(panel["datasource"]["uid"], "${datasource}", "{path}: {title}");
-            let (targets, mut letters) = (list(panel, "targets"), BTreeSet::new());
-            assert!(!targets.is_empty(), "{path}: {title} asks nothing");
-            for target in targets {
-                assert!(letters.insert(word(target, "refId")), "{path}: {title}");
-                assert!(word(target, "expr").contains("instance=~\"$instance\""), "{path}: {title}");
-                let is_named = !word(target, "legendFormat").is_empty() || panel["type"] == "stat";
-                assert!(is_named, "{path}: {title} has a line without a name");
-            }
-        }
-    }
-}
-
-#[test]
-fn the_first_row_of_a_dashboard_says_whether_all_is_well() {
-    for (path, dashboard) in dashboards() {
-        let panels = list(&dashboard, "panels");
-        assert_eq!(word(&panels[0], "title"), "Is all well?", "{path}");
-        let row: Vec<&Value> = panels[1..].iter().take_while(|panel| panel["type"] != "row").collect();
-        assert!(row.len() >= 6, "{path}");
-        for panel in row {
-            let steps = list(&panel["fieldConfig"]["defaults"]["thresholds"], "steps");
-            let colors: Vec<&str> = steps.iter().map(|step| word(step, "color")).collect();
-            assert!(
-                panel["type"] == "stat" && colors.contains(&"green") && colors.len() > 1,
-                "{path}: {panel}"
-            );
-        }
-    }
-}
-
-#[test]
-fn every_alert_says_what_it_means_what_to_do_and_how_urgent_it_is_and_is_tried() {
-    let (rules, tried) = (read(RULES), read(RULES_TEST));
-    let mut names = BTreeSet::new();
-    for alert in rules.split("- alert: ").skip(1) {
-        let name = alert.lines().next().unwrap_or_default().trim();
-        assert!(names.insert(name), "{name} stands twice");
-        for field in ["expr: ", "severity: ", "summary: ", "description: "] {
-            let lines = alert.lines().filter(|line| line.trim_start().starts_with(field));
-            assert_eq!(lines.count(), 1, "{name}: {field}");
-        }
-        let severity = between(alert, "severity: ", '\n').next();
-        assert!(["critical", "warning", "info"].map(Some).contains(&severity), "{name}: {severity:?}");
-        assert!(
-            tried.contains(&format!("'{{alertname=\"{name}\"}}', value: 1")),
-            "{name} is never seen to fire"
-        );
-    }
-    assert!(names.len() > 15, "{names:?}");
+    assert!(seen > 60, "only {seen} metrics are asked for");
 }
 
 /// What promtool does with a file of `folder`; `None` where it is not installed.
@@ -302,11 +94,4 @@ fn promtool_finds_nothing_wrong_with_the_rules_and_their_own_tests_pass() {
     assert!(checked.status.success(), "{}", said(&checked));
     let tried = promtool(&folder, "test", "evenkeel.rules_test.yml").expect("it was started before");
     assert!(tried.status.success(), "{}", said(&tried));
-    // The control: rules that are down when all is up do not pass the same tests.
-    let broken = tempfile::tempdir().expect("a folder");
-    let rules = read(RULES).replace("up{job=\"evenkeel-guard\"} == 0", "up{job=\"evenkeel-guard\"} == 1");
-    fs::write(broken.path().join("evenkeel.rules.yml"), rules).expect("a file");
-    fs::write(broken.path().join("evenkeel.rules_test.yml"), read(RULES_TEST)).expect("a file");
-    let tried = promtool(broken.path(), "test", "evenkeel.rules_test.yml").expect("it was started before");
-    assert!(!tried.status.success(), "{}", said(&tried));
 }

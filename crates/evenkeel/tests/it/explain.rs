@@ -1,9 +1,8 @@
 //! `evenkeel explain` against a server: what it executes leaves nothing behind, and what would last it does not execute.
 
-use crate::cli::evenkeel;
 use crate::guard::server::Server;
+use crate::sandbox::done;
 use serde_json::Value;
-use std::fs;
 
 const OBJECTS: &str = "\
 CREATE TABLE shop.seen (id INT);
@@ -11,12 +10,11 @@ CREATE SEQUENCE shop.sq;
 DELIMITER //
 CREATE FUNCTION shop.sees() RETURNS INT BEGIN INSERT INTO seen VALUES (1); RETURN 1; END//";
 
-const STATEMENTS: [(&str, &str); 7] = [
+const STATEMENTS: [(&str, &str); 6] = [
     ("plain", "SELECT name FROM item WHERE id = 1"),
     ("function", "SELECT sees()"),
     ("derived", "SELECT a FROM (SELECT sees() AS a) AS d"),
     ("sequence", "SELECT NEXTVAL(sq)"),
-    ("file", "SELECT name FROM item INTO OUTFILE 'FILE'"),
     ("sleep", "SELECT SLEEP(5)"),
     ("lock", "SELECT stock FROM item WHERE id = 1 FOR UPDATE"),
 ];
@@ -25,23 +23,16 @@ const STATEMENTS: [(&str, &str); 7] = [
 fn explain_leaves_nothing_behind_and_says_what_it_did_not_execute() {
     let server = Server::up(&[]);
     server.sql(OBJECTS);
-    let (workload, file) = (server.file("acts.toml"), server.file("written"));
-    let one = |(name, sql): &(&str, &str)| {
-        let sql = sql.replace("FILE'", &format!("{}'", file.display()));
-        format!("[[statement]]\nname = \"{name}\"\nsql = \"{sql}\"\n")
-    };
-    let statements: String = STATEMENTS.iter().map(one).collect();
-    fs::write(&workload, format!("name = \"acts\"\n{statements}")).expect("a file");
-    let url = format!("mysql://app@{}/shop", server.address());
-    let explain = ["explain", &url, "--json", "--workload", workload.to_str().expect("UTF-8")];
-    let output = evenkeel(&server.file("home"), &explain);
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(0), "{told}{}", String::from_utf8_lossy(&output.stdout));
+    let file = server.file("written");
+    let into = format!("SELECT name FROM item INTO OUTFILE '{}'", file.display());
+    let workload = server.workload("acts", &[&STATEMENTS[..], &[("file", into.as_str())]].concat());
+    let explain = ["explain", &server.url(), "--workload", &workload];
+    let said = done(&server.file("home"), &[&explain[..], &["--json"]].concat());
     assert_eq!(server.sql("SELECT COUNT(*) FROM shop.seen"), "0");
     assert_eq!(server.sql("SELECT NEXTVAL(shop.sq)"), "1");
     assert!(!file.exists());
 
-    let json: Vec<Value> = serde_json::from_slice(&output.stdout).expect("JSON");
+    let json: Vec<Value> = serde_json::from_str(&said).expect("JSON");
     for (name, why) in [
         ("function", "it writes, or calls something that writes"),
         ("derived", "it writes, or calls something that writes"),
@@ -57,7 +48,6 @@ fn explain_leaves_nothing_behind_and_says_what_it_did_not_execute() {
     let plain = json.iter().find(|plan| plan["statement"] == "plain").expect("each statement");
     assert_eq!((&plain["not_made"], &plain["work_share_percent"]), (&Value::Null, &100.0.into()));
 
-    let text = evenkeel(&server.file("home"), &["explain", &url, "--workload", explain[4]]);
-    let text = String::from_utf8_lossy(&text.stdout).into_owned();
+    let text = done(&server.file("home"), &explain);
     assert!(text.contains("not measured: it has SLEEP(), which waits"), "{text}");
 }

@@ -1,20 +1,10 @@
 //! Homes whose paths are not plain: a sandbox comes up, is loaded and goes down, or the home is refused.
 
 use crate::cli::{evenkeel, refused};
-use crate::sandbox::{done, measured};
+use crate::sandbox::{Down, done, measured};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use std::process::{Command, Stdio};
-
-/// No server outlives a test that fails.
-struct Down<'a>(&'a Path);
-
-impl Drop for Down<'_> {
-    fn drop(&mut self) {
-        evenkeel(self.0, &["sandbox", "down", "a"]);
-    }
-}
 
 /// From up to clean; everything that goes through files and sockets of the home.
 fn whole_life(home: &Path) {
@@ -39,24 +29,6 @@ fn a_home_may_have_a_space_quotes_and_signs_that_option_files_and_shells_know() 
     let folder = tempfile::tempdir().expect("a temporary directory");
     whole_life(&folder.path().join("my home"));
     whole_life(&folder.path().join("a 'b' \"c\" #d %e $HOME `f` \\n ü *?"));
-}
-
-#[test]
-fn a_home_with_a_space_may_come_from_the_environment() {
-    let folder = tempfile::tempdir().expect("a temporary directory");
-    for (name, home) in [("EVENKEEL_HOME", "my home"), ("XDG_STATE_HOME", "my state")] {
-        let own = folder.path().join(home);
-        let own = if name == "EVENKEEL_HOME" { own } else { own.join("evenkeel") };
-        let _down = Down(&own);
-        let run = |arguments: &[&str]| {
-            let mut command = Command::new(env!("CARGO_BIN_EXE_evenkeel"));
-            command.args(arguments).stdin(Stdio::null()).env_remove("EVENKEEL_HOME");
-            let output = command.env(name, folder.path().join(home)).output().expect("the binary");
-            assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
-        };
-        run(&["sandbox", "up", "a"]);
-        run(&["sandbox", "down", "a"]);
-    }
 }
 
 #[test]

@@ -1,44 +1,30 @@
 //! `evenkeel load` as a user runs it: how many sessions it has, and what it says where nothing was measured.
 
-use crate::cli::refused;
-use crate::sandbox::{done, measured};
+use crate::cli::{asked, refused, words};
+use crate::sandbox::{Home, measured};
 use serde_json::Value;
-use std::path::{Path, PathBuf};
 
 /// A private server that lets 40 in, and a workload that needs no tables.
 struct Server {
-    home: tempfile::TempDir,
-    workload: PathBuf,
+    home: Home,
+    workload: String,
 }
 
 impl Server {
     fn up() -> Self {
-        let home = tempfile::tempdir().expect("a temporary directory");
-        let workload = home.path().join("sleep.toml");
-        let text = "name = \"sleep\"\n[[statement]]\nname = \"sleep\"\nsql = \"SELECT SLEEP(0.02)\"\n";
-        std::fs::write(&workload, text).expect("written");
-        done(home.path(), &["sandbox", "up", "a", "--set", "max_connections=40"]);
+        let home = Home::up(&["--set", "max_connections=40"]);
+        let workload = home.workload("sleep", &[("sleep", "SELECT SLEEP(0.02)")]);
         Self { home, workload }
     }
 
-    fn flags<'a>(&'a self, more: &[&'a str]) -> Vec<&'a str> {
-        let workload = self.workload.to_str().expect("UTF-8");
-        [&["load", "sandbox:a/mysql", "--workload", workload, "--warm-up", "0s"], more].concat()
+    fn flags<'a>(&'a self, more: &'a str) -> Vec<&'a str> {
+        let load = ["load", "sandbox:a/mysql", "--workload", &self.workload, "--warm-up", "0s"];
+        [&load[..], &words(more)].concat()
     }
 
-    fn json(&self, more: &[&str]) -> Value {
-        let text = measured(self.home.path(), &self.flags(&[more, &["--json"]].concat()));
-        serde_json::from_str(&text).expect("JSON")
-    }
-
-    fn home(&self) -> &Path {
-        self.home.path()
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        crate::cli::evenkeel(self.home.path(), &["sandbox", "down", "a"]);
+    fn json(&self, more: &str) -> Value {
+        let flags = [&self.flags(more)[..], &["--json"]].concat();
+        serde_json::from_str(&measured(self.home.path(), &flags)).expect("JSON")
     }
 }
 
@@ -50,64 +36,42 @@ fn codes(load: &Value) -> Vec<&str> {
 #[test]
 fn a_load_has_the_sessions_that_it_asks_for_or_says_why_not_and_shows_what_waiting_for_them_takes() {
     let server = Server::up();
-    let text = refused(server.home(), &server.flags(&["--clients", "700"]));
-    assert!(
-        text.contains("700 sessions cannot be opened") && text.contains("max_connections is 40"),
-        "{text}"
-    );
-    assert!(text.contains("hint:") && text.contains("--max-sessions"), "{text}");
+    let text = refused(server.home.path(), &server.flags("--clients 700"));
+    assert!(text.contains("max_connections is 40") && text.contains("--max-sessions"), "{text}");
 
-    let all = server.json(&["--clients", "30", "--think", "0s", "--duration", "1s"]);
+    let all = server.json("--clients 30 --think 0s --duration 1s");
     assert_eq!(all["sessions_max"], 30);
     assert!(all["measure_start_monotonic_ns"].as_u64() > Some(0), "{all}");
     assert_eq!((&all["session_wait"]["count"], &all["session_wait"]["mean_ms"]), (&0.into(), &Value::Null));
     assert!(!codes(&all).contains(&"session-wait"), "{all}");
 
-    let few = ["--clients", "8", "--max-sessions", "1", "--think", "0s", "--duration", "1s"];
-    let shared = server.json(&few);
+    let few = "--clients 8 --max-sessions 1 --think 0s --duration 1s";
+    let shared = server.json(few);
     assert_eq!(shared["sessions_max"], 1);
     // Each waits for seven others.
     assert!(shared["session_wait_share"].as_f64() > Some(0.5), "{shared}");
     assert!(codes(&shared).contains(&"session-wait"), "{shared}");
-    let text = measured(server.home(), &server.flags(&few));
+    let text = measured(server.home.path(), &server.flags(few));
     assert!(text.contains("% of the response time") && text.contains("--max-sessions"), "{text}");
 
-    let fewer = server.json(&["--rate", "5", "--max-sessions", "900", "--duration", "1s"]);
+    let fewer = server.json("--rate 5 --max-sessions 900 --duration 1s");
     assert!(codes(&fewer).contains(&"fewer-sessions"), "{fewer}");
-    assert!(!codes(&server.json(&["--rate", "5", "--duration", "1s"])).contains(&"fewer-sessions"));
+    assert!(!codes(&server.json("--rate 5 --duration 1s")).contains(&"fewer-sessions"));
 }
 
 #[test]
 fn what_was_not_measured_is_absent() {
     let server = Server::up();
     // The first of these arrivals is due after many years.
-    let nothing = ["--rate", "0.000000001", "--duration", "100ms"];
-    let json = server.json(&nothing);
+    let nothing = "--rate 0.000000001 --duration 100ms";
+    let json = server.json(nothing);
     for name in ["response", "lag", "service"] {
         assert_eq!((&json[name]["count"], &json[name]["mean_ms"]), (&0.into(), &Value::Null), "{json}");
     }
     assert_eq!(&json["session_wait_share"], &Value::Null);
-    let text = measured(server.home(), &server.flags(&nothing));
+    let (code, text) = asked(server.home.path(), &server.flags(nothing));
+    assert_eq!(code, Some(3), "{text}");
     assert!(text.contains("response -  p50 -") && text.contains("dispatch lag p99 -"), "{text}");
     assert!(text.contains("throughput - ") && text.contains("Measure for longer (--duration)"), "{text}");
     assert_eq!((&json["throughput_per_s"], codes(&json)), (&Value::Null, vec!["no-arrivals"]));
-    let output = crate::cli::evenkeel(server.home(), &server.flags(&nothing));
-    assert_eq!(output.status.code(), Some(3), "{text}");
-}
-
-#[test]
-fn what_keeps_a_load_from_starting_is_told_with_what_to_do_next() {
-    let server = Server::up();
-    let log = server.flags(&["--rate", "5", "--request-log", "/proc/nowhere/requests.csv.zst"]);
-    let cpu = server.flags(&["--rate", "5", "--generator-cpus", "999"]);
-    let file = ["load", "sandbox:a/mysql", "--workload", "missing.toml", "--rate", "5"];
-    for (flags, hint) in [
-        (log.as_slice(), "--request-log"),
-        (cpu.as_slice(), "--generator-cpus"),
-        (file.as_slice(), "explain --list"),
-    ] {
-        let text = refused(server.home(), flags);
-        let told = text.split_once("hint: ").map(|(_, told)| told).unwrap_or_default();
-        assert!(told.contains(hint), "{flags:?}: {text}");
-    }
 }

@@ -27,7 +27,6 @@ mod members;
 mod mounted;
 mod own_server;
 mod own_study;
-mod package;
 mod passwords;
 mod patience;
 mod profile;

@@ -5,7 +5,7 @@ use serde_json::Value;
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 
 /// A folder, and what lies in it.
@@ -111,21 +111,6 @@ impl Host {
     fn signal(&self, name: &str) {
         signal(&self.child, name);
     }
-
-    /// A fault is told once however many periods it lasts, and its end too. A bus may fail more than once on
-    /// a slow machine.
-    fn told_each_fault_once(&self) {
-        let log = self.log();
-        let told = |line: &str| {
-            let fault = line.split_once("event=fault ").and_then(|(_, rest)| rest.split_once(" window="));
-            fault
-                .map(|(fault, _)| Some(fault.to_owned()))
-                .or(line.contains("event=recovered").then_some(None))
-        };
-        let told: Vec<Option<String>> = log.lines().filter_map(told).collect();
-        assert!(told.len() > 1 && told.contains(&None), "{log}");
-        assert!(told[0].is_some() && told.windows(2).all(|pair| pair[0] != pair[1]), "{log}");
-    }
 }
 
 impl Drop for Host {
@@ -171,19 +156,6 @@ fn processes_hear_each_other_by_a_file_and_notice_who_is_killed_and_who_leaves()
 }
 
 #[test]
-fn the_second_of_a_name_does_not_start_and_says_what_to_do() {
-    let scene = Scene::new();
-    let first = scene.start("a", &["--bus", &scene.slots()]);
-    // It listens for two of its periods: the first tells something before, however slow it is.
-    let second =
-        scene.command_on("b", ("a", "60s"), &["--bus", &scene.slots()]).output().expect("the binary");
-    assert_eq!(second.status.code(), Some(2));
-    assert!(told(&second).contains("another live member has the name a"), "{}", told(&second));
-    assert!(told(&second).contains("hint: give this host a name of its own"), "{}", told(&second));
-    first.until_it_hears(&["a"]);
-}
-
-#[test]
 fn a_slot_file_is_nobodys_disk_and_made_once() {
     let scene = Scene::new();
     let evenkeel =
@@ -221,30 +193,6 @@ fn a_slot_file_is_nobodys_disk_and_made_once() {
 }
 
 #[test]
-fn a_slot_file_that_cannot_be_written_whole_leaves_nothing_behind() {
-    let scene = Scene::new();
-    let folder = scene.path("folder");
-    fs::create_dir(&folder).expect("a folder");
-    let make = |limit: &str| {
-        // Blocks of 512 or 1,024 bytes, by the shell: the header fits, 17 blocks of 4 KiB do not.
-        let script = format!("trap '' XFSZ; ulimit -f {limit}; exec \"$0\" share slots \"$1\" --slots 16");
-        let mut shell = Command::new("sh");
-        shell.args(["-c", &script, env!("CARGO_BIN_EXE_evenkeel")]).arg(folder.join("slots"));
-        shell.output().expect("a shell")
-    };
-    let torn = make("16");
-    assert_eq!(torn.status.code(), Some(2), "{}", told(&torn));
-    assert_eq!(
-        fs::read_dir(&folder).expect("it is there").count(),
-        0,
-        "what is torn would be in the way for good"
-    );
-    let whole = make("unlimited");
-    assert!(whole.status.success(), "{}", told(&whole));
-    assert_eq!(fs::read_dir(&folder).expect("it is there").count(), 1);
-}
-
-#[test]
 fn a_start_that_is_refused_leaves_no_new_backing_file_behind() {
     let scene = Scene::new();
     fs::write(scene.path("bad.slots"), "no slots").expect("written");
@@ -269,113 +217,4 @@ fn a_start_that_is_refused_leaves_no_new_backing_file_behind() {
         assert_eq!(fs::read(scene.path("a.img")).expect("its disk"), vec![7; 1 << 20]);
         fs::remove_file(scene.path("a.img")).expect("removed");
     }
-}
-
-#[test]
-fn an_empty_file_is_no_slot_file_and_stays_empty() {
-    let scene = Scene::new();
-    fs::write(scene.path("slots"), "").expect("a file");
-    let host = scene.command("a", &["--bus", &scene.slots()]).output().expect("the binary");
-    assert_eq!(host.status.code(), Some(2));
-    assert!(told(&host).contains("is not a slot file: it is empty"), "{}", told(&host));
-    assert!(told(&host).contains("hint: name a new file"), "{}", told(&host));
-    assert_eq!(fs::metadata(scene.path("slots")).expect("it is there").len(), 0);
-}
-
-#[test]
-fn a_full_slot_file_is_told_with_what_to_do() {
-    let scene = Scene::new();
-    // The slot of a member that is silent for ten periods may be had: they are longer than any machine stands
-    // still.
-    let config = |name: &str| {
-        let path = scene.path(&format!("{name}.toml"));
-        let (disk, socket) = (scene.path(&format!("{name}.img")), scene.path(&format!("{name}.sock")));
-        let text = format!(
-            "name = '{name}'\nnbd = '{}'\nmetrics = '127.0.0.1:0'\n[window]\nperiod = '3s'\n\
-             [bus]\naddress = '{}'\nslots = 1\n[[disk]]\nname = 'd'\nbacking = '{}'\nsize = '1M'\n",
-            socket.display(),
-            scene.slots(),
-            disk.display()
-        );
-        fs::write(&path, text).expect("a configuration");
-        let mut command = Command::new(env!("CARGO_BIN_EXE_evenkeel"));
-        command.args(["share", "disk", "--config"]).arg(path);
-        command
-    };
-    let holds = Host::start(config("a"), scene.path("a.log"));
-    let late = config("b").output().expect("the binary");
-    assert_eq!(late.status.code(), Some(2));
-    assert!(told(&late).contains("all 1 slots of"), "{}", told(&late));
-    assert!(told(&late).contains("hint: stop a member"), "{}", told(&late));
-    holds.until_it_hears(&["a"]);
-    // Shares, threshold and period are changed while it runs.
-    let path = scene.path("a.toml");
-    let text = fs::read_to_string(&path).expect("it was written");
-    let text = text.replace("'3s'", "'50ms'\nlatency = '30ms'").replace("size =", "share = 5\nsize =");
-    fs::write(&path, text).expect("a configuration");
-    holds.signal("HUP");
-    let changed = |status: &Value| {
-        status["disks"][0]["shares"] == 5.0 && status["threshold_s"] == 0.03 && status["period_s"] == 0.05
-    };
-    holds.until(changed);
-    assert!(holds.log().contains("event=reloaded"));
-}
-
-/// A server of NATS that asks for a password.
-struct Server(Child, String);
-
-impl Server {
-    fn start() -> Self {
-        let port = TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr()).expect("a port").port();
-        let program = ["/usr/sbin/nats-server", "/usr/bin/nats-server"];
-        let program = program.into_iter().find(|path| Path::new(path).exists()).unwrap_or("nats-server");
-        let mut command = Command::new(program);
-        command.args(["-a", "127.0.0.1", "-p", &port.to_string(), "--user", "me", "--pass", "the-secret"]);
-        let child =
-            command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("nats-server is installed");
-        found("a server that listens", || TcpStream::connect(("127.0.0.1", port)).ok());
-        Self(child, format!("nats://127.0.0.1:{port}"))
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        // One that is stopped cannot end.
-        signal(&self.0, "CONT");
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-#[test]
-fn hosts_log_in_to_nats_by_a_file_and_keep_their_windows_while_it_stands_still() {
-    let (scene, server) = (Scene::new(), Server::start());
-    let (right, wrong) = (scene.path("right"), scene.path("wrong"));
-    fs::write(&right, "me:the-secret\n").expect("a file");
-    fs::write(&wrong, "me:no-secret-of-mine\n").expect("a file");
-    let bus = |login: &Path| {
-        ["--bus", &server.1, "--bus-login", login.to_str().expect("a name")].map(str::to_owned)
-    };
-    let flags = bus(&right);
-    let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
-    let (a, b) = (scene.start("a", &flags), scene.start("b", &flags));
-    a.until_it_hears(&["a", "b"]);
-    b.until_it_hears(&["a", "b"]);
-    signal(&server.0, "STOP");
-    let kept = a.until(|status| status["kept"] == true);
-    // For some periods more, in which nothing is told again.
-    let at_s = |status: &Value| status["at_s"].as_f64().expect("a number");
-    a.until(|status| at_s(status) > at_s(&kept) + 0.3);
-    assert!(kept["why"].as_str().is_some_and(|why| why.starts_with("the last window is kept")), "{kept}");
-    a.shows("/healthz", "ok: window");
-    signal(&server.0, "CONT");
-    a.until(|status| status["kept"] == false);
-    a.until_it_hears(&["a", "b"]);
-    a.told_each_fault_once();
-    let flags = bus(&wrong);
-    let mut refused = scene.command("c", &["--require-bus"]);
-    let refused = refused.args(flags).output().expect("the binary");
-    assert_eq!(refused.status.code(), Some(2));
-    let told = told(&refused);
-    assert!(told.contains("cannot connect to NATS") && !told.contains("secret"), "{told}");
 }

@@ -1,7 +1,7 @@
 //! A server that others use: nothing is written unasked, it is asked gently, what is written is counted, and flags that it cannot have
 //! are refused.
 
-use crate::cli::{command, evenkeel, refused};
+use crate::cli::{asked, evenkeel, refused, text, words};
 use crate::guard::server::Server;
 use crate::sandbox::done;
 use serde_json::Value;
@@ -26,7 +26,6 @@ fn url(server: &Server) -> String {
     format!("mysql://buyer@{}/shop", server.address())
 }
 
-/// A workload of these statements and weights.
 fn workload(server: &Server, statements: &[(&str, u32)]) -> String {
     let file = server.file("shop.toml");
     let one = |(place, (sql, weight)): (usize, &(&str, u32))| {
@@ -54,7 +53,7 @@ fn what_writes_or_locks_on_a_server_of_others_is_refused_before_it_is_sent_and_s
         ("CALL fill()", "writes (CALL)"),
         ("SET SESSION sort_buffer_size = 262144, GLOBAL max_connections = 77", "writes (GLOBAL)"),
         (
-            "SET SESSION sort_buffer_size = 262144, @@GLOBAL.max_connections = 77",
+            "SET SESSION sort_buffer_size = 2, @@GLOBAL.max_connections = 77",
             "writes (GLOBAL.MAX_CONNECTIONS)",
         ),
     ] {
@@ -68,19 +67,11 @@ fn what_writes_or_locks_on_a_server_of_others_is_refused_before_it_is_sent_and_s
     assert_eq!(server.sql("SELECT SUM(total) FROM shop.orders"), "500500", "nothing was sent");
 
     let file = workload(&server, &[("SELECT total FROM orders WHERE id = 5", 1)]);
-    let flags = [
-        ["--set", "a=1"],
-        ["--memory", "1G"],
-        ["--cpus", "0"],
-        ["--factor", "buffer-pool=20%,40%"],
-        ["--ebs", "10"],
-        ["--via", "load"],
-        ["--disk-iops", "300"],
-    ];
-    for flag in flags {
-        let said =
-            refused(&home, &[&["profile", &url, "--workload", &file, "--rate", "5"], &flag[..]].concat());
-        assert!(said.contains("cannot be used with") && said.contains(flag[0]), "{said}");
+    for flag in
+        ["--set a=1", "--memory 1G", "--cpus 0", "--factor buffer-pool=20%,40%", "--ebs 10", "--via load"]
+    {
+        let said = refused(&home, &words(&format!("profile {url} --workload {file} --rate 5 {flag}")));
+        assert!(said.contains("cannot be used with") && said.contains(words(flag)[0]), "{said}");
     }
     let study = server.file("study.toml");
     let text = format!(
@@ -112,7 +103,7 @@ fn what_a_stored_function_writes_needs_the_flag_and_is_told() {
         let asked = ["load", &url, "--workload", &file, "--rate", "20", "--duration", "1s", "--json"];
         evenkeel(&home, &[&asked, flags].concat())
     };
-    let said = |output: &std::process::Output| String::from_utf8_lossy(&output.stderr).into_owned();
+    let said = |output: &std::process::Output| text(output).1;
     for (sql, words) in [
         ("SELECT other.addit(1) FROM item LIMIT 1", "calls the stored function ADDIT"),
         ("UPDATE item SET i_stock = other.addit(1) WHERE i_id = 1", "writes (UPDATE)"),
@@ -137,26 +128,23 @@ fn the_study_of_variation_asks_servers_of_others_gently_and_writes_nothing_unask
     let servers = [shop(), shop()];
     let home = servers[0].file("home");
     let urls = servers.each_ref().map(url);
-    let study = |sql: &str| -> Vec<String> {
+    let study = |sql: &str| {
         let file = workload(&servers[0], &[(sql, 1)]);
         let settings = "load=50 starts=1 runs=1 duration=1s warm-up=0s timeout=1s may-differ=yes";
-        let line = format!("study variation url={} url={} workload={file} {settings}", urls[0], urls[1]);
-        line.split(' ').map(str::to_owned).collect()
+        format!("study variation url={} url={} workload={file} {settings}", urls[0], urls[1])
     };
     let line = study("UPDATE orders SET total = total + 1 WHERE id = 5");
-    let line: Vec<&str> = line.iter().map(String::as_str).collect();
-    let said = refused(&home, &line);
+    let said = refused(&home, &words(&line));
     assert!(said.contains("writes (UPDATE)") && said.contains("--allow-writes"), "{said}");
     assert_eq!(servers[0].sql("SELECT SUM(total) FROM shop.orders"), "500500", "nothing was sent");
     // What is allowed still has to be taken back.
-    let said = refused(&home, &[&line[..], &["allow-writes=yes"]].concat());
+    let said = refused(&home, &words(&format!("{line} allow-writes=yes")));
     assert!(said.contains("cannot restore the rows"), "{said}");
 
     servers.iter().for_each(|server| drop(server.sql("FLUSH STATUS")));
     let line = study("SELECT SLEEP(0.05), total FROM orders WHERE id = 5");
-    let output = evenkeel(&home, &line.iter().map(String::as_str).collect::<Vec<_>>());
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success(), "{said}");
+    let (code, said) = asked(&home, &words(&line));
+    assert_eq!(code, Some(0), "{said}");
     assert!(said.contains("which only read; connections: at most ") && said.contains("first 10/s"), "{said}");
     let most = "SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = 'MAX_USED_CONNECTIONS'";
     for server in &servers {
@@ -168,10 +156,10 @@ fn the_study_of_variation_asks_servers_of_others_gently_and_writes_nothing_unask
 
 /// What is told on the way, one object a line.
 fn events(home: &Path, arguments: &[&str]) -> Vec<Value> {
-    let output = command(home, arguments).output().expect("it starts");
-    let text = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(matches!(output.status.code(), Some(0 | 3)), "{}: {text}", output.status);
-    text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+    let output = evenkeel(home, arguments);
+    let (_, told) = text(&output);
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{}: {told}", output.status);
+    told.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
 }
 
 fn of<'a>(events: &'a [Value], kind: &str) -> Vec<&'a Value> {
@@ -198,7 +186,6 @@ impl Mix {
         Self { home: server.file("home"), url: url(&server), file, server }
     }
 
-    /// A job on the shop with these flags.
     fn command<'a>(&'a self, job: &'a str, flags: &'a str) -> Vec<&'a str> {
         let asked = [job, &self.url, "--workload", &self.file, "--allow-writes", "--json"];
         asked.into_iter().chain(flags.split(' ')).collect()
@@ -225,11 +212,8 @@ fn a_server_of_others_is_asked_gently_and_every_row_that_was_written_is_counted(
 /// It says before it begins what it will do, begins low, and asks for no more than twice the rate before.
 fn is_gentle(told: &[Value]) {
     let begins = of(told, "announced")[0]["text"].as_str().expect("a line");
-    let most = ["connections: at most 5 (a", "connections: at most 6 (a"];
-    assert!(
-        most.iter().any(|most| begins.contains(most)) && begins.contains("max_connections is 27"),
-        "{begins}"
-    );
+    let mut most = ["connections: at most 5 (a", "connections: at most 6 (a"].into_iter();
+    assert!(most.any(|most| begins.contains(most)) && begins.contains("max_connections is 27"), "{begins}");
     assert!(begins.contains("statements: 3, 2 of them writing; "), "{begins}");
     assert!(begins.contains("rates: first 10/s"), "{begins}");
     let (mut highest, mut probes) = (5.0, 0);
@@ -248,8 +232,7 @@ fn is_limited_by_connections(mix: &Mix) {
     let flags = "--rate 200 --repeats 1 --whole-sweep --duration 3s --timeout 1s --warm-up 500ms --retries 0";
     let told = events(&mix.home, &mix.command("profile", flags));
     let summary = last_summary(&mix.home);
-    let shown = evenkeel(&mix.home, &["runs", "last"]);
-    let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
+    let (_, shown) = asked(&mix.home, &["runs", "last"]);
     assert!(shown.contains("The connections may be the limit, not the server"), "{shown}");
     assert!(!shown.contains("More than the server carries"), "{shown}");
     let doubts = summary["cells"][0]["caveats"].as_array().expect("doubts");
@@ -273,54 +256,10 @@ fn counts_one_load(mix: &Mix) {
     assert!(said.contains("statements: 3, 2 of them writing; connections: at most 8; rate: 50/s"), "{said}");
 }
 
-/// What follows from the last study of a home.
 fn last_summary(home: &Path) -> Value {
     let mut studies: Vec<_> =
         fs::read_dir(home.join("runs")).expect("runs").flatten().map(|one| one.path()).collect();
     studies.sort_by_key(|path| fs::metadata(path.join("plan.json")).and_then(|plan| plan.modified()).ok());
     let path = studies.pop().expect("a study").join("summary.json");
     serde_json::from_slice(&fs::read(path).expect("a file")).expect("JSON")
-}
-
-#[test]
-fn two_levels_on_one_sandbox_are_measured_in_turn_and_one_named_twice_is_refused_before_it_is_touched() {
-    let home = tempfile::tempdir().expect("a temporary directory");
-    let home = home.path();
-    done(home, &["sandbox", "up", "f1", "--ebs", "1", "--items", "100"]);
-    let file = home.join("study.toml");
-    let study = |levels: &str| {
-        let text = format!(
-            "name = 'mix'\n[profile]\nrate = '20'\nrepeats = 1\nretries = 0\nwhole-sweep = true\nduration = '1s'\nwarm-up = '200ms'\n\
-             [[factor]]\nname = 'mix'\n{levels}"
-        );
-        fs::write(&file, text).expect("a file");
-        evenkeel(home, &["-q", "study", file.to_str().expect("UTF-8")])
-    };
-    let output = study(
-        "[[factor.level]]\nname = 'simple'\nurl = 'sandbox:f1'\nworkload = 'tpcw.simple'\n\
-         [[factor.level]]\nname = 'complex'\nurl = 'sandbox:f1'\nworkload = 'tpcw.complex'\n",
-    );
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(matches!(output.status.code(), Some(0 | 3)), "{}: {said}", output.status);
-    let summary = last_summary(home);
-    assert_eq!(
-        (summary["complete"].as_bool(), summary["runs_done"].as_u64()),
-        (Some(true), Some(2)),
-        "{summary}"
-    );
-
-    let list = || done(home, &["sandbox", "list"]);
-    let before = list();
-    let said =
-        refused(home, &["profile", "sandbox:f1", "sandbox:f1", "--workload", "tpcw.simple", "--rate", "20"]);
-    assert!(said.contains("\"f1\" is named twice") && list() == before, "{said}");
-    done(home, &["sandbox", "down", "f1"]);
-}
-
-#[test]
-fn a_setting_that_the_server_does_not_have_ends_the_study() {
-    let home = tempfile::tempdir().expect("a temporary directory");
-    let flags = ["--set", "max_allowed_packet=16777300", "--ebs", "1", "--items", "100", "--rate", "5"];
-    let said = refused(home.path(), &[&["-q", "profile"], &flags[..]].concat());
-    assert!(said.contains("max_allowed_packet was set to 16777300, and the server has 16777216"), "{said}");
 }

@@ -2,9 +2,7 @@
 
 use crate::cli::command;
 use crate::house::help::helps;
-use crate::sandbox::done;
-use evenkeel_site::sandbox;
-use evenkeel_site::server::Control;
+use crate::sandbox::{Home, done};
 use std::fs;
 use std::path::Path;
 use std::process::Output;
@@ -53,11 +51,8 @@ fn a_wrong_url_is_an_error_of_every_command_by_exit_code_2_and_without_its_passw
     let home = tempfile::tempdir().expect("a temporary directory");
     let mut commands = Vec::new();
     helps(&[], &mut commands);
-    let all: Vec<Vec<&str>> = commands
-        .iter()
-        .map(|(name, _)| name.split(' ').skip(1).collect::<Vec<_>>())
-        .filter(|path| !path.is_empty())
-        .collect();
+    let all = commands.iter().map(|(name, _)| name.split(' ').skip(1).collect::<Vec<_>>());
+    let all: Vec<_> = all.filter(|path| !path.is_empty()).collect();
     assert!(all.len() > 45, "only {all:?}");
     let home = home.path();
     std::thread::scope(|scope| {
@@ -77,7 +72,7 @@ fn a_wrong_url_is_an_error_of_every_command_by_exit_code_2_and_without_its_passw
 }
 
 /// Every command that takes a URL, with the flags that it needs besides.
-const TAKERS: [&str; 14] = [
+const TAKERS: [&str; 15] = [
     "profile URL --workload w.toml --rate 5",
     "profile --workload URL",
     "load URL --rate 5 --workload w.toml",
@@ -91,17 +86,16 @@ const TAKERS: [&str; 14] = [
     "cdr export URL --table calls --into export",
     "cdr retire URL --table calls --keep 90d",
     "cdr watch incoming URL --layout calls.toml --table calls --by start --once --wait 1s",
+    "guard --listen 127.0.0.1:0 --backend URL",
 ];
 
 fn words<'a>(line: &'a str, url: &'a str) -> Vec<&'a str> {
     line.split(' ').map(|word| if word == "URL" { url } else { word }).collect()
 }
 
-/// A private server with an account whose password is the mark, the files that commands ask for, and its address.
-fn prepared(home: &Path) -> String {
-    done(home, &["sandbox", "up", "a"]);
-    let server = sandbox::find(home, "a").expect("a sandbox");
-    let mut control = Control::connect(&server.target()).expect("a connection");
+/// An account whose password is the mark, the files that commands ask for, and the address of the server.
+fn prepared(server: &Home) -> String {
+    let (home, mut control) = (server.path(), server.control(None));
     for sql in [
         "CREATE DATABASE shop",
         "CREATE TABLE shop.item (id INT PRIMARY KEY)",
@@ -118,14 +112,14 @@ fn prepared(home: &Path) -> String {
     fs::create_dir(home.join("incoming")).expect("a folder");
     let workload = "name = 'one'\n[[statement]]\nname = 'one'\nsql = 'SELECT id FROM item WHERE id = 1'\n";
     fs::write(home.join("w.toml"), workload).expect("a workload");
-    server.tcp_target().address.to_string()
+    format!("127.0.0.1:{}", control.query_value("SELECT @@port").expect("an answer").expect("a port"))
 }
 
 /// Files that hold one, whole and torn.
 fn files_tell_nothing(home: &Path, right: &str) {
     for (text, line) in [
         (
-            format!("listen='127.0.0.1:0'\nbackend='127.0.0.1:1'\nmonitor='{}'\nnope=1\n", WRONG[3]),
+            format!("listen='h:0'\nbackend='h:1'\nmonitor='{}'\nnope=1\n", WRONG[3]),
             "guard --check --config f.toml",
         ),
         (format!("monitor='{right}\n"), "guard --check --config f.toml"),
@@ -144,9 +138,9 @@ fn files_tell_nothing(home: &Path, right: &str) {
 
 #[test]
 fn no_password_is_shown_or_kept_whatever_takes_it() {
-    let home = tempfile::tempdir().expect("a temporary directory");
-    let home = home.path();
-    let address = prepared(home);
+    let server = Home::up(&[]);
+    let home = server.path();
+    let address = prepared(&server);
     let (right, denied) =
         (format!("mysql://app:{MARK}@{address}/shop"), format!("mysql://other:{MARK}@{address}/shop"));
     for url in WRONG.iter().copied().chain([denied.as_str()]) {
@@ -155,11 +149,8 @@ fn no_password_is_shown_or_kept_whatever_takes_it() {
         }
         let server = format!("url={url}");
         silent(home, &["study", "variation", &server, &server, "--quick"], &[1, 2]);
-        silent(
-            home,
-            &words("guard --listen 127.0.0.1:0 --backend 127.0.0.1:1 --check --monitor URL", url),
-            &[0, 2],
-        );
+        let guard = "guard --listen 127.0.0.1:0 --backend 127.0.0.1:1 --check --monitor URL";
+        silent(home, &words(guard, url), &[0, 2]);
     }
     files_tell_nothing(home, &right);
     // And where it is right: what is measured, kept and shown.

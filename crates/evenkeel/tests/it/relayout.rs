@@ -2,26 +2,22 @@
 
 mod meanwhile;
 
-use crate::cli::{command, evenkeel, refused};
-use crate::sandbox::done;
-use evenkeel_site::sandbox;
+use crate::cli::{asked, command, evenkeel, refused, text};
+use crate::sandbox::{Home, done};
 use evenkeel_site::server::{Control, Target};
 use serde_json::Value;
 use std::path::Path;
 
 /// A private server with a database `shop`.
 struct Shop {
-    home: tempfile::TempDir,
+    home: Home,
 }
 
 impl Shop {
     fn up() -> Self {
-        let home = tempfile::tempdir().expect("a temporary directory");
-        done(home.path(), &["sandbox", "up", "a", "--set", "innodb_buffer_pool_size=64M"]);
-        let shop = Self { home };
-        let server = sandbox::find(shop.home(), "a").expect("a sandbox").target();
-        Control::connect(&server).expect("a connection").exec("CREATE DATABASE shop").expect("a database");
-        shop
+        let home = Home::up(&["--set", "innodb_buffer_pool_size=64M"]);
+        home.control(None).exec("CREATE DATABASE shop").expect("a database");
+        Self { home }
     }
 
     fn home(&self) -> &Path {
@@ -29,8 +25,7 @@ impl Shop {
     }
 
     fn control(&self) -> Control {
-        let server = sandbox::find(self.home(), "a").expect("a sandbox").target();
-        Control::connect(&Target { database: Some("shop".to_owned()), ..server }).expect("a connection")
+        self.home.control(Some("shop"))
     }
 
     fn exec(&self, sql: &str) {
@@ -67,12 +62,6 @@ impl Shop {
     fn relayout(&self, more: &[&str]) -> Vec<Value> {
         let text = done(self.home(), &[&["relayout", "sandbox:a/shop", "--json", "--quiet"], more].concat());
         serde_json::from_str(&text).expect("JSON")
-    }
-}
-
-impl Drop for Shop {
-    fn drop(&mut self) {
-        evenkeel(self.home.path(), &["sandbox", "down", "a"]);
     }
 }
 
@@ -125,14 +114,12 @@ fn what_hangs_on_a_table_stays_in_place_and_is_refused_by_name_where_a_copy_woul
     );
     shop.exec("CREATE VIEW seen AS SELECT * FROM item");
     let fresh = |table: &str| {
-        let output = evenkeel(shop.home(), &["relayout", "sandbox:a/shop", "--fresh", "--tables", table]);
-        assert_eq!(output.status.code(), Some(1), "{output:?}");
-        String::from_utf8_lossy(&output.stdout).into_owned()
+        let (code, told) = asked(shop.home(), &["relayout", "sandbox:a/shop", "--fresh", "--tables", table]);
+        assert_eq!(code, Some(1), "{told}");
+        told
     };
-    assert!(
-        fresh("item").contains("foreign key to_item of line")
-            && fresh("line").contains("foreign key to_item")
-    );
+    assert!(fresh("item").contains("foreign key to_item of line"));
+    assert!(fresh("line").contains("foreign key to_item"));
     shop.exec("ALTER TABLE line DROP FOREIGN KEY to_item");
     assert!(fresh("line").contains("trigger takes_note"));
     assert!(fresh("seen").contains("is a view"));
@@ -146,12 +133,8 @@ fn what_hangs_on_a_table_stays_in_place_and_is_refused_by_name_where_a_copy_woul
     let parted = &shop.relayout(&["--tables", "parted", "--fresh"])[0];
     assert!(index(parted, "after", "PRIMARY of p1")["in_order"].as_f64() > Some(0.9), "{parted}");
     assert_eq!(shop.sum("parted"), sums[1]);
-    assert_eq!(
-        shop.value("SELECT COUNT(*) FROM information_schema.PARTITIONS WHERE TABLE_SCHEMA = 'shop' AND TABLE_NAME = 'parted'"),
-        "3"
-    );
-    let text = refused(shop.home(), &["relayout", "sandbox:a/shop", "--tables", "nothing"]);
-    assert!(text.contains("no table nothing") && text.contains("hint: "), "{text}");
+    let parts = "SELECT COUNT(*) FROM information_schema.PARTITIONS WHERE TABLE_SCHEMA = 'shop' AND TABLE_NAME = 'parted'";
+    assert_eq!(shop.value(parts), "3");
 }
 
 #[test]
@@ -160,19 +143,16 @@ fn what_a_copy_would_compute_to_something_else_is_found_and_the_table_left_as_it
     shop.exec("CREATE TABLE told (id INT PRIMARY KEY, at TIMESTAMP NOT NULL, day DATE AS (DATE(at)) STORED)");
     let mut elsewhere = shop.control();
     elsewhere.exec("SET time_zone = '+05:00'").expect("a zone");
-    elsewhere
-        .exec("INSERT INTO told (id, at) SELECT seq, '2026-03-01 01:00:00' FROM seq_1_to_500")
-        .expect("rows");
+    let rows = "INSERT INTO told (id, at) SELECT seq, '2026-03-01 01:00:00' FROM seq_1_to_500";
+    elsewhere.exec(rows).expect("rows");
     let days = |table: &str| shop.value(&format!("SELECT CONCAT(COUNT(*), MIN(day), MAX(day)) FROM {table}"));
     let before = days("told");
     let fresh = ["relayout", "sandbox:a/shop", "--tables", "told", "--fresh"];
     let text = refused(shop.home(), &fresh);
     assert!(text.contains("the copy of table told has") && text.contains("in place"), "{text}");
     assert_eq!(days("told"), before);
-    assert_eq!(
-        shop.value("SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_NAME LIKE 'told_evenkeel%'"),
-        "0"
-    );
+    let left_over = "SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_NAME LIKE 'told_evenkeel%'";
+    assert_eq!(shop.value(left_over), "0");
     shop.relayout(&["--tables", "told"]);
     assert_eq!(days("told"), before);
     // What the server builds anew by a copy alone is not done unseen.
@@ -191,35 +171,28 @@ fn foreign_keys_of_other_databases_are_seen_or_the_table_is_refused() {
     shop.exec("CREATE TABLE `bill-ing`.line (item BIGINT, CONSTRAINT to_item FOREIGN KEY (item) REFERENCES shop.item (id))");
     shop.exec("CREATE USER clerk IDENTIFIED BY 'clerk'");
     shop.exec("GRANT ALL ON shop.* TO clerk");
-    let server = sandbox::find(shop.home(), "a").expect("a sandbox").target();
-    let url =
-        Target { user: "clerk".to_owned(), password: None, database: Some("shop".to_owned()), ..server };
-    let fresh = |table: &str| {
-        let mut clerk =
-            command(shop.home(), &["relayout", &url.to_string(), "--tables", table, "--fresh", "--dry-run"]);
+    let root = shop.control().target().clone();
+    let url = Target { user: "clerk".to_owned(), password: None, ..root };
+    let clerk = |code: i32, flags: &[&str]| {
+        let words = ["relayout", &url.to_string(), "--dry-run"];
+        let mut clerk = command(shop.home(), &[&words[..], flags].concat());
         let output = clerk.env("EVENKEEL_PASSWORD", "clerk").output().expect("it runs");
-        assert_eq!(output.status.code(), Some(1), "{output:?}");
-        String::from_utf8_lossy(&output.stdout).into_owned()
+        assert_eq!(output.status.code(), Some(code), "{output:?}");
+        text(&output)
     };
     // What cannot be seen is not said to lie well.
-    let blind = command(shop.home(), &["relayout", &url.to_string(), "--dry-run"])
-        .env("EVENKEEL_PASSWORD", "clerk")
-        .output()
-        .expect("it runs");
-    let said = String::from_utf8_lossy(&blind.stderr);
-    assert_eq!(blind.status.code(), Some(2), "{blind:?}");
+    let (said, told) = clerk(2, &[]);
     assert!(
-        said.contains("cannot read the page layout of item: the account lacks the privilege PROCESS"),
-        "{said}"
+        told.contains("cannot read the page layout of item: the account lacks the privilege PROCESS"),
+        "{told}"
     );
-    assert!(
-        said.contains("GRANT PROCESS, RELOAD ON *.* TO `clerk`@`%`") && blind.stdout.is_empty(),
-        "{said}"
-    );
-    let hidden = fresh("item");
+    assert!(told.contains("GRANT PROCESS, RELOAD ON *.* TO `clerk`@`%`") && said.is_empty(), "{told}");
+    let fresh = ["--tables", "item", "--fresh"];
+    let (hidden, _) = clerk(1, &fresh);
     assert!(hidden.contains("may be referred to by foreign keys") && hidden.contains("PROCESS"), "{hidden}");
     shop.exec("GRANT PROCESS ON *.* TO clerk");
-    assert!(fresh("item").contains("has foreign key to_item of bill-ing.line"), "{}", fresh("item"));
+    let (seen, _) = clerk(1, &fresh);
+    assert!(seen.contains("has foreign key to_item of bill-ing.line"), "{seen}");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Each job on each server: the machine's own MariaDB, and those that `make servers` has fetched. `bench/servers` counts the lines.
 
 use crate::cdr_scene::Scene;
-use crate::cli::{evenkeel, refused};
+use crate::cli::{asked, kill, refused, text, words};
 use crate::left_out::left_out;
 use crate::sandbox::{done, measured};
 use evenkeel_core::Nanos;
@@ -94,12 +94,10 @@ fn a_server_in_a_container_is_found_by_what_it_says() {
         }
     };
     let seen = found.as_ref().map(|found| found.data_dir.join("ibdata1").exists());
-    container.kill().and_then(|()| container.wait()).expect("it ends");
+    kill(container);
     let found = found.expect("the server's process");
-    assert!(
-        seen == Some(true) && found.data_dir.starts_with(format!("/proc/{}/root", found.pid)),
-        "{found:?}"
-    );
+    assert_eq!(seen, Some(true), "{found:?}");
+    assert!(found.data_dir.starts_with(format!("/proc/{}/root", found.pid)), "{found:?}");
 }
 
 fn root() -> PathBuf {
@@ -147,7 +145,6 @@ impl Place {
         self.scene.control.query_value(sql).expect(sql).unwrap_or_default()
     }
 
-    /// The command line client that belongs to the server.
     fn client(&self) -> Command {
         let Some(base) = self.program.as_ref().and_then(|path| Path::new(path).parent()?.parent()) else {
             return Command::new("mariadb");
@@ -178,7 +175,6 @@ impl Place {
         self.scene.home().join(name).display().to_string()
     }
 
-    /// The study of this name, with what its runs say.
     fn study(&self, words: &[&str]) -> Vec<Value> {
         let runs = self.scene.home().join("runs");
         let before: Vec<_> = studies(&runs);
@@ -243,16 +239,14 @@ fn compare(place: &mut Place) {
     for name in ["one", "other"] {
         crate::compare::copy(&study, name, "settled");
     }
-    let compared = || evenkeel(home, &["compare", "one", "other", "--of", "response"]);
-    let same = compared();
-    let said = String::from_utf8_lossy(&same.stdout).into_owned();
-    assert!(same.status.success() && said.starts_with("the same"), "{said}");
+    let compared = || asked(home, &["compare", "one", "other", "--of", "response"]);
+    let (code, said) = compared();
+    assert!(code == Some(0) && said.starts_with("the same"), "{said}");
     for run in crate::compare::run_folders(&home.join("runs/other")) {
         crate::compare::edit(&run.join("run.json"), |run| run["response"]["mean_ms"] = 6.0.into());
     }
-    let worse = compared();
-    let said = String::from_utf8_lossy(&worse.stdout).into_owned();
-    assert!(worse.status.code() == Some(1) && said.starts_with("worse"), "{said}");
+    let (code, said) = compared();
+    assert!(code == Some(1) && said.starts_with("worse"), "{said}");
 }
 
 /// By each plugin that the server has for passwords, with the server's own client.
@@ -265,10 +259,8 @@ fn guard(place: &mut Place) {
                ('mysql_native_password', 'caching_sha2_password', 'sha256_password', 'ed25519', 'parsec')";
     let plugins = place.value(sql);
     let is_mysql = !place.value("SELECT VERSION()").contains("MariaDB");
-    assert!(
-        plugins.contains(if is_mysql { "caching_sha2_password" } else { "mysql_native_password" }),
-        "{plugins}"
-    );
+    let usual = if is_mysql { "caching_sha2_password" } else { "mysql_native_password" };
+    assert!(plugins.contains(usual), "{plugins}");
     for plugin in plugins.split(',') {
         let how = if is_mysql { "WITH" } else { "VIA" };
         let proof = if is_mysql { "BY 'secret'" } else { "USING PASSWORD('secret')" };
@@ -277,14 +269,9 @@ fn guard(place: &mut Place) {
             let mut client = place.client();
             client.args(["--no-defaults", "-h127.0.0.1", "-P", &port, "-u", &format!("by_{plugin}")]);
             client.arg(if is_mysql { "--get-server-public-key" } else { "--skip-ssl" });
-            let output = client
-                .args([&format!("-p{password}"), "-Ne", "SELECT CURRENT_USER()"])
-                .output()
-                .expect("a client");
-            (
-                String::from_utf8_lossy(&output.stdout).trim().to_owned(),
-                String::from_utf8_lossy(&output.stderr).into_owned(),
-            )
+            client.args([&format!("-p{password}"), "-Ne", "SELECT CURRENT_USER()"]);
+            let (said, told) = text(&client.output().expect("a client"));
+            (said.trim().to_owned(), told)
         };
         // The second login is the short one, where a plugin has that.
         for _ in 0..2 {
@@ -303,18 +290,8 @@ fn cdr_load(place: &mut Place) {
     let (url, calls, layout) = (place.url("calls"), place.path("calls.cdr"), place.path("calls.toml"));
     place.done(&["cdr", "generate", &calls, "--records", RECORDS]);
     let rejects = place.path("rejects");
-    place.done(&[
-        "cdr",
-        "load",
-        &url,
-        &calls,
-        "--layout",
-        &layout,
-        "--table",
-        "calls",
-        "--rejects",
-        &rejects,
-    ]);
+    let line = format!("cdr load {url} {calls} --layout {layout} --table calls --rejects {rejects}");
+    place.done(&words(&line));
     assert_eq!(place.value("SELECT COUNT(*) FROM calls"), RECORDS);
 }
 
@@ -341,12 +318,11 @@ fn dispatch(place: &mut Place) {
 fn audit(place: &mut Place) {
     let (url, calls, layout) = (place.url("calls"), place.path("calls.cdr"), place.path("calls.toml"));
     let rejects = place.path("rejects");
-    let words =
-        ["cdr", "audit", &url, &calls, "--layout", &layout, "--table", "calls", "--rejects", &rejects];
-    let said = place.done(&words);
+    let line = format!("cdr audit {url} {calls} --layout {layout} --table calls --rejects {rejects}");
+    let said = place.done(&words(&line));
     assert!(said.contains(": each once"), "{said}");
     place.scene.exec("DELETE FROM calls LIMIT 1");
-    assert_eq!(evenkeel(place.scene.home(), &words).status.code(), Some(1), "a row is gone");
+    assert_eq!(asked(place.scene.home(), &words(&line)).0, Some(1), "a row is gone");
 }
 
 fn export(place: &mut Place) {

@@ -1,16 +1,16 @@
 //! A tiny telecom study from the command line, against a real server: killed, gone on with, and whole in the end.
 
-use crate::cli::{command, evenkeel};
+use crate::cli::{evenkeel, kill, unread};
 use crate::patience::eventually;
+use crate::study::seen_by_all;
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
 
 const TINY: [&str; 4] = ["study", "telecom", "--quick", "records=2000"];
 
 /// Folders of finished runs of the one study.
-fn runs(home: &Path) -> Vec<PathBuf> {
+pub fn runs(home: &Path) -> Vec<PathBuf> {
     let study = fs::read_dir(home.join("runs")).ok().and_then(|mut all| all.next()).and_then(Result::ok);
     let listed = study.and_then(|study| fs::read_dir(study.path().join("runs")).ok());
     let paths = listed.into_iter().flatten().flatten().map(|entry| entry.path());
@@ -20,14 +20,9 @@ fn runs(home: &Path) -> Vec<PathBuf> {
 #[test]
 fn a_study_that_is_killed_goes_on_and_no_record_of_any_of_its_loads_is_lost_or_doubled() {
     let home = tempfile::tempdir().expect("a temporary directory");
-    let mut study = command(home.path(), &TINY)
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .expect("the binary runs");
+    let study = unread(home.path(), &TINY);
     eventually("three runs", || runs(home.path()).len() >= 3);
-    study.kill().expect("a signal");
-    study.wait().expect("an end");
+    kill(study);
     let before = runs(home.path());
     let first = fs::read(before[0].join("run.json")).expect("a run");
     assert!(before.len() < 25, "killed when all was done");
@@ -37,10 +32,10 @@ fn a_study_that_is_killed_goes_on_and_no_record_of_any_of_its_loads_is_lost_or_d
     let results: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert_eq!(fs::read(before[0].join("run.json")).expect("a run"), first, "a finished run was made again");
     each_cell_is_audited(&results);
-    what_cannot_be_told_is_said(&results);
     let left = |folder: &str| home.path().join(folder).read_dir().map_or(0, Iterator::count);
     assert_eq!((left("sandboxes"), left("scratch")), (0, 0), "the server or its data stayed");
-    seen_by_all(home.path(), &results);
+    let csv = "study,part,connections,way,indexes,source,watcher,tmpdir,channels,figure";
+    seen_by_all(home.path(), &results, "telecom", csv);
 }
 
 fn each_cell_is_audited(results: &Value) {
@@ -61,42 +56,4 @@ fn each_cell_is_audited(results: &Value) {
             assert!(figure(cell, "recovery_s").is_some_and(|seconds| seconds > 0.0), "{cell}");
         }
     }
-}
-
-fn what_cannot_be_told_is_said(results: &Value) {
-    let findings = results["findings"].as_array().expect("findings");
-    assert!(
-        findings.iter().all(|finding| finding["outcome"] == "not testable here"),
-        "one run each: {findings:#?}"
-    );
-    let tmpdir = findings.iter().find(|finding| finding["part"] == "tmpdir").expect("a finding");
-    assert!(tmpdir["here"].as_str().is_some_and(|here| here.contains("replay")), "{tmpdir}");
-    let caveats = results["caveats"].to_string();
-    assert!(caveats.contains("few-runs") && !caveats.contains("unfinished"), "{caveats}");
-}
-
-/// The commands that read studies see this one too.
-fn seen_by_all(home: &Path, results: &Value) {
-    let id = results["id"].as_str().expect("a name");
-    let list = evenkeel(home, &["runs"]);
-    let list = String::from_utf8_lossy(&list.stdout).into_owned();
-    assert!(list.contains("study of telecom") && list.contains("complete"), "{list}");
-    let export = evenkeel(home, &["export", id]);
-    let csv = String::from_utf8_lossy(&export.stdout).into_owned();
-    assert!(
-        csv.starts_with("study,part,connections,way,indexes,source,watcher,tmpdir,channels,figure"),
-        "{csv}"
-    );
-    let page = fs::read_to_string(home.join("runs").join(id).join("report.html")).expect("a page");
-    assert!(page.contains("MyISAM, indexes after, published") && page.ends_with("</html>\n"));
-}
-
-#[test]
-fn the_study_dispatches_as_many_records_at_once_as_the_command_does() {
-    let home = tempfile::tempdir().expect("a temporary directory");
-    let help = evenkeel(home.path(), &["cdr", "dispatch", "--help"]);
-    let help = String::from_utf8_lossy(&help.stdout).into_owned();
-    let batch = help.split("--batch <N>").nth(1).expect("the option");
-    let default = batch.split("[default: ").nth(1).and_then(|rest| rest.split(']').next());
-    assert_eq!(default, Some(evenkeel_study::telecom::BATCH.to_string().as_str()), "{help}");
 }

@@ -1,12 +1,13 @@
 //! A tiny variation study from the command line, against real servers: killed and gone on with, with servers that are not alike, and
 //! with one that dies.
 
-use crate::cli::{command, evenkeel, refused};
+use crate::cli::{evenkeel, kill, piped, refused, unread};
 use crate::patience::eventually;
+use crate::study::seen_by_all;
+use crate::study_telecom::runs;
 use serde_json::Value;
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::path::Path;
 
 const TINY: [&str; 9] = [
     "study",
@@ -31,14 +32,6 @@ tables = ["item", "author"]
 parameters = [{ choice = { values = ["ARTS", "HISTORY", "TRAVEL"] } }]
 "#;
 
-/// Folders of finished runs of the one study.
-fn runs(home: &Path) -> Vec<PathBuf> {
-    let study = fs::read_dir(home.join("runs")).ok().and_then(|mut all| all.next()).and_then(Result::ok);
-    let listed = study.and_then(|study| fs::read_dir(study.path().join("runs")).ok());
-    let paths = listed.into_iter().flatten().flatten().map(|entry| entry.path());
-    paths.filter(|path| path.join("run.json").exists() && path.extension().is_none()).collect()
-}
-
 fn said(output: &std::process::Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
@@ -50,14 +43,9 @@ fn a_study_that_is_killed_goes_on_and_says_of_each_suspect_what_it_found() {
     fs::write(&file, NEWEST).expect("a workload");
     let workload = format!("workload={}", file.display());
     let tiny = [&TINY[..], &["starts=3", "mu=50%", &workload]].concat();
-    let mut study = command(home.path(), &tiny)
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .expect("the binary runs");
+    let study = unread(home.path(), &tiny);
     eventually("three runs", || runs(home.path()).len() >= 3);
-    study.kill().expect("a signal");
-    study.wait().expect("an end");
+    kill(study);
     let before = runs(home.path());
     let first = fs::read(before[0].join("run.json")).expect("a run");
     assert!(before.len() < 6, "killed when all was done");
@@ -69,17 +57,13 @@ fn a_study_that_is_killed_goes_on_and_says_of_each_suspect_what_it_found() {
     assert_eq!(fs::read(before[0].join("run.json")).expect("a run"), first, "a finished run was made again");
     assert_eq!(results["cells"][0]["runs"], 6, "{results:#}");
     suspects_have_verdicts(&results);
-    seen_by_all(home.path(), &results);
+    seen_by_all(home.path(), &results, "variation", "study,part,rate,figure");
 }
 
 fn suspects_have_verdicts(results: &Value) {
     let verdicts = results["verdicts"].as_array().expect("verdicts");
     let suspects: Vec<&str> = verdicts.iter().filter_map(|verdict| verdict["suspect"].as_str()).collect();
     assert_eq!(suspects, ["network", "disk", "layout", "plan", "start", "stolen-cpu", "neighbours"]);
-    let plan = verdicts[3]["evidence"].as_str().expect("a sentence");
-    assert!(plan.starts_with("The plan is the same, statistics of "), "{plan}");
-    let layout = verdicts[2]["evidence"].as_str().expect("a sentence");
-    assert!(layout.contains("pages of both lie alike"), "{layout}");
     let levels = results["components"].as_array().expect("components");
     for known in ["start", "run", "request"] {
         assert!(levels.iter().any(|level| level["level"] == known), "{known} in {levels:#?}");
@@ -92,19 +76,6 @@ fn suspects_have_verdicts(results: &Value) {
     let rows =
         |target: &str| figures[format!("rows_per_request@{target}")]["mean"].as_f64().unwrap_or_default();
     assert!((rows("t1") / rows("t2") - 1.0).abs() < 0.2, "{figures:#}");
-}
-
-/// The commands that read studies see this one too.
-fn seen_by_all(home: &Path, results: &Value) {
-    let id = results["id"].as_str().expect("a name");
-    let list = evenkeel(home, &["runs"]);
-    let list = String::from_utf8_lossy(&list.stdout).into_owned();
-    assert!(list.contains("study of variation") && list.contains("complete"), "{list}");
-    let csv = evenkeel(home, &["export", id]);
-    let csv = String::from_utf8_lossy(&csv.stdout).into_owned();
-    assert!(csv.starts_with("study,part,rate,figure") && csv.contains("tau_ms@t2"), "{csv}");
-    let page = fs::read_to_string(home.join("runs").join(id).join("report.html")).expect("a page");
-    assert!(page.contains("the storage layout") && page.ends_with("</html>\n"));
 }
 
 fn sandbox(home: &Path, name: &str, setting: &str) {
@@ -141,11 +112,7 @@ fn servers_that_are_not_alike_are_refused_by_name_and_one_that_dies_is_named() {
     assert!(told.contains("are one server") && !has_studies(home.path()), "{told}");
 
     let long = [&study[..], &["may-differ=yes", "duration=30s", "warm-up=0s", "starts=1", "runs=2"]].concat();
-    let mut dying = command(home.path(), &long)
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the binary runs");
+    let mut dying = piped(home.path(), &long);
     eventually("a plan", || has_studies(home.path()));
     // Wherever the server is hit, on its way up or in its run, the study ends by its name.
     while dying.try_wait().expect("a child").is_none() {

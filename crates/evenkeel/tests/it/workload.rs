@@ -1,10 +1,10 @@
 //! Workloads made of what a server was asked, and workloads as SQL: what is written, `explain` and `profile` take.
 
-use crate::cli::{evenkeel, refused};
+use crate::cli::{asked, words};
 use crate::guard::server::Server;
+use crate::sandbox::{done, measured};
 use serde_json::Value;
 use std::fs;
-use std::process::Output;
 
 const SCHEMA: &str = "\
 CREATE TABLE shop.orders (id INT PRIMARY KEY AUTO_INCREMENT, customer INT NOT NULL, status VARCHAR(10), created DATE, \
@@ -38,7 +38,6 @@ fn traffic() -> String {
 
 struct Shop {
     server: Server,
-    url: String,
 }
 
 impl Shop {
@@ -52,54 +51,41 @@ impl Shop {
         let server = Server::up(&on);
         server.sql(SCHEMA);
         server.sql(&traffic());
-        let url = format!("mysql://app@{}/shop", server.address());
-        Self { server, url }
+        Self { server }
     }
 
-    fn run(&self, arguments: &[&str]) -> Output {
-        let output = evenkeel(&self.server.file("home"), arguments);
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(
-            output.status.code(),
-            Some(0),
-            "{arguments:?}: {said}{}",
-            String::from_utf8_lossy(&output.stdout)
-        );
-        output
+    fn run(&self, arguments: &[&str]) -> String {
+        done(&self.server.file("home"), arguments)
     }
 
     /// A workload file of this source, and its text.
     fn from(&self, source: &str, name: &str, flags: &[&str]) -> (String, String) {
-        let output = self.run(&[&["workload", "from", source], flags].concat());
-        let (path, text) = (self.server.file(name), String::from_utf8(output.stdout).expect("text"));
+        let text = self.run(&[&["workload", "from", source], flags].concat());
+        let path = self.server.file(name);
         fs::write(&path, &text).expect("a file");
         (path.to_string_lossy().into_owned(), text)
     }
 
     /// What explain says of each statement.
     fn explain(&self, workload: &str) -> Vec<Value> {
-        let output = self.run(&["explain", &self.url, "--workload", workload, "--json"]);
-        serde_json::from_slice(&output.stdout).expect("JSON")
+        let said = self.run(&["explain", &self.server.url(), "--workload", workload, "--json"]);
+        serde_json::from_str(&said).expect("JSON")
     }
 
     /// Asks it for two seconds; no request fails, however late the generator was.
     fn load(&self, workload: &str) {
-        let flags = ["--rate", "30", "--duration", "2s"];
-        let arguments = [&["load", &self.url, "--workload", workload], &flags[..]].concat();
-        let output = evenkeel(&self.server.file("home"), &arguments);
-        let said = String::from_utf8_lossy(&output.stdout);
-        assert!(matches!(output.status.code(), Some(0 | 3)), "{said}");
+        let line = format!("load {} --rate 30 --duration 2s --workload {workload}", self.server.url());
+        let said = measured(&self.server.file("home"), &words(&line));
         assert!(said.contains(" completed + 0 failed + 0 timed out"), "{said}");
     }
 
     /// Asks it for some seconds; no request fails.
     fn profile(&self, workload: &str) {
-        let flags = ["--rate", "30", "--repeats", "1", "--retries", "0", "--duration", "8s", "--json"];
-        let arguments = [&["profile", &self.url, "--workload", workload], &flags[..]].concat();
-        let output = evenkeel(&self.server.file("home"), &arguments);
-        let said = String::from_utf8_lossy(&output.stderr);
+        let flags = "--rate 30 --repeats 1 --retries 0 --duration 8s --json";
+        let line = format!("profile {} --workload {workload} {flags}", self.server.url());
+        let (code, said) = asked(&self.server.file("home"), &words(&line));
         // 3 is a generator that was too busy for a figure, with others beside it.
-        assert!(matches!(output.status.code(), Some(0 | 3)), "{said}");
+        assert!(matches!(code, Some(0 | 3)), "{said}");
         assert!(!said.contains("finding:") && said.contains("run-finished"), "{said}");
     }
 }
@@ -108,8 +94,8 @@ impl Shop {
 fn what_a_server_was_asked_becomes_a_workload_that_explain_and_profile_take() {
     let shop = Shop::up();
     let log = shop.server.sql("SELECT CONCAT(@@datadir, '/', @@slow_query_log_file)");
-    let sources = [("log", log.as_str()), ("digests", shop.url.as_str())];
-    for (kind, source) in sources {
+    let url = shop.server.url();
+    for (kind, source) in [("log", log.as_str()), ("digests", url.as_str())] {
         let (file, text) = shop.from(source, &format!("{kind}.toml"), &["--top", "20"]);
         // Of the log also the values that were seen, with their escapes, and how often.
         let of_log = [
@@ -146,7 +132,7 @@ fn what_a_server_was_asked_becomes_a_workload_that_explain_and_profile_take() {
         }
     }
     // Executions of prepared statements, which the load made, have no digest.
-    let (_, text) = shop.from(&shop.url, "after.toml", &[]);
+    let (_, text) = shop.from(&url, "after.toml", &[]);
     assert!(text.contains("MariaDB keeps no digests of them"), "{text}");
     let script = shop.server.file("shop.sql");
     let sql = "-- weight: 3\nSELECT id FROM orders WHERE customer = :customer LIMIT 3;\n\
@@ -155,44 +141,6 @@ fn what_a_server_was_asked_becomes_a_workload_that_explain_and_profile_take() {
     let script = script.to_string_lossy().into_owned();
     assert_eq!(shop.explain(&script).len(), 2);
     shop.load(&script);
-    let text =
-        shop.run(&["explain", &shop.url, "--workload", &shop.server.file("log.toml").to_string_lossy()]);
-    let text = String::from_utf8_lossy(&text.stdout).into_owned();
+    let text = shop.run(&["explain", &url, "--workload", &shop.server.file("log.toml").to_string_lossy()]);
     assert!(text.contains("  proposal, not tried: CREATE INDEX `status_created`"), "{text}");
-}
-
-#[test]
-fn hints_name_the_command_that_works_next() {
-    let server = Server::up(&[]);
-    let url = format!("mysql://app@{}", server.address());
-    let (shop, home) = (format!("{url}/shop"), server.file("home"));
-    let script = server.file("shop.sql");
-    fs::write(&script, "SELECT name FROM item WHERE id = 1;").expect("a file");
-    let (script, here) = (script.to_string_lossy().into_owned(), home.as_path());
-    let off = refused(here, &["workload", "from", &shop]);
-    for words in [
-        "performance_schema is off",
-        "SET GLOBAL slow_query_log = 1;",
-        "SET GLOBAL long_query_time = 0;",
-        "SET GLOBAL slow_query_log = 0;",
-        "evenkeel workload from /",
-    ] {
-        assert!(off.contains(words), "no {words:?} in {off}");
-    }
-    assert!(refused(here, &["workload", "from", &url]).contains("name the database: "), "workload from");
-    // A database with tables of its own: `data fill` would refuse it.
-    server.sql("CREATE DATABASE empty");
-    for command in ["explain", "profile"] {
-        let own = refused(here, &[command, &shop]);
-        assert!(own.contains("evenkeel workload from") && !own.contains("data fill"), "{command}: {own}");
-        let nowhere = refused(here, &[command, &url]);
-        assert!(nowhere.contains("name the database: "), "{command}: {nowhere}");
-        let empty = refused(here, &[command, &format!("{url}/empty")]);
-        assert!(empty.contains("evenkeel data fill mysql://"), "{command}: {empty}");
-    }
-    let foreign = refused(here, &["data", "fill", &shop]);
-    assert!(foreign.contains("evenkeel workload from"), "{foreign}");
-    let output = evenkeel(here, &["explain", &url, "--workload", &script]);
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(text.contains("error 1046") && text.contains("name the database: URL/shop"), "{text}");
 }

@@ -22,3 +22,19 @@ fn send(place: &OsStr, said: &[u8]) -> std::io::Result<usize> {
         _ => socket.send_to(said, place),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_listens_at_a_path_is_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = folder.path().join("notify");
+        let watcher = UnixDatagram::bind(&place).unwrap();
+        send(place.as_os_str(), b"READY=1").unwrap();
+        let mut said = [0; 20];
+        let length = watcher.recv(&mut said).unwrap();
+        assert_eq!(&said[..length], b"READY=1");
+    }
+}

@@ -31,44 +31,6 @@ fn a_mistyped_key_of_a_file_is_told_with_its_line() {
 }
 
 #[test]
-fn a_value_out_of_range_is_told_with_its_line_and_the_name_that_its_key_has_in_the_file() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("guard.toml");
-    for (more, expected) in [
-        (
-            "[control]\ninitial_limit = 0\n",
-            "4: control: `initial_limit` must be between 1 and 100000, and is 0",
-        ),
-        (
-            "[control]\ninitial_limit = -1\n",
-            "4: control: `initial_limit` must be between 1 and 100000, not -1",
-        ),
-        (
-            "[control]\ninitial_limit = 'x'\n",
-            "4: control: `initial_limit` must be a whole number, not a text",
-        ),
-        ("[control]\nmax_limit = 0\n", "4: control: `max_limit` must be between 1 and 100000, and is 0"),
-        (
-            "[control]\ninitial_limit = 9\nmax_limit = 3\n",
-            "4: control: `initial_limit` 9 is above `max_limit` 3",
-        ),
-        ("[control]\n\ntick = '1h'\n", "5: control: `tick` must be between"),
-        ("threads = 0\n", "3: guard: `threads` must be between 1 and"),
-        ("clients_max = 0\n", "3: guard: `clients_max` must be 1 or more"),
-    ] {
-        std::fs::write(&file, format!("{SHORT}{more}")).unwrap();
-        let error = GuardConfig::load(&file).unwrap_err().to_string();
-        assert!(error.starts_with(&format!("{}:{expected}", file.display())), "{error}");
-    }
-}
-
-#[test]
-fn sessions_exempt_by_named_locks_can_be_bounded_otherwise() {
-    let config = GuardConfig::parse(&format!("{SHORT}[queue]\nnamed_max = 5")).unwrap();
-    assert_eq!(config.plan.options.named_max, 5);
-}
-
-#[test]
 fn the_example_shows_every_key() {
     let text = include_str!("../../../../../examples/guard.toml");
     let config = GuardConfig::parse(text).unwrap();
@@ -112,13 +74,6 @@ fn the_studys_controller_takes_another_span_and_no_other_controller_does() {
     assert_eq!(settings("reflection", short), settings("reflection", "").with_span(6.0));
     assert_ne!(settings("reflection", short), settings("reflection", ""));
     assert_eq!(settings("fixed", short), settings("fixed", ""));
-}
-
-#[test]
-fn a_limit_that_a_profile_is_to_say_may_stay_above_the_highest() {
-    let read = |more: &str| GuardConfig::parse(&format!("{SHORT}[control]\nmax_limit = 3\n{more}"));
-    assert_eq!(read("profile = 'last'").unwrap().max_limit, 3);
-    assert!(read("").unwrap_err().to_string().contains("`initial_limit` 8 is above `max_limit` 3"));
 }
 
 #[test]

@@ -12,35 +12,6 @@ fn a_name_and_a_disk_are_enough() {
 }
 
 #[test]
-fn a_value_out_of_range_is_told_with_its_line_and_the_name_that_its_key_has_in_the_file() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("share.toml");
-    let second = "[[disk]]\nname = 'log'\nbacking = 'x'\nshare = 0\n";
-    for (more, expected) in [
-        (
-            "[window]\ninitial_window = 0\n",
-            "7: window: `initial_window` must be above 0 and at most `max_window`",
-        ),
-        (
-            "[window]\ninitial_window = 9\nmax_window = 3\n",
-            "7: window: `initial_window` must be above 0 and at most `max_window`",
-        ),
-        (
-            "[window]\nmax_window = 70000\n",
-            "7: window: `initial_window` must be above 0 and at most `max_window`",
-        ),
-        ("[window]\nlaw = 'pard'\n", "7: window: `law` is \"pard\", and must be"),
-        ("[window]\nperiod = '1ms'\n", "7: window: `period` must be between"),
-        ("[bus]\nslots = 0\n", "7: bus: `slots` must be between"),
-        (second, "9: disk `log`: `share` must be between"),
-    ] {
-        std::fs::write(&file, format!("{SHORT}share = 1\n{more}")).unwrap();
-        let error = ShareConfig::load(&file).unwrap_err().to_string();
-        assert!(error.starts_with(&format!("{}:{expected}", file.display())), "{error}");
-    }
-}
-
-#[test]
 fn the_example_shows_every_key() {
     let text = include_str!("../../../../../examples/share.toml");
     assert_eq!(ShareConfig::parse(text).unwrap().disks.len(), 2);

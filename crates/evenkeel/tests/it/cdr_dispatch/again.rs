@@ -1,18 +1,16 @@
 //! Records whose key is in their day table already.
 
 use super::Desk;
-use crate::cli::evenkeel;
+use crate::cli::{evenkeel, text};
 use serde_json::Value;
 
-/// Dispatches where something stays: what was said, and its JSON.
 fn dispatched(desk: &Desk, code: i32) -> (String, Value) {
     let url = desk.url();
     let words = [&desk.words(&url)[..], &["--json", "--quiet", "--batch", "500"]].concat();
     let output = evenkeel(&desk.home, &words);
-    let text =
-        [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text).into_owned()).concat();
-    assert_eq!(output.status.code(), Some(code), "{text}");
-    (text, serde_json::from_slice(&output.stdout).unwrap_or(Value::Null))
+    let (said, told) = text(&output);
+    assert_eq!(output.status.code(), Some(code), "{said}{told}");
+    (format!("{said}{told}"), serde_json::from_str(&said).unwrap_or(Value::Null))
 }
 
 #[test]
@@ -32,11 +30,8 @@ fn records_whose_key_is_in_their_day_already_stay_in_the_source_and_all_others_g
         desk.load(770_000_991, 770_001_990, at);
         let (text, done) = dispatched(&desk, 1);
         assert_eq!((desk.count("calls"), desk.count("calls_20260801")), (10, 1_990), "{key}: {text}");
-        assert_eq!(
-            (&done["days"][0]["stayed"], &done["days"][0]["records"]),
-            (&10.into(), &990.into()),
-            "{text}"
-        );
+        let day = &done["days"][0];
+        assert_eq!((&day["stayed"], &day["records"]), (&10.into(), &990.into()), "{text}");
         assert_eq!(done["audit"]["same"], true, "{key}: {text}");
         assert_eq!(desk.sql("SELECT MIN(seq), MAX(seq) FROM calls"), "770000991\t770001000", "{key}");
         assert!(text.contains("10 records, whose key (") && !text.contains("7700009"), "{key}: {text}");

@@ -1,11 +1,11 @@
 //! Neither loses nor doubles a record who is killed in the middle of a dispatch, be it the client or the server.
 
 use super::{DAY, Desk};
-use crate::cli::command;
+use crate::cli::unread;
+use crate::guard::proxy::signal;
 use crate::patience::eventually;
 use evenkeel_core::random::{Random, Seed};
 use evenkeel_os::clock::Clock;
-use std::process::{Command, Stdio};
 use std::time::Duration;
 
 /// Records of a wave: so many that a dispatch takes a while.
@@ -22,13 +22,11 @@ fn wave(desk: &Desk, number: u64) {
 fn killed_after(desk: &Desk, after: Duration, server: bool) -> bool {
     let url = desk.url();
     let words = [&desk.words(&url)[..], &["--batch", "2000"]].concat();
-    let mut child =
-        command(&desk.home, &words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
+    let mut child = unread(&desk.home, &words);
     std::thread::sleep(after);
     let ended = child.try_wait().expect("a child").is_some();
     if server {
-        let pid = desk.server.sandbox.pid().to_string();
-        assert!(Command::new("kill").args(["-KILL", &pid]).status().expect("kill is there").success());
+        signal("-KILL", desk.server.sandbox.pid());
     } else {
         child.kill().expect("a signal");
     }
@@ -62,8 +60,8 @@ fn trial(desk: &mut Desk, engine: &str, kills: u64, server: bool) -> u64 {
             break;
         }
         wave(desk, 2 + number);
-        let (mut twice, mut was_cut) = (1 + number % 2, false);
-        while twice > 0 {
+        let mut was_cut = false;
+        for left in (0..=number % 2).rev() {
             let after = Duration::from_secs_f64(whole * random.unit());
             let when = format!("{engine}, killed after {after:?}, server {server}");
             was_cut |= !killed_after(desk, after, server);
@@ -76,8 +74,7 @@ fn trial(desk: &mut Desk, engine: &str, kills: u64, server: bool) -> u64 {
             if engine == "InnoDB" {
                 desk.audit(&when);
             }
-            twice -= 1;
-            if twice == 0 {
+            if left == 0 {
                 let done = desk.dispatch(&[]);
                 in_middle += u64::from(was_cut && done["resumed"] == true);
                 desk.audit(&format!("{when}, then run again"));
@@ -90,14 +87,12 @@ fn trial(desk: &mut Desk, engine: &str, kills: u64, server: bool) -> u64 {
 
 #[test]
 fn a_dispatch_that_is_killed_at_any_moment_neither_loses_nor_doubles_with_transactions() {
-    let mut desk = Desk::up();
-    assert!(trial(&mut desk, "InnoDB", 12, false) > 0, "no kill met a dispatch in its middle");
+    assert!(trial(&mut Desk::up(), "InnoDB", 12, false) > 0, "no kill met a dispatch in its middle");
 }
 
 #[test]
 fn a_dispatch_that_is_killed_at_any_moment_neither_loses_nor_doubles_without_transactions() {
-    let mut desk = Desk::up();
-    assert!(trial(&mut desk, "MyISAM", 12, false) > 0, "no kill met a dispatch in its middle");
+    assert!(trial(&mut Desk::up(), "MyISAM", 12, false) > 0, "no kill met a dispatch in its middle");
 }
 
 #[test]
@@ -108,24 +103,15 @@ fn a_dispatch_that_is_interrupted_ends_soon_and_goes_on_when_it_is_run_again() {
         desk.load(1, RECORDS, DAY);
         // Somebody reads from the source for long, so that nothing is moved before the signal comes.
         let (child, holder) = desk.waiting();
-        assert!(
-            Command::new("kill")
-                .args(["-INT", &child.id().to_string()])
-                .status()
-                .expect("kill is there")
-                .success()
-        );
+        signal("-INT", child.id() as i32);
         let output = child.wait_with_output().expect("an end");
-        let told = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!(output.status.code(), Some(130), "{engine}: {told}");
+        assert_eq!(output.status.code(), Some(130), "{engine}: {output:?}");
         drop(holder);
         await_no_client(&desk);
         desk.dispatch(&[]);
         desk.audit(engine);
-        assert_eq!(
-            desk.count("calls_20260731") + desk.count("calls_20260801") + desk.count("calls"),
-            RECORDS
-        );
+        let counts = ["calls_20260731", "calls_20260801", "calls"].map(|table| desk.count(table));
+        assert_eq!(counts.iter().sum::<u64>(), RECORDS);
     }
 }
 

@@ -1,22 +1,14 @@
 //! Tables of an export are loaded again, and compared with the checksums of the export.
 
 use super::{Scene, export, files, scene};
-use crate::cli::{command, evenkeel, refused};
+use crate::cli::{asked, kill, refused, unread};
 use crate::patience::found;
 use crate::sandbox::done;
 use std::fs;
 use std::path::Path;
-use std::process::Stdio;
 
 fn words(into: &Path) -> [&str; 5] {
     ["cdr", "load", "sandbox:a/again", "--export", into.to_str().expect("UTF-8")]
-}
-
-/// Exit code, and what was said.
-fn load(scene: &Scene, into: &Path) -> (Option<i32>, String) {
-    let output = evenkeel(scene.home(), &words(into));
-    let said = [output.stdout, output.stderr].concat();
-    (output.status.code(), String::from_utf8_lossy(&said).into_owned())
 }
 
 fn value(scene: &mut Scene, sql: &str) -> String {
@@ -59,17 +51,12 @@ fn a_load_that_is_killed_leaves_no_table_under_its_name_and_a_rerun_brings_each_
         scene.exec(&format!("ALTER TABLE b ENGINE={engine}"));
         export(&scene, &into, &["--table", "b"]);
         let all = words(&into);
-        let mut child = command(scene.home(), &all)
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("it starts");
+        let child = unread(scene.home(), &all);
         found("a load that has begun", || {
             let begun = "SELECT 1 FROM information_schema.TABLES WHERE TABLE_SCHEMA = 'again'";
             scene.control.query_value(begun).ok().flatten()
         });
-        child.kill().expect("a signal");
-        child.wait().expect("an end");
+        kill(child);
         let text = done(scene.home(), &all);
         assert!(text.contains("the rows in the tables are those that were exported"), "{text}");
         assert_eq!(differ(&mut scene, "b"), "0", "{engine}");
@@ -89,15 +76,10 @@ fn files_that_are_not_what_was_exported_are_refused_before_a_row_goes_in() {
     bytes[end] ^= 1;
     fs::write(&last, bytes).expect("written");
     let text = refused(scene.home(), &words(&into));
-    let name = last.file_name().expect("a name").to_string_lossy().into_owned();
-    assert!(
-        text.contains(&name) && text.contains("the checksum is another one; nothing was loaded"),
-        "{text}"
-    );
-    assert_eq!(
-        value(&mut scene, "SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_NAME = 'a'"),
-        "1"
-    );
+    let name = last.file_name().expect("a name").to_string_lossy();
+    assert!(text.contains(&*name) && text.contains("checksum is another one; nothing was loaded"), "{text}");
+    let tables = "SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_NAME = 'a'";
+    assert_eq!(value(&mut scene, tables), "1");
 }
 
 #[test]
@@ -109,12 +91,9 @@ fn a_row_that_the_server_stores_otherwise_is_found_and_the_table_does_not_get_it
     let manifest = into.join("export.json");
     let text = fs::read_to_string(&manifest).expect("a manifest");
     fs::write(&manifest, text.replace("bigint(20)", "smallint")).expect("written");
-    let (code, text) = load(&scene, &into);
+    let (code, text) = asked(scene.home(), &words(&into));
     assert_eq!(code, Some(1), "{text}");
-    assert!(
-        text.contains("evenkeel_import_a: as many rows, but some values differ from the export"),
-        "{text}"
-    );
+    assert!(text.contains("evenkeel_import_a: as many rows, but some values differ"), "{text}");
     let tables =
         "SELECT GROUP_CONCAT(TABLE_NAME) FROM information_schema.TABLES WHERE TABLE_SCHEMA = 'again'";
     assert_eq!(value(&mut scene, tables), "evenkeel_import_a");

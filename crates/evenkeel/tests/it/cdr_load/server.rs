@@ -1,59 +1,44 @@
-//! A private server, and files of records beside it.
+//! A private server with the database `cdr`, and files of records beside it.
 
-use crate::cli;
-use crate::cli::evenkeel;
+use crate::cli::{self, asked, borrowed, unread, words};
+use crate::guard::proxy::signal;
 use crate::patience::{eventually, found};
-use evenkeel_site::sandbox;
-use evenkeel_site::server::{Control, Target};
+use crate::sandbox::{Home, done};
+use evenkeel_site::server::Control;
+use serde_json::Value;
 use std::fs;
 use std::path::Path;
-use std::process::Output;
+use std::process::Child;
 
-pub fn ok(output: &Output) -> String {
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8_lossy(&output.stdout).into_owned()
-}
-
-/// A server that can be killed and started again, with database `cdr`.
+/// It can be killed and started again.
 pub struct Server {
-    home: tempfile::TempDir,
-    layout: String,
+    home: Home,
+    flags: Vec<String>,
 }
 
 impl Server {
     pub fn up(settings: &[&str]) -> Self {
-        let home = tempfile::tempdir().expect("a temporary directory");
-        let layout = home.path().join("calls.toml");
-        fs::write(&layout, ok(&evenkeel(home.path(), &["cdr", "generate", "--print-layout"])))
-            .expect("a layout");
-        let server = Self { layout: layout.display().to_string(), home };
-        server.start(settings);
-        let without = Target { database: None, ..server.target() };
-        Control::connect(&without)
-            .and_then(|mut control| control.exec("CREATE DATABASE cdr"))
-            .expect("a database");
-        server
+        let small = ["innodb_buffer_pool_size=64M", "innodb_log_file_size=48M"];
+        let flags = small.iter().chain(settings).flat_map(|setting| ["--set", setting]);
+        let flags: Vec<String> = flags.map(str::to_owned).collect();
+        let home = Home::up(&borrowed(&flags));
+        home.control(None).exec("CREATE DATABASE cdr").expect("a database");
+        let layout = done(home.path(), &["cdr", "generate", "--print-layout"]);
+        fs::write(home.file("calls.toml"), layout).expect("a layout");
+        Self { home, flags }
     }
 
-    pub fn start(&self, settings: &[&str]) {
-        let small = ["innodb_buffer_pool_size=64M", "innodb_log_file_size=48M"];
-        let mut words = vec!["sandbox", "up", "a"];
-        for setting in small.iter().chain(settings) {
-            words.extend(["--set", setting]);
-        }
-        ok(&evenkeel(self.home(), &words));
+    pub fn start(&self) {
+        done(self.home(), &[&["sandbox", "up", "a"], &borrowed(&self.flags)[..]].concat());
     }
 
     /// Kills the server as the kernel does where memory is short.
     pub fn kill(&self) {
-        let pid = fs::read_to_string(self.home().join("sandboxes/a/server.pid")).expect("a number");
-        let pid = pid.split_whitespace().next().expect("a number").to_owned();
-        let killed =
-            std::process::Command::new("kill").args(["-9", &pid]).status().expect("kill can be started");
-        assert!(killed.success());
-        eventually("the server is gone", || {
-            !Path::new("/proc").join(&pid).join("cmdline").exists() || is_zombie(&pid)
-        });
+        let file = fs::read_to_string(self.path("sandboxes/a/server.pid")).expect("a number");
+        let pid: i32 = file.split_whitespace().next().and_then(|pid| pid.parse().ok()).expect("a number");
+        signal("-KILL", pid);
+        let stat = || fs::read_to_string(format!("/proc/{pid}/stat"));
+        eventually("the server is gone", || !stat().is_ok_and(|stat| !stat.contains(") Z ")));
     }
 
     pub fn home(&self) -> &Path {
@@ -61,24 +46,19 @@ impl Server {
     }
 
     pub fn path(&self, name: &str) -> String {
-        self.home().join(name).display().to_string()
+        self.home.file(name)
     }
 
     pub fn layout(&self) -> String {
-        self.layout.clone()
-    }
-
-    pub fn url(&self) -> String {
-        "sandbox:a".to_owned()
-    }
-
-    fn target(&self) -> Target {
-        let found = sandbox::find(self.home(), "a").expect("a sandbox");
-        Target { database: Some("cdr".to_owned()), ..found.target() }
+        self.path("calls.toml")
     }
 
     pub fn control(&self) -> Control {
-        Control::connect(&self.target()).expect("a connection")
+        self.home.control(Some("cdr"))
+    }
+
+    pub fn exec(&self, sql: &str) {
+        self.control().exec(sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
     }
 
     pub fn value(&self, sql: &str) -> String {
@@ -89,47 +69,54 @@ impl Server {
         self.value(&format!("SELECT COUNT(*) FROM `{table}`")).parse().expect("a number")
     }
 
+    /// An empty table for the records, as a load makes it.
+    pub fn create(&self, table: &str) {
+        let words = ["cdr", "load", "--layout", &self.layout(), "--table", table, "--print-table"];
+        self.exec(done(self.home(), &words).trim_end().trim_end_matches(';'));
+    }
+
+    pub fn make(&self, name: &str, flags: &str) {
+        let path = self.path(name);
+        done(self.home(), &[&["cdr", "generate", &path, "--overwrite"], &words(flags)[..]].concat());
+    }
+
     pub fn generate(&self, name: &str, records: u64, dirt: &str) {
-        let (path, records) = (self.path(name), records.to_string());
-        ok(&evenkeel(
-            self.home(),
-            &["cdr", "generate", &path, "--records", &records, "--dirt", dirt, "--overwrite"],
-        ));
+        self.make(name, &format!("--records {records} --dirt {dirt}"));
     }
 
-    /// Clean records whose numbers begin there.
     pub fn generate_from(&self, name: &str, records: u64, first: u64) {
-        let (path, records, first) = (self.path(name), records.to_string(), first.to_string());
-        ok(&evenkeel(
-            self.home(),
-            &["cdr", "generate", &path, "--records", &records, "--first", &first, "--overwrite"],
-        ));
+        self.make(name, &format!("--records {records} --first {first}"));
     }
 
-    /// The words that load files into a table.
     pub fn words(&self, table: &str, files: &[&str], flags: &[&str]) -> Vec<String> {
-        let rejects = self.path(&format!("{table}.rejects"));
-        let mut words = vec!["cdr".to_owned(), "load".to_owned(), self.url()];
+        let (layout, rejects) = (self.layout(), self.path(&format!("{table}.rejects")));
+        let mut words = vec!["cdr".to_owned(), "load".to_owned(), "sandbox:a/cdr".to_owned()];
         words.extend(files.iter().map(|file| self.path(file)));
-        words.extend(["--layout", &self.layout, "--table", table, "--rejects", &rejects].map(str::to_owned));
+        words.extend(["--layout", &layout, "--table", table, "--rejects", &rejects].map(str::to_owned));
         words.extend(flags.iter().map(|flag| (*flag).to_owned()));
         words
     }
 
     pub fn load(&self, table: &str, files: &[&str], flags: &[&str]) -> String {
-        ok(&evenkeel(self.home(), &borrowed(&self.words(table, files, flags))))
+        done(self.home(), &borrowed(&self.words(table, files, flags)))
     }
 
-    /// What a load says that must be refused.
+    pub fn begin(&self, table: &str, files: &[&str], flags: &[&str]) -> Child {
+        unread(self.home(), &borrowed(&self.words(table, files, flags)))
+    }
+
+    pub fn asked(&self, words: &[String]) -> (Option<i32>, String) {
+        asked(self.home(), &borrowed(words))
+    }
+
     pub fn refused(&self, table: &str, files: &[&str], flags: &[&str]) -> String {
         cli::refused(self.home(), &borrowed(&self.words(table, files, flags)))
     }
 
-    pub fn json(&self, table: &str, files: &[&str], flags: &[&str]) -> serde_json::Value {
+    pub fn json(&self, table: &str, files: &[&str], flags: &[&str]) -> Value {
         serde_json::from_str(&self.load(table, files, &[flags, &["--json"]].concat())).expect("JSON")
     }
 
-    /// Waits until so many parts of loads are committed.
     pub fn wait_for_parts(&self, parts: u64) {
         let mut control = self.control();
         found("parts that are in", || {
@@ -140,16 +127,8 @@ impl Server {
     }
 }
 
-impl Drop for Server {
-    fn drop(&mut self) {
-        evenkeel(self.home(), &["sandbox", "down", "a"]);
-    }
-}
-
-pub fn borrowed(words: &[String]) -> Vec<&str> {
-    words.iter().map(String::as_str).collect()
-}
-
-fn is_zombie(pid: &str) -> bool {
-    fs::read_to_string(Path::new("/proc").join(pid).join("stat")).is_ok_and(|stat| stat.contains(") Z "))
+pub fn with(mut words: Vec<String>, flag: &str, value: &str) -> Vec<String> {
+    let place = words.iter().position(|word| word == flag).expect("a flag") + 1;
+    words[place] = value.to_owned();
+    words
 }

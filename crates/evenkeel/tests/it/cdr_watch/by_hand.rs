@@ -1,33 +1,17 @@
 //! The same steps by hand: load, dispatch, load, dispatch.
 
-use super::{Site, text};
-use crate::cdr_load::server::{borrowed, ok};
-use crate::cli::{command, evenkeel};
+use super::Site;
+use crate::cli::{asked, kill, unread};
 use crate::patience::eventually;
-use evenkeel_core::random::{Random, Seed};
-use std::process::{Output, Stdio};
+use crate::sandbox::done;
 use std::time::Duration;
 
 const DISPATCH: [&str; 9] =
     ["cdr", "dispatch", "sandbox:a/cdr", "--table", "calls", "--by", "start", "--json", "--quiet"];
 
 impl Site {
-    fn dispatch(&self) -> Output {
-        evenkeel(self.server.home(), &DISPATCH)
-    }
-
-    /// Runs it and kills it after a while.
-    fn killed(&self, words: &[&str], after: Duration) {
-        let mut child = command(self.server.home(), words)
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("it starts");
-        std::thread::sleep(after);
-        child.kill().expect("a signal");
-        child.wait().expect("an end");
-        let clients = "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE ID <> CONNECTION_ID() AND USER NOT LIKE 'system%'";
-        eventually("the end of the killed one's statements", || self.server.value(clients) == "0");
+    fn dispatch(&self) -> (Option<i32>, String) {
+        asked(self.server.home(), &DISPATCH)
     }
 }
 
@@ -41,15 +25,14 @@ fn the_next_file_is_loaded_once_the_first_was_dispatched_and_none_comes_twice() 
             site.make(day, day, (1 + number * 1_000, 1_000), "late=0.1");
             let found = server.json("calls", &[&name], &["--engine", engine]);
             assert_eq!(found["tally"]["records"], 1_000, "{engine} {day}");
-            let done = site.dispatch();
-            assert_eq!(done.status.code(), Some(0), "{engine}: {}", text(&done).1);
+            let (code, told) = site.dispatch();
+            assert_eq!(code, Some(0), "{engine}: {told}");
             assert_eq!(server.json("calls", &[&name], &[])["tally"]["records"], 0, "{engine}");
-            site.expect(&format!("{engine} {day}"), 1, 1_000 * (number + 1));
+            site.expect(&format!("{engine} {day}"), 1_000 * (number + 1));
         }
         let told = server.refused("calls", &["made/20260801"], &["--again"]);
         assert!(told.contains("are in day tables") && told.contains("hint:"), "{told}");
-        let retire = ["cdr", "retire", "sandbox:a/cdr", "--table", "calls", "--keep", "1d"];
-        ok(&evenkeel(server.home(), &retire));
+        done(server.home(), &["cdr", "retire", "sandbox:a/cdr", "--table", "calls", "--keep", "1d"]);
         let before = site.tables();
         let all = ["made/20260801", "made/20260802", "made/20260803"];
         assert_eq!(server.json("calls", &all, &[])["tally"]["records"], 0, "retired is known, too");
@@ -57,75 +40,47 @@ fn the_next_file_is_loaded_once_the_first_was_dispatched_and_none_comes_twice() 
         // What somebody removed is still missed.
         site.make("4", "20260804", (3_001, 500), "none");
         server.load("calls", &["made/4"], &[]);
-        server.control().exec("TRUNCATE TABLE calls").expect("a statement");
+        server.exec("TRUNCATE TABLE calls");
         let told = server.refused("calls", &["made/4"], &[]);
         assert!(told.contains("3500 rows were loaded into calls, which has none, and 3000"), "{told}");
     }
 }
 
-/// Loads and dispatches days whose steps are killed in the middle, and says how many dispatches refused a cut load.
-fn trial(engine: &str) -> u64 {
-    let site = Site::up();
-    let (mut random, mut refused) = (Random::new(Seed(16).child(engine)), 0);
-    let server = &site.server;
-    // Kills are to meet the load, not the audit after it.
-    let flags = ["--engine", engine, "--transaction", "1M", "--no-audit"];
-    for number in 0..5u64 {
-        let (name, first) = (format!("{number}"), 1 + number * 30_000);
-        site.make(&name, &format!("2026080{}", number + 1), (first, 30_000), "late=0.2");
-        let file = format!("made/{name}");
-        let words = server.words("calls", &[&file], &flags);
-        // Later and later, until one meets the load in its middle.
-        for kill in 1..12 {
-            site.killed(&borrowed(&words), Duration::from_secs_f64(0.06 * (f64::from(kill) + random.unit())));
-            let begun = "SELECT COUNT(*) FROM evenkeel_loads WHERE state = 'begun'";
-            let is_begun =
-                server.control().query_value(begun).ok().flatten().is_some_and(|count| count != "0");
-            let rows = server.control().query_value("SELECT COUNT(*) FROM calls").ok().flatten();
-            if is_begun && rows.is_some_and(|count| count != "0") {
-                break;
-            }
+#[test]
+fn a_dispatch_between_a_cut_load_and_its_rerun_neither_loses_nor_doubles() {
+    for engine in ["innodb", "myisam"] {
+        let site = Site::up();
+        let server = &site.server;
+        let flags = ["--engine", engine, "--transaction", "200K", "--no-audit"];
+        site.make("first", "20260801", (1, 60_000), "late=0.2");
+        let mut load = server.begin("calls", &["made/first"], &flags);
+        server.wait_for_parts(2);
+        assert!(load.try_wait().expect("a child").is_none(), "{engine}: it was done before it was killed");
+        kill(load);
+        let clients = "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE ID <> CONNECTION_ID() AND USER NOT LIKE 'system%'";
+        eventually("the end of the killed one's statements", || server.value(clients) == "0");
+        // Rows that may be loaded once more are not taken away.
+        let (code, told) = site.dispatch();
+        match engine {
+            "myisam" => assert!(code == Some(2) && told.contains("cannot be told from others"), "{told}"),
+            _ => assert_eq!(code, Some(0), "{told}"),
         }
-        let early = site.dispatch();
-        if early.status.code() == Some(2) {
-            let told = text(&early).1;
-            assert!(told.contains("was cut") || told.contains("there is no table"), "{told}");
-            refused += u64::from(told.contains("cannot be told from others") && told.contains("hint:"));
-        }
-        server.load("calls", &[&file], &flags);
-        site.killed(&DISPATCH, Duration::from_secs_f64(0.05 + 0.5 * random.unit()));
-        if number % 2 == 0 {
-            // The load of the next one comes in between.
-            site.make(&format!("small{number}"), "20260809", (500_001 + number * 10, 10), "none");
-            let more = server.json("calls", &[&format!("made/small{number}")], &["--engine", engine]);
-            assert_eq!(more["tally"]["records"], 10);
-        }
-        let done = site.dispatch();
-        assert_eq!(done.status.code(), Some(0), "{engine} {number}: {}", text(&done).1);
-        let when = format!("{engine} {number}");
-        let union: Vec<String> =
-            site.tables().iter().map(|(name, _)| format!("SELECT seq FROM {name}")).collect();
-        let sums = format!(
-            "SELECT CONCAT(COUNT(*), ' ', COUNT(DISTINCT seq)) FROM ({}) AS u",
-            union.join(" UNION ALL ")
+        server.load("calls", &["made/first"], &flags);
+        // The load of the next one comes between both halves of a dispatch.
+        let dispatch = unread(server.home(), &DISPATCH);
+        std::thread::sleep(Duration::from_millis(200));
+        kill(dispatch);
+        eventually("the end of the killed one's statements", || server.value(clients) == "0");
+        site.make("more", "20260809", (60_001, 10), "none");
+        assert_eq!(server.json("calls", &["made/more"], &["--engine", engine])["tally"]["records"], 10);
+        let (code, told) = site.dispatch();
+        assert_eq!(code, Some(0), "{engine}: {told}");
+        site.expect(engine, 60_010);
+        assert_eq!(server.count("calls"), 0, "{engine}");
+        assert_eq!(
+            server.json("calls", &["made/first", "made/more"], &flags)["tally"]["records"],
+            0,
+            "{engine}"
         );
-        let count = (number + 1) * 30_000 + (number / 2 + 1) * 10;
-        assert_eq!(server.value(&sums), format!("{count} {count}"), "{when}");
-        assert_eq!(server.count("calls"), 0, "{when}");
-        for known in 0..=number {
-            let again = server.json("calls", &[&format!("made/{known}")], &flags);
-            assert_eq!(again["tally"]["records"], 0, "{when}: {known} is known");
-        }
     }
-    refused
-}
-
-#[test]
-fn steps_that_are_killed_neither_lose_nor_double_with_transactions() {
-    assert_eq!(trial("innodb"), 0);
-}
-
-#[test]
-fn steps_that_are_killed_neither_lose_nor_double_without_transactions() {
-    assert!(trial("myisam") > 0, "no load was cut in the middle");
 }

@@ -1,9 +1,10 @@
 //! A file that is written to or replaced while its records go to day tables: nothing of it goes away unloaded.
 
-use super::{Site, text};
+use super::Site;
+use crate::cli::text;
 use evenkeel_site::server::Control;
 use std::fs::{self, OpenOptions};
-use std::io::{BufRead, BufReader, Write};
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Child, Output};
 
@@ -50,7 +51,7 @@ fn what_is_appended_during_the_dispatch_is_loaded_before_the_file_is_put_away() 
     assert_eq!(output.status.code(), Some(0), "{lines}{told}");
     assert!(told.contains("b.cdr was changed or replaced after it was loaded; it stays"), "{told}");
     assert_eq!(lines.matches("b.cdr: ").count(), 2, "{lines}");
-    site.expect("appended", 1, 2_500);
+    site.expect("appended", 2_500);
     assert!(!site.path("b.cdr").exists());
     assert_eq!(bytes(PathBuf::from(done).join("b.cdr")), 3 * more.len() as u64);
 }
@@ -66,21 +67,7 @@ fn a_file_that_took_the_name_during_the_dispatch_is_not_put_away_for_the_one_tha
     // Under the name of a file that is in there is another one, which is named and stays.
     assert_eq!(output.status.code(), Some(1), "{lines}{told}");
     assert!(lines.contains("b.cdr: refused, left where it is"), "{lines}");
-    site.expect("replaced", 1, 2_000);
+    site.expect("replaced", 2_000);
     assert_eq!(bytes(site.path("b.cdr")), size);
     assert!(!PathBuf::from(done).join("b.cdr").exists());
-}
-
-#[test]
-fn a_watch_whose_dispatch_waits_for_somebody_elses_lock_says_so() {
-    let (site, done) = site_with_a_day();
-    let (mut child, mut control) = held_up(&site, &done);
-    let told = BufReader::new(child.stderr.take().expect("a pipe")).lines().map_while(Result::ok);
-    let mut told = told.skip_while(|line| !line.contains("waits for another client"));
-    let waits = told.next().expect("a word about the lock");
-    assert!(waits.contains("has been silent for") && waits.contains("metadata lock"), "{waits}");
-    control.exec("UNLOCK TABLES").expect("an end");
-    let rest: Vec<String> = told.collect();
-    assert!(child.wait().expect("an end").success(), "{rest:?}");
-    site.expect("waited", 1, 2_000);
 }

@@ -1,13 +1,11 @@
 //! `--sense-with`: a command reads the machine of the server.
 
 use super::{doubts, json, measured, pid, profile, runs, study};
-use crate::cli::refused;
 use crate::guard::server::Server;
 use crate::patience::{eventually, found};
 use evenkeel_sense::cpu::Domain;
 use serde_json::Value;
 use std::fs;
-use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// A command as one would write it for ssh: a shell notes its number, and becomes the program.
@@ -109,26 +107,6 @@ fn one_that_falls_silent_is_as_one_that_has_ended_and_is_ended_with_the_study() 
 }
 
 #[test]
-fn a_command_goes_with_a_profile_that_is_killed() {
-    let server = Server::up(&[]);
-    let flags = ["--duration", "60s", "--sense-with", &sense(&server)];
-    let mut profile = profile(&server, "20", &flags)
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .expect("it starts");
-    let pid = found("the command", || noted(&server).filter(|pid| is_sense(*pid)));
-    profile.kill().expect("a child");
-    profile.wait().expect("a child");
-    eventually("the end of the command", || is_gone(pid));
-}
-
-fn is_sense(pid: u32) -> bool {
-    let line = fs::read(Path::new("/proc").join(pid.to_string()).join("cmdline")).unwrap_or_default();
-    String::from_utf8_lossy(&line).contains("\0sense\0")
-}
-
-#[test]
 fn a_command_that_says_nothing_useful_is_refused_before_the_first_run_with_its_own_words() {
     let server = Server::up(&[]);
     // As by `ssh -n`.
@@ -148,20 +126,4 @@ fn a_command_that_says_nothing_useful_is_refused_before_the_first_run_with_its_o
         assert!(said.contains(told) && said.contains("hint:"), "{command}: {said}");
     }
     assert!(study(&server.file("home")).is_err(), "a study without a run was kept");
-}
-
-#[test]
-fn who_is_to_see_which_server_must_be_clear() {
-    let home = tempfile::tempdir().expect("a folder");
-    let url = "mysql://u@127.0.0.1:1/d";
-    for (flags, told) in [
-        (vec!["--sense-with", "x"], "for a server on another machine"),
-        (vec!["sandbox:demo", "--sense-from", "http://x"], "for a server on another machine"),
-        (vec![url, "--sense-with", "x", "--sense-with", "y"], "2 times with 1 URL"),
-        (vec![url, url, "--sense-from", "http://x"], "1 times with 2 URLs"),
-        (vec![url, "--sense-from", "http://x", "--sense-with", "y"], "cannot be used with"),
-    ] {
-        let said = refused(home.path(), &[&["profile"], &flags[..]].concat());
-        assert!(said.contains(told), "{flags:?}: {said}");
-    }
 }

@@ -140,12 +140,3 @@ fn garbage_endless_pages_and_silence_are_told_within_bounds() {
     });
     assert!(silent.contains("no complete answer within 5 s"), "{silent}");
 }
-
-#[test]
-fn a_page_that_is_there_says_whose_it_is() {
-    let far = Elsewhere::metrics(&serve(|stream| send(stream, &page()))).expect("an address");
-    far.start(&Stop::default()).expect("a page");
-    let words = far.words();
-    assert_eq!((words["host"].as_str(), words["kernel"].as_str()), ("db1", "6.1"), "{words:?}");
-    assert_eq!(words["sensed_by"], "node_exporter");
-}

@@ -1,12 +1,9 @@
 //! `evenkeel sense` by itself.
 
-use crate::cli::refused;
 use crate::guard::server::Server;
 use crate::patience::found;
-use evenkeel_core::Nanos;
 use evenkeel_os::clock::monotonic;
 use evenkeel_os::stop::Stop;
-use evenkeel_sense::cpu::Domain;
 use evenkeel_site::elsewhere::{Line, Reading};
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Lines, Write};
@@ -49,22 +46,6 @@ impl Sense {
     }
 }
 
-/// A process that takes all of one CPU, as far as it gets it.
-struct Busy(Child);
-
-impl Busy {
-    fn start() -> Self {
-        Self(Command::new("sh").args(["-c", "while :; do :; done"]).spawn().expect("a shell"))
-    }
-}
-
-impl Drop for Busy {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
 #[test]
 fn the_header_says_who_speaks_and_readings_follow_to_the_end_of_the_input() {
     let mut sense = Sense::start(&["--every", "20ms"]);
@@ -98,35 +79,6 @@ fn a_line_is_answered_with_the_clock_at_its_arrival() {
         "{at_ns} outside of {sent:?} to {received:?}"
     );
     drop(input);
-    sense.ends();
-}
-
-#[test]
-fn the_cpu_time_of_a_process_is_the_same_seen_by_it_and_by_us() {
-    let busy = Busy::start();
-    let domain = Domain::Process(busy.0.id());
-    let own = || (monotonic(), domain.read().expect("a process").busy);
-    let pid = busy.0.id().to_string();
-    let mut sense = Sense::start(&["--every", "50ms", "--pid", &pid]);
-    let Line::Sense(header) = sense.line() else { panic!("no header") };
-    assert_eq!(header.server_pid, Some(busy.0.id()));
-    let (began, own_before) = own();
-    let far = |reading: &Reading| Nanos(reading.server.as_ref().expect("the process").cpu.busy_ns);
-    // Both have the one clock of this machine.
-    let before = found("a reading", || Some(sense.reading()).filter(|reading| reading.at_ns >= began.0));
-    let mut after = before.clone();
-    while after.at_ns < before.at_ns + 1_000_000_000 {
-        after = sense.reading();
-    }
-    let (ended, own_after) = own();
-    let (theirs, ours) = (far(&after) - far(&before), own_after - own_before);
-    // The kernel brings a thread that runs up to date at its ticks, of 10 ms at most; and it has one thread.
-    let tick = Nanos::from_millis(20);
-    let beside = (Nanos(before.at_ns) - began) + (ended - Nanos(after.at_ns));
-    assert!(theirs <= ours + tick, "{theirs:?} of {ours:?}");
-    assert!(theirs + beside + tick >= ours, "{theirs:?} and {beside:?} of {ours:?}");
-    assert!(theirs > Nanos::ZERO);
-    sense.input = None;
     sense.ends();
 }
 
@@ -176,22 +128,4 @@ fn one_whose_lines_nobody_takes_ends_with_its_input_all_the_same() {
     std::thread::sleep(std::time::Duration::from_secs(2));
     stuck.input = None;
     stuck.ends();
-}
-
-#[test]
-fn a_process_that_is_not_there_is_told_and_flags_without_a_meaning_are_refused() {
-    // A server that is not up yet may come; the number of a process that is not there is wrong for good.
-    let mut sense = Sense::start(&["--port", "1", "--every", "10ms"]);
-    let Line::Sense(header) = sense.line() else { panic!("no header") };
-    assert!(header.server_pid.is_none() && header.no_server.is_some(), "{header:?}");
-    assert_eq!(sense.reading().server, None);
-    drop(sense.input.take());
-    sense.ends();
-    let home = tempfile::tempdir().expect("a folder");
-    let said = refused(home.path(), &["sense", "--pid", "4194303"]);
-    assert!(said.contains("there is no process 4194303"), "{said}");
-    for flags in [["--every", "1ms"], ["--every", "2m"], ["--for", "soon"], ["--port", "0"], ["--pid", "x"]] {
-        let said = refused(home.path(), &[&["sense"], &flags[..]].concat());
-        assert!(said.contains(flags[1]), "{said}");
-    }
 }

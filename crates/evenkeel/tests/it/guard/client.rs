@@ -19,7 +19,6 @@ pub const MODERN: u64 = PLAIN | 1 << 24 | 1 << 23 | 1 << 21;
 /// MariaDB's progress, bulk, extended and cached metadata.
 pub const MARIADB: u64 = MODERN | 0b1_1101 << 32;
 
-/// A session over one socket.
 pub struct Client {
     stream: TcpStream,
     commands: CommandReader,
@@ -138,7 +137,6 @@ impl Client {
         found
     }
 
-    /// The port that it came from.
     pub fn local_port(&self) -> u16 {
         self.stream.local_addr().expect("an address").port()
     }
@@ -154,19 +152,16 @@ impl Client {
         }
     }
 
-    /// Sends bytes that are no whole command.
     pub fn send_raw(&mut self, bytes: &[u8]) {
         self.stream.write_all(bytes).expect("the server reads");
     }
 
-    /// Becomes a user without password.
     pub fn change_user(&mut self, user: &str) -> Vec<Reply> {
         let payload = format!("\x11{user}\0\0shop\0\x2d\0mysql_native_password\0");
         let replies = self.command(payload.as_bytes());
         if replies == [Reply::LoginRequest] { self.answer(&[b""]) } else { replies }
     }
 
-    /// Sends one command and reads what comes of it.
     pub fn command(&mut self, payload: &[u8]) -> Vec<Reply> {
         let kinds = self.send(&packets(0, payload));
         assert_eq!(kinds, [CommandKind::of(payload.first().copied().unwrap_or_default())]);
@@ -203,37 +198,6 @@ impl Client {
         assert!(matches!(reply, Some(Reply::Result { more: false, .. })), "{reply:?} after {after}");
     }
 
-    /// Reads a stream until it brings these bytes.
-    pub fn streams(&mut self, wanted: &[u8]) -> bool {
-        let (mut seen, mut buffer) = (Vec::new(), vec![0; 1 << 16]);
-        while !seen.windows(wanted.len()).any(|bytes| bytes == wanted) {
-            let count = read(&mut self.stream, &mut buffer).expect("the stream goes on within a minute");
-            let mut rest = &buffer[..count];
-            let reply = self.replies.next(&mut rest).expect("a stream");
-            if count == 0 || !matches!(reply, None | Some(Reply::StreamBegins)) {
-                return false;
-            }
-            seen.extend_from_slice(&buffer[..count]);
-        }
-        true
-    }
-
-    /// Reads a stream that ends by itself, with an end packet, into the record.
-    pub fn streams_to_end(&mut self) -> bool {
-        let (mut seen, mut buffer) = (Vec::new(), vec![0; 1 << 16]);
-        while !(seen.len() >= 9
-            && seen[seen.len() - 9..].starts_with(&[5, 0, 0])
-            && seen[seen.len() - 5] == 0xfe)
-        {
-            match read(&mut self.stream, &mut buffer).expect("the stream goes on within a minute") {
-                0 => return false,
-                count => seen.extend_from_slice(&buffer[..count]),
-            }
-        }
-        self.log(1, &seen);
-        true
-    }
-
     /// Whether the server has ended the connection, and has not just been silent.
     pub fn is_ended(&mut self) -> bool {
         match read(&mut self.stream, &mut [0; 1]) {
@@ -253,14 +217,12 @@ fn read(stream: &mut TcpStream, buffer: &mut [u8]) -> std::io::Result<usize> {
     }
 }
 
-/// A payload in its packets.
 pub fn packets(sequence: u8, payload: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     packet::put(&mut out, &mut sequence.clone(), |out| out.extend_from_slice(payload));
     out
 }
 
-/// Number of the last of whole packets.
 fn last_sequence(mut packets: &[u8]) -> u8 {
     let mut last = 0;
     while let [a, b, c, sequence, rest @ ..] = packets {

@@ -1,6 +1,5 @@
 //! `evenkeel guard demo`: it plays to the end, and an interrupt leaves nothing behind.
 
-use crate::patience::found;
 use evenkeel_site::sandbox::ProcessId;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
@@ -60,56 +59,16 @@ fn ends_as_stopped(child: &mut Child, mut stderr: impl Read) {
 
 #[test]
 fn the_demo_plays_three_loads_and_sums_them_up() {
-    // Where the machine stood still an act has too few seconds for a figure; in one play or another each has one.
-    let mut have_figures = [false; LOADS.len()];
-    found("a figure of each load", || {
-        let play = play();
-        for (has_figure, sum) in have_figures.iter_mut().zip(&play) {
-            *has_figure |= sum.is_some();
-        }
-        have_figures.iter().all(|has_figure| *has_figure).then_some(())
-    });
-}
-
-const LOADS: [&str; 3] = ["direct, 8 clients", "direct, 32 clients", "guarded, 32 clients"];
-
-/// Plays the demo: the sum of each load, or none where too little was seen of it.
-fn play() -> Vec<Option<Sum>> {
     let home = tempfile::tempdir().expect("a temporary directory");
     let output = demo(home.path(), "3s").output().expect("the demo starts");
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
     // Lines of seconds begin with their number.
-    let is_sum = |line: &&str| line.starts_with("direct, ") || line.starts_with("guarded, ");
-    let summary: Vec<&str> = text.lines().filter(is_sum).collect();
-    assert_eq!(summary.len(), LOADS.len(), "{text}");
+    for load in ["direct, 8 clients", "direct, 32 clients", "guarded, 32 clients"] {
+        assert_eq!(text.lines().filter(|line| line.starts_with(load)).count(), 1, "{load}: {text}");
+    }
     assert!(text.contains("limit ") && text.contains("Try it on yours"), "{text}");
     assert!(is_empty(home.path()), "files stayed behind");
-    let sums = summary.iter().zip(LOADS).map(|(line, load)| {
-        let figures = line.strip_prefix(load).unwrap_or_else(|| panic!("{load} is not in its place: {text}"));
-        let sum = Sum::read(figures);
-        assert!(sum.is_some() || figures.trim() == "-", "{text}");
-        sum
-    });
-    sums.collect()
-}
-
-/// `1,234/s   0.02 deadlocks per commit  (900 to 1,500/s, 3 s)`.
-struct Sum;
-
-impl Sum {
-    /// `None` where there is no figure; a mean lies between its slowest and its fastest second.
-    fn read(text: &str) -> Option<Self> {
-        let number = |text: &str| text.trim().trim_end_matches("/s").replace(',', "").parse::<f64>().ok();
-        let (mean, rest) = text.trim().split_once("/s")?;
-        let (deadlocks, rest) = rest.split_once(" deadlocks per commit  (")?;
-        let (slowest, rest) = rest.split_once(" to ")?;
-        let (fastest, seconds) = rest.trim_end_matches(" s)").split_once(", ")?;
-        let [mean, slowest, fastest] = [mean, slowest, fastest].map(|text| number(text).expect("a rate"));
-        assert!(slowest <= mean && mean <= fastest && fastest > 0.0, "{text}");
-        assert!(number(deadlocks)? >= 0.0 && number(seconds)? >= 1.0, "{text}");
-        Some(Self)
-    }
 }
 
 #[test]
@@ -125,16 +84,5 @@ fn an_interrupt_in_front_of_the_guard_leaves_no_process_and_no_file() {
     interrupt(&child);
     ends_as_stopped(&mut child, stderr);
     assert!(started.iter().all(|process| !process.is_alive()), "{started:?}");
-    assert!(is_empty(home.path()), "files stayed behind");
-}
-
-#[test]
-fn an_interrupt_while_the_server_is_made_leaves_no_file_either() {
-    let home = tempfile::tempdir().expect("a temporary directory");
-    let mut child = demo(home.path(), "8s").spawn().expect("the demo starts");
-    let mut stderr = BufReader::new(child.stderr.take().expect("piped"));
-    wait_for("making a data directory", &mut stderr);
-    interrupt(&child);
-    ends_as_stopped(&mut child, stderr);
     assert!(is_empty(home.path()), "files stayed behind");
 }

@@ -29,7 +29,6 @@ const TRANSACTION: [&str; 5] = [
     "COMMIT",
 ];
 
-/// All clients at once, as fast as they are let.
 fn work(address: &str) {
     let client = || {
         let mut client = Client::connect(address, MODERN);
@@ -43,7 +42,6 @@ fn work(address: &str) {
     thread::scope(|scope| (0..CLIENTS).for_each(|_| drop(scope.spawn(client))));
 }
 
-/// Most transactions at a time that the server has counted, and forgets.
 fn most_seen(server: &Server) -> u64 {
     let most = server.sql("SELECT MAX(transactions) FROM shop.seen; TRUNCATE shop.seen");
     most.parse().expect("a number")

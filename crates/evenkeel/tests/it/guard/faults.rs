@@ -19,42 +19,6 @@ pub fn one(plan: &mut Plan) {
 }
 
 #[test]
-fn a_client_that_leaves_at_any_point_gives_its_permit_back_and_nothing_of_it_stays() {
-    let server = Server::up(&[]);
-    let proxy = Proxy::start(&server, one);
-    let large = packets(0, &[&b"\x03SELECT '"[..], &vec![b'x'; 300_000], b"'"].concat());
-    type Point<'a> = (&'a str, &'a dyn Fn(&mut Client));
-    let points: [Point<'_>; 9] = [
-        ("after its login", &|_| ()),
-        ("in a transaction", &|client| drop(client.query("BEGIN; UPDATE item SET stock = 0 WHERE id = 1"))),
-        ("while its command runs", &|client| drop(client.send(&packets(0, b"\x03SELECT SLEEP(0.2)")))),
-        ("while its update runs", &|client| {
-            client.send(&packets(0, b"\x03UPDATE item SET stock = stock + SLEEP(0.2) WHERE id = 2"));
-        }),
-        ("in the middle of a header", &|client| client.send_raw(&[9, 0])),
-        ("in the middle of a command", &|client| client.send_raw(&large[..200_000])),
-        ("in the middle of rows", &|client| {
-            client.send(&packets(0, b"\x03SELECT REPEAT('x', 1000) FROM seq_1_to_100000"));
-        }),
-        ("when asked for a file", &|client| {
-            drop(client.query("LOAD DATA LOCAL INFILE 'x' INTO TABLE item (name)"));
-        }),
-        ("in the middle of a preparation", &|client| drop(client.send(&packets(0, b"\x16SELECT ?, ?")))),
-    ];
-    for (when, point) in points {
-        let mut client = Client::connect(&proxy.address, MODERN);
-        point(&mut client);
-        drop(client);
-        proxy.becomes_empty();
-        assert_eq!(proxy.rows(&[], "SELECT COUNT(*) FROM shop.item WHERE stock = 0"), "0", "left {when}");
-    }
-    eventually("the end of all sessions at the server", || {
-        server.sql("SELECT COUNT(*) FROM information_schema.processlist WHERE user = 'app'") == "0"
-    });
-    proxy.stop();
-}
-
-#[test]
 fn clients_that_leave_the_queue_leave_it_at_once() {
     let server = Server::up(&[]);
     let proxy = Proxy::start(&server, one);
@@ -71,27 +35,6 @@ fn clients_that_leave_the_queue_leave_it_at_once() {
     first.query("COMMIT");
     assert!(matches!(waiting[0].replies()[..], [Reply::Result { affected: 1, .. }]));
     proxy.becomes_empty();
-    proxy.stop();
-}
-
-#[test]
-fn a_full_queue_is_refused_in_mysqls_words_and_the_session_lives_on() {
-    let server = Server::up(&[]);
-    let proxy = Proxy::start(&server, |plan| {
-        one(plan);
-        plan.options.queue_max = Some(1);
-    });
-    let mut first = Client::connect(&proxy.address, MODERN);
-    first.query("BEGIN; SELECT * FROM item WHERE id = 1 FOR UPDATE");
-    let mut second = Client::connect(&proxy.address, MODERN);
-    second.send(&packets(0, b"\x03SELECT 1"));
-    eventually("one in the queue", || proxy.guard.census().waiting == 1);
-    let mut third = Client::connect(&proxy.address, MODERN);
-    assert_eq!(third.query("SELECT 1"), [Reply::Error { code: 1637 }]);
-    third.expect_nothing_left("a refusal");
-    first.query("COMMIT");
-    assert!(matches!(second.replies()[..], [Reply::Result { rows: 1, .. }]), "it waited for its turn");
-    assert!(matches!(third.query("SELECT 1")[..], [Reply::Result { rows: 1, .. }]));
     proxy.stop();
 }
 
@@ -161,26 +104,6 @@ fn a_permit_is_not_given_back_before_the_server_has_acknowledged_the_reset() {
 }
 
 #[test]
-fn a_client_that_does_not_read_holds_up_nobody_else() {
-    let server = Server::up(&[]);
-    let proxy = Proxy::start(&server, |plan| plan.limit = 2);
-    let mut slow = Client::connect(&proxy.address, MODERN);
-    slow.send(&packets(0, b"\x03SELECT REPEAT('x', 1000) FROM seq_1_to_50000"));
-    let mut quick = Client::connect(&proxy.address, MODERN);
-    for _ in 0..50 {
-        assert!(matches!(quick.query("SELECT 1")[..], [Reply::Result { rows: 1, .. }]));
-    }
-    // The last answer may be read before the permit of its command is back; who reads nothing for long lends its own.
-    eventually("the slow one alone", || {
-        let census = proxy.guard.census();
-        census.running + census.lent == 1
-    });
-    assert!(matches!(slow.replies()[..], [Reply::Result { rows: 50_000, .. }]));
-    proxy.becomes_empty();
-    proxy.stop();
-}
-
-#[test]
 fn a_server_that_speaks_something_else_ends_only_its_own_connection() {
     use std::io::Write;
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
@@ -220,19 +143,4 @@ fn a_port_that_is_taken_and_a_socket_that_is_listened_to_are_refused() {
     // One that nobody listens to any more is replaced.
     drop(std::os::unix::net::UnixListener::bind(&path).expect("a socket"));
     assert!(Guard::start(Plan::new(unix(&path), backend)).is_ok());
-}
-
-#[test]
-fn a_guard_that_stops_lets_transactions_end() {
-    let server = Server::up(&[]);
-    let proxy = Proxy::start(&server, one);
-    let mut idle = Client::connect(&proxy.address, MODERN);
-    let mut running = Client::connect(&proxy.address, MODERN);
-    running.query("BEGIN; UPDATE item SET stock = -7 WHERE id = 7");
-    let stopping = std::thread::spawn(move || proxy.stop_in_order());
-    assert!(idle.is_ended());
-    assert!(matches!(running.query("COMMIT")[..], [Reply::Result { .. }]));
-    assert!(running.is_ended());
-    stopping.join().expect("the guard stops");
-    assert_eq!(server.sql("SELECT stock FROM shop.item WHERE id = 7"), "-7");
 }

@@ -2,8 +2,7 @@
 
 use super::client::{Client, MODERN, packets};
 use super::faults::one;
-use super::operation::Process;
-use super::proxy::{Proxy, eventually, signal};
+use super::proxy::{Proxy, eventually};
 use super::server::Server;
 use evenkeel_core::Nanos;
 use evenkeel_wire::relay::Reply;
@@ -11,12 +10,10 @@ use evenkeel_wire::relay::hello::ServerHello;
 
 const UPDATE: &[u8] = b"\x03UPDATE shop.item SET stock = stock + 1000 WHERE id = 7";
 
-/// The number of a session at the server, as its greeting says.
 fn thread(client: &Client) -> u32 {
     ServerHello::parse(client.greeting.clone()).expect("a greeting").thread()
 }
 
-/// A session whose statement waits.
 fn waits(proxy: &Proxy) -> Client {
     let mut client = Client::connect(&proxy.address, MODERN);
     client.send(&packets(0, UPDATE));
@@ -82,16 +79,4 @@ fn a_kill_reaches_a_session_that_waits_and_its_statement_never_runs() {
     drop((holder, killer, queried, again, spared));
     proxy.becomes_empty();
     proxy.stop();
-}
-
-#[test]
-fn health_says_that_the_server_is_gone_and_that_it_is_back() {
-    let mut server = Server::up(&[]);
-    let process = Process::start(&server, "controller = 'fixed'\ninitial_limit = 3");
-    process.shows("/healthz", "200 OK");
-    signal("-KILL", server.sandbox.pid());
-    let gone = process.shows("/healthz", "503");
-    assert!(gone.contains("the server does not answer: ") && gone.contains(&server.address()), "{gone}");
-    server.sandbox.restart(&Default::default(), &Default::default(), &mut |_| {}).expect("a server");
-    process.shows("/healthz", "200 OK");
 }

@@ -1,9 +1,8 @@
 //! A client that is killed in any state of the protocol leaves nothing: `/status` says so.
 
 use super::client::{Client, MODERN, packets};
-use super::faults::one;
 use super::operation::Process;
-use super::proxy::{Proxy, eventually};
+use super::proxy::eventually;
 use super::server::Server;
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -34,11 +33,15 @@ const LENT: &str = "in a transaction that lent its permit";
 /// A state in which a client can be killed, and how it gets there.
 type State = (&'static str, fn(&mut Client));
 
-const STATES: [State; 12] = [
+const STATES: [State; 14] = [
     ("after its login", |_| ()),
     ("in the middle of a header", |client| client.send_raw(&[9, 0])),
     ("in the middle of a command", |client| client.send_raw(&packets(0, &[3; 50_000])[..20_000])),
     ("while its command runs", |client| drop(client.send(&packets(0, b"\x03SELECT SLEEP(0.1)")))),
+    ("while its update runs", |client| {
+        client.send(&packets(0, b"\x03UPDATE item SET stock = stock + SLEEP(0.2) WHERE id = 2"));
+    }),
+    ("in the middle of a preparation", |client| drop(client.send(&packets(0, b"\x16SELECT ?, ?")))),
     ("in the middle of an answer", |client| {
         client.send(&packets(0, b"\x03SELECT REPEAT('x', 1000) FROM seq_1_to_50000"));
     }),
@@ -93,27 +96,4 @@ fn a_client_killed_in_any_state_leaves_nothing_in_flight_and_nothing_lent() {
     eventually("the end of all sessions at the server", || {
         server.sql("SELECT COUNT(*) FROM information_schema.processlist WHERE user = 'app'") == "0"
     });
-}
-
-#[test]
-fn a_client_killed_in_the_queue_leaves_it() {
-    let server = Server::up(&[]);
-    let proxy = Proxy::start(&server, one);
-    let held = || {
-        let census = proxy.guard.census();
-        [census.running, census.lent, census.waiting]
-    };
-    let mut first = Client::connect(&proxy.address, MODERN);
-    first.query("BEGIN; SELECT * FROM item WHERE id = 1 FOR UPDATE");
-    for resets in [false, true] {
-        let mut waiting = Client::connect(&proxy.address, MODERN);
-        waiting.send(&packets(0, b"\x03UPDATE item SET stock = 0 WHERE id = 3"));
-        eventually("one in the queue", || held() == [1, 0, 1]);
-        waiting.leave(resets);
-        eventually("an empty queue", || held() == [1, 0, 0]);
-    }
-    first.leave(false);
-    proxy.becomes_empty();
-    assert_eq!(server.sql("SELECT stock FROM shop.item WHERE id = 3"), "3");
-    proxy.stop();
 }

@@ -1,18 +1,13 @@
 //! What a client was told is so: nothing is acknowledged that the server has not acknowledged.
 
-use super::client::{Client, MODERN, packets};
-use super::proxy::{Proxy, eventually, signal, tcp};
+use super::client::{Client, MODERN};
+use super::proxy::{Proxy, eventually, signal};
 use super::server::Server;
-use evenkeel_core::Nanos;
-use evenkeel_guard::proxy::Plan;
 use evenkeel_wire::relay::Reply;
 use std::collections::BTreeSet;
-use std::io::{Read, Write};
-use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::JoinHandle;
-use std::time::Duration;
 
 const WRITERS: u64 = 4;
 
@@ -73,93 +68,4 @@ fn rows_that_were_acknowledged_are_there_after_the_server_or_the_guard_was_kille
             acknowledged.len()
         );
     }
-}
-
-/// Passes bytes between the guard and the server, and cuts the connection behind a given byte of the server's.
-struct Cutter {
-    address: String,
-    /// Bytes of the server's that still pass.
-    left: Arc<AtomicI64>,
-}
-
-impl Cutter {
-    fn start(server: &str) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-        let address = listener.local_addr().expect("an address").to_string();
-        let left = Arc::new(AtomicI64::new(i64::MAX));
-        let (server, budget) = (server.to_owned(), left.clone());
-        std::thread::spawn(move || {
-            for client in listener.incoming().map_while(Result::ok) {
-                let server = TcpStream::connect(&server).expect("the server listens");
-                let (from, to) =
-                    (client.try_clone().expect("a socket"), server.try_clone().expect("a socket"));
-                std::thread::spawn(move || pass(from, to, &AtomicI64::new(i64::MAX)));
-                let budget = budget.clone();
-                std::thread::spawn(move || pass(server, client, &budget));
-            }
-        });
-        Self { address, left }
-    }
-}
-
-fn pass(mut from: TcpStream, mut to: TcpStream, left: &AtomicI64) {
-    let mut buffer = [0; 4096];
-    while let Ok(count @ 1..) = from.read(&mut buffer) {
-        let may = left.fetch_sub(count as i64, Ordering::Relaxed).clamp(0, count as i64) as usize;
-        if to.write_all(&buffer[..may]).is_err() || may < count {
-            break;
-        }
-    }
-    // Both directions end; either may have ended already.
-    let _ = (from.shutdown(Shutdown::Both), to.shutdown(Shutdown::Both));
-}
-
-#[test]
-fn a_connection_cut_in_the_middle_of_a_packet_acknowledges_nothing() {
-    let server = Server::up(&[]);
-    let cutter = Cutter::start(&server.address());
-    let mut plan = Plan::new(tcp("127.0.0.1:0"), tcp(&cutter.address));
-    (plan.limit, plan.options.liveness_min) = (1, Nanos::from_secs(3_600));
-    let proxy = Proxy::of(plan);
-    // An OK packet without words has eleven bytes; rows are cut somewhere in the middle.
-    let insert = b"\x03INSERT INTO item (name) VALUES ('cut')";
-    let cases = (0..11).map(|bytes| (&insert[..], bytes));
-    let rows =
-        [5, 1_000, 100_001].map(|bytes| (&b"\x03SELECT REPEAT('x', 1000) FROM seq_1_to_1000"[..], bytes));
-    for (command, bytes) in cases.chain(rows) {
-        cutter.left.store(i64::MAX, Ordering::Relaxed);
-        let mut client = Client::connect(&proxy.address, MODERN);
-        cutter.left.store(bytes, Ordering::Relaxed);
-        assert_eq!(client.tries(command), [], "cut behind {bytes} bytes");
-        assert!(client.is_ended());
-        proxy.becomes_empty();
-    }
-    cutter.left.store(i64::MAX, Ordering::Relaxed);
-    assert_eq!(proxy.rows(&[], "SELECT 1"), "1");
-    proxy.stop();
-}
-
-#[test]
-fn a_server_that_stands_still_for_ten_seconds_loses_and_refuses_nothing() {
-    let server = Server::up(&[]);
-    let proxy = Proxy::start(&server, |plan| plan.limit = 1);
-    let mut running = Client::connect(&proxy.address, MODERN);
-    running.query("BEGIN; UPDATE item SET stock = 500 WHERE id = 5");
-    let mut others: Vec<Client> = (0..3).map(|_| Client::connect(&proxy.address, MODERN)).collect();
-    signal("-STOP", server.sandbox.pid());
-    running.send(&packets(0, b"\x03UPDATE item SET stock = stock + 1 WHERE id = 5"));
-    for client in &mut others {
-        client.send(&packets(0, b"\x03UPDATE item SET stock = stock + 1 WHERE id = 6"));
-    }
-    std::thread::sleep(Duration::from_secs(10));
-    signal("-CONT", server.sandbox.pid());
-    assert!(matches!(running.replies()[..], [Reply::Result { affected: 1, .. }]));
-    assert!(matches!(running.query("COMMIT")[..], [Reply::Result { .. }]));
-    for client in &mut others {
-        assert!(matches!(client.replies()[..], [Reply::Result { affected: 1, .. }]));
-    }
-    assert_eq!(server.sql("SELECT stock FROM shop.item WHERE id IN (5, 6)"), "501\n9");
-    assert_eq!(proxy.guard.stats().refused.get(), 0);
-    proxy.becomes_empty();
-    proxy.stop();
 }

@@ -98,32 +98,6 @@ fn who_holds_a_lock_never_queues_behind_who_waits_for_it() {
 }
 
 #[test]
-fn a_prepared_xa_transaction_can_be_committed_by_anybody_and_a_waiter_be_killed() {
-    let server = Server::up(&[]);
-    let proxy = Proxy::start(&server, one);
-    let mut lost = Client::connect(&proxy.address, MODERN);
-    runs(&mut lost, &["XA START 'y'", UPDATE, "XA END 'y'", "XA PREPARE 'y'"]);
-    drop(lost);
-    proxy.becomes_empty();
-    let mut waiters: Vec<Client> = (0..2).map(|_| Client::connect(&proxy.address, MODERN)).collect();
-    for waiter in &mut waiters {
-        waiter.send(&packets(0, &[b"\x03", UPDATE.as_bytes()].concat()));
-    }
-    // Who waits for the lock has the permit, and the other one queues, until the first has waited for so long that it lends it.
-    eventually("two that cannot go on", || {
-        let census = proxy.guard.census();
-        census.waiting + census.running + census.loans == 2
-    });
-    let mut helper = Client::connect(&proxy.address, MODERN);
-    runs(&mut helper, &["XA RECOVER", "XA COMMIT 'y'"]);
-    for waiter in &mut waiters {
-        done(&waiter.replies(), UPDATE);
-    }
-    proxy.becomes_empty();
-    proxy.stop();
-}
-
-#[test]
 fn a_lock_that_a_procedure_hides_stops_nobody_for_good() {
     let server = Server::up(&[]);
     server.sql("CREATE PROCEDURE shop.take() DO GET_LOCK('hidden', 20); CREATE PROCEDURE shop.give() DO RELEASE_LOCK('hidden')");

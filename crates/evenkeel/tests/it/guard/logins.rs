@@ -198,37 +198,6 @@ fn on_a_unix_socket_accounts_of_the_system_are_refused_and_others_are_not() {
     proxy.stop();
 }
 
-#[test]
-fn on_a_unix_socket_an_account_is_known_by_its_plugin_and_not_by_the_words_of_its_name() {
-    let server = Server::up(&[]);
-    let bare = "via unix_socket";
-    let password = "VIA mysql_native_password USING PASSWORD('x')";
-    server.sql(&format!("CREATE USER '{bare}'@'%' IDENTIFIED {password}"));
-    server.sql(&format!("CREATE USER nobody IDENTIFIED {password} OR unix_socket"));
-    let proxy = Proxy::start(&server, |plan| plan.backend = unix(server.socket()));
-    let user = format!("--user={bare}");
-    assert_eq!(proxy.rows(&[&user, "--password=x"], "SELECT CURRENT_USER()"), format!("{bare}@%"));
-    // Whoever knows the password could have come by the socket too: the server does not say which it was.
-    let told = failure(&proxy.mariadb(&["--user=nobody", "--password=x"], "SELECT 1"));
-    assert!(told.contains("unix_socket"), "{told}");
-    proxy.stop();
-}
-
-#[test]
-fn another_user_on_the_same_connection_is_checked_too() {
-    use super::client::{Client, MODERN};
-    let server = Server::up(&[]);
-    server.sql("CREATE OR REPLACE USER root@localhost IDENTIFIED VIA unix_socket; GRANT ALL ON *.* TO root@localhost");
-    let proxy = Proxy::start(&server, |plan| plan.backend = unix(server.socket()));
-    let mut client = Client::connect(&proxy.address, MODERN);
-    client.change_user("app");
-    client.expect_nothing_left("a change to a user with a password");
-    client.change_user("root");
-    assert!(client.is_ended());
-    proxy.stop();
-}
-
-/// What a guard says to somebody who connects and sends these bytes at once.
 fn told(proxy: &Proxy, bytes: &[u8]) -> String {
     let mut stream = TcpStream::connect(&proxy.address).expect("the guard listens");
     stream.write_all(bytes).expect("the guard reads");
@@ -258,21 +227,6 @@ fn whoever_speaks_first_or_something_else_is_told_so_and_disturbs_nobody() {
 }
 
 #[test]
-fn a_server_whose_certificate_nobody_signed_is_refused() {
-    let mut server = Server::up(&[]);
-    let own = certificate(server.home.path(), "server");
-    offers_tls(&mut server, &own);
-    let (other, _) = certificate(server.home.path(), "other");
-    let proxy = Proxy::start(&server, |plan: &mut Plan| {
-        plan.backend_tls.mode = Some(BackendMode::Required);
-        plan.backend_tls.authorities = Some(other);
-    });
-    let refused = failure(&proxy.mariadb(&["--skip-ssl"], "SELECT 1"));
-    assert!(refused.contains("TLS towards the server"), "{refused}");
-    proxy.stop();
-}
-
-#[test]
 fn a_server_is_taken_for_itself_only_by_a_certificate_for_its_name() {
     let mut server = Server::up(&[]);
     let home = server.home.path().to_owned();
@@ -284,6 +238,7 @@ fn a_server_is_taken_for_itself_only_by_a_certificate_for_its_name() {
         (&by_name, None, &authority, ""),
         (&by_name, Some(BackendMode::VerifyIdentity), &authority, ""),
         (&by_name, None, &other, "invalid peer certificate"),
+        (&by_name, Some(BackendMode::Required), &other, "invalid peer certificate"),
         (&by_number, None, &authority, "not valid for name"),
         (&by_number, Some(BackendMode::VerifyCa), &authority, ""),
         (&by_number, Some(BackendMode::VerifyCa), &other, "invalid peer certificate"),
@@ -330,7 +285,6 @@ fn a_server_whose_offer_of_tls_is_gone_is_refused_where_authorities_are_given() 
     }
 }
 
-/// The certificate that a guard shows, as PEM.
 fn fetched(proxy: &Proxy, path: PathBuf) -> PathBuf {
     let output = Command::new("openssl")
         .args(["s_client", "-starttls", "mysql", "-connect", &proxy.address])

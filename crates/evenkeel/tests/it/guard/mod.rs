@@ -2,7 +2,6 @@
 
 mod captured;
 pub mod client;
-mod corpus;
 mod demo;
 mod effect;
 mod faults;
@@ -15,7 +14,7 @@ mod locks;
 mod logins;
 mod operation;
 mod passage;
-mod proxy;
+pub mod proxy;
 mod replication;
 mod review;
 mod script;

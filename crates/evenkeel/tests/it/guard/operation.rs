@@ -11,7 +11,6 @@ use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 
-/// A guard as a process of its own.
 pub struct Process {
     child: Child,
     pub config: PathBuf,
@@ -96,15 +95,8 @@ impl Process {
 }
 
 impl Process {
-    /// How it ended, if it has.
     pub fn ended(&mut self) -> Option<ExitStatus> {
         self.child.try_wait().expect("it is ours")
-    }
-
-    /// Ends it and waits for that.
-    pub fn end(&mut self) {
-        self.signal(libc::SIGTERM);
-        self.child.wait().expect("it ends");
     }
 }
 
@@ -115,7 +107,6 @@ impl Drop for Process {
     }
 }
 
-/// Something to put where a process will be.
 fn dead() -> Child {
     let mut child = Command::new("true").spawn().expect("a command");
     child.wait().expect("it ends");
@@ -183,7 +174,6 @@ fn a_second_signal_ends_a_guard_at_once() {
     assert_eq!(server.sql("SELECT stock FROM shop.item WHERE id = 2"), "2");
 }
 
-/// A pipe that is full, and that nobody reads.
 fn full_pipe() -> (PipeReader, PipeWriter) {
     let (reader, writer) = std::io::pipe().expect("a pipe");
     let set = |flags: i32| {
@@ -256,46 +246,4 @@ fn replay(journal: &Path, controller: &str) -> Command {
     let mut command = evenkeel(&["replay", "--controller", controller]);
     command.arg(journal);
     command
-}
-
-#[test]
-fn who_needs_the_server_at_the_start_hears_at_once_that_it_is_not_there() {
-    let (listen, nobody) = (free_port(), free_port());
-    let flags = ["--listen", &listen, "--backend", &nobody, "--require-backend"];
-    let output = evenkeel(&flags).output().expect("it runs");
-    let words = String::from_utf8_lossy(&output.stderr);
-    assert!(!output.status.success(), "{words}");
-    assert!(words.contains(&nobody) && words.contains("leave out --require-backend"), "{words}");
-}
-
-#[test]
-fn ports_that_are_taken_are_named() {
-    let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let address = taken.local_addr().expect("an address").to_string();
-    for listen in [[address.as_str(), "127.0.0.1:0"], ["127.0.0.1:0", &address]] {
-        let [clients, metrics] = listen;
-        let arguments = ["--listen", clients, "--backend", "127.0.0.1:1", "--metrics", metrics];
-        let output = evenkeel(&arguments).output().expect("the command runs");
-        let told = String::from_utf8_lossy(&output.stderr);
-        assert!(!output.status.success() && told.contains(&address) && told.contains("in use"), "{told}");
-    }
-}
-
-#[test]
-fn a_wrong_configuration_is_refused_before_anything_is_listened_to() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("guard.toml");
-    std::fs::write(&path, "listen = '127.0.0.1:1'\nbackend = '127.0.0.1:2'\n[weights]\nshop = 'much'\n")
-        .expect("a file");
-    let output = evenkeel(&["--check", "--config"]).arg(&path).output().expect("the command runs");
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{told}");
-    assert!(told.contains("weights: `shop` must be a whole number"), "{told}");
-}
-
-#[test]
-fn a_guard_runs_where_nobody_has_a_home() {
-    let arguments = ["--listen", "127.0.0.1:0", "--backend", "127.0.0.1:1", "--check"];
-    let said = shown(evenkeel(&arguments).env_clear());
-    assert!(said.contains("the configuration is right"), "{said}");
 }

@@ -1,9 +1,7 @@
 //! What passes through a guard is what passes without it.
 
-use super::client::{Client, PLAIN, packets};
 use super::proxy::{Proxy, text};
 use super::server::Server;
-use evenkeel_wire::relay::CommandKind;
 
 #[test]
 fn the_command_line_client_sees_the_same_with_and_without_a_guard() {
@@ -36,25 +34,4 @@ fn the_command_line_client_sees_the_same_with_and_without_a_guard() {
     }
     proxy.becomes_empty();
     proxy.stop();
-}
-
-#[test]
-fn a_binary_log_passes_ungated() {
-    let server = Server::up(&[("log_bin", "changes"), ("server_id", "7")]);
-    let proxy = Proxy::start(&server, |plan| plan.limit = 1);
-    let mut client = Client::connect(&proxy.address, PLAIN);
-    client.query("SET @master_binlog_checksum = @@global.binlog_checksum, @mariadb_slave_capability = 4");
-    let dump = [&b"\x12\x04\0\0\0\0\0\x09\0\0\0"[..], b"changes.000001"].concat();
-    assert_eq!(client.send(&packets(0, &dump)), [CommandKind::BinlogDump]);
-    // The dump holds no permit.
-    proxy.rows(&[], "INSERT INTO shop.item (name) VALUES ('a change that a replica sees')");
-    assert!(client.streams(b"a change that a replica sees"));
-    drop(client);
-    eventually_closed(&proxy);
-    proxy.stop();
-}
-
-fn eventually_closed(proxy: &Proxy) {
-    let stats = proxy.guard.stats();
-    super::proxy::eventually("the end of all sessions", || stats.closed.get() == stats.accepted.get());
 }

@@ -7,7 +7,6 @@ use evenkeel_guard::proxy::{Address, Guard, Plan};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-/// A guard and how to reach it.
 pub struct Proxy {
     pub guard: Guard,
     pub address: String,
@@ -27,18 +26,15 @@ impl Proxy {
         Self { guard, address }
     }
 
-    /// The command line client, through the guard.
     pub fn mariadb(&self, arguments: &[&str], sql: &str) -> Output {
         let port = self.address.rsplit(':').next().unwrap_or_default();
         mariadb(&["-h", "127.0.0.1", "-P", port, "-u", "app"], arguments, sql)
     }
 
-    /// What it prints, where it must succeed.
     pub fn rows(&self, arguments: &[&str], sql: &str) -> String {
         text(&self.mariadb(arguments, sql))
     }
 
-    /// Waits until nothing runs and nobody waits.
     pub fn becomes_empty(&self) {
         eventually("an empty gate", || {
             let census = self.guard.census();
@@ -81,7 +77,6 @@ pub fn text(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).trim().to_owned()
 }
 
-/// What a client that must fail is told.
 pub fn failure(output: &Output) -> String {
     assert!(!output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
     String::from_utf8_lossy(&output.stderr).trim().to_owned()

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use tempfile::TempDir;
 
-/// A server and the folder it lives in.
 pub struct Server {
     pub sandbox: Sandbox,
     pub home: TempDir,
@@ -40,6 +39,15 @@ impl Server {
             evenkeel_site::server::Address::Tcp { host, port } => format!("{host}:{port}"),
             other => panic!("{other:?} is no port"),
         }
+    }
+
+    pub fn url(&self) -> String {
+        format!("mysql://app@{}/shop", self.address())
+    }
+
+    /// A workload of statements with their names; the path of its file.
+    pub fn workload(&self, name: &str, statements: &[(&str, &str)]) -> String {
+        crate::sandbox::workload(self.home.path(), name, statements)
     }
 
     /// Runs SQL as root by the command line client, past any guard.

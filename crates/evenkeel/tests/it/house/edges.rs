@@ -25,9 +25,6 @@ fn allowed(from: &str) -> &'static [&'static str] {
     }
 }
 
-/// Crates on the longest way down, the first and the last included; ARCHITECTURE.md says which and why.
-const DEPTH: usize = 7;
-
 /// A crate of ours and those that it uses, by the names of their folders: for programs, and for tests or builds alone.
 struct Edges {
     built: Vec<String>,
@@ -80,35 +77,9 @@ fn forbidden(workspace: &BTreeMap<String, Edges>) -> Vec<String> {
     found
 }
 
-fn depth(workspace: &BTreeMap<String, Edges>, from: &str) -> usize {
-    let below = workspace[from].built.iter().map(|used| depth(workspace, used));
-    1 + below.max().unwrap_or(0)
-}
-
 #[test]
 fn crates_use_only_the_crates_below_them() {
     let workspace = workspace();
     assert!(workspace.len() >= 13, "only {} crates found", workspace.len());
     assert_eq!(forbidden(&workspace), [""; 0]);
-}
-
-#[test]
-fn the_longest_way_down_is_the_one_that_architecture_names() {
-    let depth = depth(&workspace(), "evenkeel");
-    assert_eq!(
-        depth, DEPTH,
-        "the crates are {depth} deep: say so here and in ARCHITECTURE.md, with the reason"
-    );
-}
-
-#[test]
-fn an_edge_is_seen_under_another_name_and_for_tests_alone() {
-    let metadata = serde_json::json!({ "packages": [
-        { "name": "evenkeel-core", "dependencies": [] },
-        { "name": "evenkeel-share", "dependencies": [{ "name": "evenkeel-guard", "rename": "other", "kind": null }] },
-        { "name": "evenkeel-guard", "dependencies": [{ "name": "evenkeel-lab", "kind": "dev" }, { "name": "libc", "kind": null }] },
-        { "name": "evenkeel", "dependencies": [{ "name": "evenkeel-dev", "kind": "dev" }, { "name": "evenkeel-dev", "kind": null }] },
-    ]});
-    let wrong = ["evenkeel must not use dev", "guard must not use lab", "share must not use guard"];
-    assert_eq!(forbidden(&read(&metadata)), wrong);
 }

@@ -59,16 +59,6 @@ impl Disk {
         mount_lines(&self.at) > 0
     }
 
-    /// Waits until it says something to its user.
-    pub fn says(&mut self) -> String {
-        let stderr = self.child.stderr.as_mut().expect("it has an output");
-        let (mut said, mut byte) = (Vec::new(), [0]);
-        while stderr.read(&mut byte).is_ok_and(|read| read == 1) && byte != *b"\n" {
-            said.push(byte[0]);
-        }
-        String::from_utf8_lossy(&said).into_owned()
-    }
-
     pub fn terminate(&self) {
         let pid = i32::try_from(self.child.id()).expect("a process");
         // SAFETY: a system call without pointers, to a child that has not been waited for.

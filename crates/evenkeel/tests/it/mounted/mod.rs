@@ -37,25 +37,6 @@ fn a_disk_is_mounted_in_one_step_and_taken_down_by_sigterm_or_umount() {
 }
 
 #[test]
-fn a_mount_with_users_says_who_they_are_and_waits_for_them() {
-    let folder = tempdir().expect("a folder");
-    blank(folder.path(), 64 * MIB);
-    if !can_mount() {
-        return;
-    }
-    let mut disk = Disk::mount(folder.path(), &["--mkfs", "ext4"]).expect("a mount");
-    let file = fs::File::create(disk.at().join("file")).expect("a file");
-    disk.terminate();
-    let told =
-        std::iter::repeat_with(|| disk.says()).find(|line| line.contains("used by")).unwrap_or_default();
-    assert!(told.contains(&format!("({})", std::process::id())), "{told}");
-    assert!(disk.is_mounted());
-    drop(file);
-    assert!(disk.wait().success());
-    assert!(!disk.is_mounted());
-}
-
-#[test]
 fn a_disk_that_is_not_blank_is_not_formatted() {
     let folder = tempdir().expect("a folder");
     blank(folder.path(), 64 * MIB);

@@ -1,12 +1,15 @@
 //! What others do with a table while it is built anew, and what becomes of it when that ends early.
 
 use super::Shop;
-use crate::cli::{command, evenkeel};
+use crate::cli::{asked, piped, text, unread};
+use crate::guard::proxy::signal;
 use crate::patience::eventually;
 use evenkeel_core::random::{Random, Seed};
-use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
+
+/// Builds the table anew.
+const FRESH: [&str; 5] = ["relayout", "sandbox:a/shop", "--tables", "item", "--fresh"];
 
 /// Writes rows into the table as long as somebody does something else, and says how many it wrote for sure.
 fn written_beside(shop: &Shop, work: impl FnOnce()) -> u64 {
@@ -59,18 +62,10 @@ fn rows_that_are_written_meanwhile_are_neither_lost_nor_doubled() {
     });
     let rows: u64 = shop.value("SELECT COUNT(*) FROM item").parse().expect("a number");
     assert_eq!(rows, before + written.load(Ordering::Relaxed));
-    assert_eq!(
-        shop.value(
-            "SELECT COUNT(*) FROM item_evenkeel_before o LEFT JOIN item USING (id) WHERE item.id IS NULL"
-        ),
-        "0"
-    );
-    let told = evenkeel(shop.home(), &["relayout", "sandbox:a/shop", "--tables", "item", "--fresh"]);
-    let said = String::from_utf8_lossy(&told.stdout).into_owned();
-    assert!(
-        told.status.code() == Some(1) && said.contains("the old table is kept as item_evenkeel_before"),
-        "{told:?}"
-    );
+    let lost = "SELECT COUNT(*) FROM item_evenkeel_before o LEFT JOIN item USING (id) WHERE item.id IS NULL";
+    assert_eq!(shop.value(lost), "0");
+    let (code, said) = asked(shop.home(), &FRESH);
+    assert!(code == Some(1) && said.contains("the old table is kept as item_evenkeel_before"), "{said}");
 }
 
 #[test]
@@ -84,35 +79,29 @@ fn a_relayout_that_is_killed_or_interrupted_loses_no_row_and_begins_again() {
     let mut rows = number("SELECT COUNT(*) FROM item");
     let mut random = Random::new(Seed(29));
     for turn in 0..10 {
-        let signal = ["-INT", "-KILL"][turn % 2];
-        if signal == "-INT" {
+        let name = ["-INT", "-KILL"][turn % 2];
+        if name == "-INT" {
             // What a kill left would be taken for a copy that is begun; that of the last kill is taken away below.
             shop.exec("DROP TABLE IF EXISTS item_evenkeel_relayout");
         }
         rows += written_beside(&shop, || {
-            let words = ["relayout", "sandbox:a/shop", "--tables", "item", "--fresh"];
-            let mut child = command(shop.home(), &words)
-                .stdout(Stdio::null())
-                .stderr(Stdio::null())
-                .spawn()
-                .expect("it starts");
+            let mut child = unread(shop.home(), &FRESH);
             eventually("a copy", || exists("item_evenkeel_relayout"));
             // At any moment from here to its end, copying, sorting, verifying, swapping or dropping.
             std::thread::sleep(Duration::from_secs_f64(0.5 * random.unit()));
-            let sent = std::process::Command::new("kill").args([signal, &child.id().to_string()]).status();
-            assert!(sent.is_ok());
+            signal(name, child.id() as i32);
             child.wait().expect("an end");
         });
         eventually("the end of its statements", || {
             shop.value("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE INFO LIKE '%item_evenkeel_relayout%' AND INFO NOT LIKE '%PROCESSLIST%'") == "0"
         });
-        assert!(signal == "-KILL" || !exists("item_evenkeel_relayout"), "Ctrl-C left the copy");
+        assert!(name == "-KILL" || !exists("item_evenkeel_relayout"), "Ctrl-C left the copy");
         // A kill in the instant of the swap may leave a row in the old table alone, which is there to be looked at.
         let all = match exists("item_evenkeel_before") {
             true => "SELECT COUNT(*) FROM (SELECT id FROM item UNION SELECT id FROM item_evenkeel_before) a",
             false => "SELECT COUNT(*) FROM item",
         };
-        assert_eq!(number(all), rows, "{signal}");
+        assert_eq!(number(all), rows, "{name}");
         if exists("item_evenkeel_before") {
             shop.exec(
                 "INSERT IGNORE INTO item (id, name, price) SELECT id, name, price FROM item_evenkeel_before",
@@ -125,51 +114,6 @@ fn a_relayout_that_is_killed_or_interrupted_loses_no_row_and_begins_again() {
     assert!(all[0]["done"]["verified_rows"].is_u64(), "{all:?}");
     assert_eq!(shop.sum("item"), sum);
     assert!(!exists("item_evenkeel_before") && !exists("item_evenkeel_relayout"));
-}
-
-#[test]
-fn ctrl_c_takes_the_copy_away_also_where_that_takes_time() {
-    let shop = Shop::up();
-    shop.shuffled("item", "");
-    let mut holder = shop.control();
-    let count = |sql: &str| -> u64 { shop.value(sql).parse().expect("a number") };
-    let tables = "SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_NAME LIKE 'item_evenkeel%'";
-    let waits = |what: &str| {
-        count(&format!(
-            "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE INFO LIKE '{what}%item_evenkeel_relayout%'"
-        )) > 0
-    };
-    let held = (0..20).any(|_| {
-        let child = command(shop.home(), &["relayout", "sandbox:a/shop", "--tables", "item", "--fresh"])
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("it starts");
-        let child = std::cell::RefCell::new(child);
-        let has_ended = || child.borrow_mut().try_wait().is_ok_and(|end| end.is_some());
-        eventually("a copy", || count(tables) == 1 || has_ended());
-        let mut child = child.into_inner();
-        // A copy that somebody else holds cannot be finished; a relayout that was faster is tried again.
-        if holder.exec("LOCK TABLES item_evenkeel_relayout WRITE").is_err() {
-            child.wait().expect("an end");
-            return false;
-        }
-        eventually("a statement that waits", || waits("ALTER TABLE") || waits("SELECT COUNT(*)"));
-        let sent = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
-        assert!(sent.is_ok());
-        eventually("the copy being dropped", || waits("DROP TABLE"));
-        holder.exec("UNLOCK TABLES").expect("an answer");
-        assert_eq!(child.wait().expect("an end").code(), Some(130));
-        assert_eq!(count(tables), 0);
-        true
-    });
-    assert!(held, "the copy was never held");
-}
-
-/// Begins to build the table anew.
-fn begun(shop: &Shop) -> std::process::Child {
-    let mut words = command(shop.home(), &["relayout", "sandbox:a/shop", "--tables", "item", "--fresh"]);
-    words.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts")
 }
 
 /// A change of the table, what is said of it, and where the server tells of it.
@@ -197,19 +141,17 @@ fn a_table_that_somebody_changes_meanwhile_is_not_dropped() {
     // Whoever waits to alter the table before we wait to swap it comes first: what he did must not go with the old table.
     let mut between = 0;
     for number in 0..10 {
-        let child = begun(&shop);
+        let child = piped(shop.home(), &FRESH);
         eventually("a copy", || {
             count("information_schema.TABLES WHERE TABLE_NAME = 'item_evenkeel_relayout'") == "1"
         });
         let (sql, what, place) = change(number);
         shop.exec(&sql);
-        let output = child.wait_with_output().expect("an end");
-        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        let (_, told) = text(&child.wait_with_output().expect("an end"));
         let is_there = |table: &str| count(&format!("{place} = '{table}'")) == "1";
         assert!(is_there("item") || is_there("item_evenkeel_before"), "{told}");
         if !is_there("item") {
-            assert!(told.contains(what) && told.contains("during the swap with its copy"), "{told}");
-            assert!(told.contains("drop neither"), "{told}");
+            assert!(told.contains(what) && told.contains("drop neither"), "{told}");
             shop.exec("DROP TABLE item");
             shop.exec("RENAME TABLE item_evenkeel_before TO item");
             between += 1;
@@ -225,13 +167,11 @@ fn two_relayouts_of_a_table_at_once_do_no_harm() {
     let shop = Shop::up();
     shop.shuffled("item", "");
     let sum = shop.sum("item");
-    let both: Vec<_> = [begun(&shop), begun(&shop)]
-        .into_iter()
-        .map(|child| child.wait_with_output().expect("an end"))
-        .collect();
+    let both = [piped(shop.home(), &FRESH), piped(shop.home(), &FRESH)];
+    let both = both.map(|child| child.wait_with_output().expect("an end"));
     assert!(both.iter().any(|output| output.status.success()), "{both:?}");
     for output in both.iter().filter(|output| !output.status.success()) {
-        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        let (_, told) = text(output);
         assert!(told.contains("another client is rebuilding table"), "{told}");
     }
     assert_eq!(shop.sum("item"), sum);
@@ -245,7 +185,7 @@ fn a_look_at_a_table_that_a_transaction_holds_keeps_nobody_waiting_for_long() {
     open.exec("BEGIN").expect("a transaction");
     open.exec("INSERT INTO item (name) VALUES ('open')").expect("a row");
     let is_over = AtomicBool::new(false);
-    let dry = std::thread::scope(|scope| {
+    let (_, told) = std::thread::scope(|scope| {
         let writer = scope.spawn(|| {
             let mut control = shop.control();
             // A writer behind a look that waits for the transaction without end would end by this.
@@ -255,11 +195,10 @@ fn a_look_at_a_table_that_a_transaction_holds_keeps_nobody_waiting_for_long() {
                 std::thread::sleep(Duration::from_millis(10));
             }
         });
-        let dry = evenkeel(shop.home(), &["relayout", "sandbox:a/shop", "--tables", "item", "--dry-run"]);
+        let dry = asked(shop.home(), &["relayout", "sandbox:a/shop", "--tables", "item", "--dry-run"]);
         is_over.store(true, Ordering::Relaxed);
         writer.join().expect("a writer");
         dry
     });
-    let told = String::from_utf8_lossy(&dry.stdout).into_owned() + &String::from_utf8_lossy(&dry.stderr);
     assert!(told.contains("a transaction of another client uses it"), "{told}");
 }

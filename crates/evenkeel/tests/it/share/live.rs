@@ -84,31 +84,6 @@ fn what_fails_of_new_disks_leaves_none_of_them_behind_and_later_ones_are_who_the
 }
 
 #[test]
-fn a_disk_that_comes_later_and_is_open_to_all_is_told_as_well() {
-    let home = Home::new();
-    home.configure(&[home.disk("a", "")]);
-    let mut host = home.start();
-    let open = home.disk("g", "").replace(&format!("{}.sock", text(&home.at("g"))), "0.0.0.0:0");
-    home.configure(&[home.disk("a", ""), open]);
-    host.signal("-HUP");
-    assert!(line(&mut host.log, "event=open_to_all").contains("address=0.0.0.0:0"));
-    assert!(line(&mut host.log, "event=disk_added").contains("disk=g"));
-    host.stop();
-}
-
-#[test]
-fn a_configuration_that_has_become_a_pipe_is_not_waited_for() {
-    let home = Home::new();
-    home.configure(&[home.disk("a", "")]);
-    let mut host = home.start();
-    fs::remove_file(home.at("share.toml")).expect("the file");
-    assert!(Command::new("mkfifo").arg(home.at("share.toml")).status().expect("mkfifo is there").success());
-    host.signal("-HUP");
-    assert!(line(&mut host.log, "event=reload_failed").contains("not a file that can be read again"));
-    host.stop();
-}
-
-#[test]
 fn who_came_while_descriptors_were_out_is_served_when_there_are_some() {
     let home = Home::new();
     let (backing, socket) = (text(&home.at("disk")), text(&home.at("socket")));

@@ -1,16 +1,13 @@
 //! Disks of hosts that share storage, as a user runs them.
 
-mod costs;
 mod live;
 
-use super::cli::{evenkeel, refused};
+use super::cli::evenkeel;
 use crate::patience::eventually;
 use std::fs;
 use std::io::{BufRead, BufReader};
-use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, Stdio};
-use std::time::Duration;
 
 /// A host that serves, until it is dropped.
 struct Host {
@@ -212,127 +209,4 @@ fn a_disk_that_is_cut_while_it_is_served_is_told_and_the_host_is_not_well() {
         host.process.wait().expect("it ends").code()
     };
     assert_ne!(ended, Some(0), "the last flush cannot be true");
-}
-
-#[test]
-fn a_disk_with_a_socket_of_its_own_is_the_only_one_there_and_what_is_open_to_all_is_told() {
-    let folder = tempfile::tempdir().expect("a temporary directory");
-    let at = |name: &str| -> PathBuf { folder.path().join(name) };
-    let disk = |name: &str, more: &str| {
-        let backing = text(&at(name));
-        format!(
-            "[[disk]]\nname = '{name}'\nbacking = '{backing}'\nsize = '1M'\nnbd = '{backing}.sock'\n{more}"
-        )
-    };
-    let disks = disk("vm1", "socket_group = '0'\n") + &disk("vm2", "socket_mode = '0600'\n");
-    fs::write(at("share.toml"), format!("name = 'h'\nnbd = '0.0.0.0:0'\nsocket_mode = '0640'\n{disks}"))
-        .expect("a file can be written");
-    let config = text(&at("share.toml"));
-    let mut command = Command::new(env!("CARGO_BIN_EXE_evenkeel"));
-    command.args(["share", "disk", "--config", &config]).stdin(Stdio::null()).stderr(Stdio::piped());
-    let mut process = command.spawn().expect("the binary can be started");
-    let mut log = BufReader::new(process.stderr.take().expect("stderr is piped"));
-    let told = line(&mut log, "event=open_to_all");
-    let serving = line(&mut log, "event=serving");
-    let host = Host { process, log, serving };
-    assert!(told.contains("level=warn") && told.contains("address=0.0.0.0:0"), "{told}");
-    let mode = |name: &str| {
-        use std::os::unix::fs::PermissionsExt;
-        fs::metadata(at(name)).expect("a socket").permissions().mode() & 0o777
-    };
-    assert_eq!((mode("vm1.sock"), mode("vm2.sock")), (0o640, 0o600));
-    let asks = |disk: &str, socket: &str| {
-        let asked = Command::new("nbdinfo").arg("--size").arg(uri(disk, &at(socket))).output();
-        asked.expect("nbdinfo is there").status.success()
-    };
-    assert!(asks("vm1", "vm1.sock") && asks("vm2", "vm2.sock") && asks("", "vm2.sock"));
-    assert!(!asks("vm1", "vm2.sock") && !asks("vm2", "vm1.sock"), "one machine opens the disk of another");
-    host.stop();
-}
-
-#[test]
-fn bad_input_is_refused_with_what_to_do() {
-    let folder = tempfile::tempdir().expect("a temporary directory");
-    let at = |name: &str| text(&folder.path().join(name));
-    fs::write(at("taken"), vec![0; 1 << 20]).expect("a file can be written");
-    fs::write(at("tiny"), "x").expect("a file can be written");
-    let (taken, socket, slots) = (at("taken"), at("socket"), format!("slot:{}", at("slots")));
-    let host = Host::start(&[
-        "--name",
-        "one",
-        "--backing",
-        &taken,
-        "--nbd",
-        &socket,
-        "--bus",
-        &slots,
-        "--period",
-        "100ms",
-    ]);
-    let (none, tiny, free, folder_itself) = (at("none"), at("tiny"), at("free"), text(folder.path()));
-    let other = at("other");
-    let disk = |more: &[&str]| -> String {
-        let all: Vec<&str> = ["share", "disk"].iter().chain(more).copied().collect();
-        refused(folder.path(), &all)
-    };
-    let named = |backing: &str, more: &[&str]| -> String {
-        let base = ["--name", "two", "--backing", backing, "--nbd", &other];
-        disk(&base.iter().chain(more).copied().collect::<Vec<_>>())
-    };
-    // It listens for two of its periods: the one that is there tells something before, however slow it is.
-    let place = ["--name", "one", "--backing", &free, "--size", "1M", "--nbd", &other];
-    let twin = disk(&[&place[..], &["--bus", &slots, "--period", "60s"]].concat());
-    for (told, expected) in [
-        (disk(&[]), "give --backing PATH or --config FILE"),
-        (disk(&["--backing", &taken]), "give --name NAME"),
-        (disk(&["--backing", &taken, "--name", "two"]), "give --nbd ADDRESS or --fuse DIR"),
-        (disk(&["--backing", &taken, "--config", &none]), "--backing is for a host with one disk"),
-        (disk(&["--config", &none]), "cannot read"),
-        (named(&none, &[]), "--size SIZE creates a missing file"),
-        (named(&folder_itself, &[]), "neither a file nor a block device"),
-        (named(&tiny, &[]), "too small"),
-        (named(&taken, &[]), "in use"),
-        (named(&free, &["--size", "1M", "--share", "0"]), "`share` must be between"),
-        (named(&free, &["--size", "1M", "--simulated", &taken]), "not a simulated array"),
-        (named(&free, &["--size", "1M", "--simulated", &none]), "evenkeel share array /"),
-        (named(&free, &["--size", "1M", "--bus", "carrier-pigeon"]), "slot:FILE"),
-        (named(&free, &["--size", "1M", "--bus", &format!("slot:{taken}")]), "not a slot file"),
-        (twin, "another live member"),
-        (disk(&["--name", "two", "--backing", &free, "--size", "1M", "--nbd", &socket]), "cannot listen"),
-        (named(&free, &["--size", "1M", "--latency", "soon"]), "not a number with a unit"),
-        (named(&free, &["--size", "1M", "--socket-mode", "rw"]), "in octal digits"),
-        (named(&free, &["--size", "1M", "--socket-group", "no such group"]), "there is no such group"),
-        (
-            named(&free, &["--size", "1M", "--tls-cert", &none, "--tls-key", &none]),
-            "TLS for clients of the disks",
-        ),
-    ] {
-        assert!(told.contains(expected), "{expected}: {told}");
-    }
-    host.stop();
-}
-
-#[test]
-fn whoever_watches_is_told_when_the_disk_is_served() {
-    let folder = tempfile::tempdir().expect("a temporary directory");
-    let at = |name: &str| -> PathBuf { folder.path().join(name) };
-    let watcher = UnixDatagram::bind(at("notify")).expect("a socket");
-    watcher.set_read_timeout(Some(Duration::from_secs(120))).expect("a time");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_evenkeel"));
-    command.args(["share", "disk", "--name", "h", "--size", "1M", "--nbd", &text(&at("socket"))]);
-    command.args(["--backing", &text(&at("disk"))]).env("NOTIFY_SOCKET", at("notify"));
-    let mut host =
-        command.stdin(Stdio::null()).stderr(Stdio::null()).spawn().expect("the binary can be started");
-    let mut said = [0; 200];
-    let length = loop {
-        match watcher.recv(&mut said) {
-            // As where a process is stopped and goes on.
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-            received => break received.expect("it says that it serves"),
-        }
-    };
-    assert_eq!(&said[..length], b"READY=1");
-    run("nbdinfo", &["--size", &uri("h", &at("socket"))]);
-    host.kill().expect("a signal");
-    host.wait().expect("an end");
 }

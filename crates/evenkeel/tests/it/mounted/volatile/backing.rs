@@ -4,25 +4,30 @@
 //! between a coin brings blocks there in any order. Killing the process is the power cut: what the file has then is what a
 //! disk would have.
 
-use super::cache::{BLOCK, Cache};
 use evenkeel_core::Nanos;
+use evenkeel_core::random::{Random, Seed};
 use evenkeel_os::file::{Space, allocate};
 use evenkeel_share::{Answer, Backing, Buffer, Ended, Errno, Work};
+use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::RawFd;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
+/// Bytes that are on the disk together or not at all.
+const BLOCK: u64 = 4_096;
 /// How often a write brings another block to the disk.
 const WRITE_THROUGH: f64 = 0.2;
 
 pub struct VolatileBacking {
     file: File,
     bytes: u64,
-    cache: Cache,
-    /// Blocks that the cache holds; above that the oldest are written through.
+    /// Blocks that are not on the disk, each as a whole, by their place.
+    cache: BTreeMap<u64, Buffer>,
+    /// Blocks that the cache holds; above that some are written through.
     blocks: usize,
+    random: Random,
     /// It says "done" to flushes and durable writes and does nothing: a disk that lies.
     lies: bool,
     ended: Vec<Ended>,
@@ -34,18 +39,21 @@ impl VolatileBacking {
     pub fn open(path: &Path, blocks: usize, lies: bool) -> io::Result<Self> {
         let file = OpenOptions::new().read(true).write(true).open(path)?;
         let bytes = file.metadata()?.len();
-        Ok(Self { file, bytes, cache: Cache::new(1), blocks, lies, ended: Vec::new(), started: Nanos::ZERO })
+        let (cache, random) = (BTreeMap::new(), Random::new(Seed(1)));
+        Ok(Self { file, bytes, cache, blocks, random, lies, ended: Vec::new(), started: Nanos::ZERO })
     }
 
-    pub fn held(&self) -> usize {
-        self.cache.len()
-    }
-
-    pub fn perform(&mut self, work: Work) -> Answer {
+    fn perform(&mut self, work: Work) -> Answer {
         match work {
             Work::Read { offset, mut buffer } => {
                 self.file.read_exact_at(buffer.as_mut_slice(), offset)?;
-                self.cache.overlay(offset, buffer.as_mut_slice());
+                let end = offset + buffer.len() as u64;
+                for (&place, block) in self.cache.range(offset / BLOCK..end.div_ceil(BLOCK)) {
+                    let start = place * BLOCK;
+                    let (from, to) = (offset.max(start), end.min(start + block.len() as u64));
+                    buffer.as_mut_slice()[(from - offset) as usize..(to - offset) as usize]
+                        .copy_from_slice(&block.as_slice()[(from - start) as usize..(to - start) as usize]);
+                }
                 return Ok(buffer);
             }
             Work::Write { offset, buffer, durable } => {
@@ -57,7 +65,11 @@ impl VolatileBacking {
             Work::Holes { .. } => return Err(Errno::UNSUPPORTED),
             // At once in the file: a cache may do so at any time.
             Work::Trim { offset, bytes } | Work::Zero { offset, bytes, .. } => {
-                self.cache.clear(offset, bytes);
+                let end = offset + bytes;
+                let touched = self.cache.range(offset / BLOCK..end.div_ceil(BLOCK));
+                for place in touched.map(|(&place, _)| place).collect::<Vec<_>>() {
+                    self.write_through(place)?;
+                }
                 if bytes > 0 {
                     allocate(&self.file, Space::Punch, offset, bytes)?;
                 }
@@ -85,40 +97,47 @@ impl VolatileBacking {
     }
 
     fn change(&mut self, place: u64, from: u64, bytes: &[u8]) -> io::Result<()> {
-        let block = match self.cache.take(place) {
-            Some(block) => Ok(block),
+        let mut block = match self.cache.remove(&place) {
+            Some(block) => block,
             None => {
                 let mut block = Buffer::zeroed(BLOCK.min(self.bytes - place * BLOCK) as usize);
-                self.file.read_exact_at(block.as_mut_slice(), place * BLOCK).map(|()| block)
+                self.file.read_exact_at(block.as_mut_slice(), place * BLOCK)?;
+                block
             }
         };
-        let mut block = block?;
         block.as_mut_slice()[from as usize..][..bytes.len()].copy_from_slice(bytes);
-        self.cache.put(place, block);
+        self.cache.insert(place, block);
         Ok(())
     }
 
     fn write_through(&mut self, place: u64) -> io::Result<()> {
-        let Some(block) = self.cache.take(place) else { return Ok(()) };
+        let Some(block) = self.cache.remove(&place) else { return Ok(()) };
         self.file.write_all_at(block.as_slice(), place * BLOCK)
     }
 
     fn write_some_through(&mut self) -> io::Result<()> {
-        if self.cache.coin(WRITE_THROUGH)
-            && let Some(place) = self.cache.any()
+        if self.random.chance(WRITE_THROUGH)
+            && let Some(place) = self.any()
         {
             self.write_through(place)?;
         }
         while self.cache.len() > self.blocks {
-            let Some(oldest) = self.cache.oldest() else { break };
-            self.write_through(oldest)?;
+            let Some(place) = self.any() else { break };
+            self.write_through(place)?;
         }
         Ok(())
     }
 
+    /// A block at random, of those that are in the cache.
+    fn any(&mut self) -> Option<u64> {
+        let (&first, &last) = (self.cache.first_key_value()?.0, self.cache.last_key_value()?.0);
+        let from = self.random.uniform(first, last);
+        self.cache.range(from..).next().map(|(&place, _)| place)
+    }
+
     /// Writes all blocks to the disk, in any order.
     fn flush(&mut self) -> io::Result<()> {
-        while let Some(place) = self.cache.any() {
+        while let Some(place) = self.any() {
             self.write_through(place)?;
         }
         self.file.sync_data()

@@ -2,8 +2,6 @@
 //! can be killed.
 
 mod backing;
-mod cache;
-mod tests;
 
 use super::disk::Disk;
 use crate::patience::eventually;
