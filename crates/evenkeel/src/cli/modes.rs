@@ -7,7 +7,7 @@ use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
 /// A command, the flag or argument that decides what it does, and what alone means something beside it.
 type Alone = (&'static [&'static str], &'static str, &'static [&'static str]);
 
-const ALONE: [Alone; 8] = [
+const ALONE: [Alone; 10] = [
     (&["profile"], "resume", &["output", "json", "repeats", "wide"]),
     (&["study", "throttling"], "resume", &["out", "json"]),
     (&["study", "shares"], "resume", &["out", "json", "databases"]),
@@ -16,6 +16,8 @@ const ALONE: [Alone; 8] = [
     (&["cdr", "load"], "print_table", &["layout", "table", "engine", "index", "when"]),
     (&["cdr", "audit"], "export", &["target", "tables", "json"]),
     (&["cdr", "generate"], "print_layout", &[]),
+    (&["guard"], "print_config", &[]),
+    (&["share", "disk"], "print_config", &[]),
 ];
 
 /// What has no meaning for a server that is there already.

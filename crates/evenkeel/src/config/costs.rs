@@ -1,4 +1,4 @@
-//! What I/Os cost, as flags and files say it: `4k=0.25,16k=1,256k=8`.
+//! What I/Os cost, as a file says it: `4k=0.25,16k=1,256k=8`.
 
 use super::units;
 use anyhow::{Context, Result, anyhow};

@@ -4,7 +4,6 @@ use super::file;
 use super::lines::{at_key, located};
 use super::units;
 use anyhow::{Context, Result, anyhow, bail, ensure};
-use clap::ValueEnum;
 use evenkeel_core::Nanos;
 use evenkeel_lab::workload::similar;
 use std::path::{Path, PathBuf};
@@ -93,13 +92,19 @@ impl Fields {
         units::bytes(&text).map(Some).map_err(|error| self.at(key, format!("`{key}`: {error}")))
     }
 
-    /// The word of a flag that takes one of a few.
-    pub fn word_of_flag<T: ValueEnum>(&mut self, key: &'static str) -> Result<Option<T>> {
-        let values = T::value_variants().iter().filter_map(T::to_possible_value);
-        let names: Vec<String> = values.map(|value| format!("{:?}", value.get_name())).collect();
+    /// A text with a form of its own.
+    pub fn text<T>(&mut self, key: &'static str, read: fn(&str) -> Result<T>) -> Result<Option<T>> {
+        let text = self.optional::<String>(key)?.as_deref().map(read).transpose();
+        text.map_err(|error| self.at(key, format!("`{key}`: {error:#}")))
+    }
+
+    /// A text that is one of a few words.
+    pub fn one_of<T: Copy>(&mut self, key: &'static str, words: &[(&str, T)]) -> Result<Option<T>> {
         let Some(text) = self.optional::<String>(key)? else { return Ok(None) };
-        let unknown = |_| self.at(key, format!("`{key}` is {text:?}, and must be {}", names.join(" or ")));
-        T::from_str(&text, false).map(Some).map_err(unknown)
+        let found = words.iter().find(|(word, _)| *word == text).map(|(_, value)| *value);
+        let names = || words.iter().map(|(word, _)| format!("{word:?}")).collect::<Vec<_>>().join(", ");
+        let unknown = || self.at(key, format!("`{key}` is {text:?}, and must be one of {}", names()));
+        found.map(Some).ok_or_else(unknown)
     }
 
     /// A text, or a list of them; empty where it is missing.
@@ -132,22 +137,6 @@ impl Fields {
     /// An error of one of its keys.
     pub fn at(&self, key: &str, text: String) -> anyhow::Error {
         at_key(&self.entry, key, text)
-    }
-}
-
-/// What reads a key whose text is one of a few words: `read` says what is wrong with another one.
-pub fn word<T>(read: fn(&str) -> Result<T>) -> impl Fn(&mut Fields, &'static str) -> Result<Option<T>> {
-    move |fields, key| {
-        let word = fields.optional::<String>(key)?.as_deref().map(read).transpose();
-        word.map_err(|error| fields.at(key, format!("`{key}` {error}")))
-    }
-}
-
-/// What reads a key whose text has a form of its own.
-pub fn text<T>(read: fn(&str) -> Result<T>) -> impl Fn(&mut Fields, &'static str) -> Result<Option<T>> {
-    move |fields, key| {
-        let text = fields.optional::<String>(key)?.as_deref().map(read).transpose();
-        text.map_err(|error| fields.at(key, format!("`{key}`: {error:#}")))
     }
 }
 
@@ -268,5 +257,20 @@ impl<T: FromToml> FromToml for Vec<T> {
     const KIND: &'static str = "a list, each of the same kind";
     fn from_toml(value: Value) -> Option<Self> {
         if let Value::Array(values) = value { values.into_iter().map(T::from_toml).collect() } else { None }
+    }
+}
+
+#[cfg(test)]
+pub mod tests {
+    /// The keys that the error of an unknown one lists.
+    pub fn known(error: &anyhow::Error) -> Vec<String> {
+        let text = error.to_string();
+        let (_, keys) = text.split_once("known are ").unwrap_or_else(|| panic!("{text}"));
+        keys.split('`').skip(1).step_by(2).map(str::to_owned).collect()
+    }
+
+    /// An example with the keys that it shows behind `#:`, because they have no default.
+    pub fn uncommented(example: &str) -> String {
+        example.lines().map(|line| format!("{}\n", line.strip_prefix("#: ").unwrap_or(line))).collect()
     }
 }

@@ -17,13 +17,18 @@ use std::collections::BTreeMap;
 const GATHERED_FOR: Nanos = Nanos::from_secs(10);
 
 /// Which changes of the limit have a line each.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LoggedDecisions {
     /// Decisive ones; steps between them share a line, at most every 10 s
     #[default]
     Decisive,
     /// All
     All,
+}
+
+impl LoggedDecisions {
+    /// All, as files name them.
+    pub const NAMES: [(&str, Self); 2] = [("decisive", Self::Decisive), ("all", Self::All)];
 }
 
 /// The steps that were gathered and are not logged yet.

@@ -35,7 +35,8 @@ struct Places {
 struct Mountpoint(PathBuf);
 
 impl Host {
-    /// Starts it with this configuration, which names one address for NBD, and returns when clients can connect.
+    /// Starts it with this configuration, which names one address for NBD and logs as JSON, and returns when clients can
+    /// connect.
     ///
     /// # Errors
     /// It does not start; with what it said.
@@ -108,9 +109,8 @@ impl Host {
     }
 }
 
-fn common(config: &Path) -> [String; 3] {
-    let config = format!("--config={}", config.display());
-    ["--metrics=127.0.0.1:0".into(), "--log=json".into(), config]
+fn common(config: &Path) -> [String; 2] {
+    ["--metrics=127.0.0.1:0".into(), format!("--config={}", config.display())]
 }
 
 impl Places {

@@ -15,6 +15,12 @@ pub fn command(home: &Path, arguments: &[&str]) -> Command {
     command
 }
 
+/// Writes a configuration; the flag that names it.
+pub fn configured(path: &Path, text: &str) -> String {
+    std::fs::write(path, text).expect("a file can be written");
+    format!("--config={}", path.display())
+}
+
 /// Runs a command that must be refused, and returns what it says.
 pub fn refused(home: &Path, arguments: &[&str]) -> String {
     let output = evenkeel(home, arguments);
@@ -329,18 +335,20 @@ fn await_no_server(home: &Path) {
 #[test]
 fn a_password_of_a_url_is_not_in_the_list_of_processes() {
     let home = tempfile::tempdir().expect("a temporary directory");
-    let url = "mysql://watch:s3cret@127.0.0.1:1/";
-    let mut guard = command(
-        home.path(),
-        &["guard", "--listen", "127.0.0.1:0", "--backend", "127.0.0.1:1", "--monitor", url],
-    );
-    let mut guard = guard.stderr(Stdio::null()).spawn().expect("the binary can be started");
+    // One that accepts clients and says nothing: the command waits for its greeting.
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = silent.local_addr().expect("an address");
+    let url = format!("mysql://watch:s3cret@{address}/d");
+    let mut load = command(home.path(), &["load", &url, "--rate", "5"]);
+    let mut load =
+        load.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the binary can be started");
     let shown = || {
-        let line = std::fs::read(format!("/proc/{}/cmdline", guard.id())).unwrap_or_default();
+        let line = std::fs::read(format!("/proc/{}/cmdline", load.id())).unwrap_or_default();
         String::from_utf8_lossy(&line).replace('\0', " ")
     };
-    eventually("a line without the password", || shown().contains("mysql://watch:xxxxxx@127.0.0.1:1/"));
+    let wanted = format!("mysql://watch:xxxxxx@{address}/d");
+    eventually("a line without the password", || shown().contains(&wanted));
     assert!(!shown().contains("s3cret"), "{}", shown());
-    guard.kill().expect("it runs");
-    guard.wait().expect("it ends");
+    load.kill().expect("it runs");
+    load.wait().expect("it ends");
 }

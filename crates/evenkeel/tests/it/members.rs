@@ -1,5 +1,6 @@
 //! Hosts that share storage, as processes: they hear each other, and say what they do not.
 
+use crate::cli::configured;
 use crate::patience::found;
 use serde_json::Value;
 use std::fs;
@@ -7,6 +8,9 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+
+/// Settings of a host whose windows follow each other soon.
+const QUICK: &str = "[window]\nperiod = '100ms'\n";
 
 /// A folder, and what lies in it.
 struct Scene(tempfile::TempDir);
@@ -27,24 +31,14 @@ impl Scene {
 
     /// A host with one small disk that has its name.
     fn command(&self, name: &str, flags: &[&str]) -> Command {
-        self.command_on(name, (name, "100ms"), flags)
+        self.command_on(name, (name, QUICK), flags)
     }
 
-    /// A host with one small disk, by its name and its period.
-    fn command_on(&self, disk: &str, (name, period): (&str, &str), flags: &[&str]) -> Command {
+    /// A host with one small disk, by its name and its file.
+    fn command_on(&self, disk: &str, (name, settings): (&str, &str), flags: &[&str]) -> Command {
+        let file = configured(&self.path(&format!("{disk}.toml")), settings);
         let mut command = Command::new(env!("CARGO_BIN_EXE_evenkeel"));
-        command.args([
-            "share",
-            "disk",
-            "--name",
-            name,
-            "--size",
-            "1M",
-            "--period",
-            period,
-            "--metrics",
-            "127.0.0.1:0",
-        ]);
+        command.args(["share", "disk", &file, "--name", name, "--size", "1M", "--metrics", "127.0.0.1:0"]);
         command.arg("--backing").arg(self.path(&format!("{disk}.img")));
         command.arg("--nbd").arg(self.path(&format!("{disk}.sock"))).args(flags);
         command
@@ -175,8 +169,8 @@ fn the_second_of_a_name_does_not_start_and_says_what_to_do() {
     let scene = Scene::new();
     let first = scene.start("a", &["--bus", &scene.slots()]);
     // It listens for two of its periods: the first tells something before, however slow it is.
-    let second =
-        scene.command_on("b", ("a", "60s"), &["--bus", &scene.slots()]).output().expect("the binary");
+    let slow = ("a", "[window]\nperiod = '60s'\n");
+    let second = scene.command_on("b", slow, &["--bus", &scene.slots()]).output().expect("the binary");
     assert_eq!(second.status.code(), Some(2));
     assert!(told(&second).contains("another live member has the name a"), "{}", told(&second));
     assert!(told(&second).contains("hint: give this host a name of its own"), "{}", told(&second));
@@ -354,11 +348,11 @@ fn hosts_log_in_to_nats_by_a_file_and_keep_their_windows_while_it_stands_still()
     fs::write(&right, "me:the-secret\n").expect("a file");
     fs::write(&wrong, "me:no-secret-of-mine\n").expect("a file");
     let bus = |login: &Path| {
-        ["--bus", &server.1, "--bus-login", login.to_str().expect("a name")].map(str::to_owned)
+        format!("{QUICK}[bus]\naddress = '{}'\nlogin = '{}'\nrequire = true\n", server.1, login.display())
     };
-    let flags = bus(&right);
-    let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
-    let (a, b) = (scene.start("a", &flags), scene.start("b", &flags));
+    let command = |name: &str, login: &Path| scene.command_on(name, (name, &bus(login)), &[]);
+    let start = |name: &str| Host::start(command(name, &right), scene.path(&format!("{name}.log")));
+    let (a, b) = (start("a"), start("b"));
     a.until_it_hears(&["a", "b"]);
     b.until_it_hears(&["a", "b"]);
     signal(&server.0, "STOP");
@@ -372,9 +366,7 @@ fn hosts_log_in_to_nats_by_a_file_and_keep_their_windows_while_it_stands_still()
     a.until(|status| status["kept"] == false);
     a.until_it_hears(&["a", "b"]);
     a.told_each_fault_once();
-    let flags = bus(&wrong);
-    let mut refused = scene.command("c", &["--require-bus"]);
-    let refused = refused.args(flags).output().expect("the binary");
+    let refused = command("c", &wrong).output().expect("the binary");
     assert_eq!(refused.status.code(), Some(2));
     let told = told(&refused);
     assert!(told.contains("cannot connect to NATS") && !told.contains("secret"), "{told}");

@@ -5,6 +5,7 @@ use crate::house::help::helps;
 use crate::sandbox::done;
 use evenkeel_site::sandbox;
 use evenkeel_site::server::Control;
+use serde_json::json;
 use std::fs;
 use std::path::Path;
 use std::process::Output;
@@ -155,11 +156,9 @@ fn no_password_is_shown_or_kept_whatever_takes_it() {
         for line in TAKERS {
             silent(home, &words(line, url), &[1, 2]);
         }
-        silent(
-            home,
-            &words("guard --listen 127.0.0.1:0 --backend 127.0.0.1:1 --check --monitor URL", url),
-            &[0, 2],
-        );
+        fs::write(home.join("f.toml"), format!("control.monitor = {}\n", json!(url))).expect("a file");
+        let guard = "guard --listen 127.0.0.1:0 --backend 127.0.0.1:1 --check --config f.toml";
+        silent(home, &words(guard, ""), &[0, 2]);
     }
     files_tell_nothing(home, &right);
     // And where it is right: what is measured, kept and shown.

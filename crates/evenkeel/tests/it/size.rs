@@ -1,6 +1,6 @@
 //! How many servers a load needs, from the folder of a profile whose truth is known.
 
-use crate::cli::{evenkeel, refused};
+use crate::cli::{configured, evenkeel, refused};
 use crate::sandbox::done;
 use evenkeel_core::random::Seed;
 use evenkeel_dev::profile::VirtualProfile;
@@ -72,6 +72,8 @@ fn one_rate_is_enough_for_a_wide_answer_and_none_is_refused_with_the_command_tha
 #[test]
 fn a_time_without_a_unit_is_refused_by_every_command_that_takes_one() {
     let home = tempfile::tempdir().expect("a temporary directory");
+    let file = "listen = '127.0.0.1:0'\nbackend = '127.0.0.1:1'\nlogin_max = 8\n";
+    let guard = configured(&home.path().join("guard.toml"), file);
     let lines: [&[&str]; 9] = [
         &["size", "last", "--rate", "4", "--objective", "p95=8"],
         &["profile", "--rate", "9", "--duration", "8"],
@@ -80,7 +82,7 @@ fn a_time_without_a_unit_is_refused_by_every_command_that_takes_one() {
         &["profile", "--within", "8"],
         &["load", "mysql://a@127.0.0.1:1/b", "--rate", "9", "--duration", "8"],
         &["sense", "--for", "8"],
-        &["guard", "--listen", "127.0.0.1:0", "--backend", "127.0.0.1:1", "--login-max", "8"],
+        &["guard", &guard],
         &["guard", "demo", "--duration", "8"],
     ];
     for line in lines {

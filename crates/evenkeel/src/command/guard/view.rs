@@ -33,12 +33,9 @@ pub struct ReplayArgs {
     /// Controller that decides
     #[arg(long, value_name = "NAME", default_value = "evenkeel", value_parser = algorithm::NAMES)]
     controller: String,
-    /// Initial limit [default: the first of the journal]
-    #[arg(long, value_name = "N")]
-    initial_limit: Option<u32>,
-    /// Maximum limit [default: 1024]
-    #[arg(long, value_name = "N")]
-    max_limit: Option<u32>,
+    /// Maximum limit, as `max_limit` of the guard
+    #[arg(long, value_name = "N", default_value_t = 1_024)]
+    max_limit: u32,
     /// Show every tick, not only changes
     #[arg(long)]
     all: bool,
@@ -55,8 +52,7 @@ pub fn top(session: &Session, args: &TopArgs) -> Result<ExitCode> {
 pub fn replay(args: &ReplayArgs) -> Result<ExitCode> {
     let recorded = journal::read(&args.journal)?;
     let Some(first) = recorded.first() else { bail!("{} has no tick", args.journal.display()) };
-    let initial = args.initial_limit.unwrap_or(first.sample.limit);
-    let most = args.max_limit.unwrap_or(1_024);
+    let (initial, most) = (first.sample.limit, args.max_limit);
     let bounds = Bounds { initial, range: (1, most) };
     let asked = named(&args.controller, bounds)?.build();
     let ticks = recorded.iter().map(|tick| (&tick.sample, tick.decided));

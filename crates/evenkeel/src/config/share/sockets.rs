@@ -16,6 +16,11 @@ pub struct SocketConfig {
 }
 
 impl SocketConfig {
+    /// That of a table.
+    pub(super) fn of(fields: &mut Fields) -> Result<Self> {
+        Ok(Self { mode: fields.text("socket_mode", mode_of)?, group: fields.optional("socket_group")? })
+    }
+
     /// The same in the terms of the system. What is not set here comes from `host`.
     ///
     /// # Errors
@@ -29,10 +34,7 @@ impl SocketConfig {
 }
 
 /// A mode in octal digits.
-///
-/// # Errors
-/// The text is no mode in octal digits.
-pub(super) fn mode_of(text: &str) -> Result<u32> {
+fn mode_of(text: &str) -> Result<u32> {
     match u32::from_str_radix(text, 8) {
         Ok(mode) if mode <= 0o777 => Ok(mode),
         _ => bail!("the mode of a socket is in octal digits, as 0660, not {text:?}"),
@@ -51,11 +53,16 @@ pub struct TlsConfig {
 }
 
 impl TlsConfig {
+    /// That of the table `tls`.
+    ///
     /// # Errors
     /// One is there without the other.
-    pub(super) fn check(&self) -> Result<()> {
-        match (&self.certificate, &self.key, &self.clients) {
-            (Some(_), Some(_), _) | (None, None, None) => Ok(()),
+    pub(super) fn of(mut tls: Fields) -> Result<Self> {
+        let (certificate, key, clients) =
+            (tls.optional("certificate")?, tls.optional("key")?, tls.optional("clients")?);
+        tls.finish()?;
+        match (&certificate, &key, &clients) {
+            (Some(_), Some(_), _) | (None, None, None) => Ok(Self { certificate, key, clients }),
             _ => bail!("TLS needs a certificate and its key; authorities of clients need both"),
         }
     }

@@ -259,13 +259,12 @@ fn replay(journal: &Path, controller: &str) -> Command {
 }
 
 #[test]
-fn who_needs_the_server_at_the_start_hears_at_once_that_it_is_not_there() {
-    let (listen, nobody) = (free_port(), free_port());
-    let flags = ["--listen", &listen, "--backend", &nobody, "--require-backend"];
-    let output = evenkeel(&flags).output().expect("it runs");
-    let words = String::from_utf8_lossy(&output.stderr);
-    assert!(!output.status.success(), "{words}");
-    assert!(words.contains(&nobody) && words.contains("leave out --require-backend"), "{words}");
+fn a_printed_configuration_is_one_that_a_guard_takes() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("guard.toml");
+    std::fs::write(&path, shown(&mut evenkeel(&["--print-config"]))).expect("a file");
+    let said = shown(evenkeel(&["--check", "--config"]).arg(&path));
+    assert!(said.contains("the configuration is right"), "{said}");
 }
 
 #[test]

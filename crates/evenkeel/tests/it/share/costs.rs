@@ -1,8 +1,8 @@
 //! What I/Os cost, changed while disks are served.
 
 use super::{Host, line, noise, run, shown, text, uri};
+use crate::cli::configured;
 use crate::patience::{eventually, found};
-use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -20,19 +20,23 @@ fn costs_change_at_a_signal_for_the_ios_from_then_on_and_the_others_hear_of_it()
     let folder = tempfile::tempdir().expect("a temporary directory");
     let at = |name: &str| -> PathBuf { folder.path().join(name) };
     noise(&at("disk"), 1 << 20);
-    let bus = format!("slot:{}", text(&at("slots")));
+    let common = |cost: u32| {
+        format!(
+            "[window]\nperiod = '100ms'\n[bus]\naddress = 'slot:{}'\n\
+             [costs]\nread = '16k=1,64k={cost},256k={cost}'\n",
+            text(&at("slots"))
+        )
+    };
     let config = |cost: u32| {
         let disk = format!("[[disk]]\nname = 'd'\nbacking = '{}'\n", text(&at("disk")));
-        let costs = format!("[costs]\nread = '16k=1,64k={cost},256k={cost}'\n");
         let host = format!("name = 'h'\nnbd = '{}'\nmetrics = '127.0.0.1:0'\n", text(&at("socket")));
-        fs::write(at("share.toml"), host + &costs + &disk).expect("a file can be written");
+        configured(&at("share.toml"), &(host + &common(cost) + &disk))
     };
-    config(1);
-    let place = ["--period", "100ms", "--bus", &bus];
-    let mut host = Host::start(&[&["--config", &text(&at("share.toml"))][..], &place].concat());
+    let mut host = Host::start(&[&config(1)]);
     let (other, socket) = (text(&at("other")), text(&at("other.sock")));
-    let flags = ["--name", "other", "--backing", &other, "--size", "1M", "--nbd", &socket];
-    let mut neighbour = Host::start(&[&flags[..], &place, &["--cost-read", "16k=1,64k=1,256k=1"]].concat());
+    let file = configured(&at("other.toml"), &common(1));
+    let mut neighbour =
+        Host::start(&[&file, "--name", "other", "--backing", &other, "--size", "1M", "--nbd", &socket]);
     let metrics = host.field("metrics").to_owned();
     // 16 reads of 64k.
     let read = |reads: f64| {
@@ -59,15 +63,17 @@ fn costs_change_at_a_signal_for_the_ios_from_then_on_and_the_others_hear_of_it()
 fn costs_that_nobody_has_measured_are_told_and_shown_to_be_assumed() {
     let folder = tempfile::tempdir().expect("a temporary directory");
     let at = |name: &str| -> String { text(&folder.path().join(name)) };
-    let host = |name: &str, more: &[&str]| {
+    let host = |name: &str, costs: &str| {
         let (backing, socket, bus) = (at(name), at(&format!("{name}.sock")), format!("slot:{}", at("slots")));
         let place = ["--name", name, "--backing", &backing, "--size", "1M", "--nbd", &socket, "--bus", &bus];
-        Host::start(&[&place[..], &["--period", "100ms", "--metrics", "127.0.0.1:0"], more].concat())
+        let settings = format!("[window]\nperiod = '100ms'\n{costs}");
+        let file = configured(&folder.path().join(format!("{name}.toml")), &settings);
+        Host::start(&[&place[..], &["--metrics", "127.0.0.1:0", &file]].concat())
     };
-    let mut one = host("one", &[]);
+    let mut one = host("one", "");
     let told = line(&mut one.log, "event=costs_assumed");
     assert!(told.contains("level=warn") && told.contains("share knee --costs"), "{told}");
-    let other = host("other", &["--cost-read", "16k=1,256k=8"]);
+    let other = host("other", "[costs]\nread = '16k=1,256k=8'\n");
     for (metrics, assumed) in [(one.field("metrics"), 1.0), (other.field("metrics"), 0.0)] {
         assert_eq!(found("a figure", || figure(metrics, "costs_assumed")), assumed);
         let is_shown = shown(folder.path(), metrics).contains("WHAT I/Os COST IS ASSUMED");

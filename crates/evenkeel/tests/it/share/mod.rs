@@ -3,7 +3,7 @@
 mod costs;
 mod live;
 
-use super::cli::{evenkeel, refused};
+use super::cli::{configured, evenkeel, refused};
 use crate::patience::eventually;
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -113,24 +113,16 @@ fn what_a_client_copies_to_a_disk_is_in_its_backing_when_the_host_has_stopped() 
             .status
             .success()
     );
-    let host = Host::start(&[
-        "--name",
-        "web1",
-        "--backing",
-        &text(&at("disk")),
-        "--size",
-        "4M",
-        "--nbd",
-        &text(&at("socket")),
-        "--simulated",
-        &text(&at("array")),
-        "--bus",
-        &format!("slot:{}", text(&at("slots"))),
-        "--period",
-        "100ms",
-        "--metrics",
-        "127.0.0.1:0",
-    ]);
+    let settings = format!(
+        "name = 'web1'\nnbd = '{}'\nmetrics = '127.0.0.1:0'\n[window]\nperiod = '100ms'\n\
+         [bus]\naddress = 'slot:{}'\n\
+         [[disk]]\nname = 'web1'\nbacking = '{}'\nsize = '4M'\nsimulated = '{}'\n",
+        text(&at("socket")),
+        text(&at("slots")),
+        text(&at("disk")),
+        text(&at("array"))
+    );
+    let host = Host::start(&[&configured(&at("share.toml"), &settings)]);
     run("nbdcopy", &[&text(&at("noise")), &uri("web1", &at("socket"))]);
     run("nbdcopy", &[&uri("web1", &at("socket")), &text(&at("copy"))]);
     assert!(
@@ -155,11 +147,10 @@ fn shares_change_while_the_host_serves_and_a_bad_file_changes_nothing() {
             "[[disk]]\nname = 'd'\nbacking = '{}'\nsize = '1M'\nshare = {share}\n",
             text(&at("disk"))
         );
-        let text = format!("name = 'h'\nnbd = '{}'\nmetrics = '127.0.0.1:0'\n{disk}", text(&at("socket")));
-        fs::write(at("share.toml"), text).expect("a file can be written");
+        let host = format!("name = 'h'\nnbd = '{}'\nmetrics = '127.0.0.1:0'\n", text(&at("socket")));
+        configured(&at("share.toml"), &format!("{host}[window]\nperiod = '50ms'\n{disk}"))
     };
-    config("1");
-    let mut host = Host::start(&["--config", &text(&at("share.toml")), "--period", "50ms"]);
+    let mut host = Host::start(&[&config("1")]);
     config("'much'");
     host.signal("-HUP");
     assert!(line(&mut host.log, "event=reload_failed").contains("must be a number"));
@@ -194,7 +185,8 @@ fn a_disk_that_is_cut_while_it_is_served_is_told_and_the_host_is_not_well() {
     noise(&at("disk"), 4 << 20);
     let (disk, socket) = (text(&at("disk")), text(&at("socket")));
     let place = ["--name", "d", "--backing", &disk, "--nbd", &socket];
-    let mut host = Host::start(&[&place[..], &["--period", "50ms", "--metrics", "127.0.0.1:0"]].concat());
+    let file = configured(&at("share.toml"), "[window]\nperiod = '50ms'\n");
+    let mut host = Host::start(&[&place[..], &["--metrics", "127.0.0.1:0", &file]].concat());
     let metrics = host.field("metrics").to_owned();
     let is_well = || {
         let url = format!("http://{metrics}/healthz");
@@ -257,18 +249,12 @@ fn bad_input_is_refused_with_what_to_do() {
     fs::write(at("taken"), vec![0; 1 << 20]).expect("a file can be written");
     fs::write(at("tiny"), "x").expect("a file can be written");
     let (taken, socket, slots) = (at("taken"), at("socket"), format!("slot:{}", at("slots")));
-    let host = Host::start(&[
-        "--name",
-        "one",
-        "--backing",
-        &taken,
-        "--nbd",
-        &socket,
-        "--bus",
-        &slots,
-        "--period",
-        "100ms",
-    ]);
+    let period = |period: &str| {
+        let path = folder.path().join(format!("{period}.toml"));
+        configured(&path, &format!("[window]\nperiod = '{period}'\n"))
+    };
+    let place = ["--name", "one", "--backing", &taken, "--nbd", &socket, "--bus", &slots];
+    let host = Host::start(&[&place[..], &[period("100ms").as_str()]].concat());
     let (none, tiny, free, folder_itself) = (at("none"), at("tiny"), at("free"), text(folder.path()));
     let other = at("other");
     let disk = |more: &[&str]| -> String {
@@ -279,31 +265,37 @@ fn bad_input_is_refused_with_what_to_do() {
         let base = ["--name", "two", "--backing", backing, "--nbd", &other];
         disk(&base.iter().chain(more).copied().collect::<Vec<_>>())
     };
+    // A file with settings of the host and of its disk.
+    let file = |of_host: &str, of_disk: &str| {
+        let host = format!("name = 'two'\nnbd = '{other}'\n{of_host}\n");
+        let disk = format!("[[disk]]\nname = 'two'\nbacking = '{free}'\nsize = '1M'\n{of_disk}\n");
+        configured(&folder.path().join("two.toml"), &(host + &disk))
+    };
     // It listens for two of its periods: the one that is there tells something before, however slow it is.
     let place = ["--name", "one", "--backing", &free, "--size", "1M", "--nbd", &other];
-    let twin = disk(&[&place[..], &["--bus", &slots, "--period", "60s"]].concat());
+    let twin = disk(&[&place[..], &["--bus", &slots, &period("60s")]].concat());
     for (told, expected) in [
-        (disk(&[]), "give --backing PATH or --config FILE"),
+        (disk(&[]), "give --backing PATH, or a [[disk]] in the file of --config"),
         (disk(&["--backing", &taken]), "give --name NAME"),
-        (disk(&["--backing", &taken, "--name", "two"]), "give --nbd ADDRESS or --fuse DIR"),
-        (disk(&["--backing", &taken, "--config", &none]), "--backing is for a host with one disk"),
+        (disk(&["--backing", &taken, "--name", "two"]), "give --nbd ADDRESS, or `nbd` or `fuse`"),
+        (disk(&["--backing", &taken, &file("", "")]), "--backing is for a file without [[disk]]"),
         (disk(&["--config", &none]), "cannot read"),
         (named(&none, &[]), "--size SIZE creates a missing file"),
         (named(&folder_itself, &[]), "neither a file nor a block device"),
         (named(&tiny, &[]), "too small"),
         (named(&taken, &[]), "in use"),
         (named(&free, &["--size", "1M", "--share", "0"]), "`share` must be between"),
-        (named(&free, &["--size", "1M", "--simulated", &taken]), "not a simulated array"),
-        (named(&free, &["--size", "1M", "--simulated", &none]), "evenkeel share array /"),
+        (disk(&[&file("", &format!("simulated = '{taken}'"))]), "not a simulated array"),
+        (disk(&[&file("", &format!("simulated = '{none}'"))]), "evenkeel share array /"),
         (named(&free, &["--size", "1M", "--bus", "carrier-pigeon"]), "slot:FILE"),
         (named(&free, &["--size", "1M", "--bus", &format!("slot:{taken}")]), "not a slot file"),
         (twin, "another live member"),
         (disk(&["--name", "two", "--backing", &free, "--size", "1M", "--nbd", &socket]), "cannot listen"),
         (named(&free, &["--size", "1M", "--latency", "soon"]), "not a number with a unit"),
-        (named(&free, &["--size", "1M", "--socket-mode", "rw"]), "in octal digits"),
-        (named(&free, &["--size", "1M", "--socket-group", "no such group"]), "there is no such group"),
+        (disk(&[&file("socket_mode = 'rw'", "")]), "in octal digits"),
+        (disk(&[&file("socket_group = 'no such group'", "")]), "there is no such group"),
         (
-            named(&free, &["--size", "1M", "--tls-cert", &none, "--tls-key", &none]),
+            disk(&[&file(&format!("tls.certificate = '{none}'\ntls.key = '{none}'"), "")]),
             "TLS for clients of the disks",
         ),
     ] {

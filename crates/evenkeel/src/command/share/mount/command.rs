@@ -20,7 +20,9 @@ const NAP: Duration = Duration::from_millis(50);
 Examples:
   evenkeel share mount --backing /dev/sdb --share 4 --name web1 --at /srv/data --bus slot:/shared/slots
   evenkeel share mount --backing disk.img --size 10G --name web1 --at /srv/data --mkfs ext4
+  evenkeel share mount --config share.toml --at /srv/data
 
+The file is that of `evenkeel share disk`, with one disk: `evenkeel share disk --print-config`.
 Needs root, /dev/fuse and a loop device. SIGTERM, SIGHUP and `umount` unmount and stop everything
 in order, with exit code 0. While processes use the file system it stays mounted, and they are
 named. A second signal does not wait: the exit code is then 143 (130, 129). A loop device passes
@@ -42,10 +44,6 @@ pub struct MountArgs {
 /// Wrong flags, storage that cannot be used, a step of the mount that failed and was undone.
 pub fn run(session: &Session, args: &MountArgs) -> Result<ExitCode> {
     let config = args.disk.read_one()?;
-    if args.disk.check {
-        out::line("the configuration is right")?;
-        return Ok(ExitCode::SUCCESS);
-    }
     // Before anything is started that others see.
     free_folder(&args.at)?;
     let running = Running::start(&config)?;
