@@ -78,7 +78,7 @@ impl Child {
         &self.address
     }
 
-    /// Where it serves /metrics, /status and /journal: `127.0.0.1:port`.
+    /// Where it serves /metrics and /status: `127.0.0.1:port`.
     pub fn metrics(&self) -> &str {
         &self.metrics
     }

@@ -3,7 +3,7 @@
 use crate::config::workload;
 use crate::failure;
 use crate::guard::child::{Child, Spec};
-use crate::guard::journal::{self, Follower, Recorded};
+use crate::guard::journal::{Follower, Recorded};
 use crate::share::host;
 use crate::share::status::Status;
 use evenkeel_lab::workload::user::Definition;
@@ -76,7 +76,7 @@ impl ChildGuard {
 
     fn all_ticks(self) -> anyhow::Result<Vec<Recorded>> {
         self.child.stop()?;
-        journal::read(&self.journal)
+        Follower::open(&self.journal)?.ticks()
     }
 }
 

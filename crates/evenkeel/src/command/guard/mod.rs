@@ -56,8 +56,6 @@ enum Action {
     Demo(demo::DemoArgs),
     /// Watch a running guard: limit, queue, throughput, sensors, and why
     Top(view::TopArgs),
-    /// Replay the samples of a journal with a controller
-    Replay(view::ReplayArgs),
 }
 
 impl Args {
@@ -75,7 +73,6 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     match &args.action {
         Some(Action::Demo(demo)) => demo::run(session, demo),
         Some(Action::Top(top)) => view::top(session, top),
-        Some(Action::Replay(replay)) => view::replay(replay),
         None if args.flags.print_config => {
             out::write(EXAMPLE)?;
             Ok(ExitCode::SUCCESS)

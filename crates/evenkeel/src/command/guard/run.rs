@@ -127,7 +127,7 @@ impl Running {
         let metrics = config.metrics.as_ref();
         let refused = Arc::new(AtomicU64::new(0));
         let health = Health::new(handle, Arc::clone(&refused), config)?;
-        let metrics = metrics.map(|address| serve(address, latest, health, orders.clone())).transpose()?;
+        let metrics = metrics.map(|address| serve(address, latest, health)).transpose()?;
         let looping =
             std::thread::Builder::new().name("controller".into()).spawn(move || looped.run(&inbox))?;
         Ok(Self {

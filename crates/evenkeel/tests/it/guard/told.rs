@@ -239,7 +239,7 @@ fn health_is_told_while_two_hundred_clients_say_nothing_or_do_not_read() {
     let server = Server::up(&[]);
     let process = Process::start(&server, "controller = 'fixed'");
     let words: [&[u8]; 4] =
-        [b"", b"GET /heal", b"GET /journal HTTP/1.1\r\n\r\n", b"GET /metrics HTTP/1.1\r\n\r\n"];
+        [b"", b"GET /heal", b"GET /status HTTP/1.1\r\n\r\n", b"GET /metrics HTTP/1.1\r\n\r\n"];
     let mut slow = Vec::new();
     for number in 0..200 {
         let mut stream = TcpStream::connect(&process.metrics).expect("a connection");
