@@ -45,7 +45,6 @@ impl Fields {
         self.entry = entry.into();
     }
 
-    /// The value of a key that may be missing.
     pub fn optional<T: FromToml>(&mut self, key: &'static str) -> Result<Option<T>> {
         self.known.push(key);
         let Some(value) = self.table.remove(key) else { return Ok(None) };
@@ -58,7 +57,6 @@ impl Fields {
         read.map(Some).ok_or_else(|| self.at(key, format!("`{key}` must be {}, not {found}", T::KIND)))
     }
 
-    /// The value of a key that must be there.
     pub fn required<T: FromToml>(&mut self, key: &'static str) -> Result<T> {
         self.optional(key)?.ok_or_else(|| {
             let mistaken = self.table.keys().find(|there| !similar(there, [key]).is_empty());
@@ -74,7 +72,6 @@ impl Fields {
         u32::try_from(number).map(Some).map_err(no_limit)
     }
 
-    /// A duration with its unit.
     pub fn time(&mut self, key: &'static str) -> Result<Option<Nanos>> {
         let text = match self.optional::<Value>(key)? {
             None => return Ok(None),
@@ -86,7 +83,6 @@ impl Fields {
         units::duration(&text).map(Some).map_err(|error| self.at(key, format!("`{key}`: {error}")))
     }
 
-    /// A size in bytes, with its unit.
     pub fn bytes(&mut self, key: &'static str) -> Result<Option<u64>> {
         let Some(text) = self.optional::<String>(key)? else { return Ok(None) };
         units::bytes(&text).map(Some).map_err(|error| self.at(key, format!("`{key}`: {error}")))
@@ -118,7 +114,6 @@ impl Fields {
         texts.ok_or_else(|| self.at(key, format!("`{key}` must be a text or a list of texts")))
     }
 
-    /// A table below this one; empty where it is missing.
     pub fn section(&mut self, key: &'static str) -> Result<Self> {
         let value = self.optional::<Value>(key)?.unwrap_or_else(|| Value::Table(Table::new()));
         Self::of(key, value)
@@ -140,12 +135,10 @@ impl Fields {
     }
 }
 
-/// Names in backticks, separated by commas.
 pub fn list(names: &[&str]) -> String {
     names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
-/// What a value is, in words.
 fn kind(value: &Value) -> &'static str {
     match value {
         Value::String(_) => "a text",

@@ -35,11 +35,8 @@ const CLIENT_MODES: [(&str, TlsMode); 3] =
 /// Everything that a file or flags may set.
 #[derive(Clone, Debug)]
 pub struct GuardConfig {
-    /// What concerns sockets, the server and the gate.
     pub plan: Plan,
-    /// Weights of tenants by name.
     pub weights: BTreeMap<String, u32>,
-    /// Name of the controller.
     pub controller: String,
     /// Span of the means of the throttling study's controller.
     pub reflection_span: Nanos,
@@ -51,17 +48,13 @@ pub struct GuardConfig {
     pub max_limit: u32,
     /// Memory that transactions may use: a cap on the limit.
     pub memory: Option<evenkeel::Memory>,
-    /// Time from one tick to the next.
     pub tick: Nanos,
     /// Whether hardware counters are used on the CPUs of the server.
     pub counters: bool,
     /// Account for the server's status, as a URL.
     pub monitor: Option<String>,
-    /// Where metrics are served.
     pub metrics: Option<String>,
-    /// File for the journal.
     pub journal: Option<PathBuf>,
-    /// Form of the log.
     pub log: Form,
     /// Which changes of the limit have a line of their own in the log.
     pub log_decisions: LoggedDecisions,
@@ -108,7 +101,6 @@ impl GuardConfig {
         Ok(config)
     }
 
-    /// What the text of a file says.
     #[cfg(test)]
     pub fn parse(text: &str) -> Result<Self> {
         Self::read(text, &Flags::default())
@@ -233,13 +225,11 @@ impl GuardConfig {
         Ok(with_memory(settings.with_span(self.reflection_span.as_secs_f64()), self.memory))
     }
 
-    /// What the loop needs.
     pub fn settings(&self) -> Settings {
         let Self { tick, initial_limit, max_limit, .. } = *self;
         Settings { tick, initial_limit, max_limit, options: self.options() }
     }
 
-    /// What the gate needs.
     pub fn options(&self) -> Options {
         self.plan.options
     }

@@ -29,48 +29,33 @@ pub const DISKS_MAX: usize = 64;
 /// Everything that a file or flags may set.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ShareConfig {
-    /// The host's name among those that share the storage.
     pub name: String,
-    /// The disks of the host.
     pub disks: Vec<DiskConfig>,
-    /// Where NBD clients arrive.
     pub nbd: Vec<Address>,
-    /// Mode and group of the files of these sockets.
     pub socket: SocketConfig,
-    /// TLS for clients that come over TCP.
     pub tls: TlsConfig,
-    /// Name of the law that sets the window.
     pub law: String,
     /// Latency above which the law closes the window.
     pub latency: Nanos,
-    /// Time from one window to the next.
     pub period: Nanos,
     /// The window before the law has set one; the fixed law keeps it.
     pub initial_window: f64,
     /// No window passes this.
     pub max_window: f64,
-    /// What I/Os cost.
     pub costs: CostTables,
-    /// The bus by which hosts reach each other.
     pub bus: BusConfig,
-    /// Where metrics are served.
     pub metrics: Option<String>,
     /// Bytes of buffers that requests of NBD clients may hold.
     pub memory: u64,
-    /// Form of the log.
     pub log: Form,
 }
 
-/// The bus by which hosts reach each other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BusConfig {
     /// `slot:FILE`, or servers of NATS; without it this host is alone.
     pub address: Option<String>,
-    /// Name of the storage on a NATS.
     pub array: String,
-    /// Number of slots of a slot file that is made.
     pub slots: usize,
-    /// File with the login for NATS.
     pub login: Option<PathBuf>,
     /// Authorities that must have signed the certificate of NATS (PEM).
     pub authorities: Option<PathBuf>,
@@ -97,7 +82,6 @@ impl BusConfig {
     }
 }
 
-/// A virtual disk.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DiskConfig {
     /// Its name: export of NBD, file of FUSE.
@@ -108,13 +92,11 @@ pub struct DiskConfig {
     pub share: f64,
     /// A file that is missing is made of this size.
     pub size: Option<u64>,
-    /// Whether nothing may change it.
     pub read_only: bool,
     /// Whether I/Os go past the page cache.
     pub direct: bool,
     /// Where NBD clients arrive who see this disk alone.
     pub nbd: Vec<Address>,
-    /// Mode and group of the files of these sockets.
     pub socket: SocketConfig,
     /// Where its FUSE file is.
     pub fuse: Option<PathBuf>,
@@ -170,7 +152,6 @@ impl DiskConfig {
 }
 
 impl ShareConfig {
-    /// The defaults for these disks.
     pub fn new(name: impl Into<String>, disks: Vec<DiskConfig>) -> Self {
         Self {
             name: name.into(),

@@ -15,11 +15,9 @@ const SETTINGS: &str = "log = 'json'\ndrain = '2s'\n";
 /// What kind of guard it is to be.
 #[derive(Clone, Debug)]
 pub struct Spec {
-    /// The server: host:port or the path of its socket.
     pub backend: String,
     /// Where its configuration may be until it has read that.
     pub file: PathBuf,
-    /// More of the configuration.
     pub settings: String,
 }
 
@@ -73,12 +71,10 @@ impl Child {
         Ok(())
     }
 
-    /// Where clients connect: `127.0.0.1:port`.
     pub fn address(&self) -> &str {
         &self.address
     }
 
-    /// Where it serves /metrics and /status: `127.0.0.1:port`.
     pub fn metrics(&self) -> &str {
         &self.metrics
     }
@@ -88,7 +84,6 @@ impl Child {
         self.child.id().pid
     }
 
-    /// Whether it runs.
     pub fn is_alive(&self) -> bool {
         self.child.id().is_alive()
     }
@@ -101,7 +96,6 @@ impl Child {
         status::read(&self.metrics)
     }
 
-    /// The last lines of its log, for error messages.
     pub fn last_words(&self) -> String {
         self.child.last_words()
     }

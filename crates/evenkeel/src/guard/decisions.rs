@@ -27,7 +27,6 @@ pub enum LoggedDecisions {
 }
 
 impl LoggedDecisions {
-    /// All, as files name them.
     pub const NAMES: [(&str, Self); 2] = [("decisive", Self::Decisive), ("all", Self::All)];
 }
 
@@ -78,7 +77,6 @@ impl Decisions {
         if is_due { self.rest() } else { None }
     }
 
-    /// The line of the steps that were gathered, at the end.
     pub fn rest(&mut self) -> Option<Parts> {
         let Gathered { changes, least, most, kinds, last, dry_run, .. } = self.gathered.take()?;
         let mut fields = json!({

@@ -18,12 +18,9 @@ pub const FILE_MAX: u64 = 64 << 20;
 /// A tick as a line has it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Recorded {
-    /// What the controller got to see.
     #[serde(flatten, with = "SampleFields")]
     pub sample: Sample,
-    /// The limit that was decided.
     pub decided: u32,
-    /// The reason for it, in words.
     pub why: String,
 }
 

@@ -10,7 +10,6 @@ use evenkeel_guard::snapshot::Snapshot;
 /// Upper ends of the buckets of waits, in milliseconds.
 const BUCKETS_MS: [u64; 10] = [1, 5, 10, 50, 100, 500, 1_000, 5_000, 30_000, 120_000];
 
-/// All metrics of a guard, as the text that Prometheus reads.
 pub fn text(snapshot: &Snapshot, counts: &Counts) -> String {
     let mut out = Text::new("evenkeel_guard_");
     gate(&mut out, snapshot);

@@ -54,7 +54,6 @@ pub struct Status {
     pub tenants: Vec<Tenant>,
 }
 
-/// The reading of a sensor.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Signal {
     pub name: String,
@@ -64,7 +63,6 @@ pub struct Signal {
     pub ratio: Option<f64>,
 }
 
-/// The sessions of a tenant.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Tenant {
     pub name: String,
@@ -83,7 +81,6 @@ pub struct Tenant {
     pub wait_p99_s: Option<f64>,
 }
 
-/// Tenants that are shown.
 const TENANTS_MAX: usize = 50;
 
 impl From<&Snapshot> for Status {

@@ -8,7 +8,6 @@ use evenkeel_share::control::{Disk, Member, Snapshot, Why};
 const BUCKETS_US: [u64; 12] =
     [100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 1_000_000];
 
-/// All metrics of a share, as the text that Prometheus reads.
 pub fn text(snapshot: &Snapshot) -> String {
     let mut out = Text::new("evenkeel_share_");
     host(&mut out, snapshot);

@@ -27,7 +27,6 @@ pub struct Status {
     pub threshold_s: Option<f64>,
     pub period_s: f64,
     pub window: f64,
-    /// Window of all hosts together.
     pub total: f64,
     /// Mean outstanding at the device, in units of cost.
     pub outstanding: f64,
@@ -44,7 +43,6 @@ pub struct Status {
     pub members: Vec<Member>,
 }
 
-/// A disk of this host.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Disk {
     pub name: String,
@@ -62,7 +60,6 @@ pub struct Disk {
     pub errors: u64,
 }
 
-/// A live member.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Member {
     pub name: String,

@@ -14,7 +14,6 @@ pub enum Form {
 }
 
 impl Form {
-    /// All, as files name them.
     pub const NAMES: [(&str, Self); 2] = [("text", Self::Text), ("json", Self::Json)];
 }
 

@@ -24,7 +24,6 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-/// How often signals are looked at.
 const NAP: Duration = Duration::from_millis(50);
 /// Naps between two looks at what connections do.
 const LOOKS: u32 = 20;

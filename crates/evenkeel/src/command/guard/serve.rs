@@ -27,7 +27,6 @@ const WATCHED: Nanos = Nanos::from_secs(60);
 /// connection without a login would count as an error of this host, which servers block after some.
 const NOBODY: &str = "evenkeel_health";
 
-/// How the guard itself is.
 pub struct Health {
     handle: Handle,
     /// When clients were seen to be refused last, in nanoseconds of the guard's clock; zero for never.

@@ -6,9 +6,7 @@ use evenkeel_guard::proxy::Plan;
 /// The keys that differ, by when they hold.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Changes {
-    /// They hold from now on.
     pub applied: Vec<&'static str>,
-    /// They hold after a restart.
     pub restart: Vec<&'static str>,
 }
 

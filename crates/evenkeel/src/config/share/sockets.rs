@@ -9,14 +9,11 @@ use std::path::PathBuf;
 /// Mode and group of the file of a unix socket; by default as the umask has it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SocketConfig {
-    /// The mode of the file of a socket.
     pub mode: Option<u32>,
-    /// The group of the file of a socket.
     pub group: Option<String>,
 }
 
 impl SocketConfig {
-    /// That of a table.
     pub(super) fn of(fields: &mut Fields) -> Result<Self> {
         Ok(Self { mode: fields.text("socket_mode", mode_of)?, group: fields.optional("socket_group")? })
     }
@@ -33,7 +30,6 @@ impl SocketConfig {
     }
 }
 
-/// A mode in octal digits.
 fn mode_of(text: &str) -> Result<u32> {
     match u32::from_str_radix(text, 8) {
         Ok(mode) if mode <= 0o777 => Ok(mode),
@@ -46,7 +42,6 @@ fn mode_of(text: &str) -> Result<u32> {
 pub struct TlsConfig {
     /// The certificate, and those that lead from it to an authority (PEM).
     pub certificate: Option<PathBuf>,
-    /// The key of the certificate (PEM).
     pub key: Option<PathBuf>,
     /// Authorities of which one must have signed the certificate of a client (PEM).
     pub clients: Option<PathBuf>,
@@ -68,7 +63,6 @@ impl TlsConfig {
     }
 }
 
-/// Addresses of a key that is a text or a list of them.
 pub(super) fn addresses(fields: &mut Fields) -> Result<Vec<Address>> {
     fields.texts("nbd")?.iter().map(|text| Ok(text.parse::<Address>()?)).collect()
 }

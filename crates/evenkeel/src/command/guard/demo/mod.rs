@@ -38,7 +38,6 @@ pub fn run(session: &Session, args: &DemoArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The last picture and the summary.
 fn tell(show: &Show) -> Result<()> {
     if flags::is_live() {
         let (width, height) = console_size();

@@ -56,7 +56,6 @@ pub fn play(session: &Session, args: &DemoArgs, stage: &Stage) -> Result<Show> {
     Ok(player.show)
 }
 
-/// What is special about an act.
 struct Part {
     name: String,
     mark: String,
@@ -172,7 +171,6 @@ impl Player<'_> {
         Ok(())
     }
 
-    /// Where there is no picture.
     fn tell_line(&self) -> Result<()> {
         let last = self.show.acts.last().and_then(|act| Some((act, act.samples.last()?)));
         if let (None, false, Some((act, sample))) = (&self.screen, self.session.quiet, last) {
@@ -201,7 +199,6 @@ fn guarded(guard: &Child) -> Result<Guarded> {
     })
 }
 
-/// Deadlocks that the server has broken since its start.
 fn deadlocks(control: &mut Control) -> Result<u64> {
     const QUERY: &str = "SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = 'INNODB_DEADLOCKS'";
     let value = control.query_value(QUERY)?;

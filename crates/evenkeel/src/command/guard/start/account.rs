@@ -29,7 +29,6 @@ pub struct Account {
 }
 
 impl Account {
-    /// One that has not looked yet.
     pub fn new(config: &GuardConfig, events: Arc<dyn Listener>) -> Self {
         let plan = &config.plan;
         Self {
@@ -61,7 +60,6 @@ impl Account {
         }
     }
 
-    /// Looks, the first time that it can.
     pub fn ask(&mut self, control: &mut Control) {
         if std::mem::replace(&mut self.has_asked, true) {
             return;

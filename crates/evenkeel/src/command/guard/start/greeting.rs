@@ -33,7 +33,6 @@ fn connect(backend: &Address, patience: Duration) -> io::Result<Box<dyn Read>> {
     Err(failed)
 }
 
-/// Whether the server offers TLS.
 pub fn offers_tls(backend: &Address, patience: Duration) -> io::Result<bool> {
     read(&mut *connect(backend, patience)?)
 }

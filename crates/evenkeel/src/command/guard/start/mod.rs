@@ -46,7 +46,6 @@ pub fn greet(config: &GuardConfig, events: Arc<dyn Listener>, ended: &Arc<Atomic
     Ok(())
 }
 
-/// Whether clients are offered TLS.
 fn offers_tls(plan: &Plan) -> bool {
     plan.client_tls.mode != TlsMode::Disabled && plan.client_tls.identity.is_some()
 }

@@ -11,7 +11,6 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// How often signals are looked at.
 const NAP: Duration = Duration::from_millis(50);
 
 /// Flags of `evenkeel share mount`: those of a disk, and where.
@@ -65,7 +64,6 @@ pub fn run(session: &Session, args: &MountArgs) -> Result<ExitCode> {
     running.stop()
 }
 
-/// Waits for those who use it.
 fn take_down(mounted: &mut Mounted) -> Result<()> {
     let mut told = String::new();
     loop {

@@ -32,7 +32,6 @@ pub fn text(found: &Found, plan: &CostsPlan, caveats: &[Caveat], look: Look) -> 
     Ok(text)
 }
 
-/// The lines of a file.
 fn settings(reads: &str, writes: &str) -> String {
     let writes = if writes.is_empty() { String::new() } else { format!("write = \"{writes}\"\n") };
     format!("[costs]\nread = \"{reads}\"\n{writes}")
@@ -63,7 +62,6 @@ fn columns(found: &Found) -> Vec<GridColumn> {
     ]
 }
 
-/// What there is to doubt about these figures.
 fn doubts(found: &Found, plan: &CostsPlan, error: f64) -> Vec<Caveat> {
     [not_known(plan, error), rises(found), filling(found), no_writes(plan)].into_iter().flatten().collect()
 }
