@@ -157,6 +157,7 @@ fn series(label: String, target: usize) -> SeriesRecord {
         label,
         target,
         workload: "virtual".to_owned(),
+        writes: false,
         pool_bytes: None,
         pool_percent: None,
         layout: LayoutRecord::AsIs,

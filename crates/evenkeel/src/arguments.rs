@@ -14,7 +14,6 @@ use std::sync::LazyLock;
 pub fn hide_passwords() {
     // What this process was given is read before it is gone.
     LazyLock::force(&GIVEN);
-    LazyLock::force(&HOME);
     change_arguments(|arguments| arguments.split_mut(|byte| *byte == 0).for_each(hide));
 }
 
@@ -52,55 +51,6 @@ static GIVEN: LazyLock<Vec<String>> = LazyLock::new(|| {
     found.collect()
 });
 
-/// ` --home DIR`, as it was given.
-static HOME: LazyLock<Option<String>> = LazyLock::new(|| {
-    home(std::env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned()))
-});
-
-fn home(arguments: impl Iterator<Item = String>) -> Option<String> {
-    let mut arguments = arguments.take_while(|argument| argument != "--");
-    let home = loop {
-        let argument = arguments.next()?;
-        match argument.strip_prefix("--home") {
-            Some("") => break arguments.next()?,
-            Some(rest) if rest.starts_with('=') => break rest[1..].to_owned(),
-            _ => {}
-        }
-    };
-    let is_plain = home.chars().all(|c| c.is_alphanumeric() || "/._-+~".contains(c));
-    // A path that would end a string of a shell or of JSON is left out.
-    let is_odd = home.contains(['\'', '"', '\\']);
-    (!is_odd).then(|| if is_plain { format!(" --home {home}") } else { format!(" --home '{home}'") })
-}
-
-/// Commands that find what they are about in the home.
-const OF_A_HOME: [&str; 7] =
-    ["sandbox ", "runs", "report", "compare ", "size", "export", "data fill sandbox:"];
-
-/// A text with the home in each command that needs it.
-fn with_home(text: &str, home: &str) -> String {
-    let mut parts = text.split("evenkeel ");
-    let mut whole = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        let command = part.split(['`', '\n', ';', ',', ')']).next().unwrap_or_default();
-        let needs =
-            OF_A_HOME.iter().any(|first| command.starts_with(first)) || command.contains(" --resume ");
-        let home =
-            home.strip_prefix(' ').filter(|_| needs).map(|home| format!("{home} ")).unwrap_or_default();
-        whole += &format!("evenkeel {home}{part}");
-    }
-    whole
-}
-
-/// A text as it is shown: without passwords, and with the home in commands that need it.
-pub fn shown(text: Cow<'_, str>) -> Cow<'_, str> {
-    let text = masked(text);
-    match HOME.as_deref().filter(|_| text.contains("evenkeel ")) {
-        Some(home) => with_home(&text, home).into(),
-        None => text,
-    }
-}
-
 /// A text without passwords of URLs: neither of such in the text nor of those on the command line, which may have blanks.
 pub fn masked(text: Cow<'_, str>) -> Cow<'_, str> {
     let mut text = text;
@@ -115,26 +65,6 @@ pub fn masked(text: Cow<'_, str>) -> Cow<'_, str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_command_that_needs_the_home_names_the_one_in_use() {
-        let given = |words: &str| home(words.split(' ').map(str::to_owned));
-        for words in ["profile --home /h x", "--home=/h runs"] {
-            assert_eq!(given(words).as_deref(), Some(" --home /h"), "{words}");
-        }
-        assert_eq!((given("runs"), given("sandbox shell -- --home /h")), (None, None));
-        assert_eq!(
-            home(["--home", "my home"].map(str::to_owned).into_iter()).as_deref(),
-            Some(" --home 'my home'")
-        );
-        assert_eq!(
-            with_home(
-                "go on by `evenkeel study shares --resume x`, or evenkeel doctor; evenkeel sandbox up a",
-                " --home /h"
-            ),
-            "go on by `evenkeel --home /h study shares --resume x`, or evenkeel doctor; evenkeel --home /h sandbox up a"
-        );
-    }
 
     #[test]
     fn of_a_url_only_the_password_is_overwritten() {

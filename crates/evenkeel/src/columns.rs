@@ -4,72 +4,66 @@ use crate::format::{self, TimeUnit};
 use evenkeel_study::profile::READ_MS;
 use evenkeel_study::store::format::{CellSummary, EstimateRecord};
 
-/// A column with one unit for all its rows.
 pub struct Column {
-    /// Name in words, for the terminal.
     pub word: &'static str,
-    /// Name with the symbols of the report.
-    pub symbol: &'static str,
     /// Unit; empty for a count.
     pub unit: &'static str,
     /// The less it is, the longer the column stays where there is little room; 0 stays always.
     pub rank: u8,
     /// Whether it is in the table of a terminal without `--wide`.
     pub is_usual: bool,
-    /// Text of a cell.
     pub text: Box<dyn Fn(&CellSummary) -> String>,
 }
 
 /// Columns for these cells; those that no cell has a value for are left out.
 pub fn columns(cells: &[CellSummary]) -> Vec<Column> {
     let mut columns = vec![
-        column(("rate", "rate", "1/s", 0), |cell| format::short(cell.rate_per_s)).usual(),
-        column(("throughput", "throughput", "1/s", 2), |cell| format::estimate(&cell.throughput_per_s, 1.0))
-            .usual(),
-        response(cells, (MEAN, MEAN, 0), |cell| &cell.tau_ms, format::estimate).usual(),
-        response(cells, ("p50", "p50", 4), |cell| &cell.p50_ms, format::estimate_beside).usual(),
-        response(cells, ("p90", "p90", 6), |cell| &cell.p90_ms, format::estimate_beside),
-        response(cells, ("p95", "p95", 1), |cell| &cell.p95_ms, format::estimate_beside).usual(),
-        response(cells, ("p99", "p99", 3), |cell| &cell.p99_ms, format::estimate_beside).usual(),
-        response(cells, ("p99.9", "p99.9", 5), |cell| &cell.p999_ms, format::estimate_beside),
-        column(("CPU use", "CPU use", "%", 1), |cell| format::estimate(&no_finer(&cell.theta_percent), 1.0))
-            .usual(),
-        lag(cells),
+        column(("rate", "1/s", 0), |cell| format::short(cell.rate_per_s)).usual(),
+        column(("throughput", "1/s", 2), |cell| format::estimate(&cell.throughput_per_s, 1.0)).usual(),
+        response(cells, (MEAN, 0), |cell| &cell.tau_ms, format::estimate).usual(),
+        response(cells, ("p50", 4), |cell| &cell.p50_ms, format::estimate_beside).usual(),
+        response(cells, ("p90", 6), |cell| &cell.p90_ms, format::estimate_beside),
+        response(cells, ("p95", 1), |cell| &cell.p95_ms, format::estimate_beside).usual(),
+        response(cells, ("p99", 3), |cell| &cell.p99_ms, format::estimate_beside).usual(),
+        response(cells, ("p99.9", 5), |cell| &cell.p999_ms, format::estimate_beside),
+        column(("CPU use", "%", 1), |cell| format::estimate(&no_finer(&cell.theta_percent), 1.0)).usual(),
     ];
+    let lag_unit = unit(cells, |cell| &cell.lag_p99_ms);
+    columns.extend(means(cells, ("lag p99", 4), |cell| &cell.lag_p99_ms, lag_unit));
     if cells.iter().any(|cell| cell.session_wait_ms.mean > 0.0) {
-        columns.push(session_wait(cells));
+        let unit = unit(cells, |cell| &cell.session_wait_ms);
+        columns.extend(means(cells, ("session wait", 4), |cell| &cell.session_wait_ms, unit));
     }
     if cells.iter().any(|cell| cell.pool_reads_per_request.is_some()) {
-        columns.push(column(("reads", "reads", "per request", 7), |cell| {
+        columns.push(column(("reads", "per request", 7), |cell| {
             mean(cell.pool_reads_per_request.as_ref(), 1.0)
         }));
     }
     columns.extend(of_part(cells, READ_TIME));
+    let delay_unit = unit(cells, |cell| &cell.mu_ms);
     if cells.iter().any(|cell| cell.mu_ms.n > 0) {
-        columns.push(probe_delay(cells));
+        columns.push(column(("probe delay", delay_unit.symbol(), 8), move |cell| {
+            format::estimate(&cell.mu_ms, delay_unit.per_ms())
+        }));
     }
-    if cells.iter().any(|cell| cell.probe_wait_ms.n > 0) {
-        columns.push(probe_wait(cells));
-    }
+    // In the unit of the delay that it is a part of.
+    columns.extend(means(cells, ("CPU wait", 9), |cell| &cell.probe_wait_ms, delay_unit));
     columns.extend(PARTS.into_iter().filter_map(|part| of_part(cells, part)));
     if cells.iter().any(|cell| cell.target_spread_ms.is_some()) {
-        columns.push(column(("spread", "spread", "ms", 7), |cell| {
+        columns.push(column(("spread", "ms", 7), |cell| {
             cell.target_spread_ms.map_or_else(absent, |ms| format::significant(ms, 3))
         }));
     }
     if cells.iter().any(was_disturbed) {
         columns.push(undisturbed(cells));
     }
-    columns.push(column(("runs", "runs", "", 5), |cell| cell.runs.to_string()).usual());
+    columns.push(column(("runs", "", 5), |cell| cell.runs.to_string()).usual());
     if cells.iter().any(|cell| cell.attempts_set_aside > 0) {
-        columns.push(column(("set aside", "set aside", "attempts", 6), |cell| {
-            cell.attempts_set_aside.to_string()
-        }));
+        columns.push(column(("set aside", "attempts", 6), |cell| cell.attempts_set_aside.to_string()));
     }
     columns
 }
 
-/// The mean response time.
 pub const MEAN: &str = "mean";
 
 /// Parts of the response times of requests: name in the records, heading, rank.
@@ -99,14 +93,14 @@ fn of_part(cells: &[CellSummary], (name, word, rank): (&'static str, &'static st
     let scale = unit.per_ms();
     let text =
         move |cell: &CellSummary| figure(cell).map_or_else(absent, |part| format::estimate(&part, scale));
-    Some(column((word, word, unit.symbol(), rank), text))
+    Some(column((word, unit.symbol(), rank), text))
 }
 
 fn column(
-    (word, symbol, unit, rank): (&'static str, &'static str, &'static str, u8),
+    (word, unit, rank): (&'static str, &'static str, u8),
     text: impl Fn(&CellSummary) -> String + 'static,
 ) -> Column {
-    Column { word, symbol, unit, rank, is_usual: false, text: Box::new(text) }
+    Column { word, unit, rank, is_usual: false, text: Box::new(text) }
 }
 
 impl Column {
@@ -115,33 +109,14 @@ impl Column {
     }
 }
 
-fn lag(cells: &[CellSummary]) -> Column {
-    let unit = unit(cells, |cell| &cell.lag_p99_ms);
-    let scale = unit.per_ms();
-    column(("lag p99", "lag p99", unit.symbol(), 4), move |cell| mean(Some(&cell.lag_p99_ms), scale))
-}
-
-fn session_wait(cells: &[CellSummary]) -> Column {
-    let unit = unit(cells, |cell| &cell.session_wait_ms);
-    let scale = unit.per_ms();
-    column(("session wait", "session wait", unit.symbol(), 4), move |cell| {
-        mean(Some(&cell.session_wait_ms), scale)
-    })
-}
-
-fn probe_delay(cells: &[CellSummary]) -> Column {
-    let unit = unit(cells, |cell| &cell.mu_ms);
-    let scale = unit.per_ms();
-    column(("probe delay", "probe delay", unit.symbol(), 8), move |cell| format::estimate(&cell.mu_ms, scale))
-}
-
-/// In the unit of the delay that it is a part of.
-fn probe_wait(cells: &[CellSummary]) -> Column {
-    let unit = unit(cells, |cell| &cell.mu_ms);
-    let scale = unit.per_ms();
-    column(("CPU wait", "of it waited for a CPU", unit.symbol(), 9), move |cell| {
-        mean(Some(&cell.probe_wait_ms), scale)
-    })
+fn means(
+    cells: &[CellSummary],
+    (word, rank): (&'static str, u8),
+    of: fn(&CellSummary) -> &EstimateRecord,
+    unit: TimeUnit,
+) -> Option<Column> {
+    let text = move |cell: &CellSummary| mean(Some(of(cell)), unit.per_ms());
+    cells.iter().any(|cell| of(cell).n > 0).then(|| column((word, unit.symbol(), rank), text))
 }
 
 /// Whether neighbours took enough to show beside the raw figure what is left without them.
@@ -154,7 +129,7 @@ fn was_disturbed(cell: &CellSummary) -> bool {
 fn undisturbed(cells: &[CellSummary]) -> Column {
     let unit = unit(cells, |cell| &cell.tau_ms);
     let scale = unit.per_ms();
-    column(("mean outside bursts", "mean outside bursts", unit.symbol(), 5), move |cell| {
+    column(("mean outside bursts", unit.symbol(), 5), move |cell| {
         let text = cell.undisturbed.as_ref().map(|record| {
             let share = format::percent(record.coverage_percent);
             let tau = match cell.lower_bound {
@@ -169,13 +144,13 @@ fn undisturbed(cells: &[CellSummary]) -> Column {
 
 fn response(
     cells: &[CellSummary],
-    (word, symbol, rank): (&'static str, &'static str, u8),
+    (word, rank): (&'static str, u8),
     of: fn(&CellSummary) -> &EstimateRecord,
     words: fn(&EstimateRecord, f64) -> String,
 ) -> Column {
     let unit = unit(cells, of);
     let scale = unit.per_ms();
-    column((word, symbol, unit.symbol(), rank), move |cell| {
+    column((word, unit.symbol(), rank), move |cell| {
         match cell.lower_bound && format::mean(of(cell)).is_some() {
             // The interval of a lower bound bounds nothing.
             true => format!("≥ {}", mean(Some(of(cell)), scale)),
@@ -282,12 +257,6 @@ mod tests {
             columns(&cells).iter().all(|column| column.word != "mean outside bursts"),
             "it would say the same twice"
         );
-    }
-
-    #[test]
-    fn what_the_machine_did_not_tell_is_not_available() {
-        let cells = fixture::single().summary.cells;
-        assert_eq!(text(&cells, "CPU use", 0), "not available %");
     }
 
     #[test]

@@ -9,20 +9,17 @@ use std::io::IsTerminal;
 /// Where nobody looks at a terminal, no column is dropped.
 const WIDE: usize = 200;
 
-/// What standard output can show.
 pub fn look() -> Look {
     let terminal = std::io::stdout().is_terminal();
     let width = if terminal { console_width() } else { WIDE };
     Look { width, colour: terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()) }
 }
 
-/// What the error stream can show.
 pub fn look_at_errors() -> Look {
     let colour = std::io::stderr().is_terminal();
     Look { width: WIDE, colour: colour && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()) }
 }
 
-/// How progress is shown.
 pub fn mode(session: &Session, json: bool) -> Mode {
     match (json, session.quiet, std::io::stderr().is_terminal()) {
         (true, ..) => Mode::Json,

@@ -104,6 +104,10 @@ fn render(error: &anyhow::Error) -> String {
     }
     if let Some(hint) = hint {
         text.push_str(&format!("  hint: {hint}\n"));
+        let is_home = |word: std::ffi::OsString| word.to_string_lossy().starts_with("--home");
+        if hint.contains("evenkeel ") && std::env::args_os().any(is_home) {
+            text.push_str("  (with the same --home)\n");
+        }
     }
     text
 }

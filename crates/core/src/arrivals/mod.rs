@@ -6,13 +6,11 @@ mod closed;
 mod constant;
 mod exact_sum;
 mod poisson;
-mod ramp;
 mod rate;
 
 pub use closed::{Pause, TPCW_SESSION_LENGTH, TPCW_THINK_TIME};
 pub use constant::Constant;
 pub use poisson::Poisson;
-pub use ramp::Ramp;
 pub use rate::{RATE_MAX, RateError, check_rate};
 
 use crate::time::Nanos;

@@ -17,8 +17,6 @@ pub enum RateError {
     Negative(f64),
     /// The rate, which is above [`RATE_MAX`].
     TooHigh(f64),
-    /// A ramp that takes no time.
-    NoDuration,
 }
 
 impl fmt::Display for RateError {
@@ -30,31 +28,23 @@ impl fmt::Display for RateError {
             Self::TooHigh(rate) => {
                 write!(out, "arrival rate {rate} is above the highest possible, {RATE_MAX} per second")
             }
-            Self::NoDuration => write!(out, "a ramp of arrival rates needs a duration above 0"),
         }
     }
 }
 
 impl std::error::Error for RateError {}
 
-/// The rate itself, where it is finite, not negative and not too high.
-pub(super) fn not_negative(rate: f64) -> Result<f64, RateError> {
-    match rate {
-        _ if !rate.is_finite() => Err(RateError::NotFinite(rate)),
-        _ if rate < 0.0 => Err(RateError::Negative(rate)),
-        _ if rate > RATE_MAX => Err(RateError::TooHigh(rate)),
-        _ => Ok(rate),
-    }
-}
-
 /// The rate itself, per second, where it is one that arrivals can have.
 ///
 /// # Errors
 /// A rate that is not finite, zero, negative or above [`RATE_MAX`].
 pub fn check_rate(rate: f64) -> Result<f64, RateError> {
-    match not_negative(rate)? {
+    match rate {
+        _ if !rate.is_finite() => Err(RateError::NotFinite(rate)),
         0.0 => Err(RateError::Zero),
-        rate => Ok(rate),
+        _ if rate < 0.0 => Err(RateError::Negative(rate)),
+        _ if rate > RATE_MAX => Err(RateError::TooHigh(rate)),
+        _ => Ok(rate),
     }
 }
 

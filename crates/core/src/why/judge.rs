@@ -155,10 +155,7 @@ impl Case<'_> {
         if scale.differs && !open.is_empty() {
             evidence.push_str(&format!(" It may be {} as well.", open.join(", or ")));
         } else if scale.differs && is_single {
-            evidence.push_str(
-                " Other differences between the two servers are in that too: several fillings \
-                               of each (--populations) would separate them.",
-            );
+            evidence.push_str(" Other differences between the two servers are in that too.");
         }
         let figure = Figure { name: "start_level_ms", value: gap.mean, interval: Some((gap.low, gap.high)) };
         Some(Verdict { suspect: Suspect::Start, ruling, evidence, figure: Some(figure) })

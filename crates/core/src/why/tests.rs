@@ -173,7 +173,7 @@ fn servers_that_are_started_in_two_ways_differ_by_that_where_they_differ() {
     // Of one filling each, it may be the one server and not its start.
     let single = why(Planted { unseen_ms: 3.0, ..Planted::default() }, &ways, 1);
     assert!(single.causes().next().is_none(), "{single:#?}");
-    assert!(single.verdicts[4].evidence.contains("(--populations)"), "{single:#?}");
+    assert!(single.verdicts[4].evidence.contains("are in that too"), "{single:#?}");
 }
 
 /// Gives every second start of a target another plan, and its runs so much more time.

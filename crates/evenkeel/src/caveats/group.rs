@@ -1,27 +1,28 @@
 //! Caveats put together by their cause.
 
-use super::found::cell_name;
 use super::text::{own_remedy, seen};
 use crate::format;
 use evenkeel_core::caveat::{Cause, Caveat, Severity, cause};
 use evenkeel_study::store::format::{CellSummary, PlanFile, RunFile, SummaryFile};
-use std::borrow::Cow;
 use std::cmp::Reverse;
 
-/// All caveats of one cause.
+/// `pool 20 %, insert layout, a, 40/s` or, with one series, `40/s`.
+pub fn cell_name(plan: &PlanFile, cell: &CellSummary) -> String {
+    let rate = format::rate(cell.rate_per_s);
+    match plan.series.get(cell.series) {
+        Some(series) if plan.series.len() > 1 => format!("{}, {rate}", series.label),
+        _ => rate,
+    }
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub struct Doubt {
-    /// What is wrong, in a few words.
     pub name: String,
-    /// That of the gravest.
     pub severity: Severity,
-    /// Codes of the caveats, each once.
-    pub codes: Vec<Cow<'static, str>>,
     /// What it touches: `5 of 18 runs, in 2 of 6 cells (20/s, 40/s)`, or `the whole study`.
     pub touches: String,
     /// Where of several cells the worst was seen; empty where there is nothing to choose.
     pub worst_at: String,
-    /// What was seen there.
     pub seen: String,
     /// What to do; empty where nobody knows.
     pub remedy: String,
@@ -36,7 +37,6 @@ const DISTURBED: Cause = Cause {
 
 const FEW_CONNECTIONS: &str = "few-connections";
 
-/// A caveat at its place.
 struct Seen<'a> {
     caveat: &'a Caveat,
     /// The cell; `None` for the whole study.
@@ -103,16 +103,9 @@ fn doubt(plan: &PlanFile, summary: &SummaryFile, group: &[Seen<'_>]) -> Option<D
         .iter()
         .min_by(|one, other| weight(one).partial_cmp(&weight(other)).unwrap_or(std::cmp::Ordering::Equal))?;
     let known = cause_of(summary, worst);
-    let mut codes: Vec<Cow<'static, str>> = Vec::new();
-    for seen in group {
-        if !codes.contains(&seen.caveat.code) {
-            codes.push(seen.caveat.code.clone());
-        }
-    }
     Some(Doubt {
         name: name(known, &worst.caveat.code),
         severity: group.iter().map(|seen| seen.caveat.severity).max()?,
-        codes,
         touches: touches(plan, summary, group),
         worst_at: worst
             .cell
@@ -220,8 +213,7 @@ mod tests {
         ];
         fixture.runs[4].caveats = vec![steal(12.25)];
         let doubts = found(&fixture);
-        let one = doubts.iter().find(|doubt| doubt.codes.contains(&Cow::Borrowed("steal"))).unwrap();
-        assert_eq!(one.name, "Others used the CPUs");
+        let one = doubts.iter().find(|doubt| doubt.name == "Others used the CPUs").unwrap();
         assert_eq!(one.touches, "3 of 18 runs, in 2 of 6 cells (10/s, 20/s)");
         assert_eq!(
             (one.worst_at.as_str(), one.seen.as_str()),
@@ -264,18 +256,5 @@ mod tests {
         let touches = |name: &str| doubts.iter().find(|doubt| doubt.name == name).unwrap().touches.clone();
         assert_eq!(touches(DISTURBED.name), "1 of 18 runs, at 20/s");
         assert_eq!(touches("More than the server carries"), "3 of 18 runs, at 72/s");
-    }
-
-    #[test]
-    fn a_caveat_of_a_later_version_is_a_cause_of_its_own() {
-        let mut fixture = fixture::demo();
-        fixture.summary.caveats = vec![caveat(
-            "server-throttled",
-            Severity::Doubt,
-            "A quota of 1 CPU held it back. Lift the quota.",
-        )];
-        let doubt = &found(&fixture)[0];
-        assert_eq!((doubt.name.as_str(), doubt.remedy.as_str()), ("Server throttled", "Lift the quota."));
-        assert_eq!(doubt.seen, "A quota of 1 CPU held it back");
     }
 }

@@ -21,7 +21,7 @@ pub enum Command {
     Sandbox(sandbox::Args),
     /// Fill, check and reload the data of TPC-W and DVD Store on any server
     Data(data::Args),
-    /// One run of load: requests at a rate or along a ramp, or clients with think time
+    /// One run of load: requests at a rate, or clients with think time
     Load(load::Args),
     /// Classify the statements of a workload by their plans, and name those that do most of the work
     Explain(explain::Args),
@@ -83,24 +83,20 @@ pub fn parse() -> Result<Cli<Command>, ExitCode> {
 
 /// Does what was asked.
 pub fn run(cli: Cli<Command>) -> Result<ExitCode> {
-    // Neither needs a home: packages are made where nobody has one.
-    match &cli.command {
-        Command::Completions { shell } => {
-            print_completions(*shell)?;
-            return Ok(ExitCode::SUCCESS);
-        }
-        Command::Man(args) => return man::run(args, Cli::<Command>::command()),
-        _ => {}
-    }
     // A service reads its configuration again at SIGHUP, and keeps nothing in a home: a service may have none.
     let is_service = match &cli.command {
         Command::Guard(args) => args.is_a_guard(),
         Command::Share(args) => args.is_a_service(),
         _ => false,
     };
+    // Packages are made where nobody has a home.
+    let needs_none = matches!(
+        cli.command,
+        Command::Sense(_) | Command::Doctor(_) | Command::Completions { .. } | Command::Man(_)
+    );
     let home = match cli.home {
         Some(home) => home,
-        None if is_service || matches!(cli.command, Command::Sense(_) | Command::Doctor(_)) => PathBuf::new(),
+        None if is_service || needs_none => PathBuf::new(),
         // Most of its commands need none; those that load a sandbox find it where the others do.
         None if matches!(cli.command, Command::Cdr(_)) => {
             evenkeel_site::sandbox::default_home().unwrap_or_default()
@@ -128,14 +124,16 @@ pub fn run(cli: Cli<Command>) -> Result<ExitCode> {
         Command::Report(args) => report::run(&session, &args),
         Command::Export(args) => export::run(&session, &args),
         Command::Sense(args) => sense::run(&session, &args),
-        Command::Completions { .. } | Command::Man(_) => Ok(ExitCode::SUCCESS),
+        Command::Completions { shell } => print_completions(shell),
+        Command::Man(args) => man::run(&args, Cli::<Command>::command()),
     }
 }
 
-fn print_completions(shell: clap_complete::Shell) -> Result<()> {
+fn print_completions(shell: clap_complete::Shell) -> Result<ExitCode> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Cli::<Command>::command(), "evenkeel", &mut script);
-    Ok(out::raw(&String::from_utf8_lossy(&script))?)
+    out::raw(&String::from_utf8_lossy(&script))?;
+    Ok(ExitCode::SUCCESS)
 }
 
 #[cfg(test)]

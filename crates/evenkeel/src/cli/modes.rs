@@ -7,12 +7,9 @@ use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
 /// A command, the flag or argument that decides what it does, and what alone means something beside it.
 type Alone = (&'static [&'static str], &'static str, &'static [&'static str]);
 
-const ALONE: [Alone; 10] = [
+const ALONE: [Alone; 7] = [
     (&["profile"], "resume", &["output", "json", "repeats", "wide"]),
-    (&["study", "throttling"], "resume", &["out", "json"]),
-    (&["study", "shares"], "resume", &["out", "json", "databases"]),
-    (&["study", "variation"], "resume", &["out", "json"]),
-    (&["study", "telecom"], "resume", &["out", "json"]),
+    (&["study"], "resume", &["output", "json", "repeats"]),
     (&["cdr", "load"], "print_table", &["layout", "table", "engine", "index", "when"]),
     (&["cdr", "audit"], "export", &["target", "tables", "json"]),
     (&["cdr", "generate"], "print_layout", &[]),
@@ -20,36 +17,26 @@ const ALONE: [Alone; 10] = [
     (&["share", "disk"], "print_config", &[]),
 ];
 
-/// What has no meaning for a server that is there already.
-const PRIVATE: [(&[&str], &[&str]); 2] = [
-    (
-        &["profile"],
-        &[
-            "server_binary",
-            "set",
-            "cpus",
-            "memory",
-            "disk_iops",
-            "disk_bandwidth",
-            "factor",
-            "sandboxes",
-            "ebs",
-            "size",
-            "items",
-            "via",
-            "data_seed",
-        ],
-    ),
-    (
-        &["study", "variation"],
-        &["servers", "populations", "pool", "via", "ebs", "items", "set", "cpus", "server_binary"],
-    ),
+/// What of a profile has no meaning for a server that is there already.
+const PRIVATE: [&str; 13] = [
+    "server_binary",
+    "set",
+    "cpus",
+    "memory",
+    "disk_iops",
+    "disk_bandwidth",
+    "factor",
+    "sandboxes",
+    "ebs",
+    "size",
+    "items",
+    "via",
+    "data_seed",
 ];
 
 /// The line of a profile, as a study or a stored plan has it.
 pub fn profile(command: Command) -> Command {
-    let (path, ids) = PRIVATE[0];
-    at(command, path, |of| conflict(of, ids, "targets"))
+    at(command, &["profile"], |of| conflict(of, &PRIVATE, "targets"))
 }
 
 /// The command line with these rules.
@@ -61,9 +48,7 @@ pub fn strict(mut command: Command) -> Command {
             others.fold(of.clone(), |of, id| of.mut_arg(id, |argument| argument.conflicts_with(mode)))
         });
     }
-    for (path, ids) in PRIVATE {
-        command = at(command, path, |of| conflict(of, ids, "targets"));
-    }
+    command = profile(command);
     command = at(command, &["explain"], |of| conflict(of, &["target", "workload"], "list"));
     // Without --ebs there are no rows whose kind they could say.
     at(command, &["sandbox", "up"], |of| {
@@ -86,10 +71,17 @@ pub fn explained(mut error: Error) -> Error {
         ErrorKind::ArgumentConflict if names("[URL]") => {
             "this flag shapes a private server: leave the URL out to profile one, or leave the flag out"
         }
+        ErrorKind::UnknownArgument if is_of_a_study(&error) => {
+            "settings of a study have no dashes: clients=4,16; `evenkeel study NAME --list` shows them"
+        }
         _ => return error,
     };
     error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![StyledStr::from(tip)]));
     error
+}
+
+fn is_of_a_study(error: &Error) -> bool {
+    error.get(ContextKind::Usage).is_some_and(|usage| usage.to_string().contains("evenkeel study"))
 }
 
 fn conflict(of: Command, ids: &[&'static str], mode: &'static str) -> Command {

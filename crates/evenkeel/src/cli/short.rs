@@ -4,7 +4,7 @@ use super::modes::at;
 use clap::Command;
 
 /// A command, and the flags that its `-h` shows beside its arguments.
-const SHOWN: [(&[&str], &[&str]); 11] = [
+const SHOWN: [(&[&str], &[&str]); 8] = [
     (
         &["profile"],
         &[
@@ -24,18 +24,6 @@ const SHOWN: [(&[&str], &[&str]); 11] = [
     (
         &["share", "knee"],
         &["backing", "direct", "block", "depth-max", "duration", "rounds", "costs", "overwrite", "json"],
-    ),
-    (
-        &["study", "variation"],
-        &["quick", "full", "workload", "servers", "rate", "parts", "runs", "resume", "out", "json"],
-    ),
-    (
-        &["study", "throttling"],
-        &["quick", "clients", "repeats", "seed", "duration", "memory", "resume", "out", "json"],
-    ),
-    (
-        &["study", "shares"],
-        &["quick", "live", "databases", "experiments", "seed", "duration", "resume", "out", "json"],
     ),
     (&["sandbox", "up"], &["server-binary", "set", "cpus", "memory", "ebs", "items", "copy-of", "port"]),
     (

@@ -1,15 +1,14 @@
 //! `evenkeel data`: the data of TPC-W and of DVD Store on any server.
 
-use super::Session;
-use crate::progress::{Mode, ProgressEvents, View};
-use crate::server::data::{DataArgs, ITEMS_DEFAULT, fill, print_stamp, set, spec, threads, via};
+use super::{Session, mode};
+use crate::progress::{ProgressEvents, View};
+use crate::server::data::{DataArgs, ITEMS_DEFAULT, fill, print_stamp, set, spec, threads};
 use crate::server::place;
 use anyhow::Result;
 use clap::{Subcommand, ValueEnum};
 use evenkeel_lab::data::dvdstore;
 use evenkeel_lab::data::{self, DataSet, Stamp};
 use evenkeel_site::server::Target;
-use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -78,13 +77,8 @@ pub enum Action {
     },
 }
 
-/// Does what was asked of data.
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
-    let mut view = View::new(match (session.quiet, std::io::stderr().is_terminal()) {
-        (true, _) => Mode::Quiet,
-        (false, true) => Mode::Live,
-        (false, false) => Mode::Lines,
-    });
+    let mut view = View::new(mode(session, false));
     match &args.action {
         Action::Fill { target, workload, data, replace, threads } => {
             let name = match workload {
@@ -96,7 +90,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
             if *replace {
                 remove(&target, set)?;
             }
-            let wanted = spec(set, data.rows.data_seed, via(data.rows.via), *threads);
+            let wanted = spec(set, data.rows.data_seed, data.rows.via, *threads);
             let stamp = fill(session, &target, &wanted, &mut view)?;
             drop(view);
             print_stamp(&stamp)?;
@@ -122,7 +116,6 @@ fn remove(target: &Target, set: DataSet) -> Result<()> {
     }
 }
 
-/// Reloads a database and shows how it goes.
 fn reload(session: &Session, target: &Target, dumps: &Path, view: &mut View) -> Result<Stamp> {
     let mut events = ProgressEvents::for_data();
     let mut tell = |progress| {

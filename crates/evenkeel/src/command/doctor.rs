@@ -1,10 +1,9 @@
 //! `evenkeel doctor`: what this machine allows, and what is lost without it.
 
 use super::Session;
-use crate::doctor::{self, Finding};
+use crate::doctor;
 use crate::out;
 use anyhow::Result;
-use serde_json::{Value, json};
 use std::process::ExitCode;
 
 /// Flags of `evenkeel doctor`.
@@ -30,13 +29,8 @@ pub struct Args {
 pub fn run(_session: &Session, args: &Args) -> Result<ExitCode> {
     let findings = doctor::examine();
     match args.json {
-        true => out::line(serde_json::to_string_pretty(&findings.iter().map(as_json).collect::<Vec<_>>())?)?,
+        true => out::line(serde_json::to_string_pretty(&findings)?)?,
         false => out::write(&doctor::text(&findings))?,
     }
     Ok(ExitCode::SUCCESS)
-}
-
-fn as_json(finding: &Finding) -> Value {
-    let Finding { name, state, seen, lost, remedy } = finding;
-    json!({ "name": name, "state": state.to_string(), "seen": seen, "lost": lost, "remedy": remedy })
 }

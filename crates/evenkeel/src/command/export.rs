@@ -1,7 +1,7 @@
 //! `evenkeel export`: a study as CSV or JSON.
 
 use super::Session;
-use crate::export::{self, What};
+use crate::export;
 use crate::out;
 use crate::published::{Published, cells_csv, results, runs_csv};
 use crate::study::published;
@@ -60,8 +60,8 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let (plan, runs) = (folder.plan()?, folder.runs()?);
     let summary = profile::summarise(&plan, &runs);
     let text = match args.format {
-        Format::Cells => export::csv(&plan, &summary, &runs, What::Cells),
-        Format::Runs => export::csv(&plan, &summary, &runs, What::Runs),
+        Format::Cells => export::cells(&plan, &summary),
+        Format::Runs => export::runs(&plan, &runs),
         Format::Json => export::json(&plan, &folder.manifest()?, &summary, &runs)?,
     };
     write(args, &text)?;

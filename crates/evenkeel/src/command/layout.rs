@@ -68,7 +68,6 @@ fn range(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Reads the files and shows what is in them.
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     if let Some(path) = &args.svg {
         check_picture(path)?;
@@ -113,7 +112,6 @@ fn check_picture(path: &Path) -> Result<()> {
         .hint("name a new file for --svg, or an older picture")
 }
 
-/// Who hears of what was left out, and why.
 type Left<'a> = &'a mut dyn FnMut(&str, anyhow::Error);
 
 fn found(session: &Session, args: &Args, wanted: &Wanted, left: Left<'_>) -> Result<Vec<FoundFile>> {

@@ -3,17 +3,16 @@
 mod flags;
 mod sessions;
 mod show;
-mod stretches;
 
 use super::{Session, mode};
 use crate::config::units;
 use crate::failed;
-use crate::failure::{FINDING, NOT_VALID, WithHint};
+use crate::failure::{FINDING, NOT_VALID};
 use crate::out;
 use crate::progress::{ProgressEvent, ProgressEvents, View};
 use crate::server::place;
 use crate::signals;
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result};
 use evenkeel_core::Nanos;
 use evenkeel_core::caveat::{Caveat, Severity};
 use evenkeel_core::random::Seed;
@@ -27,7 +26,6 @@ use std::process::ExitCode;
 
 pub use flags::Args;
 
-/// Makes the run and prints what came of it.
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let (plan, fewer, limit) = plan(session, args)?;
     if writes(plan.workload.as_ref()) {
@@ -54,14 +52,14 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let finding = failed::of_load(&result, plan.timeout);
     match args.json {
         true => {
-            let mut json = show::json(&plan, &result, &caveats);
+            let mut json = show::json(&result, &caveats);
             json["finding"] = finding.as_deref().into();
             json["measure_start_monotonic_ns"] = (start + plan.warm_up).0.into();
             out::line(serde_json::to_string_pretty(&json)?)?;
         }
         false => {
             let finding = finding.as_ref().map_or_else(String::new, |text| format!("finding: {text}\n"));
-            out::write(&format!("{finding}{}", show::text(&plan, &result, &caveats)))?;
+            out::write(&format!("{finding}{}", show::text(&result, &caveats)))?;
         }
     }
     let invalid =
@@ -117,7 +115,6 @@ fn plan(session: &Session, args: &Args) -> Result<(LoadPlan, Option<Caveat>, Opt
 fn announced(plan: &LoadPlan, limit: Option<&str>) -> ProgressEvent {
     let rates = match plan.arrivals {
         ArrivalPlan::Poisson(rate) | ArrivalPlan::Constant(rate) => format!("rate: {rate}/s"),
-        ArrivalPlan::Ramp { from, to } => format!("rates: {from}/s to {to}/s"),
         ArrivalPlan::Closed { clients, .. } => format!("clients: {clients}"),
     };
     let sessions = (plan.sessions.max(), limit);
@@ -129,13 +126,6 @@ fn arrivals(args: &Args) -> Result<ArrivalPlan> {
     if let Some(clients) = kind.clients {
         let think = args.think.as_deref().map(units::duration).transpose().context("reading --think")?;
         return Ok(ArrivalPlan::Closed { clients, think: think.unwrap_or(Nanos::ZERO) });
-    }
-    if let Some(text) = &kind.ramp {
-        let ends = text.split_once("..").and_then(|(from, to)| Some((from.parse().ok()?, to.parse().ok()?)));
-        let Some((from, to)) = ends else {
-            return Err(anyhow!("{text:?} is not a ramp")).hint("write it as 50..500");
-        };
-        return Ok(ArrivalPlan::Ramp { from, to });
     }
     Ok(match (kind.rate, kind.constant) {
         (Some(rate), _) => ArrivalPlan::Poisson(rate),

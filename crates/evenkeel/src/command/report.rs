@@ -3,7 +3,7 @@
 use super::Session;
 use crate::failure::{FINDING, WithHint};
 use crate::out;
-use crate::report::{Records, compare, html, save};
+use crate::report::{Study, compare, html, save};
 use crate::study::published;
 use crate::study::stored::{self, tell_damage};
 use anyhow::{Result, anyhow};
@@ -16,7 +16,7 @@ use std::process::ExitCode;
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  evenkeel report last\n  evenkeel report before --to /tmp/profile.html\n  \
-                  evenkeel report before after     two studies on one page, with the verdict and their ratios\n\n\
+                  evenkeel report before after     two studies on one page, with the verdict\n\n\
                   Exit codes: 0 the page is written; 1 it is written, but files beside a run are damaged (they are named); 2 the study \
                   cannot be read."
 )]
@@ -34,7 +34,6 @@ pub struct Args {
     pub to: Option<PathBuf>,
 }
 
-/// Writes the report and names its path.
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let path = stored::path(session, args.output.as_ref(), &args.study)?;
     if let Some((plan, runs)) = stored_published(&path)? {
@@ -50,7 +49,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let mut is_damaged = tell_damage(&folder)?;
     let to = match &args.other {
         None => {
-            let page = html(&Records::read(&folder)?);
+            let page = html(&Study::read(&folder)?);
             save(args.to.as_deref(), folder.path(), "report.html", &page)?
         }
         Some(other) => {
@@ -65,30 +64,15 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
 
 /// Writes two studies over each other; by default beside the first.
 fn write_both(one: &StudyFolder, other: &StudyFolder, to: Option<&Path>) -> Result<PathBuf> {
-    let (first, second) = (Records::read(one)?, Records::read(other)?);
+    let (first, second) = (Study::read(one)?, Study::read(other)?);
     if first.plan.id == second.plan.id {
         return Err(anyhow!("both names are of the study {}", first.plan.id))
             .hint("name two studies; `evenkeel runs` lists all of them");
     }
-    let page = compare(&first, &second).map_err(|unlike| {
-        let hint = unlike.hint();
-        anyhow::Error::from(unlike).context(crate::failure::Hint(hint))
-    })?;
-    save(to, one.path(), &name_beside(other.path()), &page)
+    save(to, one.path(), &name_beside(other.path()), &compare(&first, &second)?)
 }
 
 /// The name of a page of two studies. By the other one's folder: what stands in its plan may lead anywhere.
 fn name_beside(other: &Path) -> String {
     format!("compare-{}.html", other.file_name().unwrap_or_default().to_string_lossy())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_page_of_two_studies_is_named_by_a_folder_and_stays_in_the_first_one() {
-        assert_eq!(name_beside(Path::new("/runs/two")), "compare-two.html");
-        assert_eq!(name_beside(Path::new("..")), "compare-.html");
-    }
 }

@@ -175,19 +175,7 @@ fn of_published(session: &Session, folder: &StudyFolder) -> Result<Option<Listed
 mod tests {
     use crate::fixture;
     use evenkeel_study::profile::summarise;
-    use evenkeel_study::store::format::{Caveat, CountsRecord, Severity, SweepRecord, TimesRecord, Verdict};
-
-    #[test]
-    fn the_summary_of_a_profile_names_capacity_and_trust() {
-        let fixture = fixture::demo();
-        let summary = summarise(&fixture.plan, &fixture.runs);
-        assert!(summary.complete);
-        let headline = &summary.headlines[0];
-        assert!(headline.text.starts_with("This server carries"), "{}", headline.text);
-        assert!(headline.trust_theta_percent > Some(0.0) && headline.trust_ended, "{headline:?}");
-        let capacity = headline.capacity_per_s.as_ref().unwrap();
-        assert!(capacity.low < Some(capacity.mean) && Some(capacity.mean) < capacity.high, "{capacity:?}");
-    }
+    use evenkeel_study::store::format::{Caveat, Severity, SweepRecord, Verdict};
 
     #[test]
     fn a_study_that_ended_before_its_first_run_has_ended_and_was_not_stopped() {
@@ -266,27 +254,6 @@ mod tests {
     }
 
     #[test]
-    fn no_bound_is_for_the_reason_that_there_was() {
-        let mut fixture = fixture::demo();
-        fixture.plan.settings.duration_s = 6.0;
-        fixture.runs.iter_mut().for_each(|run| {
-            run.stability = Verdict::TooShort;
-            run.counts = CountsRecord { arrivals: 600, completed: 600, ..CountsRecord::default() };
-        });
-        let text =
-            |fixture: &fixture::Fixture| summarise(&fixture.plan, &fixture.runs).headlines[0].text.clone();
-        let said = text(&fixture);
-        assert!(
-            said.contains("18 of 18 runs are too short to tell") && said.contains("they last 6 s"),
-            "{said}"
-        );
-        fixture.runs.iter_mut().for_each(|run| run.stability = Verdict::Settled);
-        fixture.runs.retain(|run| run.repeat == 1);
-        let said = text(&fixture);
-        assert!(said.contains("6 runs are too few, since a rate needs three"), "{said}");
-    }
-
-    #[test]
     fn p95_is_told_up_to_the_objective_and_without_one_at_the_knee() {
         let mut fixture = fixture::demo();
         let objective = fixture.plan.settings.objective_p95_ms.expect("it has one");
@@ -324,64 +291,5 @@ mod tests {
         let after = &summarise(&fixture.plan, &fixture.runs).headlines[0];
         assert_eq!((after.bounds.at_most_per_s, after.bounds.left_out), (None, 3), "{after:?}");
         assert!(after.trust_text.contains("3 of 18 runs are left out of the bounds"), "{}", after.trust_text);
-    }
-
-    #[test]
-    fn the_sentence_names_a_lower_rate_that_is_not_trusted() {
-        let mut fixture = fixture::demo();
-        let lowest = fixture.plan.cells[0].id;
-        fixture
-            .runs
-            .iter_mut()
-            .filter(|run| run.cell == lowest)
-            .for_each(|run| run.stability = Verdict::TooShort);
-        let headline = &summarise(&fixture.plan, &fixture.runs).headlines[0];
-        assert!(headline.text.starts_with("This server carries at least"), "{}", headline.text);
-        let text = &headline.trust_text;
-        assert!(text.contains(". Not reliable: response times at 10 requests/s"), "{text}");
-    }
-
-    #[test]
-    fn a_rate_that_is_passed_over_meets_no_objective() {
-        let mut fixture = fixture::demo();
-        let carried = |fixture: &fixture::Fixture| {
-            summarise(&fixture.plan, &fixture.runs).headlines[0].capacity_per_s.clone().unwrap().mean
-        };
-        assert!((carried(&fixture) / 44.0 - 1.0).abs() < 0.03, "the objective is met there, and not at 56");
-        let cell = fixture.plan.cells.iter().find(|cell| cell.rate_per_s == 44.0).unwrap().id;
-        fixture
-            .runs
-            .iter_mut()
-            .filter(|run| run.cell == cell)
-            .for_each(|run| run.stability = Verdict::TooShort);
-        assert!((carried(&fixture) / 32.0 - 1.0).abs() < 0.03, "{}", carried(&fixture));
-    }
-
-    #[test]
-    fn a_run_without_any_answer_is_a_loss_and_no_gap() {
-        let mut fixture = fixture::demo();
-        let first = fixture.plan.cells[1].id;
-        for run in fixture.runs.iter_mut().filter(|run| run.cell == first) {
-            run.counts = CountsRecord { arrivals: 300, unsent: 300, ..CountsRecord::default() };
-            (run.response, run.throughput_per_s) = (TimesRecord::default(), 0.0);
-        }
-        let after = &summarise(&fixture.plan, &fixture.runs).headlines[0];
-        assert!(
-            after.trust_reason.contains("100.0 % of the requests got no answer"),
-            "{}",
-            after.trust_reason
-        );
-    }
-
-    #[test]
-    fn servers_that_differ_only_in_their_copy_are_one_group_and_pools_are_not() {
-        let fixture = fixture::factors();
-        let summary = summarise(&fixture.plan, &fixture.runs);
-        let of_targets = fixture.plan.targets.len();
-        assert!(of_targets > 1);
-        for headline in &summary.headlines {
-            assert_eq!(headline.series.len(), of_targets, "{headline:?}");
-        }
-        assert!(summary.cells.iter().any(|cell| cell.target_spread_ms.is_some()));
     }
 }

@@ -1,10 +1,10 @@
 //! `evenkeel sandbox`: private servers.
 
-use super::Session;
+use super::{Session, mode};
 use crate::failure::WithHint;
 use crate::format;
 use crate::out;
-use crate::progress::{Mode, ProgressEvent, View};
+use crate::progress::{ProgressEvent, View};
 use crate::server::data;
 use crate::server::sandbox::{ServerArgs, spec, tell};
 use anyhow::{Result, anyhow, bail};
@@ -99,7 +99,6 @@ pub enum Action {
     },
 }
 
-/// Does what was asked of a sandbox.
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     match &args.action {
         Action::Up { name, server, port, copy_of, ebs, rows } => {
@@ -138,7 +137,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
 }
 
 fn up(session: &Session, spec: &SandboxSpec, data: Option<&DataSpec>) -> Result<()> {
-    let mut view = View::new(if session.quiet { Mode::Quiet } else { live() });
+    let mut view = View::new(mode(session, false));
     let (running, is_new) = match sandbox::find_as(spec) {
         Ok(running) => {
             view.show(&ProgressEvent::Step { text: format!("{} runs already", spec.name) });
@@ -171,12 +170,8 @@ fn up(session: &Session, spec: &SandboxSpec, data: Option<&DataSpec>) -> Result<
     Ok(())
 }
 
-fn live() -> Mode {
-    if std::io::stderr().is_terminal() { Mode::Live } else { Mode::Lines }
-}
-
 fn down(session: &Session, name: &str) -> Result<()> {
-    let mut view = View::new(if session.quiet { Mode::Quiet } else { live() });
+    let mut view = View::new(mode(session, false));
     sandbox::find(&session.home, name)?.down(&mut |event| tell(&mut view, &event))?;
     Ok(())
 }

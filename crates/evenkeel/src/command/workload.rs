@@ -61,7 +61,6 @@ pub struct FromArgs {
     pub top: u16,
 }
 
-/// Prints a workload.
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let Action::From(args) = &args.action;
     let is_server = args.source.contains("://") || args.source.starts_with("sandbox:");

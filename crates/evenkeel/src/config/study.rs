@@ -308,12 +308,13 @@ fn merge(flags: &mut Table, key: &str, value: &Value) {
     }
 }
 
-/// `--key=value` for each; the key that cannot be one is the error.
+/// `--key=value` for each, and `--key` at the end, where it finds no word to take for its value; the key that cannot be one is the
+/// error.
 fn arguments(flags: Table) -> Result<Vec<String>, String> {
-    let mut found = Vec::new();
+    let (mut found, mut switches) = (Vec::new(), Vec::new());
     for (key, value) in flags {
         match value {
-            Value::Boolean(true) => found.push(format!("--{key}")),
+            Value::Boolean(true) => switches.push(format!("--{key}")),
             Value::Boolean(false) => {}
             value => {
                 let values = texts(&value).ok_or_else(|| key.clone())?;
@@ -322,6 +323,7 @@ fn arguments(flags: Table) -> Result<Vec<String>, String> {
             }
         }
     }
+    found.append(&mut switches);
     Ok(found)
 }
 
@@ -347,7 +349,7 @@ mod tests {
             ]
         );
         let last = &study.combinations[3];
-        assert_eq!(last.arguments, ["--no-reset", "--rate=70", "--set=a=1", "--set=b=2"]);
+        assert_eq!(last.arguments, ["--rate=70", "--set=a=1", "--set=b=2", "--no-reset"]);
         assert_eq!(last.sql, ["CREATE INDEX i ON item (i_title)"]);
         assert_eq!(last.levels["flush"], "lazily");
         let origin = |key: &str| (last.origins[key].entry.as_str(), last.origins[key].line);

@@ -5,7 +5,6 @@ use evenkeel_lab::csv::field;
 use evenkeel_study::store::format::{CountsRecord, EstimateRecord, TimesRecord};
 use std::collections::BTreeSet;
 
-/// A part of a record by name.
 type Part<R, V> = (&'static str, fn(&R) -> V);
 
 type Field<'a, T> = Box<dyn Fn(&T) -> String + 'a>;
@@ -32,7 +31,6 @@ impl<'a, T: 'a> Columns<'a, T> {
         self.0.push((name.to_owned(), Box::new(text)));
     }
 
-    /// Four columns of a mean over runs.
     pub fn estimate(&mut self, name: &str, of: impl Fn(&T) -> Option<&EstimateRecord> + Copy + 'a) {
         let values: [Part<EstimateRecord, Option<f64>>; 4] = [
             ("mean", |estimate| Some(estimate.mean)),
@@ -65,7 +63,6 @@ impl<'a, T: 'a> Columns<'a, T> {
         }
     }
 
-    /// Five columns of outcomes.
     pub fn counts(&mut self, of: fn(&T) -> &CountsRecord) {
         self.text("arrivals", move |row| of(row).arrivals.to_string());
         self.text("completed", move |row| of(row).completed.to_string());
@@ -74,7 +71,6 @@ impl<'a, T: 'a> Columns<'a, T> {
         self.text("unsent", move |row| of(row).unsent.to_string());
     }
 
-    /// Codes, each once.
     pub fn caveats(&mut self, of: fn(&T) -> &Vec<Caveat>) {
         self.text("caveats", move |row| {
             let codes: BTreeSet<&str> = of(row).iter().map(|caveat| &*caveat.code).collect();

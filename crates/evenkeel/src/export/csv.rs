@@ -5,21 +5,13 @@ use evenkeel_study::profile::{COUNTERS_PER_REQUEST, server_measures};
 use evenkeel_study::store::format::{CellSummary, PlanFile, RunFile, SeriesRecord, SummaryFile};
 use std::collections::BTreeSet;
 
-/// What a line of the table stands for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum What {
-    /// A line for each cell.
-    Cells,
-    /// A line for each run.
-    Runs,
+/// A line for each cell, below a line of column names.
+pub fn cells(plan: &PlanFile, summary: &SummaryFile) -> String {
+    cell_columns(plan, &summary.cells).table(&summary.cells)
 }
 
-/// The table with a line of column names.
-pub fn csv(plan: &PlanFile, summary: &SummaryFile, runs: &[RunFile], what: What) -> String {
-    match what {
-        What::Cells => cell_columns(plan, &summary.cells).table(&summary.cells),
-        What::Runs => run_columns(plan, runs).table(runs),
-    }
+pub fn runs(plan: &PlanFile, runs: &[RunFile]) -> String {
+    run_columns(plan, runs).table(runs)
 }
 
 fn cell_columns<'a>(plan: &'a PlanFile, cells: &'a [CellSummary]) -> Columns<'a, CellSummary> {
@@ -168,8 +160,12 @@ mod tests {
     use super::*;
     use crate::fixture::{self, Fixture};
 
-    fn export(fixture: &Fixture, what: What) -> String {
-        csv(&fixture.plan, &fixture.summary, &fixture.runs, what)
+    fn of_cells(fixture: &Fixture) -> String {
+        cells(&fixture.plan, &fixture.summary)
+    }
+
+    fn of_runs(fixture: &Fixture) -> String {
+        runs(&fixture.plan, &fixture.runs)
     }
 
     /// The field of a column in a row from 1; fields of the fixtures here hold no commas.
@@ -182,7 +178,7 @@ mod tests {
     #[test]
     fn each_cell_has_a_line_with_its_interval() {
         let fixture = fixture::demo();
-        let text = export(&fixture, What::Cells);
+        let text = of_cells(&fixture);
         assert_eq!(text.lines().count(), 7);
         assert!(
             text.starts_with("study,series,target,workload,layout,pool_bytes,pool_percent,cell,rate_per_s,")
@@ -196,7 +192,7 @@ mod tests {
 
     #[test]
     fn each_run_has_a_line_and_outcomes_add_up() {
-        let text = export(&fixture::demo(), What::Runs);
+        let text = of_runs(&fixture::demo());
         assert_eq!(text.lines().count(), 19);
         for row in 1..19 {
             let number = |name| field(&text, name, row).parse::<u64>().unwrap();
@@ -209,7 +205,7 @@ mod tests {
     #[test]
     fn what_the_server_did_is_told_by_run_and_per_request() {
         let fixture = fixture::demo();
-        let text = export(&fixture, What::Runs);
+        let text = of_runs(&fixture);
         let number = |name| field(&text, name, 1).parse::<f64>().unwrap();
         assert_eq!(number("status_Innodb_buffer_pool_reads"), 812.0);
         let per_request = number("status_Innodb_buffer_pool_reads") / number("status_stretch_requests");
@@ -219,21 +215,21 @@ mod tests {
         assert!(number("mu_ms_mean") > 0.0 && number("mu_probes") == 3.0);
         assert!((0.0..number("mu_ms_mean")).contains(&number("probe_wait_ms_mean")));
         assert_eq!(field(&text, "row_lock_waits_per_request", 1), "", "the server did not tell");
-        let cells = export(&fixture, What::Cells);
+        let cells = of_cells(&fixture);
         let names: Vec<&str> = cells.lines().next().unwrap().split(',').collect();
         assert_eq!(names.iter().filter(|name| **name == "pool_reads_per_request_mean").count(), 1);
         assert!(!field(&cells, "tmp_tables_per_request_mean", 1).is_empty());
         assert!(!field(&cells, "threads_running_max_mean", 1).is_empty());
-        assert_eq!(field(&export(&fixture::single(), What::Runs), "mu_ms_mean", 1), "");
+        assert_eq!(field(&of_runs(&fixture::single()), "mu_ms_mean", 1), "");
     }
 
     #[test]
     fn what_is_absent_or_no_number_is_an_empty_field() {
         let mut fixture = fixture::single();
         fixture.runs[0].throughput_per_s = f64::NAN;
-        assert_eq!(field(&export(&fixture, What::Cells), "theta_percent_mean", 1), "");
-        assert_eq!(field(&export(&fixture, What::Runs), "theta_percent", 1), "");
-        assert_eq!(field(&export(&fixture, What::Runs), "throughput_per_s", 1), "");
+        assert_eq!(field(&of_cells(&fixture), "theta_percent_mean", 1), "");
+        assert_eq!(field(&of_runs(&fixture), "theta_percent", 1), "");
+        assert_eq!(field(&of_runs(&fixture), "throughput_per_s", 1), "");
     }
 
     #[test]
@@ -241,22 +237,22 @@ mod tests {
         let mut fixture = fixture::demo();
         for formula in ["=1+1", "+1", "-1", "@SUM(A1)"] {
             fixture.plan.series[0].label = formula.to_owned();
-            assert_eq!(field(&export(&fixture, What::Cells), "series", 1), format!("'{formula}"));
+            assert_eq!(field(&of_cells(&fixture), "series", 1), format!("'{formula}"));
         }
         fixture.summary.cells[0].tau_ms.mean = -2.5;
-        assert_eq!(field(&export(&fixture, What::Cells), "tau_ms_mean", 1), "-2.5");
+        assert_eq!(field(&of_cells(&fixture), "tau_ms_mean", 1), "-2.5");
     }
 
     #[test]
     fn no_name_of_a_column_is_a_formula_or_more_than_one_field() {
         let mut fixture = fixture::demo();
         fixture.runs[0].sense.insert("=1,\n@evil".to_owned(), 1.0);
-        let runs = export(&fixture, What::Runs);
+        let runs = of_runs(&fixture);
         assert!(runs.contains(",\"sense_=1,\n@evil\""), "{runs}");
         let server = &mut fixture.summary.cells[0].server;
         let figure = server.values().next().expect("the server told something").clone();
         server.insert("=1+1".to_owned(), figure);
-        let cells = export(&fixture, What::Cells);
+        let cells = of_cells(&fixture);
         let names: Vec<&str> = cells.lines().next().unwrap().split(',').collect();
         assert!(names.contains(&"'=1+1_mean") && !names.contains(&"=1+1_mean"), "{names:?}");
     }
@@ -265,13 +261,13 @@ mod tests {
     fn lines_have_as_many_fields_as_names_and_an_empty_study_has_names() {
         let mut fixture = fixture::demo();
         fixture.plan.series[0].label = "a, \"b\"".to_owned();
-        assert!(export(&fixture, What::Cells).contains(",\"a, \"\"b\"\"\","));
-        for what in [What::Cells, What::Runs] {
-            let text = export(&fixture::demo(), what);
+        assert!(of_cells(&fixture).contains(",\"a, \"\"b\"\"\","));
+        for of in [of_cells, of_runs] {
+            let text = of(&fixture::demo());
             let fields = |line: &str| line.split(',').count();
             let names = fields(text.lines().next().unwrap());
             assert!(text.lines().all(|line| fields(line) == names));
-            assert_eq!(export(&fixture::empty(), what).lines().count(), 1);
+            assert_eq!(of(&fixture::empty()).lines().count(), 1);
         }
     }
 }

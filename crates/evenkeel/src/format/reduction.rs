@@ -21,7 +21,6 @@ pub fn saved_percent(reduction: &Reduction) -> String {
     }
 }
 
-/// A time that may be below zero.
 pub fn signed(ms: f64) -> String {
     if ms < 0.0 { format!("-{}", time(-ms)) } else { time(ms) }
 }

@@ -49,7 +49,6 @@ fn is_held(path: &Path, since: Option<SystemTime>) -> bool {
     described.is_ok_and(|described| since.is_none_or(|since| described >= since))
 }
 
-/// All tablespaces of a server that is stopped.
 pub fn of_directory(directory: &Path, table: Option<&str>) -> Result<Files> {
     let shared = directory.join(SHARED);
     if !shared.is_file() {
@@ -104,7 +103,6 @@ fn files(directory: &Path) -> Result<Vec<PathBuf>> {
     Ok(entries(directory)?.into_iter().filter(|path| path.is_file()).collect())
 }
 
-/// What is in a folder, by name.
 fn entries(directory: &Path) -> Result<Vec<PathBuf>> {
     let failed = |error| anyhow::Error::from(error).context(format!("reading {}", directory.display()));
     let mut paths = Vec::new();

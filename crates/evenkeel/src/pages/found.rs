@@ -3,28 +3,22 @@
 use evenkeel_sense::pages::{IndexLayout, IndexName, Names, Tablespace};
 use std::path::{Path, PathBuf};
 
-/// A file and what is in it.
 #[derive(Debug)]
 pub struct FoundFile {
     /// Where the file is.
     pub path: PathBuf,
-    /// What its pages say.
     pub space: Tablespace,
     /// Its indexes in the order of [`Tablespace::indexes`].
     pub names: Vec<IndexName>,
 }
 
-/// One index of a file.
 #[derive(Clone, Copy, Debug)]
 pub struct FoundIndex<'a> {
-    /// What it is called.
     pub name: &'a IndexName,
-    /// How it lies.
     pub layout: &'a IndexLayout,
 }
 
 impl FoundFile {
-    /// Names what was read.
     pub fn new(path: &Path, space: Tablespace, names: &Names) -> Self {
         let name = |index: &IndexLayout| {
             let unknown = || IndexName { table: label(path), index: format!("index {}", index.id) };
@@ -46,7 +40,6 @@ impl FoundFile {
         found
     }
 
-    /// The name of an index by its number.
     pub fn name_of(&self, id: u64) -> Option<&IndexName> {
         self.space.indexes.iter().position(|index| index.id == id).and_then(|at| self.names.get(at))
     }

@@ -3,7 +3,6 @@
 use super::found::{FoundFile, FoundIndex};
 use serde_json::{Map, Value, json as value};
 
-/// All files with their indexes.
 pub fn json(files: &[FoundFile], table: Option<&str>) -> Value {
     Value::Array(files.iter().map(|file| one(file, table)).collect())
 }

@@ -37,7 +37,6 @@ impl Lists {
         )
     }
 
-    /// Indexes by number, with their tables.
     fn indexes(&self) -> String {
         let prefix = self.prefix;
         format!(

@@ -5,7 +5,6 @@ use crate::report::page_maps;
 use evenkeel_sense::pages::{IndexLayout, IndexName};
 use evenkeel_study::harness::{Picture, PictureIndex};
 
-/// One picture of all files.
 pub fn picture(files: &[FoundFile]) -> String {
     page_maps(&files.iter().map(of_file).collect::<Vec<_>>())
 }

@@ -3,7 +3,6 @@
 use super::found::{FoundFile, FoundIndex};
 use crate::format;
 use crate::table::{GridColumn, Ink, Look, Place, lines, paint};
-use evenkeel_sense::pages::PageKind;
 
 /// Below this share of leaves in order, and this fill, an index is worth a look.
 const ORDER_DOUBT: f64 = 0.8;
@@ -79,26 +78,10 @@ fn summary(file: &FoundFile) -> String {
     let mut kinds: Vec<_> = space.kinds.iter().collect();
     kinds.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
     let counts: Vec<String> =
-        kinds.into_iter().map(|(kind, count)| format!("{count} {}", short(*kind))).collect();
+        kinds.into_iter().map(|(kind, count)| format!("{count} {}", kind.name())).collect();
     let path = file.path.display();
     let size = space.format.page_bytes >> 10;
     format!("{path}: {}, {} pages of {size} KiB: {}\n", format::bytes(bytes), space.pages, counts.join(", "))
-}
-
-fn short(kind: PageKind) -> &'static str {
-    match kind {
-        PageKind::Index => "of indexes",
-        PageKind::Allocated => "unused",
-        PageKind::UndoLog => "undo log",
-        PageKind::System => "system",
-        PageKind::Blob => "long values",
-        PageKind::Inode => "inode",
-        PageKind::SpaceHeader => "header",
-        PageKind::Extents => "extents",
-        PageKind::ChangeBufferBitmap => "change buffer bitmap",
-        PageKind::TransactionSystem => "transactions",
-        other => other.name(),
-    }
 }
 
 fn broken(file: &FoundFile, look: Look) -> String {

@@ -5,7 +5,6 @@ use crate::failure::WithHint;
 use anyhow::{Result, anyhow};
 use evenkeel_site::elsewhere::Elsewhere;
 
-/// Refuses what nobody could be seen with.
 pub fn check(args: &Args) -> Result<()> {
     let (flag, given) = match (args.sense_with.len(), args.sense_from.len()) {
         (0, 0) => return Ok(()),

@@ -9,12 +9,10 @@ use std::collections::BTreeMap;
 pub struct Disk {
     /// What the disk gives at most.
     pub limit: DiskLimit,
-    /// Levels by factor.
     pub levels: BTreeMap<String, String>,
 }
 
 impl Disk {
-    /// What a label says of it.
     pub fn words(&self) -> Option<String> {
         (!self.levels.is_empty()).then(|| match self.limit.is_none() {
             true => "disk without limit".to_owned(),
@@ -23,11 +21,9 @@ impl Disk {
     }
 }
 
-/// What changes between series.
 pub struct Factors {
     /// Sizes of the buffer pool; one `None` where that is no factor, as for the others.
     pub pools: Vec<Option<Pool>>,
-    /// How the data came in.
     pub layouts: Vec<Option<Layout>>,
     /// Whether tables share a file.
     pub shared: Vec<Option<bool>>,

@@ -2,45 +2,7 @@
 
 use crate::server::data::DataArgs;
 use crate::server::sandbox::ServerArgs;
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use evenkeel_core::trust::Tolerance;
-use evenkeel_lab::load::{Protocol, ToldBy};
-use evenkeel_study::store::format::Process;
 use std::path::PathBuf;
-
-const PROCESSES: [(Process, &str, &str); 2] = [
-    (Process::Poisson, Process::Poisson.word(), "Independent arrivals"),
-    (Process::Constant, Process::Constant.word(), "Evenly spaced arrivals"),
-];
-
-const PROTOCOLS: [(Protocol, &str, &str); 2] = [
-    (Protocol::Prepared, Protocol::Prepared.word(), "Prepared once per session"),
-    (Protocol::Text, Protocol::Text.word(), "Text with the parameters written in"),
-];
-
-const TELLERS: [(ToldBy, &str, &str); 2] = [
-    (
-        ToldBy::Profiles,
-        ToldBy::Profiles.word(),
-        "SHOW PROFILES: needs no privilege, and the server records few sessions only",
-    ),
-    (
-        ToldBy::PerformanceSchema,
-        ToldBy::PerformanceSchema.word(),
-        "events_statements_history: needs a privilege, and the server records all sessions",
-    ),
-];
-
-/// Reads one of a few words of the files, of which the help says what each means.
-fn word<T: Copy + Send + Sync + 'static>(
-    known: [(T, &'static str, &'static str); 2],
-) -> impl TypedValueParser<Value = T> {
-    let values = known.map(|(_, word, help)| PossibleValue::new(word).help(help));
-    PossibleValuesParser::new(values).try_map(move |given| {
-        let found = known.iter().find(|(_, word, _)| *word == given);
-        found.map(|(value, ..)| *value).ok_or("no such value")
-    })
-}
 
 /// Flags of `evenkeel profile`.
 #[derive(Clone, Debug, clap::Args)]
@@ -109,13 +71,9 @@ pub struct Args {
     /// [default without --until, --rate and --repeats: 10m for each server at each combination of factors]
     #[arg(long, value_name = "TIME", conflicts_with_all = ["rate", "repeats", "whole_sweep", "retries"])]
     pub within: Option<String>,
-    /// Measured time of a run [default: 10s]
+    /// Measured time of a run [default: 10s; near saturation up to 40s if --within is not given either]
     #[arg(long, short, value_name = "TIME")]
     pub duration: Option<String>,
-    /// Longest measured time of a run near saturation, where response times depend on one another for longer
-    /// [default: as --duration; 40s if neither --duration nor --within is given]
-    #[arg(long, value_name = "TIME")]
-    pub longest: Option<String>,
     /// Load before measuring begins; at first few requests are in flight, so that a cold server leaves no backlog
     #[arg(long, value_name = "TIME", default_value = "3s")]
     pub warm_up: String,
@@ -129,12 +87,6 @@ pub struct Args {
     /// Seed of arrivals, parameters, order and data; the same seed gives the same requests
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
-    /// How arrivals are distributed
-    #[arg(long, value_parser = word(PROCESSES), default_value_t = Process::Poisson)]
-    pub arrivals: Process,
-    /// How statements are sent
-    #[arg(long, value_parser = word(PROTOCOLS), default_value_t = Protocol::Prepared)]
-    pub protocol: Protocol,
     /// Allow a workload of your own to write or lock on a server given by URL: INSERT, UPDATE, CALL, SELECT ... FOR UPDATE,
     /// stored functions. Private servers and the data of `evenkeel data fill` do not need it
     #[arg(long)]
@@ -150,21 +102,9 @@ pub struct Args {
     /// long it worked on that share of the requests, which splits their response times into network, waking up and execution
     #[arg(long, value_name = "probe|requests=SHARE", default_value = "probe")]
     pub mu: String,
-    /// Where the server's own time for a request is read, with --mu requests=SHARE [default: profiles]
-    #[arg(long, value_parser = word(TELLERS))]
-    pub mu_by: Option<ToldBy>,
     /// Objective for the 95th percentile, as 100ms or p95=100ms; the headline then names the highest rate that meets it
     #[arg(long, value_name = "TIME")]
     pub objective: Option<String>,
-    /// Largest standard error over runs that is trusted, percent of the mean response time
-    #[arg(long, value_name = "PERCENT", default_value_t = Tolerance::default().standard_error)]
-    pub tolerance_se: f64,
-    /// Largest difference between servers that is trusted, percent of the mean response time
-    #[arg(long, value_name = "PERCENT", default_value_t = Tolerance::default().spread)]
-    pub tolerance_spread: f64,
-    /// CPU use at which a sweep ends, percent; one point less counts as reached. auto:N goes on beyond 100
-    #[arg(long, value_name = "PERCENT", default_value_t = 100.0)]
-    pub theta_ceiling: f64,
     /// Measure every rate of a list or of auto:N, also above the rate at which response times do not settle or the
     /// server refuses connections
     #[arg(long)]
@@ -191,9 +131,6 @@ pub struct Args {
     /// CPUs for the load threads [default with a private server: the last one]
     #[arg(long, value_name = "LIST")]
     pub generator_cpus: Option<String>,
-    /// Keep one line per request (CSV, compressed with zstd)
-    #[arg(long)]
-    pub request_log: bool,
     /// Folder for studies [default: HOME/runs]
     #[arg(long, value_name = "DIR")]
     pub output: Option<PathBuf>,

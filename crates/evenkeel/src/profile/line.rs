@@ -21,7 +21,6 @@ pub fn read<'a>(words: impl IntoIterator<Item = &'a str>) -> error::Result<Box<A
     Ok(args)
 }
 
-/// The command that reads such a line.
-pub fn command() -> clap::Command {
+fn command() -> clap::Command {
     modes::profile(Cli::<Only>::command())
 }

@@ -6,12 +6,12 @@ use crate::config::file;
 use crate::failure::WithHint;
 use crate::server::place;
 use crate::session::Session;
-use crate::study::wanted;
+use crate::study::goes_on;
 use anyhow::{Context, Result, anyhow};
 use clap::error::ErrorKind;
 use evenkeel_core::rates::RatePlan;
 use evenkeel_study::profile::{self as lab_study, StudyError};
-use evenkeel_study::store::format::{PlanFile, ResetRecord, SettingsRecord};
+use evenkeel_study::store::format::PlanFile;
 use evenkeel_study::store::{self, StudyFolder};
 use std::path::Path;
 
@@ -27,7 +27,7 @@ pub fn study(
     repeats: Option<u32>,
 ) -> Result<(Study, StudyFolder)> {
     let path = store::resolve_begun(root, name)?;
-    wanted::check(&path, lab_study::NAME)?;
+    goes_on::check(&path, lab_study::NAME)?;
     let folder = StudyFolder::resume(&path)?;
     let plan = extended(&folder, repeats)?;
     let args = line::read(plan.command.iter().map(String::as_str)).map_err(|error| match error.kind() {
@@ -40,9 +40,6 @@ pub fn study(
     let file = path.join(WORKLOAD_FILE);
     check_file(&plan, &file)?;
     let mut study = spec::study(session, &args, plan.command.clone(), file.exists().then_some(file))?;
-    if args.max_sessions.is_none() {
-        keep_sessions(&mut study, &plan.settings);
-    }
     keep_repeats(&mut study, &plan);
     check(&plan, &study)?;
     Ok((study, folder))
@@ -76,14 +73,6 @@ pub fn extended(folder: &StudyFolder, repeats: Option<u32>) -> Result<PlanFile> 
 pub fn keep_repeats(study: &mut Study, plan: &PlanFile) {
     study.spec.repeats = study.spec.repeats.max(plan.settings.repeats);
     study.settings.repeats = study.spec.repeats;
-}
-
-/// Where nobody says how many sessions there may be, a study goes on with as many as it began with: the number was another one before.
-fn keep_sessions(study: &mut Study, stored: &SettingsRecord) {
-    if let Some(most) = stored.sessions.rsplit_once(':').and_then(|(_, most)| most.parse().ok()) {
-        study.spec.sessions = study.spec.sessions.with_max(most);
-        study.settings = spec::settings(&study.spec);
-    }
 }
 
 /// Makes the folder of a new study, with a copy of the user's file that it is made of, so that it goes on with what it began with.
@@ -133,7 +122,7 @@ fn difference(stored: &PlanFile, now: &PlanFile, rates: &RatePlan) -> Option<Str
         }
         () if stored.seed != now.seed => Some(format!("seed {} instead of {}", now.seed, stored.seed)),
         () if stored.rate != now.rate => Some(format!("rates {:?} instead of {:?}", now.rate, stored.rate)),
-        () if !fits(&stored.settings, &now.settings) => {
+        () if stored.settings != now.settings => {
             Some("settings, which follow from the command and this machine's CPUs".to_owned())
         }
         () if stored.cells.iter().any(|cell| cell.series >= stored.series.len()) => {
@@ -148,16 +137,6 @@ fn stranger(stored: &PlanFile, rates: &RatePlan) -> Option<f64> {
     let RatePlan::List(listed) = rates else { return None };
     let is_listed = |rate: f64| listed.iter().any(|own| (own / rate - 1.0).abs() < 1e-9);
     stored.cells.iter().map(|cell| cell.rate_per_s).find(|rate| !is_listed(*rate))
-}
-
-/// Whether a study may go on with these settings. Older plans say "restart" also where data was
-/// restored.
-fn fits(stored: &SettingsRecord, now: &SettingsRecord) -> bool {
-    let mut stored = stored.clone();
-    if (stored.reset, now.reset) == (ResetRecord::Restart, ResetRecord::Restore) {
-        stored.reset = now.reset;
-    }
-    stored == *now
 }
 
 #[cfg(test)]

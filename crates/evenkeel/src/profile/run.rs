@@ -92,7 +92,6 @@ pub fn finish(
     Ok(exit_code(&plan, &runs, summary))
 }
 
-/// How a study ended.
 pub fn exit_code(plan: &PlanFile, runs: &[RunFile], summary: &SummaryFile) -> ExitCode {
     let has_bounds = summary.headlines.iter().any(|headline| headline.bounds.is_something());
     let finding = failed::of_study(plan, summary, runs);

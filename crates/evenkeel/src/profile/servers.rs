@@ -11,7 +11,6 @@ use crate::server::{data, place};
 use crate::session::Session;
 use anyhow::Result;
 use evenkeel_lab::data::DataSet;
-use evenkeel_lab::load::ToldBy;
 use evenkeel_lab::workload::Workload;
 use evenkeel_site::sandbox::{CpuSet, DiskLimit, SandboxSpec, check_server};
 use evenkeel_site::server::Target;
@@ -24,11 +23,9 @@ use std::sync::Arc;
 /// Servers with their data, and what is measured on them.
 #[derive(Default)]
 pub struct Servers {
-    /// Sites, which series name by index.
     pub sites: Vec<SiteSpec>,
     /// Combinations of factors other than the rate.
     pub series: Vec<SeriesSpec>,
-    /// Targets of the plan.
     pub targets: Vec<TargetRecord>,
 }
 
@@ -41,7 +38,7 @@ pub fn private(session: &Session, args: &Args, factors: &Factors, workload: &str
     let mut servers = Servers::default();
     for target in 0..args.sandboxes as usize {
         let label = target_label(target);
-        let variants = Variant::all(factors, data::via(args.data.rows.via));
+        let variants = Variant::all(factors, args.data.rows.via);
         for (place, variant) in variants.into_iter().enumerate() {
             let sandbox = private_sandbox(session, args, set, variant, &label)?;
             let data = data::spec(set, args.data.rows.data_seed, variant.via, None);
@@ -94,25 +91,10 @@ fn private_sandbox(
     let mut sandbox = crate::server::sandbox::spec(session, &args.server, name(variant))?;
     sandbox.cpus = Some(server_cpus(args)?);
     variant.apply(&mut sandbox);
-    if args.mu_by == Some(ToldBy::PerformanceSchema) {
-        tells_by_schema(&mut sandbox);
-    }
     if variant.is_copy() {
         sandbox.copy_of = Some(name(variant.original()));
     }
     Ok(sandbox)
-}
-
-/// A private server keeps its performance schema off, which costs some percent of its throughput, unless it is to tell by it.
-fn tells_by_schema(sandbox: &mut SandboxSpec) {
-    const ON: [&str; 3] = [
-        "performance_schema",
-        "performance_schema_consumer_events_statements_current",
-        "performance_schema_consumer_events_statements_history",
-    ];
-    for name in ON {
-        sandbox.settings.entry(name.to_owned()).or_insert_with(|| "ON".to_owned());
-    }
 }
 
 /// A workload of the user's asks tables that only a server of the user's has.
@@ -125,7 +107,6 @@ fn private_workload(workload: &str, set: DataSet) -> Result<Arc<dyn Workload>> {
     place::workload(workload, set)
 }
 
-/// Servers that are there already.
 pub fn remote(session: &Session, args: &Args, workload: &str, reset: &Reset) -> Result<Servers> {
     let elsewhere = elsewhere::of(args)?;
     let mut servers = Servers::default();
@@ -163,7 +144,6 @@ pub fn remote(session: &Session, args: &Args, workload: &str, reset: &Reset) -> 
     Ok(servers)
 }
 
-/// A workload that may be asked there.
 fn allowed_workload(
     session: &Session,
     asked: (&str, &str, bool),

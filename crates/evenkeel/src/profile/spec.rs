@@ -15,10 +15,10 @@ use evenkeel_core::caveat::threshold::SECONDS_MIN;
 use evenkeel_core::random::Seed;
 use evenkeel_core::rates::RatePlan;
 use evenkeel_core::trust::Tolerance;
-use evenkeel_lab::load::{SESSIONS_DEFAULT, SessionPolicy};
+use evenkeel_lab::load::{Protocol, SESSIONS_DEFAULT, SessionPolicy};
 use evenkeel_site::sandbox;
 use evenkeel_study::profile::{Budget, RUNS_FIRST, Reset, StudySpec};
-use evenkeel_study::store::format::{ResetRecord, SettingsRecord, TargetRecord};
+use evenkeel_study::store::format::{Process, ResetRecord, SettingsRecord, TargetRecord};
 use std::path::PathBuf;
 
 /// Time for the runs of one series where nothing is said: thirty to forty of the default length on a private server.
@@ -31,13 +31,9 @@ const RATES_DEFAULT: &str = "auto:8";
 const REPEATS_DEFAULT: u32 = 3;
 const RETRIES_DEFAULT: u32 = 1;
 
-/// A study in all its parts.
 pub struct Study {
-    /// What the lab does.
     pub spec: StudySpec,
-    /// What the plan says of it.
     pub settings: SettingsRecord,
-    /// The targets of the plan.
     pub targets: Vec<TargetRecord>,
 }
 
@@ -59,7 +55,7 @@ pub fn study(
         kind: evenkeel_study::profile::NAME.to_owned(),
         command,
         seed: Seed(args.seed),
-        process: args.arrivals,
+        process: Process::Poisson,
         rates,
         rate_text: match budget {
             Some(_) => "one by one".to_owned(),
@@ -75,17 +71,14 @@ pub fn study(
             false => SessionPolicy::Pooled { max: most },
         },
         sessions_fit: args.max_sessions.is_none(),
-        protocol: args.protocol,
+        protocol: Protocol::Prepared,
         reset,
-        theta_ceiling_percent: ceiling(args.theta_ceiling)?,
+        theta_ceiling_percent: 100.0,
         objective_p95: args.objective.as_deref().map(objective).transpose()?,
-        tolerance: Tolerance {
-            standard_error: tolerance(args.tolerance_se, "--tolerance-se")?,
-            spread: tolerance(args.tolerance_spread, "--tolerance-spread")?,
-        },
+        tolerance: Tolerance::default(),
         generator_cpus,
-        parts: mu::parse(&args.mu, args.mu_by)?,
-        request_log: args.request_log,
+        parts: mu::parse(&args.mu)?,
+        request_log: false,
         // A run that was disturbed is one of many, and a further one comes anyway where it tells more.
         retries: if budget.is_some() { 0 } else { args.retries.unwrap_or(RETRIES_DEFAULT) },
         budget,
@@ -96,7 +89,6 @@ pub fn study(
     Ok(Study { settings: settings(&spec), targets: servers.targets, spec })
 }
 
-/// The servers and what is asked of them.
 fn servers(
     session: &Session,
     args: &Args,
@@ -169,14 +161,9 @@ fn budget(args: &Args, series: usize) -> Result<Option<Budget>> {
 fn lengths(args: &Args, budget: Option<Budget>, series: usize) -> Result<(Nanos, Nanos, Nanos)> {
     let warm_up = units::duration(&args.warm_up).context("reading --warm-up")?;
     let duration = args.duration.as_deref().map(|text| units::positive(text, "--duration")).transpose()?;
-    let longest = args.longest.as_deref().map(|text| units::positive(text, "--longest")).transpose()?;
     let length = duration.unwrap_or(DURATION_DEFAULT);
     let may_grow = duration.is_none() && budget.is_none_or(|budget| budget.within.is_none());
-    let longest = longest.unwrap_or(if may_grow { LONGEST_DEFAULT } else { length });
-    if longest < length {
-        return Err(anyhow::anyhow!("--longest is less than --duration, the time of every run"))
-            .hint("make it longer, or leave it out");
-    }
+    let longest = if may_grow { LONGEST_DEFAULT } else { length };
     if let Some(budget) = budget {
         leads_to_bounds(budget, length, warm_up, series)?;
     }
@@ -206,15 +193,6 @@ fn leads_to_bounds(budget: Budget, duration: Nanos, warm_up: Nanos, series: usiz
     }
 }
 
-/// What is no number could not be kept in the plan.
-fn tolerance(percent: f64, flag: &str) -> Result<f64> {
-    if !(percent.is_finite() && percent >= 0.0) {
-        return Err(anyhow::anyhow!("{flag} {percent} is not a tolerance: it must be 0 or more"))
-            .hint("write it in percent of the mean response time, or leave it out");
-    }
-    Ok(percent)
-}
-
 /// The objective of p95: `100ms`, or `p95=100ms` as `size` takes it.
 fn objective(text: &str) -> Result<Nanos> {
     let time = text.strip_prefix("p95=").unwrap_or(text);
@@ -225,15 +203,6 @@ fn objective(text: &str) -> Result<Nanos> {
     units::positive(time, "--objective")
 }
 
-fn ceiling(percent: f64) -> Result<f64> {
-    if !(percent > 0.0 && percent <= 100.0) {
-        return Err(anyhow::anyhow!("--theta-ceiling {percent} is not between 0 and 100"))
-            .hint("leave it out for 100 %");
-    }
-    Ok(percent)
-}
-
-/// What the plan says of how it is measured.
 pub fn settings(spec: &StudySpec) -> SettingsRecord {
     let (name, max) = match spec.sessions {
         SessionPolicy::Pooled { max } => ("pooled", max),
@@ -335,15 +304,6 @@ mod tests {
         assert!(said.contains("--within 3 min is too short") && said.contains("6 runs"), "{said}");
         assert_eq!(refused(&["--within", "2m", "--duration", "8s"]), None);
         assert_eq!(refused(&["--rate", "10", "--duration", "6s"]), None);
-    }
-
-    #[test]
-    fn a_tolerance_that_is_no_number_is_refused_before_there_is_a_plan() {
-        for percent in [f64::NAN, f64::INFINITY, -5.0] {
-            let error = tolerance(percent, "--tolerance-se").unwrap_err();
-            assert!(format!("{error:#}").contains("--tolerance-se"), "{error:#}");
-        }
-        assert_eq!(tolerance(0.0, "--tolerance-se").unwrap(), 0.0);
     }
 
     #[test]

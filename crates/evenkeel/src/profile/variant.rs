@@ -42,12 +42,10 @@ impl Variant {
         self.level == Some(Layout::Copy)
     }
 
-    /// What a copy is a copy of.
     pub fn original(self) -> Self {
         Self { level: Some(Layout::Via(self.via)), ..self }
     }
 
-    /// What it is called in the name of its server.
     pub fn name(self) -> String {
         let copy = if self.is_copy() { "-copy" } else { "" };
         let files = match self.shared {
@@ -58,7 +56,6 @@ impl Variant {
         format!("{}{copy}{files}", self.via)
     }
 
-    /// What a label says of it.
     pub fn words(self) -> Vec<String> {
         let level = self.level.map(|level| match level {
             Layout::Via(via) => format!("{via} layout"),
@@ -68,7 +65,6 @@ impl Variant {
         level.into_iter().chain(files.map(str::to_owned)).collect()
     }
 
-    /// How a plan writes the layout.
     pub fn record(self) -> LayoutRecord {
         match self.via {
             _ if self.is_copy() => LayoutRecord::Copy,

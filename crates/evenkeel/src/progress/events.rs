@@ -18,7 +18,6 @@ pub struct ProgressEvents {
     run_lasts: Nanos,
 }
 
-/// A data set going in.
 struct Fill {
     since: Nanos,
     rows: u64,
@@ -29,7 +28,6 @@ struct Fill {
 const DATA_EVERY: Nanos = Nanos::from_millis(250);
 
 impl ProgressEvents {
-    /// For the events of this study.
     pub fn new(spec: &StudySpec) -> Self {
         Self::with_labels(
             spec.series.iter().map(|series| series.label.clone()).collect(),
@@ -37,12 +35,10 @@ impl ProgressEvents {
         )
     }
 
-    /// For data work alone.
     pub fn for_data() -> Self {
         Self::with_labels(Vec::new(), Nanos::ZERO)
     }
 
-    /// For one run of load by itself.
     pub fn for_load(lasts: Nanos) -> Self {
         Self::with_labels(Vec::new(), lasts)
     }
@@ -157,28 +153,5 @@ impl ProgressEvents {
                 .map(|caveat| caveat.code.to_string())
                 .collect(),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use evenkeel_core::disturbance::Disturbance;
-    use evenkeel_study::store::format::CellRecord;
-
-    #[test]
-    fn a_run_that_is_measured_again_is_shown_with_its_own_number_and_attempt() {
-        let mut events = ProgressEvents::with_labels(Vec::new(), Nanos::ZERO);
-        let event = StudyEvent::MeasuredAgain {
-            cell: CellRecord { id: 1, series: 0, rate_per_s: 40.0 },
-            series: "tpcw.complex".to_owned(),
-            repeat: 2,
-            attempt: 3,
-            order: 9,
-            runs: 20,
-            because: Disturbance { steal: Some(7.0), other_load: None },
-        };
-        let Some(ProgressEvent::MeasuredAgain { run, .. }) = events.of(event) else { panic!("not shown") };
-        assert_eq!((run.repeat, run.attempt, run.number, run.total), (2, 3, 9, 20));
     }
 }

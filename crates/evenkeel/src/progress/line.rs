@@ -172,66 +172,41 @@ mod tests {
     use super::*;
 
     fn run() -> RunName {
-        RunName {
-            number: 3,
-            total: 18,
-            series: "tpcw.complex".to_owned(),
-            rate_per_s: 40.0,
-            repeat: 2,
-            attempt: 1,
-        }
+        let series = "tpcw.complex".to_owned();
+        RunName { number: 3, total: 18, series, rate_per_s: 40.0, repeat: 2, attempt: 1 }
+    }
+
+    fn running(phase: &str, tau_ms: Option<f64>, theta: f64, left_s: Option<f64>) -> ProgressEvent {
+        let (phase, theta_percent) = (phase.to_owned(), Some(theta));
+        ProgressEvent::Running { run: run(), phase, tau_ms, theta_percent, left_s }
     }
 
     #[test]
-    fn the_live_line_tells_cell_repeat_theta_response_and_time_left() {
-        let event = ProgressEvent::Running {
-            run: run(),
-            phase: "measure".to_owned(),
-            tau_ms: Some(41.23),
-            theta_percent: Some(62.4),
-            left_s: Some(200.2),
-        };
-        let line = live(&event).unwrap();
-        assert_eq!(line, "3/18 tpcw.complex 40/s repeat 2  response 41.2 ms  CPU use 62 %  4 min left");
-        assert_eq!(share(&event), Some(2.0 / 18.0));
-        assert_eq!(lasting(&event), None);
-    }
-
-    #[test]
-    fn long_labels_leave_room_for_the_figures() {
-        let run = RunName { series: "pool 20 %, insert layout, target a".to_owned(), ..run() };
-        assert_eq!(short_name(&run), "3/18 pool 20 %, insert layout, t… 40/s repeat 2");
-        assert!(name(&run).contains("target a"));
-    }
-
-    #[test]
-    fn what_is_not_known_yet_is_left_out() {
-        let event = ProgressEvent::Running {
-            run: run(),
-            phase: "warm-up".to_owned(),
-            tau_ms: None,
-            theta_percent: Some(f64::NAN),
-            left_s: None,
-        };
-        assert_eq!(live(&event).unwrap(), "3/18 tpcw.complex 40/s repeat 2  warm-up");
-    }
-
-    #[test]
-    fn population_tells_rows_rate_and_time_left() {
-        let event = ProgressEvent::Populating {
+    fn the_live_line_has_what_is_known_and_the_time_left() {
+        let populating = ProgressEvent::Populating {
             table: "order_line".to_owned(),
             rows: 120_000,
             rows_total: 2_200_000,
             rows_per_s: 152_345.6,
             left_s: Some(13.6),
         };
-        let line = live(&event).unwrap();
-        assert_eq!(line, "populating order_line  120,000 of 2,200,000 rows  152,346 rows/s  14 s left");
+        for (event, line) in [
+            (
+                running("measure", Some(41.23), 62.4, Some(200.2)),
+                "3/18 tpcw.complex 40/s repeat 2  response 41.2 ms  CPU use 62 %  4 min left",
+            ),
+            (running("warm-up", None, f64::NAN, None), "3/18 tpcw.complex 40/s repeat 2  warm-up"),
+            (populating, "populating order_line  120,000 of 2,200,000 rows  152,346 rows/s  14 s left"),
+        ] {
+            assert_eq!((live(&event).as_deref(), lasting(&event)), (Some(line), None));
+        }
+        let run = RunName { series: "pool 20 %, insert layout, target a".to_owned(), ..run() };
+        assert_eq!(short_name(&run), "3/18 pool 20 %, insert layout, t… 40/s repeat 2");
     }
 
     #[test]
-    fn a_finished_run_is_one_line_that_says_what_is_wrong() {
-        let event = ProgressEvent::RunFinished {
+    fn what_lasts_is_one_line_that_says_what_is_wrong() {
+        let finished = ProgressEvent::RunFinished {
             run: run(),
             tau_ms: Some(2_430.0),
             p95_ms: Some(7_279.0),
@@ -241,45 +216,36 @@ mod tests {
             stability: "unstable".to_owned(),
             caveats: vec!["dispatch-lag".to_owned()],
         };
-        let expected = "3/18 tpcw.complex 40/s repeat 2  response at least 2,430 ms  p95 at least 7,279 ms  \
-                        throughput 65/s  unstable  dispatch-lag";
-        assert_eq!(lasting(&event).unwrap(), expected);
-    }
-
-    #[test]
-    fn a_run_that_is_measured_again_says_why_and_which_attempt_it_is() {
-        let run = RunName { attempt: 2, ..run() };
-        let event = ProgressEvent::MeasuredAgain {
-            run: run.clone(),
+        let again = ProgressEvent::MeasuredAgain {
+            run: RunName { attempt: 2, ..run() },
             steal_percent: Some(6.94),
             other_load_percent: None,
         };
-        let expected = "tpcw.complex 40/s repeat 2  measured again as attempt 2: 6.9 % stolen";
-        assert_eq!(lasting(&event).unwrap(), expected);
-        assert_eq!(name(&run), "3/18 tpcw.complex 40/s repeat 2 attempt 2");
-    }
-
-    #[test]
-    fn the_end_of_a_sweep_names_what_is_not_measured() {
-        let event = ProgressEvent::SweepEnded {
+        let swept = ProgressEvent::SweepEnded {
             series: "a".to_owned(),
             reason: "the response did not settle".to_owned(),
             not_measured_per_s: vec![300.0, 400.0],
         };
-        let expected = "the sweep of a ends: the response did not settle  above not measured: 300/s, 400/s";
-        assert_eq!(lasting(&event).unwrap(), expected);
+        for (event, line) in [
+            (
+                finished,
+                "3/18 tpcw.complex 40/s repeat 2  response at least 2,430 ms  p95 at least 7,279 ms  throughput 65/s  \
+                 unstable  dispatch-lag",
+            ),
+            (again, "tpcw.complex 40/s repeat 2  measured again as attempt 2: 6.9 % stolen"),
+            (swept, "the sweep of a ends: the response did not settle  above not measured: 300/s, 400/s"),
+        ] {
+            assert_eq!(lasting(&event).as_deref(), Some(line));
+        }
     }
 
     #[test]
     fn no_share_comes_from_a_total_of_zero() {
-        let run = RunName { total: 0, ..run() };
-        let event = ProgressEvent::Running {
-            run,
-            phase: "measure".to_owned(),
-            tau_ms: None,
-            theta_percent: None,
-            left_s: None,
-        };
-        assert_eq!(share(&event), None);
+        let event = running("measure", None, 1.0, None);
+        assert_eq!(share(&event), Some(2.0 / 18.0));
+        let ProgressEvent::Running { run, phase, .. } = event else { return };
+        let run = RunName { total: 0, ..run };
+        let none = ProgressEvent::Running { run, phase, tau_ms: None, theta_percent: None, left_s: None };
+        assert_eq!(share(&none), None);
     }
 }

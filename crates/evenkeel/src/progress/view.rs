@@ -7,14 +7,12 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{self, Write};
 use std::sync::Arc;
 
-/// How to show progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// A line that changes in place, and a line that stays for each finished run: for a terminal.
     Live,
     /// Only the lines that stay: where stderr is not a terminal.
     Lines,
-    /// Every event as a line of JSON.
     Json,
     /// Nothing but warnings.
     Quiet,
@@ -23,7 +21,6 @@ pub enum Mode {
 /// Parts of the bar: its length is fixed, and events tell the share that is done.
 const BAR_LENGTH: u64 = 1000;
 
-/// Form of the live line.
 const TEMPLATE: &str = "{bar:10.cyan/dim} {wide_msg}";
 
 /// Shows events on stderr. Dropping it clears the live line.
@@ -203,11 +200,12 @@ mod tests {
     }
 
     #[test]
-    fn without_a_terminal_each_finished_run_is_a_line() {
+    fn without_a_terminal_each_finished_run_is_a_line_and_quiet_still_warns() {
         let expected = "starting server a\n\
                         1/2 x 10/s repeat 1  response 1.00 ms  p95 2.00 ms  CPU use 12 %  throughput 10/s\n\
                         warning: the disk is nearly full\n";
         assert_eq!(shown(Mode::Lines), expected);
+        assert_eq!(shown(Mode::Quiet), "warning: the disk is nearly full\n");
     }
 
     #[test]
@@ -220,11 +218,6 @@ mod tests {
             })
             .collect();
         assert_eq!(names, ["step", "step", "running", "running", "run-finished", "warning", "finished"]);
-    }
-
-    #[test]
-    fn quiet_still_warns() {
-        assert_eq!(shown(Mode::Quiet), "warning: the disk is nearly full\n");
     }
 
     #[test]

@@ -8,7 +8,6 @@ use super::Published;
 use evenkeel_study::harness::{Cell, Part};
 use std::collections::BTreeSet;
 
-/// A line for each figure of each cell.
 pub fn cells(view: &Published<'_>) -> String {
     let factors = factors(view);
     let head =
@@ -27,7 +26,6 @@ pub fn cells(view: &Published<'_>) -> String {
     text
 }
 
-/// A line for each run.
 pub fn runs(view: &Published<'_>) -> String {
     let factors = factors(view);
     let keys: BTreeSet<&String> = view.runs.iter().flat_map(|run| run.figures.keys()).collect();

@@ -7,7 +7,6 @@ use evenkeel_study::store::Caveats;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 
-/// The whole of it.
 pub fn results(view: &Published<'_>) -> Value {
     let said = &view.said;
     json!({

@@ -13,27 +13,20 @@ pub use table::{share_words, shown, study as table, value};
 use evenkeel_study::harness::{Cell, Figure, Judgement, Part, Plan, Run, cells};
 use std::collections::BTreeSet;
 
-/// A study with what it comes to.
 pub struct Published<'a> {
-    /// What was to be measured.
     pub plan: &'a Plan,
-    /// What was measured.
     pub runs: &'a [Run],
-    /// The same over repeats.
     pub cells: Vec<Cell<'a>>,
     /// The figures that its runs have, in the order of the tables.
     pub figures: &'static [Figure],
-    /// What it says.
     pub said: Judgement,
 }
 
 impl<'a> Published<'a> {
-    /// A study in any state.
     pub fn new(plan: &'a Plan, runs: &'a [Run], figures: &'static [Figure], said: Judgement) -> Self {
         Self { plan, runs, cells: cells(plan, runs), figures, said }
     }
 
-    /// The cells of a part.
     pub fn cells_of(&self, part: &Part) -> Vec<&Cell<'a>> {
         self.cells.iter().filter(|cell| cell.part.name == part.name).collect()
     }
@@ -70,7 +63,6 @@ pub fn split(key: &str) -> (&str, &str) {
     key.split_once('@').unwrap_or((key, ""))
 }
 
-/// The name of a figure of a host.
 pub fn of_host(key: &str, host: &str) -> String {
     if host.is_empty() { key.to_owned() } else { format!("{key}@{host}") }
 }

@@ -11,7 +11,6 @@ const PROSE: usize = 100;
 /// The first figures are always shown; of the others the last are dropped first.
 const ALWAYS: usize = 3;
 
-/// All of it.
 pub fn study(view: &Published<'_>, look: Look) -> String {
     let width = look.width.min(PROSE);
     let said = &view.said;
@@ -37,7 +36,6 @@ pub fn study(view: &Published<'_>, look: Look) -> String {
     out
 }
 
-/// Suspects, and what each level varies by.
 fn why(view: &Published<'_>, width: usize) -> String {
     let said = &view.said;
     let verdict = |verdict: &evenkeel_core::why::Verdict| {
@@ -138,7 +136,6 @@ pub fn shown(cell: &Cell<'_>, figure: &Figure, host: &str, is_first: bool) -> Op
     of(&of_host(figure.key, host)).or_else(|| is_first.then(|| of(figure.key)).flatten())
 }
 
-/// A mean with half of its interval.
 pub fn value(estimate: &Estimate) -> String {
     let half = estimate.error.map(|error| (error.high - error.low) / 2.0);
     format::plus_minus(estimate.mean, half)

@@ -35,7 +35,6 @@ pub struct RunDetails {
     pub response: Result<Distribution, String>,
 }
 
-/// By cell and repeat.
 #[derive(Clone, Debug, Default)]
 pub struct Details(pub BTreeMap<(u32, u32), RunDetails>);
 
@@ -57,7 +56,6 @@ impl Details {
         Self(runs.iter().map(read).collect())
     }
 
-    /// Of one run.
     pub fn of(&self, run: &RunFile) -> Option<&RunDetails> {
         self.0.get(&(run.cell, run.repeat))
     }
@@ -181,11 +179,5 @@ mod tests {
         assert_eq!(seconds.len(), 2);
         assert!((seconds[1].throughput_per_s.unwrap() - 10.0).abs() < 1e-9);
         assert!(details(0.25, 0).seconds(1.5)[0].throughput_per_s.is_none());
-    }
-
-    #[test]
-    fn a_long_run_is_cut_into_stretches_of_some_seconds() {
-        let seconds = details(1.0, 3_600).seconds(3_600.0);
-        assert_eq!((seconds.len(), seconds[0].at_s), (120, 15.0));
     }
 }

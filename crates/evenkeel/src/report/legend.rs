@@ -1,10 +1,10 @@
 //! What colours, shapes and lines mean.
 
-use super::chart::{ARROW_UP, Marker};
 use super::markup::Text;
 use super::study::{Look, Study};
 
-/// A piece of a series' line with its marker.
+pub const MARKS: &str = include_str!("marks.html");
+
 pub fn swatch(look: Look) -> String {
     let dash = if look.dashed { " dashed" } else { "" };
     format!(
@@ -15,41 +15,17 @@ pub fn swatch(look: Look) -> String {
     )
 }
 
-/// Names of the series; nothing with one series.
-pub fn series(study: &Study<'_>) -> String {
-    if !study.has_several() {
-        return String::new();
-    }
-    let items: String = study
-        .plan
-        .series
-        .iter()
-        .enumerate()
-        .map(|(at, series)| format!("<li>{}{}</li>\n", swatch(study.look(at)), Text(&series.label)))
-        .collect();
+pub fn legend<'a>(lines: impl Iterator<Item = (Look, &'a str)>) -> String {
+    let items: String =
+        lines.map(|(look, words)| format!("<li>{}{}</li>\n", swatch(look), Text(words))).collect();
     format!("<ul class=\"legend\">\n{items}</ul>\n")
 }
 
-/// What the marks mean.
-pub fn marks() -> String {
-    let disc = Marker::Circle.path(4.4);
-    let item = |drawing: String, text: &str| {
-        format!(
-            "<li><svg class=\"swatch\" viewBox=\"0 0 28 26\" aria-hidden=\"true\">{drawing}</svg>{text}</li>\n"
-        )
-    };
-    let bar = format!(
-        "<path class=\"error-bar\" d=\"M14 3V23M10 3h8M10 23h8\"/><path class=\"fill\" transform=\"translate(14 13)\" d=\"{disc}\"/>"
-    );
-    let dots = "<circle class=\"dot\" cx=\"7\" cy=\"15\" r=\"2.4\"/><circle class=\"dot\" cx=\"14\" cy=\"10\" r=\"2.4\"/>\
-                <circle class=\"dot\" cx=\"21\" cy=\"14\" r=\"2.4\"/>";
-    let hollow = format!("<g class=\"point hollow\" transform=\"translate(14 13)\"><path d=\"{disc}\"/></g>");
-    let arrow = format!("<path class=\"arrow\" transform=\"translate(14 29)\" d=\"{ARROW_UP}\"/>");
-    format!(
-        "<ul class=\"legend marks\">\n{}{}{}{}</ul>\n",
-        item(bar, "mean with 95 % interval"),
-        item(dots.to_owned(), "single runs"),
-        item(hollow, "queue not settled"),
-        item(arrow, "lower bound")
-    )
+/// Names of the series; nothing with one series.
+pub fn series(study: &Study) -> String {
+    if !study.has_several() {
+        return String::new();
+    }
+    let names = study.plan.series.iter().enumerate();
+    legend(names.map(|(at, series)| (study.look(at), series.label.as_str())))
 }

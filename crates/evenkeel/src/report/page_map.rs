@@ -9,7 +9,6 @@ use std::fmt::Write as _;
 
 /// Squares in a row: two extents of pages of 16 KiB.
 const ROW: usize = 128;
-/// Side of a square.
 const SIDE: usize = 7;
 const MARGIN: usize = 16;
 const LINE: usize = 18;
@@ -18,7 +17,6 @@ const KEY: &str = "from the first key (light) to the last (dark); black: above t
 /// Hue and saturation of the indexes in turn: those of Okabe and Ito, which people with any colour blindness can tell apart.
 const HUES: [(u16, u8); 6] = [(202, 90), (26, 90), (163, 85), (326, 45), (48, 85), (262, 40)];
 
-/// One picture of all files.
 pub fn page_maps(files: &[Picture]) -> String {
     let width = 2 * MARGIN + ROW * SIDE;
     let mut top = MARGIN;

@@ -2,58 +2,76 @@
 
 use super::chart::Marker;
 use super::details::Details;
-use super::palette::HUES;
-use crate::study::comparison::Wording;
-use evenkeel_study::profile::standing;
+use crate::config;
+use crate::study::comparison::{self, Wording};
+use evenkeel_study::compare::Side;
+use evenkeel_study::profile::{standing, summarise};
+use evenkeel_study::store::StudyFolder;
 use evenkeel_study::store::format::{
     CellSummary, HeadlineRecord, ManifestFile, PlanFile, RunFile, SeriesRecord, SummaryFile,
 };
 
-/// All records of one study.
-#[derive(Clone, Copy, Debug)]
-pub struct Study<'a> {
-    /// What was to be measured.
-    pub plan: &'a PlanFile,
+pub const HUES: usize = 6;
+
+#[derive(Clone, Debug)]
+pub struct Study {
+    pub plan: PlanFile,
     /// Where it was measured: machine, servers, versions.
-    pub manifest: &'a ManifestFile,
+    pub manifest: ManifestFile,
     /// What follows from the runs.
-    pub summary: &'a SummaryFile,
-    /// Finished runs, each by the attempt that stands.
-    pub runs: &'a [RunFile],
-    /// What lies beside them.
-    pub details: &'a Details,
-    /// Levels of a study of a file, compared.
-    pub verdicts: &'a [Wording],
+    pub summary: SummaryFile,
+    pub runs: Vec<RunFile>,
+    pub details: Details,
+    pub verdicts: Vec<Wording>,
 }
 
-/// How a series is drawn.
+/// By the figure that the study's file names; none of a profile, and of a file that cannot be read.
+fn verdicts(folder: &StudyFolder, plan: &PlanFile, runs: &[RunFile]) -> Vec<Wording> {
+    if plan.series.iter().all(|series| series.levels.is_empty()) {
+        return Vec::new();
+    }
+    let asked = config::study::load(&folder.path().join("study.toml"));
+    asked.map(|asked| comparison::of_levels(plan, runs, asked.compare, asked.margin)).unwrap_or_default()
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Look {
-    /// Number of its colour.
     pub hue: usize,
-    /// Shape of its points.
     pub marker: Marker,
-    /// Whether its line is dashed.
     pub dashed: bool,
 }
 
-impl<'a> Study<'a> {
-    /// The cells of one series, by rate.
-    pub fn cells_of(&self, series: usize) -> Vec<&'a CellSummary> {
+impl Study {
+    pub fn read(folder: &StudyFolder) -> anyhow::Result<Self> {
+        let (plan, manifest, runs) = (folder.plan()?, folder.manifest()?, folder.runs()?);
+        let summary = summarise(&plan, &runs);
+        let details = Details::read(folder, &runs);
+        let verdicts = verdicts(folder, &plan, &runs);
+        Ok(Self { plan, manifest, summary, runs, details, verdicts })
+    }
+
+    pub fn side(&self) -> Side {
+        Side::of(self.plan.clone(), self.runs.clone(), None)
+    }
+
+    pub fn cells_of(&self, series: usize) -> Vec<&CellSummary> {
         let mut cells: Vec<_> = self.summary.cells.iter().filter(|cell| cell.series == series).collect();
         cells.sort_by(|a, b| a.rate_per_s.total_cmp(&b.rate_per_s));
         cells
     }
 
-    /// The runs of one cell, by repeat.
-    pub fn runs_of(&self, cell: u32) -> Vec<&'a RunFile> {
+    pub fn cells(&self) -> Vec<&CellSummary> {
+        (0..self.plan.series.len()).flat_map(|series| self.cells_of(series)).collect()
+    }
+
+    pub fn runs_of(&self, cell: u32) -> Vec<&RunFile> {
         let mut runs: Vec<_> = self.runs.iter().filter(|run| run.cell == cell).collect();
         runs.sort_by_key(|run| run.repeat);
         runs
     }
 
     /// Those of them that the figures of the cell are of: where the generator failed in some, the others.
-    pub fn standing_of(&self, cell: u32) -> Vec<&'a RunFile> {
+    pub fn standing_of(&self, cell: u32) -> Vec<&RunFile> {
         standing(&self.runs_of(cell))
     }
 
@@ -64,7 +82,7 @@ impl<'a> Study<'a> {
 
     /// Name of a cell, with its series where there are several.
     pub fn cell_name(&self, cell: &CellSummary) -> String {
-        crate::caveats::cell_name(self.plan, cell)
+        crate::caveats::cell_name(&self.plan, cell)
     }
 
     /// Colour, shape and dash of a series. Series that differ in nothing but the target have one colour
@@ -80,7 +98,7 @@ impl<'a> Study<'a> {
         Look { hue: group % HUES, marker: Marker::numbered(group / HUES + within), dashed: within % 2 == 1 }
     }
 
-    fn firsts_of_groups(&self) -> Vec<&'a SeriesRecord> {
+    fn firsts_of_groups(&self) -> Vec<&SeriesRecord> {
         let mut firsts: Vec<&SeriesRecord> = Vec::new();
         for series in &self.plan.series {
             if !firsts.iter().any(|first| first.same_but_target(series)) {
@@ -91,7 +109,7 @@ impl<'a> Study<'a> {
     }
 
     /// The headline, where there is exactly one.
-    pub fn only_headline(&self) -> Option<&'a HeadlineRecord> {
+    pub fn only_headline(&self) -> Option<&HeadlineRecord> {
         match self.summary.headlines.as_slice() {
             [one] => Some(one),
             _ => None,
@@ -99,7 +117,7 @@ impl<'a> Study<'a> {
     }
 
     /// Names of the workloads, each once, in the order of the series.
-    pub fn workloads(&self) -> Vec<&'a str> {
+    pub fn workloads(&self) -> Vec<&str> {
         let mut names: Vec<&str> = Vec::new();
         for series in &self.plan.series {
             if !names.contains(&series.workload.as_str()) {
@@ -113,23 +131,11 @@ impl<'a> Study<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixture::{self, Fixture};
-
-    fn study(fixture: &Fixture) -> Study<'_> {
-        Study {
-            plan: &fixture.plan,
-            manifest: &fixture.manifest,
-            summary: &fixture.summary,
-            runs: &fixture.runs,
-            details: &fixture.details,
-            verdicts: &[],
-        }
-    }
+    use crate::fixture;
 
     #[test]
     fn targets_of_one_group_share_the_colour_and_differ_in_shape() {
-        let fixture = fixture::factors();
-        let study = study(&fixture);
+        let study = fixture::factors();
         let (first, second, third) = (study.look(0), study.look(1), study.look(2));
         assert_eq!(first.hue, second.hue);
         assert_ne!(first.marker, second.marker);
@@ -138,8 +144,8 @@ mod tests {
 
     #[test]
     fn twelve_series_all_look_different() {
-        let fixture = fixture::twelve();
-        let looks: Vec<_> = (0..12).map(|series| study(&fixture).look(series)).collect();
+        let study = fixture::twelve();
+        let looks: Vec<_> = (0..12).map(|series| study.look(series)).collect();
         for (at, look) in looks.iter().enumerate() {
             assert!(!looks[..at].contains(look), "{at} {look:?}");
         }
@@ -147,8 +153,8 @@ mod tests {
 
     #[test]
     fn an_index_beyond_the_plan_is_no_panic() {
-        let fixture = fixture::demo();
-        assert_eq!(study(&fixture).look(99).hue, 0);
-        assert!(study(&fixture).cells_of(99).is_empty());
+        let study = fixture::demo();
+        assert_eq!(study.look(99).hue, 0);
+        assert!(study.cells_of(99).is_empty());
     }
 }

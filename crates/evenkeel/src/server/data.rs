@@ -5,7 +5,6 @@ use crate::out;
 use crate::progress::{ProgressEvent, ProgressEvents, View};
 use crate::session::Session;
 use anyhow::{Result, anyhow};
-use clap::ValueEnum;
 use evenkeel_core::random::Seed;
 use evenkeel_lab::data::dvdstore::{self, Size};
 use evenkeel_lab::data::tpcw::{Date, Scale};
@@ -14,25 +13,6 @@ use evenkeel_os::stop::Stop;
 use evenkeel_site::server::Target;
 use std::path::Path;
 
-/// How rows are written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum ViaName {
-    /// One row at a time with a commit every 1,000: the layout that an application's inserts give
-    Insert,
-    /// The same with all indexes from the start, as in the published study
-    Script,
-    /// Four connections with all indexes from the start; then rows grow, are deleted and are inserted again
-    Aged,
-    /// In random order with all indexes from the start: the worst layout
-    Shuffled,
-    /// LOAD DATA, indexes afterwards
-    #[default]
-    Load,
-    /// Dump the tables, drop them and load them again: this repairs a layout
-    Dump,
-}
-
-/// NUM_EBS by default.
 const EBS_DEFAULT: u32 = 10;
 
 /// NUM_ITEMS by default.
@@ -60,15 +40,16 @@ pub struct RowArgs {
     /// TPC-W NUM_ITEMS [default: 10000, or more if the smallest buffer pool of a profile needs it]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(100..=10_000_000))]
     pub items: Option<u32>,
-    /// How rows are written
-    #[arg(long, value_enum, default_value_t = ViaName::Load)]
-    pub via: ViaName,
+    /// How rows are written: insert (one at a time, as an application does), script (the same with all indexes from the start, as
+    /// in the published study), aged (then rows grow, are deleted and inserted again), shuffled (in random order: the worst
+    /// layout), load (LOAD DATA, indexes afterwards) or dump (dumped and loaded again, which repairs a layout)
+    #[arg(long, value_name = "WAY", default_value = "load")]
+    pub via: Via,
     /// Seed of the rows
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub data_seed: u64,
 }
 
-/// How a database is filled.
 type Populate = fn(
     &Target,
     &DataSpec,
@@ -77,7 +58,6 @@ type Populate = fn(
     &mut dyn FnMut(DataProgress),
 ) -> std::result::Result<Stamp, DataError>;
 
-/// Fills a database and shows how it goes.
 pub fn fill(session: &Session, target: &Target, wanted: &DataSpec, view: &mut View) -> Result<Stamp> {
     fill_by(data::populate, session, target, wanted, view)
 }
@@ -132,10 +112,9 @@ fn scale(ebs: u32, items: u32) -> Result<DataSet> {
 /// A TPC-W data set as the flags describe it.
 pub fn wanted(ebs: u32, rows: &RowArgs, threads: Option<usize>) -> Result<DataSpec> {
     let items = rows.items.unwrap_or(ITEMS_DEFAULT);
-    Ok(spec(scale(ebs, items)?, rows.data_seed, via(rows.via), threads))
+    Ok(spec(scale(ebs, items)?, rows.data_seed, rows.via, threads))
 }
 
-/// A data set of this size.
 pub fn spec(set: impl Into<DataSet>, seed: u64, via: Via, threads_wanted: Option<usize>) -> DataSpec {
     let (set, today): (_, Option<Date>) = (set.into(), None);
     DataSpec { set, seed: Seed(seed), today, via, threads: threads_wanted.unwrap_or_else(threads).max(1) }
@@ -146,19 +125,6 @@ pub fn threads() -> usize {
     std::thread::available_parallelism().map_or(1, |cpus| cpus.get().min(8))
 }
 
-/// The way in by its flag.
-pub fn via(name: ViaName) -> Via {
-    match name {
-        ViaName::Insert => Via::Insert,
-        ViaName::Script => Via::Script,
-        ViaName::Aged => Via::Aged,
-        ViaName::Shuffled => Via::Shuffled,
-        ViaName::Load => Via::Load,
-        ViaName::Dump => Via::Dump,
-    }
-}
-
-/// Says what a data set is, with its checksum.
 pub fn print_stamp(stamp: &Stamp) -> std::io::Result<()> {
     let rows: u64 = stamp.tables.iter().map(|(_, content)| content.rows).sum();
     let size = match stamp.set {

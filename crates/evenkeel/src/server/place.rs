@@ -39,7 +39,6 @@ pub fn is_file(workload: &str) -> bool {
     Path::new(workload).extension().is_some_and(|extension| extension == "toml" || extension == "sql")
 }
 
-/// A workload by name, on a database.
 pub fn workload(name: &str, database: impl Into<Database>) -> Result<Arc<dyn Workload>> {
     workload::find(name, database).hint(WORKLOAD_HINT)
 }
@@ -110,13 +109,12 @@ pub fn check_writes(
                 "statement {:?} of {asked} {harm}, and {target} may have other users; the statement was not run",
                 statement.name
             ))
-            .hint("add --allow-writes if it may do so there (in a study file allow-writes = true in [profile]), or measure a copy: a private server by `evenkeel sandbox up NAME`, filled from a dump");
+            .hint("add --allow-writes if it may do so there (allow-writes = true in [profile] of a study file, allow-writes=yes for `study variation`), or measure a copy: a private server by `evenkeel sandbox up NAME`, filled from a dump");
         }
     }
     Ok(())
 }
 
-/// A workload for a server of the user's.
 pub fn remote_workload(session: &Session, asked: &str, target: &Target) -> Result<Arc<dyn Workload>> {
     if is_file(asked) {
         let mut control = Control::connect_until(target, &session.stop)?;

@@ -12,14 +12,11 @@ use evenkeel_study::store::Caveats;
 use evenkeel_study::store::format::{PlanFile, RunFile};
 use serde_json::{Value, json};
 
-/// What a comparison says: the verdict, what it is made of, and the same for programs.
+/// What a comparison says: the verdict in a sentence, what it is made of, and the same for programs.
 #[derive(Clone, Debug)]
 pub struct Wording {
-    /// The verdict, in a sentence.
     pub head: String,
-    /// What it is made of.
     pub lines: Vec<String>,
-    /// All of it, for programs.
     pub json: Value,
 }
 
@@ -175,17 +172,11 @@ fn is_different(found: &Statement) -> bool {
     matches!(found.comparison.verdict, Verdict::Better | Verdict::Worse)
 }
 
-/// A statement by itself.
 fn statement(found: &Statement) -> String {
     const LETTERS_MAX: usize = 40;
     let (first, second) = found.means_ms;
     let name: String = found.name.chars().take(LETTERS_MAX).collect();
-    let verdict = match found.comparison.verdict {
-        Verdict::Same => "the same",
-        Verdict::Better => "better",
-        Verdict::Worse => "worse",
-        Verdict::NotKnown { .. } => "too close to tell",
-    };
+    let verdict = word(found.comparison.verdict);
     let [first, second] = [first, second].map(|ms| format::significant(ms, 3));
     let nearly = nearly(&found.comparison).map_or_else(String::new, |why| format!("; {why}"));
     format!(
@@ -267,12 +258,16 @@ fn line(condition: &Condition, figure: Figure) -> String {
 }
 
 fn verdict(verdict: Verdict, margin: f64) -> String {
-    let margin = format::percent(100.0 * margin);
+    let within = format!(", within {}", format::percent(100.0 * margin));
+    format!("{}{}", word(verdict), if verdict == Verdict::Same { within.as_str() } else { "" })
+}
+
+fn word(verdict: Verdict) -> &'static str {
     match verdict {
-        Verdict::Same => format!("the same, within {margin}"),
-        Verdict::Better => "better".to_owned(),
-        Verdict::Worse => "worse".to_owned(),
-        Verdict::NotKnown { .. } => "too close to tell".to_owned(),
+        Verdict::Same => "the same",
+        Verdict::Better => "better",
+        Verdict::Worse => "worse",
+        Verdict::NotKnown { .. } => "too close to tell",
     }
 }
 
@@ -283,14 +278,8 @@ fn side(side: experiment::Side) -> &'static str {
     }
 }
 
-/// The same for programs.
 fn as_json([first, second]: [&str; 2], compared: &Compared, commands: &[String]) -> Value {
-    let word = |verdict: Verdict| match verdict {
-        Verdict::Same => "same",
-        Verdict::Better => "better",
-        Verdict::Worse => "worse",
-        Verdict::NotKnown { .. } => "too close to tell",
-    };
+    let word = |verdict: Verdict| word(verdict).trim_start_matches("the ");
     let runs_more = match compared.verdict {
         Verdict::NotKnown { runs_more } => runs_more,
         _ => None,

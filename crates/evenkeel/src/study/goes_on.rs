@@ -1,35 +1,41 @@
-//! By which command a study goes on, whatever it is of. Nothing else says so, because each kind has a command of its own.
+//! By which command a study goes on. Nothing else says so, because profiles have a command of their own.
 
+use crate::failure::WithHint;
+use anyhow::{Result, anyhow};
 use evenkeel_study::profile;
-use evenkeel_study::published::{self, SHIPPED};
 use evenkeel_study::store::{GOES_ON, StudyFolder};
 use std::path::Path;
 
-/// The kind of studies that are made of a file of the user's.
-pub const OF_A_FILE: &str = "a file";
+/// The command of all studies but profiles.
+pub const STUDY: &str = "study";
 
 /// The folder of a home that has its studies.
 const RUNS: &str = "runs";
 
-/// What a study is of: `profile`, the name of a published study, or [`OF_A_FILE`]. `None` where its plan cannot be read.
-pub fn kind(folder: &Path) -> Option<String> {
-    if let Some(published) = published::kind(folder).ok()? {
-        return Some(published);
-    }
+/// The command that made a study; `None` where its plan cannot be read.
+fn made_by(folder: &Path) -> Option<&'static str> {
     let kind = StudyFolder::open(folder).ok()?.head().ok()?.kind;
-    Some(if kind == profile::NAME { kind } else { OF_A_FILE.to_owned() })
+    Some(if kind == profile::NAME { profile::NAME } else { STUDY })
 }
 
-/// The command with which the study in a folder goes on; `None` where its plan cannot be read, or this version does not know
-/// its kind.
+/// The command with which the study in a folder goes on; `None` where its plan cannot be read.
 pub fn command(folder: &Path) -> Option<String> {
-    let kind = kind(folder)?;
-    let of_kind = SHIPPED.iter().find(|shipped| shipped.name == kind).map(|shipped| shipped.command);
-    let command = if kind == OF_A_FILE { "study" } else { of_kind? };
+    let command = made_by(folder)?;
     // Elsewhere than in a home only its path finds it.
     let is_at_home = folder.parent().is_some_and(|parent| parent.ends_with(RUNS));
     let name = folder.file_name().filter(|_| is_at_home).unwrap_or(folder.as_os_str());
     Some(format!("evenkeel {command} --resume {}", name.to_string_lossy()))
+}
+
+/// Refuses to go on by this command with what another one made.
+pub fn check(folder: &Path, own: &str) -> Result<()> {
+    match (made_by(folder), command(folder)) {
+        (Some(made_by), Some(command)) if made_by != own => {
+            Err(anyhow!("{} is a {made_by} and not a {own}", folder.display()))
+                .hint(format!("continue it with `{command}`"))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The hint of a library, which knows no commands, with the command of this study in it.
@@ -44,4 +50,42 @@ pub fn named(hint: &str, folder: &Path) -> String {
 pub fn named_by_file(hint: &str, file: Option<&Path>) -> String {
     let folder = file.and_then(|file| file.ancestors().find(|above| above.join("plan.json").is_file()));
     folder.map_or_else(|| hint.to_owned(), |folder| named(hint, folder))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+    use evenkeel_study::store::format::PlanFile;
+
+    #[test]
+    fn a_profile_goes_on_by_its_command_and_all_else_by_that_of_studies() {
+        let home = tempfile::tempdir().unwrap();
+        let runs = home.path().join("runs");
+        let published = evenkeel_study::harness::Plan {
+            format: 1,
+            id: "three".into(),
+            kind: "databases".into(),
+            ..Default::default()
+        };
+        drop(StudyFolder::create_for(&runs, "three", &published).unwrap());
+        for (name, kind) in [("one", profile::NAME), ("two", "flush")] {
+            let plan = PlanFile { id: name.into(), kind: kind.into(), ..fixture::demo().plan };
+            drop(StudyFolder::create(&runs, &plan).unwrap());
+        }
+        for (name, own, other) in
+            [("one", profile::NAME, STUDY), ("two", STUDY, profile::NAME), ("three", STUDY, profile::NAME)]
+        {
+            let folder = runs.join(name);
+            let goes_on = format!("evenkeel {own} --resume {name}");
+            assert_eq!(command(&folder).as_deref(), Some(goes_on.as_str()));
+            check(&folder, own).unwrap();
+            let told = format!("{:?}", check(&folder, other).unwrap_err());
+            assert!(told.contains(&goes_on), "{told}");
+        }
+        let run = runs.join("two/runs/c01-r1/run.json");
+        let hint = named_by_file(&format!("go on by {GOES_ON}"), Some(&run));
+        assert_eq!(hint, "go on by `evenkeel study --resume two`");
+        assert_eq!(named_by_file("go on", None), "go on");
+    }
 }

@@ -10,4 +10,3 @@ mod program;
 pub mod published;
 pub mod sizing;
 pub mod stored;
-pub mod wanted;

@@ -10,9 +10,6 @@ use std::path::Path;
 const TAKEN: [&str; 2] = ["last", "delete"];
 
 /// Refuses a name that no folder can have, or that another study has.
-///
-/// # Errors
-/// It is no name, or taken; with what to do.
 pub fn check(root: &Path, name: &str) -> Result<()> {
     if !is_name(name) || TAKEN.contains(&name) {
         return Err(anyhow!("--name {name:?} is not a name for a study"))

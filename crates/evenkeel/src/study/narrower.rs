@@ -11,18 +11,19 @@ const SHARES: [f64; 4] = [0.2, 0.4, 0.6, 0.8];
 const NEAR: f64 = 0.1;
 /// Runs of each rate, and the seconds of a run and of its warm-up.
 const RUNS: (u32, f64, f64) = (4, 20.0, 4.0);
+/// The seconds of a run where a writing server may stall.
+const STALLS_S: f64 = 60.0;
 /// A run lasts for so many arrivals, and for so many seconds at most.
 const ARRIVALS: f64 = 150.0;
 const SECONDS_MOST: f64 = 120.0;
 /// Flags of the stored command that the new one sets itself, or leaves out: with a value, and without one.
-const REPLACED: [&str; 12] = [
+const REPLACED: [&str; 11] = [
     "--name",
     "--rate",
     "-r",
     "--repeats",
     "--duration",
     "-d",
-    "--longest",
     "--warm-up",
     "--within",
     "--until",
@@ -60,6 +61,7 @@ impl Narrower {
         let mut rates: Vec<f64> = shares.chain(asked).collect();
         rates.sort_by(f64::total_cmp);
         let (repeats, least, warm_up) = RUNS;
+        let least = if sized.misses_stalls { STALLS_S } else { least };
         let seconds = rates.first().map_or(least, |rate| (ARRIVALS / rate).ceil().clamp(least, SECONDS_MOST));
         let rates: Vec<String> = rates.into_iter().map(three_digits).collect();
         let series = plan.series.len().max(1) * rates.len();
@@ -137,6 +139,10 @@ mod tests {
         assert!(found.command.ends_with(" --repeats 4 --duration 20s --warm-up 4s"), "{}", found.command);
         assert_eq!(found.seconds, 4.0 * 4.0 * 24.0);
         assert!(!Narrower::of(&plan, &sized, 100_000.0).command.contains("100000"));
+        plan.series[0].writes = true;
+        let writing = evenkeel_study::size::sized(&plan, &runs).remove(0);
+        let found = Narrower::of(&plan, &writing, 150.0);
+        assert!(writing.misses_stalls && found.command.contains(" --duration 60s "), "{}", found.command);
         assert_eq!([1_234.0, 99.96, 8.1234, 0.5].map(three_digits), ["1230", "100.0", "8.12", "0.500"]);
     }
 }

@@ -2,30 +2,20 @@
 
 use super::program::ThisProgram;
 use super::stored::tell_complete;
-use super::wanted;
 use crate::console::{look, mode};
-use crate::failure::WithHint;
 use crate::progress::{Mode, ProgressEvent, ProgressEvents, View};
 use crate::published::{Published, results, table};
 use crate::report::published::html;
 use crate::session::Session;
 use crate::{format, out, signals};
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result};
 use evenkeel_study::harness::{Event, FORMAT, Part, Plan, Run, Study, is_complete, measure, plan_of, read};
 use evenkeel_study::published::{PublishedError, Workplace, of_plan};
-use evenkeel_study::store::{self, StudyFolder};
+use evenkeel_study::store::StudyFolder;
 use serde::Serialize;
 use serde_json::Value;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-
-/// How a study is shown.
-pub struct Show<'a> {
-    /// Whether results are printed as JSON.
-    pub json: bool,
-    /// File for the page, where it is not the folder's `report.html`.
-    pub out: Option<&'a PathBuf>,
-}
 
 /// Where studies work.
 fn workplace(session: &Session) -> Workplace<'_> {
@@ -33,9 +23,6 @@ fn workplace(session: &Session) -> Workplace<'_> {
 }
 
 /// The plan of a new study.
-///
-/// # Errors
-/// A setting that is no JSON, which none of ours is.
 pub fn plan(kind: &str, seed: u64, parts: Vec<Part>, setting: &impl Serialize) -> Result<Plan> {
     let created_unix_s = crate::clock::unix_time().as_secs();
     Ok(Plan {
@@ -52,19 +39,6 @@ pub fn plan(kind: &str, seed: u64, parts: Vec<Part>, setting: &impl Serialize) -
     })
 }
 
-/// The parts of these names, or all where none is named; `more` says what else a hint has to say.
-///
-/// # Errors
-/// A name that no part has.
-pub fn chosen(asked: &[String], all: Vec<Part>, more: &str) -> Result<Vec<Part>> {
-    let names: Vec<&str> = all.iter().map(|part| part.name.as_str()).collect();
-    if let Some(unknown) = asked.iter().find(|name| !names.contains(&name.as_str())) {
-        return Err(anyhow!("there is no part {unknown:?} here"))
-            .hint(format!("there is {}{more}", names.join(", ")));
-    }
-    Ok(all.into_iter().filter(|part| asked.is_empty() || asked.contains(&part.name)).collect())
-}
-
 /// How long a study will take, for people.
 pub fn lasts(whole_s: f64) -> String {
     match whole_s {
@@ -73,31 +47,23 @@ pub fn lasts(whole_s: f64) -> String {
     }
 }
 
-/// Makes a study and shows what came out.
-///
-/// # Errors
-/// It cannot be measured; what was finished stays.
-pub fn start(session: &Session, plan: &Plan, show: &Show<'_>) -> Result<ExitCode> {
+/// Makes a study in a folder of `root`, and shows what came out. Where it fails, finished runs stay.
+pub fn start(session: &Session, root: &Path, plan: &Plan, json: bool) -> Result<ExitCode> {
     let mut study = of_plan(workplace(session), plan)?;
-    let folder = StudyFolder::create_for(&session.runs_dir(None), &plan.id, plan)?;
-    let outcome = measured(session, &mut *study, &folder, show);
+    let folder = StudyFolder::create_for(root, &plan.id, plan)?;
+    let outcome = measured(session, &mut *study, &folder, json);
     if read(&folder)?.is_empty() {
         // Nothing to keep or to resume.
         let _ = std::fs::remove_dir_all(folder.path());
         outcome?;
         return Ok(signals::exit_code());
     }
-    finish(session, &folder, plan, &*study, outcome, show)
+    finish(session, &folder, plan, &*study, outcome, json)
 }
 
 /// Goes on with a study that was stopped.
-///
-/// # Errors
-/// There is none of this name, or it cannot be measured.
-pub fn resume(session: &Session, kind: &str, name: &str, show: &Show<'_>) -> Result<ExitCode> {
-    let path = find(session, kind, name)?;
-    wanted::check(&path, kind)?;
-    let folder = StudyFolder::resume(&path)?;
+pub fn resume(session: &Session, path: &Path, json: bool) -> Result<ExitCode> {
+    let folder = StudyFolder::resume(path)?;
     let plan = plan_of(&folder)?;
     let mut study = of_plan(workplace(session), &plan)?;
     let outcome = match is_complete(&mut *study, &folder)? {
@@ -105,31 +71,18 @@ pub fn resume(session: &Session, kind: &str, name: &str, show: &Show<'_>) -> Res
             tell_complete(session, &folder);
             Ok(true)
         }
-        false => measured(session, &mut *study, &folder, show),
+        false => measured(session, &mut *study, &folder, json),
     };
-    finish(session, &folder, &plan, &*study, outcome, show)
-}
-
-/// The folder of a study of this kind: by path, by name or a prefix of it, or the newest by `last`.
-fn find(session: &Session, kind: &str, name: &str) -> Result<PathBuf> {
-    let root = session.runs_dir(None);
-    if name == "last" {
-        let known = store::list(&root)?.into_iter().filter_map(|listed| listed.folder.ok());
-        let is_it = |folder: &StudyFolder| folder.head().is_ok_and(|head| head.kind == kind);
-        if let Some(last) = known.filter(is_it).last() {
-            return Ok(last.path().to_owned());
-        }
-    }
-    store::resolve_begun(&root, name).hint("leave --resume out to begin a new one")
+    finish(session, &folder, &plan, &*study, outcome, json)
 }
 
 fn measured(
     session: &Session,
     study: &mut dyn Study<Error = PublishedError>,
     folder: &StudyFolder,
-    show: &Show<'_>,
+    json: bool,
 ) -> Result<bool> {
-    let mode = if show.json { Mode::Quiet } else { mode(session, false) };
+    let mode = if json { Mode::Quiet } else { mode(session, false) };
     let (mut view, mut events) = (View::new(mode), ProgressEvents::for_data());
     let mut tell = |event: Event| {
         let shown = match event {
@@ -148,16 +101,16 @@ fn measured(
     measure(study, folder, &session.stop, &mut tell).with_context(doing)
 }
 
-/// Writes what there is to say, also of a study that failed, and shows it where it did not.
+/// Writes what there is to say, also of a study that failed; shows it where it did not.
 fn finish(
     session: &Session,
     folder: &StudyFolder,
     plan: &Plan,
     study: &dyn Study<Error = PublishedError>,
     outcome: Result<bool>,
-    show: &Show<'_>,
+    json: bool,
 ) -> Result<ExitCode> {
-    let written = write(folder, plan, study, show);
+    let written = write(folder, plan, study);
     let finished = match outcome {
         Ok(finished) => finished,
         Err(error) => {
@@ -171,7 +124,7 @@ fn finish(
         }
     };
     let written = written?;
-    if show.json {
+    if json {
         out::line(serde_json::to_string_pretty(&written.results)?)?;
     } else {
         out::painted(&written.table)?;
@@ -182,32 +135,23 @@ fn finish(
     Ok(if finished { ExitCode::SUCCESS } else { signals::exit_code() })
 }
 
-/// What a study comes to, for programs, for a terminal, and as a page.
 struct Written {
     results: Value,
     table: String,
     report: PathBuf,
 }
 
-fn write(
-    folder: &StudyFolder,
-    plan: &Plan,
-    study: &dyn Study<Error = PublishedError>,
-    show: &Show<'_>,
-) -> Result<Written> {
+fn write(folder: &StudyFolder, plan: &Plan, study: &dyn Study<Error = PublishedError>) -> Result<Written> {
     let runs = read(folder)?;
     let view = Published::new(plan, &runs, study.figures(), study.judge(plan, &runs));
     let results = results(&view);
     folder.write("results.json", &results)?;
-    let report = show.out.cloned().unwrap_or_else(|| folder.path().join("report.html"));
+    let report = folder.path().join("report.html");
     out::file(&report, &html(&view)).with_context(|| format!("writing {}", report.display()))?;
     Ok(Written { results, table: table(&view, look()), report })
 }
 
 /// Shows a study that was made.
-///
-/// # Errors
-/// There is no study of its kind.
 pub fn view<T>(
     session: &Session,
     plan: &Plan,
@@ -233,9 +177,8 @@ mod tests {
         let study = of_plan(workplace(&session), &plan).unwrap();
         let folder = StudyFolder::create_for(&session.runs_dir(None), &plan.id, &plan).unwrap();
         fixture::falling()[..3].iter().for_each(|run| keep(&folder, run).unwrap());
-        let failed = Err(anyhow!("the guard has ended"));
-        let show = Show { json: false, out: None };
-        let error = finish(&session, &folder, &plan, &*study, failed, &show).unwrap_err();
+        let failed = Err(anyhow::anyhow!("the guard has ended"));
+        let error = finish(&session, &folder, &plan, &*study, failed, false).unwrap_err();
         assert_eq!(error.to_string(), "the guard has ended");
         let page = std::fs::read_to_string(folder.path().join("report.html")).unwrap();
         assert!(page.contains("Unfinished: 3 of 36 points"), "{page}");

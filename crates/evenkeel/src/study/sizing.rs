@@ -137,6 +137,10 @@ fn lines(asked: &Asked<'_>, answer: &Answers<'_>, server: &Server, found: &Answe
             "a guess: rates that were measured are predicted from the others with large errors, see below";
         lines.insert(0, first.to_owned());
     }
+    if answer.sized.misses_stalls {
+        let first = "a guess: the workload writes, and runs this short miss the flushes and checkpoints that a longer run meets";
+        lines.insert(0, first.to_owned());
+    }
     let (lowest, highest) = server.mean.range();
     if found.needed.by_range && asked.objective.is_none() {
         lines.push(format!(
@@ -154,9 +158,10 @@ fn lines(asked: &Asked<'_>, answer: &Answers<'_>, server: &Server, found: &Answe
             format::rate(lowest)
         ));
     }
-    if each.mean.is_wide() || each.p95.is_wide() {
-        lines.push("wide: the upper end is more than twice the lower end; a narrower answer:".to_owned());
-        lines.push(format!("  {}", command(&answer.narrower)));
+    let is_wide = each.mean.is_wide() || each.p95.is_wide();
+    lines.extend(is_wide.then(|| "wide: the upper end is more than twice the lower end".to_owned()));
+    if is_wide || answer.sized.misses_stalls {
+        lines.push(format!("a better answer:\n    {}", command(&answer.narrower)));
     }
     lines
 }
@@ -258,7 +263,7 @@ fn answer_json(asked: &Asked<'_>, answer: &Answers<'_>) -> Value {
     let left_out =
         |of: fn(&Server) -> &Sizing| server.map_or_else(Vec::new, |server| left_out_json(of(server)));
     let mut all = json!({
-        "label": sized.label, "workload": sized.workload, "trust_limit_per_s": sized.limit.rate,
+        "label": sized.label, "workload": sized.workload, "misses_stalls": sized.misses_stalls, "trust_limit_per_s": sized.limit.rate,
         "at_least_per_s": sized.bounds.at_least_per_s, "at_most_per_s": sized.bounds.at_most_per_s,
         "settled_rates_per_s": server.map_or_else(Vec::new, |server| {
             server.mean.points().iter().map(|point| point.rate).collect::<Vec<_>>()

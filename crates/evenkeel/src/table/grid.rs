@@ -7,17 +7,13 @@ use crate::format::plain;
 /// Blanks between columns, and where there is little room.
 const GAPS: [usize; 2] = [2, 1];
 
-/// One place of a table.
 #[derive(Clone, Debug, Default)]
 pub struct Place {
-    /// The text, without colour.
     pub text: String,
-    /// What the text means.
     pub ink: Ink,
 }
 
 impl Place {
-    /// A text with a meaning.
     pub fn new(text: impl Into<String>, ink: Ink) -> Self {
         Self { text: plain(&text.into()), ink }
     }
@@ -30,13 +26,11 @@ impl Place {
 /// A column: its head, which may have a second line, and its places by row.
 #[derive(Clone, Debug)]
 pub struct GridColumn {
-    /// Lines of the head.
     pub head: [String; 2],
     /// Whether text stands at the right, as numbers do.
     pub right: bool,
     /// The higher, the sooner it is dropped; 0 never is.
     pub rank: u8,
-    /// One for each row.
     pub places: Vec<Place>,
 }
 
@@ -136,15 +130,5 @@ mod tests {
         assert_eq!(text, "name       note\na          x\nlong name\n");
         let text = lines(table(), &[], Look { width: 3, colour: false });
         assert_eq!(text, "name\na\nlong name\n");
-    }
-
-    #[test]
-    fn titles_stand_before_their_rows() {
-        let text = lines(
-            vec![column("n", true, 0, &["1", "2"])],
-            &[(1, "second".to_owned())],
-            Look { width: 80, colour: false },
-        );
-        assert_eq!(text, "n\n1\n\nsecond\n2\n");
     }
 }

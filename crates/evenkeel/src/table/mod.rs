@@ -16,10 +16,8 @@ pub use plans::{HEAVY_PERCENT, by_share, plans, refused};
 pub use profile::profile;
 pub use runs::{Damage, ListedPublished, ListedStudy, damage, runs};
 
-/// What the terminal can show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Look {
-    /// Characters in a line.
     pub width: usize,
     /// Whether colour is wanted: the caller looks at `NO_COLOR` and at whether it is a terminal.
     pub colour: bool,

@@ -10,11 +10,8 @@ pub enum Ink {
     Plain,
     /// What matters most.
     Strong,
-    /// What may be passed over.
     Soft,
-    /// All is well.
     Good,
-    /// Care is needed.
     Doubt,
     /// It must not be used.
     Bad,

@@ -106,9 +106,4 @@ mod tests {
         assert!(place("complex ") < place("home ") && place("home ") < place("order "), "{text}");
         assert!(text.contains("100 %") && text.contains("Using filesort"), "{text}");
     }
-
-    #[test]
-    fn no_plans_are_a_sentence() {
-        assert_eq!(plans(&[], Look { width: 80, colour: false }), "No statement has a plan.\n");
-    }
 }

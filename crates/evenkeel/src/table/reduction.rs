@@ -42,19 +42,12 @@ mod tests {
 
     #[test]
     fn each_larger_pool_stands_against_the_smallest_and_without_pools_there_is_nothing() {
-        let fixture = fixture::factors();
-        let text = reduction(&fixture.plan, &fixture.summary, Look { width: 100, colour: false });
-        let all = reductions(&fixture.plan, &fixture.summary);
-        assert!(
-            !all.is_empty()
-                && text.starts_with("What a larger buffer pool saves")
-                && text.contains("response less by"),
-            "{text}"
-        );
-        for one in &all {
+        let (fixture, look) = (fixture::factors(), Look { width: 100, colour: false });
+        let text = reduction(&fixture.plan, &fixture.summary, look);
+        for one in &reductions(&fixture.plan, &fixture.summary) {
             assert!(text.contains(&format!("\n{}\n", fixture.plan.series[one.series].label)), "{text}");
         }
         let demo = fixture::demo();
-        assert_eq!(reduction(&demo.plan, &demo.summary, Look { width: 100, colour: false }), "");
+        assert_eq!(reduction(&demo.plan, &demo.summary, look), "");
     }
 }

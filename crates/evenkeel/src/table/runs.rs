@@ -6,45 +6,36 @@ use super::paint::{Ink, paint};
 use crate::failed;
 use crate::format::{self, plain};
 use evenkeel_core::digits::{between, ceiling, floor};
-use evenkeel_study::store::format::{BoundsRecord, EstimateRecord, PlanFile, SummaryFile};
+use evenkeel_study::store::format::{PlanFile, SummaryFile};
 
-/// A study in the list, and in its JSON.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct ListedStudy {
-    /// Name of its folder.
     pub study: String,
     /// Absent where it cannot be read.
     pub plan: Option<PlanFile>,
     /// Absent where no run has finished, or a run cannot be read.
     pub summary: Option<SummaryFile>,
-    /// Of a published study, in place of both.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub published: Option<ListedPublished>,
     /// What is wrong with the folder, if something is.
     pub damaged: Option<Damage>,
 }
 
-/// A published study in the list.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct ListedPublished {
     /// Name of the published study, as `throttling`.
     pub kind: String,
     /// Seconds since 1970.
     pub created_unix_s: u64,
-    /// Runs that are finished.
     pub runs: usize,
-    /// Runs of the parts that have begun.
     pub planned: usize,
     /// What it says first.
     pub headline: String,
 }
 
-/// What is wrong with a folder.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct Damage {
-    /// The file and why it cannot be read.
     pub text: String,
-    /// What to do.
     pub hint: Option<String>,
 }
 
@@ -120,64 +111,46 @@ fn progress(study: &ListedStudy) -> String {
     }
 }
 
-/// `430 to 590/s`, the bounds of all groups together. In studies without bounds `61.5 ± 1.2/s`, or from the least to the
-/// most of several groups.
+/// `430 to 590/s`, the bounds of all groups together.
 fn carries(summary: Option<&SummaryFile>) -> String {
-    let headlines = summary.map_or(&[][..], |summary| &summary.headlines);
-    let bounds = || headlines.iter().map(|headline| &headline.bounds);
-    if bounds().any(BoundsRecord::is_something) {
-        let least = bounds().filter_map(|bounds| bounds.at_least_per_s).reduce(f64::min);
-        let most = bounds().filter_map(|bounds| bounds.at_most_per_s).reduce(f64::max);
-        return match (least, most) {
-            (Some(least), Some(most)) => format!("{}/s", between(least, most)),
-            (Some(least), None) => format!("≥ {}/s", floor(least)),
-            (None, Some(most)) => format!("≤ {}/s", ceiling(most)),
-            (None, None) => "-".to_owned(),
-        };
-    }
-    let capacities: Vec<&EstimateRecord> =
-        headlines.iter().filter_map(|headline| headline.capacity_per_s.as_ref()).collect();
-    match capacities.as_slice() {
-        [] => "-".to_owned(),
-        [one] => format::estimate_rate(one),
-        many => range(many.iter().filter_map(|capacity| format::mean(capacity)), format::rate),
+    let bounds =
+        || summary.into_iter().flat_map(|summary| &summary.headlines).map(|headline| &headline.bounds);
+    let least = bounds().filter_map(|bounds| bounds.at_least_per_s).reduce(f64::min);
+    let most = bounds().filter_map(|bounds| bounds.at_most_per_s).reduce(f64::max);
+    match (least, most) {
+        (Some(least), Some(most)) => format!("{}/s", between(least, most)),
+        (Some(least), None) => format!("≥ {}/s", floor(least)),
+        (None, Some(most)) => format!("≤ {}/s", ceiling(most)),
+        (None, None) => "-".to_owned(),
     }
 }
 
+/// From the least to the most of several groups.
 fn trusted(summary: Option<&SummaryFile>) -> String {
-    let headlines = summary.map_or(&[][..], |summary| &summary.headlines);
-    let limits = headlines.iter().filter_map(|headline| headline.trust_theta_percent);
-    range(limits, format::percent)
-}
-
-fn range(values: impl Iterator<Item = f64>, words: fn(f64) -> String) -> String {
-    let values: Vec<f64> = values.filter(|value| value.is_finite()).collect();
-    let low = values.iter().copied().fold(f64::INFINITY, f64::min);
-    let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    match values.len() {
-        0 => "-".to_owned(),
-        _ if low == high => words(low),
-        _ => format!("{} to {}", format::short(low), words(high)),
+    let limits = || {
+        let headlines = summary.into_iter().flat_map(|summary| &summary.headlines);
+        headlines.filter_map(|headline| headline.trust_theta_percent).filter(|limit| limit.is_finite())
+    };
+    match limits().reduce(f64::min).zip(limits().reduce(f64::max)) {
+        None => "-".to_owned(),
+        Some((low, high)) if low == high => format::percent(low),
+        Some((low, high)) => format!("{} to {}", format::short(low), format::percent(high)),
     }
 }
 
 fn state(study: &ListedStudy) -> Place {
+    let both = study.plan.as_ref().zip(study.summary.as_ref());
+    let failing = both.and_then(|(plan, summary)| failed::state(plan, summary));
     match &study.summary {
         _ if study.damaged.is_some() => Place::new("damaged", Ink::Bad),
         _ if study.published.as_ref().is_some_and(|published| published.runs == published.planned) => {
             Place::new("complete", Ink::Good)
         }
-        Some(summary) if failing(study.plan.as_ref(), summary).is_some() => {
-            Place::new(failing(study.plan.as_ref(), summary).unwrap_or_default(), Ink::Bad)
-        }
+        _ if failing.is_some() => Place::new(failing.unwrap_or_default(), Ink::Bad),
         Some(summary) if !summary.valid => Place::new("not valid", Ink::Bad),
         Some(summary) if summary.complete => Place::new("complete", Ink::Good),
         _ => Place::new("unfinished", Ink::Doubt),
     }
-}
-
-fn failing(plan: Option<&PlanFile>, summary: &SummaryFile) -> Option<&'static str> {
-    failed::state(plan?, summary)
 }
 
 #[cfg(test)]
@@ -185,55 +158,21 @@ mod tests {
     use super::*;
     use crate::fixture;
 
-    fn whole(plan: PlanFile, summary: Option<SummaryFile>) -> ListedStudy {
-        ListedStudy { study: plan.id.clone(), plan: Some(plan), summary, published: None, damaged: None }
+    fn listed(plan: Option<PlanFile>, summary: Option<SummaryFile>) -> ListedStudy {
+        let study = plan.as_ref().map_or_else(|| "one".to_owned(), |plan| plan.id.clone());
+        ListedStudy { study, plan, summary, published: None, damaged: None }
+    }
+
+    fn text(studies: &[ListedStudy]) -> String {
+        runs(studies, Look { width: 160, colour: false })
     }
 
     #[test]
-    fn a_damaged_study_keeps_its_line_and_says_what_to_do() {
-        let damaged = ListedStudy {
-            study: "broken".to_owned(),
-            plan: None,
-            summary: None,
-            published: None,
-            damaged: Some(Damage { text: "plan.json is torn".to_owned(), hint: Some("move it".to_owned()) }),
-        };
-        let text = runs(&[damaged], Look { width: 100, colour: false });
-        let lines: Vec<&str> = text.lines().collect();
-        assert!(lines[1].starts_with("broken") && lines[1].ends_with("damaged"), "{text}");
-        assert_eq!(lines[2..], ["damaged: broken: plan.json is torn", "  hint: move it"]);
-    }
-
-    #[test]
-    fn each_study_has_a_line_with_what_it_came_to() {
-        let (demo, empty) = (fixture::demo(), fixture::empty());
-        let studies = [whole(demo.plan, Some(demo.summary)), whole(empty.plan, None)];
-        let text = runs(&studies, Look { width: 160, colour: false });
-        let lines: Vec<&str> = text.lines().collect();
-        assert_eq!(lines.len(), 3, "{text}");
-        assert!(lines[1].contains("55.0 to 62.5/s") && lines[1].ends_with("complete"), "{text}");
-        assert!(lines[2].contains("0/18") && lines[2].ends_with("unfinished"), "{text}");
-    }
-
-    #[test]
-    fn a_study_of_before_there_were_bounds_has_its_mean() {
-        let mut demo = fixture::demo();
-        demo.summary.headlines[0].bounds = BoundsRecord::default();
-        let text = runs(&[whole(demo.plan, Some(demo.summary))], Look { width: 160, colour: false });
-        assert!(text.contains("56.8 ± 0.5/s"), "{text}");
-    }
-
-    #[test]
-    fn a_study_of_errors_is_listed_as_one() {
-        let mut demo = fixture::demo();
-        let counts = &mut demo.summary.cells[0].counts;
+    fn each_study_has_a_line_with_what_it_came_to_and_one_that_is_damaged_says_what_to_do() {
+        let (demo, empty, factors) = (fixture::demo(), fixture::empty(), fixture::factors());
+        let mut failed = demo.clone();
+        let counts = &mut failed.summary.cells[0].counts;
         counts.failed = [(1146, counts.arrivals)].into();
-        let text = runs(&[whole(demo.plan, Some(demo.summary))], Look { width: 160, colour: false });
-        assert!(text.lines().nth(1).is_some_and(|line| line.ends_with("requests failed")), "{text}");
-    }
-
-    #[test]
-    fn a_published_study_has_a_line_too() {
         let published = ListedPublished {
             kind: "throttling".to_owned(),
             created_unix_s: 0,
@@ -241,30 +180,27 @@ mod tests {
             planned: 12,
             headline: "Shown here".to_owned(),
         };
-        let study = ListedStudy {
-            study: "one".to_owned(),
-            plan: None,
-            summary: None,
-            published: Some(published),
-            damaged: None,
-        };
-        let text = runs(&[study], Look { width: 160, colour: false });
-        let line = text.lines().nth(1).unwrap();
-        assert!(
-            line.contains("study of throttling") && line.contains("12/12") && line.ends_with("complete"),
-            "{text}"
-        );
-    }
-
-    #[test]
-    fn several_groups_show_their_range() {
-        let factors = fixture::factors();
-        let text = runs(&[whole(factors.plan, Some(factors.summary))], Look { width: 160, colour: false });
-        assert!(text.contains("38.6 to 55.2/s"), "{text}");
-    }
-
-    #[test]
-    fn an_empty_list_is_a_sentence() {
-        assert_eq!(runs(&[], Look { width: 80, colour: false }), "No studies yet.\n");
+        let damaged = Damage { text: "plan.json is torn".to_owned(), hint: Some("move it".to_owned()) };
+        let studies = [
+            listed(Some(demo.plan), Some(demo.summary)),
+            listed(Some(empty.plan), None),
+            listed(Some(factors.plan), Some(factors.summary)),
+            listed(Some(failed.plan), Some(failed.summary)),
+            ListedStudy { published: Some(published), ..listed(None, None) },
+            ListedStudy { damaged: Some(damaged), ..listed(None, None) },
+        ];
+        let text = text(&studies);
+        let lines: Vec<&str> = text.lines().skip(1).collect();
+        for (line, (part, end)) in lines.iter().zip([
+            ("55.0 to 62.5/s", "complete"),
+            ("0/18", "unfinished"),
+            ("38.6 to 55.2/s", "complete"),
+            ("55.0 to 62.5/s", "requests failed"),
+            ("study of throttling", "complete"),
+            ("one", "damaged"),
+        ]) {
+            assert!(line.contains(part) && line.ends_with(end), "{line}");
+        }
+        assert_eq!(lines[6..], ["damaged: one: plan.json is torn", "  hint: move it"]);
     }
 }

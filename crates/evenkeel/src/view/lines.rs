@@ -16,7 +16,6 @@ use std::time::Duration;
 const LINES_MAX: usize = 1_024;
 const BYTES_MAX: usize = 256 << 10;
 
-/// A way to the thread that writes.
 #[derive(Clone, Default)]
 pub struct Lines(Arc<Shared>);
 
@@ -32,7 +31,6 @@ struct Queue {
     bytes: usize,
     dropped: u64,
     form: Form,
-    /// A line is being written.
     writes: bool,
 }
 
@@ -165,18 +163,5 @@ mod tests {
         lines.tell("and on".into(), Form::Text);
         lines.finish(Duration::from_secs(60));
         assert_eq!(takes.try_iter().collect::<Vec<_>>(), ["and on\n"]);
-    }
-
-    #[test]
-    fn long_lines_are_bounded_by_their_bytes_and_the_count_stands_where_lines_are_missing() {
-        let mut queue = Queue::default();
-        let long = "x".repeat(BYTES_MAX / 4 + 1);
-        (0..10).for_each(|_| queue.push(long.clone()));
-        assert_eq!((queue.lines.len(), queue.dropped), (3, 7));
-        queue.next();
-        queue.push("short".into());
-        let order: Vec<String> = std::iter::from_fn(|| queue.next()).collect();
-        assert_eq!((order.len(), order[3].as_str(), queue.bytes), (4, "short", 0));
-        assert!(order[2].contains("count=7"), "{}", order[2]);
     }
 }

@@ -2,19 +2,14 @@
 
 use crate::format::steers;
 
-/// What the terminal shows.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame {
-    /// Columns of the terminal.
     pub width: usize,
-    /// Rows of the terminal.
     pub height: usize,
 }
 
-/// Readings that are kept.
 pub const HISTORY_MAX: usize = 120;
 
-/// Lines as a picture that fits.
 pub fn fit(mut lines: Vec<String>, frame: Frame) -> String {
     lines.truncate(frame.height.max(1));
     let cut = |line: String| line.chars().take(frame.width).collect::<String>();
@@ -43,7 +38,6 @@ pub fn seconds(value: f64) -> String {
     }
 }
 
-/// A number of any size in few letters.
 pub fn number(value: f64) -> String {
     match value.abs() {
         size if size >= 1e6 => format!("{:.1} M", value / 1e6),

@@ -4,13 +4,11 @@ use evenkeel_core::Nanos;
 use evenkeel_core::histogram::Histogram;
 use std::fmt::Write;
 
-/// Content type of the format.
 pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// A metric of each of some things: name, kind, help, value.
 pub type Column<T> = (&'static str, &'static str, &'static str, fn(&T) -> f64);
 
-/// Metrics whose names begin alike.
 pub struct Text {
     text: String,
     prefix: &'static str,
@@ -38,7 +36,6 @@ impl Text {
         };
     }
 
-    /// What stands at a value.
     pub fn gauge(&mut self, name: &str, help: &str, value: f64) {
         self.head(name, "gauge", help);
         self.value(name, "", value);
@@ -73,13 +70,11 @@ impl Text {
         self.value(&format!("{name}_count"), labels, histogram.count() as f64);
     }
 
-    /// The whole text, when all metrics are in it.
     pub fn done(self) -> String {
         self.text
     }
 }
 
-/// A label's value as it may stand in quotes.
 pub fn escaped(text: &str) -> String {
     text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }

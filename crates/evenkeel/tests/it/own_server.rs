@@ -143,9 +143,9 @@ fn the_study_of_variation_asks_servers_of_others_gently_and_writes_nothing_unask
     let urls = servers.each_ref().map(url);
     let study = |sql: &str| -> Vec<String> {
         let file = workload(&servers[0], &[(sql, 1)]);
-        let flags = "--load 50 --starts 1 --runs 1 --duration 1s --warm-up 0s --timeout 1s --may-differ";
-        let asked = ["study", "variation", &urls[0], &urls[1], "--workload", &file];
-        asked.into_iter().chain(flags.split(' ')).map(str::to_owned).collect()
+        let settings = "load=50 starts=1 runs=1 duration=1s warm-up=0s timeout=1s may-differ=yes";
+        let line = format!("study variation url={} url={} workload={file} {settings}", urls[0], urls[1]);
+        line.split(' ').map(str::to_owned).collect()
     };
     let line = study("UPDATE orders SET total = total + 1 WHERE id = 5");
     let line: Vec<&str> = line.iter().map(String::as_str).collect();
@@ -153,7 +153,7 @@ fn the_study_of_variation_asks_servers_of_others_gently_and_writes_nothing_unask
     assert!(said.contains("writes (UPDATE)") && said.contains("--allow-writes"), "{said}");
     assert_eq!(servers[0].sql("SELECT SUM(total) FROM shop.orders"), "500500", "nothing was sent");
     // What is allowed still has to be taken back.
-    let said = refused(&home, &[&line[..], &["--allow-writes"]].concat());
+    let said = refused(&home, &[&line[..], &["allow-writes=yes"]].concat());
     assert!(said.contains("cannot restore the rows"), "{said}");
 
     servers.iter().for_each(|server| drop(server.sql("FLUSH STATUS")));

@@ -167,7 +167,7 @@ fn a_workload_is_looked_for_beside_the_study_file_and_no_error_has_a_password() 
     assert!(said.contains("127.0.0.1:1") && !said.contains("cannot read workload"), "{said}");
     for key in ["rate", "timeout", "until", "set"] {
         let said = refused(&OWN_WORKLOAD.replace("rate = '40'", &format!("{key} = true")));
-        let place = format!("own.toml:4: [profile]: `{key}` needs a value");
+        let place = format!("own.toml:4: [profile]: `{key}`: a value is required");
         assert!(said.contains(&place), "{said}");
     }
     let said = refused(&OWN_WORKLOAD.replace("PW1@127.0.0.1:1/d'", "PW1@127.0.0.1:1/d"));

@@ -6,24 +6,11 @@ use serde_json::Value;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-const TINY: [&str; 16] = [
-    "--clients",
-    "1,3",
-    "--ways",
-    "direct,evenkeel",
-    "--duration",
-    "500ms",
-    "--warm-up",
-    "500ms",
-    "--repeats",
-    "1",
-    "--step",
-    "1s",
-    "--ebs",
-    "1",
-    "--items",
-    "100",
-];
+/// A tiny study: these clients and ways, and more settings.
+fn tiny<'a>(settings: &[&'a str]) -> Vec<&'a str> {
+    let common = ["-q", "study", "throttling", "--quick", "--json", "--repeats", "1"];
+    [&common[..], &["duration=500ms", "warm-up=500ms", "step=1s"], settings].concat()
+}
 
 fn done(home: &Path, arguments: &[&str]) -> String {
     let output = evenkeel(home, arguments);
@@ -35,10 +22,11 @@ fn done(home: &Path, arguments: &[&str]) -> String {
 #[test]
 fn a_study_measures_every_point_and_goes_on_where_one_is_missing() {
     let home = tempfile::tempdir().expect("a temporary directory");
-    let page = home.path().join("page.html");
-    let out = page.to_string_lossy().into_owned();
-    let arguments =
-        [&["-q", "study", "throttling", "--json", "--second", "always", "--out", &out], &TINY[..]].concat();
+    let page = home.path().join("runs/tiny/report.html");
+    let arguments = tiny(&["clients=1,3", "ways=direct,evenkeel", "second=always", "--name", "tiny"]);
+    // A sandbox of the user's may have the name of the study, and stays.
+    done(home.path(), &["sandbox", "up", "tiny"]);
+    done(home.path(), &["sandbox", "down", "tiny"]);
     let results: Value = serde_json::from_str(&done(home.path(), &arguments)).expect("JSON");
 
     let cells: Vec<&Value> = points(&results);
@@ -62,10 +50,8 @@ fn a_study_measures_every_point_and_goes_on_where_one_is_missing() {
 
     resumed(home.path(), results["id"].as_str().expect("a name"));
     seen_by_all(home.path(), &results);
-    assert!(
-        !home.path().join("sandboxes").join(results["id"].as_str().expect("a name")).exists(),
-        "data stayed"
-    );
+    let sandboxes = done(home.path(), &["sandbox", "list"]);
+    assert!(sandboxes.contains("tiny ") && !sandboxes.contains("tiny-"), "{sandboxes}");
 }
 
 /// Cells of the two workloads; steps have no figures of their own.
@@ -128,7 +114,7 @@ fn resumed(home: &Path, id: &str) {
     if second.exists() {
         std::fs::remove_dir_all(second).expect("its second attempt");
     }
-    let text = done(home, &["study", "throttling", "--resume", "last"]);
+    let text = done(home, &["study", "--resume", "last"]);
     assert!(text.contains("report: ") && text.contains("ranges read again and again"), "{text}");
     assert!(gone.join("run.json").exists(), "the missing point was measured");
     assert_eq!(std::fs::read(&kept).expect("a point"), before, "a finished point was measured again");
@@ -138,14 +124,7 @@ fn resumed(home: &Path, id: &str) {
 #[test]
 fn a_point_of_the_published_rule_begins_when_its_limit_has_stood_still_or_says_that_it_has_not() {
     let home = tempfile::tempdir().expect("a temporary directory");
-    let mut arguments = vec!["-q", "study", "throttling", "--json", "--second", "never", "--span", "1s"];
-    arguments.extend_from_slice(&TINY);
-    let place =
-        |flag: &str, arguments: &[&str]| arguments.iter().position(|text| *text == flag).expect("a flag") + 1;
-    for (flag, value) in [("--clients", "2"), ("--ways", "reflection,evenkeel")] {
-        let at = place(flag, &arguments);
-        arguments[at] = value;
-    }
+    let arguments = tiny(&["clients=2", "ways=reflection,evenkeel", "second=never", "span=1s"]);
     let results: Value = serde_json::from_str(&done(home.path(), &arguments)).expect("JSON");
     let cells = points(&results);
     let of = |way: &str| *cells.iter().find(|cell| cell["way"] == way).expect("a cell");
@@ -190,9 +169,7 @@ impl Drop for Neighbours {
 fn a_point_that_others_disturbed_is_measured_again_within_bounds_and_the_study_says_so() {
     let home = tempfile::tempdir().expect("a temporary directory");
     let neighbours = Neighbours::move_in();
-    let mut arguments = [&["-q", "study", "throttling", "--json", "--second", "never"], &TINY[..]].concat();
-    let place = arguments.iter().position(|text| *text == "1,3").expect("numbers of clients");
-    arguments[place] = "2";
+    let arguments = tiny(&["clients=2", "ways=direct,evenkeel", "second=never"]);
     let results: Value = serde_json::from_str(&done(home.path(), &arguments)).expect("JSON");
     drop(neighbours);
     let folder = home.path().join("runs").join(results["id"].as_str().expect("a name"));
@@ -214,16 +191,13 @@ fn studies_are_listed_and_wrong_use_is_refused_before_anything_starts() {
     assert!(done(home.path(), &["study", "--list"]).contains("\nthrottling "));
     for (arguments, expected) in [
         (&["study"][..], "evenkeel study --list"),
-        (&["study", "throttling", "--duration", "10ms"], "too short"),
-        (&["study", "throttling", "--span", "100ms"], "too short"),
-        (&["study", "throttling", "--clients", "0"], "0 is not in"),
-        (&["study", "throttling", "--resume", "nothing"], "no study named nothing"),
-        (&["study", "throttling", "--cpus", "x"], "--cpus"),
-        (&["study", "shares", "--experiments", "table-9"], "they are table-3"),
-        (&["study", "shares", "--live", "--period", "50ms"], "between 200ms and 10s"),
-        (&["study", "shares", "--databases", "--ways", "x"], "they are uncontrolled, parda, evenkeel"),
-        (&["study", "shares", "--databases", "--live"], "cannot be used with"),
-        (&["study", "shares", "--quick"], "--databases"),
+        (&["study", "throttling", "cliens=4"], "did you mean `clients`?"),
+        (&["study", "throttling", "--clients", "4"], "have no dashes: clients=4,16"),
+        (&["study", "shares", "--quick"], "the study of shares has no --quick"),
+        (&["study", "variation", "--repeats", "9"], "the study of variation has no --repeats"),
+        (&["study", "shares", "--name", "last"], "not a name for a study"),
+        (&["study", "telecom", "--resume", "last"], "leave the others out"),
+        (&["study", "--resume", "nothing"], "no study named nothing"),
     ] {
         let text = refused(home.path(), arguments);
         assert!(text.contains(expected), "{arguments:?}: {text}");
@@ -231,7 +205,7 @@ fn studies_are_listed_and_wrong_use_is_refused_before_anything_starts() {
     assert!(["runs", "studies", "sandboxes"].iter().all(|name| !home.path().join(name).exists()));
 }
 
-const LIVE: [&str; 6] = ["study", "shares", "--live", "--period=200ms", "--experiments=table-7-64", "--json"];
+const LIVE: [&str; 6] = ["study", "shares", "live=yes", "period=200ms", "experiments=table-7-64", "--json"];
 
 #[test]
 fn hosts_share_an_array_in_real_time_with_fio_as_their_clients() {
@@ -251,7 +225,7 @@ fn hosts_share_an_array_in_real_time_with_fio_as_their_clients() {
     let most = |way| windows(&results, way).into_iter().map(|[one, other]| other / one).reduce(f64::max);
     assert_eq!(most("uncontrolled"), Some(1.0), "{}", results["series"]);
     assert!(most("evenkeel").is_some_and(|ratio| ratio > 2.0), "{}", results["series"]);
-    let text = done(home.path(), &["study", "shares", "--resume", "last"]);
+    let text = done(home.path(), &["study", "--resume", "last"]);
     assert!(text.starts_with("Shares within 10 %"), "nothing is missing, and all is told again: {text}");
 }
 

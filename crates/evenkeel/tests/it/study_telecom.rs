@@ -1,13 +1,13 @@
 //! A tiny telecom study from the command line, against a real server: killed, gone on with, and whole in the end.
 
-use crate::cli::{command, evenkeel, refused};
+use crate::cli::{command, evenkeel};
 use crate::patience::eventually;
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-const TINY: [&str; 5] = ["study", "telecom", "--quick", "--records", "2000"];
+const TINY: [&str; 4] = ["study", "telecom", "--quick", "records=2000"];
 
 /// Folders of finished runs of the one study.
 fn runs(home: &Path) -> Vec<PathBuf> {
@@ -32,7 +32,7 @@ fn a_study_that_is_killed_goes_on_and_no_record_of_any_of_its_loads_is_lost_or_d
     let first = fs::read(before[0].join("run.json")).expect("a run");
     assert!(before.len() < 25, "killed when all was done");
 
-    let output = evenkeel(home.path(), &["-q", "study", "telecom", "--resume", "last", "--json"]);
+    let output = evenkeel(home.path(), &["-q", "study", "--resume", "last", "--json"]);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let results: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert_eq!(fs::read(before[0].join("run.json")).expect("a run"), first, "a finished run was made again");
@@ -99,19 +99,4 @@ fn the_study_dispatches_as_many_records_at_once_as_the_command_does() {
     let batch = help.split("--batch <N>").nth(1).expect("the option");
     let default = batch.split("[default: ").nth(1).and_then(|rest| rest.split(']').next());
     assert_eq!(default, Some(evenkeel_study::telecom::BATCH.to_string().as_str()), "{help}");
-}
-
-#[test]
-fn what_cannot_be_measured_is_refused_before_anything_starts() {
-    let home = tempfile::tempdir().expect("a temporary directory");
-    for (flags, said) in [
-        (&["--parts", "loads"][..], "there is export, load"),
-        (&["--records", "5"], "5 is not in"),
-        (&["--records", "1000000000", "--days", "31"], "take fewer --records"),
-        (&["--resume", "nothing"], "no study named nothing"),
-    ] {
-        let told = refused(home.path(), &[&["study", "telecom"], flags].concat());
-        assert!(told.contains(said), "{flags:?}: {told}");
-    }
-    assert!(["runs", "sandboxes", "scratch"].iter().all(|name| !home.path().join(name).exists()));
 }

@@ -8,21 +8,16 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-const TINY: [&str; 14] = [
+const TINY: [&str; 9] = [
     "study",
     "variation",
-    "--duet",
-    "--rate",
-    "30",
-    "--runs",
-    "2",
-    "--duration",
-    "1s",
-    "--warm-up",
-    "0s",
-    "--items",
-    "1000",
-    "--pool=300",
+    "duet=yes",
+    "rate=30",
+    "runs=2",
+    "duration=1s",
+    "warm-up=0s",
+    "items=1000",
+    "pool=300",
 ];
 
 /// A workload of the user's on the tables of private servers.
@@ -53,8 +48,8 @@ fn a_study_that_is_killed_goes_on_and_says_of_each_suspect_what_it_found() {
     let home = tempfile::tempdir().expect("a temporary directory");
     let file = home.path().join("newest.toml");
     fs::write(&file, NEWEST).expect("a workload");
-    let more = ["--starts", "3", "--populations", "2", "--mu", "requests=50%", "--workload"];
-    let tiny = [&TINY[..], &more, &[file.to_str().expect("a path")]].concat();
+    let workload = format!("workload={}", file.display());
+    let tiny = [&TINY[..], &["starts=3", "mu=50%", &workload]].concat();
     let mut study = command(home.path(), &tiny)
         .stdout(Stdio::null())
         .stderr(Stdio::null())
@@ -68,7 +63,7 @@ fn a_study_that_is_killed_goes_on_and_says_of_each_suspect_what_it_found() {
     assert!(before.len() < 6, "killed when all was done");
     fs::remove_file(&file).expect("the study has its own");
 
-    let output = evenkeel(home.path(), &["-q", "study", "variation", "--resume", "last", "--json"]);
+    let output = evenkeel(home.path(), &["-q", "study", "--resume", "last", "--json"]);
     assert!(output.status.success(), "{}", said(&output));
     let results: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert_eq!(fs::read(before[0].join("run.json")).expect("a run"), first, "a finished run was made again");
@@ -86,7 +81,7 @@ fn suspects_have_verdicts(results: &Value) {
     let layout = verdicts[2]["evidence"].as_str().expect("a sentence");
     assert!(layout.contains("pages of both lie alike"), "{layout}");
     let levels = results["components"].as_array().expect("components");
-    for known in ["population", "start", "run", "request"] {
+    for known in ["start", "run", "request"] {
         assert!(levels.iter().any(|level| level["level"] == known), "{known} in {levels:#?}");
     }
     let figures = &results["cells"][0]["figures"];
@@ -130,10 +125,10 @@ fn servers_that_are_not_alike_are_refused_by_name_and_one_that_dies_is_named() {
     let home = tempfile::tempdir().expect("a temporary directory");
     sandbox(home.path(), "a", "sort_buffer_size=1M");
     sandbox(home.path(), "b", "sort_buffer_size=2M");
-    let study = ["study", "variation", "sandbox:a", "sandbox:b", "--duet", "--rate", "30"];
+    let study = ["study", "variation", "url=sandbox:a", "url=sandbox:b", "duet=yes", "rate=30"];
     let told = refused(home.path(), &study);
     assert!(told.contains("sort_buffer_size is 1048576 at t1 (sandbox:a) and 2097152 at t2"), "{told}");
-    assert!(told.contains("--may-differ") && !has_studies(home.path()), "{told}");
+    assert!(told.contains("may-differ=yes") && !has_studies(home.path()), "{told}");
     // One server by its socket and by its port.
     let up = evenkeel(home.path(), &["-q", "sandbox", "up", "a", "--set", "sort_buffer_size=1M"]);
     let places = String::from_utf8_lossy(&up.stdout).into_owned();
@@ -141,15 +136,11 @@ fn servers_that_are_not_alike_are_refused_by_name_and_one_that_dies_is_named() {
     let port: String = port.chars().take_while(char::is_ascii_digit).collect();
     let account = "CREATE USER probe@'127.0.0.1'; GRANT ALL ON *.* TO probe@'127.0.0.1'";
     evenkeel(home.path(), &["sandbox", "shell", "a", "--", "-e", account]);
-    let url = format!("mysql://probe@127.0.0.1:{port}/tpcw");
-    let told = refused(home.path(), &["study", "variation", "sandbox:a", &url, "--duet", "--rate", "30"]);
+    let url = format!("url=mysql://probe@127.0.0.1:{port}/tpcw");
+    let told = refused(home.path(), &["study", "variation", "url=sandbox:a", &url, "duet=yes", "rate=30"]);
     assert!(told.contains("are one server") && !has_studies(home.path()), "{told}");
 
-    let long = [
-        &study[..],
-        &["--may-differ", "--duration", "30s", "--warm-up", "0s", "--starts", "1", "--runs", "2"],
-    ]
-    .concat();
+    let long = [&study[..], &["may-differ=yes", "duration=30s", "warm-up=0s", "starts=1", "runs=2"]].concat();
     let mut dying = command(home.path(), &long)
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
@@ -174,21 +165,4 @@ fn servers_that_are_not_alike_are_refused_by_name_and_one_that_dies_is_named() {
 
 fn has_studies(home: &Path) -> bool {
     fs::read_dir(home.join("runs")).is_ok_and(|mut studies| studies.next().is_some())
-}
-
-#[test]
-fn what_cannot_be_measured_is_refused_before_anything_starts() {
-    let home = tempfile::tempdir().expect("a temporary directory");
-    for (flags, hint) in [
-        (&["--parts", "rate"][..], "there is rates, layout, pool, simple, class, write"),
-        (&["sandbox:nobody"], "no sandbox"),
-        (&["--duet", "--servers", "1"], "name a second one"),
-        (&["--reset", "mysql://a@b/c=true"], "leave --reset out"),
-        (&["--factor", "start=plain,faster"], "none of plain, no-aslr and huge-pages"),
-        (&["--resume", "nothing"], "no study named nothing"),
-    ] {
-        let told = refused(home.path(), &[&["study", "variation"], flags].concat());
-        assert!(told.contains(hint), "{flags:?}: {told}");
-    }
-    assert!(["runs", "sandboxes", "scratch"].iter().all(|name| !home.path().join(name).exists()));
 }

@@ -16,13 +16,6 @@ pub enum ArrivalPlan {
     Poisson(f64),
     /// Evenly spaced arrivals per second.
     Constant(f64),
-    /// Poisson arrivals whose mean rate goes in a straight line from one to the other.
-    Ramp {
-        /// Rate at the start of the warm-up.
-        from: f64,
-        /// Rate at the end of the measured phase.
-        to: f64,
-    },
     /// So many clients, each waiting for its answer and then thinking (exponential with this mean).
     Closed {
         /// How many clients there are.

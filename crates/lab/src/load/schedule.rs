@@ -6,7 +6,7 @@
 use super::error::LoadError;
 use super::plan::{ArrivalPlan, LoadPlan};
 use evenkeel_core::Nanos;
-use evenkeel_core::arrivals::{Arrivals, Constant, Poisson, Ramp};
+use evenkeel_core::arrivals::{Arrivals, Constant, Poisson};
 
 /// One arrival: its instant on the monotonic clock and its number in the process (or its closed client).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,11 +30,9 @@ pub(super) struct Schedule {
 /// The process of a plan; `None` for a closed load.
 pub(super) fn process(plan: &LoadPlan) -> Result<Option<Box<dyn Arrivals>>, LoadError> {
     let seed = plan.seed.child("arrivals");
-    let length = plan.warm_up + plan.measure;
     Ok(Some(match plan.arrivals {
         ArrivalPlan::Poisson(rate) => Box::new(Poisson::new(rate, seed)?),
         ArrivalPlan::Constant(rate) => Box::new(Constant::new(rate)?),
-        ArrivalPlan::Ramp { from, to } => Box::new(Ramp::new(from, to, length, seed)?),
         ArrivalPlan::Closed { .. } => return Ok(None),
     }))
 }

@@ -71,6 +71,7 @@ mod tests {
             label: String::new(),
             target: 0,
             workload: "w".to_owned(),
+            writes: false,
             pool_bytes: None,
             pool_percent: None,
             layout: LayoutRecord::AsIs,

@@ -25,17 +25,12 @@ pub use judge::judge;
 pub use parts::{most, parts};
 pub use study::Databases;
 
-use crate::published::Shipped;
-
 /// The study's name in plans and on the command line.
 pub const NAME: &str = "databases";
 
-/// What it asks, and how it is made.
-pub const SHIPPED: Shipped = Shipped {
-    name: NAME,
-    question: "do two databases on shared storage get the shares of orders that they were given?",
-    command: "study shares --databases",
-};
+/// What it asks.
+pub const QUESTION: &str =
+    "do two databases on shared storage get the shares of orders that they were given?";
 
 /// The hosts by place.
 pub const NAMES: [&str; 2] = ["a", "b"];

@@ -48,7 +48,7 @@ impl Study for Databases<'_> {
     fn prepare(&mut self, _: &Part, tell: Notify<'_>) -> Result<()> {
         if self.made.is_none() {
             needs::check()?;
-            let scratch = Scratch::of_study(&self.workplace, &self.plan.id)?;
+            let scratch = Scratch::of_study(&self.workplace, &self.plan.private_name())?;
             let images = Images::make(&self.workplace, scratch.path(), &self.setting, tell)?;
             self.made = Some((images, scratch));
         }

@@ -140,6 +140,16 @@ impl Part {
 }
 
 impl Plan {
+    /// What tells this study from any other, also from one of the same name: its name, a space, and when it began.
+    pub fn identity(&self) -> String {
+        format!("{} {}", self.id, self.created_unix_s)
+    }
+
+    /// Name of its private server and of its files while it runs. A user may name a study as a sandbox of his, which is not to be lost.
+    pub fn private_name(&self) -> String {
+        format!("{}-{}", self.id, self.created_unix_s)
+    }
+
     /// The part of this name.
     pub fn part(&self, name: &str) -> Option<&Part> {
         self.parts.iter().find(|part| part.name == name)

@@ -140,7 +140,7 @@ fn in_flight_while_cold(arrivals: &ArrivalPlan) -> Option<u32> {
     const LEAST: u32 = 8;
     match arrivals {
         ArrivalPlan::Poisson(rate) | ArrivalPlan::Constant(rate) => Some(LEAST.max((S * rate) as u32)),
-        ArrivalPlan::Ramp { .. } | ArrivalPlan::Closed { .. } => None,
+        ArrivalPlan::Closed { .. } => None,
     }
 }
 

@@ -75,14 +75,5 @@ pub use spec::{Budget, PoolSize, Reset, SeriesSpec, ServerSpec, SiteSpec, StudyS
 pub use summary::{summarise, trust_limits};
 pub use unanswered::Unanswered;
 
-use crate::published::Shipped;
-
 /// The study's name in plans and on the command line.
 pub const NAME: &str = "profile";
-
-/// What it asks, and how it is made.
-pub const SHIPPED: Shipped = Shipped {
-    name: NAME,
-    question: "how many requests a second does a server carry, and how far can its response times be trusted?",
-    command: "profile",
-};

@@ -38,6 +38,7 @@ fn series_record(series: &SeriesSpec) -> SeriesRecord {
         label: series.label.clone(),
         target: series.target,
         workload: series.workload.name().to_owned(),
+        writes: series.writes(),
         pool_bytes: match series.pool {
             Some(PoolSize::Bytes(bytes)) => Some(bytes),
             _ => None,

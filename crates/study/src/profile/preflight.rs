@@ -21,8 +21,8 @@ pub(super) fn check(
 ) -> Result<(Vec<Problem>, String), StudyError> {
     let target = &ready.target;
     let mut control = Control::connect_until(target, stop)?;
-    if let Some(parts) = &spec.parts {
-        telling::check(&mut control, parts.told_by)?;
+    if spec.parts.is_some() {
+        telling::check(&mut control)?;
     }
     let (sessions, limit) = sessions(spec, workload, &mut control, ready.of_others)?;
     let announced = announcement(target, workload, (sessions.max(), limit.as_deref()), &rates(spec));

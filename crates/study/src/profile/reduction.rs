@@ -95,6 +95,7 @@ mod tests {
             label: String::new(),
             target: 0,
             workload: "w".to_owned(),
+            writes: false,
             pool_bytes: pool_mib.map(|mib| mib << 20),
             pool_percent: None,
             layout,

@@ -1,11 +1,9 @@
 //! Published studies that are kept in folders.
 
-use super::shipped::Shipped;
 use super::workplace::Workplace;
 use super::{PublishedError, Result};
 use crate::databases::{self, Databases};
 use crate::harness::{Plan, Run, Study, plan_of, read};
-use crate::profile;
 use crate::shares::{self, Shares};
 use crate::store::StudyFolder;
 use crate::telecom::{self, Telecom};
@@ -33,16 +31,6 @@ pub fn of_plan<'a>(workplace: Workplace<'a>, plan: &Plan) -> Result<AnyStudy<'a>
         )),
     }
 }
-
-/// All of them; the profile is that of a server of the user's.
-pub const SHIPPED: [Shipped; 6] = [
-    profile::SHIPPED,
-    variation::SHIPPED,
-    throttling::SHIPPED,
-    shares::SHIPPED,
-    databases::SHIPPED,
-    telecom::SHIPPED,
-];
 
 /// The name of the published study in a folder; `None` of a profile.
 ///

@@ -12,17 +12,15 @@ mod program;
 mod scratch;
 mod server;
 mod setting;
-mod shipped;
 mod workplace;
 
 pub(crate) use dataset::{fill, workload, workload_of_file};
 pub(crate) use error::While;
 pub use error::{AnyError, PublishedError, Result};
 pub use host_file::{DiskFile, HostFile, WindowFile};
-pub use kept::{AnyStudy, SHIPPED, kind, of_plan, stored};
+pub use kept::{AnyStudy, kind, of_plan, stored};
 pub use program::{DiskStatus, Guard, GuardPlan, Host, HostStatus, Program, Tick};
 pub(crate) use scratch::Scratch;
 pub(crate) use server::{PrivateServer, not_running};
 pub(crate) use setting::{Number, Numbers, setting};
-pub use shipped::Shipped;
 pub use workplace::Workplace;

@@ -20,7 +20,7 @@ pub struct Fio {
 /// # Errors
 /// It is not or does not.
 pub fn check() -> Result<()> {
-    let hint = "install a fio with the engine nbd (Debian: apt install fio), or leave --live out";
+    let hint = "install a fio with the engine nbd (Debian: apt install fio), or leave live=yes out";
     let said = Command::new("fio").arg("--enghelp").stdin(Stdio::null()).output();
     let outside =
         |error: std::io::Error| PublishedError::Outside { source: error.into(), hint: Some(hint.to_owned()) };

@@ -199,7 +199,7 @@ fn caveats(live: bool) -> Vec<Caveat> {
              latencies include its delays. A client takes some tenths of a second to start, and they count."
         }
         false => {
-            "One run each: `bench/shares` has five seeds, and `--live` makes them in real time with fio as the clients."
+            "One run each: `bench/shares` has five seeds, and `live=yes` makes them in real time with fio as the clients."
         }
     };
     [

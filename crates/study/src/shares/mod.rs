@@ -19,18 +19,15 @@ pub use record::record;
 pub use study::Shares;
 
 use crate::harness::Order;
-use crate::published::{PublishedError, Result, Shipped};
+use crate::published::{PublishedError, Result};
 use evenkeel_core::share::experiment::Treatment;
 
 /// The study's name in plans and on the command line.
 pub const NAME: &str = "shares";
 
-/// What it asks, and how it is made.
-pub const SHIPPED: Shipped = Shipped {
-    name: NAME,
-    question: "do hosts that share storage get their shares, and does its latency stay at a threshold?",
-    command: "study shares",
-};
+/// What it asks.
+pub const QUESTION: &str =
+    "do hosts that share storage get their shares, and does its latency stay at a threshold?";
 
 /// Seconds between two windows in the published experiments.
 pub const PUBLISHED_S: f64 = 2.0;

@@ -50,7 +50,7 @@ impl Study for Shares<'_> {
     fn prepare(&mut self, _: &Part, _: Notify<'_>) -> Result<()> {
         if self.setting.live {
             fio::check()?;
-            self.scratch = Some(Scratch::of_study(&self.workplace, &self.plan.id)?);
+            self.scratch = Some(Scratch::of_study(&self.workplace, &self.plan.private_name())?);
         }
         Ok(())
     }

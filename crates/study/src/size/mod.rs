@@ -11,6 +11,9 @@ use evenkeel_core::trust::TrustLimit;
 pub use start::{Busy, Start, start};
 use statements::statements;
 
+/// Shorter runs rarely meet a checkpoint or a flush that stalls a server that writes, seconds.
+const STALL_S: f64 = 45.0;
+
 /// One server of a profile: series that differ in the target alone.
 #[derive(Clone, Debug)]
 pub struct Sized {
@@ -18,6 +21,8 @@ pub struct Sized {
     pub label: String,
     /// Name of its workload.
     pub workload: String,
+    /// Whether the workload writes while the runs were too short to meet the stalls of a server that flushes.
+    pub misses_stalls: bool,
     /// How far the profile is trusted.
     pub limit: TrustLimit,
     /// What the server carries, and what a request takes of it.
@@ -39,7 +44,9 @@ pub fn sized(plan: &PlanFile, runs: &[RunFile]) -> Vec<Sized> {
         let settled: Vec<_> = all.iter().filter(|at| is_settled(at)).cloned().collect();
         let ends = ends(&all, &settled, runs, &bounds);
         let series = group.first().and_then(|first| plan.series.get(*first));
+        let is_short = |at: &(f64, Vec<&CellSummary>)| counting(&at.1, runs).iter().any(|run| run.measured_s < STALL_S);
         Sized {
+            misses_stalls: series.is_some_and(|series| series.writes) && settled.iter().any(is_short),
             label: headline.label,
             workload: series.map_or_else(String::new, |series| series.workload.clone()),
             server: server(&settled, runs, ends),

@@ -160,6 +160,9 @@ pub struct SeriesRecord {
     pub target: usize,
     /// Name of the workload.
     pub workload: String,
+    /// Whether its statements change rows.
+    #[serde(default)]
+    pub writes: bool,
     /// Buffer pool, bytes, where it is a factor or set.
     pub pool_bytes: Option<u64>,
     /// The same in percent of the tables and indexes of the statement.

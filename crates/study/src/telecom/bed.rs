@@ -7,7 +7,6 @@ use evenkeel_sense::Domain;
 use evenkeel_sense::cpu::CpuReading;
 use evenkeel_site::sandbox::SandboxSpec;
 use evenkeel_site::server::{Control, Target};
-use std::path::PathBuf;
 
 /// The database that every run makes anew.
 const DATABASE: &str = "telecom";
@@ -21,14 +20,8 @@ pub(super) struct Bed {
 
 impl Bed {
     /// Starts it.
-    pub fn start(
-        workplace: &Workplace<'_>,
-        id: &str,
-        pool_mib: u64,
-        server_binary: Option<&str>,
-    ) -> Result<Self> {
+    pub fn start(workplace: &Workplace<'_>, id: &str, pool_mib: u64) -> Result<Self> {
         let mut spec = SandboxSpec::new(workplace.home, id);
-        spec.server_binary = server_binary.map(PathBuf::from);
         let tuning = Tuning::Tuned;
         spec.settings = tuning.settings(pool_mib).into_iter().collect();
         Ok(Self { server: PrivateServer::up(workplace, &spec)?, pool_mib, tuning })

@@ -72,7 +72,7 @@ impl Bench<'_> {
         }
         Err(PublishedError::with_hint(
             format!("{}: the load was over before the server could be killed", self.name),
-            "take more --records",
+            "take more records",
         ))
     }
 

@@ -35,17 +35,12 @@ pub use dispatch::BATCH;
 pub use judge::judge;
 pub use study::Telecom;
 
-use crate::published::Shipped;
-
 /// The study's name in plans and on the command line.
 pub const NAME: &str = "telecom";
 
-/// What it asks, and how it is made.
-pub const SHIPPED: Shipped = Shipped {
-    name: NAME,
-    question: "how long do call records take from files to day tables, and is one lost when the server is killed?",
-    command: "study telecom",
-};
+/// What it asks.
+pub const QUESTION: &str =
+    "how long do call records take from files to day tables, and is one lost when the server is killed?";
 
 /// Name of the note of a run that says why nothing was measured.
 pub const NOT_TESTABLE: &str = "not-testable-here";

@@ -29,8 +29,6 @@ pub struct MachineRecord {
     pub cpus: Option<String>,
     /// Hypervisor, where there is one.
     pub hypervisor: Option<String>,
-    /// The server's program; `None`: the system's.
-    pub server_binary: Option<String>,
 }
 
 /// A row with its indexes takes about so many bytes.

@@ -73,14 +73,14 @@ impl Study for Telecom<'_> {
         if self.made.is_some() {
             return Ok(());
         }
-        let (setting, id) = (&self.setting, &self.plan.id);
+        let (setting, own) = (&self.setting, self.plan.private_name());
         // What a killed study left there would pass for work that is done.
-        drop(Scratch::of_study(&self.workplace, id)?);
-        let scratch = Scratch::of_study(&self.workplace, id)?;
+        drop(Scratch::of_study(&self.workplace, &own)?);
+        let scratch = Scratch::of_study(&self.workplace, &own)?;
         let size = (setting.records, setting.days);
         let files = Files::make(&self.workplace, scratch, size, Seed(self.plan.seed), tell)?;
         tell(Event::Step("starting a private server".to_owned()));
-        let bed = Bed::start(&self.workplace, id, setting.pool_mib, setting.place.server_binary.as_deref())?;
+        let bed = Bed::start(&self.workplace, &own, setting.pool_mib)?;
         self.made = Some((bed, files));
         Ok(())
     }

@@ -185,7 +185,7 @@ fn standing(setting: &Setting) -> Vec<Caveat> {
     let mut found = Vec::new();
     if setting.records < PUBLISHED_RECORDS {
         let text = "Data are smaller than the published ones and fit into memory, so that indexes cost less \
-                    here: compare which way is faster, and not the rates themselves (`--records 70000000`).";
+                    here: compare which way is faster, and not the rates themselves (`records=70000000`).";
         found.push(Caveat::new("smaller-data", Severity::Note, text));
     }
     for (code, text) in [

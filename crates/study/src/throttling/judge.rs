@@ -113,15 +113,12 @@ fn overhead(verdict: &Verdict, part: &str) -> Option<Finding> {
 
 fn place(place: &MachineRecord) -> Vec<(&'static str, String)> {
     let told = |value: &Option<String>| value.clone().unwrap_or_else(|| format::ABSENT.to_owned());
-    let settings = if place.settings.is_empty() { "none".to_owned() } else { place.settings.join(" ") };
     vec![
         ("processor", told(&place.processor)),
         ("CPUs", told(&place.cpus)),
         ("hypervisor", told(&place.hypervisor)),
         ("CPUs of the server", place.server_cpus.clone()),
         ("CPUs of clients and guard", place.generator_cpus.clone()),
-        ("memory limit of the server", place.memory_bytes.map_or_else(|| "none".to_owned(), format::bytes)),
-        ("settings asked for", settings),
     ]
 }
 

@@ -27,17 +27,12 @@ pub use judge::judge;
 pub use server::REREAD_TOML;
 pub use study::Throttling;
 
-use crate::published::Shipped;
-
 /// The study's name in plans and on the command line.
 pub const NAME: &str = "throttling";
 
-/// What it asks, and how it is made.
-pub const SHIPPED: Shipped = Shipped {
-    name: NAME,
-    question: "does throughput fall beyond a peak as clients are added, and does a controller keep it there?",
-    command: "study throttling",
-};
+/// What it asks.
+pub const QUESTION: &str =
+    "does throughput fall beyond a peak as clients are added, and does a controller keep it there?";
 
 /// Name of the note of a run that says why there are no hardware counters.
 pub const COUNTERS_REFUSED: &str = "counters-refused";

@@ -221,10 +221,6 @@ pub struct MachineRecord {
     pub generator_cpus: String,
     /// Hypervisor, where there is one.
     pub hypervisor: Option<String>,
-    /// Settings of the server that were asked for, as `name=value`.
-    pub settings: Vec<String>,
     /// The server's program; `None`: the system's.
     pub server_binary: Option<String>,
-    /// Memory limit of the server, bytes.
-    pub memory_bytes: Option<u64>,
 }

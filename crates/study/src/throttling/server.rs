@@ -28,7 +28,6 @@ pub struct Server {
     server: PrivateServer,
     /// The second workload, where it has been turned to that.
     second: Option<Definition>,
-    own_pool: bool,
 }
 
 impl Server {
@@ -46,13 +45,10 @@ impl Server {
         let place = &setting.place;
         let mut sandbox = SandboxSpec::new(workplace.home, id);
         sandbox.server_binary = place.server_binary.clone().map(PathBuf::from);
-        sandbox.settings = settings(&place.settings);
         sandbox.cpus = Some(place.server_cpus.parse().doing(|| "reading the CPUs of the plan")?);
-        sandbox.memory = place.memory_bytes;
-        let own_pool = sandbox.settings.contains_key(POOL);
-        sandbox.settings.entry(POOL.to_owned()).or_insert(SHOPPING_POOL.to_owned());
+        sandbox.settings.insert(POOL.to_owned(), SHOPPING_POOL.to_owned());
         tell(Event::Step("starting a private server".to_owned()));
-        let server = Self { server: PrivateServer::up(workplace, &sandbox)?, second: None, own_pool };
+        let server = Self { server: PrivateServer::up(workplace, &sandbox)?, second: None };
         let scale = Scale::new(setting.ebs, setting.items).doing(|| "reading the scale of the plan")?;
         fill(workplace, &server.target()?, scale, seed, tell)?;
         Ok(server)
@@ -68,8 +64,7 @@ impl Server {
         }
         let definition = workplace.program.workload("reread.toml", REREAD_TOML)?;
         tell(Event::Step("restarting it with a small buffer pool".to_owned()));
-        let pool = if self.own_pool { None } else { Some((POOL.to_owned(), REREAD_POOL.to_owned())) };
-        let changes: BTreeMap<String, String> = pool.into_iter().collect();
+        let changes = BTreeMap::from([(POOL.to_owned(), REREAD_POOL.to_owned())]);
         let sandbox = self.server.sandbox_mut()?;
         sandbox.restart(&changes, workplace.stop, &mut |_| {})?;
         let mut control = Control::connect(&Target { database: None, ..sandbox.target() })?;
@@ -123,11 +118,6 @@ impl Server {
         let made = UserWorkload::new(definition, &mut Control::connect(&target)?);
         Ok(Arc::new(made.doing(|| "reading reread.toml")?))
     }
-}
-
-fn settings(of: &[String]) -> BTreeMap<String, String> {
-    let pair = |text: &String| text.split_once('=').map(|(name, value)| (name.to_owned(), value.to_owned()));
-    of.iter().filter_map(pair).collect()
 }
 
 /// The statements of a file whose comments are lines of their own.

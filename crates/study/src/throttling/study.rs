@@ -69,8 +69,9 @@ impl Study for Throttling<'_> {
 
     fn prepare(&mut self, part: &Part, tell: Notify<'_>) -> Result<()> {
         if self.bed.is_none() {
-            let server = Server::start(&self.workplace, &self.plan.id, self.plan.seed, &self.setting, tell)?;
-            self.bed = Some((server, Scratch::of_study(&self.workplace, &self.plan.id)?));
+            let own = self.plan.private_name();
+            let server = Server::start(&self.workplace, &own, self.plan.seed, &self.setting, tell)?;
+            self.bed = Some((server, Scratch::of_study(&self.workplace, &own)?));
         }
         let Some(load) = Load::from_name(&part.name) else { return Ok(()) };
         if let (Load::Reread, Some((server, _))) = (load, &mut self.bed) {

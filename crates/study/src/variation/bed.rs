@@ -257,10 +257,6 @@ impl<'a> Bed<'a> {
         }
         // It tells what a read from disk takes; all else that it counts is left out.
         sandbox.settings.insert("performance_schema".to_owned(), "ON".to_owned());
-        for setting in &self.setting.settings {
-            let (name, value) = setting.split_once('=').unwrap_or((setting, ""));
-            sandbox.settings.insert(name.to_owned(), value.to_owned());
-        }
         let scale = Scale::new(data.ebs, u64::from(data.items).try_into().unwrap_or(u32::MAX));
         let set = scale.doing(|| "reading the size of the data in the plan")?.into();
         let via: Via = via.parse().doing(|| "reading the layout in the plan")?;
@@ -357,7 +353,7 @@ fn asked(
 fn only_reads(workload: &str) -> PublishedError {
     PublishedError::with_hint(
         format!("{workload} writes, and Evenkeel cannot restore the rows of a server of yours"),
-        "name a workload that only reads, or a command by --reset that restores the rows; without URL the \
+        "name a workload that only reads, or a command by reset= that restores the rows; without url= the \
          part `write` uses private servers",
     )
 }
@@ -373,7 +369,7 @@ fn larger((percent, tables_bytes): (f64, u64)) -> Option<Caveat> {
     (tables_bytes > 0 && asked < least as f64).then(|| {
         let text = format!(
             "A buffer pool of {percent} % of the tables would have {:.1} MiB, and a server needs {} MiB at \
-             least: it has {:.0} %, and levels below that are the same. Give more --items.",
+             least: it has {:.0} %, and levels below that are the same. Take more items (items=100000).",
             asked / f64::from(1 << 20),
             least >> 20,
             100.0 * least as f64 / tables_bytes as f64

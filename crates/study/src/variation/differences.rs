@@ -48,7 +48,7 @@ pub(super) fn check(targets: &[(String, &ServerRecord)], may_differ: bool, by_la
     Err(PublishedError::with_hint(
         format!("the targets are not alike:\n  {}", found.join("\n  ")),
         "make them alike, or the study may only find the known difference; to measure them nevertheless \
-         give --may-differ",
+         give may-differ=yes",
     ))
 }
 
@@ -100,7 +100,7 @@ mod tests {
         let text = error.to_string();
         assert!(text.contains("innodb_buffer_pool_size is 128M at t1 and 64M at t2"), "{text}");
         assert!(text.contains("checksum is a at t1 and b at t2") && !text.contains("hostname"), "{text}");
-        assert!(error.hint().is_some_and(|hint| hint.contains("--may-differ")));
+        assert!(error.hint().is_some_and(|hint| hint.contains("may-differ=yes")));
         let counted = |rows: &str| ServerRecord {
             data: [("rows of item".to_owned(), rows.to_owned())].into(),
             ..record("64M", "a")

@@ -30,14 +30,9 @@ mod words;
 pub use judge::judge;
 pub use study::Variation;
 
-use crate::published::Shipped;
-
 /// The study's name in plans and on the command line.
 pub const NAME: &str = "variation";
 
-/// What it asks, and how it is made.
-pub const SHIPPED: Shipped = Shipped {
-    name: NAME,
-    question: "how much do response times differ from run to run, start to start and server to server, and why?",
-    command: "study variation",
-};
+/// What it asks.
+pub const QUESTION: &str =
+    "how much do response times differ from run to run, start to start and server to server, and why?";

@@ -34,8 +34,6 @@ pub struct Setting {
     pub data: DataRecord,
     /// Buffer pool of private servers, percent of the tables that the statement asks.
     pub pool_percent: f64,
-    /// Settings of private servers, each as name=value.
-    pub settings: Vec<String>,
     /// CPUs of private servers, as a list; empty for all.
     pub server_cpus: String,
     /// CPUs of the load threads; empty where they run on any.

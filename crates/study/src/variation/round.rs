@@ -63,7 +63,7 @@ impl Round<'_, '_> {
                 SearchStep::Found(found) => return Ok(Some(found.rate)),
                 SearchStep::Failed(failure) => {
                     let text = format!("a first look found no rate to start with: {failure}");
-                    return Err(PublishedError::with_hint(text, "give the rates by --rate"));
+                    return Err(PublishedError::with_hint(text, "give the rates by rate=20,40"));
                 }
             }
         }

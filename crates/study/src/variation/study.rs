@@ -181,9 +181,9 @@ impl Study for Variation<'_> {
 
     /// All targets are filled and looked at before the first run, so that those that are not alike are refused then.
     fn prepare(&mut self, part: &Part, tell: Notify<'_>) -> Result<()> {
-        let bed = self
-            .bed
-            .get_or_insert_with(|| Bed::new(self.workplace, &self.plan.id, &self.setting, self.plan.seed));
+        let bed = self.bed.get_or_insert_with(|| {
+            Bed::new(self.workplace, &self.plan.identity(), &self.setting, self.plan.seed)
+        });
         let vias = match part.place(parts::LAYOUT) {
             Some(place) => part.factors[place].levels.iter().map(|level| level.name.clone()).collect(),
             None => vec![self.setting.data.via.clone()],

@@ -212,7 +212,7 @@ fn a_server_that_was_not_started_anew_is_told() {
     setting.targets[1].url = "mysql://db2/tpcw".to_owned();
     let said = judged(&setting, 0.0);
     let doubt = said.caveats.iter().find(|caveat| caveat.code == "starts-not-made").expect("a doubt");
-    assert!(doubt.text.contains("t2") && doubt.text.contains("--reset"), "{doubt}");
+    assert!(doubt.text.contains("t2") && doubt.text.contains("reset="), "{doubt}");
 }
 
 /// Runs of which every so many-th one failed.

@@ -199,7 +199,7 @@ pub(super) fn caveats(setting: &Setting, runs: &[Run]) -> Vec<Caveat> {
     if !stay.is_empty() {
         let text = format!(
             "Servers that were not restarted: {}. There the effect of a start is part of the difference \
-             between servers. Name a command by --reset.",
+             between servers. Name a command by reset=URL=COMMAND.",
             stay.join(", ")
         );
         found.push(Caveat::new("starts-not-made", Severity::Doubt, text));

@@ -15,5 +15,4 @@ mod shop;
 mod silent;
 mod study;
 mod target;
-mod telling;
 mod workload;

@@ -12,7 +12,7 @@ Examples:
   evenkeel load sandbox:demo --workload tpcw.complex --rate 200
   evenkeel load sandbox:demo --workload dvdstore --clients 32 --think 10s --duration 2m
       closed clients that place orders, with orders per minute; or --rate 20: 20 new orders per second
-  evenkeel load sandbox:demo --workload tpcw.complex --ramp 50..500 --request-log requests.csv.zst
+  evenkeel load sandbox:demo --workload tpcw.complex --rate 200 --request-log requests.csv.zst
 
 Exit codes: 0 done; 1 most requests failed, or none was answered (the first line says
 why); 2 wrong use, or no server; 3 the measurement is not valid, or no request arrived;
@@ -82,9 +82,6 @@ pub struct Arrivals {
     /// Evenly spaced arrivals per second
     #[arg(long, value_name = "RATE", allow_hyphen_values = true)]
     pub constant: Option<f64>,
-    /// Poisson arrivals whose rate changes linearly from FROM to TO
-    #[arg(long, value_name = "FROM..TO", allow_hyphen_values = true)]
-    pub ramp: Option<String>,
     /// Number of closed clients, each of which waits for its answer
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub clients: Option<u32>,

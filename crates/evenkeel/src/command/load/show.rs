@@ -1,9 +1,8 @@
 //! What a load brought, as text and as JSON.
 
-use super::stretches::{stretches, table};
 use crate::format::{self, plain};
 use evenkeel_core::caveat::Caveat;
-use evenkeel_lab::load::{ArrivalPlan, LoadPlan, LoadResult, Written};
+use evenkeel_lab::load::{LoadResult, Written};
 use evenkeel_study::profile::{kinds, orders_per_minute, times};
 use evenkeel_study::store::Caveats;
 use evenkeel_study::store::format::{KindRecord, TimesRecord};
@@ -15,8 +14,7 @@ fn throughput(result: &LoadResult) -> Option<f64> {
     (result.counts.arrivals > 0).then(|| completed as f64 / result.measured.as_secs_f64().max(1e-9))
 }
 
-/// The run as one object.
-pub fn json(plan: &LoadPlan, result: &LoadResult, caveats: &[Caveat]) -> serde_json::Value {
+pub fn json(result: &LoadResult, caveats: &[Caveat]) -> serde_json::Value {
     let counts = &result.counts;
     let response = times(&result.response, Some(result.response_sum));
     let session_wait = times(&result.session_wait, None);
@@ -34,13 +32,11 @@ pub fn json(plan: &LoadPlan, result: &LoadResult, caveats: &[Caveat]) -> serde_j
         "orders_per_minute": orders_per_minute(result), "rolled_back": result.rolled_back, "tried_again": result.tried_again,
         "kinds": kinds(&result.kinds), "steps": kinds(&result.steps), "statements": kinds(&result.statements),
         "errors": result.error_texts, "written": result.written,
-        "series": stretches(plan, result),
         "caveats": Caveats(caveats),
     })
 }
 
-/// The run as people read it.
-pub fn text(plan: &LoadPlan, result: &LoadResult, caveats: &[Caveat]) -> String {
+pub fn text(result: &LoadResult, caveats: &[Caveat]) -> String {
     let counts = &result.counts;
     let failed: u64 = counts.failed.values().sum();
     let response = times(&result.response, Some(result.response_sum));
@@ -76,9 +72,6 @@ pub fn text(plan: &LoadPlan, result: &LoadResult, caveats: &[Caveat]) -> String 
     let lag = times(&result.lag, None);
     let wait = Wait::of(&times(&result.session_wait, None), &response, counts.arrivals);
     let _ = writeln!(text, "dispatch lag p99 {}  {wait}\n", time(&lag, |times| times.p99_ms));
-    if matches!(plan.arrivals, ArrivalPlan::Ramp { .. }) {
-        let _ = writeln!(text, "{}", table(&stretches(plan, result)));
-    }
     let rows = match (result.steps.is_empty(), result.kinds.len()) {
         (false, _) => kinds(&result.steps),
         (true, 0 | 1) => kinds(&result.statements),
@@ -131,7 +124,6 @@ fn time(times: &TimesRecord, of: fn(&TimesRecord) -> f64) -> String {
     times.measured().map_or_else(|| "-".to_owned(), |times| format::time(of(times)))
 }
 
-/// Wait for a session, over all requests.
 struct Wait {
     /// Mean, ms; none without requests.
     mean_ms: Option<f64>,

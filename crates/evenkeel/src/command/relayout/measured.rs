@@ -13,35 +13,27 @@ use std::path::Path;
 pub const RANGE: f64 = 0.05;
 /// From this share of leaves in order on, and from this fill, there is little to gain.
 const WELL_IN_ORDER: f64 = 0.9;
-/// Of the fill that can be reached.
 const WELL_FILLED: f64 = 0.85;
 /// What a server that sorts leaves on each leaf: it keeps a sixteenth free for what comes later.
 const FILL_OF_SORTED: f64 = 15.0 / 16.0;
 /// An index of fewer leaves than an extent is read at once however they lie; InnoDB gives it single pages first, where it finds some.
 const FEW_LEAVES: u64 = 64;
 
-/// How an index lies.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Pages {
     /// Its name; with that of the partition where there is one.
     pub index: String,
-    /// Pages in use.
     pub pages: u64,
     /// Bytes of each.
     pub page_bytes: u64,
-    /// Those with rows.
     pub leaves: u64,
-    /// Mean share of a leaf that rows take.
     pub fill: f64,
     /// That share where rows are sorted anew: whole rows have to fit.
     pub reached_fill: f64,
-    /// Share of leaves whose successor is the next page of the file.
     pub in_order: Option<f64>,
     /// Stretches of 1 MiB that a range of 5 % of the keys touches, in the mean.
     pub range_extents: Option<f64>,
-    /// Pages that a new layout promises.
     pub promised_pages: u64,
-    /// Such stretches that a new layout promises.
     pub promised_range_extents: Option<f64>,
 }
 

@@ -82,7 +82,6 @@ const WELL: &str = "good layout";
 /// Where pages can be read, or why they cannot.
 type Place = std::result::Result<PathBuf, String>;
 
-/// Builds tables anew.
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let target = target(session, &args.target)?;
     let mut control = Control::connect_until(&target, &session.stop)?;
@@ -172,7 +171,6 @@ fn seen(
     }
 }
 
-/// The privilege that the server asks for.
 fn missing_privilege(why: &str) -> Option<&str> {
     why.split_once("error 1227 ")?.1.split_once("(at least one of) the ")?.1.split(" privilege").next()
 }
@@ -211,7 +209,6 @@ fn left(
     }
 }
 
-/// A refusal with what to do.
 fn refused(error: &RelayoutError) -> String {
     format!("refused: {error}; {}", error.hint().unwrap_or_default())
 }

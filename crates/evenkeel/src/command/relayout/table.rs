@@ -4,21 +4,17 @@ use super::measured::Pages;
 use evenkeel_site::relayout::{Done, Facts};
 use serde::Serialize;
 
-/// A table, and what became of it.
 #[derive(Debug, Serialize)]
 pub struct Table {
     #[serde(flatten)]
     pub facts: Facts,
     /// How its indexes lay before; none where pages cannot be read from here.
     pub before: Option<Vec<Pages>>,
-    /// Why they cannot.
     pub unread: Option<String>,
-    /// How they lie now.
     pub after: Option<Vec<Pages>>,
     pub done: Option<Done>,
     pub took_s: Option<f64>,
     /// How long writers waited while its pages were read, before and after.
     pub pages_s: f64,
-    /// Why nothing was done.
     pub left: Option<String>,
 }

@@ -1,6 +1,8 @@
 //! A study of the user's: levels of factors, measured in the same blocks, and compared.
 
+use super::Args;
 use super::kept::{FILE, Kept};
+use super::keys::{meant, named};
 use crate::command::Session;
 use crate::config::masked;
 use crate::config::study::{self, Combination, StudyFile};
@@ -11,61 +13,41 @@ use crate::profile::{line, resume, run, spec};
 use crate::server::place;
 use crate::signals;
 use crate::study::comparison::{self, Wording};
-use crate::study::{goes_on, named, wanted};
 use anyhow::{Context, Result, anyhow};
-use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::error::{ContextKind, ErrorKind};
 use evenkeel_core::Nanos;
-use evenkeel_lab::workload::similar;
 use evenkeel_study::profile::{ServerSpec, SiteSpec, new_plan};
-use evenkeel_study::store::{self, StudyFolder};
+use evenkeel_study::store::StudyFolder;
 use serde_json::{Value, json};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
-/// Folder for studies, and how to show them.
-pub struct Folder<'a> {
-    /// Folder for studies, where it is not the home's.
-    pub output: Option<&'a PathBuf>,
-    /// Findings as JSON.
-    pub json: bool,
-}
-
-/// Makes the study of this file.
-///
-/// # Errors
-/// A file that is none, flags that a profile does not have, a server that does not start.
-pub fn start(session: &Session, file: &Path, name: Option<&str>, place: &Folder<'_>) -> Result<ExitCode> {
-    let root = session.runs_dir(place.output);
-    name.map_or(Ok(()), |name| named::check(&root, name))?;
+/// Makes the study of this file in a folder of `root`.
+pub fn start(session: &Session, args: &Args, file: &Path, root: &Path) -> Result<ExitCode> {
     let asked = study::load(file)?;
     let kept = Kept::beside(file, &workloads(&asked)?)?;
     let made = made(session, &asked, &kept)?;
     let now = crate::clock::unix_time().as_secs();
     let id = format!("{}-{}-{:04x}", crate::format::stamp(now), asked.name, std::process::id() & 0xffff);
-    let id = name.map_or(id, str::to_owned);
+    let id = args.name.clone().unwrap_or(id);
     let plan = new_plan(&made.spec, id, now, made.settings.clone(), made.targets.clone());
-    let folder = kept.create(&root, plan)?;
-    finish(session, &asked, &made, &folder, place, true)
+    let folder = kept.create(root, plan)?;
+    finish(session, &asked, &made, &folder, args.json, true)
 }
 
 /// Goes on with a study that was stopped.
-///
-/// # Errors
-/// No such study, or one that is no file's.
-pub fn resume(session: &Session, name: &str, repeats: Option<u32>, place: &Folder<'_>) -> Result<ExitCode> {
-    let path = store::resolve_begun(&session.runs_dir(place.output), name)?;
-    wanted::check(&path, goes_on::OF_A_FILE)?;
+pub fn resume(session: &Session, args: &Args, path: &Path) -> Result<ExitCode> {
     let file = path.join(FILE);
     let asked = study::load(&file).with_context(|| format!("going on with {}", path.display())).hint(
         "study.toml in that folder says what is measured, and is needed to continue: restore it from a backup",
     )?;
-    let folder = StudyFolder::resume(&path)?;
-    let plan = resume::extended(&folder, repeats)?;
+    let folder = StudyFolder::resume(path)?;
+    let plan = resume::extended(&folder, args.repeats)?;
     resume::check_file(&plan, &file)?;
-    let mut made = made(session, &asked, &Kept::of(&path, &plan)?)?;
+    let mut made = made(session, &asked, &Kept::of(path, &plan)?)?;
     resume::keep_repeats(&mut made, &plan);
     resume::check(&plan, &made)?;
-    finish(session, &asked, &made, &folder, place, false)
+    finish(session, &asked, &made, &folder, args.json, false)
 }
 
 /// All combinations as one study: the flags of the first say how it is measured, and each says where.
@@ -146,7 +128,6 @@ fn level(site: &mut SiteSpec, name: &str, combination: &Combination) -> Result<(
 }
 
 fn arguments(file: &str, combination: &Combination) -> Result<Box<ProfileArgs>> {
-    check_switches(file, combination)?;
     let words = ["profile"].into_iter().chain(combination.arguments.iter().map(String::as_str));
     let read = line::read(words).map_err(|error| refused(file, combination, &error));
     read.hint("keys of [profile] and of levels are flags of `evenkeel profile`, without the dashes")
@@ -157,60 +138,16 @@ fn refused(file: &str, combination: &Combination, error: &clap::Error) -> anyhow
     let text = error.to_string();
     let first = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
     let first = masked::shown(first);
-    let Some((key, origin)) = key(error).and_then(|key| combination.origins.get_key_value(&key)) else {
+    let key = named(error, ContextKind::InvalidArg);
+    let Some((key, origin)) = key.and_then(|key| combination.origins.get_key_value(&key)) else {
         return anyhow!("{file}: {}: {first}", combination.label);
     };
     let line = origin.line.map_or_else(String::new, |line| format!(":{line}"));
     let what = match error.kind() {
-        ErrorKind::UnknownArgument => format!("unknown key `{key}`{}", meant(key)),
+        ErrorKind::UnknownArgument => format!("unknown key `{key}`{}", meant(error)),
         _ => format!("`{key}`: {first}"),
     };
     anyhow!("{file}{line}: {}: {what}", origin.entry)
-}
-
-/// Refuses `true` for a flag that takes a value: it would take the next word for it, which may be a server with its password.
-fn check_switches(file: &str, combination: &Combination) -> Result<()> {
-    let command = line::command();
-    let flags = || command.find_subcommand("profile").into_iter().flat_map(clap::Command::get_arguments);
-    let bare = combination
-        .arguments
-        .iter()
-        .filter_map(|word| word.strip_prefix("--"))
-        .filter(|name| !name.contains('='));
-    for name in bare {
-        let flag = flags().find(|flag| flag.get_long() == Some(name));
-        if flag.is_some_and(|flag| flag.get_action().takes_values()) {
-            let origin = combination.origins.get(name).cloned().unwrap_or_default();
-            let line = origin.line.map_or_else(String::new, |line| format!(":{line}"));
-            return Err(anyhow!(
-                "{file}{line}: {}: `{name}` needs a value, and `true` is none",
-                origin.entry
-            ));
-        }
-    }
-    Ok(())
-}
-
-/// The key behind the flag that an error is about.
-fn key(error: &clap::Error) -> Option<String> {
-    let flag = match error.get(ContextKind::InvalidArg)? {
-        ContextValue::String(flag) => flag,
-        ContextValue::Strings(flags) => flags.first()?,
-        _ => return None,
-    };
-    let name = flag.strip_prefix("--")?.split([' ', '=']).next()?;
-    Some(name.trim_end_matches("...").to_owned())
-}
-
-/// The nearest flags of a profile.
-fn meant(key: &str) -> String {
-    let command = line::command();
-    let arguments = command.find_subcommand("profile").into_iter().flat_map(clap::Command::get_arguments);
-    let flags: Vec<&str> = arguments.filter_map(clap::Arg::get_long).collect();
-    match similar(key, flags).first() {
-        Some(near) => format!(", did you mean `{near}`?"),
-        None => String::new(),
-    }
 }
 
 /// The files of the user's that levels ask, as they are named.
@@ -272,19 +209,19 @@ fn finish(
     asked: &StudyFile,
     made: &spec::Study,
     folder: &StudyFolder,
-    place: &Folder<'_>,
+    json: bool,
     is_new: bool,
 ) -> Result<ExitCode> {
-    let Some(summary) = run::measure(session, made, folder, is_new, place.json)? else {
+    let Some(summary) = run::measure(session, made, folder, is_new, json)? else {
         return Ok(signals::exit_code());
     };
     let findings = comparison::of_levels(&folder.plan()?, &folder.runs()?, asked.compare, asked.margin);
-    let json: Vec<&Value> = findings.iter().map(|found| &found.json).collect();
+    let found: Vec<&Value> = findings.iter().map(|found| &found.json).collect();
     let path = folder.path().join("findings.json");
-    let text = serde_json::to_string_pretty(&json!({ "question": asked.question, "findings": json }))?;
+    let text = serde_json::to_string_pretty(&json!({ "question": asked.question, "findings": found }))?;
     evenkeel_os::replace(&path, format!("{text}\n").as_bytes())
         .with_context(|| format!("writing {}", path.display()))?;
-    if place.json {
+    if json {
         out::line(text)?;
         return Ok(run::exit_code(&folder.plan()?, &folder.runs()?, &summary));
     }

@@ -1,5 +1,4 @@
-//! The files that a study of a file is made of, kept in its folder: it goes on with what it began with, from wherever it is
-//! called.
+//! The files that a study of a file is made of, kept in its folder, so that it goes on with what it began with.
 
 use crate::config::{file, masked};
 use crate::failure::WithHint;
@@ -12,7 +11,6 @@ use std::path::{Path, PathBuf};
 /// Copy of the study file in the study's folder.
 pub const FILE: &str = "study.toml";
 
-/// The files of a study, and where its workloads are read.
 pub struct Kept {
     /// What is written into a new folder, by name.
     copies: Vec<(String, Vec<u8>)>,
@@ -21,11 +19,7 @@ pub struct Kept {
 }
 
 impl Kept {
-    /// Those of a new study. Workloads are looked for from the folder of the study file, as it names them for whoever calls it
-    /// from wherever.
-    ///
-    /// # Errors
-    /// A file cannot be read.
+    /// Those of a new study. Workloads are looked for from the folder of the study file.
     pub fn beside(study: &Path, named: &[String]) -> Result<Self> {
         let text = file::text(study).with_context(|| format!("reading {}", study.display()))?;
         let mut kept =
@@ -43,10 +37,7 @@ impl Kept {
         Ok(kept)
     }
 
-    /// Those of a study that goes on, which are as they were when it began.
-    ///
-    /// # Errors
-    /// A copy cannot be read, or was edited.
+    /// Those of a study that goes on. A copy that was edited is an error.
     pub fn of(folder: &Path, plan: &PlanFile) -> Result<Self> {
         let mut workloads = Vec::new();
         for (place, record) in plan.workload_files.iter().enumerate() {
@@ -57,15 +48,12 @@ impl Kept {
         Ok(Self { copies: Vec::new(), workloads })
     }
 
-    /// Where a workload is read; `None` where it is not a file, or the study of an older version kept no copy of it.
+    /// Where a workload is read; `None` where it is not a file.
     pub fn path(&self, named: &str) -> Option<PathBuf> {
         self.workloads.iter().find(|(own, _)| own == named).map(|(_, path)| path.clone())
     }
 
     /// Makes the folder of a new study with copies of all files.
-    ///
-    /// # Errors
-    /// It cannot be made.
     pub fn create(&self, root: &Path, mut plan: PlanFile) -> Result<StudyFolder> {
         plan.file_crc32 = self.copies.first().map(|(_, bytes)| crc32fast::hash(bytes));
         let sums = self.copies.iter().skip(1).map(|(_, bytes)| crc32fast::hash(bytes));
@@ -78,7 +66,6 @@ impl Kept {
     }
 }
 
-/// The name of the copy of the workload file at this place.
 fn copy(place: usize) -> String {
     if place == 0 { "workload.toml".to_owned() } else { format!("workload-{}.toml", place + 1) }
 }

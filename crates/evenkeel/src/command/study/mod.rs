@@ -1,7 +1,10 @@
-//! `evenkeel study`: published studies, made again on this machine, with a page that puts both findings side by side.
+//! `evenkeel study`: a published study, made again on this machine with both findings side by side, or one of the user's from a
+//! file.
 
+mod databases;
 mod file;
 mod kept;
+mod keys;
 mod shares;
 mod telecom;
 mod throttling;
@@ -10,131 +13,191 @@ mod variation;
 use super::Session;
 use crate::failure::WithHint;
 use crate::out;
+use crate::study::{goes_on, named, published};
 use anyhow::{Result, anyhow};
+use clap::{CommandFactory, value_parser};
 use evenkeel_lab::workload::similar;
-use evenkeel_study::published::{SHIPPED, Shipped};
-use serde_json::json;
+use evenkeel_sense::{CpuSet, Domain};
+use evenkeel_study::harness::Plan;
+use evenkeel_study::published::kind as published_kind;
+use evenkeel_study::store;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Flags of `evenkeel study`.
+/// What `evenkeel study` takes.
 #[derive(Debug, clap::Args)]
-#[command(args_conflicts_with_subcommands = true)]
 #[command(after_help = "\
 Examples:
   evenkeel study --list
-      the built-in studies; with --json for programs
+      the published studies
+  evenkeel study throttling --list
+      the settings of one, with their defaults
+  evenkeel study throttling --quick
+      a published study, in short
+  evenkeel study throttling clients=1,4,16,64,256 duration=30s --repeats 5
+  evenkeel study variation --quick
+      why a profile varies: from run to run, from start to start, from server to server
   evenkeel study examples/studies/setting.toml
       a study of your own: does a setting matter? the file says what to change, and how often to repeat
   evenkeel study --resume last
-      continue a stopped study of a file
-  evenkeel study throttling --quick
-      a published study, in short
-  evenkeel study throttling --clients 1,4,16,64,256 --repeats 5 --duration 30s
-  evenkeel study throttling --resume last
-  evenkeel study shares
-  evenkeel study telecom --quick
-  evenkeel study variation --quick
-      why a profile varies: from run to run, from start to start, from server to server
+      continue a stopped study
 
 Exit codes: 0 done; 2 wrong use, no server, or one that refuses a statement; 130, 143 stopped by Ctrl-C, SIGTERM: \
 finished runs are kept (continue with --resume). A study of a file also has, like a profile, 1 most requests of a rate \
 failed, 3 no bound is known.")]
 pub struct Args {
-    /// List the studies with their commands
-    #[arg(long, conflicts_with_all = ["file", "resume", "output", "name"])]
+    /// A published study (--list names them), or a file of your own: factors and their levels, the workload, and what is compared;
+    /// examples/studies shows every key
+    #[arg(value_name = "NAME|FILE")]
+    study: Option<String>,
+    /// Settings of a published study, as clients=4,16 or duet=yes; NAME --list shows them
+    #[arg(value_name = "KEY=VALUE")]
+    settings: Vec<String>,
+    /// Name the published studies; after a NAME, its settings
+    #[arg(long, conflicts_with_all = ["settings", "quick", "name", "repeats", "output", "json"])]
     list: bool,
-    /// A study of your own: factors and their levels, the workload, and what is compared; examples/studies shows every key
-    #[arg(value_name = "FILE")]
-    file: Option<PathBuf>,
-    /// Continue a stopped study of a file: its folder, its name or a prefix of it, or `last`
-    #[arg(long, value_name = "STUDY", conflicts_with = "file")]
+    /// A short version of a published study
+    #[arg(long)]
+    quick: bool,
+    /// Continue a stopped study: its folder, its name or a prefix of it, or `last`
+    #[arg(long, value_name = "STUDY")]
     resume: Option<String>,
-    /// Name of the study of a file, as `compare`, `report` and other commands take it [default: time and name of the file]
-    #[arg(long, value_name = "NAME", requires = "file")]
+    /// Name of the study, as `compare`, `report` and other commands take it [default: time and kind of study]
+    #[arg(long, value_name = "NAME")]
     name: Option<String>,
-    /// With --resume: raise the number of runs of each cell to N
-    #[arg(long, value_name = "N", requires = "resume", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    /// Runs of each point of a published study; with --resume of a study of a file: raise its runs of each cell to N
+    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=1_000))]
     repeats: Option<u32>,
-    /// Folder for studies of files [default: HOME/runs]
+    /// Folder for studies [default: HOME/runs]
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
-    /// Findings, or the list of studies, as JSON
+    /// Findings as JSON
     #[arg(long)]
     json: bool,
-    /// Which published study is made
-    #[command(subcommand)]
-    study: Option<Study>,
 }
 
-#[derive(Debug, clap::Subcommand)]
-enum Study {
-    /// Throughput by number of clients: without control, with the published controller, and with ours
-    Throttling(Box<throttling::Args>),
-    /// Hosts that share storage, by the published law and by ours: simulated, in real time, or with databases
-    Shares(Box<shares::Args>),
-    /// How much response times differ from run to run, start to start and server to server, and why
-    Variation(Box<variation::Args>),
-    /// Call records: export, load, dispatch and audit, also with a server that is killed; each figure beside the published one
-    Telecom(Box<telecom::Args>),
+/// A published study as the command line has it.
+struct Published {
+    name: &'static str,
+    question: &'static str,
+    /// Which of --quick and --repeats it takes.
+    takes: &'static [&'static str],
+    settings: fn() -> clap::Command,
+    plan: MakePlan,
 }
 
-/// Makes a study, or lists them.
-///
-/// # Errors
-/// Wrong flags, a server that does not start, a disk that is full.
+/// Makes the plan of the settings, and says what is told before it begins.
+type MakePlan = fn(&Session, &Args) -> Result<(Plan, String)>;
+
+const BOTH: &[&str] = &["--quick", "--repeats"];
+
+static PUBLISHED: [Published; 5] = [
+    row(variation::NAME, variation::QUESTION, &["--quick"], variation::Settings::command, variation::plan),
+    row(throttling::NAME, throttling::QUESTION, BOTH, throttling::Settings::command, throttling::plan),
+    row(shares::NAME, shares::QUESTION, &[], shares::Settings::command, shares::plan),
+    row(databases::NAME, databases::QUESTION, BOTH, databases::Settings::command, databases::plan),
+    row(telecom::NAME, telecom::QUESTION, BOTH, telecom::Settings::command, telecom::plan),
+];
+
+const fn row(
+    name: &'static str,
+    question: &'static str,
+    takes: &'static [&'static str],
+    settings: fn() -> clap::Command,
+    plan: MakePlan,
+) -> Published {
+    Published { name, question, takes, settings, plan }
+}
+
+/// Makes a study, goes on with one, or lists them.
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
-    let folder = file::Folder { output: args.output.as_ref(), json: args.json };
-    if let Some(file) = &args.file {
-        check_name(file)?;
-        return file::start(session, file, args.name.as_deref(), &folder);
-    }
+    let root = session.runs_dir(args.output.as_ref());
     if let Some(name) = &args.resume {
-        return file::resume(session, name, args.repeats, &folder);
+        return resume(session, args, &store::resolve_begun(&root, name)?);
     }
-    match &args.study {
-        Some(Study::Throttling(args)) => throttling::run(session, args),
-        Some(Study::Shares(args)) => shares::run(session, args),
-        Some(Study::Variation(args)) => variation::run(session, args),
-        Some(Study::Telecom(args)) => telecom::run(session, args),
-        None if args.list => {
-            out::write(&if args.json { listed_json()? } else { listed() })?;
-            Ok(ExitCode::SUCCESS)
-        }
-        None => Err(anyhow!("no study is given")).hint(
+    let known = args.study.as_ref().and_then(|study| PUBLISHED.iter().find(|known| known.name == study));
+    if args.list && (args.study.is_none() || known.is_some()) {
+        out::write(&known.map_or_else(listed, keys::listed))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let Some(study) = &args.study else {
+        return Err(anyhow!("no study is given")).hint(
             "name a file of yours (examples/studies has three), \
-                             or a published one: `evenkeel study --list` names them",
-        ),
+             or a published one: `evenkeel study --list` names them",
+        );
+    };
+    if known.is_none() {
+        check_file(args, study)?;
+    }
+    if let Some(name) = &args.name {
+        named::check(&root, name)?;
+    }
+    match known {
+        Some(known) => begin(session, args, known, &root),
+        None => file::start(session, args, study.as_ref(), &root),
     }
 }
 
-/// Each with what it asks and how it is made.
 fn listed() -> String {
-    SHIPPED
-        .iter()
-        .map(|study| format!("{:<12}{}\n{:12}evenkeel {}\n", study.name, study.question, "", study.command))
-        .collect()
+    let lines = PUBLISHED.iter().map(|known| format!("{:<12}{}\n", known.name, known.question));
+    format!(
+        "{}{:<12}a study of your own, as examples/studies/setting.toml\n\n\
+         `evenkeel study NAME --list` shows the settings of one\n",
+        lines.collect::<String>(),
+        "FILE"
+    )
 }
 
-fn listed_json() -> Result<String> {
-    let study = |study: &Shipped| json!({ "name": study.name, "question": study.question, "command": format!("evenkeel {}", study.command) });
-    Ok(format!("{}\n", serde_json::to_string_pretty(&SHIPPED.iter().map(study).collect::<Vec<_>>())?))
+fn begin(session: &Session, args: &Args, of: &Published, root: &Path) -> Result<ExitCode> {
+    let given = [("--quick", args.quick), ("--repeats", args.repeats.is_some())];
+    if let Some((flag, _)) = given.iter().find(|(flag, is_given)| *is_given && !of.takes.contains(flag)) {
+        return Err(anyhow!("the study of {} has no {flag}", of.name))
+            .hint(format!("`evenkeel study {} --list` shows what it has", of.name));
+    }
+    let (mut plan, before) = (of.plan)(session, args)?;
+    if let Some(name) = &args.name {
+        plan.id.clone_from(name);
+    }
+    if !session.quiet {
+        out::tell(&before);
+    }
+    published::start(session, root, &plan, args.json)
 }
 
-/// Whoever mistypes the name of a shipped study has named a file that is not there.
-fn check_name(file: &Path) -> Result<()> {
-    if file.exists() {
-        return Ok(());
+fn resume(session: &Session, args: &Args, path: &Path) -> Result<ExitCode> {
+    goes_on::check(path, goes_on::STUDY)?;
+    if published_kind(path)?.is_none() {
+        return file::resume(session, args, path);
     }
-    let missing = || anyhow!("there is neither a study nor a file {}", file.display());
-    let names = SHIPPED.iter().map(|study| study.name);
-    let word = file.to_str().unwrap_or_default();
-    match similar(word, names).first().and_then(|near| SHIPPED.iter().find(|study| study.name == *near)) {
-        Some(near) => Err(missing()).hint(format!(
-            "did you mean {}? It is `evenkeel {}`; `evenkeel study --list` names all",
-            near.name, near.command
-        )),
-        None => Err(missing())
-            .hint("name a file of yours, or a shipped study: `evenkeel study --list` names them"),
+    if args.repeats.is_some() {
+        return Err(anyhow!("--repeats: a published study goes on with the runs that it began with"))
+            .hint("leave --repeats out");
     }
+    published::resume(session, path, args.json)
 }
+
+/// Whoever mistypes the name of a published study has named a file that is not there.
+fn check_file(args: &Args, file: &str) -> Result<()> {
+    if !Path::new(file).exists() {
+        let near = similar(file, PUBLISHED.iter().map(|known| known.name));
+        let near = near.first().map_or_else(String::new, |near| format!("did you mean {near}? "));
+        return Err(anyhow!("there is neither a study nor a file {file}"))
+            .hint(format!("{near}`evenkeel study --list` names the published studies"));
+    }
+    if args.list || args.quick || args.repeats.is_some() || !args.settings.is_empty() {
+        return Err(anyhow!("settings of a study file are in the file"))
+            .hint("leave KEY=VALUE, --list, --quick and --repeats out; examples/studies shows every key");
+    }
+    Ok(())
+}
+
+/// CPUs of a private server, and of what loads it: all that there are but the last, and the last.
+fn cpus() -> (CpuSet, CpuSet) {
+    let own: Vec<u32> = Domain::Process(std::process::id()).cpus().iter().flat_map(CpuSet::iter).collect();
+    let own = if own.is_empty() { vec![0] } else { own };
+    let others = own[..(own.len() - 1).max(1)].iter().copied().collect();
+    (others, own.last().copied().into_iter().collect())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,147 +1,211 @@
-//! `evenkeel study variation`: its flags, and the plan that they make.
+//! `evenkeel study variation`: its settings, and the plan that they make.
 
-mod flags;
 mod servers;
 
+use super::{Args, cpus, keys};
 use crate::command::Session;
-use crate::config::{mu, units, workload};
+use crate::config::{units, workload};
 use crate::failure::WithHint;
+use crate::format;
 use crate::server::place;
-use crate::study::published::{self, Show};
-use crate::{format, out};
-use anyhow::{Context, Result, anyhow};
+use crate::study::published;
+use anyhow::{Result, anyhow, bail};
+use clap::builder::BoolishValueParser;
+use clap::{ArgAction, value_parser};
+use evenkeel_lab::load::ToldBy;
 use evenkeel_sense::Machine;
 use evenkeel_study::harness::{Part, Plan};
-use evenkeel_study::variation::parts::{Extent, parts};
+use evenkeel_study::variation::parts::{COMPLEX_STATEMENT, Extent, parts};
 use evenkeel_study::variation::record::{DataRecord, MachineRecord, MuRecord, Setting};
-use evenkeel_study::variation::{NAME, time};
-use std::process::ExitCode;
+use evenkeel_study::variation::time;
+use std::path::PathBuf;
 
-pub use flags::Args;
+pub use evenkeel_study::variation::{NAME, QUESTION};
 
-/// Makes the study, or goes on with one, and prints what came out.
-pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
-    let show = Show { json: args.json, out: args.out.as_ref() };
-    if let Some(name) = &args.resume {
-        return published::resume(session, NAME, name, &show);
-    }
-    let setting = setting(session, args)?;
-    let plan = plan(args, &setting)?;
-    if !session.quiet {
-        out::tell(&before(&plan, &setting));
-    }
-    published::start(session, &plan, &show)
+/// Servers that should be alike are started several times, and each start has several runs. The variance is split into servers,
+/// starts, runs and requests, each with its interval. Then each suspect (network, disk, layout, plan, start, stolen CPU time,
+/// neighbours) is the cause, not the cause, or undecided, with one sentence of evidence. Without url= two private servers are
+/// started.
+#[derive(Debug, clap::Parser)]
+#[command(after_help = "\
+Examples:
+  evenkeel study variation --quick
+      two private servers, all parts of the published study in short, within 15 minutes on two cores
+  evenkeel study variation full=yes
+      20 runs of 180 s at each rate; the first line says how many hours
+  evenkeel study variation url=sandbox:a url=sandbox:b duet=yes rate=50 starts=5 runs=2 duration=5s
+      two servers get the same arrivals at the same instants: why do they differ?
+  evenkeel study variation url=mysql://app@db1/shop url=mysql://app@db2/shop workload=orders.toml rate=20,40 \\
+      reset='mysql://app@db1/shop=ssh db1 systemctl restart mariadb' \\
+      reset='mysql://app@db2/shop=ssh db2 systemctl restart mariadb'
+      why do two servers of your own differ, with your own statements?
+  evenkeel study variation parts=rates mu=5%
+      the network's part from the server's own times instead of probes")]
+pub struct Settings {
+    /// A server, once for each: mysql://user@host:port/database or sandbox:NAME; the password comes from EVENKEEL_PASSWORD or
+    /// ?defaults-file=
+    #[arg(long, value_name = "URL")]
+    url: Vec<String>,
+    /// How to restart a server of your own: its URL, =, and a shell command. EVENKEEL_TARGET and EVENKEEL_URL (without password) in
+    /// its environment name the server. The command is kept with the study: put no password in it
+    #[arg(long, value_name = "URL=COMMAND", requires = "url")]
+    reset: Vec<String>,
+    /// Send all servers the same requests at the same instants, so that disturbances of the machine reach all of them alike
+    #[arg(long, value_name = "yes|no", default_value = "no", action = ArgAction::Set, value_parser = BoolishValueParser::new())]
+    duet: bool,
+    /// Measure servers even if they differ in settings or data
+    #[arg(long, value_name = "yes|no", default_value = "no", action = ArgAction::Set, value_parser = BoolishValueParser::new())]
+    may_differ: bool,
+    /// Statement or mix of TPC-W of the first part, or a file of your own (.toml, .sql), which the study keeps
+    #[arg(long, value_name = "NAME|FILE", default_value = COMPLEX_STATEMENT)]
+    workload: String,
+    /// Let a workload of your own write, lock and call stored functions on servers named by URL, which may have other users
+    #[arg(long, value_name = "yes|no", default_value = "no", action = ArgAction::Set, value_parser = BoolishValueParser::new())]
+    allow_writes: bool,
+    /// Arrival rates per second; only the first part is then measured [default: load=]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', conflicts_with = "load", value_parser = value_parser!(u32).range(1..=1_000_000))]
+    rate: Vec<u32>,
+    /// Rates in percent of what a server carries, by a short first look [default: 30,60,85; full=yes: 10 to 100 by 10]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = value_parser!(u32).range(1..=200))]
+    load: Vec<u32>,
+    /// The published size: 20 runs of 180 s at ten rates
+    #[arg(long, value_name = "yes|no", default_value = "no", action = ArgAction::Set, value_parser = BoolishValueParser::new())]
+    full: bool,
+    /// Only these parts: rates, layout, pool, simple, class, write
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    parts: Vec<String>,
+    /// Starts of each server [default: 5, in other parts than the first 3; --quick: 3 and 2; full=yes: 10]
+    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=1_000))]
+    starts: Option<u32>,
+    /// Runs of each start
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = value_parser!(u32).range(1..=1_000))]
+    runs: u32,
+    /// Measured time of a run [default: 10s; --quick: 3s; full=yes: 180s]
+    #[arg(long, value_name = "TIME", value_parser = keys::long)]
+    duration: Option<f64>,
+    /// Load before measuring begins [default: 2s; --quick: 1s; full=yes: 10s]
+    #[arg(long, value_name = "TIME", value_parser = keys::time)]
+    warm_up: Option<f64>,
+    /// Age at which a request is given up; it then counts with the age it reached
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = keys::long)]
+    timeout: f64,
+    /// Share of the requests, as 5%, of which the server reports how long it worked: the rest is network delay
+    /// [default: a small probe about once a second]
+    #[arg(long, value_name = "SHARE", value_parser = units::share)]
+    mu: Option<f64>,
+    /// Buffer pool of private servers, percent of the tables that the workload reads
+    #[arg(long, value_name = "PERCENT", default_value_t = 20.0, conflicts_with = "url")]
+    pool: f64,
+    /// TPC-W NUM_ITEMS of private servers
+    #[arg(long, value_name = "N", default_value_t = 40_000, conflicts_with = "url", value_parser = value_parser!(u32).range(100..=10_000_000))]
+    items: u32,
+    /// Program of private servers [default: mariadbd in PATH and the usual places]
+    #[arg(long, value_name = "FILE", conflicts_with = "url")]
+    server_binary: Option<PathBuf>,
+    /// Seed of arrivals, parameters, order and data
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
 }
 
-fn setting(session: &Session, args: &Args) -> Result<Setting> {
-    let workload_file = workload_file(args)?;
-    let targets = servers::targets(session, args)?;
-    if args.duet && targets.len() < 2 {
-        return Err(anyhow!("--duet asks several servers at once, and there is one"))
-            .hint("name a second one, or leave --duet out");
+/// The plan that the settings make, and how long it takes.
+pub fn plan(session: &Session, args: &Args) -> Result<(Plan, String)> {
+    let of: Settings = keys::read(NAME, &args.settings)?;
+    if args.quick && of.full {
+        bail!("--quick is the short version, and full=yes the published size: take one of them");
+    }
+    let setting = setting(session, &of, args.quick)?;
+    let plan = planned(&of, &setting, args.quick)?;
+    let before = before(&plan, &setting);
+    Ok((plan, before))
+}
+
+fn setting(session: &Session, of: &Settings, quick: bool) -> Result<Setting> {
+    let workload_file = workload_file(of)?;
+    let targets = servers::targets(session, of)?;
+    if of.duet && targets.len() < 2 {
+        return Err(anyhow!("duet=yes asks several servers at once, and there is one"))
+            .hint("name a second one, or leave duet=yes out");
     }
     if workload_file.is_some() {
-        servers::check_writes(session, args)?;
+        servers::check_writes(session, of)?;
     }
+    if !(of.pool > 0.0 && of.pool <= 1_000.0) {
+        bail!("pool={} is not a share of the tables in percent, as pool=20", of.pool);
+    }
+    // Private servers that are asked in turn have CPUs of their own; all others share them with the load.
+    let has_own_cpus = of.url.is_empty() && !of.duet;
+    let (others, last) = cpus();
     let machine = Machine::read(None);
     Ok(Setting {
         targets,
-        workload: args.workload.clone(),
+        workload: of.workload.clone(),
         workload_file,
-        runs_of_start: args.runs,
-        populations: servers::populations(args)?,
-        mu: mu::parse(&args.mu, None)?
-            .map(|plan| MuRecord { share_percent: 100.0 * plan.share, told_by: plan.told_by }),
-        warm_up_s: seconds(args.warm_up.as_deref(), "--warm-up", (args, [2.0, 1.0, 10.0]), 0.0)?,
-        duration_s: seconds(args.duration.as_deref(), "--duration", (args, [10.0, 3.0, 180.0]), 1.0)?,
-        timeout_s: units::positive(&args.timeout, "--timeout")?.as_secs_f64(),
-        duet: args.duet,
-        data: DataRecord {
-            ebs: args.ebs,
-            items: args.items,
-            seed: args.seed,
-            via: args.via.name().to_owned(),
-        },
-        pool_percent: servers::pool(args)?,
-        settings: servers::settings(args)?,
-        server_cpus: servers::server_cpus(args)?,
-        generator_cpus: servers::generator_cpus(args)?,
-        may_differ: args.may_differ,
+        runs_of_start: of.runs,
+        populations: 1,
+        mu: of.mu.map(|share| MuRecord { share_percent: 100.0 * share, told_by: ToldBy::Profiles }),
+        warm_up_s: of.warm_up.unwrap_or_else(|| by_extent(of, quick, [2.0, 1.0, 10.0])),
+        duration_s: of.duration.unwrap_or_else(|| by_extent(of, quick, [10.0, 3.0, 180.0])),
+        timeout_s: of.timeout,
+        duet: of.duet,
+        data: DataRecord { ebs: 1, items: of.items, seed: of.seed, via: "script".to_owned() },
+        pool_percent: of.pool,
+        server_cpus: if has_own_cpus { others.to_string() } else { String::new() },
+        generator_cpus: last.iter().filter(|_| has_own_cpus).map(|cpu| cpu as usize).collect(),
+        may_differ: of.may_differ,
         machine: MachineRecord {
             processor: machine.processor.model,
             cpus: machine.cpus.as_ref().map(ToString::to_string),
             hypervisor: machine.hypervisor.name,
-            server_binary: args.server_binary.as_ref().map(|path| path.display().to_string()),
+            server_binary: of.server_binary.as_ref().map(|path| path.display().to_string()),
         },
     })
 }
 
 /// The text of a workload file, which was understood; `None` for one that has a name.
-fn workload_file(args: &Args) -> Result<Option<String>> {
-    if !place::is_file(&args.workload) {
-        place::check_workload(&args.workload)?;
+fn workload_file(of: &Settings) -> Result<Option<String>> {
+    if !place::is_file(&of.workload) {
+        place::check_workload(&of.workload)?;
         return Ok(None);
     }
-    let text = workload::text(args.workload.as_ref())?;
-    workload::parse(&args.workload, &text)?;
+    let text = workload::text(of.workload.as_ref())?;
+    workload::parse(&of.workload, &text)?;
     Ok(Some(text))
 }
 
-/// A time by its flag, or what holds without it: usually, with --quick, with --full.
-fn seconds(text: Option<&str>, flag: &str, (args, usual): (&Args, [f64; 3]), least: f64) -> Result<f64> {
-    let Some(text) = text else { return Ok(by_extent(args, usual)) };
-    let seconds = units::duration(text).with_context(|| format!("reading {flag}"))?.as_secs_f64();
-    if seconds < least {
-        return Err(anyhow!("{flag} {text} is too short to see anything")).hint("give it a second or more");
-    }
-    Ok(seconds)
-}
-
-fn by_extent<T: Copy>(args: &Args, [usual, quick, full]: [T; 3]) -> T {
-    match (args.quick, args.full) {
-        (true, _) => quick,
+/// What holds usually, with --quick, and with full=yes.
+fn by_extent<T>(of: &Settings, quick: bool, [usual, short, full]: [T; 3]) -> T {
+    match (quick, of.full) {
+        (true, _) => short,
         (_, true) => full,
         _ => usual,
     }
 }
 
-fn plan(args: &Args, setting: &Setting) -> Result<Plan> {
-    let ten: Vec<u32> = (1..=10).map(|tenth| 10 * tenth).collect();
-    let mut levels = match (args.rate.as_slice(), args.load.as_slice()) {
-        ([_, ..], _) => args.rate.clone(),
-        (_, [_, ..]) => args.load.clone(),
-        _ if args.full => ten,
-        _ => vec![30, 60, 85],
+fn planned(of: &Settings, setting: &Setting, quick: bool) -> Result<Plan> {
+    let mut levels: Vec<u32> = match (of.rate.as_slice(), of.load.as_slice()) {
+        ([], []) if of.full => (1..=10).map(|tenth| 10 * tenth).collect(),
+        ([], []) => vec![30, 60, 85],
+        ([], load) => load.to_vec(),
+        (rate, _) => rate.to_vec(),
     };
     levels.sort_unstable();
     levels.dedup();
+    let starts = |by| of.starts.unwrap_or_else(|| by_extent(of, quick, by));
     let extent = Extent {
         levels,
-        are_rates: !args.rate.is_empty(),
-        simple: if args.quick { vec![30, 60, 150] } else { vec![20, 50, 80, 120, 150] },
-        write: if args.quick { vec![60] } else { vec![20, 50, 80] },
-        class: if args.quick { vec![60] } else { vec![40, 80] },
-        storage: if args.quick { vec![60] } else { vec![20, 50, 80] },
-        pools: if args.quick { vec![20, 100] } else { vec![20, 40, 60, 80, 100] },
-        starts: args.starts.unwrap_or_else(|| by_extent(args, [5, 3, 10])),
-        other_starts: args.starts.unwrap_or_else(|| by_extent(args, [3, 2, 10])),
-        class_starts: args.starts.unwrap_or_else(|| by_extent(args, [3, 1, 10])),
+        are_rates: !of.rate.is_empty(),
+        simple: if quick { vec![30, 60, 150] } else { vec![20, 50, 80, 120, 150] },
+        write: if quick { vec![60] } else { vec![20, 50, 80] },
+        class: if quick { vec![60] } else { vec![40, 80] },
+        storage: if quick { vec![60] } else { vec![20, 50, 80] },
+        pools: if quick { vec![20, 100] } else { vec![20, 40, 60, 80, 100] },
+        starts: starts([5, 3, 10]),
+        other_starts: starts([3, 2, 10]),
+        class_starts: starts([3, 1, 10]),
     };
-    if args.populations > extent.starts {
-        return Err(anyhow!("{} populations have fewer starts, {}", args.populations, extent.starts)).hint(
-            "give --starts at least as many; with twice as many, fillings can be separated from starts",
-        );
-    }
-    published::plan(
-        NAME,
-        args.seed,
-        published::chosen(
-            &args.parts,
-            parts(setting, &extent),
-            "; the other parts take private servers without --duet, --rate and --workload",
-        )?,
-        setting,
-    )
+    let more = "; the other parts take private servers without duet=, rate= and workload=";
+    let parts = keys::chosen(&of.parts, parts(setting, &extent), |part| part.name.as_str(), more)?;
+    published::plan(NAME, of.seed, parts, setting)
 }
 
 /// How much it will be, and how long it will take.
@@ -154,6 +218,3 @@ fn before(plan: &Plan, setting: &Setting) -> String {
         format::counted(setting.targets.len(), "server")
     )
 }
-
-#[cfg(test)]
-mod tests;

@@ -35,9 +35,6 @@ fn every_way_stands_beside_its_published_figures() {
     assert!(page.contains("</svg>host a</li>") && page.contains("</svg>host b</li>"));
     assert!(!page.contains("</svg>uncontrolled") && !page.contains("</svg> uncontrolled"));
     assert!(!page.contains("class=\"guide s1\""), "a threshold in the colour of host b");
-    for amiss in [">NaN", ">inf", "http://", "https://", "at most 64"] {
-        assert!(!page.contains(amiss), "{amiss}");
-    }
     let text = shown(&four(), |view| table(view, Look { width: 200, colour: false })).replace('\n', " ");
     assert!(
         text.contains("the ratio is bound by neither, and both hosts make 1.20 of their orders"),
@@ -65,5 +62,4 @@ fn a_lull_is_told_and_a_study_of_one_run_has_a_page_too() {
     let page = shown(&runs(&[run(Treatment::Parda, 64, 1, [0.0, 1_600.0])]), html);
     assert_eq!(crate::report::fault(&page), None);
     assert!(page.contains("time-window-most-64") && page.contains("No orders on both hosts yet"), "{page}");
-    assert!(!page.contains(">NaN"));
 }

@@ -11,7 +11,6 @@ use evenkeel_study::shares::{FIGURES, NAME, Setting, judge, parts, record};
 
 const SETTING: Setting = Setting { period_s: 2.0, live: false };
 
-/// These experiments, each under every way.
 fn made(numbers: &[usize]) -> (Plan, Vec<Run>) {
     let all = published();
     let experiments: Vec<_> = numbers.iter().map(|number| all[*number].clone()).collect();
@@ -50,23 +49,9 @@ fn every_experiment_stands_beside_its_published_figures() {
     {
         assert!(page.contains(part), "{part}");
     }
-    for amiss in [">NaN", ">inf", "http://", "https://"] {
-        assert!(!page.contains(amiss), "{amiss}");
-    }
     let text = shown(&both, |view| table(view, Look { width: 200, colour: false }));
     assert!(text.contains("uncontrolled, published: I/Os of all 3,360 1/s"), "{text}");
     assert!(text.contains("table-3: each host gets its share: holds."), "{text}");
-}
-
-#[test]
-fn shares_that_were_never_reached_are_in_the_headline() {
-    let (plan, mut runs) = made(&[1]);
-    runs[2].figures.remove("periods_to_share");
-    let headline = shown(&(plan, runs), |view| view.said.headline.clone());
-    assert!(
-        headline.contains("Shares within 10 % not in every experiment, by the published law after"),
-        "{headline}"
-    );
 }
 
 #[test]
@@ -94,6 +79,4 @@ fn the_lull_of_table_7_is_told_and_drawn_with_windows_and_beta() {
     let value = shown(&one, results);
     let cell = &value["cells"][1];
     assert!(cell["figures"]["beta_in_lull@2"]["mean"].as_f64().is_some_and(|beta| beta > 0.0), "{cell}");
-    let (plan, runs) = made(&[1]);
-    assert!(runs.iter().all(|run| run.figure("beta_before@2").is_none()) && plan.parts[0].marks.is_empty());
 }

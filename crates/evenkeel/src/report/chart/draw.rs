@@ -1,8 +1,9 @@
 //! Putting a chart together.
 
-use super::data::{Chart, Guide};
-use super::labels::{Anchor, Area, CHARACTER, Spot, Standing};
+use super::data::Chart;
+use super::labels::{Anchor, CHARACTER, Spot, Standing};
 use super::scale::Scale;
+use crate::format::ABSENT;
 use crate::report::markup::Text;
 use std::fmt::Write as _;
 
@@ -15,21 +16,14 @@ const BOTTOM: f64 = 46.0;
 /// Intervals are cut above and below the plot area; at its sides they keep the width of their ends.
 const CLIP_ASIDE: f64 = 6.0;
 
-/// The plot area and its scales.
+/// The plot area, whose places count downwards, and its scales.
 pub struct Frame<'a> {
-    /// What is drawn.
     pub chart: &'a Chart,
-    /// From values to places between `left` and `right`.
     pub x: Scale,
-    /// From values to places between `bottom` and `top`.
     pub y: Scale,
-    /// Edges of the plot area.
     pub left: f64,
-    /// Right edge of the plot area.
     pub right: f64,
-    /// Upper edge of the plot area; places count downwards.
     pub top: f64,
-    /// Lower edge of the plot area.
     pub bottom: f64,
 }
 
@@ -49,20 +43,18 @@ impl Chart {
             frame.right - frame.left + 2.0 * CLIP_ASIDE,
             frame.bottom - frame.top
         );
-        frame.shades(&mut out);
         frame.grid(&mut out);
         frame.guides(&mut out);
         for trace in &chart.traces {
             frame.trace(&mut out, trace);
         }
         if chart.traces.iter().all(|trace| trace.points.is_empty()) {
-            frame.nothing(&mut out);
+            let (x, y) = ((frame.left + frame.right) / 2.0, (frame.top + frame.bottom) / 2.0);
+            write_text(&mut out, "nothing", ABSENT, Spot { x, y, anchor: Anchor::Middle });
         }
-        // What a line is called comes before the figure of a point, which stands in the table too.
         let mut standing = Standing::default();
         frame.end_texts(&mut out, &mut standing);
         frame.guide_texts(&mut out, &mut standing);
-        frame.point_texts(&mut out, &mut standing);
         out.push_str("</svg>\n");
         out
     }
@@ -80,52 +72,18 @@ impl<'a> Frame<'a> {
         Self { chart, x, y, left, right, top, bottom }
     }
 
-    /// The plot area.
-    pub fn area(&self) -> Area {
-        Area { left: self.left, top: self.top, right: self.right, bottom: self.bottom }
-    }
-
-    /// How many pieces of lines and how many points lie in an area.
-    pub fn met(&self, area: &Area) -> f64 {
-        let met = |places: &[(f64, f64)]| {
-            let within = |pair: &&[(f64, f64)]| {
-                let ((x0, y0), (x1, y1)) = (pair[0], pair[1]);
-                let mut steps = (0..=32).map(|step| f64::from(step) / 32.0);
-                steps.any(|step| area.has((x0 + (x1 - x0) * step, y0 + (y1 - y0) * step)))
-            };
-            let points = places.iter().filter(|place| area.has(**place)).count();
-            (places.windows(2).filter(within).count() + points) as f64
-        };
-        let places = self.chart.traces.iter().map(|trace| {
-            trace.points.iter().filter_map(|point| self.place(point.x, point.y)).collect::<Vec<_>>()
-        });
-        let equal = self.chart.guides.iter().filter(|guide| matches!(guide, Guide::Equal { .. }));
-        let guides: f64 = equal.map(|_| met(&self.equal()).min(1.0)).sum();
-        places.map(|places| met(&places)).sum::<f64>() + guides
-    }
-
-    /// Writes a text where it stands free, of the spots that it could have.
-    pub fn text(&self, out: &mut String, standing: &mut Standing, class: &str, text: &str, spots: &[Spot]) {
-        if text.is_empty() {
-            return;
-        }
-        if let Some(spot) = standing.place(text, spots, self.area(), |area| self.met(area)) {
-            write_text(out, class, text, spot);
-        }
-    }
-
     /// Where a point lies; `None` where it has no place.
     pub fn place(&self, x: f64, y: f64) -> Option<(f64, f64)> {
         Some((self.x.place(x)?, self.y.place(y)?))
     }
 }
 
-/// Writes a text at a spot.
 pub fn write_text(out: &mut String, class: &str, text: &str, spot: Spot) {
     // What begins at its place needs no word for it.
     let anchor = match spot.anchor {
-        Anchor::Start => String::new(),
-        other => format!(" text-anchor=\"{}\"", other.word()),
+        Anchor::Start => "",
+        Anchor::Middle => " text-anchor=\"middle\"",
+        Anchor::End => " text-anchor=\"end\"",
     };
     let _ = writeln!(
         out,
@@ -136,7 +94,6 @@ pub fn write_text(out: &mut String, class: &str, text: &str, spot: Spot) {
     );
 }
 
-/// A path through places.
 pub fn polyline(places: &[(f64, f64)]) -> String {
     let mut path = String::new();
     for (at, (x, y)) in places.iter().enumerate() {

@@ -1,9 +1,9 @@
 //! Line charts as inline SVG, drawn here because they follow the page's light and dark by style sheet and
 //! tell each point's figures under the pointer, which an image cannot.
 //!
-//! A [`Chart`] is data (`data`): axes, guides behind, traces in front. `scale` maps values to places, `marks` draws
-//! points, `labels` keeps text apart, `backdrop` draws what is behind the traces, `traces` these, and `draw`
-//! puts all together; `strips` are small charts above one another over the same time. Colours are classes of the style sheet.
+//! A [`Chart`] is data (`data`). `scale` maps values to places, `marks` draws points, `labels` keeps text apart, `backdrop`
+//! draws what is behind the traces, `traces` these, and `draw` puts all together; `strips` are small charts above one another
+//! over the same time.
 
 mod backdrop;
 mod data;
@@ -14,7 +14,7 @@ mod scale;
 mod strips;
 mod traces;
 
-pub use data::{Axis, Chart, Dot, Guide, Point, Trace};
-pub use marks::{ARROW_UP, Marker};
+pub use data::{Axis, Chart, Guide, Point, Trace};
+pub use marks::Marker;
 pub use scale::{Quantity, Spacing};
 pub use strips::{Strip, Strips};

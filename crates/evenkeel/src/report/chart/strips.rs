@@ -6,14 +6,10 @@ use super::scale::{Quantity, Scale, Spacing};
 use crate::report::markup::Text;
 use std::fmt::Write as _;
 
-/// Figures of one run over time.
 #[derive(Clone, Debug)]
 pub struct Strips {
-    /// Unique on the page; letters, digits and hyphens.
     pub id: String,
-    /// What it shows.
     pub title: String,
-    /// What there is to see, in a sentence.
     pub description: String,
     /// Length of the time axis, seconds.
     pub length_s: f64,
@@ -23,23 +19,15 @@ pub struct Strips {
     pub shades: Vec<(f64, f64)>,
 }
 
-/// One figure over time.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Strip {
-    /// Class of the style sheet.
-    pub class: String,
-    /// Its name; the unit follows it.
-    pub title: String,
-    /// What is counted.
-    pub quantity: Option<Quantity>,
+    pub class: &'static str,
+    pub title: &'static str,
+    pub quantity: Quantity,
     /// Instants in seconds, each with a value, or without where nobody knows it.
     pub points: Vec<(f64, Option<f64>)>,
-    /// Values that the axis holds besides.
     pub holds: Vec<f64>,
-    /// A level to compare with.
     pub level: Option<f64>,
-    /// Why there is no value; empty where there are some.
-    pub absent: String,
 }
 
 const WIDTH: f64 = 340.0;
@@ -72,7 +60,6 @@ impl Strips {
         out
     }
 
-    /// Shades and the axis that all strips share.
     fn times(&self, out: &mut String, time: &Scale, bottom: f64) {
         for (from, until) in &self.shades {
             let (Some(left), Some(right)) = (time.place(*from), time.place(*until)) else { continue };
@@ -96,19 +83,15 @@ impl Strips {
 impl Strip {
     fn draw(&self, out: &mut String, time: &Scale, top: f64) {
         let bottom = top + HEIGHT;
-        let quantity = self.quantity.unwrap_or(Quantity::Plain);
         let known = self.points.iter().filter_map(|(_, value)| *value);
         let values = known.chain(self.holds.iter().copied()).chain(self.level);
         let scale = Scale::new(values, Spacing::Linear, bottom, top);
-        let unit = scale.unit(quantity);
-        let title = if unit.is_empty() { self.title.clone() } else { format!("{}, {unit}", self.title) };
+        let unit = scale.unit(self.quantity);
+        let title = if unit.is_empty() { self.title.to_owned() } else { format!("{}, {unit}", self.title) };
         write_text(out, "axis-title", &title, Spot { x: 0.0, y: top - 12.0, anchor: Anchor::Start });
         if self.points.iter().all(|(_, value)| value.is_none()) {
-            let text = if self.absent.is_empty() { crate::format::ABSENT } else { &self.absent };
-            for (line, text) in lines(text).iter().enumerate() {
-                let spot = Spot { x: LEFT, y: top + 12.0 + 14.0 * line as f64, anchor: Anchor::Start };
-                write_text(out, "nothing", text, spot);
-            }
+            let spot = Spot { x: LEFT, y: top + 12.0, anchor: Anchor::Start };
+            write_text(out, "nothing", crate::format::ABSENT, spot);
             return;
         }
         let ticks = scale.ticks();
@@ -116,7 +99,7 @@ impl Strip {
             let Some(y) = scale.place(*tick) else { continue };
             let _ = writeln!(out, "<path class=\"grid\" d=\"M{LEFT} {y:.1}H{:.1}\"/>", WIDTH - RIGHT);
             let spot = Spot { x: LEFT - 7.0, y: y + 4.0, anchor: Anchor::End };
-            write_text(out, "tick", &scale.label(*tick, quantity), spot);
+            write_text(out, "tick", &scale.label(*tick, self.quantity), spot);
         }
         if let Some(y) = self.level.and_then(|level| scale.place(level)) {
             let _ = writeln!(out, "<path class=\"guide\" d=\"M{LEFT} {y:.1}H{:.1}\"/>", WIDTH - RIGHT);
@@ -140,47 +123,14 @@ impl Strip {
     }
 }
 
-/// Characters that fit into a strip side by side.
-const CHARACTERS: usize = 40;
-/// Lines that fit into it above one another.
-const LINES: usize = 3;
-
-/// A text in lines that fit; what does not ends in an ellipsis.
-fn lines(text: &str) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in text.split_whitespace() {
-        let last = lines.last().map_or(0, |line| line.chars().count());
-        if last > 0 && last + 1 + word.chars().count() > CHARACTERS {
-            lines.push(String::new());
-        }
-        if let Some(line) = lines.last_mut() {
-            line.push_str(if line.is_empty() { "" } else { " " });
-            line.push_str(word);
-        }
-    }
-    if lines.len() > LINES {
-        lines.truncate(LINES);
-        lines[LINES - 1].push('…');
-    }
-    for line in &mut lines {
-        *line = line.chars().take(CHARACTERS + 1).collect();
-    }
-    lines
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn strips(values: &[Option<f64>]) -> String {
         let points = values.iter().enumerate().map(|(at, value)| (at as f64 + 0.5, *value)).collect();
-        let strip = Strip {
-            class: "s0".to_owned(),
-            title: "backlog".to_owned(),
-            points,
-            absent: "the server is elsewhere".to_owned(),
-            ..Strip::default()
-        };
+        let (holds, level) = (Vec::new(), None);
+        let strip = Strip { class: "s0", title: "backlog", quantity: Quantity::Plain, points, holds, level };
         Strips {
             id: "a".to_owned(),
             title: "t".to_owned(),
@@ -193,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_interrupts_the_line_and_nothing_at_all_says_why() {
+    fn what_is_not_known_interrupts_the_line_and_nothing_at_all_is_said() {
         let svg = strips(&[Some(1.0), Some(2.0), None, Some(4.0)]);
         assert_eq!(svg.matches("class=\"mean s0\"").count(), 2);
         let path = svg.split("class=\"mean s0\" d=\"").nth(1).unwrap().split('"').next().unwrap();
@@ -202,26 +152,6 @@ mod tests {
             (2, 1, 1)
         );
         let none = strips(&[None, None]);
-        assert!(none.contains("the server is elsewhere") && !none.contains("class=\"mean"), "{none}");
-    }
-
-    #[test]
-    fn a_long_reason_is_broken_into_lines_that_fit() {
-        assert_eq!(lines("not available: a.csv is missing"), ["not available: a.csv is missing"]);
-        let told = lines(&"somewhat long ".repeat(20));
-        assert_eq!(told.len(), LINES);
-        assert!(
-            told.iter().all(|line| line.chars().count() <= CHARACTERS + 1) && told[2].ends_with('…'),
-            "{told:?}"
-        );
-        assert_eq!(lines(&"x".repeat(300))[0].chars().count(), CHARACTERS + 1);
-    }
-
-    #[test]
-    fn strips_of_one_run_share_the_time_axis() {
-        let svg = strips(&[Some(1.0); 10]);
-        assert_eq!(svg.matches("time, s").count(), 1);
-        // A shaded second lies through all strips, where the axis says that it is.
-        assert!(svg.contains("<rect class=\"shade\" x=\"78.0\" y=\"26\" width=\"28.0\""), "{svg}");
+        assert!(none.contains("not available") && !none.contains("class=\"mean"), "{none}");
     }
 }

@@ -33,7 +33,7 @@ const PLACES: [&str; 18] = [
 type Row = (String, [String; 2]);
 
 /// Tables of what differs; server variables that seldom matter are folded away.
-pub fn section(studies: [&Study<'_>; 2], series: &[usize; 2]) -> String {
+pub fn section(studies: [&Study; 2], series: &[usize; 2]) -> String {
     let servers = [0, 1].map(|side| server(studies[side], series[side]));
     let variables = differing(servers.map(|server| server.variables.clone()));
     let (places, telling): (Vec<Row>, Vec<Row>) =
@@ -57,7 +57,7 @@ pub fn section(studies: [&Study<'_>; 2], series: &[usize; 2]) -> String {
 }
 
 /// The server of a series; an empty record where the manifest has none.
-fn server<'a>(study: &Study<'a>, series: usize) -> &'a ServerRecord {
+fn server(study: &Study, series: usize) -> &ServerRecord {
     static UNKNOWN: ServerRecord = ServerRecord {
         version: String::new(),
         variables: BTreeMap::new(),
@@ -68,8 +68,7 @@ fn server<'a>(study: &Study<'a>, series: usize) -> &'a ServerRecord {
     target.and_then(|target| study.manifest.servers.get(target)).unwrap_or(&UNKNOWN)
 }
 
-/// What a study says besides its settings.
-fn own(study: &Study<'_>) -> Vec<(String, String)> {
+fn own(study: &Study) -> Vec<(String, String)> {
     let pair = |name: &str, value: String| (name.to_owned(), value);
     vec![
         pair("workload", study.workloads().join(", ")),

@@ -1,10 +1,9 @@
 //! How response times are distributed at each rate.
 
 use super::traces::is_hollow;
-use super::{HALF, PANEL, Plot, WIDE, axis, time_axis};
+use super::{PANEL, Plot, WIDE, time_axis};
 use crate::format;
-use crate::report::chart::{Chart, Marker, Point, Quantity, Spacing, Trace};
-use crate::report::palette::RATES;
+use crate::report::chart::{Axis, Chart, Point, Quantity, Spacing, Trace};
 use crate::report::study::Study;
 use evenkeel_study::store::Distribution;
 use evenkeel_study::store::format::CellSummary;
@@ -13,68 +12,49 @@ use evenkeel_study::store::format::CellSummary;
 const BEYOND: f64 = 10.0;
 /// Steps from one nine to the next.
 const STEPS: i32 = 12;
+const RATES: usize = 8;
+
+pub const HEADING: &str = "Distribution";
+pub const WORDS: &str = "Response time against the percentile, a line for each arrival rate, all runs of a cell together. Each \
+     step to the right leaves a tenth: at p99 one request in a hundred is slower. A line ends where fewer than ten \
+     requests lie beyond; it is dashed where the queue did not settle.";
 
 /// The percentile spectrum of each series.
-pub fn spectra(study: &Study<'_>) -> Vec<Plot> {
+pub fn spectra(study: &Study) -> Vec<Plot> {
     let several = study.has_several();
     let all: Vec<(Vec<Trace>, Vec<String>)> =
         (0..study.plan.series.len()).map(|series| traces(study, series)).collect();
-    let times: Vec<f64> = all
-        .iter()
-        .flat_map(|(traces, _)| traces)
-        .flat_map(|trace| &trace.points)
-        .map(|point| point.y)
-        .collect();
-    let nines =
-        all.iter().flat_map(|(traces, _)| traces).flat_map(|trace| &trace.points).map(|point| point.x);
-    let most = nines.fold(10.0, f64::max);
-    let plot = |(series, (traces, missing)): (usize, (Vec<Trace>, Vec<String>))| {
-        let label = study.plan.series[series].label.clone();
-        let mut y = time_axis("response time", Spacing::Logarithmic);
+    // All panels have the same scales.
+    let points = || all.iter().flat_map(|(traces, _)| traces).flat_map(|trace| &trace.points);
+    let times: Vec<f64> = points().map(|point| point.y).collect();
+    let most = points().map(|point| point.x).fold(10.0, f64::max);
+    let plot = |(series, (traces, missing)): (usize, &(Vec<Trace>, Vec<String>))| {
+        let label = &study.plan.series[series].label;
+        let mut y = time_axis("response time");
         y.holds.clone_from(&times);
-        let mut x = axis("requests that are no slower", Quantity::Percentile, Spacing::Nines);
+        let mut x = Axis::new("requests that are no slower", Quantity::Percentile, Spacing::Nines);
         x.holds = vec![1.0, most];
         let chart = Chart {
             id: format!("spectrum-{series}"),
-            title: match several {
-                true => format!("Distribution of the response time at each rate: {label}"),
-                false => "Distribution of the response time at each rate".to_owned(),
-            },
+            title: format!("Distribution of the response time at each rate: {label}"),
             description: "Response time against the percentile, a line for each arrival rate.".to_owned(),
             size: if several { PANEL } else { WIDE },
             x,
             y,
             guides: Vec::new(),
-            traces,
+            traces: traces.clone(),
         };
-        Plot {
-            heading: if several { label } else { HEADING.to_owned() },
-            words: if several { String::new() } else { WORDS.to_owned() },
-            notes: if missing.is_empty() {
-                Vec::new()
-            } else {
-                vec![("Left out:".to_owned(), missing.join(", "))]
-            },
-            narrow: (!several).then(|| Chart {
-                id: format!("spectrum-{series}-narrow"),
-                size: HALF,
-                ..chart.clone()
-            }),
-            chart,
+        let plot = if several { Plot::new(label, "", chart) } else { Plot::new(HEADING, WORDS, chart) };
+        match missing.as_slice() {
+            [] => plot,
+            missing => Plot { note: format!("Left out: {}", missing.join(", ")), ..plot },
         }
     };
-    all.into_iter().enumerate().map(plot).collect()
+    all.iter().enumerate().map(plot).collect()
 }
 
-/// Heading of the section.
-pub const HEADING: &str = "Distribution";
-/// How it is read.
-pub const WORDS: &str = "Response time against the percentile, a line for each arrival rate, all runs of a cell together. Each \
-     step to the right leaves a tenth: at p99 one request in a hundred is slower. A line ends where fewer than ten \
-     requests lie beyond; it is dashed where the queue did not settle.";
-
 /// Lines of a series, and what could not be drawn.
-fn traces(study: &Study<'_>, series: usize) -> (Vec<Trace>, Vec<String>) {
+fn traces(study: &Study, series: usize) -> (Vec<Trace>, Vec<String>) {
     let cells = study.cells_of(series);
     let (mut traces, mut missing) = (Vec::new(), Vec::new());
     for (at, cell) in cells.iter().enumerate() {
@@ -84,12 +64,11 @@ fn traces(study: &Study<'_>, series: usize) -> (Vec<Trace>, Vec<String>) {
         if !points.is_empty() {
             traces.push(Trace {
                 class: format!("r{}", at * RATES / cells.len().max(1)),
-                marker: Marker::Circle,
                 dashed: is_hollow(cell),
                 bare: true,
                 end_text: format::rate(cell.rate_per_s),
                 points,
-                dots: Vec::new(),
+                ..Trace::default()
             });
         }
     }
@@ -97,20 +76,24 @@ fn traces(study: &Study<'_>, series: usize) -> (Vec<Trace>, Vec<String>) {
 }
 
 /// All runs of a cell that its figures are of together, and those that cannot be read.
-pub fn of_cell(study: &Study<'_>, cell: &CellSummary) -> (Option<Distribution>, Vec<String>) {
+fn of_cell(study: &Study, cell: &CellSummary) -> (Option<Distribution>, Vec<String>) {
     let (mut all, mut missing): (Option<Distribution>, Vec<String>) = (None, Vec::new());
     for run in study.standing_of(cell.cell) {
-        match study.details.of(run).map(|details| &details.response) {
-            Some(Ok(own)) => all = Some(all.map_or_else(|| own.clone(), |all| all.and(own))),
-            Some(Err(why)) => missing.push(format!("{}, run {}: {why}", study.cell_name(cell), run.repeat)),
-            None => missing.push(format!("{}, run {}: not read", study.cell_name(cell), run.repeat)),
-        }
+        let why = match study.details.of(run).map(|details| &details.response) {
+            Some(Ok(own)) => {
+                all = Some(all.map_or_else(|| own.clone(), |all| all.and(own)));
+                continue;
+            }
+            Some(Err(why)) => why.as_str(),
+            None => "not read",
+        };
+        missing.push(format!("{}, run {}: {why}", study.cell_name(cell), run.repeat));
     }
     (all, missing)
 }
 
 /// From the least value up to where [`BEYOND`] values are left.
-pub fn points(distribution: &Distribution) -> Vec<Point> {
+fn points(distribution: &Distribution) -> Vec<Point> {
     let most = distribution.count() as f64 / BEYOND;
     let nines =
         (0..).map(|step| 10_f64.powf(f64::from(step) / f64::from(STEPS))).take_while(|nine| *nine <= most);

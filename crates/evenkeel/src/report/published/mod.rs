@@ -1,15 +1,13 @@
 //! A published study as a page: what was published beside what was found here.
 //!
-//! `look` says which level looks how, `plots` what is drawn, `sections` writes the rest.
+//! `plots` says what is drawn, `sections` writes the rest.
 
-mod look;
 mod plots;
 mod sections;
 
 use super::page;
 use crate::published::Published;
 
-/// The page of a study in any state.
 pub fn html(view: &Published<'_>) -> String {
     let parts: String = view.plan.parts.iter().map(|part| sections::part(view, part)).collect();
     let body = [

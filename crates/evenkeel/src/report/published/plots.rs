@@ -1,25 +1,36 @@
 //! What is drawn: figures against the numeric factor of a part, and what was watched over time.
 
-use super::look::look;
 use crate::format;
 use crate::published::{Published, against, hosts, line, of_host, split, value};
-use crate::report::chart::{Axis, Chart, Dot, Guide, Marker, Point, Quantity, Spacing, Trace};
-use crate::report::plots::Plot;
-use crate::report::study::Look;
-use evenkeel_study::harness::{self, Cell, Figure, Moment, Part, Scale, Unit, moments};
+use crate::report::chart::{Axis, Chart, Guide, Marker, Point, Quantity, Spacing, Trace};
+use crate::report::plots::{HALF, Plot, WIDE};
+use crate::report::study::{HUES, Look};
+use evenkeel_study::harness::{self, Cell, Figure, Part, Scale, Unit, moments};
 
-/// Full width of the page.
-const WIDE: (f64, f64) = (1040.0, 400.0);
-/// Half of it.
-const HALF: (f64, f64) = (510.0, 320.0);
+/// Our own way has the same look in all studies.
+const OURS: &str = "evenkeel";
+/// Of the others, one after the other.
+const OTHERS: [(usize, Marker, bool); 5] = [
+    (1, Marker::Square, false),
+    (5, Marker::Diamond, true),
+    (3, Marker::Triangle, false),
+    (2, Marker::Square, false),
+    (4, Marker::Diamond, false),
+];
+
+/// Hue, shape and line of a level: the same in all charts of a part.
+fn look(place: usize, level: &str) -> Look {
+    let (hue, marker, dashed) = match level {
+        OURS => (0, Marker::Circle, false),
+        _ => OTHERS[place % OTHERS.len()],
+    };
+    Look { hue, marker, dashed }
+}
 
 /// The cells that differ in the numeric factor alone.
 pub struct Line<'a, 'b> {
-    /// What they have in common, in words.
     pub words: String,
-    /// How they are drawn.
     pub look: Look,
-    /// By the numeric factor.
     pub cells: Vec<&'b Cell<'a>>,
 }
 
@@ -42,35 +53,25 @@ pub fn lines<'a, 'b>(part: &Part, cells: &[&'b Cell<'a>]) -> Vec<Line<'a, 'b>> {
 }
 
 /// Figures against the numeric factor: the first over the whole width, and all others that are known; none where it has a single level.
-pub fn against_factor(
-    view: &Published<'_>,
-    part: &Part,
-    lines: &[Line<'_, '_>],
-) -> (Option<Plot>, Vec<Plot>) {
+pub fn against_factor(view: &Published<'_>, part: &Part, lines: &[Line<'_, '_>]) -> Vec<Plot> {
     // Against a single number all lines are one upright line: the table tells more.
     let place = against(part).filter(|place| part.factors[*place].levels.len() > 1);
-    let Some(place) = place else { return (None, Vec::new()) };
+    let Some(place) = place else { return Vec::new() };
     let cells = view.cells_of(part);
     let hosts = hosts(&cells);
+    let factor = &part.factors[place].name;
     let drawn = view.known(&cells).into_iter().filter_map(|figure| Some((figure, figure.chart?)));
-    let mut plots = drawn.map(|(figure, chart)| {
+    let plot = |(at, (figure, chart)): (usize, (&Figure, harness::Chart))| {
         let traces = lines.iter().filter(|line| !is_without(line, part, &chart));
-        let traces =
-            traces.flat_map(|line| hosts.iter().map(move |host| trace(line, figure, host, part, place)));
-        let factor = &part.factors[place].name;
-        let mut plot =
-            plot(part, figure, &chart, traces.collect(), axis(factor, Quantity::Plain, Spacing::Logarithmic));
+        let traces = traces.flat_map(|line| hosts.iter().map(move |host| trace(line, figure, host, factor)));
+        let x = Axis::new(factor, Quantity::Plain, Spacing::Logarithmic);
+        let mut plot = plot(part, figure, &chart, traces.collect(), x);
         plot.chart.title = format!("{} against {factor}", chart.axis);
         plot.chart.guides = guides(view, part, figure.key, BEST);
+        plot.chart.size = if at == 0 { WIDE } else { HALF };
         plot
-    });
-    let wide = plots.next().map(|mut plot| {
-        plot.chart.size = WIDE;
-        plot.narrow =
-            Some(Chart { id: format!("{}-narrow", plot.chart.id), size: HALF, ..plot.chart.clone() });
-        plot
-    });
-    (wide, plots.collect())
+    };
+    drawn.enumerate().map(plot).collect()
 }
 
 fn is_without(line: &Line<'_, '_>, part: &Part, chart: &harness::Chart) -> bool {
@@ -88,10 +89,6 @@ fn guides(view: &Published<'_>, part: &Part, key: &str, class: &str) -> Vec<Guid
     here.map(|(.., y, text)| Guide::Level { y: *y, text: text.clone(), class: class.to_owned() }).collect()
 }
 
-fn axis(title: &str, quantity: Quantity, spacing: Spacing) -> Axis {
-    Axis { title: title.to_owned(), quantity, spacing, holds: Vec::new() }
-}
-
 fn plot(part: &Part, figure: &Figure, chart: &harness::Chart, traces: Vec<Trace>, x: Axis) -> Plot {
     let quantity = match chart.unit {
         Unit::PerSecond => Quantity::PerSecond,
@@ -104,37 +101,33 @@ fn plot(part: &Part, figure: &Figure, chart: &harness::Chart, traces: Vec<Trace>
         Scale::Logarithmic => Spacing::Logarithmic,
         Scale::Fitting => Spacing::Fitting,
     };
-    let chart_of = Chart {
+    let drawn = Chart {
         id: format!("{}-{}", figure.key.replace("_per_s", "").replace('_', "-"), part.name),
         title: chart.heading.to_owned(),
         description: format!("{}, {}. The table has the same figures.", chart.heading, part.title),
         size: HALF,
         x,
-        y: axis(chart.axis, quantity, spacing),
+        y: Axis::new(chart.axis, quantity, spacing),
         guides: Vec::new(),
         traces,
     };
-    Plot {
-        heading: chart.heading.to_owned(),
-        words: chart.words.to_owned(),
-        notes: Vec::new(),
-        chart: chart_of,
-        narrow: None,
-    }
+    Plot::new(chart.heading, chart.words, drawn)
 }
 
-fn trace(line: &Line<'_, '_>, figure: &Figure, host: &str, part: &Part, place: usize) -> Trace {
+fn trace_of(look: Look, end_text: &str, points: Vec<Point>) -> Trace {
+    let Look { hue, marker, dashed } = look;
+    let (class, end_text) = (format!("s{hue}"), end_text.to_owned());
+    Trace { class, marker, dashed, end_text, points, ..Trace::default() }
+}
+
+fn trace(line: &Line<'_, '_>, figure: &Figure, host: &str, factor: &str) -> Trace {
     let key = of_host(figure.key, host);
-    let factor = &part.factors[place].name;
-    Trace {
-        class: format!("s{}", line.look.hue),
-        marker: line.look.marker,
-        dashed: line.look.dashed,
-        end_text: host.to_owned(),
-        points: line.cells.iter().filter_map(|cell| point(line, cell, figure, &key, factor)).collect(),
-        dots: line.cells.iter().flat_map(|cell| dots(cell, &key, factor)).collect(),
-        ..Trace::default()
-    }
+    let points = line.cells.iter().filter_map(|cell| point(line, cell, figure, &key, factor)).collect();
+    let dots = |cell: &&Cell<'_>| {
+        let x = cell.number(factor);
+        cell.values(&key).into_iter().filter_map(move |y| Some((x?, y))).collect::<Vec<_>>()
+    };
+    Trace { dots: line.cells.iter().flat_map(dots).collect(), ..trace_of(line.look, host, points) }
 }
 
 fn point(line: &Line<'_, '_>, cell: &Cell<'_>, figure: &Figure, key: &str, factor: &str) -> Option<Point> {
@@ -157,125 +150,93 @@ fn point(line: &Line<'_, '_>, cell: &Cell<'_>, figure: &Figure, key: &str, facto
     })
 }
 
-fn dots(cell: &Cell<'_>, key: &str, factor: &str) -> Vec<Dot> {
-    let Some(x) = cell.number(factor) else { return Vec::new() };
-    let values = cell.values(key);
-    let middle = (values.len() as f64 - 1.0) / 2.0;
-    let dot = |(at, y): (usize, f64)| Dot { x, y, aside: 0.5 * (at as f64 - middle) / middle.max(1.0) };
-    values.into_iter().enumerate().map(dot).collect()
-}
-
 /// What was watched over time. Of hosts a chart for each line, of its first run; else one chart with the mean of each line.
 pub fn over_time(view: &Published<'_>, part: &Part, lines: &[Line<'_, '_>]) -> Vec<Plot> {
-    let columns: Vec<&String> = lines
-        .iter()
-        .flat_map(|line| &line.cells)
-        .flat_map(|cell| &cell.runs)
-        .find(|run| !run.series.columns.is_empty())
-        .map_or_else(Vec::new, |run| run.series.columns.iter().collect());
-    let is_of = |figure: &Figure| columns.iter().any(|column| split(column).0 == figure.key);
-    let drawn =
-        view.figures.iter().filter(|figure| is_of(figure)).filter_map(|figure| Some((figure, figure.chart?)));
-    drawn
-        .flat_map(|(figure, chart)| {
-            let shown = lines.iter().filter(|line| !is_without(line, part, &chart)).collect::<Vec<_>>();
-            let is_hosts = |column: &&&String| split(column).0 == figure.key && !split(column).1.is_empty();
-            match columns.iter().any(|column| is_hosts(&column)) {
-                true => of_hosts(view, part, figure, &chart, &shown),
-                false => vec![of_lines(view, part, figure, &chart, &shown)],
+    let runs = lines.iter().flat_map(|line| &line.cells).flat_map(|cell| &cell.runs);
+    let columns: Vec<&String> = runs
+        .map(|run| &run.series.columns)
+        .find(|columns| !columns.is_empty())
+        .map_or_else(Vec::new, |columns| columns.iter().collect());
+    let mut plots = Vec::new();
+    for figure in view.figures {
+        let own = || columns.iter().filter(|column| split(column).0 == figure.key);
+        let Some(chart) = figure.chart.filter(|_| own().next().is_some()) else { continue };
+        let shown: Vec<_> = lines.iter().filter(|line| !is_without(line, part, &chart)).collect();
+        let of_hosts = own().any(|column| !split(column).1.is_empty());
+        let drawn = if of_hosts { host_traces(part, figure, &shown) } else { line_traces(figure, &shown) };
+        // Charts side by side are read on the same scale.
+        let points = drawn.iter().flat_map(|(_, traces)| traces).flat_map(|trace| &trace.points);
+        let holds: Vec<f64> = points.map(|point| point.y).collect();
+        for (at, (name, traces)) in drawn.into_iter().enumerate() {
+            let x = Axis::new("time, s", Quantity::Plain, Spacing::Linear);
+            let mut plot = plot(part, figure, &chart, traces, x);
+            let end = if of_hosts { format!("-{at}") } else { String::new() };
+            plot.chart.id = format!("time-{}{end}", plot.chart.id);
+            plot.chart.title = format!("{} over time", plot.chart.title);
+            plot.chart.y.holds.clone_from(&holds);
+            let marks = part.marks.iter().map(|(x, text)| Guide::Upright { x: *x, text: text.clone() });
+            let guide = if of_hosts { PLAIN } else { BEST };
+            plot.chart.guides = marks.chain(guides(view, part, figure.key, guide)).collect();
+            if of_hosts {
+                plot.heading = format!("{}: {name}", plot.heading);
             }
-        })
-        .collect()
+            plots.push(plot);
+        }
+    }
+    plots
 }
 
-fn marked(
-    view: &Published<'_>,
-    part: &Part,
-    figure: &Figure,
-    mut plot: Plot,
-    (name, guide): (&str, &str),
-) -> Plot {
-    plot.chart.id = format!("time-{}{name}", plot.chart.id);
-    plot.chart.title = format!("{} over time", plot.chart.title);
-    let marks = part.marks.iter().map(|(x, text)| Guide::Upright { x: *x, text: text.clone() });
-    plot.chart.guides = marks.chain(guides(view, part, figure.key, guide)).collect();
-    plot
-}
+type Drawn = (String, Vec<Trace>);
 
-fn time_axis() -> Axis {
-    axis("time, s", Quantity::Plain, Spacing::Linear)
-}
-
-fn of_lines(
-    view: &Published<'_>,
-    part: &Part,
-    figure: &Figure,
-    chart: &harness::Chart,
-    lines: &[&Line<'_, '_>],
-) -> Plot {
-    let trace = |line: &&Line<'_, '_>| Trace {
-        class: format!("s{}", line.look.hue),
-        marker: line.look.marker,
-        dashed: line.look.dashed,
-        points: line.cells.iter().flat_map(|cell| over_runs(line, cell, figure.key)).collect(),
-        ..Trace::default()
+fn line_traces(figure: &Figure, lines: &[&Line<'_, '_>]) -> Vec<Drawn> {
+    let points = |line: &Line<'_, '_>, cell: &Cell<'_>| -> Vec<Point> {
+        let several = cell.runs.len() > 1;
+        let point = |moment: harness::Moment| Point {
+            x: moment.at_s,
+            y: moment.mean,
+            interval: several.then_some(moment.range),
+            tip: tip(&line.words, moment.at_s, moment.mean),
+            ..Point::default()
+        };
+        moments(cell, figure.key).into_iter().map(point).collect()
     };
-    let plot = plot(part, figure, chart, lines.iter().map(trace).collect(), time_axis());
-    marked(view, part, figure, plot, ("", BEST))
+    let trace = |line: &&Line<'_, '_>| {
+        trace_of(line.look, "", line.cells.iter().flat_map(|cell| points(line, cell)).collect())
+    };
+    vec![(String::new(), lines.iter().map(trace).collect())]
 }
 
-fn over_runs(line: &Line<'_, '_>, cell: &Cell<'_>, key: &str) -> Vec<Point> {
-    let several = cell.runs.len() > 1;
-    let point = |moment: Moment| Point {
-        x: moment.at_s,
-        y: moment.mean,
-        interval: several.then_some(moment.range),
-        tip: format!(
-            "{}\nafter {}\n{}",
-            line.words,
-            format::seconds(moment.at_s),
-            format::short(moment.mean)
-        ),
-        ..Point::default()
-    };
-    moments(cell, key).into_iter().map(point).collect()
+fn tip(of: &str, at_s: f64, y: f64) -> String {
+    format!("{of}\nafter {}\n{}", format::seconds(at_s), format::short(y))
 }
 
 /// Points of a line at most: more would run into each other.
 const POINTS: usize = 60;
 
-fn of_hosts(
-    view: &Published<'_>,
-    part: &Part,
-    figure: &Figure,
-    chart: &harness::Chart,
-    lines: &[&Line<'_, '_>],
-) -> Vec<Plot> {
-    let cells = lines.iter().flat_map(|line| line.cells.iter().map(move |cell| (line, *cell)));
-    let drawn: Vec<(String, Vec<Trace>)> = cells
-        .filter_map(|(line, cell)| {
-            let run = cell.runs.first()?;
+fn host_traces(part: &Part, figure: &Figure, lines: &[&Line<'_, '_>]) -> Vec<Drawn> {
+    let mut drawn = Vec::new();
+    for line in lines {
+        for cell in &line.cells {
+            let Some(run) = cell.runs.first() else { continue };
             let columns = run.series.columns.iter().filter(|column| split(column).0 == figure.key);
-            let traces =
-                columns.enumerate().map(|(at, column)| host_trace(at, column, &run.series.over_time(column)));
-            let name = against(part).map_or_else(String::new, |place| format!(" {}", cell.levels[place]));
-            Some((format!("{}{name}", line.words), traces.collect()))
-        })
-        .collect();
-    // Charts side by side are read on the same scale.
-    let holds: Vec<f64> = drawn
-        .iter()
-        .flat_map(|(_, traces)| traces)
-        .flat_map(|trace| &trace.points)
-        .map(|point| point.y)
-        .collect();
-    let one = |(at, (name, traces)): (usize, (String, Vec<Trace>))| {
-        let mut plot = plot(part, figure, chart, traces, time_axis());
-        plot.chart.y.holds.clone_from(&holds);
-        plot.heading = format!("{}: {name}", plot.heading);
-        marked(view, part, figure, plot, (&format!("-{at}"), PLAIN))
+            let traces = columns.enumerate().map(|(at, column)| {
+                let points = thinned(split(column).1, &run.series.over_time(column));
+                trace_of(look_of_host(at), split(column).1, points)
+            });
+            let level = against(part).map_or_else(String::new, |place| format!(" {}", cell.levels[place]));
+            drawn.push((format!("{}{level}", line.words), traces.collect()));
+        }
+    }
+    drawn
+}
+
+fn thinned(host: &str, values: &[(f64, f64)]) -> Vec<Point> {
+    let point = |part: &[(f64, f64)]| {
+        let y = part.iter().map(|(_, value)| value).sum::<f64>() / part.len() as f64;
+        let x = part.last().map_or(0.0, |(at_s, _)| *at_s);
+        Point { x, y, tip: tip(host, x, y), ..Point::default() }
     };
-    drawn.into_iter().enumerate().map(one).collect()
+    values.chunks(values.len().div_ceil(POINTS).max(1)).map(point).collect()
 }
 
 /// The hosts whose figures were watched over time, in the order in which they are drawn; none where lines are.
@@ -291,25 +252,6 @@ pub fn drawn_hosts(lines: &[Line<'_, '_>]) -> Vec<String> {
     hosts
 }
 
-/// How the host at this place is drawn.
 pub fn look_of_host(at: usize) -> Look {
-    Look { hue: at % crate::report::palette::HUES, marker: Marker::numbered(at), dashed: false }
-}
-
-fn host_trace(at: usize, column: &str, values: &[(f64, f64)]) -> Trace {
-    let host = split(column).1;
-    let step = values.len().div_ceil(POINTS).max(1);
-    let point = |part: &[(f64, f64)]| {
-        let y = part.iter().map(|(_, value)| value).sum::<f64>() / part.len() as f64;
-        let x = part.last().map_or(0.0, |(at_s, _)| *at_s);
-        Point { x, y, tip: format!("{host}\n{x:.1} s\n{}", format::short(y)), ..Point::default() }
-    };
-    let look = look_of_host(at);
-    Trace {
-        class: format!("s{}", look.hue),
-        marker: look.marker,
-        end_text: host.to_owned(),
-        points: values.chunks(step).map(point).collect(),
-        ..Trace::default()
-    }
+    Look { hue: at % HUES, marker: Marker::numbered(at), dashed: false }
 }

@@ -1,15 +1,15 @@
-//! Every doubt by its cause, the gravest first; below, folded away, each in full.
+//! Every doubt by its cause, the gravest first.
 
 use super::section;
-use crate::caveats::{Doubt, Found, doubts, gather, numbers};
+use crate::caveats::{Doubt, doubts};
+use crate::format;
 use crate::report::markup::Text;
 use crate::report::study::Study;
 use evenkeel_core::caveat::{Caveat, Severity};
 use std::fmt::Write as _;
 
-/// All caveats, by severity and cause.
-pub fn caveats(study: &Study<'_>) -> String {
-    let doubts = doubts(study.plan, study.summary, study.runs);
+pub fn caveats(study: &Study) -> String {
+    let doubts = doubts(&study.plan, &study.summary, &study.runs);
     let mut inner = String::new();
     for severity in Severity::GRAVEST_FIRST {
         let of_severity = doubts.iter().filter(|doubt| doubt.severity == severity);
@@ -25,7 +25,6 @@ pub fn caveats(study: &Study<'_>) -> String {
     if inner.is_empty() {
         inner = format!("<p>{}</p>\n", if study.runs.is_empty() { "None yet." } else { "None." });
     }
-    inner.push_str(&in_full(study));
     section("caveats", "Caveats", "", &inner)
 }
 
@@ -43,7 +42,7 @@ fn item(doubt: &Doubt) -> String {
         if doubt.worst_at.is_empty() { String::new() } else { format!("Worst at {}: ", doubt.worst_at) };
     let remedy = match doubt.remedy.as_str() {
         "" => String::new(),
-        remedy => format!("<p class=\"remedy\"><span>What to do</span> {}</p>", with_flags(remedy)),
+        remedy => format!("<p class=\"remedy\"><span>What to do</span> {}</p>", Text(remedy)),
     };
     format!(
         "<li class=\"cause\"><h4>{} <small>{}</small></h4><p>{}{}.</p>{remedy}</li>\n",
@@ -54,41 +53,12 @@ fn item(doubt: &Doubt) -> String {
     )
 }
 
-/// A text in which flags are not broken over lines.
-fn with_flags(text: &str) -> String {
-    let word = |word: &str| match word.contains("--") {
-        true => format!("<span class=\"flag\">{}</span>", Text(word)),
-        false => Text(word).to_string(),
-    };
-    text.split(' ').map(word).collect::<Vec<_>>().join(" ")
-}
-
-/// What the groups were made of.
-fn in_full(study: &Study<'_>) -> String {
-    let found = gather(study.plan, study.summary);
-    if found.is_empty() {
-        return String::new();
-    }
-    let items: String = found.iter().map(one).collect();
-    format!(
-        "<details class=\"plan\"><summary>Each in its own words ({})</summary><ul class=\"in-full\">{items}</ul></details>\n",
-        found.len()
-    )
-}
-
-fn one(found: &Found<'_>) -> String {
-    let mut cells = String::new();
-    if !found.cells.is_empty() {
-        let _ = write!(cells, " <span class=\"where\">{}</span>", Text(&found.places()));
-    }
-    let Caveat { code, text, .. } = found.caveat;
-    format!("<li>{}{cells} <code>{}</code>{}</li>\n", Text(text), Text(code), evidence(found.caveat))
-}
-
 /// The numbers behind a caveat, on a line of their own below it; nothing where none are kept.
 pub fn evidence(caveat: &Caveat) -> String {
-    match numbers(caveat) {
-        none if none.is_empty() => none,
-        numbers => format!("<br><small>{}</small>", Text(&numbers)),
+    if caveat.evidence.is_empty() {
+        return String::new();
     }
+    let number = |(name, value): (&String, &f64)| format!("{name} {}", format::short(*value));
+    let numbers: Vec<String> = caveat.evidence.iter().map(number).collect();
+    format!("<br><small>{}</small>", Text(&numbers.join(", ")))
 }

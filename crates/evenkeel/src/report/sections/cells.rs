@@ -1,6 +1,6 @@
 //! The table of cells: every figure of every chart.
 
-use super::{section, table};
+use super::{field, head, section, table};
 use crate::columns::{Column, columns};
 use crate::format;
 use crate::report::legend::swatch;
@@ -10,25 +10,23 @@ use evenkeel_study::store::format::{CellSummary, Verdict};
 use std::fmt::Write as _;
 
 /// The table, or a sentence where no cell has runs.
-pub fn cells(study: &Study<'_>) -> String {
+pub fn cells(study: &Study) -> String {
     let inner = if study.summary.cells.is_empty() {
         "<p>No cell has a finished run yet.</p>\n".to_owned()
     } else {
         let columns = columns(&study.summary.cells);
-        let head = columns.iter().map(head).collect::<String>();
+        let head: String = columns.iter().map(|column| head(column.word, column.unit)).collect();
         let head = format!("{head}<th scope=\"col\" class=\"state\">state</th>");
         table("Cells, means over runs", &head, &body(study, &columns))
     };
     let words = "Means over runs ± half of the 95 % interval; a ? where runs are too short for its upper end. ≥ marks rates \
                  at which requests timed out or were never sent, and count with the age they reached.";
-    section("cells", "Cells", words, &inner)
+    let told = format::parts(&study.runs);
+    let told: String = told.iter().map(|line| format!("<p class=\"words\">{}.</p>\n", Text(line))).collect();
+    section("cells", "Cells", words, &(inner + &told))
 }
 
-fn head(column: &Column) -> String {
-    format!("<th scope=\"col\">{}<small>{}</small></th>", Text(column.symbol), Text(column.unit))
-}
-
-fn body(study: &Study<'_>, columns: &[Column]) -> String {
+fn body(study: &Study, columns: &[Column]) -> String {
     let mut out = String::new();
     for (index, series) in study.plan.series.iter().enumerate() {
         let cells = study.cells_of(index);
@@ -52,12 +50,7 @@ fn body(study: &Study<'_>, columns: &[Column]) -> String {
 }
 
 fn row(cell: &CellSummary, columns: &[Column]) -> String {
-    let value = |column: &Column| {
-        let text = (column.text)(cell);
-        let class = if text == format::ABSENT { " class=\"absent\"" } else { "" };
-        format!("<td{class}>{}</td>", Text(&text))
-    };
-    let values: String = columns.iter().map(value).collect();
+    let values: String = columns.iter().map(|column| field(&(column.text)(cell))).collect();
     format!("<tr>{values}<td class=\"state\">{}</td></tr>\n", state(cell))
 }
 

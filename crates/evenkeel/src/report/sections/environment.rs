@@ -26,8 +26,7 @@ pub const TELLING: [&str; 14] = [
     "transaction_isolation",
 ];
 
-/// Machine, plan, servers and the command.
-pub fn environment(study: &Study<'_>) -> String {
+pub fn environment(study: &Study) -> String {
     let mut inner = String::from("<div class=\"cards\">\n");
     inner.push_str(&card("Machine of the generator", &machine(study)));
     let mut measured = settings(study);
@@ -56,19 +55,18 @@ fn card(heading: &str, pairs: &[(String, String)]) -> String {
     format!("<div class=\"card\"><h3>{}</h3>{}</div>\n", Text(heading), list(pairs))
 }
 
-fn list(pairs: &[(String, String)]) -> String {
-    let rows: String = pairs
-        .iter()
-        .map(|(name, value)| format!("<div><dt>{}</dt><dd>{}</dd></div>", Text(name), Text(value)))
-        .collect();
-    format!("<dl class=\"pairs\">{rows}</dl>")
+pub fn list<N: AsRef<str>>(pairs: &[(N, String)]) -> String {
+    let row = |(name, value): &(N, String)| {
+        format!("<div><dt>{}</dt><dd>{}</dd></div>", Text(name.as_ref()), Text(value))
+    };
+    format!("<dl class=\"pairs\">{}</dl>", pairs.iter().map(row).collect::<String>())
 }
 
 fn owned(pairs: &BTreeMap<String, String>) -> Vec<(String, String)> {
     pairs.iter().map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
-fn machine(study: &Study<'_>) -> Vec<(String, String)> {
+fn machine(study: &Study) -> Vec<(String, String)> {
     match owned(&study.manifest.machine) {
         none if none.is_empty() => vec![("machine".to_owned(), format::ABSENT.to_owned())],
         pairs => pairs.into_iter().map(|(name, value)| spoken(&name, &value)).collect(),
@@ -95,14 +93,13 @@ fn repeats(plan: &PlanFile) -> String {
     }
 }
 
-/// How it was measured, by name.
-pub fn settings(study: &Study<'_>) -> Vec<(String, String)> {
+pub fn settings(study: &Study) -> Vec<(String, String)> {
     let settings = &study.plan.settings;
     let pair = |name: &str, value: String| (name.to_owned(), value);
     vec![
         pair("rates", study.plan.rate.clone()),
         pair("arrivals", settings.arrivals.to_string()),
-        pair("repeats", repeats(study.plan)),
+        pair("repeats", repeats(&study.plan)),
         pair("measured phase", format::seconds(settings.duration_s)),
         pair("warm-up", format::seconds(settings.warm_up_s)),
         pair("timeout", format::seconds(settings.timeout_s)),
@@ -121,13 +118,12 @@ pub fn settings(study: &Study<'_>) -> Vec<(String, String)> {
     ]
 }
 
-/// Who saw the server.
-fn sensed(study: &Study<'_>) -> Vec<(String, String)> {
+fn sensed(study: &Study) -> Vec<(String, String)> {
     let pair = |line: String| {
         let told = line.strip_prefix("server sensed by ").map(str::to_owned);
         ("server sensed by".to_owned(), told.unwrap_or(line))
     };
-    format::sensed(study.runs).into_iter().map(pair).collect()
+    format::sensed(&study.runs).into_iter().map(pair).collect()
 }
 
 fn cpus(cpus: &[usize]) -> String {
@@ -151,7 +147,7 @@ fn server(target: &TargetRecord, record: Option<&ServerRecord>) -> String {
     pairs.extend(record.data.iter().map(|(key, value)| (format!("data: {key}"), value.clone())));
     for name in TELLING {
         if let Some(value) = record.variables.get(name) {
-            pairs.push((name.to_owned(), readable(name, value)));
+            pairs.push((name.to_owned(), value.clone()));
         }
     }
     let heading = format!("Server {}", target.label);
@@ -170,33 +166,4 @@ fn domain(target: &TargetRecord) -> String {
     let memory =
         target.memory_bytes.map_or_else(String::new, |bytes| format!(", {} of memory", format::bytes(bytes)));
     format!("{}{memory}", cpus(&target.cpus))
-}
-
-/// A size in bytes also in words.
-fn readable(name: &str, value: &str) -> String {
-    match value.parse::<u64>() {
-        Ok(bytes) if name.ends_with("_size") && bytes >= 1024 => {
-            format!("{} ({value})", format::bytes(bytes))
-        }
-        _ => value.to_owned(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_the_machine_says_is_put_in_words() {
-        let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
-        assert_eq!(spoken("memory_bytes", "4294967296"), pair("memory", "4 GiB"));
-        assert_eq!(spoken("swap_used_bytes", "0"), pair("swap used", "0 bytes"));
-        assert_eq!(spoken("clock_source", "tsc"), pair("clock source", "tsc"));
-    }
-
-    #[test]
-    fn sizes_are_given_in_words_too() {
-        assert_eq!(readable("innodb_buffer_pool_size", "67108864"), "64 MiB (67108864)");
-        assert_eq!(readable("max_connections", "2000"), "2000");
-    }
 }

@@ -3,30 +3,26 @@
 mod caveats;
 mod cells;
 mod environment;
-mod guide;
 mod headline;
 mod outcomes;
-mod parts;
 mod plans;
-mod reduction;
 mod server;
-mod split;
 mod timelines;
 
 pub use caveats::{caveats, evidence};
 pub use cells::cells;
-pub use environment::{TELLING, environment, settings, spoken};
-pub use guide::guide;
-pub use headline::{headline, trust_text, verdicts};
+pub use environment::{TELLING, environment, list, settings, spoken};
+pub use headline::{headline, trust_text, unbroken, verdicts};
 pub use outcomes::outcomes;
-pub use parts::parts;
 pub use plans::plans;
-pub use reduction::reduction;
 pub use server::server;
-pub use split::split;
 pub use timelines::timelines;
 
 use super::markup::Text;
+use crate::format::ABSENT;
+
+/// The words of a report, for one who sees it for the first time.
+pub const GUIDE: &str = include_str!("../guide.html");
 
 /// A section of the page with its heading and a sentence below it.
 pub fn section(id: &str, heading: &str, words: &str, inner: &str) -> String {
@@ -42,4 +38,19 @@ pub fn table(caption: &str, head: &str, body: &str) -> String {
          <thead><tr>{head}</tr></thead>\n{body}</table></div>\n",
         Text(caption)
     )
+}
+
+/// The head of a column, with its unit below; empty for none.
+pub fn head(name: &str, unit: &str) -> String {
+    let unit = if unit.is_empty() { String::new() } else { format!("<small>{}</small>", Text(unit)) };
+    format!("<th scope=\"col\">{}{unit}</th>", Text(name))
+}
+
+pub fn field(text: &str) -> String {
+    let class = if text == ABSENT { " class=\"absent\"" } else { "" };
+    format!("<td{class}>{}</td>", Text(text))
+}
+
+pub fn row(name: &str, fields: &str) -> String {
+    format!("<tr><th scope=\"row\">{}</th>{fields}</tr>\n", Text(name))
 }

@@ -1,6 +1,6 @@
 //! What became of the arrivals: the four ends add up.
 
-use super::{section, table};
+use super::{head, row as named, section, table};
 use crate::format;
 use crate::report::markup::Text;
 use crate::report::study::Study;
@@ -8,41 +8,30 @@ use evenkeel_study::store::format::{CellSummary, CountsRecord};
 use std::collections::BTreeMap;
 
 /// Table of outcomes, then errors with one text each.
-pub fn outcomes(study: &Study<'_>) -> String {
+pub fn outcomes(study: &Study) -> String {
     if study.summary.cells.is_empty() {
         return String::new();
     }
-    let head = ["cell", "arrivals", "completed", "failed", "timed out", "unsent"]
-        .map(|name| format!("<th scope=\"col\">{name}</th>"))
-        .concat();
-    let rows: String = (0..study.plan.series.len())
-        .flat_map(|series| study.cells_of(series))
-        .map(|cell| row(study, cell))
-        .collect();
+    let names = ["cell", "arrivals", "completed", "failed", "timed out", "unsent"];
+    let head = names.map(|name| head(name, "")).concat();
+    let rows: String = study.cells().into_iter().map(|cell| row(study, cell)).collect();
     let table = table("Outcomes, all runs of a cell added up", &head, &format!("<tbody>\n{rows}</tbody>"));
     let words = "Every arrival ends as completed, failed, timed out or unsent; the four add up.";
     section("outcomes", "Outcomes", words, &format!("{table}{}", errors(study)))
 }
 
-fn row(study: &Study<'_>, cell: &CellSummary) -> String {
+fn row(study: &Study, cell: &CellSummary) -> String {
     let CountsRecord { arrivals, completed, failed, timed_out, unsent } = &cell.counts;
     let number = |value: u64| format!("<td>{}</td>", format::count(value));
     let loss = |value: u64| {
         let class = if value > 0 { "doubt" } else { "none" };
         format!("<td><span class=\"{class}\">{}</span></td>", format::count(value))
     };
-    format!(
-        "<tr><th scope=\"row\">{}</th>{}{}{}{}{}</tr>\n",
-        Text(&study.cell_name(cell)),
-        number(*arrivals),
-        number(*completed),
-        loss(failed.values().sum()),
-        loss(*timed_out),
-        loss(*unsent)
-    )
+    let (sent, lost) = ([*arrivals, *completed], [failed.values().sum(), *timed_out, *unsent]);
+    named(&study.cell_name(cell), &(sent.map(number).concat() + &lost.map(loss).concat()))
 }
 
-fn errors(study: &Study<'_>) -> String {
+fn errors(study: &Study) -> String {
     let mut counts: BTreeMap<u16, u64> = BTreeMap::new();
     for (code, count) in study.summary.cells.iter().flat_map(|cell| &cell.counts.failed) {
         *counts.entry(*code).or_default() += count;

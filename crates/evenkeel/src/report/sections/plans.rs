@@ -8,7 +8,7 @@ use crate::table::{HEAVY_PERCENT, by_share};
 use evenkeel_study::store::format::StatementPlanRecord;
 
 /// Statements, the heaviest first; nothing where no plan was stored.
-pub fn plans(study: &Study<'_>) -> String {
+pub fn plans(study: &Study) -> String {
     let plans = by_share(&study.manifest.plans);
     if plans.is_empty() {
         return String::new();

@@ -1,9 +1,8 @@
 //! What the server said of itself, beside the requests that it answered.
 
-use super::{section, table};
+use super::{field, head, row as named, section, table};
 use crate::columns::unit;
 use crate::format::{self, TimeUnit};
-use crate::report::markup::Text;
 use crate::report::study::Study;
 use evenkeel_study::store::format::CellSummary;
 
@@ -38,9 +37,8 @@ const FIGURES: [Figure; 21] = [
 
 /// A row for each cell. Figures that are zero everywhere are named below instead; nothing where the server told
 /// nothing.
-pub fn server(study: &Study<'_>) -> String {
-    let cells: Vec<&CellSummary> =
-        (0..study.plan.series.len()).flat_map(|series| study.cells_of(series)).collect();
+pub fn server(study: &Study) -> String {
+    let cells = study.cells();
     let known = |figure: &Figure| cells.iter().any(|cell| value(cell, figure).is_some());
     let is_zero =
         |figure: &Figure| cells.iter().all(|cell| value(cell, figure).is_none_or(|mean| mean == 0.0));
@@ -48,16 +46,15 @@ pub fn server(study: &Study<'_>) -> String {
     if cells.is_empty() || (shown.is_empty() && !has_delay(&cells)) {
         return String::new();
     }
-    let head = |name: &str, unit: &str| format!("<th scope=\"col\">{name}<small>{unit}</small></th>");
     let delay_unit = unit(&study.summary.cells, |cell| &cell.mu_ms);
-    let heads: String = shown.iter().map(|(_, name, unit)| head(name, unit)).collect();
-    let heads = format!(
-        "{}{}{}{}{heads}",
-        head("cell", ""),
-        head("requests", "all runs"),
-        head("probe delay", delay_unit.symbol()),
-        head("of it waited for a CPU", delay_unit.symbol())
-    );
+    let fixed = [
+        ("cell", ""),
+        ("requests", "all runs"),
+        ("probe delay", delay_unit.symbol()),
+        ("of it waited for a CPU", delay_unit.symbol()),
+    ];
+    let heads = fixed.into_iter().chain(shown.iter().map(|(_, name, unit)| (*name, *unit)));
+    let heads: String = heads.map(|(name, unit)| head(name, unit)).collect();
     let rows: String = cells.iter().map(|cell| row(study, cell, delay_unit, &shown)).collect();
     let table = table("What the server did, means over runs", &heads, &format!("<tbody>\n{rows}</tbody>"));
     section("server", "Server", &words(&cells), &format!("{table}{}", none(&zeros)))
@@ -86,24 +83,20 @@ fn value(cell: &CellSummary, (name, _, _): &Figure) -> Option<f64> {
     cell.server.get(*name).and_then(format::mean)
 }
 
-fn row(study: &Study<'_>, cell: &CellSummary, delay_unit: TimeUnit, figures: &[Figure]) -> String {
-    let field = |text: String| {
-        let class = if text == format::ABSENT { " class=\"absent\"" } else { "" };
-        format!("<td{class}>{}</td>", Text(&text))
-    };
+fn row(study: &Study, cell: &CellSummary, delay_unit: TimeUnit, figures: &[Figure]) -> String {
     let number = |value: Option<f64>| match value {
         Some(0.0) => "0".to_owned(),
         Some(value) => format::significant(value, 3),
         None => format::ABSENT.to_owned(),
     };
-    let values: String = figures.iter().map(|figure| field(number(value(cell, figure)))).collect();
-    format!(
-        "<tr><th scope=\"row\">{}</th><td>{}</td>{}{}{values}</tr>\n",
-        Text(&study.cell_name(cell)),
+    let scale = delay_unit.per_ms();
+    let fixed = [
         format::count(cell.counts.completed),
-        field(format::estimate(&cell.mu_ms, delay_unit.per_ms())),
-        field(number(format::mean(&cell.probe_wait_ms).map(|wait| wait * delay_unit.per_ms())))
-    )
+        format::estimate(&cell.mu_ms, scale),
+        number(format::mean(&cell.probe_wait_ms).map(|wait| wait * scale)),
+    ];
+    let all = fixed.into_iter().chain(figures.iter().map(|figure| number(value(cell, figure))));
+    named(&study.cell_name(cell), &all.map(|text| field(&text)).collect::<String>())
 }
 
 /// What did not happen at all is said in a line, not in columns of zeros.

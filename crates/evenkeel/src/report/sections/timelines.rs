@@ -14,9 +14,8 @@ const RUNS: usize = 240;
 const STOLEN: f64 = 2.0;
 
 /// Folded away cell by cell; the one whose runs were disturbed most, or the highest that settled, is open.
-pub fn timelines(study: &Study<'_>) -> String {
-    let cells: Vec<&CellSummary> =
-        (0..study.plan.series.len()).flat_map(|series| study.cells_of(series)).collect();
+pub fn timelines(study: &Study) -> String {
+    let cells = study.cells();
     if cells.is_empty() {
         return String::new();
     }
@@ -31,7 +30,7 @@ pub fn timelines(study: &Study<'_>) -> String {
     section("timelines", "Runs over time", words, &items)
 }
 
-fn item(study: &Study<'_>, cell: &CellSummary, open: bool, most: usize) -> String {
+fn item(study: &Study, cell: &CellSummary, open: bool, most: usize) -> String {
     let runs = study.runs_of(cell.cell);
     let drawn: Vec<(&RunFile, Vec<Second>)> = runs
         .iter()
@@ -55,7 +54,6 @@ fn item(study: &Study<'_>, cell: &CellSummary, open: bool, most: usize) -> Strin
     )
 }
 
-/// How the runs went, in a line.
 fn summary(cell: &CellSummary, runs: &[&RunFile]) -> String {
     let mut parts = vec![format::counted(runs.len(), "run"), cell.stability.to_string()];
     let stolen = runs.iter().filter_map(|run| run.steal_percent()).fold(0.0, f64::max);
@@ -66,7 +64,7 @@ fn summary(cell: &CellSummary, runs: &[&RunFile]) -> String {
 }
 
 fn panel(
-    study: &Study<'_>,
+    study: &Study,
     cell: &CellSummary,
     run: &RunFile,
     seconds: &[Second],
@@ -75,20 +73,20 @@ fn panel(
     let name = format!("run {}", run.repeat);
     let tau =
         if run.response.count > 0 { format::time(run.response.mean_ms) } else { format::ABSENT.to_owned() };
-    let details = study.details.of(run);
     let strips = Strips {
         id: format!("time-{}-{}", cell.cell, run.repeat),
         title: format!("{} over time, {name}", study.cell_name(cell)),
         description: "Throughput, response time, backlog, utilisation, stolen time and what others used, second by second."
             .to_owned(),
         length_s: drawn.iter().map(|(run, _)| run.measured_s).fold(1.0, f64::max),
-        strips: FIGURES.iter().map(|figure| figure.strip(cell, details, seconds, drawn)).collect(),
+        strips: FIGURES.iter().map(|figure| strip(figure, cell, seconds, drawn)).collect(),
         shades: shades(seconds),
     };
     format!(
-        "<div><h4>{} <small>mean response {}</small></h4>{}</div>\n",
+        "<div><h4>{} <small>mean response {}</small></h4>{}{}</div>\n",
         Text(&name),
         Text(&tau),
+        missing(study.details.of(run)),
         strips.svg()
     )
 }
@@ -101,68 +99,38 @@ fn shades(seconds: &[Second]) -> Vec<(f64, f64)> {
     stolen.map(|second| (second.at_s - half, second.at_s + half)).collect()
 }
 
-/// A figure over time.
-struct Figure {
-    title: &'static str,
-    class: &'static str,
-    quantity: Quantity,
-    of: fn(&Second) -> Option<f64>,
-    /// What the axis holds in any case, so that what is all but nothing looks so.
-    holds: f64,
-    /// Whether it is of the intervals, otherwise of the samples.
-    is_of_load: bool,
-}
+/// Name, class, quantity, getter, and what the axis holds in any case, so that what is all but nothing looks so.
+type Figure = (&'static str, &'static str, Quantity, fn(&Second) -> Option<f64>, f64);
 
 const FIGURES: [Figure; 6] = [
-    figure("throughput", "s0", Quantity::PerSecond, |second| second.throughput_per_s, 1.0, true),
-    figure("response time", "s0", Quantity::Time, |second| second.response_ms, 0.0, true),
-    figure("backlog, requests", "s0", Quantity::Plain, |second| second.backlog, 5.0, true),
-    figure("CPU use", "s2", Quantity::Percent, |second| second.theta_percent, 100.0, false),
-    figure("stolen time", "p4", Quantity::Percent, |second| second.stolen_percent, 5.0, false),
-    figure("used by others", "s4", Quantity::Percent, |second| second.others_percent, 5.0, false),
+    ("throughput", "s0", Quantity::PerSecond, |second| second.throughput_per_s, 1.0),
+    ("response time", "s0", Quantity::Time, |second| second.response_ms, 0.0),
+    ("backlog, requests", "s0", Quantity::Plain, |second| second.backlog, 5.0),
+    ("CPU use", "s2", Quantity::Percent, |second| second.theta_percent, 100.0),
+    ("stolen time", "p4", Quantity::Percent, |second| second.stolen_percent, 5.0),
+    ("used by others", "s4", Quantity::Percent, |second| second.others_percent, 5.0),
 ];
 
-const fn figure(
-    title: &'static str,
-    class: &'static str,
-    quantity: Quantity,
-    of: fn(&Second) -> Option<f64>,
-    holds: f64,
-    is_of_load: bool,
-) -> Figure {
-    Figure { title, class, quantity, of, holds, is_of_load }
+/// A figure of a run, on the scale that all runs of its cell have.
+fn strip(
+    &(title, class, quantity, of, least): &Figure,
+    cell: &CellSummary,
+    seconds: &[Second],
+    drawn: &[(&RunFile, Vec<Second>)],
+) -> Strip {
+    Strip {
+        class,
+        title,
+        quantity,
+        points: seconds.iter().map(|second| (second.at_s, of(second))).collect(),
+        holds: drawn.iter().flat_map(|(_, seconds)| seconds).filter_map(of).chain([least]).collect(),
+        level: (quantity == Quantity::PerSecond).then_some(cell.rate_per_s),
+    }
 }
 
-impl Figure {
-    fn strip(
-        &self,
-        cell: &CellSummary,
-        details: Option<&RunDetails>,
-        seconds: &[Second],
-        drawn: &[(&RunFile, Vec<Second>)],
-    ) -> Strip {
-        let mut holds: Vec<f64> =
-            drawn.iter().flat_map(|(_, seconds)| seconds).filter_map(|s| (self.of)(s)).collect();
-        holds.push(self.holds);
-        Strip {
-            class: self.class.to_owned(),
-            title: self.title.to_owned(),
-            quantity: Some(self.quantity),
-            points: seconds.iter().map(|second| (second.at_s, (self.of)(second))).collect(),
-            holds,
-            level: (self.quantity == Quantity::PerSecond).then_some(cell.rate_per_s),
-            absent: self.absent(details),
-        }
-    }
-
-    /// Why there is no value.
-    fn absent(&self, details: Option<&RunDetails>) -> String {
-        let missing = match (details, self.is_of_load) {
-            (Some(details), true) => details.intervals.as_ref().err(),
-            (Some(details), false) => details.sense.as_ref().err(),
-            (None, _) => None,
-        };
-        let untold = if self.is_of_load { "no request arrived" } else { "not seen from here" };
-        format!("{}: {}", format::ABSENT, missing.map_or(untold, String::as_str))
-    }
+/// Files that could not be read.
+fn missing(details: Option<&RunDetails>) -> String {
+    let all = details.map(|own| [own.intervals.as_ref().err(), own.sense.as_ref().err()]);
+    let missing = all.into_iter().flatten().flatten();
+    missing.map(|why| format!("<p class=\"words\">not available: {}</p>", Text(why))).collect()
 }

@@ -54,28 +54,3 @@ pub fn readable(page: &str) -> usize {
     }
     seen
 }
-
-#[test]
-fn every_mark_lies_within_its_chart_and_none_on_its_edge() {
-    for fixture in all() {
-        let page = page(&fixture);
-        for svg in page.split("<svg class=\"chart\"").skip(1).map(|rest| rest.split("</svg>").next().unwrap())
-        {
-            let clip = svg.split("<clipPath").nth(1).unwrap();
-            let of = |name: &str| attribute(clip, name).unwrap().parse::<f64>().unwrap();
-            let (left, top) = (of("x"), of("y"));
-            let (right, bottom) = (left + of("width"), top + of("height"));
-            for place in
-                svg.split("transform=\"translate(").skip(1).map(|rest| rest.split(')').next().unwrap())
-            {
-                let (x, y) = place.split_once(' ').unwrap();
-                let (x, y): (f64, f64) = (x.parse().unwrap(), y.parse().unwrap());
-                // What is all but zero may lie on the floor of a linear axis.
-                assert!(
-                    x > left && x < right - 6.0 && y > top + 1.0 && y <= bottom,
-                    "{place} in {left} {top} {right} {bottom}"
-                );
-            }
-        }
-    }
-}

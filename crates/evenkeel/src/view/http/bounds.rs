@@ -2,16 +2,12 @@
 
 use evenkeel_core::Nanos;
 
-/// What clients may use up.
 #[derive(Clone, Copy, Debug)]
 pub struct Bounds {
-    /// Clients at a time, and so descriptors.
     pub clients: usize,
     /// Bytes of answers that are not taken, all together; a single one may be longer.
     pub answers: usize,
-    /// Time for a whole request.
     pub request: Nanos,
-    /// Time for taking the answer.
     pub answer: Nanos,
 }
 

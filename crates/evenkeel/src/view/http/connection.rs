@@ -18,11 +18,9 @@ const FAREWELL: Nanos = Nanos::from_secs(1);
 pub struct Connection {
     stream: TcpStream,
     state: State,
-    /// When the state began.
     since: Nanos,
 }
 
-/// How far it has come.
 enum State {
     /// Its request is not whole.
     Asking(Vec<u8>),
@@ -32,7 +30,6 @@ enum State {
     Leaving,
 }
 
-/// What a look at a connection came to.
 pub enum Step {
     /// Nothing can be done for it yet.
     Wait,
@@ -43,7 +40,6 @@ pub enum Step {
 }
 
 impl Connection {
-    /// One that was just accepted.
     pub fn new(stream: TcpStream, now: Nanos) -> std::io::Result<Self> {
         stream.set_nonblocking(true)?;
         Ok(Self { stream, state: State::Asking(Vec::new()), since: now })
@@ -84,7 +80,6 @@ impl Connection {
         (self.state, self.since) = (State::Answering { bytes, sent: 0 }, now);
     }
 
-    /// Reads and writes what can be at once.
     pub fn advance(&mut self, now: Nanos) -> Step {
         let step = match &mut self.state {
             State::Asking(request) => read(&mut self.stream, request),
@@ -149,7 +144,6 @@ fn is_whole(request: &[u8]) -> bool {
     request.windows(4).any(|four| four == b"\r\n\r\n") || request.windows(2).any(|two| two == b"\n\n")
 }
 
-/// The path of a GET, without its query.
 fn path(request: &[u8]) -> Option<&str> {
     let line = std::str::from_utf8(request.split(|byte| *byte == b'\n').next()?).ok()?;
     let mut words = line.split_ascii_whitespace();

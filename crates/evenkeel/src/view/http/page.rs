@@ -5,19 +5,15 @@
 pub struct Page {
     /// 200, 404 or 503, say.
     pub code: u16,
-    /// Its media type.
     pub content_type: &'static str,
-    /// What follows the head.
     pub body: String,
 }
 
 impl Page {
-    /// An answer in plain text.
     pub fn text(code: u16, body: impl Into<String>) -> Self {
         Self { code, content_type: "text/plain; charset=utf-8", body: body.into() }
     }
 
-    /// The lines before the text.
     pub(super) fn head(&self) -> String {
         let reason = match self.code {
             200 => "OK",

@@ -21,7 +21,6 @@ const NAP: Duration = Duration::from_millis(50);
 /// Clients that are accepted before others get their turn: in a flood each has some rounds to say what it wants.
 const ACCEPTS: usize = 16;
 
-/// What the thread owns.
 pub struct Serving<'a> {
     listener: TcpListener,
     answer: &'a dyn Fn(&str) -> Page,

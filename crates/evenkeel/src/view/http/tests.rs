@@ -135,17 +135,3 @@ fn what_is_no_request_ends_that_connection_alone() {
     }
     assert_eq!(answer(&server.address().to_string(), "/metrics").0, 200);
 }
-
-#[test]
-fn a_port_that_is_taken_is_named() {
-    let server = server();
-    let address = server.address().to_string();
-    let error = Server::start(&address, |_| Page::text(200, "")).err().expect("taken");
-    assert!(format!("{error:#}").contains(&address), "{error:#}");
-}
-
-#[test]
-fn the_port_is_free_once_the_server_is_dropped() {
-    let address = server().address().to_string();
-    assert!(get(&address, "/metrics").is_err());
-}

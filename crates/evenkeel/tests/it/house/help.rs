@@ -85,9 +85,9 @@ fn a_retired_word_is_found_in_sentences_of_its_commands_and_not_in_longer_words(
         let owned = |all: &[&str]| all.iter().map(|one| (*one).to_owned()).collect();
         Retired { words: owned(words), commands: owned(commands) }
     };
-    let rows = [row(&["rule"], &["evenkeel study throttling"]), row(&["cold-run"], &[])];
+    let rows = [row(&["rule"], &["evenkeel share disk"]), row(&["cold-run"], &[])];
     let found = |command: &str, help: &str| used(command, help, &rows).len();
-    assert_eq!(found("evenkeel study throttling", "the published rule, and --cold-run 3s"), 2);
-    assert_eq!(found("evenkeel study", "the published rule"), 0);
-    assert_eq!(found("evenkeel study throttling", "a ruler, unruly, rule-like"), 0);
+    assert_eq!(found("evenkeel share disk", "the published rule, and --cold-run 3s"), 2);
+    assert_eq!(found("evenkeel share", "the published rule"), 0);
+    assert_eq!(found("evenkeel share disk", "a ruler, unruly, rule-like"), 0);
 }

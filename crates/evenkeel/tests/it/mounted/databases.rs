@@ -6,24 +6,17 @@ use serde_json::Value;
 use std::fs;
 use std::path::Path;
 
-const TINY: [&str; 17] = [
+const TINY: [&str; 10] = [
     "-q",
     "study",
-    "shares",
-    "--databases",
+    "databases",
     "--json",
-    "--size",
-    "1MB",
-    "--clients",
-    "4",
-    "--most",
-    "8",
-    "--ways",
-    "evenkeel",
-    "--warm-up",
-    "1s",
-    "--duration",
-    "10s",
+    "size=1MB",
+    "clients=4",
+    "most=8",
+    "ways=evenkeel",
+    "warm-up=1s",
+    "duration=10s",
 ];
 
 #[test]

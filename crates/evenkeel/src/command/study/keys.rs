@@ -1,0 +1,114 @@
+//! Settings of a published study: `KEY=VALUE` on the command line, read as the long flags of a command of its own.
+
+use super::Published;
+use crate::config::units;
+use crate::failure::WithHint;
+use anyhow::{Result, anyhow, bail};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Arg, Command};
+use evenkeel_core::Nanos;
+
+/// Reads the settings of this study.
+pub fn read<T: clap::Parser>(study: &str, words: &[String]) -> Result<T> {
+    let command = built(T::command());
+    let known = || {
+        let known: Vec<String> = command.get_arguments().map(setting).collect();
+        format!("settings of {study} are {}; `evenkeel study {study} --list` explains them", known.join(", "))
+    };
+    if let Some(word) = words.iter().find(|word| !word.contains('=')) {
+        return Err(anyhow!("{word:?} is no setting, which is written as KEY=VALUE")).hint(known());
+    }
+    let flags = words.iter().map(|word| format!("--{word}"));
+    let found = command.clone().try_get_matches_from(flags).and_then(|found| T::from_arg_matches(&found));
+    found.or_else(|error| match error.kind() {
+        ErrorKind::UnknownArgument => {
+            let key = named(&error, ContextKind::InvalidArg).unwrap_or_default();
+            Err(anyhow!("{study} has no setting `{key}`{}", meant(&error))).hint(known())
+        }
+        _ => Err(anyhow!(told(&command, &error)))
+            .hint(format!("`evenkeel study {study} --list` explains its settings")),
+    })
+}
+
+fn built(command: Command) -> Command {
+    let mut command = command.no_binary_name(true).disable_help_flag(true);
+    command.build();
+    command
+}
+
+/// What clap says of flags, said of settings.
+fn told(command: &Command, error: &clap::Error) -> String {
+    let text = error.to_string();
+    let lines = text.trim_start_matches("error: ").lines().map(str::trim).take_while(|line| !line.is_empty());
+    let first = lines.collect::<Vec<_>>().join(" ");
+    command.get_arguments().fold(first, |text, flag| text.replace(&flag.to_string(), &setting(flag)))
+}
+
+/// A flag as it is written here: `clients=LIST`.
+fn setting(flag: &Arg) -> String {
+    let value = flag.get_value_names().and_then(|names| names.first()).map_or("VALUE", |name| name.as_str());
+    format!("{}={value}", flag.get_long().unwrap_or_default())
+}
+
+/// The name of a flag that an error has to do with.
+pub fn named(error: &clap::Error, how: ContextKind) -> Option<String> {
+    let flag = match error.get(how)? {
+        ContextValue::String(flag) => flag,
+        ContextValue::Strings(flags) => flags.first()?,
+        _ => return None,
+    };
+    let name = flag.strip_prefix("--")?.split([' ', '=']).next()?;
+    Some(name.trim_end_matches("...").to_owned())
+}
+
+/// The flag that is most like an unknown one.
+pub fn meant(error: &clap::Error) -> String {
+    let near = named(error, ContextKind::SuggestedArg);
+    near.map_or_else(String::new, |near| format!(", did you mean `{near}`?"))
+}
+
+/// What a study asks, its settings, and what is to be said of it.
+pub(super) fn listed(of: &Published) -> String {
+    let command = built((of.settings)());
+    let line = |flag: &Arg| {
+        let help = flag.get_help().map(ToString::to_string).unwrap_or_default();
+        let default = flag.get_default_values().first();
+        let default =
+            default.map_or_else(String::new, |value| format!(" [default: {}]", value.as_os_str().display()));
+        format!("  {:<20}  {help}{default}\n", setting(flag))
+    };
+    let lines: String = command.get_arguments().map(line).collect();
+    let flags = of.takes.iter().map(|flag| format!("{flag}, ")).collect::<String>();
+    let about = command.get_about().map(ToString::to_string).unwrap_or_default();
+    let after = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+    format!(
+        "{}: {}\n\n{about}.\n\nSettings:\n{lines}\nFlags: {flags}--name, --output, --json\n\n{after}\n",
+        of.name, of.question
+    )
+}
+
+/// A time in seconds.
+pub fn time(text: &str) -> Result<f64> {
+    units::duration(text).map(Nanos::as_secs_f64)
+}
+
+/// A time in which something can be seen, in seconds.
+pub fn long(text: &str) -> Result<f64> {
+    match time(text)? {
+        short if short < 0.5 => bail!("too short to see anything, give it a second or more"),
+        seconds => Ok(seconds),
+    }
+}
+
+/// The things of these names, or all where none is named; `more` is for the hint at what there is.
+pub fn chosen<T>(asked: &[String], all: Vec<T>, name: impl Fn(&T) -> &str, more: &str) -> Result<Vec<T>> {
+    let names: Vec<&str> = all.iter().map(&name).collect();
+    if let Some(unknown) = asked.iter().find(|asked| !names.contains(&asked.as_str())) {
+        return Err(anyhow!("there is no {unknown:?} here"))
+            .hint(format!("there is {}{more}", names.join(", ")));
+    }
+    Ok(all
+        .into_iter()
+        .filter(|one| asked.is_empty() || asked.iter().any(|asked| asked == name(one)))
+        .collect())
+}
