@@ -9,6 +9,7 @@ import subprocess
 import tempfile
 import time
 
+from .configured import configured
 from .process import ends_with_bench
 from .proxy import free_port
 
@@ -20,14 +21,18 @@ class NotStarted(Exception):
 
 
 class Guard:
-    """Up on entering, down and gone on leaving. `backend` is what --backend takes, `listen` a socket's path or nothing for
-    a port of its own, `files` how many files it may open, `before` what the child does before it becomes the guard."""
+    """Up on entering, down and gone on leaving. `backend` is a port or an address, `settings` are keys of its file, `listen`
+    a socket's path or nothing for a port of its own, `files` how many files it may open, `before` what the child does before
+    it becomes the guard."""
 
-    def __init__(self, binary, backend, *flags, listen=None, files=None, before=None, config=None):
-        self.binary, self.flags, self.files, self.before, self.config = binary, flags, files, before, config
-        self.backend = f"127.0.0.1:{backend}" if isinstance(backend, int) else backend
+    def __init__(self, binary, backend, settings=None, listen=None, files=None, before=None):
+        self.binary, self.files, self.before = binary, files, before
         self.port, self.observed = free_port(), free_port()
         self.address = listen or self.port
+        self.settings = {
+            "listen": listen or f"127.0.0.1:{self.port}",
+            "backend": f"127.0.0.1:{backend}" if isinstance(backend, int) else backend,
+            "metrics": f"127.0.0.1:{self.observed}", **(settings or {})}
         self.process = None
 
     def __enter__(self):
@@ -39,15 +44,9 @@ class Guard:
             raise
         return self
 
-    def command(self):
-        listen = self.address if isinstance(self.address, str) else f"127.0.0.1:{self.port}"
-        chosen = ["--listen", listen, "--backend", self.backend, "--metrics", f"127.0.0.1:{self.observed}"]
-        if self.config is not None:
-            path = os.path.join(self.home, "guard.toml")
-            with open(path, "w", encoding="utf-8") as file:
-                file.write(self.config(listen, self.backend))
-            chosen = ["--config", path, "--metrics", f"127.0.0.1:{self.observed}"]
-        return [self.binary, "--home", self.home, "guard", *chosen, *self.flags]
+    def write(self, **changed):
+        """Writes its file; the words that name it."""
+        return configured(os.path.join(self.home, "guard.toml"), self.settings | changed)
 
     def _start(self):
         after_fork = ends_with_bench()
@@ -59,7 +58,8 @@ class Guard:
             if self.before:
                 self.before()
         with open(os.path.join(self.home, "log"), "w", encoding="utf-8") as log:
-            self.process = subprocess.Popen(self.command(), stdout=log, stderr=log, preexec_fn=before)
+            command = [self.binary, "--home", self.home, "guard", *self.write()]
+            self.process = subprocess.Popen(command, stdout=log, stderr=log, preexec_fn=before)
         deadline = time.monotonic() + START_S
         while not self._serves():
             if self.process.poll() is not None or time.monotonic() > deadline:

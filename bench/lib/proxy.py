@@ -6,6 +6,7 @@ import subprocess
 import tempfile
 import time
 
+from .configured import configured
 from .process import ends_with_bench
 
 HAPROXY = """
@@ -88,10 +89,15 @@ def haproxy(backend, maxconn=None, threads=1, options=()):
     return Proxy(command)
 
 
-def guard(binary, backend, controller="evenkeel", limit=None, *more):
-    """The guard with one of its controllers."""
-    def command(port, home):
-        chosen = ["--controller", controller] + (["--initial-limit", str(limit)] if limit else [])
-        return [binary, "--home", home, "guard", "--listen", f"127.0.0.1:{port}", "--backend", f"127.0.0.1:{backend}",
-                *chosen, *more]
+def guard(binary, backend, controller="evenkeel", limit=None, more=None, home=None, journal=False):
+    """The guard with one of its controllers and more settings. Its journal is a file of its folder, which is also its home
+    where no other one is named."""
+    def command(port, folder):
+        settings = {"listen": f"127.0.0.1:{port}", "backend": f"127.0.0.1:{backend}", "control.controller": controller,
+                    **(more or {})}
+        if limit:
+            settings["control.initial_limit"] = limit
+        if journal:
+            settings["control.journal"] = os.path.join(folder, "journal")
+        return [binary, "--home", home or folder, "guard", *configured(os.path.join(folder, "guard.toml"), settings)]
     return Proxy(command)

@@ -9,6 +9,7 @@ import tempfile
 import time
 import urllib.request
 
+from lib.configured import configured
 from lib.process import cpu_ns, ends_with_bench
 
 PATIENCE_S = 20
@@ -34,23 +35,28 @@ class Storage:
 
 
 class Host:
-    """One host with one disk, reached by NBD over a unix socket; where a file says what the disk is, by that."""
+    """One host with one disk, reached by NBD over a unix socket; `more` are settings of the host, `disk` of the disk."""
 
-    def __init__(self, storage, name, share, law, latency_ms, window, most, period_s, size="256M", more=(), config=None):
-        self.storage, self.name, self.share = storage, name, share
+    def __init__(self, storage, name, share, law, latency_ms, window, most, period_s, size="256M", more=None, disk=None):
+        self.storage, self.name = storage, name
         self.socket = storage.path(f"{name}.sock")
-        disk = ["--config", config] if config else [
-            "--name", name, "--backing", storage.path(f"{name}.img"), "--size", size, "--simulated", storage.array,
-            "--share", str(share), "--nbd", self.socket]
-        command = [storage.engine, "-q", "share", "disk", *disk, "--law", law, "--latency", f"{latency_ms}ms",
-                   "--initial-window", str(window), "--max-window", str(most), "--period", f"{period_s}s", "--metrics",
-                   "127.0.0.1:0", *more]
+        self.settings = {
+            "name": name, "nbd": self.socket, "metrics": "127.0.0.1:0", "window.law": law, "window.latency": f"{latency_ms}ms",
+            "window.initial_window": window, "window.max_window": most, "window.period": f"{period_s}s", **(more or {})}
         if law != "fixed":
-            command += ["--bus", f"slot:{storage.path('slots')}"]
+            self.settings["bus.address"] = f"slot:{storage.path('slots')}"
+        self.disk = {"name": name, "backing": storage.path(f"{name}.img"), "size": size, "simulated": storage.array,
+                     **(disk or {})}
+        command = [storage.engine, "-q", "share", "disk", *self.write(share)]
         self.errors = open(storage.path(f"{name}.log"), "w+")
         self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=self.errors,
                                         preexec_fn=ends_with_bench())
         self.metrics = self.wait()
+
+    def write(self, share):
+        """Writes its file with this share of the disk; the words that name it."""
+        self.share = share
+        return configured(self.storage.path(f"{self.name}.toml"), self.settings, {**self.disk, "share": share})
 
     def wait(self):
         """Until it serves: the address of its metrics."""

@@ -9,7 +9,7 @@ import time
 from ..process import LIBC
 from ..server import PATH, Server
 from ..wire import Session
-from .scene import BIG, FIXED, NotRun, prepare, seconds, select, together, until
+from .scene import BIG, NotRun, fixed, prepare, seconds, select, together, until
 
 CLONE_NEWNS, CLONE_NEWNET = 0x20000, 0x40000000
 MS_BIND, MS_REC, MS_PRIVATE = 0x1000, 0x4000, 0x40000
@@ -96,9 +96,9 @@ def a_backend_host_that_vanishes(scene):
             file.write(f"127.0.0.1 localhost\n{to} database.example\n")
     point(address)
     # As short as it may be where nobody has time.
-    hurry = ("--backend-silence", "6s") if scene.quick and "--backend-silence" in scene.site.help else ()
-    by_name = scene.guard(f"database.example:{near.port}", *FIXED, "2", before=with_hosts(hosts))
-    by_address = scene.guard(f"{address}:{near.port}", *FIXED, "2", *hurry)
+    hurry = {"backend_silence": "6s"} if scene.quick else {}
+    by_name = scene.guard(f"database.example:{near.port}", fixed(2), before=with_hosts(hosts))
+    by_address = scene.guard(f"{address}:{near.port}", fixed(2) | hurry)
     for row, guard in enumerate((by_name, by_address), 1):
         occupy(scene, guard, row)
     failover(scene, by_name, point, near)
@@ -179,18 +179,13 @@ def host_based_accounts(scene):
     scene.stack.callback(server.sql, "DROP USER near@'127.0.0.1', far@'127.0.0.2'")
     if select(server.port, user=b"near") is None or select(server.port, user=b"near", source="127.0.0.2") is not None:
         raise NotRun("the server does not tell hosts apart")
-    guard = scene.guard(server.port, "--monitor", f"mysql://watcher@127.0.0.1:{server.port}")
+    guard = scene.guard(server.port, {"control.monitor": f"mysql://watcher@127.0.0.1:{server.port}"})
     said = until(lambda: guard.warnings("near"), 8)
     scene.judge(said, "the start warns" if said else "the start says nothing of them")
-    stranger = select(guard.address, user=b"near", source="127.0.0.2") is not None
-    flag = scene.has("--refuse-host-accounts")
-    if flag:
-        guard = scene.guard(server.port, "--refuse-host-accounts")
-        near, app = (select(guard.address, user=user) for user in (b"near", b"app"))
-        scene.judge(near is None and app is not None,
-                    f"--refuse-host-accounts: near@127.0.0.1 {seconds(near)}, app@% {seconds(app)}")
-    else:
-        scene.judge(not stranger, f"a client of 127.0.0.2 {'gets in' if stranger else 'is refused'} as near@127.0.0.1")
+    guard = scene.guard(server.port, {"refuse_host_accounts": True})
+    near, app = (select(guard.address, user=user) for user in (b"near", b"app"))
+    scene.judge(near is None and app is not None,
+                f"refuse_host_accounts: near@127.0.0.1 {seconds(near)}, app@% {seconds(app)}")
     proxied(scene, server)
 
 
@@ -203,12 +198,10 @@ def proxied(scene, server):
     with Session(server.port, b"app", first=b"PROXY TCP4 127.0.0.2 127.0.0.1 4000 3306\r\n") as told:
         if told.query(asked) != [["app@127.0.0.2"]]:
             raise NotRun("the server does not take the PROXY protocol from this host")
-    if not scene.has("--proxy-protocol"):
-        return
-    guard = scene.guard(server.port, "--proxy-protocol")
+    guard = scene.guard(server.port, {"proxy_protocol": True})
     with Session(guard.address, b"app", source="127.0.0.2") as client:
         ((who,),) = client.query(asked)
-    scene.judge(who == "app@127.0.0.2", f"--proxy-protocol: a client of 127.0.0.2 is {who}")
+    scene.judge(who == "app@127.0.0.2", f"proxy_protocol: a client of 127.0.0.2 is {who}")
     stranger, far = (select(guard.address, user=user, source="127.0.0.2") for user in (b"near", b"far"))
     scene.judge(stranger is None and far is not None,
                 f"it logs in as near@127.0.0.1: {seconds(stranger)}, as far@127.0.0.2: {seconds(far)}")

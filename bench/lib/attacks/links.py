@@ -3,7 +3,6 @@ import os
 import subprocess
 import tempfile
 
-from ..guarded import NotStarted
 from ..wire import Session
 from .scene import NotRun, certify, seconds, select, until
 
@@ -28,11 +27,9 @@ def without_a_certificate(scene):
     warned = until(lambda: guard.warnings("tls"), 5)
     scene.judge(warned, "the start warns" if warned
                 else f"no word at the start, and --ssl goes {'under TLS' if is_ciphered(guard.port) else 'in clear'}")
-    if not scene.has("--tls-self-signed"):
-        return
-    guard = scene.guard(server.port, "--tls-self-signed")
+    guard = scene.guard(server.port, {"client_tls.self_signed": True})
     ciphered, strict = is_ciphered(guard.port), is_ciphered(guard.port, "strict")
-    scene.judge(ciphered and strict, f"--tls-self-signed: --ssl {'under TLS' if ciphered else 'in clear'}, "
+    scene.judge(ciphered and strict, f"self_signed: --ssl {'under TLS' if ciphered else 'in clear'}, "
                 f"REQUIRE SSL {'works' if strict else 'fails'}")
 
 
@@ -40,8 +37,9 @@ def tls_to_the_backend(scene):
     server, folder = scene.site.tls_server, scene.site.folder
     authority = os.path.join(folder, "ca.pem")
 
-    def served(backend, *flags):
-        guard = scene.guard(f"localhost:{backend}", "--backend-tls-ca", authority, *flags)
+    def served(backend, **more):
+        authorities = {"backend_tls.authorities": authority}
+        guard = scene.guard(f"localhost:{backend}", authorities | more)
         answer = select(guard.address)
         guard.__exit__()
         return answer
@@ -54,13 +52,10 @@ def tls_to_the_backend(scene):
                            capture_output=True, text=True, check=False).stdout
     if "NOT match" not in shown or server.sql("FLUSH SSL").returncode != 0:
         raise NotRun("the certificate for another name could not be made")
-    ways = {"by default": (), "--backend-tls verify-identity": ("--backend-tls", "verify-identity")}
-    for way, flags in ways.items():
-        try:
-            answer = served(server.port, *flags)
-            scene.judge(answer is None, f"a certificate for another name, {way}: {'refused' if answer is None else 'taken'}")
-        except NotStarted:
-            scene.through(f"no {way}")
+    ways = {"by default": {}, "verify-identity": {"backend_tls.mode": "verify-identity"}}
+    for way, more in ways.items():
+        answer = served(server.port, **more)
+        scene.judge(answer is None, f"a certificate for another name, {way}: {'refused' if answer is None else 'taken'}")
     answer = served(scene.site.server.port)
     scene.judge(answer is None, "a server that offers no TLS where authorities are given: "
                 + ("refused" if answer is None else "taken in clear"))

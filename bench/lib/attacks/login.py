@@ -9,7 +9,7 @@ import time
 
 from ..server import Server
 from ..wire import INIT_DB, PING, QUERY, Session, SqlError, change_user, connect, hello, packet
-from .scene import FIXED, NotRun, prepare, seconds, select, together, until
+from .scene import NotRun, fixed, prepare, seconds, select, together, until
 
 UNKNOWN_DATABASE = packet(bytes([INIT_DB]) + b"there_is_no_such_database")
 JUNK = bytes(20)
@@ -23,7 +23,7 @@ def root_by_a_pipelined_login(scene):
     server = scene.site.stack.enter_context(Server())
     prepare(server)
     owner = subprocess.run(["id", "-un"], capture_output=True, text=True, check=True).stdout.strip()
-    guard = scene.guard(server.socket, *FIXED, "8")
+    guard = scene.guard(server.socket, fixed(8))
     for how, kind in (("USING 'invalid' OR unix_socket", "the default root"), ("unix_socket", "a unix_socket root")):
         account = how if how == "unix_socket" else "mysql_native_password " + how
         server.sql(f"CREATE USER IF NOT EXISTS {owner}@localhost; GRANT ALL ON *.* TO {owner}@localhost; "
@@ -106,7 +106,7 @@ def becomes(link, owner):
 def pipelined_over_tcp(scene):
     """A change of user behind another command that the server answers with a switch, as direct."""
     server = scene.site.server
-    guard = scene.guard(server.port, *FIXED, "8")
+    guard = scene.guard(server.port, fixed(8))
 
     def changed(address):
         with Session(address, b"low") as client:
@@ -127,7 +127,7 @@ def pipelined_over_tcp(scene):
 def any_logged_in_client_ends_the_whole_guard(scene):
     """60 KB behind each of two packets of a login in which the server switches the plugin."""
     server, rest = scene.site.server, packet(bytes([PING])) * 12_000
-    guard = scene.guard(server.port, "--threads", "1")
+    guard = scene.guard(server.port, {"threads": 1})
     bystander, pauses = scene.session(guard.address), (0.0, 0.05, 0.2, 0.5) * (1 if scene.quick else 4)
     # Each beside others of its kind, and every other time with much more behind.
     found = together(4 * len(pauses), lambda number: overflow(guard.address, rest * (1, 4)[number % 2], pauses[number // 4]))
@@ -181,7 +181,7 @@ def logins_have_no_deadline(scene):
 def silent_clients(scene):
     """Far more logins that are silent, half sent or go on byte by byte than the guard has descriptors for."""
     port = scene.site.server.port
-    guard = scene.guard(port, *FIXED, "8", "--monitor", f"mysql://watcher@127.0.0.1:{port}", files=128)
+    guard = scene.guard(port, {**fixed(8), "control.monitor": f"mysql://watcher@127.0.0.1:{port}"}, files=128)
     if (before := select(guard.address)) is None:
         raise NotRun("no client is served before the attack")
     few = until(lambda: guard.warnings("open files"), 5)
@@ -261,8 +261,6 @@ def never_greeted(scene):
 def burst(scene):
     """500 connections at once at a server with a short queue: as many served as direct. At its socket the server accepts
     nobody for a moment, so that the queue is full for certain; over TCP that would cost direct clients too."""
-    # Deadlines of logins are not what this is about, and a busy machine would meet them, on either way.
-    patient = ("--login-max", "60s") if "--login-max" in scene.site.help else ()
     server = scene.stack.enter_context(Server(settings=["--back-log=50", "--max-connections=700", "--skip-ssl",
                                                         "--connect-timeout=60"]))
     prepare(server)
@@ -296,7 +294,8 @@ def burst(scene):
         if direct < 450:
             scene.unknown(f"500 at once over {name}: only {direct} served direct ({lost[0]})")
             continue
-        guard = scene.guard(backend, *FIXED, "500", *patient)
+        # Deadlines of logins are not what this is about, and a busy machine would meet them, on either way.
+        guard = scene.guard(backend, {**fixed(500), "login_max": "60s"})
         served, errors = count(guard.address, backend == server.socket)
         healthy = answers(guard, "/healthz")
         scene.judge(500 - served <= 2 * (500 - direct) and healthy, f"500 at once over {name}: {served} served, direct {direct}"

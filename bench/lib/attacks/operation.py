@@ -94,14 +94,8 @@ def accounted(log):
 
 
 def reload_says_what_needs_a_restart(scene):
-    server = scene.site.server
-
-    def config(listen, backend):
-        return f'listen = "{listen}"\nbackend = "{backend}"\n'
-    guard = scene.guard(server.port, config=config)
-    path, backend = f"{guard.home}/guard.toml", f"127.0.0.1:{free_port()}"
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(config(f"127.0.0.1:{guard.port}", backend))
+    guard = scene.guard(scene.site.server.port)
+    guard.write(backend=f"127.0.0.1:{free_port()}")
     before = len(guard.log())
     guard.process.send_signal(signal.SIGHUP)
     said = until(lambda: guard.log()[before:].strip(), 5)

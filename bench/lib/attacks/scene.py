@@ -24,7 +24,6 @@ GRANT SELECT ON mysql.* TO watcher@'%';
 """
 # A result that no buffer takes.
 BIG = "SELECT REPEAT('x', 1000) FROM shop.seq_1_to_1000000"
-FIXED = ("--controller", "fixed", "--initial-limit")
 
 
 class NotRun(Exception):
@@ -37,10 +36,6 @@ class Site:
     def __init__(self, binary, quick):
         self.binary, self.quick = binary, quick
         self.stack = contextlib.ExitStack()
-
-    @functools.cached_property
-    def help(self):
-        return subprocess.run([self.binary, "guard", "--help"], capture_output=True, text=True, check=True).stdout
 
     @functools.cached_property
     def folder(self):
@@ -62,6 +57,11 @@ class Site:
         server = self.stack.enter_context(Server(settings=settings))
         prepare(server)
         return server
+
+
+def fixed(limit):
+    """Settings of a guard that keeps a limit."""
+    return {"control.controller": "fixed", "control.initial_limit": limit}
 
 
 def prepare(server):
@@ -108,17 +108,10 @@ class Scene:
     def unknown(self, why):
         self.probes.append((None, why))
 
-    def has(self, flag):
-        """Whether the guard knows a flag, without which its cure is not there."""
-        if flag in self.site.help:
-            return True
-        self.through(f"no {flag}")
-        return False
-
     # What an attack needs.
 
-    def guard(self, backend, *flags, **more):
-        return self.stack.enter_context(Guard(self.site.binary, backend, *flags, **more))
+    def guard(self, backend, settings=None, **more):
+        return self.stack.enter_context(Guard(self.site.binary, backend, settings, **more))
 
     def session(self, address, *rest, **more):
         return self.stack.enter_context(Session(address, *rest, **more))

@@ -8,7 +8,7 @@ import time
 
 from ..process import ends_with_bench
 from ..wire import Session, SqlError
-from .scene import BIG, FIXED, NotRun, seconds, select, together, until
+from .scene import BIG, NotRun, fixed, seconds, select, together, until
 
 # Work that uses a processor and nothing else: about half a second.
 WORK = "BENCHMARK(1500000, MD5('a'))"
@@ -22,7 +22,7 @@ def a_client_that_dies_in_the_middle_of_a_result(scene):
     if not scene.quick:
         ways += [("kill -9", killed, 40), ("a reset", reset, 200)]
     for how, die, count in ways:
-        guard = scene.guard(server.port, *FIXED, "2")
+        guard = scene.guard(server.port, fixed(2))
         before = guard.descriptors()
         clients = die(scene, guard, count)
         # The queue and its liveness rule let the others follow.
@@ -106,7 +106,7 @@ def unwatched(scene, server, payload, behind):
     """How many statements behind a refused command were not counted, how many ran at once, and how many there were."""
     statement, count = f"SELECT {LITTLE_WORK}", 12 if scene.quick else 40
     with contextlib.ExitStack() as stack:
-        guard = scene.guard(server.port, *FIXED, "2")
+        guard = scene.guard(server.port, fixed(2))
         clients = [stack.enter_context(Session(guard.address, b"low", seconds=60)) for _ in range(count)]
         before = guard.metric("commands_total")
         for client in clients:
@@ -152,8 +152,8 @@ EVICTING_CODES = {500150, 2399, 1105}
 def refusals_carry_1040(scene):
     server = scene.site.server
     scene.clear(server)
-    for flags in (("--queue-max", "1"), ("--wait-max", "200ms")):
-        guard = scene.guard(server.port, *FIXED, "1", *flags)
+    for key, bound in (("queue.length", 1), ("queue.wait", "200ms")):
+        guard = scene.guard(server.port, {**fixed(1), key: bound})
         clients = scene.sessions(10, guard.address, seconds=60)
 
         def flood(number):
@@ -165,10 +165,10 @@ def refusals_carry_1040(scene):
         refused = [(clients[number], error) for number, error in enumerate(together(len(clients), flood))
                    if isinstance(error, SqlError)]
         if not refused:
-            raise NotRun(f"{' '.join(flags)} refused nobody")
+            raise NotRun(f"{key} = {bound} refused nobody")
         error = refused[0][1]
         evicts = error.state.startswith("08") or error.state in EVICTING_STATES or error.code in EVICTING_CODES
-        scene.judge(not evicts, f"{' '.join(flags)}: {error.code} ({error.state})"
+        scene.judge(not evicts, f"{key} = {bound}: {error.code} ({error.state})"
                     + (", for which pools throw connections away" if evicts else ""))
         goes_on = 0
         for client, _ in refused:

@@ -5,7 +5,7 @@ import threading
 import time
 
 from ..wire import LOCAL_FILES, QUERY, Session, SqlError, connect, hello, packet
-from .scene import BIG, FIXED, NotRun, together, until
+from .scene import BIG, NotRun, fixed, together, until
 
 RELEASES = [
     "UPDATE shop.t SET v = v + 1 WHERE RELEASE_ALL_LOCKS() = 0",
@@ -38,7 +38,7 @@ CHEAP = {
 def work_passes_as_release(scene):
     server = scene.site.server
     server.sql("CREATE TABLE IF NOT EXISTS shop.v (v BIGINT)")
-    guard = scene.guard(server.port, *FIXED, "1")
+    guard = scene.guard(server.port, fixed(1))
     client = scene.session(guard.address)
 
     def admitted(act, text):
@@ -73,7 +73,7 @@ def work_passes_as_release(scene):
 
 def crowd(scene, server):
     """Many clients at a limit of 2 with work that calls itself a release, over and over."""
-    guard = scene.guard(server.port, *FIXED, "2")
+    guard = scene.guard(server.port, fixed(2))
     clients = scene.sessions(40, guard.address, seconds=60)
     texts = [text.replace("1000,", "20000,") for text in RELEASES if "BENCHMARK(1000," in text]
     with Loop(clients, lambda number: texts[number % len(texts)]) as loop:
@@ -129,7 +129,7 @@ class Loop:
 def holders(scene, server, how, takes):
     """200 sessions of a tenant, each with what costs it nothing, at a limit of 2; and a client of another tenant beside them."""
     scene.clear(server)
-    guard = scene.guard(server.port, *FIXED, "2")
+    guard = scene.guard(server.port, fixed(2))
     clients = scene.sessions(200, guard.address, seconds=60)
     for number, client in enumerate(clients):
         for text in takes:
@@ -196,7 +196,7 @@ def beside_long(scene, server, name, work, span):
     """Short statements before and beside so many long ones, direct and through a guard."""
     rates = {}
     for way in ("direct", "guarded"):
-        guard = scene.guard(server.port, *FIXED, "8") if way == "guarded" else None
+        guard = scene.guard(server.port, fixed(8)) if way == "guarded" else None
         address = guard.address if guard else server.port
         alone = short_rate(address, span)
         clients = opened(address, *work)
@@ -245,7 +245,7 @@ def commands_inside_a_file(scene):
     """A server that is sent a packet out of its order gives a file up, and takes what is in that packet for commands."""
     server = scene.site.server
     server.sql("SET GLOBAL local_infile = 1; CREATE TABLE IF NOT EXISTS shop.f (words VARCHAR(100))")
-    guard = scene.guard(server.port, *FIXED, "8")
+    guard = scene.guard(server.port, fixed(8))
     if not runs_out_of_a_file(server, server.port, "direct"):
         raise NotRun("the server itself runs no commands out of a file")
     scene.judge(not runs_out_of_a_file(server, guard.address, "guarded"), "a command in a packet of a file, out of its order")

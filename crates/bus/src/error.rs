@@ -100,10 +100,10 @@ impl BusError {
                 "write the host's name in ASCII, as DNS has it: it begins with xn--".into()
             }
             Self::Address(_) => {
-                "nats://HOST:PORT or tls://HOST:PORT; the login goes into a file (--bus-login)".into()
+                "nats://HOST:PORT or tls://HOST:PORT; the login goes into a file (`login` under [bus])".into()
             }
             Self::Down(_) | Self::Slow => {
-                "is it running, and is the login right (--bus-login, --bus-ca)?".into()
+                "is it running, and are `login` and `authorities` under [bus] right?".into()
             }
             _ => return None,
         })

@@ -70,7 +70,7 @@ mod tests {
     fn of_a_url_only_the_password_is_overwritten() {
         for (given, shown) in [
             ("mysql://watch:s3cret@db1:3306/shop", "mysql://watch:xxxxxx@db1:3306/shop"),
-            ("--monitor=mysql://watch:a@b@db1", "--monitor=mysql://watch:xxx@db1"),
+            ("--backend=mysql://watch:a@b@db1", "--backend=mysql://watch:xxx@db1"),
             ("mysql:/watch:ab@db1", "mysql:/watch:xx@db1"),
             ("mysql://watch:a/b c@db1", "mysql://watch:xxxxx@db1"),
             ("mysql://watch@db1:3306", "mysql://watch@db1:3306"),

@@ -7,12 +7,14 @@ use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
 /// A command, the flag or argument that decides what it does, and what alone means something beside it.
 type Alone = (&'static [&'static str], &'static str, &'static [&'static str]);
 
-const ALONE: [Alone; 5] = [
+const ALONE: [Alone; 7] = [
     (&["profile"], "resume", &["output", "json", "repeats", "wide"]),
     (&["study"], "resume", &["output", "json", "repeats"]),
     (&["cdr", "load"], "print_table", &["layout", "table", "engine", "index", "when"]),
     (&["cdr", "audit"], "export", &["target", "tables", "json"]),
     (&["cdr", "generate"], "print_layout", &[]),
+    (&["guard"], "print_config", &[]),
+    (&["share", "disk"], "print_config", &[]),
 ];
 
 /// What of a profile has no meaning for a server that is there already.

@@ -4,7 +4,7 @@ use super::modes::at;
 use clap::Command;
 
 /// A command, and the flags that its `-h` shows beside its arguments.
-const SHOWN: [(&[&str], &[&str]); 11] = [
+const SHOWN: [(&[&str], &[&str]); 8] = [
     (
         &["profile"],
         &[
@@ -21,18 +21,6 @@ const SHOWN: [(&[&str], &[&str]); 11] = [
         ],
     ),
     (&["load"], &["workload", "rate", "clients", "duration", "max-sessions", "allow-writes", "seed", "json"]),
-    (
-        &["guard"],
-        &["listen", "backend", "config", "check", "metrics", "profile", "dry-run", "max-limit", "tls-cert"],
-    ),
-    (
-        &["share", "disk"],
-        &["backing", "size", "share", "name", "nbd", "fuse", "bus", "latency", "config", "metrics"],
-    ),
-    (
-        &["share", "mount"],
-        &["backing", "size", "share", "name", "at", "mkfs", "bus", "latency", "config", "metrics"],
-    ),
     (
         &["share", "knee"],
         &["backing", "direct", "block", "depth-max", "duration", "rounds", "costs", "overwrite", "json"],

@@ -7,10 +7,6 @@ use evenkeel_core::control::{Algorithm, Bounds, ControllerSettings, algorithm, e
 use evenkeel_lab::workload::similar;
 use toml::Value;
 
-/// A controller by name.
-///
-/// # Errors
-/// Names those that there are.
 pub fn named(name: &str, bounds: Bounds) -> Result<ControllerSettings> {
     let names = algorithm::NAMES;
     ControllerSettings::named(name, bounds).ok_or_else(|| match similar(name, names).first() {

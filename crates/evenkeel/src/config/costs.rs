@@ -1,4 +1,4 @@
-//! What I/Os cost, as flags and files say it: `4k=0.25,16k=1,256k=8`.
+//! What I/Os cost, as a file says it: `4k=0.25,16k=1,256k=8`.
 
 use super::units;
 use anyhow::{Context, Result, anyhow};
@@ -7,7 +7,6 @@ use evenkeel_core::share::{Costs, UNIT_BYTES};
 /// Costs by size in bytes.
 pub type Table = Vec<(u32, f64)>;
 
-/// Costs of reads and of writes by size in bytes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CostTables {
     /// Costs of reads, in units of a read of 16 KB.
@@ -33,10 +32,6 @@ impl CostTables {
     }
 }
 
-/// Reads a table of costs by size.
-///
-/// # Errors
-/// The text is not a table of costs.
 pub fn table(text: &str) -> Result<Table> {
     let entry = |entry: &str| {
         let (size, cost) = entry.split_once('=').ok_or_else(|| anyhow!("no `=` in {entry:?}"))?;
@@ -48,7 +43,6 @@ pub fn table(text: &str) -> Result<Table> {
     entries.with_context(|| format!("{text:?} is not a list of sizes and costs, as in 4k=0.25,16k=1,256k=8"))
 }
 
-/// The text of a table.
 pub fn text(table: &[(u32, f64)]) -> String {
     let size = |bytes: u32| match bytes {
         bytes if bytes.is_multiple_of(1 << 20) => format!("{}m", bytes >> 20),

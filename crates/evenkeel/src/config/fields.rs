@@ -4,7 +4,6 @@ use super::file;
 use super::lines::{at_key, located};
 use super::units;
 use anyhow::{Context, Result, anyhow, bail, ensure};
-use clap::ValueEnum;
 use evenkeel_core::Nanos;
 use evenkeel_lab::workload::similar;
 use std::path::{Path, PathBuf};
@@ -46,7 +45,6 @@ impl Fields {
         self.entry = entry.into();
     }
 
-    /// The value of a key that may be missing.
     pub fn optional<T: FromToml>(&mut self, key: &'static str) -> Result<Option<T>> {
         self.known.push(key);
         let Some(value) = self.table.remove(key) else { return Ok(None) };
@@ -59,7 +57,6 @@ impl Fields {
         read.map(Some).ok_or_else(|| self.at(key, format!("`{key}` must be {}, not {found}", T::KIND)))
     }
 
-    /// The value of a key that must be there.
     pub fn required<T: FromToml>(&mut self, key: &'static str) -> Result<T> {
         self.optional(key)?.ok_or_else(|| {
             let mistaken = self.table.keys().find(|there| !similar(there, [key]).is_empty());
@@ -75,7 +72,6 @@ impl Fields {
         u32::try_from(number).map(Some).map_err(no_limit)
     }
 
-    /// A duration with its unit.
     pub fn time(&mut self, key: &'static str) -> Result<Option<Nanos>> {
         let text = match self.optional::<Value>(key)? {
             None => return Ok(None),
@@ -87,19 +83,24 @@ impl Fields {
         units::duration(&text).map(Some).map_err(|error| self.at(key, format!("`{key}`: {error}")))
     }
 
-    /// A size in bytes, with its unit.
     pub fn bytes(&mut self, key: &'static str) -> Result<Option<u64>> {
         let Some(text) = self.optional::<String>(key)? else { return Ok(None) };
         units::bytes(&text).map(Some).map_err(|error| self.at(key, format!("`{key}`: {error}")))
     }
 
-    /// The word of a flag that takes one of a few.
-    pub fn word_of_flag<T: ValueEnum>(&mut self, key: &'static str) -> Result<Option<T>> {
-        let values = T::value_variants().iter().filter_map(T::to_possible_value);
-        let names: Vec<String> = values.map(|value| format!("{:?}", value.get_name())).collect();
+    /// A text with a form of its own.
+    pub fn text<T>(&mut self, key: &'static str, read: fn(&str) -> Result<T>) -> Result<Option<T>> {
+        let text = self.optional::<String>(key)?.as_deref().map(read).transpose();
+        text.map_err(|error| self.at(key, format!("`{key}`: {error:#}")))
+    }
+
+    /// A text that is one of a few words.
+    pub fn one_of<T: Copy>(&mut self, key: &'static str, words: &[(&str, T)]) -> Result<Option<T>> {
         let Some(text) = self.optional::<String>(key)? else { return Ok(None) };
-        let unknown = |_| self.at(key, format!("`{key}` is {text:?}, and must be {}", names.join(" or ")));
-        T::from_str(&text, false).map(Some).map_err(unknown)
+        let found = words.iter().find(|(word, _)| *word == text).map(|(_, value)| *value);
+        let names = || words.iter().map(|(word, _)| format!("{word:?}")).collect::<Vec<_>>().join(", ");
+        let unknown = || self.at(key, format!("`{key}` is {text:?}, and must be one of {}", names()));
+        found.map(Some).ok_or_else(unknown)
     }
 
     /// A text, or a list of them; empty where it is missing.
@@ -113,7 +114,6 @@ impl Fields {
         texts.ok_or_else(|| self.at(key, format!("`{key}` must be a text or a list of texts")))
     }
 
-    /// A table below this one; empty where it is missing.
     pub fn section(&mut self, key: &'static str) -> Result<Self> {
         let value = self.optional::<Value>(key)?.unwrap_or_else(|| Value::Table(Table::new()));
         Self::of(key, value)
@@ -135,28 +135,10 @@ impl Fields {
     }
 }
 
-/// What reads a key whose text is one of a few words: `read` says what is wrong with another one.
-pub fn word<T>(read: fn(&str) -> Result<T>) -> impl Fn(&mut Fields, &'static str) -> Result<Option<T>> {
-    move |fields, key| {
-        let word = fields.optional::<String>(key)?.as_deref().map(read).transpose();
-        word.map_err(|error| fields.at(key, format!("`{key}` {error}")))
-    }
-}
-
-/// What reads a key whose text has a form of its own.
-pub fn text<T>(read: fn(&str) -> Result<T>) -> impl Fn(&mut Fields, &'static str) -> Result<Option<T>> {
-    move |fields, key| {
-        let text = fields.optional::<String>(key)?.as_deref().map(read).transpose();
-        text.map_err(|error| fields.at(key, format!("`{key}`: {error:#}")))
-    }
-}
-
-/// Names in backticks, separated by commas.
 pub fn list(names: &[&str]) -> String {
     names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
-/// What a value is, in words.
 fn kind(value: &Value) -> &'static str {
     match value {
         Value::String(_) => "a text",
@@ -268,5 +250,20 @@ impl<T: FromToml> FromToml for Vec<T> {
     const KIND: &'static str = "a list, each of the same kind";
     fn from_toml(value: Value) -> Option<Self> {
         if let Value::Array(values) = value { values.into_iter().map(T::from_toml).collect() } else { None }
+    }
+}
+
+#[cfg(test)]
+pub mod tests {
+    /// The keys that the error of an unknown one lists.
+    pub fn known(error: &anyhow::Error) -> Vec<String> {
+        let text = error.to_string();
+        let (_, keys) = text.split_once("known are ").unwrap_or_else(|| panic!("{text}"));
+        keys.split('`').skip(1).step_by(2).map(str::to_owned).collect()
+    }
+
+    /// An example with the keys that it shows behind `#:`, because they have no default.
+    pub fn uncommented(example: &str) -> String {
+        example.lines().map(|line| format!("{}\n", line.strip_prefix("#: ").unwrap_or(line))).collect()
     }
 }

@@ -1,16 +1,15 @@
-//! The guard's configuration: `examples/guard.toml` shows every key.
+//! The guard's configuration.
 
 mod changes;
 mod distinct;
 mod flags;
-mod words;
 
 pub use changes::Changes;
 pub use distinct::is_same;
 pub use flags::Flags;
 
 use super::control::{memory, named, with_memory};
-use super::fields::{Fields, LIMIT_MAX, load};
+use super::fields::{Fields, LIMIT_MAX, set};
 use super::lines::at_key;
 use super::masked;
 use crate::guard::decisions::LoggedDecisions;
@@ -20,19 +19,24 @@ use evenkeel_core::Nanos;
 use evenkeel_core::control::{Bounds, ControllerSettings, algorithm, evenkeel};
 use evenkeel_guard::admission::Options;
 use evenkeel_guard::control::Settings;
-use evenkeel_guard::proxy::{Address, Identity, Plan};
+use evenkeel_guard::proxy::{Address, BackendMode, Identity, Plan, TenantBy, TlsMode};
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use toml::Value;
+
+/// A file with every key, its default and what it does.
+pub const EXAMPLE: &str = include_str!("../../../../examples/guard.toml");
+
+const TENANTS: [(&str, TenantBy); 2] = [("user", TenantBy::User), ("database", TenantBy::Database)];
+/// In the clients' own words.
+const CLIENT_MODES: [(&str, TlsMode); 3] =
+    [("required", TlsMode::Required), ("preferred", TlsMode::Preferred), ("disabled", TlsMode::Disabled)];
 
 /// Everything that a file or flags may set.
 #[derive(Clone, Debug)]
 pub struct GuardConfig {
-    /// What concerns sockets, the server and the gate.
     pub plan: Plan,
-    /// Weights of tenants by name.
     pub weights: BTreeMap<String, u32>,
-    /// Name of the controller.
     pub controller: String,
     /// Span of the means of the throttling study's controller.
     pub reflection_span: Nanos,
@@ -44,17 +48,13 @@ pub struct GuardConfig {
     pub max_limit: u32,
     /// Memory that transactions may use: a cap on the limit.
     pub memory: Option<evenkeel::Memory>,
-    /// Time from one tick to the next.
     pub tick: Nanos,
     /// Whether hardware counters are used on the CPUs of the server.
     pub counters: bool,
     /// Account for the server's status, as a URL.
     pub monitor: Option<String>,
-    /// Where metrics are served.
     pub metrics: Option<String>,
-    /// File for the journal.
     pub journal: Option<PathBuf>,
-    /// Form of the log.
     pub log: Form,
     /// Which changes of the limit have a line of their own in the log.
     pub log_decisions: LoggedDecisions,
@@ -85,38 +85,85 @@ impl GuardConfig {
         }
     }
 
-    /// Reads a file.
+    /// What the text of a file says, with the flags over it.
     ///
     /// # Errors
-    /// Names the file, the key and what to do.
-    pub fn load(path: &Path) -> Result<Self> {
-        load(path, Self::parse)
-    }
-
-    /// Reads the text of a file.
-    ///
-    /// # Errors
-    /// As [`GuardConfig::load`].
-    pub fn parse(text: &str) -> Result<Self> {
-        let mut file = Tables::of(text)?;
-        let listen = addresses(&mut file.guard)?;
-        let backend: String = file.guard.required("backend")?;
-        let mut config = Self::new(listen[0].clone(), backend.parse()?);
+    /// Names the key and what to do.
+    pub fn read(text: &str, flags: &Flags) -> Result<Self> {
+        let mut file = Fields::new("guard", text.parse().map_err(|error| masked::no_toml(&error))?);
+        let addresses = (file.texts("listen")?, file.optional("backend")?);
+        let (listen, backend) = flags.addresses(addresses)?;
+        let mut config = Self::new(listen[0].clone(), backend);
         config.plan.listen = listen;
-        config.take(&mut file)?;
-        config.memory = memory(&mut file.control)?;
-        config.plan.client_tls.identity = identity(&mut file.client_tls)?;
-        config.weights = weights(file.guard.optional("weights")?)?;
-        file.finish()?;
+        config.take(file)?;
+        flags.over(&mut config);
         config.check()?;
         Ok(config)
     }
 
-    /// Checks what no single key shows.
-    ///
-    /// # Errors
-    /// Names the keys that contradict each other.
-    pub fn check(&self) -> Result<()> {
+    #[cfg(test)]
+    pub fn parse(text: &str) -> Result<Self> {
+        Self::read(text, &Flags::default())
+    }
+
+    fn take(&mut self, mut file: Fields) -> Result<()> {
+        self.take_control(file.section("control")?)?;
+        let plan = &mut self.plan;
+        set(&mut plan.threads, file.optional("threads")?);
+        set(&mut plan.administrators, file.optional("administrators")?);
+        self.metrics = file.optional("metrics")?;
+        set(&mut plan.login_max, file.time("login_max")?);
+        plan.clients_max = file.optional("clients_max")?;
+        set(&mut plan.silence_max, file.time("backend_silence")?);
+        set(&mut plan.proxy_protocol, file.optional("proxy_protocol")?);
+        set(&mut plan.refuse_host_accounts, file.optional("refuse_host_accounts")?);
+        set(&mut self.log, file.one_of("log", &Form::NAMES)?);
+        set(&mut self.log_decisions, file.one_of("log_decisions", &LoggedDecisions::NAMES)?);
+        set(&mut self.drain, file.time("drain")?);
+        self.weights = weights(file.optional("weights")?)?;
+
+        let mut queue = file.section("queue")?;
+        set(&mut plan.tenants, queue.one_of("by", &TENANTS)?);
+        plan.options.queue_max = queue.optional("length")?;
+        plan.options.wait_max = queue.time("wait")?;
+        set(&mut plan.options.named_max, queue.optional("named_max")?);
+        queue.finish()?;
+
+        let mut idle = file.section("idle")?;
+        set(&mut plan.lend_after, idle.time("lend_after")?);
+        set(&mut plan.options.lent_max, idle.optional("lent_max")?);
+        plan.options.close_after = idle.time("close_after")?;
+        idle.finish()?;
+
+        let mut clients = file.section("client_tls")?;
+        set(&mut plan.client_tls.mode, clients.one_of("mode", &CLIENT_MODES)?);
+        plan.client_tls.identity = identity(&mut clients)?;
+        clients.finish()?;
+
+        let mut backend = file.section("backend_tls")?;
+        plan.backend_tls.mode = backend.one_of("mode", &BackendMode::NAMES)?;
+        plan.backend_tls.authorities = backend.optional("authorities")?;
+        backend.finish()?;
+        file.finish()
+    }
+
+    fn take_control(&mut self, mut control: Fields) -> Result<()> {
+        set(&mut self.controller, control.optional("controller")?);
+        set(&mut self.reflection_span, control.time("reflection_span")?);
+        set(&mut self.initial_limit, control.limit("initial_limit")?);
+        self.profile = control.optional("profile")?;
+        set(&mut self.max_limit, control.limit("max_limit")?);
+        set(&mut self.tick, control.time("tick")?);
+        set(&mut self.plan.options.dry_run, control.optional("dry_run")?);
+        set(&mut self.counters, control.optional("counters")?);
+        self.memory = memory(&mut control)?;
+        self.monitor = control.optional("monitor")?;
+        self.journal = control.optional("journal")?;
+        control.finish()
+    }
+
+    /// Ranges, and what no single key shows.
+    fn check(&self) -> Result<()> {
         self.check_control()?;
         let (threads, most) = (self.plan.threads, evenkeel_guard::proxy::THREADS_MAX);
         if !(1..=most).contains(&threads) {
@@ -178,13 +225,11 @@ impl GuardConfig {
         Ok(with_memory(settings.with_span(self.reflection_span.as_secs_f64()), self.memory))
     }
 
-    /// What the loop needs.
     pub fn settings(&self) -> Settings {
         let Self { tick, initial_limit, max_limit, .. } = *self;
         Settings { tick, initial_limit, max_limit, options: self.options() }
     }
 
-    /// What the gate needs.
     pub fn options(&self) -> Options {
         self.plan.options
     }
@@ -193,42 +238,6 @@ impl GuardConfig {
 /// One thread up to four CPUs, then one for each four.
 fn threads() -> usize {
     std::thread::available_parallelism().map_or(1, |cpus| cpus.get().div_ceil(4))
-}
-
-/// The tables of a file.
-struct Tables {
-    guard: Fields,
-    control: Fields,
-    queue: Fields,
-    idle: Fields,
-    client_tls: Fields,
-    backend_tls: Fields,
-}
-
-impl Tables {
-    fn of(text: &str) -> Result<Self> {
-        let mut guard = Fields::new("guard", text.parse().map_err(|error| masked::no_toml(&error))?);
-        let control = guard.section("control")?;
-        let queue = guard.section("queue")?;
-        let idle = guard.section("idle")?;
-        let client_tls = guard.section("client_tls")?;
-        let backend_tls = guard.section("backend_tls")?;
-        Ok(Self { guard, control, queue, idle, client_tls, backend_tls })
-    }
-
-    /// Refuses keys that nobody asked for.
-    fn finish(self) -> Result<()> {
-        let Self { guard, control, queue, idle, client_tls, backend_tls } = self;
-        [control, queue, idle, client_tls, backend_tls, guard].into_iter().try_for_each(Fields::finish)
-    }
-}
-
-fn addresses(fields: &mut Fields) -> Result<Vec<Address>> {
-    let texts = fields.texts("listen")?;
-    if texts.is_empty() {
-        bail!("guard: `listen` is missing; set it to an address or a list of them");
-    }
-    texts.iter().map(|text| Ok(text.parse::<Address>()?)).collect()
 }
 
 fn weights(value: Option<Value>) -> Result<BTreeMap<String, u32>> {

@@ -11,7 +11,6 @@ pub mod lines;
 pub mod masked;
 pub mod mu;
 pub mod rate;
-mod settings;
 pub mod share;
 pub mod study;
 pub mod units;

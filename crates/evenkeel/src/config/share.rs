@@ -1,10 +1,10 @@
-//! The configuration of a host that shares storage: `examples/share.toml` shows every key.
+//! The configuration of a host that shares storage.
 
 mod flags;
 mod sockets;
 
-use super::costs::CostTables;
-use super::fields::{Fields, load};
+use super::costs::{CostTables, table};
+use super::fields::{Fields, load, set};
 use super::lines::at_key;
 use super::masked;
 use crate::view::log::Form;
@@ -21,56 +21,41 @@ use toml::Value;
 pub use flags::Flags;
 pub use sockets::{SocketConfig, TlsConfig};
 
-/// Names of the laws that set a window; the last is ours and the default.
-pub const LAWS: [&str; 3] = ["fixed", "parda", "evenkeel"];
+/// A file with every key, its default and what it does.
+pub const EXAMPLE: &str = include_str!("../../../../examples/share.toml");
 /// Most disks of a host.
 pub const DISKS_MAX: usize = 64;
 
 /// Everything that a file or flags may set.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ShareConfig {
-    /// The host's name among those that share the storage.
     pub name: String,
-    /// The disks of the host.
     pub disks: Vec<DiskConfig>,
-    /// Where NBD clients arrive.
     pub nbd: Vec<Address>,
-    /// Mode and group of the files of these sockets.
     pub socket: SocketConfig,
-    /// TLS for clients that come over TCP.
     pub tls: TlsConfig,
-    /// Name of the law that sets the window.
     pub law: String,
     /// Latency above which the law closes the window.
     pub latency: Nanos,
-    /// Time from one window to the next.
     pub period: Nanos,
     /// The window before the law has set one; the fixed law keeps it.
     pub initial_window: f64,
     /// No window passes this.
     pub max_window: f64,
-    /// What I/Os cost.
     pub costs: CostTables,
-    /// The bus by which hosts reach each other.
     pub bus: BusConfig,
-    /// Where metrics are served.
     pub metrics: Option<String>,
     /// Bytes of buffers that requests of NBD clients may hold.
     pub memory: u64,
-    /// Form of the log.
     pub log: Form,
 }
 
-/// The bus by which hosts reach each other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BusConfig {
     /// `slot:FILE`, or servers of NATS; without it this host is alone.
     pub address: Option<String>,
-    /// Name of the storage on a NATS.
     pub array: String,
-    /// Number of slots of a slot file that is made.
     pub slots: usize,
-    /// File with the login for NATS.
     pub login: Option<PathBuf>,
     /// Authorities that must have signed the certificate of NATS (PEM).
     pub authorities: Option<PathBuf>,
@@ -85,7 +70,18 @@ impl Default for BusConfig {
     }
 }
 
-/// A virtual disk.
+impl BusConfig {
+    fn take(&mut self, mut bus: Fields) -> Result<()> {
+        self.address = bus.optional("address")?;
+        set(&mut self.array, bus.optional("array")?);
+        set(&mut self.slots, bus.optional("slots")?);
+        self.login = bus.optional("login")?;
+        self.authorities = bus.optional("authorities")?;
+        set(&mut self.require, bus.optional("require")?);
+        bus.finish()
+    }
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub struct DiskConfig {
     /// Its name: export of NBD, file of FUSE.
@@ -96,13 +92,11 @@ pub struct DiskConfig {
     pub share: f64,
     /// A file that is missing is made of this size.
     pub size: Option<u64>,
-    /// Whether nothing may change it.
     pub read_only: bool,
     /// Whether I/Os go past the page cache.
     pub direct: bool,
     /// Where NBD clients arrive who see this disk alone.
     pub nbd: Vec<Address>,
-    /// Mode and group of the files of these sockets.
     pub socket: SocketConfig,
     /// Where its FUSE file is.
     pub fuse: Option<PathBuf>,
@@ -131,12 +125,16 @@ impl DiskConfig {
         let mut fields = Fields::of(format!("disk {number}"), value)?;
         let name: String = fields.required("name")?;
         fields.rename(format!("disk `{name}`"));
-        let backing: String = fields.required("backing")?;
-        let mut disk = Self::new(name, backing);
+        let mut disk = Self::new(name, fields.required::<PathBuf>("backing")?);
+        set(&mut disk.share, fields.optional("share")?);
+        disk.size = fields.bytes("size")?;
+        set(&mut disk.read_only, fields.optional("read_only")?);
+        set(&mut disk.direct, fields.optional("direct")?);
         disk.nbd = sockets::addresses(&mut fields)?;
-        let mut table = DiskTable { disk: fields };
-        disk.take(&mut table)?;
-        table.disk.finish()?;
+        disk.socket = SocketConfig::of(&mut fields)?;
+        disk.fuse = fields.optional("fuse")?;
+        disk.simulated = fields.optional("simulated")?;
+        fields.finish()?;
         Ok(disk)
     }
 
@@ -154,7 +152,6 @@ impl DiskConfig {
 }
 
 impl ShareConfig {
-    /// The defaults for these disks.
     pub fn new(name: impl Into<String>, disks: Vec<DiskConfig>) -> Self {
         Self {
             name: name.into(),
@@ -162,7 +159,7 @@ impl ShareConfig {
             nbd: Vec::new(),
             socket: SocketConfig::default(),
             tls: TlsConfig::default(),
-            law: LAWS[LAWS.len() - 1].to_owned(),
+            law: "evenkeel".to_owned(),
             latency: Nanos::from_millis(15),
             period: Nanos::from_secs(2),
             initial_window: 16.0,
@@ -183,31 +180,50 @@ impl ShareConfig {
         load(path, Self::parse)
     }
 
-    /// Reads the text of a file.
+    /// Reads the text of a file. Name and disks may be those of the command line.
     ///
     /// # Errors
     /// As [`ShareConfig::load`].
     pub fn parse(text: &str) -> Result<Self> {
-        let mut file = Tables::of(text)?;
-        let name = file.share.required::<String>("name")?;
-        let disks = file.share.optional::<Vec<Value>>("disk")?.unwrap_or_default();
+        let mut file = Fields::new("share", text.parse().map_err(|error| masked::no_toml(&error))?);
+        let name: String = file.optional("name")?.unwrap_or_default();
+        let disks = file.optional::<Vec<Value>>("disk")?.unwrap_or_default();
         let numbered = disks.into_iter().enumerate();
         let disks =
             numbered.map(|(number, value)| DiskConfig::parse(number + 1, value)).collect::<Result<_>>()?;
         let mut config = Self::new(name, disks);
-        config.nbd = sockets::addresses(&mut file.share)?;
-        config.take(&mut file)?;
+        config.nbd = sockets::addresses(&mut file)?;
+        config.socket = SocketConfig::of(&mut file)?;
+        config.metrics = file.optional("metrics")?;
+        set(&mut config.memory, file.bytes("memory")?);
+        set(&mut config.log, file.one_of("log", &Form::NAMES)?);
+        config.tls = TlsConfig::of(file.section("tls")?)?;
+        config.take_window(file.section("window")?)?;
+        config.take_costs(file.section("costs")?)?;
+        config.bus.take(file.section("bus")?)?;
         file.finish()?;
         config.check()?;
         Ok(config)
     }
 
-    /// Checks what no single key shows.
-    ///
-    /// # Errors
-    /// Names the keys that contradict each other, or a number that makes no sense.
-    pub fn check(&self) -> Result<()> {
-        if self.disks.is_empty() || self.disks.len() > DISKS_MAX {
+    fn take_window(&mut self, mut window: Fields) -> Result<()> {
+        set(&mut self.law, window.optional("law")?);
+        set(&mut self.latency, window.time("latency")?);
+        set(&mut self.period, window.time("period")?);
+        set(&mut self.initial_window, window.optional("initial_window")?);
+        set(&mut self.max_window, window.optional("max_window")?);
+        window.finish()
+    }
+
+    fn take_costs(&mut self, mut costs: Fields) -> Result<()> {
+        set(&mut self.costs.reads, costs.text("read", table)?);
+        set(&mut self.costs.writes, costs.text("write", table)?);
+        costs.finish()
+    }
+
+    /// Ranges, and what no single key shows.
+    fn check(&self) -> Result<()> {
+        if self.disks.len() > DISKS_MAX {
             bail!("a host has 1 to {DISKS_MAX} disks, not {}", self.disks.len());
         }
         self.disks.iter().try_for_each(DiskConfig::check)?;
@@ -215,13 +231,12 @@ impl ShareConfig {
         if let Some(twice) = self.disks.iter().find(|disk| !names.insert(&disk.name)) {
             bail!("two disks are called `{}`", twice.name);
         }
-        self.tls.check()?;
         if !(1..=SLOTS_MAX).contains(&self.bus.slots) {
             let words = format!("`slots` must be between 1 and {SLOTS_MAX}, and is {}", self.bus.slots);
             return Err(at_key("bus", "slots", words));
         }
-        if self.name.is_empty() || self.name.len() > 64 {
-            let words = format!("the host's `name` {:?} must have 1 to 64 bytes", self.name);
+        if self.name.len() > 64 {
+            let words = format!("the host's `name` {:?} has more than 64 bytes", self.name);
             return Err(at_key("share", "name", words));
         }
         self.check_window()?;
@@ -279,37 +294,6 @@ impl ShareConfig {
             }
         }
     }
-}
-
-/// The tables of a file.
-struct Tables {
-    share: Fields,
-    tls: Fields,
-    window: Fields,
-    costs: Fields,
-    bus: Fields,
-}
-
-impl Tables {
-    fn of(text: &str) -> Result<Self> {
-        let mut share = Fields::new("share", text.parse().map_err(|error| masked::no_toml(&error))?);
-        let tls = share.section("tls")?;
-        let window = share.section("window")?;
-        let costs = share.section("costs")?;
-        let bus = share.section("bus")?;
-        Ok(Self { share, tls, window, costs, bus })
-    }
-
-    /// Refuses keys that nobody asked for.
-    fn finish(self) -> Result<()> {
-        let Self { share, tls, window, costs, bus } = self;
-        [tls, window, costs, bus, share].into_iter().try_for_each(Fields::finish)
-    }
-}
-
-/// The table of one disk.
-struct DiskTable {
-    disk: Fields,
 }
 
 #[cfg(test)]

@@ -3,29 +3,22 @@
 use super::status::{self, Status};
 use crate::child::{self, DEADLINE, PATIENCE, Plan};
 use crate::clock::Clock;
-use anyhow::Result;
+use anyhow::{Context, Result};
 use serde_json::Value;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Time for transactions to end when it is stopped, as the guard's own flag.
-const DRAIN: &str = "2s";
+/// Settings of each: its log is read, and who stops it waits two seconds for transactions.
+const SETTINGS: &str = "log = 'json'\ndrain = '2s'\n";
 
 /// What kind of guard it is to be.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Spec {
-    /// The server: host:port or the path of its socket.
     pub backend: String,
-    /// Name of the controller; empty: the guard's default.
-    pub controller: String,
-    /// The limit to begin with; `None`: the guard's default.
-    pub initial_limit: Option<u32>,
-    /// File for its journal.
-    pub journal: Option<PathBuf>,
-    /// Hardware counters on all CPUs.
-    pub counters: bool,
-    /// Further flags of `evenkeel guard`.
-    pub extra: Vec<String>,
+    /// Where its configuration may be until it has read that.
+    pub file: PathBuf,
+    pub settings: String,
 }
 
 /// A running guard; it ends when this is dropped, and with this process at the latest.
@@ -46,10 +39,22 @@ impl Child {
     }
 
     fn start_program(program: &Path, spec: &Spec) -> Result<Self> {
-        let arguments = arguments(spec);
+        let file = spec.file.display();
+        fs::write(&spec.file, format!("{SETTINGS}{}", spec.settings))
+            .with_context(|| format!("writing {file}"))?;
+        let arguments = [
+            "guard".to_owned(),
+            "--listen=127.0.0.1:0".to_owned(),
+            "--metrics=127.0.0.1:0".to_owned(),
+            format!("--backend={}", spec.backend),
+            format!("--config={file}"),
+        ];
         let plan =
             Plan { program, what: "guard", arguments: &arguments, patience: PATIENCE, deadline: DEADLINE };
-        let (child, (address, metrics)) = child::Child::start(&plan, places)?;
+        let started = child::Child::start(&plan, places);
+        // It has been read, or never will be.
+        let _ = fs::remove_file(&spec.file);
+        let (child, (address, metrics)) = started?;
         let child = Self { child, address, metrics };
         child.wait_for_a_tick()?;
         Ok(child)
@@ -66,12 +71,10 @@ impl Child {
         Ok(())
     }
 
-    /// Where clients connect: `127.0.0.1:port`.
     pub fn address(&self) -> &str {
         &self.address
     }
 
-    /// Where it serves /metrics, /status and /journal: `127.0.0.1:port`.
     pub fn metrics(&self) -> &str {
         &self.metrics
     }
@@ -81,7 +84,6 @@ impl Child {
         self.child.id().pid
     }
 
-    /// Whether it runs.
     pub fn is_alive(&self) -> bool {
         self.child.id().is_alive()
     }
@@ -94,7 +96,6 @@ impl Child {
         status::read(&self.metrics)
     }
 
-    /// The last lines of its log, for error messages.
     pub fn last_words(&self) -> String {
         self.child.last_words()
     }
@@ -106,20 +107,6 @@ impl Child {
     pub fn stop(self) -> Result<()> {
         self.child.stop()
     }
-}
-
-fn arguments(spec: &Spec) -> Vec<String> {
-    let mut arguments: Vec<String> =
-        ["guard", "--listen=127.0.0.1:0", "--metrics=127.0.0.1:0", "--log=json"].map(Into::into).into();
-    arguments.extend([format!("--drain={DRAIN}"), format!("--backend={}", spec.backend)]);
-    if !spec.controller.is_empty() {
-        arguments.push(format!("--controller={}", spec.controller));
-    }
-    arguments.extend(spec.initial_limit.map(|limit| format!("--initial-limit={limit}")));
-    arguments.extend(spec.journal.as_ref().map(|journal| format!("--journal={}", journal.display())));
-    arguments.extend(spec.counters.then(|| "--counters".to_owned()));
-    arguments.extend(spec.extra.iter().cloned());
-    arguments
 }
 
 /// Where it listens and where it serves its metrics, as its event of the start has them.
@@ -141,19 +128,25 @@ mod tests {
         program
     }
 
-    fn start(spec: &Spec) -> Result<Child> {
-        Child::start_program(&program(), spec)
+    /// One with a fixed limit and `more` below `[control]`, by `program`; its file is gone once it has started or not.
+    fn start_program(program: &Path, limit: u32, more: &str) -> Result<Child> {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("guard.toml");
+        let settings = format!("[control]\ncontroller = 'fixed'\ninitial_limit = {limit}\n{more}");
+        // Nobody listens at port 1, and nobody asks for it before a client comes.
+        let spec = Spec { backend: "127.0.0.1:1".to_owned(), file, settings };
+        let started = Child::start_program(program, &spec);
+        assert!(!spec.file.exists());
+        started
     }
 
-    fn fixed(limit: u32) -> Spec {
-        // Nobody listens at port 1, and nobody asks for it before a client comes.
-        let backend = "127.0.0.1:1".to_owned();
-        Spec { backend, controller: "fixed".to_owned(), initial_limit: Some(limit), ..Spec::default() }
+    fn start(limit: u32, more: &str) -> Result<Child> {
+        start_program(&program(), limit, more)
     }
 
     #[test]
     fn a_guard_is_started_asked_and_stopped() {
-        let child = start(&fixed(7)).unwrap();
+        let child = start(7, "").unwrap();
         let status = (0..30).find_map(|_| child.status().ok()).unwrap();
         let id = child.child.id();
         assert_eq!((status.limit, status.controller.as_str()), (7, "fixed"));
@@ -167,7 +160,7 @@ mod tests {
     fn what_is_dropped_ends_and_leaves_its_journal() {
         let dir = tempfile::tempdir().unwrap();
         let journal = dir.path().join("a journal");
-        let child = start(&Spec { journal: Some(journal.clone()), ..fixed(3) }).unwrap();
+        let child = start(3, &format!("journal = '{}'", journal.display())).unwrap();
         let id = child.child.id();
         drop(child);
         assert!(!id.is_alive());
@@ -176,16 +169,16 @@ mod tests {
 
     #[test]
     fn a_guard_that_cannot_start_says_why() {
-        let wrong = Spec { extra: vec!["--tls-cert=/none".into(), "--tls-key=/none".into()], ..fixed(1) };
-        let error = format!("{:#}", start(&wrong).unwrap_err());
+        let wrong = "[client_tls]\ncertificate = '/none'\nkey = '/none'";
+        let error = format!("{:#}", start(1, wrong).unwrap_err());
         assert!(error.contains("does not listen") && error.contains("/none"), "{error}");
-        let missing = Child::start_program(Path::new("/none/evenkeel"), &fixed(1)).unwrap_err();
+        let missing = start_program(Path::new("/none/evenkeel"), 1, "").unwrap_err();
         assert!(format!("{missing:#}").contains("starting /none/evenkeel"), "{missing:#}");
     }
 
     #[test]
     fn a_guard_that_was_killed_is_no_success() {
-        let child = start(&fixed(1)).unwrap();
+        let child = start(1, "").unwrap();
         child.child.id().end(Duration::ZERO);
         let error = child.stop().unwrap_err();
         assert!(error.to_string().contains("signal: 9"), "{error}");

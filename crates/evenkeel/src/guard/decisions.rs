@@ -17,13 +17,17 @@ use std::collections::BTreeMap;
 const GATHERED_FOR: Nanos = Nanos::from_secs(10);
 
 /// Which changes of the limit have a line each.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LoggedDecisions {
     /// Decisive ones; steps between them share a line, at most every 10 s
     #[default]
     Decisive,
     /// All
     All,
+}
+
+impl LoggedDecisions {
+    pub const NAMES: [(&str, Self); 2] = [("decisive", Self::Decisive), ("all", Self::All)];
 }
 
 /// The steps that were gathered and are not logged yet.
@@ -73,7 +77,6 @@ impl Decisions {
         if is_due { self.rest() } else { None }
     }
 
-    /// The line of the steps that were gathered, at the end.
     pub fn rest(&mut self) -> Option<Parts> {
         let Gathered { changes, least, most, kinds, last, dry_run, .. } = self.gathered.take()?;
         let mut fields = json!({

@@ -1,11 +1,11 @@
-//! The journal on disk: a line of JSON for each tick, enough to ask a controller again.
+//! The journal on disk: a line of JSON for each tick, with all that the controller got to see.
 //!
 //! The file is bounded: when it is full it becomes `FILE.1`, and that one is forgotten.
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use evenkeel_core::Nanos;
 use evenkeel_core::control::{Response, Sample, Signals};
-use evenkeel_guard::control::{Entry, Journal, Sensor, values};
+use evenkeel_guard::control::{Entry, Sensor, values};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -18,12 +18,9 @@ pub const FILE_MAX: u64 = 64 << 20;
 /// A tick as a line has it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Recorded {
-    /// What the controller got to see.
     #[serde(flatten, with = "SampleFields")]
     pub sample: Sample,
-    /// The limit that was decided.
     pub decided: u32,
-    /// The reason for it, in words.
     pub why: String,
 }
 
@@ -147,33 +144,7 @@ impl Writer {
     }
 }
 
-/// A journal in memory, as it would be in a file.
-pub fn text(journal: &Journal) -> Result<String> {
-    let mut text = String::new();
-    for entry in journal.entries() {
-        text.push_str(&serde_json::to_string(&Recorded::from(entry))?);
-        text.push('\n');
-    }
-    Ok(text)
-}
-
-/// Reads a journal. A last line that a kill cut off is passed over.
-pub fn read(path: &Path) -> Result<Vec<Recorded>> {
-    let file = File::open(path).with_context(|| format!("opening journal {}", path.display()))?;
-    let lines: Vec<String> = BufReader::new(file).lines().collect::<Result<_, _>>()?;
-    let last = lines.len();
-    let mut read = Vec::with_capacity(last);
-    for (number, text) in lines.iter().enumerate().map(|(index, text)| (index + 1, text)) {
-        match serde_json::from_str(text) {
-            Ok(tick) => read.push(tick),
-            Err(_) if number == last => {}
-            Err(error) => bail!("{}: line {number}: {error}", path.display()),
-        }
-    }
-    Ok(read)
-}
-
-/// Reads a journal while it is written.
+/// Reads a journal, also while it is written.
 pub struct Follower {
     file: BufReader<File>,
     /// The start of a line that is not whole yet.
@@ -222,7 +193,7 @@ mod tests {
         odd.sample.work = 0.1 + 0.2;
         odd.sample.signals.lock_wait_share = Some(1.0 / 3.0);
         [entry(), odd.clone()].iter().for_each(|entry| writer.write(entry).unwrap());
-        let read = read(&path).unwrap();
+        let read = Follower::open(&path).unwrap().ticks().unwrap();
         assert_eq!((&read[0].sample, &read[1].sample), (&entry().sample, &odd.sample));
         assert_eq!((read[0].decided, read[0].why.as_str()), (4, "limit 4, because it is fixed"));
     }
@@ -273,17 +244,5 @@ mod tests {
         let sizes: Vec<u64> =
             folder.path().read_dir().unwrap().map(|file| file.unwrap().metadata().unwrap().len()).collect();
         assert!(sizes.len() == 2 && sizes.iter().all(|size| *size < 2_500), "{sizes:?}");
-    }
-
-    #[test]
-    fn a_line_that_was_cut_off_is_passed_over_and_a_wrong_one_named() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("journal");
-        let line = serde_json::to_string(&Recorded::from(&entry())).unwrap();
-        std::fs::write(&path, format!("{line}\n{}", &line[..40])).unwrap();
-        assert_eq!(read(&path).unwrap().len(), 1);
-        std::fs::write(&path, format!("{line}\nrubbish\n{line}\n")).unwrap();
-        let error = read(&path).unwrap_err().to_string();
-        assert!(error.contains("line 2"), "{error}");
     }
 }

@@ -1,7 +1,7 @@
 //! A snapshot as Prometheus reads it (text format 0.0.4). Pure: the same snapshot, the same text.
 
 use super::watch::Counts;
-use crate::view::prometheus::{Text, escaped};
+use crate::view::prometheus::{Column, Text, escaped};
 use evenkeel_core::Nanos;
 use evenkeel_guard::admission::{Census, TenantCensus};
 use evenkeel_guard::control::{Sensor, values};
@@ -10,7 +10,6 @@ use evenkeel_guard::snapshot::Snapshot;
 /// Upper ends of the buckets of waits, in milliseconds.
 const BUCKETS_MS: [u64; 10] = [1, 5, 10, 50, 100, 500, 1_000, 5_000, 30_000, 120_000];
 
-/// All metrics of a guard, as the text that Prometheus reads.
 pub fn text(snapshot: &Snapshot, counts: &Counts) -> String {
     let mut out = Text::new("evenkeel_guard_");
     gate(&mut out, snapshot);
@@ -149,8 +148,7 @@ fn connections(out: &mut Text, counts: &Counts) {
 }
 
 fn tenants(out: &mut Text, tenants: &[TenantCensus]) {
-    type Column = (&'static str, &'static str, &'static str, fn(&TenantCensus) -> f64);
-    let columns: [Column; 10] = [
+    let columns: [Column<TenantCensus>; 10] = [
         ("tenant_weight", "gauge", "Share of admissions while others wait.", |t| f64::from(t.weight)),
         ("tenant_waiting", "gauge", "Sessions in the queue.", |t| t.waiting as f64),
         ("tenant_longest_waiting_seconds", "gauge", "How long the first has waited.", |t| {
@@ -166,12 +164,7 @@ fn tenants(out: &mut Text, tenants: &[TenantCensus]) {
         ("tenant_rejected_total", "counter", "Refused.", |t| t.rejected as f64),
         ("tenant_cancelled_total", "counter", "Left the queue by themselves.", |t| t.cancelled as f64),
     ];
-    for (name, kind, help, value) in columns {
-        out.head(name, kind, help);
-        for tenant in tenants {
-            out.value(name, &label(tenant), value(tenant));
-        }
-    }
+    out.table(tenants, label, &columns);
     out.head("wait_seconds", "histogram", "Waits of all that were admitted.");
     tenants.iter().for_each(|tenant| waits(out, tenant));
 }
@@ -188,6 +181,7 @@ fn label(tenant: &TenantCensus) -> String {
 mod tests {
     use super::super::fixture::snapshot;
     use super::*;
+    use crate::view::prometheus::tests::check;
 
     #[test]
     fn a_snapshot_becomes_metrics() {
@@ -213,38 +207,6 @@ mod tests {
             assert!(text.lines().any(|known| known == line), "{line} is missing in\n{text}");
         }
         assert!(!text.contains("cycles_per_commit"), "not available is absent, never zero");
-    }
-
-    #[test]
-    fn every_metric_is_described_before_its_first_value() {
-        let text = text(&snapshot(), &Counts { accepted: 9, closed: 2, ..Counts::default() });
-        let mut described = Vec::new();
-        for line in text.lines() {
-            if let Some(rest) = line.strip_prefix("# TYPE ") {
-                described.push(rest.split(' ').next().expect("a name").to_owned());
-            } else if !line.starts_with('#') {
-                let name = line.split(['{', ' ']).next().expect("a name");
-                let known = |suffix: &str| {
-                    name.strip_suffix(suffix).is_some_and(|n| described.iter().any(|d| d == n))
-                };
-                assert!(["", "_bucket", "_sum", "_count"].iter().any(|suffix| known(suffix)), "{line}");
-                let value = line.rsplit(' ').next().expect("a value");
-                assert!(value.parse::<f64>().is_ok(), "{line}");
-            }
-        }
-        let mut once = described.clone();
-        once.dedup();
-        assert_eq!(described, once);
-    }
-
-    #[test]
-    fn buckets_never_fall() {
-        let text = text(&snapshot(), &Counts { accepted: 9, closed: 2, ..Counts::default() });
-        let counts: Vec<f64> = text
-            .lines()
-            .filter(|line| line.contains("_bucket"))
-            .filter_map(|line| line.rsplit(' ').next()?.parse().ok())
-            .collect();
-        assert!(counts.len() == 11 && counts.windows(2).all(|two| two[0] <= two[1]), "{counts:?}");
+        check(&text);
     }
 }

@@ -1,36 +1,25 @@
 //! What `evenkeel guard top` reads from a guard: a snapshot as JSON, with its reasons in words.
 
-use crate::failure::WithHint;
 use crate::view::http;
-use anyhow::{Result, bail};
+use anyhow::Result;
 use evenkeel_core::Nanos;
 use evenkeel_guard::control::{Sensor, values};
 use evenkeel_guard::snapshot::Snapshot;
 use serde::{Deserialize, Serialize};
 
-/// Version of the form.
-pub const VERSION: u32 = 2;
-
 /// A snapshot as it is served.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Status {
-    /// Version of the form.
-    pub version: u32,
-    /// Seconds since the guard started.
     pub at_s: f64,
-    /// Name of the controller.
     pub controller: String,
     /// What it decided and why.
     pub decision: String,
     /// Whether the last proven limit is kept for want of a decision.
     pub held: bool,
-    /// Nothing is held back.
     pub dry_run: bool,
     /// What `/healthz` says where it is not 200.
     pub trouble: Option<String>,
-    /// Most transactions that may run.
     pub limit: usize,
-    /// Transactions that run.
     pub running: usize,
     /// Idle ones that lent their permit.
     pub lent: usize,
@@ -40,46 +29,33 @@ pub struct Status {
     pub loans: usize,
     /// The same for statements that sleep.
     pub asleep: usize,
-    /// Most such loans.
     pub loans_max: usize,
-    /// Such loans since the start.
     pub loans_total: u64,
     /// Times their bound kept one from lending.
     pub loans_refused: u64,
     /// Age of the oldest such statement in seconds.
     pub oldest_statement_s: Option<f64>,
-    /// Running without queueing.
     pub unqueued: usize,
-    /// Running by the liveness rule.
     pub by_liveness: usize,
-    /// Sessions that wait.
     pub waiting: usize,
-    /// The name of the reason.
     pub reason: String,
-    /// Successful transactions since the start.
     pub completions: u64,
     /// Seconds of response time of these.
     pub response_s: f64,
-    /// Rolled back by the server since the start.
     pub rolled_back: u64,
-    /// Failed by overload since the start.
     pub overloads: u64,
-    /// Refused since the start.
     pub rejected: u64,
     /// 99th percentile of recent response times in seconds.
     pub response_p99_s: Option<f64>,
     /// Share of time that reading the sensors took.
     pub sensing_share: f64,
-    /// The readings of the sensors.
     pub signals: Vec<Signal>,
     /// By tenant, most waiting first.
     pub tenants: Vec<Tenant>,
 }
 
-/// The reading of a sensor.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Signal {
-    /// The name of the sensor or tenant.
     pub name: String,
     /// Its value; `None`: not available.
     pub value: Option<f64>,
@@ -87,32 +63,24 @@ pub struct Signal {
     pub ratio: Option<f64>,
 }
 
-/// The sessions of a tenant.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Tenant {
-    /// User or database.
     pub name: String,
-    /// Share of admissions.
     pub weight: u32,
-    /// Sessions that wait.
     pub waiting: usize,
     /// How long the first of them has, in seconds.
     pub longest_waiting_s: f64,
-    /// Admitted and not ended.
     pub in_flight: usize,
     /// Sessions that pass the queue because they hold named locks.
     pub exempt: usize,
     /// Times the bound on these kept one in the queue.
     pub exempt_refused: u64,
-    /// Admitted since the start.
     pub admitted: u64,
     /// Wait that half of them and 99 % of them stayed below, in seconds.
     pub wait_p50_s: Option<f64>,
-    /// The 99th percentile of the same.
     pub wait_p99_s: Option<f64>,
 }
 
-/// Tenants that are shown.
 const TENANTS_MAX: usize = 50;
 
 impl From<&Snapshot> for Status {
@@ -123,7 +91,6 @@ impl From<&Snapshot> for Status {
         tenants.truncate(TENANTS_MAX);
         let at_s = snapshot.at.as_secs_f64();
         Self {
-            version: VERSION,
             at_s,
             controller: snapshot.controller.to_owned(),
             decision: snapshot.verdict.to_string(),
@@ -160,18 +127,9 @@ impl From<&Snapshot> for Status {
 /// Asks the guard that serves its metrics at `address`.
 ///
 /// # Errors
-/// Nobody answers there, it is no guard, it has not ticked yet, or it speaks another version.
+/// Nobody answers there, it is no guard, it has not begun yet, or it is of another version.
 pub fn read(address: &str) -> Result<Status> {
-    let hint = "start the guard with --metrics, and give its address here";
-    let (code, body) = http::get(address, "/status").hint(hint)?;
-    if code != 200 {
-        bail!("{address} answers {code}: {}", body.trim());
-    }
-    let status: Status = serde_json::from_str(&body).hint(hint)?;
-    if status.version != VERSION {
-        bail!("the guard at {address} speaks version {} of its status, this is {VERSION}", status.version);
-    }
-    Ok(status)
+    http::get_json(address, "/status", "start the guard with --metrics, and give its address here")
 }
 
 fn signals(snapshot: &Snapshot) -> Vec<Signal> {

@@ -4,7 +4,6 @@ use super::status::{Signal, Status, Tenant};
 use crate::view::picture::{self, Frame, HISTORY_MAX, keep, number, seconds, spark, up};
 use std::fmt::Write;
 
-/// Past readings that the sparklines show.
 #[derive(Clone, Debug, Default)]
 pub struct History {
     last: Option<Status>,

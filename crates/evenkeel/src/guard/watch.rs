@@ -6,25 +6,18 @@ use evenkeel_guard::proxy::Stats;
 /// Counts since the start of the guard.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Clients that were accepted.
     pub accepted: u64,
-    /// Clients that are gone.
     pub closed: u64,
-    /// Logins that the server accepted.
     pub logins: u64,
     /// Clients that were turned away, and commands that were refused.
     pub refused: u64,
     /// Connections ended because of bytes that are not the protocol.
     pub malformed: u64,
-    /// Connections to the server that failed.
     pub unreachable: u64,
-    /// Commands that were sent on.
     pub commands: u64,
     /// Sessions reset because their client left in the middle.
     pub resets: u64,
-    /// Clients that took too long for their login.
     pub login_timeouts: u64,
-    /// Clients beyond the most that may be connected.
     pub clients_refused: u64,
     /// Sessions ended by a defect of the guard.
     pub panics: u64,
@@ -59,7 +52,6 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// What happened since the last look.
     pub fn look(&mut self, now: Counts) -> Vec<Event> {
         let last = std::mem::replace(&mut self.last, now);
         let mut events = Vec::new();

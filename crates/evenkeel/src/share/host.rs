@@ -19,11 +19,9 @@ const UNMOUNT: Duration = Duration::from_secs(90);
 pub struct Host {
     child: Child,
     places: Places,
-    /// Where its disk is mounted.
     at: Option<Mountpoint>,
 }
 
-/// Where clients connect, and where it serves its metrics.
 #[derive(Clone, Debug, PartialEq)]
 struct Places {
     nbd: String,
@@ -35,7 +33,8 @@ struct Places {
 struct Mountpoint(PathBuf);
 
 impl Host {
-    /// Starts it with this configuration, which names one address for NBD, and returns when clients can connect.
+    /// Starts it with this configuration, which names one address for NBD and logs as JSON, and returns when clients can
+    /// connect.
     ///
     /// # Errors
     /// It does not start; with what it said.
@@ -69,15 +68,10 @@ impl Host {
         Ok(Self { child, places, at })
     }
 
-    /// Where NBD clients connect: `127.0.0.1:port`.
     pub fn nbd(&self) -> &str {
         &self.places.nbd
     }
 
-    /// Whether it still runs.
-    ///
-    /// # Errors
-    /// It has ended; with what it said.
     pub fn check(&self) -> Result<()> {
         match self.child.id().is_alive() {
             true => Ok(()),
@@ -108,20 +102,17 @@ impl Host {
     }
 }
 
-fn common(config: &Path) -> [String; 3] {
-    let config = format!("--config={}", config.display());
-    ["--metrics=127.0.0.1:0".into(), "--log=json".into(), config]
+fn common(config: &Path) -> [String; 2] {
+    ["--metrics=127.0.0.1:0".into(), format!("--config={}", config.display())]
 }
 
 impl Places {
-    /// The places in its event of the start.
     fn of(event: &Value) -> Option<Self> {
         let text = |key: &str| event.get(key)?.as_str().map(str::to_owned);
         (text("event")? == "serving").then_some(())?;
         Some(Self { nbd: text("nbd")?, metrics: text("metrics")? })
     }
 
-    /// The places in its event of the mount, which comes later.
     fn of_mount(event: &Value) -> Option<Self> {
         let text = |key: &str| event.get(key)?.as_str().map(str::to_owned);
         (text("event")? == "mounted").then_some(())?;

@@ -46,7 +46,6 @@ fn page(path: &str, snapshot: &Snapshot, age: Nanos) -> Page {
     }
 }
 
-/// What the storage fails at.
 fn sick(snapshot: &Snapshot, age: Nanos) -> Option<String> {
     let mut said = String::new();
     for Disk { name, counts, failed_at, .. } in &snapshot.disks {

@@ -3,7 +3,6 @@
 use super::status::{Disk, Member, Status};
 use crate::view::picture::{self, Frame, keep, seconds, spark, up};
 
-/// Past readings that the sparklines show.
 #[derive(Clone, Debug, Default)]
 pub struct History {
     last: Option<Status>,

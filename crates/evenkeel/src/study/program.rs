@@ -3,13 +3,14 @@
 use crate::config::workload;
 use crate::failure;
 use crate::guard::child::{Child, Spec};
-use crate::guard::journal::{self, Follower, Recorded};
+use crate::guard::journal::{Follower, Recorded};
 use crate::share::host;
 use crate::share::status::Status;
 use evenkeel_lab::workload::user::Definition;
 use evenkeel_study::published::{
     DiskStatus, Guard, GuardPlan, Host, HostStatus, Program, PublishedError, Result, Tick,
 };
+use serde_json::json;
 use std::path::{Path, PathBuf};
 
 /// The program that runs now, started again as a child.
@@ -41,16 +42,19 @@ fn outside(error: anyhow::Error) -> PublishedError {
 }
 
 fn spec(plan: &GuardPlan) -> Spec {
-    let most = plan.limit.map(|limit| format!("--max-limit={limit}"));
-    let span = plan.span_s.map(|span_s| format!("--reflection-span={:.0}ms", 1e3 * span_s));
-    Spec {
-        backend: plan.backend.clone(),
-        controller: plan.controller.to_owned(),
-        initial_limit: plan.limit,
-        journal: Some(plan.journal.clone()),
-        counters: plan.counters,
-        extra: most.into_iter().chain(span).collect(),
+    // Strings of JSON are strings of TOML.
+    let journal = json!(plan.journal.display().to_string());
+    let mut settings = format!(
+        "[control]\ncontroller = '{}'\ncounters = {}\njournal = {journal}\n",
+        plan.controller, plan.counters
+    );
+    if let Some(limit) = plan.limit {
+        settings += &format!("initial_limit = {limit}\nmax_limit = {limit}\n");
     }
+    if let Some(span_s) = plan.span_s {
+        settings += &format!("reflection_span = '{:.0}ms'\n", 1e3 * span_s);
+    }
+    Spec { backend: plan.backend.clone(), file: plan.journal.with_extension("toml"), settings }
 }
 
 /// A guard as a child, whose ticks are read from its journal.
@@ -72,7 +76,7 @@ impl ChildGuard {
 
     fn all_ticks(self) -> anyhow::Result<Vec<Recorded>> {
         self.child.stop()?;
-        journal::read(&self.journal)
+        Follower::open(&self.journal)?.ticks()
     }
 }
 
@@ -139,6 +143,7 @@ fn said(status: &Status) -> HostStatus {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::guard::GuardConfig;
     use crate::config::share::ShareConfig;
     use crate::share::fixture::snapshot;
     use evenkeel_lab::workload::user::{NoColumns, UserWorkload};
@@ -197,11 +202,18 @@ mod tests {
     }
 
     #[test]
-    fn the_flags_of_a_guard_are_those_of_its_plan() {
-        let plan = GuardPlan { controller: "reflection", span_s: Some(6.0), ..GuardPlan::default() };
-        assert_eq!(spec(&plan).extra, ["--reflection-span=6000ms"]);
-        let free = spec(&GuardPlan { limit: Some(4_096), ..GuardPlan::default() });
-        assert_eq!((free.initial_limit, free.extra), (Some(4_096), vec!["--max-limit=4096".to_owned()]));
+    fn the_settings_of_a_guard_are_those_of_its_plan() {
+        let read = |plan: &GuardPlan| {
+            let addresses = "listen = 'x:1'\nbackend = 'x:2'\n";
+            GuardConfig::parse(&format!("{addresses}{}", spec(plan).settings)).unwrap()
+        };
+        let journal = PathBuf::from("/a \"b\"\\c/guard.jsonl");
+        let plan = GuardPlan { controller: "reflection", journal: journal.clone(), ..GuardPlan::default() };
+        let spanned = read(&GuardPlan { span_s: Some(6.0), counters: true, ..plan.clone() });
+        assert_eq!((spanned.reflection_span.as_secs_f64(), spanned.counters), (6.0, true));
+        assert_eq!((spanned.controller.as_str(), spanned.journal), ("reflection", Some(journal)));
+        let free = read(&GuardPlan { limit: Some(4_096), ..plan });
+        assert_eq!((free.initial_limit, free.max_limit, free.counters), (4_096, 4_096, false));
     }
 
     #[test]

@@ -4,13 +4,17 @@ use crate::format::instant;
 use serde_json::{Map, Value, json};
 
 /// Form of the log.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Form {
     /// `time=2026-11-23T01:02:03.456Z level=info event=limit from=4 to=5 why="..."`
     #[default]
     Text,
     /// One JSON object a line
     Json,
+}
+
+impl Form {
+    pub const NAMES: [(&str, Self); 2] = [("text", Self::Text), ("json", Self::Json)];
 }
 
 /// An event: its level, its name, and an object of its fields.

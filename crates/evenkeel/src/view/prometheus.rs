@@ -6,6 +6,9 @@ use std::fmt::Write;
 
 pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
+/// A metric of each of some things: name, kind, help, value.
+pub type Column<T> = (&'static str, &'static str, &'static str, fn(&T) -> f64);
+
 pub struct Text {
     text: String,
     prefix: &'static str,
@@ -44,6 +47,16 @@ impl Text {
         self.value(name, "", value);
     }
 
+    /// Metrics of each of these, told apart by a label.
+    pub fn table<T>(&mut self, each: &[T], label: impl Fn(&T) -> String, columns: &[Column<T>]) {
+        for (name, kind, help, value) in columns {
+            self.head(name, kind, help);
+            for one in each {
+                self.value(name, &label(one), value(one));
+            }
+        }
+    }
+
     /// The buckets, sum and count of a histogram that was described.
     pub fn histogram(&mut self, name: &str, labels: &str, histogram: &Histogram, bounds: &[Nanos]) {
         let comma = if labels.is_empty() { "" } else { "," };
@@ -64,4 +77,24 @@ impl Text {
 
 pub fn escaped(text: &str) -> String {
     text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+}
+
+#[cfg(test)]
+pub mod tests {
+    /// Every metric is described before its first value, and once; every value is a number.
+    pub fn check(text: &str) {
+        let mut described: Vec<&str> = Vec::new();
+        for line in text.lines() {
+            if let Some(rest) = line.strip_prefix("# TYPE ") {
+                let name = rest.split(' ').next().expect("a name");
+                assert!(!described.contains(&name), "{line}");
+                described.push(name);
+            } else if !line.starts_with('#') {
+                let name = line.split(['{', ' ']).next().expect("a name");
+                let known = |end: &str| name.strip_suffix(end).is_some_and(|name| described.contains(&name));
+                assert!(["", "_bucket", "_sum", "_count"].into_iter().any(known), "{line}");
+                assert!(line.rsplit(' ').next().expect("a value").parse::<f64>().is_ok(), "{line}");
+            }
+        }
+    }
 }

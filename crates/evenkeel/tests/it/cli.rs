@@ -50,6 +50,10 @@ pub fn asked(home: &Path, arguments: &[&str]) -> (Option<i32>, String) {
     let output = evenkeel(home, arguments);
     let (said, errors) = text(&output);
     (output.status.code(), said + &errors)
+/// Writes a configuration; the flag that names it.
+pub fn configured(path: &Path, text: &str) -> String {
+    std::fs::write(path, text).expect("a file can be written");
+    format!("--config={}", path.display())
 }
 
 /// Runs a command that must be refused, and returns what it says.
@@ -255,14 +259,17 @@ pub fn await_no_server(home: &Path) {
 #[test]
 fn a_password_of_a_url_is_not_in_the_list_of_processes() {
     let home = tempfile::tempdir().expect("a temporary directory");
-    let url = "mysql://watch:s3cret@127.0.0.1:1/";
-    let flags = ["guard", "--listen", "127.0.0.1:0", "--backend", "127.0.0.1:1", "--monitor", url];
-    let guard = unread(home.path(), &flags);
+    // One that accepts clients and says nothing: the command waits for its greeting.
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = silent.local_addr().expect("an address");
+    let url = format!("mysql://watch:s3cret@{address}/d");
+    let load = unread(home.path(), &["load", &url, "--rate", "5"]);
     let shown = || {
-        let line = std::fs::read(format!("/proc/{}/cmdline", guard.id())).unwrap_or_default();
+        let line = std::fs::read(format!("/proc/{}/cmdline", load.id())).unwrap_or_default();
         String::from_utf8_lossy(&line).replace('\0', " ")
     };
-    eventually("a line without the password", || shown().contains("mysql://watch:xxxxxx@127.0.0.1:1/"));
+    let wanted = format!("mysql://watch:xxxxxx@{address}/d");
+    eventually("a line without the password", || shown().contains(&wanted));
     assert!(!shown().contains("s3cret"), "{}", shown());
-    kill(guard);
+    kill(load);
 }

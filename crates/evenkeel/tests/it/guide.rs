@@ -16,9 +16,8 @@ fn the_five_minutes_of_shares_can_be_pasted() {
     let folder = tempfile::tempdir().expect("a folder");
     let block = first_block("share.md")
         .replace("--runtime=60", "--runtime=3")
-        .replace("127.0.0.1:9301", "127.0.0.1:0")
-        .replace("evenkeel share top 127.0.0.1:9302", "sleep 1")
-        .replace("127.0.0.1:9302", "127.0.0.1:0");
+        .replace("127.0.0.1:930$n", "127.0.0.1:0")
+        .replace("evenkeel share top 127.0.0.1:9302", "sleep 1");
     // The shell that read it ends its disks, by number and no other.
     // A client may have ended before it is waited for, and then it is no job any more.
     let script = format!(

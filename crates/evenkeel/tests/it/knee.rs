@@ -1,7 +1,7 @@
 //! The latency threshold of storage, as a user finds it. What curves come to is tested where they are judged: here time is
 //! real, and a curve whatever the machine makes of it; a verdict that a quiet machine gives is waited for.
 
-use super::cli::evenkeel;
+use super::cli::{configured, evenkeel};
 use crate::patience::found;
 use serde_json::Value;
 use std::fs;
@@ -93,7 +93,7 @@ fn costs(home: &Path, disk: &str, array: &str, more: &[&str]) -> Value {
 }
 
 #[test]
-fn costs_are_measured_without_a_write_unless_it_is_allowed_and_a_host_takes_the_flags() {
+fn costs_are_measured_without_a_write_unless_it_is_allowed_and_a_host_takes_them() {
     let folder = tempfile::tempdir().expect("a temporary directory");
     let at = |name: &str| text(&folder.path().join(name));
     fs::write(at("disk"), vec![1; BYTES]).expect("a file can be written");
@@ -117,8 +117,10 @@ fn costs_are_measured_without_a_write_unless_it_is_allowed_and_a_host_takes_the_
     for (io, bytes) in [("read", 65_536), ("write", 16_384)] {
         assert!((2.0..8.0).contains(&cost(io, bytes)), "{io} of {bytes}: {found}");
     }
-    let host = ["share", "disk", "--check", "--name", "a", "--nbd", "127.0.0.1:0", "--backing", &at("disk")];
-    let flags = found["flags"].as_str().expect("flags").split(' ');
-    let checked = evenkeel(folder.path(), &host.iter().copied().chain(flags).collect::<Vec<_>>());
+    let costs = format!("[costs]\nread = {}\nwrite = {}\n", found["cost_read"], found["cost_write"]);
+    let file = configured(&folder.path().join("share.toml"), &costs);
+    let disk = at("disk");
+    let place = ["--name", "a", "--nbd", "127.0.0.1:0", "--backing", &disk];
+    let checked = evenkeel(folder.path(), &[&["share", "disk", "--check", &file], &place[..]].concat());
     assert!(checked.status.success(), "{}", String::from_utf8_lossy(&checked.stderr));
 }

@@ -1,5 +1,6 @@
 //! Hosts that share storage, as processes: they hear each other, and say what they do not.
 
+use crate::cli::configured;
 use crate::patience::found;
 use serde_json::Value;
 use std::fs;
@@ -7,6 +8,9 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
+
+/// Settings of a host whose windows follow each other soon.
+const QUICK: &str = "[window]\nperiod = '100ms'\n";
 
 /// A folder, and what lies in it.
 struct Scene(tempfile::TempDir);
@@ -27,24 +31,14 @@ impl Scene {
 
     /// A host with one small disk that has its name.
     fn command(&self, name: &str, flags: &[&str]) -> Command {
-        self.command_on(name, (name, "100ms"), flags)
+        self.command_on(name, (name, QUICK), flags)
     }
 
-    /// A host with one small disk, by its name and its period.
-    fn command_on(&self, disk: &str, (name, period): (&str, &str), flags: &[&str]) -> Command {
+    /// A host with one small disk, by its name and its file.
+    fn command_on(&self, disk: &str, (name, settings): (&str, &str), flags: &[&str]) -> Command {
+        let file = configured(&self.path(&format!("{disk}.toml")), settings);
         let mut command = Command::new(env!("CARGO_BIN_EXE_evenkeel"));
-        command.args([
-            "share",
-            "disk",
-            "--name",
-            name,
-            "--size",
-            "1M",
-            "--period",
-            period,
-            "--metrics",
-            "127.0.0.1:0",
-        ]);
+        command.args(["share", "disk", &file, "--name", name, "--size", "1M", "--metrics", "127.0.0.1:0"]);
         command.arg("--backing").arg(self.path(&format!("{disk}.img")));
         command.arg("--nbd").arg(self.path(&format!("{disk}.sock"))).args(flags);
         command

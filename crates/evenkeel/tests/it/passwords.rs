@@ -3,6 +3,7 @@
 use crate::cli::command;
 use crate::house::help::helps;
 use crate::sandbox::{Home, done};
+use serde_json::json;
 use std::fs;
 use std::path::Path;
 use std::process::Output;
@@ -147,10 +148,11 @@ fn no_password_is_shown_or_kept_whatever_takes_it() {
         for line in TAKERS {
             silent(home, &words(line, url), &[1, 2]);
         }
+        fs::write(home.join("f.toml"), format!("control.monitor = {}\n", json!(url))).expect("a file");
+        let guard = "guard --listen 127.0.0.1:0 --backend 127.0.0.1:1 --check --config f.toml";
+        silent(home, &words(guard, ""), &[0, 2]);
         let server = format!("url={url}");
         silent(home, &["study", "variation", &server, &server, "--quick"], &[1, 2]);
-        let guard = "guard --listen 127.0.0.1:0 --backend 127.0.0.1:1 --check --monitor URL";
-        silent(home, &words(guard, url), &[0, 2]);
     }
     files_tell_nothing(home, &right);
     // And where it is right: what is measured, kept and shown.

@@ -2,12 +2,10 @@
 //!
 //! Some ten times a second the gate's figures and the sensors make a sample, the controller decides, and
 //! the gate gets its limit. `check` leaves out figures that make no sense, `supervised` keeps the last proven limit
-//! where the controller fails, and `journal` has what a replay needs. `loans` decides how many may lend their
-//! permits beside that.
+//! where the controller fails. `loans` decides how many may lend their permits beside that.
 
 mod baseline;
 mod check;
-mod journal;
 mod loans;
 mod process;
 mod sensors;
@@ -17,10 +15,9 @@ mod tick;
 
 pub use baseline::Baseline;
 pub use check::{Fault, Sensor, values};
-pub use journal::{Entry, Journal, Replayed, replay};
 pub use loans::Loans;
 pub use process::{ServerAddress, find};
 pub use sensors::{Available, Sensors};
 pub use status::{LatestStatus, ServerStatus};
 pub use supervised::{SupervisedController, Verdict};
-pub use tick::{Loop, Order, Reach, Recorder, Settings};
+pub use tick::{Entry, Loop, Order, Reach, Recorder, Settings};

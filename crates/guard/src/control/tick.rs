@@ -2,7 +2,6 @@
 
 use super::Baseline;
 use super::check::Fault;
-use super::journal::{Entry, Journal};
 use super::loans::Loans;
 use super::sensors::{Available, Sensors};
 use super::supervised::{SupervisedController, Verdict};
@@ -16,9 +15,6 @@ use evenkeel_os::latest::Latest;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
-
-/// Entries of the journal that are kept in memory: a quarter of an hour at ten ticks a second.
-const JOURNAL_MAX: usize = 9_000;
 
 /// Access to a gate that threads share. Whoever implements it passes on the notices that a call brings about.
 pub trait Reach: Send + Sync {
@@ -46,10 +42,16 @@ pub struct Settings {
 pub enum Order {
     /// Takes new settings, and a new controller where one is given; transactions that run go on.
     Set(Settings, Option<Box<dyn Controller>>),
-    /// Sends the journal as it is.
-    Journal(std::sync::mpsc::Sender<Journal>),
     /// Ends the loop; the limit stays.
     Stop,
+}
+
+/// A tick with its decision.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    /// What the controller got to see; sensors that lie are left out.
+    pub sample: Sample,
+    pub verdict: Verdict,
 }
 
 /// Where entries of the journal go.
@@ -63,7 +65,6 @@ pub struct Loop {
     controller: SupervisedController,
     sensors: Sensors,
     baseline: Baseline,
-    journal: Journal,
     totals: Totals,
     limit: u32,
     loans: Loans,
@@ -96,7 +97,6 @@ impl Loop {
             controller,
             sensors,
             baseline: Baseline::default(),
-            journal: Journal::new(JOURNAL_MAX),
             totals: Totals::default(),
             limit,
             loans: Loans::default(),
@@ -119,7 +119,7 @@ impl Loop {
         loop {
             match orders.recv_timeout(Duration::from(next - self.clock.now())) {
                 Ok(Order::Stop) | Err(RecvTimeoutError::Disconnected) => return,
-                Ok(order) => self.obey(order),
+                Ok(Order::Set(settings, controller)) => self.set(settings, controller),
                 Err(RecvTimeoutError::Timeout) => {
                     let now = self.clock.now();
                     self.tick(now);
@@ -130,26 +130,19 @@ impl Loop {
         }
     }
 
-    fn obey(&mut self, order: Order) {
-        match order {
-            Order::Set(settings, controller) => {
-                self.settings = settings;
-                self.controller.set_max_limit(settings.max_limit);
-                if let Some(controller) = controller {
-                    self.controller.replace(controller, settings.max_limit);
-                }
-                let (from, to) = (self.limit, self.limit.min(settings.max_limit.max(1)));
-                if from != to {
-                    // No tick sees this change, and every change has an event and is counted.
-                    self.totals.changes += 1;
-                    self.listener.notify(&Event::MaxLimit { from, to });
-                }
-                self.apply(to);
-            }
-            // Who asked may have gone.
-            Order::Journal(reply) => drop(reply.send(self.journal.clone())),
-            Order::Stop => {}
+    fn set(&mut self, settings: Settings, controller: Option<Box<dyn Controller>>) {
+        self.settings = settings;
+        self.controller.set_max_limit(settings.max_limit);
+        if let Some(controller) = controller {
+            self.controller.replace(controller, settings.max_limit);
         }
+        let (from, to) = (self.limit, self.limit.min(settings.max_limit.max(1)));
+        if from != to {
+            // No tick sees this change, and every change has an event and is counted.
+            self.totals.changes += 1;
+            self.listener.notify(&Event::MaxLimit { from, to });
+        }
+        self.apply(to);
     }
 
     fn apply(&mut self, limit: u32) {
@@ -178,8 +171,7 @@ impl Loop {
         self.enforce(now, verdict, loans);
         let entry = Entry { sample, verdict };
         (self.record)(&entry);
-        self.show(now, census, &entry);
-        self.journal.push(entry);
+        self.show(now, census, entry);
     }
 
     fn look(&mut self, now: Nanos) -> (Interval, Census) {
@@ -231,11 +223,11 @@ impl Loop {
         }
     }
 
-    fn show(&self, at: Nanos, census: Census, entry: &Entry) {
+    fn show(&self, at: Nanos, census: Census, entry: Entry) {
         self.latest.put(Snapshot {
             at,
             census,
-            sample: entry.sample.clone(),
+            sample: entry.sample,
             verdict: entry.verdict,
             proven: self.controller.proven(),
             controller: self.controller.name(),

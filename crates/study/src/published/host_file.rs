@@ -63,7 +63,8 @@ impl HostFile {
 
 impl fmt::Display for HostFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "name = {}", text(&self.name))?;
+        // Who starts the host reads its log.
+        writeln!(f, "name = {}\nlog = \"json\"", text(&self.name))?;
         if let Some(nbd) = self.nbd {
             writeln!(f, "nbd = {}", text(nbd))?;
         }

@@ -10,7 +10,8 @@ mod start;
 mod view;
 
 use super::Session;
-use crate::config::guard::Flags;
+use crate::config::guard::{EXAMPLE, Flags};
+use crate::out;
 use anyhow::Result;
 use std::process::ExitCode;
 
@@ -22,21 +23,25 @@ use std::process::ExitCode;
 Examples:
   evenkeel guard demo
   evenkeel guard --listen 127.0.0.1:3307 --backend 127.0.0.1:3306 --metrics 127.0.0.1:9307
-  evenkeel guard --config /etc/evenkeel/guard.toml
-  evenkeel guard --listen /run/evenkeel.sock --listen [::]:3307 --backend db1:3306 --max-limit 64
+  evenkeel guard --print-config > guard.toml
+  evenkeel guard --config guard.toml --check
+  evenkeel guard --listen /run/evenkeel.sock --listen [::]:3307 --backend db1:3306 --config guard.toml
   evenkeel guard --listen 127.0.0.1:3307 --backend /run/mysqld/mysqld.sock --dry-run
   evenkeel guard --listen 127.0.0.1:3307 --backend 127.0.0.1:3306 --profile last
   evenkeel guard top 127.0.0.1:9307
 
 With --profile the initial limit is twice the transactions that would fill the CPUs, by a profile of this
 server. If its CPUs were never full, it is the number in flight at the highest trusted rate.
-A guard needs --listen and --backend, or a --config that has them; everything else has a default.
-SIGHUP reads the configuration again. SIGTERM or Ctrl-C lets transactions end and stops with exit
+A guard needs --listen and --backend, here or in the file; everything else has a default.
+SIGHUP reads the file again. SIGTERM or Ctrl-C lets transactions end and stops with exit
 code 0; a second one stops at once, with 143 (130).
 Sessions that hold locks never queue. With named locks (GET_LOCK) this is limited to as many sessions
-of a user as the limit, at least 4 and at most 64 (named_max in the file).
+of a user as the limit, at least 4 and at most 64 (`named_max` in the file).
 Compression is not offered. Accounts that authenticate by a socket's system user (unix_socket,
-auth_socket) are refused on a unix-socket backend."
+auth_socket) are refused on a unix-socket backend.
+
+All other settings are keys of the file: limits, queue, weights, TLS, log. A flag wins over the file.
+--print-config prints every key with its default."
 )]
 pub struct Args {
     /// What to do instead of running a guard
@@ -53,8 +58,6 @@ enum Action {
     Demo(demo::DemoArgs),
     /// Watch a running guard: limit, queue, throughput, sensors, and why
     Top(view::TopArgs),
-    /// Replay the samples of a journal with a controller
-    Replay(view::ReplayArgs),
 }
 
 impl Args {
@@ -72,12 +75,15 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     match &args.action {
         Some(Action::Demo(demo)) => demo::run(session, demo),
         Some(Action::Top(top)) => view::top(session, top),
-        Some(Action::Replay(replay)) => view::replay(replay),
+        None if args.flags.print_config => {
+            out::write(EXAMPLE)?;
+            Ok(ExitCode::SUCCESS)
+        }
         None => {
             let mut config = args.flags.read()?;
             if args.flags.check {
                 profiled::set_out(session, &mut config)?;
-                crate::out::line("the configuration is right")?;
+                out::line("the configuration is right")?;
                 return Ok(ExitCode::SUCCESS);
             }
             run::run(session, &args.flags, config)

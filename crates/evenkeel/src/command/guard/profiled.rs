@@ -14,7 +14,7 @@ use evenkeel_study::size::{Start, start};
 use evenkeel_study::store::StudyFolder;
 
 /// What to do where a profile says nothing.
-const HINT: &str = "name a profile whose rates are trusted, or a limit by --initial-limit";
+const HINT: &str = "name a profile whose rates are trusted, or a limit by `initial_limit`";
 
 /// Puts the limit that the profile implies in the place of the configured one, and says why; nothing without a profile.
 ///

@@ -8,7 +8,6 @@ use super::profiled;
 use super::serve::{Health, serve};
 use super::start;
 use crate::config::guard::{Changes, GuardConfig};
-use crate::failure::WithHint;
 use crate::guard::journal;
 use crate::guard::watch::{Counts, Watch};
 use crate::view::http::Server;
@@ -25,21 +24,15 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-/// How often signals are looked at.
 const NAP: Duration = Duration::from_millis(50);
 /// Naps between two looks at what connections do.
 const LOOKS: u32 = 20;
-/// A server that is needed at the start is there within this time.
-const ANSWER: Duration = Duration::from_secs(1);
 
 /// Runs until SIGTERM.
 pub fn run(session: &Session, flags: &Flags, mut config: GuardConfig) -> Result<ExitCode> {
     let hangup = Arc::new(AtomicBool::new(false));
     signal_hook::flag::register(signal_hook::consts::SIGHUP, Arc::clone(&hangup))
         .context("installing the handler for SIGHUP")?;
-    if flags.require_backend {
-        reach(&config.plan.backend)?;
-    }
     let begins = profiled::set_out(session, &mut config)?;
     let events = Arc::new(EventLog::start(&config).context("starting the log")?);
     let guard = Guard::start(config.plan.clone())?;
@@ -85,13 +78,6 @@ fn listening(asked: &[Address], ports: &[u16]) -> String {
         Address::Unix(path) => path.display().to_string(),
     });
     told.collect::<Vec<_>>().join(", ")
-}
-
-/// Whether something listens at the server's address.
-fn reach(backend: &Address) -> Result<()> {
-    let reached = start::connect(backend, ANSWER).map(drop);
-    let told = reached.with_context(|| format!("reaching the server at {backend}"));
-    told.hint("start it, or leave out --require-backend: the guard then waits for it")
 }
 
 fn drain(guard: Guard, running: Running, config: &GuardConfig, events: &EventLog) -> Result<ExitCode> {
@@ -140,7 +126,7 @@ impl Running {
         let metrics = config.metrics.as_ref();
         let refused = Arc::new(AtomicU64::new(0));
         let health = Health::new(handle, Arc::clone(&refused), config)?;
-        let metrics = metrics.map(|address| serve(address, latest, health, orders.clone())).transpose()?;
+        let metrics = metrics.map(|address| serve(address, latest, health)).transpose()?;
         let looping =
             std::thread::Builder::new().name("controller".into()).spawn(move || looped.run(&inbox))?;
         Ok(Self {

@@ -1,23 +1,19 @@
-//! Pages of a running guard: metrics, health, status, journal.
+//! Pages of a running guard: metrics, health, status.
 
 use crate::config::guard::GuardConfig;
 use crate::guard::watch::Counts;
-use crate::guard::{journal, metrics, status::Status};
-use crate::view::http::{Answer, Page, Server};
+use crate::guard::{metrics, status::Status};
+use crate::view::http::{Page, Server};
 use crate::view::prometheus;
-use anyhow::{Context, Result, anyhow};
+use anyhow::Result;
 use evenkeel_core::Nanos;
-use evenkeel_guard::control::Order;
 use evenkeel_guard::proxy::{Address, Handle};
 use evenkeel_guard::snapshot::Snapshot;
 use evenkeel_os::latest::Latest;
 use evenkeel_site::server::{self, Control, Target, TargetError};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, mpsc};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, PoisonError};
 
-/// The controller answers between two ticks.
-const ANSWER: Duration = Duration::from_secs(1);
 /// A controller that has not ticked for so long is not well.
 const SILENCE: Nanos = Nanos::from_secs(5);
 /// A guard that refused clients so recently is not as well as it should be.
@@ -31,7 +27,6 @@ const WATCHED: Nanos = Nanos::from_secs(60);
 /// connection without a login would count as an error of this host, which servers block after some.
 const NOBODY: &str = "evenkeel_health";
 
-/// How the guard itself is.
 pub struct Health {
     handle: Handle,
     /// When clients were seen to be refused last, in nanoseconds of the guard's clock; zero for never.
@@ -145,48 +140,25 @@ fn health(snapshot: &Snapshot, now: Nanos, refused: Option<Nanos>, open: u64) ->
 ///
 /// # Errors
 /// The address is taken, or none.
-pub fn serve(
-    address: &str,
-    latest: Latest<Snapshot>,
-    health: Arc<Health>,
-    orders: mpsc::Sender<Order>,
-) -> Result<Server> {
+pub fn serve(address: &str, latest: Latest<Snapshot>, health: Arc<Health>) -> Result<Server> {
     Server::start(address, move |path| {
         let Some(snapshot) = latest.get() else {
-            return Page::text(503, "the controller has not ticked yet\n").into();
+            return Page::text(503, "the controller has not ticked yet\n");
         };
-        let page = match path {
+        match path {
             "/metrics" => Page {
                 code: 200,
                 content_type: prometheus::CONTENT_TYPE,
                 body: metrics::text(&snapshot, &Counts::from(health.handle.stats())),
             },
-            "/journal" => return later(&orders),
             "/healthz" => health.answer(&snapshot),
             "/status" => match serde_json::to_string(&health.status(&snapshot)) {
                 Ok(body) => Page { code: 200, content_type: "application/json", body },
                 Err(error) => Page::text(503, format!("{error}\n")),
             },
-            _ => Page::text(404, "there are /metrics, /healthz, /status and /journal\n"),
-        };
-        page.into()
+            _ => Page::text(404, "there are /metrics, /healthz and /status\n"),
+        }
     })
-}
-
-/// The journal, once the controller has handed it over.
-fn later(orders: &mpsc::Sender<Order>) -> Answer {
-    let orders = orders.clone();
-    Answer::Later(Box::new(move || match journal_text(&orders) {
-        Ok(body) => Page { code: 200, content_type: "application/x-ndjson", body },
-        Err(error) => Page::text(503, format!("{error:#}\n")),
-    }))
-}
-
-/// What the loop remembers: the last quarter of an hour.
-fn journal_text(orders: &mpsc::Sender<Order>) -> Result<String> {
-    let (reply, answer) = mpsc::channel();
-    orders.send(Order::Journal(reply)).map_err(|_| anyhow!("the controller's thread has ended"))?;
-    journal::text(&answer.recv_timeout(ANSWER).context("waiting for the controller")?)
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ Examples:
   evenkeel share array ssd.sim --spindles 32 --service 120us --spread exponential
   evenkeel share array raid5.sim --write-cost 4 --cache 200us,100ms,1ms
 
-All processes that name the file in --simulated share this array: their I/Os queue behind each other. The file holds only \
+All disks that name the file (`simulated = \"test.sim\"`) share this array: their I/Os queue behind each other. The file holds only \
 the time until which each spindle is busy; the data of a disk is in its own backing.")]
 pub struct ArrayArgs {
     /// The file to make

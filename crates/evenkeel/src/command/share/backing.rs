@@ -33,7 +33,6 @@ impl Drop for Made {
     }
 }
 
-/// Opens the backings of all disks.
 pub fn open(config: &ShareConfig) -> Result<(Vec<DiskPlan>, Made)> {
     let mut made = Made::default();
     let disks = config.disks.iter().map(|disk| open_one(disk, config, &mut made)).collect::<Result<_>>()?;

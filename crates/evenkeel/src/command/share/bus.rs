@@ -9,7 +9,6 @@ use evenkeel_bus::{Alone, Bus, BusError, Carrier};
 use evenkeel_os::clock::Clock;
 use std::path::Path;
 
-/// Joins the others.
 pub fn open(config: &ShareConfig, clock: Clock) -> Result<Bus> {
     let opened = Bus::open(carrier(config)?, &config.name, config.period, clock);
     opened.with_context(|| format!("joining the hosts of `{}`", config.bus.array))

@@ -3,7 +3,7 @@
 use super::running::Running;
 use super::{reload, supervisor};
 use crate::command::Session;
-use crate::config::share::Flags;
+use crate::config::share::{EXAMPLE, Flags};
 use crate::out;
 use anyhow::{Context, Result};
 use evenkeel_share::event::Event;
@@ -16,10 +16,42 @@ use std::time::Duration;
 /// How often signals are looked at.
 const NAP: Duration = Duration::from_millis(50);
 
+/// Flags of `evenkeel share disk`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  evenkeel share disk --backing /dev/sdb --share 4 --name web1 --nbd /run/web1.sock --bus slot:/shared/slots
+  evenkeel share disk --backing disk.img --size 10G --name a --nbd 127.0.0.1:10809
+  evenkeel share disk --print-config > share.toml
+  evenkeel share disk --config share.toml
+  evenkeel share disk --config common.toml --backing /dev/sdb --share 4 --name web1 --nbd /run/web1.sock
+
+A file without [[disk]] may be the same on all hosts. SIGHUP reads it again. SIGTERM or Ctrl-C
+finishes running requests, flushes and stops with exit code 0; a second one stops at once, with
+143 (130).
+
+All other settings are keys of the file: several disks, window, costs, bus, sockets, TLS, log. A flag
+wins over the file. --print-config prints every key with its default.")]
+pub struct DiskArgs {
+    #[command(flatten)]
+    flags: Flags,
+    /// Check the configuration and end
+    #[arg(long)]
+    check: bool,
+    /// Print a file with all settings, their defaults and what they do, and end
+    #[arg(long)]
+    print_config: bool,
+}
+
 /// Runs until SIGTERM.
-pub fn run(session: &Session, flags: &Flags) -> Result<ExitCode> {
+pub fn run(session: &Session, args: &DiskArgs) -> Result<ExitCode> {
+    let flags = &args.flags;
+    if args.print_config {
+        out::write(EXAMPLE)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let config = flags.read()?;
-    if flags.check {
+    if args.check {
         out::line("the configuration is right")?;
         return Ok(ExitCode::SUCCESS);
     }

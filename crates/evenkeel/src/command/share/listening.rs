@@ -22,7 +22,6 @@ pub fn of(config: &ShareConfig) -> Result<Vec<ListenAddress>> {
     Ok(places)
 }
 
-/// Those of one disk alone.
 pub fn of_disk(disk: &DiskConfig, config: &ShareConfig) -> Result<Vec<(Address, Access)>> {
     let access = disk.socket.access(&config.socket)?;
     Ok(disk.nbd.iter().map(|address| (address.clone(), access)).collect())

@@ -14,7 +14,6 @@ mod supervisor;
 mod top;
 
 use super::Session;
-use crate::config::share::Flags;
 use anyhow::Result;
 use std::process::ExitCode;
 
@@ -23,14 +22,12 @@ use std::process::ExitCode;
 #[command(after_help = "\
 Examples:
   evenkeel share disk --backing /dev/sdb --share 4 --name web1 --nbd /run/web1.sock --bus slot:/shared/slots
-  evenkeel share disk --backing disk.img --size 10G --nbd 127.0.0.1:10809 --law fixed --initial-window 32
   evenkeel share disk --config /etc/evenkeel/share.toml
   evenkeel share mount --backing /dev/sdb --share 4 --name web1 --at /srv/data --mkfs ext4 --bus slot:/shared/slots
   evenkeel share knee --backing /dev/sdb --direct
   evenkeel share knee --backing /dev/sdb --direct --costs
   evenkeel share top 127.0.0.1:9308
   evenkeel share array test.sim --spindles 10 --service 2.9ms
-  evenkeel share disk --backing disk.img --size 1G --simulated test.sim --nbd ./disk.sock
 
 Each host runs `share disk` in front of the common storage. There is no central scheduler: each host \
 reports its measurements to the others and limits its own outstanding I/Os. Throughput then follows the \
@@ -44,7 +41,7 @@ pub struct Args {
 #[derive(Debug, clap::Subcommand)]
 enum Action {
     /// Serve virtual disks in front of files or block devices
-    Disk(Box<Flags>),
+    Disk(Box<disk::DiskArgs>),
     /// Put a file system on a disk and mount it, in one step
     Mount(Box<mount::MountArgs>),
     /// Find the latency threshold, or what I/Os cost, by measuring the storage
@@ -70,7 +67,7 @@ impl Args {
 /// Wrong flags or files, storage that cannot be used.
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     match &args.action {
-        Action::Disk(flags) => disk::run(session, flags),
+        Action::Disk(args) => disk::run(session, args),
         Action::Mount(args) => mount::run(session, args),
         Action::Knee(args) => knee::run(session, args),
         Action::Top(top) => top::run(session, top),

@@ -39,7 +39,6 @@ pub fn heed(old: &mut ShareConfig, new: &ShareConfig) {
     }
 }
 
-/// Disks of the new configuration that were not there.
 pub fn added<'a>(old: &ShareConfig, new: &'a ShareConfig) -> Vec<&'a DiskConfig> {
     let is_new = |disk: &&DiskConfig| old.disks.iter().all(|other| other.name != disk.name);
     new.disks.iter().filter(is_new).collect()

@@ -54,7 +54,6 @@ pub(super) struct Running {
 }
 
 impl Running {
-    /// Serves the disks.
     pub(super) fn start(config: &ShareConfig) -> Result<Self> {
         // Where it may not, a machine without memory can stand still when it writes to its own disk.
         let _ = serve_file_systems();
@@ -108,7 +107,6 @@ impl Running {
         warn_of_assumed_costs(config);
     }
 
-    /// The disk has a file system and is mounted.
     pub fn log_mounted(&self, at: &Path, form: Form) {
         let fields = json!({ "at": at.display().to_string(), "metrics": self.metrics_address() });
         write(&line(("info", "mounted", fields), unix_time().as_millis(), form));
@@ -140,7 +138,6 @@ impl Running {
         Ok(reload::ignored(&self.started, config))
     }
 
-    /// A disk that will have this place.
     fn prepare(&self, disk: &DiskConfig, place: usize, config: &ShareConfig) -> Result<Ready> {
         let mut made = Made::default();
         let plan = backing::open_one(disk, config, &mut made)?;
@@ -181,7 +178,6 @@ impl Running {
         self.engine.handle()
     }
 
-    /// Whether the disks are served.
     pub fn is_well(&self) -> bool {
         !self.engine.has_failed()
     }
@@ -197,7 +193,6 @@ impl Running {
     }
 }
 
-/// The disks that are to appear as files.
 fn mount(config: &ShareConfig, engine: &Engine, sizes: &[(u64, bool)]) -> Result<Vec<FuseFront>> {
     let disks = config.disks.iter().zip(sizes).enumerate();
     let shown: Vec<Option<FuseFront>> =
@@ -205,7 +200,6 @@ fn mount(config: &ShareConfig, engine: &Engine, sizes: &[(u64, bool)]) -> Result
     Ok(shown.into_iter().flatten().collect())
 }
 
-/// One disk, if it is to appear as a file.
 fn show(
     disk: &DiskConfig,
     place: usize,
@@ -218,7 +212,6 @@ fn show(
     mounted.with_context(|| format!("showing disk `{}` as a file", disk.name)).map(Some)
 }
 
-/// Warns of places where every machine may write.
 fn warn_of_open(config: &ShareConfig, places: &[gate::ListenAddress]) {
     for address in listening::open_to_all(config, places) {
         let why = "every machine that reaches this one may write to the disks";
@@ -228,7 +221,6 @@ fn warn_of_open(config: &ShareConfig, places: &[gate::ListenAddress]) {
     }
 }
 
-/// Warns where hosts divide the device by costs that nobody has measured.
 fn warn_of_assumed_costs(config: &ShareConfig) {
     if config.bus.address.is_none() || config.costs != CostTables::default() {
         return;

@@ -1,121 +1,61 @@
 //! What changes when a configuration is read again: what holds at once, and what holds only after a restart.
 
 use super::GuardConfig;
-use evenkeel_guard::admission::Options;
-use evenkeel_guard::proxy::{BackendTls, ClientTls, Plan};
+use evenkeel_guard::proxy::Plan;
 
 /// The keys that differ, by when they hold.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Changes {
-    /// They hold from now on.
     pub applied: Vec<&'static str>,
-    /// They hold after a restart.
     pub restart: Vec<&'static str>,
 }
 
 impl Changes {
     /// Takes over what can be taken over while clients are connected; `old` is what holds afterwards, so that the next
     /// reload is compared with the truth.
-    ///
-    /// Every field is named here once: a new one does not compile until somebody says which kind it is.
     pub fn take_over(old: &mut GuardConfig, new: &GuardConfig) -> Self {
-        let GuardConfig {
-            plan,
-            weights,
-            controller,
-            reflection_span,
-            initial_limit,
-            profile,
-            max_limit,
-            memory,
-            tick,
-            counters,
-            monitor,
-            metrics,
-            journal,
-            log,
-            log_decisions,
-            drain,
-        } = new;
         let mut changes = Self::default();
-        changes.now("weights", &mut old.weights, weights);
-        changes.now("controller", &mut old.controller, controller);
-        changes.now("reflection_span", &mut old.reflection_span, reflection_span);
-        changes.now("initial_limit", &mut old.initial_limit, initial_limit);
-        changes.now("max_limit", &mut old.max_limit, max_limit);
-        changes.now("memory", &mut old.memory, memory);
-        changes.now("tick", &mut old.tick, tick);
-        changes.now("log", &mut old.log, log);
-        changes.now("log_decisions", &mut old.log_decisions, log_decisions);
-        changes.now("drain", &mut old.drain, drain);
-        changes.later("counters", &old.counters, counters);
-        changes.later("monitor", &old.monitor, monitor);
-        changes.later("metrics", &old.metrics, metrics);
-        changes.later("journal", &old.journal, journal);
-        changes.later("profile", &old.profile, profile);
-        changes.plan(&mut old.plan, plan);
+        changes.now("weights", &mut old.weights, &new.weights);
+        changes.now("controller", &mut old.controller, &new.controller);
+        changes.now("reflection_span", &mut old.reflection_span, &new.reflection_span);
+        changes.now("initial_limit", &mut old.initial_limit, &new.initial_limit);
+        changes.now("max_limit", &mut old.max_limit, &new.max_limit);
+        changes.now("memory", &mut old.memory, &new.memory);
+        changes.now("tick", &mut old.tick, &new.tick);
+        changes.now("log", &mut old.log, &new.log);
+        changes.now("log_decisions", &mut old.log_decisions, &new.log_decisions);
+        changes.now("drain", &mut old.drain, &new.drain);
+        changes.later("counters", &old.counters, &new.counters);
+        changes.later("monitor", &old.monitor, &new.monitor);
+        changes.later("metrics", &old.metrics, &new.metrics);
+        changes.later("journal", &old.journal, &new.journal);
+        changes.later("profile", &old.profile, &new.profile);
+        changes.plan(&mut old.plan, &new.plan);
         changes
     }
 
     fn plan(&mut self, old: &mut Plan, new: &Plan) {
-        let Plan {
-            listen,
-            backend,
-            threads,
-            // What counts is the controller's `initial_limit`.
-            limit: _,
-            options,
-            tenants,
-            administrators,
-            lend_after,
-            // No key says it.
-            tenure_max: _,
-            login_max,
-            clients_max,
-            silence_max,
-            proxy_protocol,
-            refuse_host_accounts,
-            client_tls,
-            backend_tls,
-        } = new;
-        self.options(&mut old.options, options);
-        self.later("listen", &old.listen, listen);
-        self.later("backend", &old.backend, backend);
-        self.later("threads", &old.threads, threads);
-        self.later("queue.by", &old.tenants, tenants);
-        self.later("administrators", &old.administrators, administrators);
-        self.later("idle.lend_after", &old.lend_after, lend_after);
-        self.later("login_max", &old.login_max, login_max);
-        self.later("clients_max", &old.clients_max, clients_max);
-        self.later("backend_silence", &old.silence_max, silence_max);
-        self.later("proxy_protocol", &old.proxy_protocol, proxy_protocol);
-        self.later("refuse_host_accounts", &old.refuse_host_accounts, refuse_host_accounts);
-        let ClientTls { mode, identity } = client_tls;
-        self.later("client_tls.mode", &old.client_tls.mode, mode);
-        self.later("client_tls.certificate", &old.client_tls.identity, identity);
-        let BackendTls { mode, authorities } = backend_tls;
-        self.later("backend_tls.mode", &old.backend_tls.mode, mode);
-        self.later("backend_tls.authorities", &old.backend_tls.authorities, authorities);
-    }
-
-    fn options(&mut self, old: &mut Options, new: &Options) {
-        // No key says `named_min` or `liveness_min`.
-        let Options {
-            dry_run,
-            queue_max,
-            wait_max,
-            lent_max,
-            close_after,
-            named_max,
-            named_min: _,
-            liveness_min: _,
-        } = new;
-        self.now("dry_run", &mut old.dry_run, dry_run);
-        self.now("queue.length", &mut old.queue_max, queue_max);
-        self.now("queue.named_max", &mut old.named_max, named_max);
-        self.now("queue.wait", &mut old.wait_max, wait_max);
-        self.now("idle.lent_max", &mut old.lent_max, lent_max);
-        self.now("idle.close_after", &mut old.close_after, close_after);
+        self.now("dry_run", &mut old.options.dry_run, &new.options.dry_run);
+        self.now("queue.length", &mut old.options.queue_max, &new.options.queue_max);
+        self.now("queue.named_max", &mut old.options.named_max, &new.options.named_max);
+        self.now("queue.wait", &mut old.options.wait_max, &new.options.wait_max);
+        self.now("idle.lent_max", &mut old.options.lent_max, &new.options.lent_max);
+        self.now("idle.close_after", &mut old.options.close_after, &new.options.close_after);
+        self.later("listen", &old.listen, &new.listen);
+        self.later("backend", &old.backend, &new.backend);
+        self.later("threads", &old.threads, &new.threads);
+        self.later("queue.by", &old.tenants, &new.tenants);
+        self.later("administrators", &old.administrators, &new.administrators);
+        self.later("idle.lend_after", &old.lend_after, &new.lend_after);
+        self.later("login_max", &old.login_max, &new.login_max);
+        self.later("clients_max", &old.clients_max, &new.clients_max);
+        self.later("backend_silence", &old.silence_max, &new.silence_max);
+        self.later("proxy_protocol", &old.proxy_protocol, &new.proxy_protocol);
+        self.later("refuse_host_accounts", &old.refuse_host_accounts, &new.refuse_host_accounts);
+        self.later("client_tls.mode", &old.client_tls.mode, &new.client_tls.mode);
+        self.later("client_tls.certificate", &old.client_tls.identity, &new.client_tls.identity);
+        self.later("backend_tls.mode", &old.backend_tls.mode, &new.backend_tls.mode);
+        self.later("backend_tls.authorities", &old.backend_tls.authorities, &new.backend_tls.authorities);
     }
 
     fn now<T: PartialEq + Clone>(&mut self, key: &'static str, old: &mut T, new: &T) {
@@ -135,6 +75,7 @@ impl Changes {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::fields::tests::known;
 
     const SHORT: &str = "listen = '127.0.0.1:3307'\nbackend = '127.0.0.1:3306'\n";
 
@@ -202,6 +143,21 @@ mod tests {
             // A second reload finds nothing new, and still says what the running guard does not do.
             let again = Changes { applied: vec![], ..expected };
             assert_eq!(Changes::take_over(&mut held, &new), again, "{key}");
+        }
+    }
+
+    #[test]
+    fn every_key_of_a_file_is_one_of_them() {
+        for table in ["", "control", "queue", "idle", "client_tls", "backend_tls"] {
+            let text =
+                if table.is_empty() { "zzzzzzzz = 1".to_owned() } else { format!("{table}.zzzzzzzz = 1") };
+            let error = GuardConfig::parse(&format!("{SHORT}{text}")).unwrap_err();
+            // A certificate may be that of a file or its own: the same setting.
+            for key in known(&error).into_iter().filter(|key| key != "self_signed") {
+                let has =
+                    |line: &str| line.contains(&format!("{key} = ")) || line.starts_with(&format!("{key}."));
+                assert!(KEYS.iter().any(|(_, line, _)| has(line)), "{table} {key}");
+            }
         }
     }
 

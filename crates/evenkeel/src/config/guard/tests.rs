@@ -1,12 +1,22 @@
 //! What a file of a guard may say, and what is wrong in one.
 
 use super::*;
-use evenkeel_guard::proxy::{TenantBy, TlsMode};
+use crate::config::fields::tests::{known, uncommented};
 
 const SHORT: &str = "listen = '127.0.0.1:3307'\nbackend = '127.0.0.1:3306'\n";
 
-fn error(more: &str) -> String {
-    GuardConfig::parse(&format!("{SHORT}{more}")).unwrap_err().to_string()
+/// The file, with these flags over it.
+fn read(text: &str, flags: &[&str]) -> Result<GuardConfig> {
+    #[derive(clap::Parser)]
+    struct Line {
+        #[command(flatten)]
+        flags: Flags,
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("guard.toml");
+    std::fs::write(&path, text).unwrap();
+    let line = [&["guard", "--config", path.to_str().unwrap()], flags].concat();
+    <Line as clap::Parser>::parse_from(line).flags.read()
 }
 
 #[test]
@@ -18,39 +28,19 @@ fn two_addresses_are_enough() {
 }
 
 #[test]
-fn a_mistyped_key_of_a_file_is_told_with_its_line() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("guard.toml");
-    std::fs::write(&file, format!("{SHORT}[control]\n# as many as that\ninitial_limt = 9\n")).unwrap();
-    let error = GuardConfig::load(&file).unwrap_err().to_string();
-    let place = format!("{}:5: ", file.display());
-    assert!(error.starts_with(&place) && error.contains("did you mean `initial_limit`?"), "{error}");
-    std::fs::write(&file, format!("{SHORT}[control]\ninitial_limit = 'nine'\n")).unwrap();
-    let error = GuardConfig::load(&file).unwrap_err().to_string();
-    assert!(error.starts_with(&format!("{}:4: ", file.display())), "{error}");
-}
-
-#[test]
-fn the_example_shows_every_key() {
-    let text = include_str!("../../../../../examples/guard.toml");
-    let config = GuardConfig::parse(text).unwrap();
-    assert_eq!(config.weights.get("shop"), Some(&3));
-    // The keys that are commented out, because they are no defaults, can be read as well.
-    let all: String = text
-        .lines()
-        .map(|line| line.strip_prefix("#: ").unwrap_or(line))
-        .map(|line| format!("{line}\n"))
-        .collect();
+fn the_example_shows_every_key_and_can_be_read_with_all_of_them() {
+    assert_eq!(GuardConfig::parse(EXAMPLE).unwrap().weights.get("shop"), Some(&3));
+    let all = uncommented(EXAMPLE);
     let full = GuardConfig::parse(&all).unwrap();
-    assert_eq!(full.plan.options.queue_max, Some(10_000));
-    assert_eq!(full.plan.clients_max, Some(10_000));
-    assert!(
-        full.monitor.is_some()
-            && full.journal.is_some()
-            && full.profile.is_some()
-            && full.plan.client_tls.identity.is_some()
-            && full.memory.is_some()
-    );
+    assert_eq!((full.plan.options.queue_max, full.plan.clients_max), (Some(10_000), Some(10_000)));
+    for table in ["", "[control]\n", "[queue]\n", "[idle]\n", "[client_tls]\n", "[backend_tls]\n"] {
+        let error = GuardConfig::parse(&format!("{SHORT}{table}zzzzzzzz = 1")).unwrap_err();
+        for key in known(&error) {
+            let is_shown =
+                [format!("\n{key} = "), format!("\n[{key}]")].iter().any(|line| all.contains(line));
+            assert!(is_shown, "{table}{key}");
+        }
+    }
 }
 
 #[test]
@@ -77,15 +67,33 @@ fn the_studys_controller_takes_another_span_and_no_other_controller_does() {
 }
 
 #[test]
-fn what_is_wrong_is_named() {
+fn a_limit_that_a_profile_is_to_say_may_stay_above_the_highest() {
+    let text = format!("{SHORT}[control]\nmax_limit = 3\n");
+    assert_eq!(read(&format!("{text}profile = 'last'"), &[]).unwrap().max_limit, 3);
+    assert_eq!(read(&text, &["--profile=last"]).unwrap().max_limit, 3);
+}
+
+#[test]
+fn what_is_wrong_is_named_with_its_line_and_the_name_that_its_key_has_in_the_file() {
     for (more, expected) in [
-        ("[control]\ncontroler = 'fixed'", "did you mean `controller`?"),
+        ("[control]\n# as many\ncontroler = 'fixed'", ":5: control: unknown key `controler`, did you mean"),
         ("[control]\ncontroller = 'fixd'", "`fixed`"),
-        ("[control]\ninitial_limit = 0", "`initial_limit` must be between 1"),
+        (
+            "[control]\ninitial_limit = 0",
+            ":4: control: `initial_limit` must be between 1 and 100000, and is 0",
+        ),
+        (
+            "[control]\ninitial_limit = -1",
+            ":4: control: `initial_limit` must be between 1 and 100000, not -1",
+        ),
+        ("[control]\ninitial_limit = 'x'", ":4: control: `initial_limit` must be a whole number, not a text"),
         ("[control]\ninitial_limit = 4294967296", "`initial_limit` must be between 1 and 100000"),
-        ("[control]\ninitial_limit = -1", "`initial_limit` must be between 1 and 100000"),
-        ("[control]\ninitial_limit = 9\nmax_limit = 3", "`initial_limit` 9 is above `max_limit` 3"),
-        ("[control]\ntick = '1h'", "`tick` must be between"),
+        ("[control]\nmax_limit = 0", ":4: control: `max_limit` must be between 1 and 100000, and is 0"),
+        (
+            "[control]\ninitial_limit = 9\nmax_limit = 3",
+            ":4: control: `initial_limit` 9 is above `max_limit` 3",
+        ),
+        ("[control]\n\ntick = '1h'", ":5: control: `tick` must be between"),
         ("[control]\nreflection_span = '1ms'", "`reflection_span` must be a tick or more"),
         ("[weights]\nshop = 0", "`shop` must be a whole number"),
         ("[weights]\nshop = 'much'", "`shop` must be a whole number"),
@@ -93,57 +101,53 @@ fn what_is_wrong_is_named() {
         ("[queue]\nby = 'host'", "`by` is \"host\""),
         ("[client_tls]\ncertificate = 'x'", "belong together"),
         ("[client_tls]\nself_signed = true\ncertificate = 'x'\nkey = 'y'", "exclude each other"),
-        ("[client_tls]\nmode = 'verify-ca'", "\"required\", \"preferred\" or \"disabled\""),
+        ("[client_tls]\nmode = 'verify-ca'", "\"required\", \"preferred\", \"disabled\""),
         ("[backend_tls]\nmode = 'on'", "\"verify-ca\", \"verify-identity\""),
         ("[backend_tls]\nmode = 'preferred'\nauthorities = 'x'", "hint: verify-identity"),
         ("[backend_tls]\nmode = 'verify-ca'", "no authorities"),
-        ("threads = 0", "`threads` must be between"),
+        ("threads = 0", ":3: guard: `threads` must be between 1 and"),
         ("log = 'xml'", "`log` is \"xml\""),
         ("log_decisions = 'some'", "`log_decisions` is \"some\""),
-        ("clients_max = 0", "`clients_max` must be 1 or more"),
+        ("clients_max = 0", ":3: guard: `clients_max` must be 1 or more"),
         ("login_max = '20ms'", "`login_max` must be 1s or more"),
         ("backend_silence = '0s'", "`backend_silence` must be 1s or more"),
     ] {
-        let error = error(more);
+        let error = read(&format!("{SHORT}{more}\n"), &[]).unwrap_err().to_string();
         assert!(error.contains(expected), "{more}: {error}");
     }
-    assert!(GuardConfig::parse("backend = 'x:1'").unwrap_err().to_string().contains("`listen` is missing"));
-    assert!(GuardConfig::parse("listen = 'nowhere'\nbackend = 'x:1'").is_err());
+    for (text, expected) in [
+        ("backend = 'x:1'", "no address for clients: give --listen, or `listen` in the file"),
+        ("listen = 'x:1'", "no server: give --backend, or `backend` in the file"),
+        ("listen = 'nowhere'\nbackend = 'x:1'", "nowhere"),
+    ] {
+        let error = read(text, &[]).unwrap_err().to_string();
+        assert!(error.contains(expected), "{text}: {error}");
+    }
 }
 
 #[test]
 fn a_flag_wins_over_the_file_and_what_no_flag_says_stays() {
-    #[derive(clap::Parser)]
-    struct Line {
-        #[command(flatten)]
-        flags: Flags,
-    }
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("guard.toml");
-    let text = "drain = '3s'\nadministrators = ['root']\nthreads = 2\n[control]\ncontroller = 'reflection'\n\
-                dry_run = true\n[queue]\nby = 'database'\nlength = 7\nwait = '2s'\n[client_tls]\nmode = 'disabled'";
-    std::fs::write(&path, format!("{SHORT}{text}")).unwrap();
-    let read = |flags: &[&str]| {
-        let line = [&["guard", "--config", path.to_str().unwrap()], flags].concat();
-        <Line as clap::Parser>::parse_from(line).flags.read().unwrap()
-    };
-    let file = read(&[]);
+    let text = "metrics = 'x:9'\ndrain = '3s'\nadministrators = ['root']\nthreads = 2\n\
+                [control]\ncontroller = 'reflection'\nprofile = 'a'\n\
+                [queue]\nby = 'database'\nlength = 7\nwait = '2s'\n[client_tls]\nmode = 'disabled'";
+    let file = read(&format!("{SHORT}{text}"), &[]).unwrap();
     let plan = &file.plan;
     assert_eq!((file.drain, file.controller.as_str()), (Nanos::from_secs(3), "reflection"));
+    assert_eq!((file.metrics.as_deref(), file.profile.as_deref()), (Some("x:9"), Some("a")));
     assert_eq!((plan.tenants, plan.options.queue_max, plan.threads), (TenantBy::Database, Some(7), 2));
-    assert!(plan.options.dry_run && plan.client_tls.mode == TlsMode::Disabled);
-    let both = read(&[
-        "--drain=4s",
-        "--controller=fixed",
-        "--tenants=user",
-        "--queue-max=8",
-        "--admin=app",
-        "--tls=required",
-        "--initial-limit=9",
-    ]);
+    assert!(!plan.options.dry_run && plan.client_tls.mode == TlsMode::Disabled);
+    assert_eq!(plan.administrators, ["root"]);
+    // The addresses may be those of the command line alone.
+    let flags =
+        ["--listen=x:1", "--listen=x:2", "--backend=x:3", "--metrics=x:4", "--profile=b", "--dry-run"];
+    let both = read(text, &flags).unwrap();
     let plan = &both.plan;
-    assert_eq!((both.drain, both.controller.as_str()), (Nanos::from_secs(4), "fixed"));
-    assert_eq!((plan.tenants, plan.options.queue_max, both.initial_limit), (TenantBy::User, Some(8), 9));
-    assert_eq!((plan.options.wait_max, plan.client_tls.mode), (Some(Nanos::from_secs(2)), TlsMode::Required));
-    assert_eq!(plan.administrators, ["root", "app"]);
+    let listen: Vec<String> = plan.listen.iter().map(Address::to_string).collect();
+    assert_eq!(
+        (listen, plan.backend.to_string()),
+        (vec!["x:1".to_owned(), "x:2".to_owned()], "x:3".to_owned())
+    );
+    assert_eq!((both.metrics.as_deref(), both.profile.as_deref()), (Some("x:4"), Some("b")));
+    assert!(plan.options.dry_run);
+    assert_eq!((plan.options.wait_max, both.drain), (Some(Nanos::from_secs(2)), Nanos::from_secs(3)));
 }

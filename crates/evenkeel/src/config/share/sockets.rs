@@ -9,13 +9,15 @@ use std::path::PathBuf;
 /// Mode and group of the file of a unix socket; by default as the umask has it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SocketConfig {
-    /// The mode of the file of a socket.
     pub mode: Option<u32>,
-    /// The group of the file of a socket.
     pub group: Option<String>,
 }
 
 impl SocketConfig {
+    pub(super) fn of(fields: &mut Fields) -> Result<Self> {
+        Ok(Self { mode: fields.text("socket_mode", mode_of)?, group: fields.optional("socket_group")? })
+    }
+
     /// The same in the terms of the system. What is not set here comes from `host`.
     ///
     /// # Errors
@@ -28,11 +30,7 @@ impl SocketConfig {
     }
 }
 
-/// A mode in octal digits.
-///
-/// # Errors
-/// The text is no mode in octal digits.
-pub(super) fn mode_of(text: &str) -> Result<u32> {
+fn mode_of(text: &str) -> Result<u32> {
     match u32::from_str_radix(text, 8) {
         Ok(mode) if mode <= 0o777 => Ok(mode),
         _ => bail!("the mode of a socket is in octal digits, as 0660, not {text:?}"),
@@ -44,24 +42,27 @@ pub(super) fn mode_of(text: &str) -> Result<u32> {
 pub struct TlsConfig {
     /// The certificate, and those that lead from it to an authority (PEM).
     pub certificate: Option<PathBuf>,
-    /// The key of the certificate (PEM).
     pub key: Option<PathBuf>,
     /// Authorities of which one must have signed the certificate of a client (PEM).
     pub clients: Option<PathBuf>,
 }
 
 impl TlsConfig {
+    /// That of the table `tls`.
+    ///
     /// # Errors
     /// One is there without the other.
-    pub(super) fn check(&self) -> Result<()> {
-        match (&self.certificate, &self.key, &self.clients) {
-            (Some(_), Some(_), _) | (None, None, None) => Ok(()),
+    pub(super) fn of(mut tls: Fields) -> Result<Self> {
+        let (certificate, key, clients) =
+            (tls.optional("certificate")?, tls.optional("key")?, tls.optional("clients")?);
+        tls.finish()?;
+        match (&certificate, &key, &clients) {
+            (Some(_), Some(_), _) | (None, None, None) => Ok(Self { certificate, key, clients }),
             _ => bail!("TLS needs a certificate and its key; authorities of clients need both"),
         }
     }
 }
 
-/// Addresses of a key that is a text or a list of them.
 pub(super) fn addresses(fields: &mut Fields) -> Result<Vec<Address>> {
     fields.texts("nbd")?.iter().map(|text| Ok(text.parse::<Address>()?)).collect()
 }

@@ -1,8 +1,23 @@
 //! What a file of a host may say, and what is wrong in one.
 
 use super::*;
+use crate::config::fields::tests::{known, uncommented};
 
 const SHORT: &str = "name = 'web1'\n[[disk]]\nname = 'data'\nbacking = '/dev/sdb'\n";
+
+/// The file, with these flags over it.
+fn read(text: &str, flags: &[&str]) -> Result<ShareConfig> {
+    #[derive(clap::Parser)]
+    struct Line {
+        #[command(flatten)]
+        flags: Flags,
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("share.toml");
+    std::fs::write(&path, text).unwrap();
+    let line = [&["share", "--config", path.to_str().unwrap()], flags].concat();
+    <Line as clap::Parser>::parse_from(line).flags.read()
+}
 
 #[test]
 fn a_name_and_a_disk_are_enough() {
@@ -12,12 +27,9 @@ fn a_name_and_a_disk_are_enough() {
 }
 
 #[test]
-fn the_example_shows_every_key() {
-    let text = include_str!("../../../../../examples/share.toml");
-    assert_eq!(ShareConfig::parse(text).unwrap().disks.len(), 2);
-    // The keys that are commented out, because they are no defaults, can be read as well.
-    let all: String =
-        text.lines().map(|line| format!("{}\n", line.strip_prefix("#: ").unwrap_or(line))).collect();
+fn the_example_shows_every_key_and_can_be_read_with_all_of_them() {
+    assert_eq!(ShareConfig::parse(EXAMPLE).unwrap().disks.len(), 2);
+    let all = uncommented(EXAMPLE);
     let full = ShareConfig::parse(&all).unwrap();
     let disk = &full.disks[0];
     assert!(
@@ -28,69 +40,65 @@ fn the_example_shows_every_key() {
             && disk.simulated.is_some()
             && full.metrics.is_some()
     );
+    let disk = "[[disk]]\nname = 'a'\nbacking = 'b'\n";
+    for table in ["", "[tls]\n", "[window]\n", "[costs]\n", "[bus]\n", disk] {
+        let error = ShareConfig::parse(&format!("{table}zzzzzzzz = 1")).unwrap_err();
+        for key in known(&error) {
+            let shown = [format!("\n{key} = "), format!("\n[{key}]"), format!("\n[[{key}]]")];
+            assert!(shown.iter().any(|line| all.contains(line)), "{table}{key}");
+        }
+    }
 }
 
 #[test]
-fn what_is_wrong_is_named() {
+fn what_is_wrong_is_named_with_its_line_and_the_name_that_its_key_has_in_the_file() {
+    let more = |text: &str| format!("{SHORT}share = 1\n{text}");
+    let wrong = ":7: window: `initial_window` must be above 0 and at most `max_window`";
     for (text, expected) in [
-        (SHORT.replace("name = 'web1'\n", ""), "`name` is missing"),
-        ("name = 'web1'".to_owned(), "1 to 64 disks, not 0"),
         (SHORT.replace("backing", "baking"), "is `baking` meant to be it?"),
         (format!("{SHORT}share = 0"), "`share` must be between"),
         (format!("{SHORT}share = 'much'"), "`share` must be a number"),
         (format!("{SHORT}size = 'big'"), "`size`"),
+        (more("[[disk]]\nname = 'log'\nbacking = 'x'\nshare = 0"), ":9: disk `log`: `share` must be between"),
         (format!("{SHORT}[[disk]]\nname = 'data'\nbacking = 'x'"), "two disks are called `data`"),
         (SHORT.replace("'data'", "'a/b'"), "no slash"),
         (format!("{SHORT}[window]\nlatency = '1h'"), "`latency` must be between"),
-        (format!("{SHORT}[window]\nperiod = '1ms'"), "`period` must be between"),
+        (more("[window]\nperiod = '1ms'"), ":7: window: `period` must be between"),
+        (more("[window]\ninitial_window = 0"), wrong),
+        (more("[window]\ninitial_window = 9\nmax_window = 3"), wrong),
+        (more("[window]\nmax_window = 70000"), wrong),
         (format!("{SHORT}[window]\ninitial_window = 300"), "300 and 256"),
-        (format!("{SHORT}[window]\nlaw = 'pard'"), "`law` is \"pard\""),
+        (more("[window]\nlaw = 'pard'"), ":7: window: `law` is \"pard\", and must be"),
         (format!("{SHORT}[costs]\nread = '16k'"), "not a list of sizes and costs"),
         (format!("{SHORT}[costs]\nread = '16k=3'"), "the unit of costs is a read of 16k"),
         (format!("{SHORT}[costs]\nwrite = '16k=0'"), "a cost must be between"),
         (format!("{SHORT}[bus]\nadress = 'x'"), "did you mean `address`?"),
+        (more("[bus]\nslots = 0"), ":7: bus: `slots` must be between"),
         (format!("{SHORT}socket_mode = 'rw'"), "in octal digits"),
         (format!("{SHORT}[tls]\ncertificate = 'x'"), "a certificate and its key"),
     ] {
-        let error = ShareConfig::parse(&text).unwrap_err().to_string();
+        let error = read(&text, &["--nbd=x:1"]).unwrap_err().to_string();
         assert!(error.contains(expected), "{text}: {error}");
     }
 }
 
 #[test]
 fn a_flag_wins_over_the_file_and_what_no_flag_says_stays() {
-    #[derive(clap::Parser)]
-    struct Line {
-        #[command(flatten)]
-        flags: Flags,
-    }
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("share.toml");
     let text = "memory = '3M'\nnbd = '/run/a'\nsocket_mode = '0600'\n[window]\nlaw = 'parda'\nperiod = '3s'\n\
-                [costs]\nwrite = '16k=3'\n[bus]\nrequire = true\narray = 'a'";
-    std::fs::write(&path, SHORT.replace("[[disk]]", &format!("{text}\n[[disk]]"))).unwrap();
-    let read = |flags: &[&str]| {
-        let line = [&["share", "--config", path.to_str().unwrap()], flags].concat();
-        <Line as clap::Parser>::parse_from(line).flags.read().unwrap()
-    };
-    let file = read(&[]);
+                [costs]\nwrite = '16k=3'\n[bus]\nrequire = true\narray = 'a'\n";
+    let file = read(&SHORT.replace("[[disk]]", &format!("{text}[[disk]]")), &[]).unwrap();
     assert_eq!((file.memory, file.socket.mode, file.law.as_str()), (3 << 20, Some(0o600), "parda"));
-    let flags = [
-        "--memory=4M",
-        "--socket-mode=0660",
-        "--period=4s",
-        "--initial-window=8",
-        "--array=b",
-        "--name=web2",
-    ];
+    let flags = ["--name=web2", "--backing=/b", "--size=1M", "--share=4", "--nbd=x:1", "--bus=slot:s"];
+    let flags = [&flags[..], &["--latency=4ms", "--metrics=x:2"]].concat();
+    let disk = DiskConfig { size: Some(1 << 20), share: 4.0, ..DiskConfig::new("web2", "/b") };
     let expected = ShareConfig {
         name: "web2".to_owned(),
-        memory: 4 << 20,
-        socket: SocketConfig { mode: Some(0o660), group: None },
-        period: Nanos::from_secs(4),
-        initial_window: 8.0,
-        bus: BusConfig { array: "b".to_owned(), ..file.bus.clone() },
+        disks: vec![disk],
+        nbd: vec!["x:1".parse().unwrap()],
+        latency: Nanos::from_millis(4),
+        bus: BusConfig { address: Some("slot:s".to_owned()), ..file.bus.clone() },
+        metrics: Some("x:2".to_owned()),
         ..file
     };
-    assert_eq!(read(&flags), expected);
+    assert_eq!(read(text, &flags).unwrap(), expected);
 }

@@ -3,11 +3,8 @@
 /// About a second of load.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sample {
-    /// Its length in seconds.
     pub seconds: f64,
-    /// Transactions that were committed in it.
     pub commits: u64,
-    /// Deadlocks that the server broke in it.
     pub deadlocks: u64,
     /// Mean response time in seconds of what was committed; `None` where nothing was.
     pub response_s: Option<f64>,
@@ -18,13 +15,9 @@ pub struct Sample {
 /// What a guard reports of itself in a second.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Guarded {
-    /// Most transactions that may run.
     pub limit: usize,
-    /// Transactions that run.
     pub running: usize,
-    /// Sessions that wait.
     pub waiting: usize,
-    /// What the controller decided, and why.
     pub decision: String,
 }
 
@@ -37,24 +30,19 @@ pub struct Act {
     pub mark: String,
     /// Samples at its begin that its figures leave out: the load, or the guard, is not there yet.
     pub settle: usize,
-    /// The samples in their order.
     pub samples: Vec<Sample>,
 }
 
-/// What an act comes to.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Figures {
-    /// Commits per second over all its samples.
     pub mean: f64,
     /// The slowest and the fastest of its samples, in commits per second.
     pub range: (f64, f64),
-    /// Number of samples.
     pub samples: usize,
     /// `None` where nothing was committed.
     pub deadlocks_per_commit: Option<f64>,
 }
 
-/// All acts of the demo.
 #[derive(Clone, Debug, Default)]
 pub struct Show {
     /// The server, as `MariaDB 10.11.19`.
@@ -63,12 +51,10 @@ pub struct Show {
     pub planned: usize,
     /// Where the guard serves its metrics; `None` before it runs.
     pub metrics: Option<String>,
-    /// Those that have begun.
     pub acts: Vec<Act>,
 }
 
 impl Sample {
-    /// Commits per second.
     pub fn rate(&self) -> f64 {
         if self.seconds > 0.0 { self.commits as f64 / self.seconds } else { 0.0 }
     }
@@ -92,19 +78,16 @@ impl Act {
 }
 
 impl Show {
-    /// A new act begins.
     pub fn begin(&mut self, act: Act) {
         self.acts.push(act);
     }
 
-    /// A second is over.
     pub fn push(&mut self, sample: Sample) {
         if let Some(act) = self.acts.last_mut() {
             act.samples.push(sample);
         }
     }
 
-    /// Samples so far.
     pub fn len(&self) -> usize {
         self.acts.iter().map(|act| act.samples.len()).sum()
     }

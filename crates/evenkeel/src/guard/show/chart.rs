@@ -33,12 +33,10 @@ impl Scale {
         Self { samples, columns: room.min(samples * (room / samples).clamp(1, WIDEST)) }
     }
 
-    /// The first column of a sample.
     fn column(&self, sample: usize) -> usize {
         sample * self.columns / self.samples
     }
 
-    /// The samples that a column stands for.
     fn samples_of(&self, column: usize) -> std::ops::Range<usize> {
         let from = column * self.samples / self.columns;
         from..((column + 1) * self.samples / self.columns).max(from + 1)

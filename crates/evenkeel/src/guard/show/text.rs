@@ -3,7 +3,6 @@
 use super::acts::{Act, Guarded, Sample, Show};
 use crate::format;
 
-/// Room for the name of an act.
 const NAME: usize = 20;
 
 /// A second as a line, for where no terminal is.
@@ -17,7 +16,6 @@ pub fn line(second: usize, act: &Act, sample: &Sample) -> String {
     line
 }
 
-/// What an act comes to, as a line.
 pub fn figures(act: &Act) -> String {
     let Some(figures) = act.figures() else { return format!("{:<NAME$}  {:>8}", act.name, "-") };
     let (slowest, fastest) = figures.range;
@@ -32,7 +30,6 @@ pub fn figures(act: &Act) -> String {
     )
 }
 
-/// Limit and queue.
 pub fn guarded(guard: &Guarded) -> String {
     format!("limit {}  running {}  waiting {}", guard.limit, guard.running, guard.waiting)
 }

@@ -4,21 +4,16 @@ use super::Sweep;
 use crate::format;
 use evenkeel_core::caveat::{ALLOCATED_LEAST, Caveat, READ_LEAST_S, READS_MIN, Severity};
 
-/// Threads of a backing without io_uring.
 const THREADS: u32 = 16;
 
-/// What was measured.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Storage {
-    /// Bytes that were read from.
     pub bytes: u64,
     /// Bytes that the file has on its file system; `None` for a device.
     pub allocated: Option<u64>,
-    /// Whether I/Os go past the page cache.
     pub direct: bool,
     /// A simulated array gave the times.
     pub simulated: bool,
-    /// Who did the I/O.
     pub executor: String,
     /// Memory that the page cache may take, in bytes.
     pub free: Option<u64>,

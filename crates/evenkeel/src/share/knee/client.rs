@@ -17,30 +17,23 @@ const NAP: Duration = Duration::from_millis(5);
 /// Storage that ends no I/O for as long has a fault: a disk that tries a bad sector again needs up to 7 s.
 const SILENCE: Nanos = Nanos::from_secs(10);
 
-/// How long a step is.
 #[derive(Clone, Copy, Debug)]
 pub struct Times {
     /// I/Os before it is counted; more, until as many have ended as are outstanding, because the first ones meet no queue.
     pub settle: Nanos,
-    /// Time for which I/Os are counted.
     pub measure: Nanos,
 }
 
-/// What a client asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kind {
-    /// Bytes of each.
     pub bytes: u32,
-    /// It writes instead of reading.
     pub write: bool,
 }
 
-/// What one depth of one round came to.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Step {
     /// Reads that ended in the time that counts.
     pub reads: u64,
-    /// Their throughput and latency.
     pub point: Point,
 }
 
@@ -70,7 +63,6 @@ struct State {
     failed: Option<Errno>,
 }
 
-/// What is counted of a step.
 struct Tally {
     begun: Nanos,
     ios: u64,
@@ -129,14 +121,12 @@ impl Client {
         now
     }
 
-    /// Counts from now on.
     fn count(&self, latencies: Histogram) -> Nanos {
         let begun = self.0.clock.now();
         self.0.state().tally = Some(Tally { begun, ios: 0, latency_sum_s: 0.0, latencies });
         begun
     }
 
-    /// What was counted until now.
     fn take(&self, depth: u32, latencies: &mut Histogram) -> Option<Step> {
         let mut state = self.0.state();
         let tally = state.tally.take()?;

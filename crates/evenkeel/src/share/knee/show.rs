@@ -8,20 +8,14 @@ use evenkeel_core::share::knee::{Judgment, PART_OF_PEAK, Verdict};
 use evenkeel_study::store::Caveats;
 use serde_json::{Value, json};
 
-/// Quantile that is shown of latencies.
 const HIGH: f64 = 0.99;
 /// More are never outstanding, see `--depth-max`.
 pub const DEPTH_MOST: u32 = 1_024;
 
-/// Everything that is shown.
 pub struct Measurement<'a> {
-    /// What was asked for.
     pub plan: &'a SweepPlan,
-    /// What was measured.
     pub sweep: &'a Sweep,
-    /// What it comes to.
     pub judgment: &'a Judgment,
-    /// What there is to doubt.
     pub caveats: &'a [Caveat],
 }
 
@@ -38,7 +32,6 @@ impl Measurement<'_> {
         self.sweep.latencies[place].quantile(HIGH).map(|latency| latency.as_millis_f64())
     }
 
-    /// The flag that takes the threshold over.
     fn flag(&self) -> Option<String> {
         let threshold_ms = 1e3 * self.judgment.threshold_s()?;
         let unit = TimeUnit::suiting(threshold_ms);
@@ -47,7 +40,6 @@ impl Measurement<'_> {
         Some(format!("--latency {number}{symbol}"))
     }
 
-    /// What to do with the verdict.
     fn next(&self) -> String {
         let deepest = self.judgment.curve.last().map_or(0, |point| point.depth);
         match (self.judgment.verdict, self.flag()) {
@@ -102,7 +94,6 @@ fn columns(measured: &Measurement<'_>) -> Vec<GridColumn> {
     ]
 }
 
-/// What was found, or why nothing.
 fn sentence(measured: &Measurement<'_>) -> String {
     let Judgment { knee, curve, .. } = measured.judgment;
     let peak = fixed(knee.peak, 0);

@@ -9,18 +9,13 @@ use evenkeel_core::share::knee::Point;
 use evenkeel_os::stop::Stop;
 use evenkeel_share::Handle;
 
-/// What is measured.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SweepPlan {
     /// I/Os outstanding, in rising order.
     pub depths: Vec<u32>,
-    /// How often each depth is measured.
     pub rounds: u32,
-    /// How long each time.
     pub measure: Nanos,
-    /// Bytes of a read.
     pub block: u64,
-    /// Of the places that are read.
     pub seed: Seed,
 }
 
@@ -47,7 +42,6 @@ impl SweepPlan {
     }
 }
 
-/// What was measured.
 #[derive(Clone, Debug)]
 pub struct Sweep {
     /// Rounds in the order in which they were made; each by depth.
@@ -57,7 +51,6 @@ pub struct Sweep {
 }
 
 impl Sweep {
-    /// As it is judged.
     pub fn points(&self) -> Vec<Vec<Point>> {
         self.rounds.iter().map(|round| round.iter().map(|step| step.point).collect()).collect()
     }

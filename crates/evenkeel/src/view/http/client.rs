@@ -1,6 +1,8 @@
 //! Asks a server of this kind.
 
-use anyhow::{Context, Result};
+use crate::failure::WithHint;
+use anyhow::{Context, Result, bail};
+use serde::de::DeserializeOwned;
 use std::io::{Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::time::Duration;
@@ -27,4 +29,13 @@ pub fn get(address: &str, path: &str) -> Result<(u16, String)> {
     let (head, body) = text.split_once("\r\n\r\n").context("the answer is not HTTP")?;
     let code = head.split(' ').nth(1).and_then(|code| code.parse().ok()).context("the answer is not HTTP")?;
     Ok((code, body.to_owned()))
+}
+
+/// What a server of this kind answers in JSON; `hint` is for where there is none.
+pub fn get_json<T: DeserializeOwned>(address: &str, path: &str, hint: &str) -> Result<T> {
+    let (code, body) = get(address, path).hint(hint)?;
+    if code != 200 {
+        bail!("{address} answers {code}: {}", body.trim());
+    }
+    serde_json::from_str(&body).hint(hint)
 }

@@ -24,8 +24,6 @@ pub struct Connection {
 enum State {
     /// Its request is not whole.
     Asking(Vec<u8>),
-    /// Its answer is being made elsewhere.
-    Waiting,
     /// It is being told.
     Answering { bytes: Vec<u8>, sent: usize },
     /// It has its answer.
@@ -47,18 +45,12 @@ impl Connection {
         Ok(Self { stream, state: State::Asking(Vec::new()), since: now })
     }
 
-    /// What to wait for: nothing while its answer is made.
+    /// What to wait for.
     pub fn awaited(&self) -> Awaited<'_> {
         match self.state {
-            State::Waiting => Awaited::Nothing,
             State::Answering { .. } => Awaited::Write(self.stream.as_fd()),
             State::Asking(_) | State::Leaving => Awaited::Read(self.stream.as_fd()),
         }
-    }
-
-    /// Whether its answer is being made elsewhere.
-    pub fn is_waiting(&self) -> bool {
-        matches!(self.state, State::Waiting)
     }
 
     /// Bytes of an answer that it has not taken.
@@ -75,17 +67,10 @@ impl Connection {
     pub fn is_late(&self, now: Nanos, bounds: &Bounds) -> bool {
         let patience = match self.state {
             State::Asking(_) => bounds.request,
-            // Whoever makes the answer has a bound of its own.
-            State::Waiting => return false,
             State::Answering { .. } => bounds.answer,
             State::Leaving => FAREWELL,
         };
         now - self.since > patience
-    }
-
-    /// Its answer is made elsewhere.
-    pub fn wait(&mut self, now: Nanos) {
-        (self.state, self.since) = (State::Waiting, now);
     }
 
     /// Gives it its answer, which is sent from now on.
@@ -98,7 +83,6 @@ impl Connection {
     pub fn advance(&mut self, now: Nanos) -> Step {
         let step = match &mut self.state {
             State::Asking(request) => read(&mut self.stream, request),
-            State::Waiting => Ok(Step::Wait),
             State::Answering { bytes, sent } => write(&mut self.stream, bytes, sent),
             State::Leaving => discard(&mut self.stream),
         };

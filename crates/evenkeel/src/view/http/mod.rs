@@ -9,6 +9,8 @@ mod server;
 #[cfg(test)]
 pub mod tests;
 
-pub use client::get;
-pub use page::{Answer, Page};
+#[cfg(test)]
+use client::get;
+pub use client::get_json;
+pub use page::Page;
 pub use server::Server;

@@ -1,4 +1,4 @@
-//! What a path leads to: a page, or one that has to be waited for.
+//! What a path leads to.
 
 /// An answer to a client: a page, or why there is none.
 #[derive(Debug, PartialEq, Eq)]
@@ -28,20 +28,5 @@ impl Page {
             self.content_type,
             self.body.len()
         )
-    }
-}
-
-/// Makes a page that may have to wait for something.
-pub type Job = Box<dyn FnOnce() -> Page + Send>;
-
-pub enum Answer {
-    Now(Page),
-    /// One that may take a while: it is made in another thread, so that nobody waits who asks for another one.
-    Later(Job),
-}
-
-impl From<Page> for Answer {
-    fn from(page: Page) -> Self {
-        Self::Now(page)
     }
 }

@@ -6,7 +6,7 @@
 
 use super::bounds::Bounds;
 use super::connection::{Connection, Step};
-use super::page::{Answer, Job, Page};
+use super::page::Page;
 use crate::clock::Clock;
 use evenkeel_core::Nanos;
 use evenkeel_os::{Awaited, poll};
@@ -14,39 +14,27 @@ use std::net::TcpListener;
 use std::os::fd::AsFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc;
 use std::time::Duration;
 
-/// How often the thread looks whether it should end, and whether answers of the other thread are there.
+/// How often the thread looks whether it should end.
 const NAP: Duration = Duration::from_millis(50);
-const SHORT_NAP: Duration = Duration::from_millis(5);
 /// Clients that are accepted before others get their turn: in a flood each has some rounds to say what it wants.
 const ACCEPTS: usize = 16;
-pub type For<T> = (u64, T);
-/// Answers that may wait to be made elsewhere.
-pub const JOBS_MAX: usize = 8;
 
 pub struct Serving<'a> {
     listener: TcpListener,
-    answer: &'a dyn Fn(&str) -> Answer,
+    answer: &'a dyn Fn(&str) -> Page,
     bounds: Bounds,
     clients: Vec<(u64, Connection)>,
     next: u64,
     /// The system gave no descriptor for a client: it is asked again after a nap.
     starved: bool,
-    jobs: mpsc::SyncSender<For<Job>>,
-    made: mpsc::Receiver<For<Page>>,
 }
 
 impl<'a> Serving<'a> {
-    /// On a listener that does not block. `jobs` go to [`make`] in another thread, and come back by `made`.
-    pub fn new(
-        listener: TcpListener,
-        answer: &'a dyn Fn(&str) -> Answer,
-        bounds: Bounds,
-        (jobs, made): (mpsc::SyncSender<For<Job>>, mpsc::Receiver<For<Page>>),
-    ) -> Self {
-        Self { listener, answer, bounds, clients: Vec::new(), next: 0, starved: false, jobs, made }
+    /// On a listener that does not block.
+    pub fn new(listener: TcpListener, answer: &'a dyn Fn(&str) -> Page, bounds: Bounds) -> Self {
+        Self { listener, answer, bounds, clients: Vec::new(), next: 0, starved: false }
     }
 
     /// Serves until told to stop.
@@ -55,7 +43,6 @@ impl<'a> Serving<'a> {
         while !stop.load(Ordering::Relaxed) {
             let (ready, arrivals) = self.poll();
             let now = clock.now();
-            self.deliver(now);
             ready.iter().for_each(|number| self.advance(*number, now));
             if arrivals {
                 self.accept(now);
@@ -69,17 +56,9 @@ impl<'a> Serving<'a> {
         let starved = std::mem::take(&mut self.starved);
         let mut awaited = vec![if starved { Awaited::Nothing } else { Awaited::Read(self.listener.as_fd()) }];
         awaited.extend(self.clients.iter().map(|(_, client)| client.awaited()));
-        let is_made = self.clients.iter().any(|(_, client)| client.is_waiting());
-        let ready = poll(&awaited, if is_made { SHORT_NAP } else { NAP });
+        let ready = poll(&awaited, NAP);
         let clients = self.clients.iter().zip(&ready[1..]).filter(|(_, ready)| **ready);
         (clients.map(|((number, _), _)| *number).collect(), ready[0])
-    }
-
-    /// Answers that were made elsewhere; their clients may have gone.
-    fn deliver(&mut self, now: Nanos) {
-        while let Ok((number, page)) = self.made.try_recv() {
-            self.tell(number, &page, now);
-        }
     }
 
     fn place(&self, number: u64) -> Option<usize> {
@@ -91,20 +70,15 @@ impl<'a> Serving<'a> {
         match self.clients[place].1.advance(now) {
             Step::Wait => {}
             Step::Done => drop(self.clients.remove(place)),
-            Step::Asks(path) => match path.map(|path| self.answer(&path)) {
-                None => self.tell(number, &Page::text(405, "only GET is answered\n"), now),
-                Some(Answer::Now(page)) => self.tell(number, &page, now),
-                Some(Answer::Later(job)) => match self.jobs.try_send((number, job)) {
-                    Ok(()) => self.clients[place].1.wait(now),
-                    Err(_) => self.tell(number, &Page::text(503, "too many requests for this\n"), now),
-                },
-            },
+            Step::Asks(None) => self.tell(number, &Page::text(405, "only GET is answered\n"), now),
+            Step::Asks(Some(path)) => self.tell(number, &self.answer(&path), now),
         }
     }
 
-    fn answer(&self, path: &str) -> Answer {
+    /// Where making it panics one page is lost, not the server.
+    fn answer(&self, path: &str) -> Page {
         let made = catch_unwind(AssertUnwindSafe(|| (self.answer)(path)));
-        made.unwrap_or_else(|_| Answer::Now(defect()))
+        made.unwrap_or_else(|_| Page::text(500, "a defect: this page cannot be created\n"))
     }
 
     fn tell(&mut self, number: u64, page: &Page, now: Nanos) {
@@ -147,19 +121,4 @@ impl<'a> Serving<'a> {
             self.advance(self.next, now);
         }
     }
-}
-
-/// Makes answers that may take a while, one after the other, until nobody asks for them any more.
-pub fn make(jobs: &mpsc::Receiver<For<Job>>, made: &mpsc::Sender<For<Page>>) {
-    while let Ok((number, job)) = jobs.recv() {
-        let page = catch_unwind(AssertUnwindSafe(job)).unwrap_or_else(|_| defect());
-        if made.send((number, page)).is_err() {
-            return;
-        }
-    }
-}
-
-/// What is answered where making the answer panicked: one page is lost, not the server.
-fn defect() -> Page {
-    Page::text(500, "a defect: this page cannot be created\n")
 }

@@ -2,12 +2,10 @@
 
 use super::bounds::Bounds;
 use super::connection::REQUEST_MAX;
-use super::serve::JOBS_MAX;
 use super::*;
 use evenkeel_core::Nanos;
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
-use std::sync::{Arc, mpsc};
 
 /// What [`get`] brings in the end: a client that the machine holds up for too long is left, and may ask
 /// again.
@@ -34,7 +32,7 @@ fn server() -> Server {
 fn patient(clients: usize, answers: usize) -> Server {
     let forever = Nanos::from_secs(86_400);
     let bounds = Bounds { clients, answers, request: forever, answer: forever };
-    Server::within(bounds, "127.0.0.1:0", |path| pages(path).into()).expect("a port")
+    Server::within(bounds, "127.0.0.1:0", pages).expect("a port")
 }
 
 fn says(server: &Server, words: &[u8]) -> TcpStream {
@@ -101,7 +99,7 @@ fn clients_that_do_not_read_cost_a_bounded_memory_and_nobody_s_time() {
 fn clients_that_are_late_are_left() {
     let moment = Nanos::from_millis(1);
     let bounds = Bounds { request: moment, answer: moment, ..Bounds::USUAL };
-    let server = Server::within(bounds, "127.0.0.1:0", |path| pages(path).into()).expect("a port");
+    let server = Server::within(bounds, "127.0.0.1:0", pages).expect("a port");
     for words in [&b""[..], b"GET /big HTTP/1.1\r\n\r\n"] {
         let mut stream = says(&server, words);
         // Nothing is read before the server has closed, which a write tells sooner or later.
@@ -112,33 +110,6 @@ fn clients_that_are_late_are_left() {
         let _ = stream.read_to_end(&mut bytes);
         assert!(bytes.len() < BIG, "{} bytes", bytes.len());
     }
-}
-
-#[test]
-fn a_page_that_takes_a_while_holds_up_nobody_who_wants_another_one() {
-    let (release, held) = mpsc::channel::<()>();
-    let held = Arc::new(std::sync::Mutex::new(held));
-    let answers = move |path: &str| match path {
-        "/slow" => {
-            let held = Arc::clone(&held);
-            Answer::Later(Box::new(move || {
-                // Whoever holds the other end lets go of it at the end of the test.
-                let _ = held.lock().map(|held| held.recv());
-                Page::text(200, "at last\n")
-            }))
-        }
-        other => pages(other).into(),
-    };
-    let server = Server::start("127.0.0.1:0", answers).expect("a port");
-    let mut slow: Vec<TcpStream> =
-        (0..2 * JOBS_MAX).map(|_| says(&server, b"GET /slow HTTP/1.1\r\n\r\n")).collect();
-    assert_eq!(answer(&server.address().to_string(), "/metrics").0, 200);
-    assert!(is_waited_for(&mut slow[0]));
-    drop(release);
-    slow[0].set_nonblocking(false).expect("a socket");
-    let mut said = String::new();
-    slow[0].read_to_string(&mut said).expect("an answer");
-    assert!(said.ends_with("at last\n"), "{said}");
 }
 
 #[test]

@@ -7,15 +7,7 @@ use std::process::{Child, Command, Stdio};
 
 fn demo(home: &Path, duration: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_evenkeel"));
-    command.arg("--home").arg(home).args([
-        "guard",
-        "demo",
-        "--plain",
-        "--clients",
-        "32",
-        "--duration",
-        duration,
-    ]);
+    command.arg("--home").arg(home).args(["guard", "demo", "--clients", "32", "--duration", duration]);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }

@@ -1,4 +1,4 @@
-//! The command itself: metrics, reload, drain, journal, the live view.
+//! The command itself: metrics, reload, drain, the live view.
 
 use super::client::{Client, MODERN};
 use super::proxy::eventually;
@@ -8,7 +8,7 @@ use evenkeel_wire::relay::Reply;
 use std::io::{PipeReader, PipeWriter, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::AsRawFd;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 
 pub struct Process {
@@ -213,11 +213,9 @@ fn a_log_that_nobody_reads_makes_no_guard_deaf() {
 }
 
 #[test]
-fn what_the_guard_does_can_be_watched_and_its_decisions_asked_again() {
+fn what_the_guard_does_can_be_watched() {
     let server = Server::up(&[]);
-    let journal = server.file("journal");
-    let control = format!("controller = 'reflection'\ninitial_limit = 4\njournal = '{}'", journal.display());
-    let process = Process::start(&server, &control);
+    let process = Process::start(&server, "controller = 'reflection'\ninitial_limit = 4");
     let mut client = Client::connect(&process.address, MODERN);
     (0..50).for_each(|_| drop(client.query("UPDATE item SET stock = stock + 1 WHERE id = 3")));
     process.shows("/metrics", "transactions_total{outcome=\"success\"} 50\n");
@@ -231,19 +229,14 @@ fn what_the_guard_does_can_be_watched_and_its_decisions_asked_again() {
     let picture = found("a picture", || Some(top()).filter(|output| output.status.success())).stdout;
     let picture = String::from_utf8_lossy(&picture);
     assert!(picture.contains("controller reflection") && picture.contains("cycles_per_commit"), "{picture}");
-    let replayed = shown(&mut replay(&journal, "reflection"));
-    assert!(replayed.contains("0 of "), "{replayed}");
-    let other = shown(&mut replay(&journal, "fixed"));
-    assert!(other.contains("ticks differ"), "{other}");
-    let kept = server.file("kept");
-    let lines = process.shows("/journal", "200 OK");
-    std::fs::write(&kept, lines.split_once("\r\n\r\n").expect("a body").1).expect("a file");
-    assert!(shown(&mut replay(&kept, "reflection")).contains("0 of "));
     process.shows("/nothing", "404 Not Found");
 }
 
-fn replay(journal: &Path, controller: &str) -> Command {
-    let mut command = evenkeel(&["replay", "--controller", controller]);
-    command.arg(journal);
-    command
+#[test]
+fn a_printed_configuration_is_one_that_a_guard_takes() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("guard.toml");
+    std::fs::write(&path, shown(&mut evenkeel(&["--print-config"]))).expect("a file");
+    let said = shown(evenkeel(&["--check", "--config"]).arg(&path));
+    assert!(said.contains("the configuration is right"), "{said}");
 }

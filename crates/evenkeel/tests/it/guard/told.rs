@@ -49,7 +49,7 @@ fn a_start_warns_of_what_an_operator_may_not_want() {
         eventually(about, || process.log().contains(&wanted));
     }
     let log = process.log();
-    assert!(log.contains("--tls-self-signed") && log.contains("app@localhost"), "{log}");
+    assert!(log.contains("`self_signed`") && log.contains("app@localhost"), "{log}");
     assert!(log.contains("256 open files") && log.contains("takes 151"), "{log}");
     drop(process);
     let denied = Process::start_with(&server, "", &secret, evenkeel);

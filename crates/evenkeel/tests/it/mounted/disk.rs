@@ -34,11 +34,17 @@ impl Disk {
 
     /// The same of a disk at another place.
     pub fn mount_on(folder: &Path, backing: &Path, more: &[&str]) -> Result<Self, String> {
+        let backing = backing.to_str().expect("a path in UTF-8");
+        Self::mount_by(folder, &[&["--name", "tested", "--backing", backing], more].concat())
+    }
+
+    /// The same of a disk that these flags name.
+    pub fn mount_by(folder: &Path, flags: &[&str]) -> Result<Self, String> {
         let at = folder.join("at");
         fs::create_dir_all(&at).expect("a folder");
         let mut command = Command::new(env!("CARGO_BIN_EXE_evenkeel"));
-        command.args(["share", "mount", "--name", "tested", "--backing"]).arg(backing).arg("--at").arg(&at);
-        command.args(more).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.args(["share", "mount", "--at"]).arg(&at).args(flags);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("the binary can be started");
         let mut line = String::new();
         BufReader::new(child.stdout.take().expect("it has an output")).read_line(&mut line).expect("text");

@@ -6,6 +6,7 @@ mod power;
 mod runs;
 mod volatile;
 
+use crate::cli::configured;
 use disk::{Disk, blank, can_mount};
 use std::fs;
 use std::process::Command;
@@ -27,7 +28,12 @@ fn a_disk_is_mounted_in_one_step_and_taken_down_by_sigterm_or_umount() {
     let second = Disk::mount(folder.path(), &[]).err().expect("there is one already");
     assert!(second.contains("mount point already") || second.contains("in use"), "{second}");
     disk.down();
-    let mut again = Disk::mount(folder.path(), &["--mkfs", "ext4", "--direct"]).expect("a mount");
+    let text = format!(
+        "name = 'h'\n[[disk]]\nname = 'd'\nbacking = '{}'\ndirect = true\n",
+        folder.path().join("disk").display()
+    );
+    let file = configured(&folder.path().join("share.toml"), &text);
+    let mut again = Disk::mount_by(folder.path(), &[&file, "--mkfs", "ext4"]).expect("a mount");
     assert_eq!(fs::read_to_string(again.at().join("file")).expect("the file"), "written");
     again.unmount();
     assert!(again.wait().success(), "who unmounts by hand ends it");

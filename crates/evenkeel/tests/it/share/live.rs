@@ -1,6 +1,7 @@
 //! A host that is told of other disks while it serves, and one that is out of descriptors.
 
 use super::{Host, line, shown, text, uri};
+use crate::cli::configured;
 use crate::patience::eventually;
 use std::fs;
 use std::io::{BufReader, Read};
@@ -32,12 +33,12 @@ impl Home {
     }
 
     fn configure(&self, disks: &[String]) {
-        let text = format!("name = 'h'\nmetrics = '127.0.0.1:0'\n{}", disks.concat());
-        fs::write(self.at("share.toml"), text).expect("a file can be written");
+        let host = "name = 'h'\nmetrics = '127.0.0.1:0'\n[window]\nperiod = '50ms'\n";
+        configured(&self.at("share.toml"), &format!("{host}{}", disks.concat()));
     }
 
     fn start(&self) -> Host {
-        Host::start(&["--config", &text(&self.at("share.toml")), "--period", "50ms"])
+        Host::start(&["--config", &text(&self.at("share.toml"))])
     }
 
     /// Tells the host of these disks; its answer.
@@ -88,8 +89,8 @@ fn who_came_while_descriptors_were_out_is_served_when_there_are_some() {
     let home = Home::new();
     let (backing, socket) = (text(&home.at("disk")), text(&home.at("socket")));
     let disk = format!("--name d --backing {backing} --size 1M --nbd {socket} --metrics 127.0.0.1:0");
-    let serve =
-        format!("ulimit -n 48; exec {} share disk {disk} --period 50ms", env!("CARGO_BIN_EXE_evenkeel"));
+    let file = configured(&home.at("share.toml"), "[window]\nperiod = '50ms'\n");
+    let serve = format!("ulimit -n 48; exec {} share disk {disk} {file}", env!("CARGO_BIN_EXE_evenkeel"));
     let mut command = Command::new("sh");
     command.args(["-c", &serve]).stdin(Stdio::null()).stderr(Stdio::piped());
     let mut process = command.spawn().expect("a shell is there");

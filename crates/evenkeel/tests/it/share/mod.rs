@@ -110,24 +110,16 @@ fn what_a_client_copies_to_a_disk_is_in_its_backing_when_the_host_has_stopped() 
             .status
             .success()
     );
-    let host = Host::start(&[
-        "--name",
-        "web1",
-        "--backing",
-        &text(&at("disk")),
-        "--size",
-        "4M",
-        "--nbd",
-        &text(&at("socket")),
-        "--simulated",
-        &text(&at("array")),
-        "--bus",
-        &format!("slot:{}", text(&at("slots"))),
-        "--period",
-        "100ms",
-        "--metrics",
-        "127.0.0.1:0",
-    ]);
+    let settings = format!(
+        "name = 'web1'\nnbd = '{}'\nmetrics = '127.0.0.1:0'\n[window]\nperiod = '100ms'\n\
+         [bus]\naddress = 'slot:{}'\n\
+         [[disk]]\nname = 'web1'\nbacking = '{}'\nsize = '4M'\nsimulated = '{}'\n",
+        text(&at("socket")),
+        text(&at("slots")),
+        text(&at("disk")),
+        text(&at("array"))
+    );
+    let host = Host::start(&[&configured(&at("share.toml"), &settings)]);
     run("nbdcopy", &[&text(&at("noise")), &uri("web1", &at("socket"))]);
     run("nbdcopy", &[&uri("web1", &at("socket")), &text(&at("copy"))]);
     assert!(
@@ -152,11 +144,10 @@ fn shares_change_while_the_host_serves_and_a_bad_file_changes_nothing() {
             "[[disk]]\nname = 'd'\nbacking = '{}'\nsize = '1M'\nshare = {share}\n",
             text(&at("disk"))
         );
-        let text = format!("name = 'h'\nnbd = '{}'\nmetrics = '127.0.0.1:0'\n{disk}", text(&at("socket")));
-        fs::write(at("share.toml"), text).expect("a file can be written");
+        let host = format!("name = 'h'\nnbd = '{}'\nmetrics = '127.0.0.1:0'\n", text(&at("socket")));
+        configured(&at("share.toml"), &format!("{host}[window]\nperiod = '50ms'\n{disk}"))
     };
-    config("1");
-    let mut host = Host::start(&["--config", &text(&at("share.toml")), "--period", "50ms"]);
+    let mut host = Host::start(&[&config("1")]);
     config("'much'");
     host.signal("-HUP");
     assert!(line(&mut host.log, "event=reload_failed").contains("must be a number"));
@@ -191,7 +182,8 @@ fn a_disk_that_is_cut_while_it_is_served_is_told_and_the_host_is_not_well() {
     noise(&at("disk"), 4 << 20);
     let (disk, socket) = (text(&at("disk")), text(&at("socket")));
     let place = ["--name", "d", "--backing", &disk, "--nbd", &socket];
-    let mut host = Host::start(&[&place[..], &["--period", "50ms", "--metrics", "127.0.0.1:0"]].concat());
+    let file = configured(&at("share.toml"), "[window]\nperiod = '50ms'\n");
+    let mut host = Host::start(&[&place[..], &["--metrics", "127.0.0.1:0", &file]].concat());
     let metrics = host.field("metrics").to_owned();
     let is_well = || {
         let url = format!("http://{metrics}/healthz");

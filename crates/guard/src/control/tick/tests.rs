@@ -158,7 +158,7 @@ fn a_limit_that_the_operator_lowers_is_told_and_counted() {
     let mut scene = scene(7, Options::default());
     scene.looped.tick(Nanos::from_millis(100));
     let lower = Settings { max_limit: 4, ..settings(Options::default()) };
-    scene.looped.obey(Order::Set(lower, None));
+    scene.looped.set(lower, None);
     scene.looped.tick(Nanos::from_millis(200));
     let events = scene.events.lock().expect("no panic").clone();
     assert!(events.contains(&Event::MaxLimit { from: 7, to: 4 }), "{events:?}");
@@ -169,7 +169,6 @@ fn a_limit_that_the_operator_lowers_is_told_and_counted() {
 fn orders_are_obeyed_between_ticks() {
     let scene = scene(7, Options::default());
     let (orders, inbox) = mpsc::channel();
-    let (reply, journal) = mpsc::channel();
     let looping = std::thread::spawn(move || scene.looped.run(&inbox));
     let fast = Settings { tick: Nanos::from_millis(5), max_limit: 4, ..settings(Options::default()) };
     orders.send(Order::Set(fast, Some(Box::new(Wants(9))))).expect("it runs");
@@ -177,12 +176,6 @@ fn orders_are_obeyed_between_ticks() {
     while scene.latest.get().is_none_or(|shown| shown.totals.ticks < 3) || scene.gate.limit() != 4 {
         std::thread::yield_now();
     }
-    orders.send(Order::Journal(reply)).expect("it runs");
-    let journal = journal.recv().expect("an answer");
-    assert!(journal.entries().count() >= 3);
-    // A tick before the order may have set 7, and one after a pause of the machine holds what was proven.
-    let limits: Vec<u32> = journal.entries().map(|entry| entry.verdict.limit).collect();
-    assert!(limits.contains(&4) && limits.iter().all(|limit| [2, 4, 7].contains(limit)), "{limits:?}");
     orders.send(Order::Stop).expect("it runs");
     looping.join().expect("it ends");
 }

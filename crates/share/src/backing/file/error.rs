@@ -50,8 +50,8 @@ impl FileError {
         Some(match self {
             Self::Missing(_) => "--size SIZE creates a missing file",
             Self::InUse(_) => "one process at a time: end the other one, or unmount the device",
-            Self::ReadOnly(_) => "--read-only opens it without writing",
-            Self::NoDirect(_) => "leave out --direct",
+            Self::ReadOnly(_) => "`read_only = true` of the disk opens it without writing",
+            Self::NoDirect(_) => "leave out direct I/O (`direct`)",
             Self::NoUring(_) => "without io_uring, threads do the I/O",
             Self::NotAFile(_) | Self::TooSmall { .. } | Self::Open { .. } => return None,
         })

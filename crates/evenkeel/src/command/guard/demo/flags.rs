@@ -15,7 +15,7 @@ removed at the end, also after Ctrl-C.
 Examples:
   evenkeel guard demo
   evenkeel guard demo --clients 400 --duration 30s
-  evenkeel guard demo --plain > demo.txt")]
+  evenkeel guard demo > demo.txt          a line each second instead of a picture")]
 pub struct DemoArgs {
     /// Number of clients in the flash sale
     #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u32).range(16..=450))]
@@ -23,12 +23,6 @@ pub struct DemoArgs {
     /// Length of each load, whole seconds; the guard's takes twice as long, and its figures are those of the second half
     #[arg(long, value_name = "TIME", default_value = "20s", value_parser = seconds)]
     pub duration: u32,
-    /// Seed of who buys what
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub seed: u64,
-    /// A line each second instead of a picture
-    #[arg(long)]
-    pub plain: bool,
     /// A mariadbd or mysqld other than the system's
     #[arg(long, value_name = "PATH")]
     pub server_binary: Option<PathBuf>,
@@ -42,9 +36,7 @@ fn seconds(text: &str) -> Result<u32> {
     }
 }
 
-impl DemoArgs {
-    /// Whether there is a picture, and not a line each second.
-    pub fn is_live(&self) -> bool {
-        !self.plain && std::io::stdout().is_terminal()
-    }
+/// Whether there is a picture, and not a line each second.
+pub fn is_live() -> bool {
+    std::io::stdout().is_terminal()
 }

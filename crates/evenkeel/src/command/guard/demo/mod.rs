@@ -34,13 +34,12 @@ pub fn run(session: &Session, args: &DemoArgs) -> Result<ExitCode> {
     }
     let show = played?;
     removed?;
-    tell(args, &show)?;
+    tell(&show)?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// The last picture and the summary.
-fn tell(args: &DemoArgs, show: &Show) -> Result<()> {
-    if args.is_live() {
+fn tell(show: &Show) -> Result<()> {
+    if flags::is_live() {
         let (width, height) = console_size();
         out::write(&show.chart(Frame { width, height: height.min(HEIGHT_MAX) }))?;
     }

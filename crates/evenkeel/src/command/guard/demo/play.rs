@@ -1,6 +1,6 @@
 //! The acts: load, a sample each second, a picture or a line of it.
 
-use super::flags::DemoArgs;
+use super::flags::{DemoArgs, is_live};
 use super::stage::Stage;
 use crate::command::{Session, console_size};
 use crate::guard::child::{Child, Spec};
@@ -31,7 +31,7 @@ pub fn play(session: &Session, args: &DemoArgs, stage: &Stage) -> Result<Show> {
         args,
         stage,
         control: Control::connect(&stage.target())?,
-        screen: args.is_live().then(Screen::enter).transpose()?,
+        screen: is_live().then(Screen::enter).transpose()?,
         show: Show { server: stage.version.clone(), planned: 4 * args.duration as usize, ..Show::default() },
     };
     // The load, not the guard, has to settle: a quarter of the time, and two seconds at most.
@@ -56,7 +56,6 @@ pub fn play(session: &Session, args: &DemoArgs, stage: &Stage) -> Result<Show> {
     Ok(player.show)
 }
 
-/// What is special about an act.
 struct Part {
     name: String,
     mark: String,
@@ -84,7 +83,9 @@ struct Before {
 impl Player<'_> {
     fn guard(&self) -> Result<Child> {
         let backend = self.stage.target().address.to_string();
-        Child::start(&Spec { backend, ..Spec::default() }).context("starting the guard of the demo")
+        let file = self.session.home.join("guard-demo.toml");
+        let spec = Spec { backend, file, settings: String::new() };
+        Child::start(&spec).context("starting the guard of the demo")
     }
 
     fn act(&mut self, part: Part, guard: Option<&Child>) -> Result<()> {
@@ -133,7 +134,7 @@ impl Player<'_> {
             measure: Nanos::from_secs(seconds) + SECOND,
             drain: DRAIN,
             timeout: TIMEOUT,
-            seed: Seed(self.args.seed),
+            seed: Seed(1),
             sessions: SessionPolicy::Pooled { max: clients },
             protocol: Protocol::Prepared,
             threads: 1,
@@ -170,7 +171,6 @@ impl Player<'_> {
         Ok(())
     }
 
-    /// Where there is no picture.
     fn tell_line(&self) -> Result<()> {
         let last = self.show.acts.last().and_then(|act| Some((act, act.samples.last()?)));
         if let (None, false, Some((act, sample))) = (&self.screen, self.session.quiet, last) {
@@ -199,7 +199,6 @@ fn guarded(guard: &Child) -> Result<Guarded> {
     })
 }
 
-/// Deadlocks that the server has broken since its start.
 fn deadlocks(control: &mut Control) -> Result<u64> {
     const QUERY: &str = "SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = 'INNODB_DEADLOCKS'";
     let value = control.query_value(QUERY)?;

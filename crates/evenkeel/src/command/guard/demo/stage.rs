@@ -31,13 +31,11 @@ const SETTINGS: [(&str, &str); 3] = [
 pub struct Stage {
     /// Name and version of the server, as `MariaDB 10.11.19`.
     pub version: String,
-    /// What clients do.
     pub workload: Arc<dyn Workload>,
     sandbox: Sandbox,
 }
 
 impl Stage {
-    /// Starts the server and fills it.
     pub fn build(session: &Session, args: &DemoArgs) -> Result<Self> {
         let mut view = View::new(mode(session, false));
         let mut spec = SandboxSpec::new(&session.home, NAME);
@@ -52,13 +50,11 @@ impl Stage {
         Ok(Self { version, workload: flash_sale()?, sandbox })
     }
 
-    /// The server itself.
     pub fn target(&self) -> Target {
         Target { database: Some(DATABASE.to_owned()), ..self.sandbox.tcp_target() }
     }
 }
 
-/// Removes the private server's files, where there are any.
 pub fn remove(session: &Session) -> Result<()> {
     match sandbox::clean(&session.home, &[NAME.to_owned()]) {
         Ok(_) | Err(SandboxError::Unknown { .. }) => Ok(()),

@@ -1,4 +1,4 @@
-//! What the account of --monitor sees of the server, looked at once, when it is first let in.
+//! What the account of `monitor` sees of the server, looked at once, when it is first let in.
 
 use crate::config::guard::GuardConfig;
 use evenkeel_guard::event::{Event, Listener};
@@ -29,7 +29,6 @@ pub struct Account {
 }
 
 impl Account {
-    /// One that has not looked yet.
     pub fn new(config: &GuardConfig, events: Arc<dyn Listener>) -> Self {
         let plan = &config.plan;
         Self {
@@ -61,7 +60,6 @@ impl Account {
         }
     }
 
-    /// Looks, the first time that it can.
     pub fn ask(&mut self, control: &mut Control) {
         if std::mem::replace(&mut self.has_asked, true) {
             return;
@@ -93,7 +91,7 @@ impl Account {
                 files / EACH
             );
             let hint = format!(
-                "allow {} or more: LimitNOFILE= in the unit, or ulimit -n; or say --clients-max",
+                "allow {} or more: LimitNOFILE= in the unit, or ulimit -n; or set `clients_max`",
                 clients.saturating_mul(EACH) + 256
             );
             self.warn("open_files", text, &hint);
@@ -109,7 +107,7 @@ impl Account {
             let text =
                 format!("{seen}: it accepts the PROXY protocol from no address, and no client can log in");
             let hint = "set proxy_protocol_networks in the server to this host's address, or localhost for its \
-                        socket; MySQL has no such setting: leave out --proxy-protocol";
+                        socket; MySQL has no such setting: leave out `proxy_protocol`";
             self.warn("proxy_protocol", text, hint);
         }
     }
@@ -139,8 +137,8 @@ impl Account {
              guard's own host: all that reach {} may log in to accounts of that host, and none to the others",
             self.listen
         );
-        let hint = "--proxy-protocol, with proxy_protocol_networks in the server, shows it the clients' \
-                    addresses; --refuse-host-accounts refuses such accounts";
+        let hint = "`proxy_protocol`, with proxy_protocol_networks in the server, shows it the clients' \
+                    addresses; `refuse_host_accounts` refuses such accounts";
         self.warn("host_accounts", text, hint);
     }
 }
@@ -186,7 +184,7 @@ mod tests {
         assert_eq!(told("", |account| account.host_accounts(Ok(Vec::new()))), "");
         let two = told("", |account| account.host_accounts(Ok(accounts(2))));
         assert!(two.contains("u0@localhost, u1@localhost;") && two.contains("0.0.0.0:3307"), "{two}");
-        assert!(two.contains("--proxy-protocol") && two.contains("--refuse-host-accounts"), "{two}");
+        assert!(two.contains("`proxy_protocol`") && two.contains("`refuse_host_accounts`"), "{two}");
         let nine = told("", |account| account.host_accounts(Ok(accounts(9))));
         assert!(nine.contains("u4@localhost and 4 more;") && !nine.contains("u5@"), "{nine}");
     }

@@ -11,7 +11,7 @@ use std::time::Duration;
 const GREETING_MAX: usize = 4 << 10;
 
 /// Connects to the server; each of its addresses, and each read afterwards, may take `patience`.
-pub fn connect(backend: &Address, patience: Duration) -> io::Result<Box<dyn Read>> {
+fn connect(backend: &Address, patience: Duration) -> io::Result<Box<dyn Read>> {
     let (host, port) = match backend {
         Address::Unix(path) => {
             let stream = UnixStream::connect(path)?;
@@ -33,7 +33,6 @@ pub fn connect(backend: &Address, patience: Duration) -> io::Result<Box<dyn Read
     Err(failed)
 }
 
-/// Whether the server offers TLS.
 pub fn offers_tls(backend: &Address, patience: Duration) -> io::Result<bool> {
     read(&mut *connect(backend, patience)?)
 }

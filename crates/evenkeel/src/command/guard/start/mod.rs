@@ -4,7 +4,6 @@ mod account;
 mod greeting;
 
 pub use account::Account;
-pub use greeting::connect;
 
 use crate::config::guard::GuardConfig;
 use anyhow::Result;
@@ -47,7 +46,6 @@ pub fn greet(config: &GuardConfig, events: Arc<dyn Listener>, ended: &Arc<Atomic
     Ok(())
 }
 
-/// Whether clients are offered TLS.
 fn offers_tls(plan: &Plan) -> bool {
     plan.client_tls.mode != TlsMode::Disabled && plan.client_tls.identity.is_some()
 }
@@ -58,6 +56,6 @@ fn without_tls() -> Event {
         text: "the server offers TLS and this guard offers none: clients that prefer it (`--ssl`) reach the \
                guard unencrypted, those that require it cannot connect, and accounts with REQUIRE SSL cannot log in"
             .into(),
-        hint: "give the guard a certificate: --tls-cert and --tls-key, or --tls-self-signed".into(),
+        hint: "give the guard a certificate: `certificate` and `key`, or `self_signed`, under [client_tls]".into(),
     }
 }

@@ -22,7 +22,6 @@ const ROUNDS_LEAST: u32 = 4;
 /// Standard errors that can be asked for, in percent.
 const ERRORS: RangeInclusive<f64> = 0.1..=50.0;
 
-/// Measures, and says what I/Os cost.
 pub fn run(session: &Session, args: &KneeArgs) -> Result<ExitCode> {
     let plan = plan(args)?;
     let largest = plan.reads.iter().copied().max().unwrap_or_default();

@@ -40,7 +40,7 @@ Examples:
 
 Reads at random places with 1, 2, 4 ... I/Os outstanding, in rounds up and down. The threshold is the latency at which the \
 storage reaches 0.9 of its peak throughput, shown with its range over the rounds. With --costs it measures how many I/Os of \
-each size the saturated storage completes per second, and prints the flags with which hosts share its time instead of its \
+each size the saturated storage completes per second, and prints the settings with which hosts share its time instead of its \
 I/Os. It only reads, unless --overwrite is given. The storage may hold data, but must not be served or mounted meanwhile. \
 Measure common storage from one host, while the other hosts do not use it.
 

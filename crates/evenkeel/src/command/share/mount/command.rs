@@ -11,7 +11,6 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// How often signals are looked at.
 const NAP: Duration = Duration::from_millis(50);
 
 /// Flags of `evenkeel share mount`: those of a disk, and where.
@@ -20,7 +19,9 @@ const NAP: Duration = Duration::from_millis(50);
 Examples:
   evenkeel share mount --backing /dev/sdb --share 4 --name web1 --at /srv/data --bus slot:/shared/slots
   evenkeel share mount --backing disk.img --size 10G --name web1 --at /srv/data --mkfs ext4
+  evenkeel share mount --config share.toml --at /srv/data
 
+The file is that of `evenkeel share disk`, with one disk: `evenkeel share disk --print-config`.
 Needs root, /dev/fuse and a loop device. SIGTERM, SIGHUP and `umount` unmount and stop everything
 in order, with exit code 0. While processes use the file system it stays mounted, and they are
 named. A second signal does not wait: the exit code is then 143 (130, 129). A loop device passes
@@ -42,10 +43,6 @@ pub struct MountArgs {
 /// Wrong flags, storage that cannot be used, a step of the mount that failed and was undone.
 pub fn run(session: &Session, args: &MountArgs) -> Result<ExitCode> {
     let config = args.disk.read_one()?;
-    if args.disk.check {
-        out::line("the configuration is right")?;
-        return Ok(ExitCode::SUCCESS);
-    }
     // Before anything is started that others see.
     free_folder(&args.at)?;
     let running = Running::start(&config)?;
@@ -67,7 +64,6 @@ pub fn run(session: &Session, args: &MountArgs) -> Result<ExitCode> {
     running.stop()
 }
 
-/// Waits for those who use it.
 fn take_down(mounted: &mut Mounted) -> Result<()> {
     let mut told = String::new();
     loop {

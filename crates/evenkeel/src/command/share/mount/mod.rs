@@ -27,7 +27,6 @@ const LOOKS: u32 = 500;
 /// Bytes at the beginning of a blank disk that are zero.
 const BLANK: usize = 1 << 20;
 
-/// A file system that can be made on a blank disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Mkfs {
     /// The usual one
@@ -66,7 +65,6 @@ pub struct Mounted {
 }
 
 impl Mounted {
-    /// Where it is mounted.
     pub fn at(&self) -> &Path {
         &self.at
     }
@@ -142,7 +140,6 @@ impl Drop for Mounted {
     }
 }
 
-/// A folder of our own, for as long as it takes.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -161,7 +158,6 @@ impl Drop for Folder {
     }
 }
 
-/// A folder where nothing is mounted.
 fn free_folder(at: &Path) -> Result<PathBuf> {
     let found = fs::metadata(at).with_context(|| format!("looking at {}", at.display()));
     let found = found.hint("create the folder first; of a disk that was killed: umount it first")?;
@@ -200,7 +196,6 @@ fn prepare(device: &Path, mkfs: Option<Mkfs>) -> Result<()> {
     }
 }
 
-/// What is on a device, by its signature.
 fn file_system(device: &Path) -> Result<Option<String>> {
     let options = ["--probe", "--output", "value", "--match-tag", "TYPE"].map(OsStr::new);
     let output = tools::output("blkid", &[&options[..], &[device.as_os_str()]].concat())?;

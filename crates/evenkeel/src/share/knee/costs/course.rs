@@ -13,7 +13,6 @@ use evenkeel_os::clock::Clock;
 use evenkeel_os::stop::Stop;
 use evenkeel_share::Handle;
 
-/// Least depth that is tried.
 const DEPTH_LEAST: u32 = 4;
 /// I/Os of a step: kinds that are slow are measured for longer, so that all are known equally well.
 const STEP_IOS: f64 = 64.0;
@@ -34,7 +33,6 @@ struct Course<'a> {
     depth: u32,
 }
 
-/// A kind on its way.
 struct Runner {
     client: Client,
     measured: Measured,

@@ -11,18 +11,14 @@ use evenkeel_core::share::knee::costs::{Estimate, cost};
 /// The read that costs 1.
 pub const UNIT: Kind = Kind { bytes: UNIT_BYTES, write: false };
 
-/// What is measured.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CostsPlan {
     /// Sizes of reads; 16 KB is measured in any case.
     pub reads: Vec<u32>,
     /// Sizes of writes; they destroy what is there.
     pub writes: Vec<u32>,
-    /// Most I/Os outstanding.
     pub depth_most: u32,
-    /// Least length of a step.
     pub step: Nanos,
-    /// Least number of rounds.
     pub rounds: u32,
     /// Standard error over the mean that is good enough.
     pub error: f64,
@@ -30,16 +26,12 @@ pub struct CostsPlan {
     pub limit: Nanos,
     /// Least time for which is written before writes are measured.
     pub fill: Nanos,
-    /// Seed of the random places.
     pub seed: Seed,
 }
 
-/// What a kind came to.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
-    /// The kind of I/O.
     pub kind: Kind,
-    /// I/Os per second in each round.
     pub throughputs: Vec<f64>,
     /// Mean latency of the last round in seconds.
     pub latency_s: f64,
@@ -47,7 +39,6 @@ pub struct Measured {
     pub ios: u64,
 }
 
-/// What all came to.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Found {
     /// I/Os that were outstanding at a time.
@@ -99,7 +90,6 @@ fn size(bytes: u32) -> String {
     text.split('=').next().unwrap_or_default().to_owned()
 }
 
-/// Three digits: no more is known.
 fn rounded(value: f64) -> f64 {
     let digits = 2 - value.abs().max(1e-9).log10().floor() as i32;
     let factor = 10.0_f64.powi(digits);

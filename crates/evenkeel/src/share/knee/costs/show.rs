@@ -11,7 +11,7 @@ use evenkeel_core::share::knee::RISE_MOST;
 use evenkeel_study::store::Caveats;
 use serde_json::{Value, json as object};
 
-/// The table, the flags and the lines of a file that take it over, and the doubts.
+/// The table, the lines of a file that take it over, and the doubts.
 ///
 /// # Errors
 /// A kind of which nothing ended.
@@ -24,23 +24,17 @@ pub fn text(found: &Found, plan: &CostsPlan, caveats: &[Caveat], look: Look) -> 
         found.depth,
         percent((1_000.0 * error).round() / 10.0)
     ));
-    text.push_str(&format!("next: evenkeel share disk {}\n", flags(&reads, &writes)));
-    text.push_str(&format!("or in a file: [costs] read = \"{reads}\""));
-    text.push_str(&if writes.is_empty() { "\n".to_owned() } else { format!("  write = \"{writes}\"\n") });
-    text.push_str(
-        "note: all hosts of the storage must use the same costs; a host that does not is reported\n",
-    );
+    text.push_str("next: in the file of every host; one whose costs differ is reported\n");
+    text.push_str(&settings(&reads, &writes));
     for caveat in doubts(found, plan, error).iter().chain(caveats) {
         text.push_str(&format!("{}: {caveat}\n", label(caveat)));
     }
     Ok(text)
 }
 
-fn flags(reads: &str, writes: &str) -> String {
-    match writes {
-        "" => format!("--cost-read {reads}"),
-        writes => format!("--cost-read {reads} --cost-write {writes}"),
-    }
+fn settings(reads: &str, writes: &str) -> String {
+    let writes = if writes.is_empty() { String::new() } else { format!("write = \"{writes}\"\n") };
+    format!("[costs]\nread = \"{reads}\"\n{writes}")
 }
 
 fn columns(found: &Found) -> Vec<GridColumn> {
@@ -68,7 +62,6 @@ fn columns(found: &Found) -> Vec<GridColumn> {
     ]
 }
 
-/// What there is to doubt about these figures.
 fn doubts(found: &Found, plan: &CostsPlan, error: f64) -> Vec<Caveat> {
     [not_known(plan, error), rises(found), filling(found), no_writes(plan)].into_iter().flatten().collect()
 }
@@ -129,7 +122,7 @@ pub fn json(found: &Found, plan: &CostsPlan, caveats: &[Caveat], backing: Value)
     let warnings: Vec<String> = doubts.iter().map(ToString::to_string).collect();
     let all: Vec<Caveat> = doubts.into_iter().chain(caveats.iter().cloned()).collect();
     Ok(object!({
-        "cost_read": reads, "cost_write": (!writes.is_empty()).then_some(&writes), "flags": flags(&reads, &writes),
+        "cost_read": reads, "cost_write": (!writes.is_empty()).then_some(&writes),
         "outstanding": found.depth, "worst_relative_error": error, "filling": found.filling,
         "kinds": found.kinds.iter().enumerate().map(kind).collect::<Vec<_>>(),
         "warnings": warnings, "backing": backing, "seed": plan.seed.0, "caveats": Caveats(&all),

@@ -86,8 +86,8 @@ fn costs_of_reads_and_writes_are_those_of_the_array() {
     assert_eq!(kinds, [(4_096, false), (16_384, false), (65_536, false), (16_384, true)]);
     assert!(found.tables().unwrap().0.costs().is_ok());
     let drawn = text(&found, &plan(&[16_384]), &[], Look { width: 100, colour: false }).unwrap();
-    assert!(drawn.contains("--cost-read 4k=") && drawn.contains("--cost-write 16k="), "{drawn}");
-    assert!(json(&found, &plan(&[16_384]), &[], serde_json::Value::Null).unwrap()["flags"].is_string());
+    assert!(drawn.contains("[costs]\nread = \"4k=") && drawn.contains("\nwrite = \"16k="), "{drawn}");
+    assert!(json(&found, &plan(&[16_384]), &[], serde_json::Value::Null).unwrap()["cost_read"].is_string());
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn who_does_not_measure_writes_is_told_so_and_who_stops_has_nothing() {
     let unit = Measured { kind: UNIT, throughputs: vec![100.0, 101.0], latency_s: 0.01, ios: 9 };
     let found = Found { depth: 8, kinds: vec![unit], rise: 0.5, filling: true };
     let drawn = text(&found, &plan(&[]), &[], Look { width: 100, colour: false }).unwrap();
-    for expected in ["writes were not measured", "still rises", "--fill", "--cost-read 16k=1\n"] {
+    for expected in ["writes were not measured", "still rises", "--fill", "read = \"16k=1\"\n"] {
         assert!(drawn.contains(expected), "{expected} is missing in {drawn}");
     }
 }
