@@ -50,6 +50,8 @@ pub fn asked(home: &Path, arguments: &[&str]) -> (Option<i32>, String) {
     let output = evenkeel(home, arguments);
     let (said, errors) = text(&output);
     (output.status.code(), said + &errors)
+}
+
 /// Writes a configuration; the flag that names it.
 pub fn configured(path: &Path, text: &str) -> String {
     std::fs::write(path, text).expect("a file can be written");

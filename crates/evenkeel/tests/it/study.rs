@@ -1,5 +1,6 @@
 //! A tiny throttling study from the command line, against a real server: measured, stopped, resumed, drawn.
 
+use crate::cli::refused;
 use crate::patience::eventually;
 use crate::sandbox::done;
 use serde_json::Value;
