@@ -54,12 +54,12 @@ const SHOWN: [(&[&str], &[&str]); 14] = [
         &["cdr", "load"],
         &["layout", "table", "engine", "index", "indexes", "rejects", "warnings", "transaction", "json"],
     ),
-    (&["cdr", "dispatch"], &["table", "by", "name", "null-day", "batch", "max-days", "no-audit", "json"]),
+    (&["cdr", "dispatch"], &["table", "by", "name", "batch", "max-days", "no-audit", "json"]),
     (
         &["cdr", "watch"],
-        &["layout", "table", "by", "pattern", "keep", "done", "set-aside", "rejects", "once", "metrics"],
+        &["layout", "table", "by", "pattern", "keep", "done", "rejects", "once", "metrics"],
     ),
-    (&["cdr", "audit"], &["layout", "table", "rejects", "type", "export", "names", "json"]),
+    (&["cdr", "audit"], &["layout", "table", "rejects", "type", "export", "json"]),
 ];
 
 /// Examples that `-h` shows.

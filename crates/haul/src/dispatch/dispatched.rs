@@ -21,8 +21,7 @@ pub struct Dispatched {
 /// What became of the records of a day.
 #[derive(Clone, Debug, Serialize)]
 pub struct DayDone {
-    /// The day; none of records without one.
-    pub day: Option<Day>,
+    pub day: Day,
     /// Where they are.
     pub table: String,
     /// How many were moved.

@@ -43,8 +43,7 @@ impl State {
 #[derive(Clone, Debug)]
 pub struct Entry {
     pub id: u64,
-    /// The day; `None` of records without one.
-    pub day: Option<Day>,
+    pub day: Day,
     /// The table that they go to.
     pub table: String,
     /// How far it is.
@@ -115,13 +114,12 @@ pub fn is_there(control: &mut Control) -> Result<bool, DispatchError> {
 pub fn begin(
     control: &mut Control,
     (take, source): (u64, &str),
-    (day, table): (Option<Day>, &str),
+    (day, table): (Day, &str),
     created: bool,
 ) -> Result<Entry, DispatchError> {
-    let date = day.map_or("NULL".to_owned(), |day| format!("'{day}'"));
     control.exec(&format!(
         "INSERT INTO {JOURNAL} (take, source, day, table_name, way, state, created, begun_at) \
-         VALUES ({take}, {}, {date}, {}, 'insert', 'begun', {}, NOW())",
+         VALUES ({take}, {}, '{day}', {}, 'insert', 'begun', {}, NOW())",
         literal(source.as_bytes()),
         literal(table.as_bytes()),
         u8::from(created)
@@ -145,7 +143,7 @@ pub fn entries(control: &mut Control, source: &str, take: Option<u64>) -> Result
         let text = |place: usize| row[place].clone().unwrap_or_default();
         Some(Entry {
             id: text(0).parse().ok()?,
-            day: row[1].as_deref().and_then(Day::parse),
+            day: row[1].as_deref().and_then(Day::parse)?,
             table: text(2),
             state: State::of(&text(3))?,
             created: text(4) == "1",

@@ -50,12 +50,8 @@ impl Work<'_> {
         Ok((days, undated))
     }
 
-    /// The table of a day, or that of records without one.
-    pub fn table(&self, day: Option<Day>) -> String {
-        match day {
-            Some(day) => self.job.names.table(day),
-            None => self.job.null_day.clone().unwrap_or_default(),
-        }
+    pub fn table(&self, day: Day) -> String {
+        self.job.names.table(day)
     }
 
     /// Makes a day's table where it is missing, or looks whether the one that is there takes the records as they are.

@@ -40,11 +40,6 @@ impl Folder {
         Ok(Self { path: full, pattern, settle, seen: BTreeMap::new() })
     }
 
-    /// The folder, without symbolic links on the way.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
     /// Files that are whole and not over, in the order of their names.
     pub fn look(&mut self, now: Nanos) -> Result<Vec<PathBuf>, HaulError> {
         let mut found = BTreeMap::new();
@@ -74,11 +69,6 @@ impl Folder {
     /// Whether a file is still as it was when it was looked at.
     pub fn is_unchanged(&self, path: &Path) -> bool {
         self.seen.get(path).is_some_and(|seen| Identity::of(path) == Some(seen.identity))
-    }
-
-    /// What a file was when it was looked at, so that whoever has worked on it can tell whether it still is the same one.
-    pub fn identity(&self, path: &Path) -> Option<Identity> {
-        self.seen.get(path).map(|seen| seen.identity)
     }
 
     /// A file is done, or refused: it is left alone until it is another one.
