@@ -88,7 +88,7 @@ impl LoadError {
                 "name all files that were loaded into it, or remove by hand what the cut load brought, and take --again on an empty table"
             }
             Self::Warned { .. } => {
-                "alter the column, correct the layout, or take --warnings reject, which makes rejects of such records; what is in stays in, and a rerun goes on"
+                "alter the column, drop the CHECK, correct the layout, or take --warnings reject, which makes rejects of records that no CHECK refuses; what is in stays in, and a rerun goes on"
             }
             Self::Stuck { .. } => {
                 "alter the column or correct the layout, and load again; InnoDB can refuse single records"

@@ -48,13 +48,6 @@ impl Part {
         }
     }
 
-    /// Lines of a type, by their numbers in ascending order.
-    pub fn pick(&self, index: usize, numbers: &[usize]) -> Vec<u8> {
-        let picked =
-            split(&self.lines[index]).enumerate().filter(|(number, _)| numbers.binary_search(number).is_ok());
-        picked.flat_map(|(_, line)| line.iter().copied()).collect()
-    }
-
     /// Takes lines of a type out, by their numbers in ascending order; the offsets of their records.
     pub fn take_out(&mut self, index: usize, numbers: &[usize]) -> Vec<u64> {
         let (lines, places) =

@@ -200,31 +200,19 @@ impl Shared<'_> {
         found: Vec<Warning>,
     ) -> Result<(), HaulError> {
         let place = |row: usize| part.places[index].get(row).copied();
-        let (sure, guessed) = warnings::sure(&found);
         let mut reasons = BTreeMap::new();
-        let mut known = sure.iter().filter_map(|warning| Some((warning.row?, warning)));
-        known.by_ref().filter(|(row, _)| place(*row).is_some()).for_each(|(row, warning)| {
-            reasons.entry(row).or_insert_with(|| warning.text.clone());
-        });
-        let can_refuse = self.options.warnings == Warnings::Reject;
-        if !self.engine.has_transactions() || !can_refuse || reasons.is_empty() {
+        for warning in &found {
+            if let Some(row) = warning.row.filter(|row| place(*row).is_some()) {
+                reasons.entry(row).or_insert_with(|| warning.text.clone());
+            }
+        }
+        let is_asked = self.options.warnings == Warnings::Reject && self.engine.has_transactions();
+        if !is_asked || reasons.is_empty() || warnings::has_check(&found) {
             let offset = found.first().and_then(|first| place(first.row?));
             return Err(self.warning_error(part, &found, offset));
         }
         control.exec("ROLLBACK")?;
-        let rows: Vec<usize> = guessed.iter().map(|(row, _)| *row).collect();
-        if !rows.is_empty() && self.are_refused(control, index, &part.pick(index, &rows))? {
-            reasons.extend(guessed.iter().map(|(row, warning)| (*row, warning.text.clone())));
-        }
         self.refuse(part, index, &reasons)
-    }
-
-    /// Whether the server stores none of these lines.
-    fn are_refused(&self, control: &mut Control, index: usize, lines: &[u8]) -> Result<bool, HaulError> {
-        control.exec("BEGIN")?;
-        let stored = control.load_data_local(&self.tables[index].load_sql(), lines)?;
-        control.exec("ROLLBACK")?;
-        Ok(stored == 0)
     }
 
     /// Makes rejects of rows of a part, by their numbers, for these reasons.
