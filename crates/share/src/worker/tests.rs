@@ -175,15 +175,6 @@ fn write(offset: u64, byte: u8) -> Work {
 }
 
 #[test]
-fn what_was_written_is_read_again() {
-    let (engine, _) = engine(Nanos::ZERO, f64::INFINITY, &[1.0]);
-    let handle = engine.handle();
-    ask(&handle, 0, write(4_096, 7)).recv_timeout(PATIENCE).unwrap().unwrap();
-    let read = ask(&handle, 0, read(4_096)).recv_timeout(PATIENCE).unwrap().unwrap();
-    assert_eq!(read.as_slice(), [7; UNIT]);
-}
-
-#[test]
 fn no_more_are_outstanding_than_the_window_allows_and_the_rest_is_wanted() {
     let mut engine = ByHand::new(Nanos::from_millis(5), 3.0, &[1.0]);
     let answers: Vec<_> = (0..30).map(|_| ask(&engine.handle, 0, read(0))).collect();
