@@ -4,13 +4,10 @@ use super::NamePattern;
 use crate::table::folded;
 use evenkeel_site::server::{Control, TargetError};
 
-/// What is to be dispatched, and how.
 #[derive(Clone, Debug)]
 pub struct Job {
     pub table: String,
-    /// Its column that has the day.
     pub by: String,
-    /// How day tables are called.
     pub names: NamePattern,
     /// Records that one transaction moves, about.
     pub batch: u64,

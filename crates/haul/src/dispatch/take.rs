@@ -163,12 +163,10 @@ pub(super) fn refuse_cut_load(work: &mut Work<'_>) -> Result<(), DispatchError> 
     }
 }
 
-/// The journal's row of what was taken.
 struct Take {
     id: u64,
     /// How many records without a date went to the new source.
     stayed: u64,
-    /// The column that has the day.
     by: String,
 }
 

@@ -60,12 +60,10 @@ pub(super) fn days(work: &mut Work<'_>, left: Vec<(Day, u64)>) -> Result<(), Dis
     Ok(())
 }
 
-/// What became of the records of a day.
 #[derive(Default)]
 struct Moved {
     moved: u64,
     stayed: u64,
-    /// How many stay, and why.
     refused: Option<String>,
 }
 

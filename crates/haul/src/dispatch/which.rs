@@ -3,12 +3,10 @@
 use super::{By, Day};
 use crate::table::quoted;
 
-/// Seconds of a day.
 const DAY_S: u64 = 86_400;
 /// Parts of a day at most: one a minute.
 const PARTS_MAX: u64 = 1_440;
 
-/// Records of a source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Which {
     /// From the first of these instants to the last, both included, as the server reads them.
@@ -18,7 +16,6 @@ pub enum Which {
 }
 
 impl Which {
-    /// All of a day.
     pub fn of(day: Day, by: &By) -> Self {
         match by.is_instant {
             true => Self::part(day, 0, DAY_S),
@@ -43,7 +40,6 @@ impl Which {
         Self::Between(format!("{day} {}", time(from)), format!("{day} {}.999999", time(until - 1)))
     }
 
-    /// As a condition of a statement.
     pub fn sql(&self, by: &By) -> String {
         let by = quoted(&by.column);
         match self {

@@ -7,14 +7,12 @@ use super::{By, Day, DayDone, DispatchError, Dispatched, Job, Progress, Shape};
 use crate::table::quoted;
 use evenkeel_site::server::Control;
 
-/// All that a dispatch works with.
 pub(super) struct Work<'a> {
     pub control: &'a mut Control,
     pub job: &'a Job,
     pub source: Shape,
     pub by: By,
     pub done: Dispatched,
-    /// Records to move, for the progress.
     pub total: u64,
     pub report: &'a mut dyn FnMut(&Progress),
 }
@@ -89,7 +87,6 @@ impl Work<'_> {
         ))?)
     }
 
-    /// Notes that a day is done.
     pub fn finished(&mut self, day: DayDone) {
         self.done.records += day.records;
         (self.report)(&Progress::Moving {

@@ -6,41 +6,31 @@ use evenkeel_core::random::{Random, Seed};
 /// Shares of the records with each kind of dirt, from 0 to 1. A record has one kind at most, line ends aside.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Dirt {
-    /// Of one or two days before.
     pub late: f64,
     /// Sent once more, a few records later.
     pub duplicate: f64,
     /// Sent once more with another called number.
     pub contradiction: f64,
-    /// A delimiter within a field.
     pub delimiter: f64,
-    /// A backslash within a field.
     pub backslash: f64,
     /// Bytes of zero in place of blanks in a field.
     pub nul: f64,
-    /// A byte outside of ASCII within a field.
     pub non_ascii: f64,
-    /// A carriage return before the line feed.
     pub crlf: f64,
     /// Whether the last record ends in its middle.
     pub short_last: bool,
 }
 
-/// A share that is none.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum DirtError {
-    /// No number from 0 to 1, or no kind of dirt.
     #[error("`{0}` is no kind of dirt with a share: as late=0.01; there are {KINDS}, and short-last")]
     Word(String),
-    /// Together more than all.
     #[error("the shares come to more than 1 together")]
     Sum,
 }
 
-/// Names of the kinds.
 const KINDS: &str = "late, duplicate, contradiction, delimiter, backslash, nul, non-ascii, crlf";
 
-/// How many records have which dirt.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Planted {
     pub late: u64,
@@ -55,7 +45,6 @@ pub struct Planted {
 }
 
 impl Dirt {
-    /// Records that all fit their layout.
     pub fn none() -> Self {
         Self::default()
     }
@@ -114,7 +103,6 @@ impl Dirt {
     }
 }
 
-/// Spoils records as `Dirt` says, and counts what it planted.
 pub(super) struct Dirty {
     dirt: Dirt,
     day: u32,
@@ -177,7 +165,6 @@ impl Dirty {
     }
 }
 
-/// The day so many days after one, both `yyyymmdd`.
 pub(super) fn day_after(day: u32, days: i64) -> u32 {
     let after = |known: Day| Day::of_number(known.number() + days).compact().parse().ok();
     match days {

@@ -20,18 +20,13 @@ use hours::Instants;
 use record::Call;
 use std::io::{self, Write};
 
-/// What is generated.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spec {
     /// Records without those that come twice.
     pub records: u64,
-    /// The day, `yyyymmdd`.
     pub day: u32,
-    /// Number of the first record.
     pub first: u64,
-    /// What is wrong with some of them.
     pub dirt: Dirt,
-    /// Of everything random.
     pub seed: Seed,
 }
 

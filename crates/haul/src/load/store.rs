@@ -21,7 +21,6 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// ER_LOCK_WAIT_TIMEOUT and ER_LOCK_DEADLOCK: the part can be sent again.
 const HELD_UP: [u16; 2] = [1205, 1213];
-/// So often a part is sent again because of them.
 const ATTEMPTS: u32 = 6;
 /// Seconds that a part waits for the locks of others.
 const LOCK_WAIT_S: u32 = 10;
@@ -41,11 +40,9 @@ pub(super) struct Shared<'a> {
     /// What became of the records of this load, by number of the input, as far as they are stored.
     pub stored: Mutex<Vec<Tally>>,
     pub failed: Mutex<Option<HaulError>>,
-    /// Bytes of lines that were sent.
     pub sent: &'a AtomicU64,
 }
 
-/// Counts what is sent.
 struct Counted<'a> {
     lines: &'a [u8],
     sent: &'a AtomicU64,
@@ -59,7 +56,6 @@ impl Read for Counted<'_> {
     }
 }
 
-/// What became of an attempt to store a part.
 enum Attempt {
     Stored,
     GaveWay,
@@ -78,7 +74,6 @@ pub(super) fn prepare(control: &mut Control) -> Result<(), HaulError> {
 }
 
 impl Shared<'_> {
-    /// Stores parts as they come, until there are no more or one cannot be stored.
     pub fn serve(&self, mut control: Control, parts: &Mutex<Receiver<Part>>) {
         loop {
             let part = locked(parts).recv();
@@ -174,7 +169,6 @@ impl Shared<'_> {
         self.turn.pass();
     }
 
-    /// Sends the lines of all types; what the server says of them, where it says something.
     fn send(&self, control: &mut Control, part: &Part) -> Result<Option<Attempt>, HaulError> {
         for (index, table) in self.tables.iter().enumerate() {
             let Some(lines) = part.lines.get(index).filter(|lines| !lines.is_empty()) else { continue };
@@ -215,7 +209,6 @@ impl Shared<'_> {
         self.refuse(part, index, &reasons)
     }
 
-    /// Makes rejects of rows of a part, by their numbers, for these reasons.
     fn refuse(
         &self,
         part: &mut Part,

@@ -3,12 +3,10 @@
 use crate::table::Table;
 use evenkeel_site::server::{Control, TargetError};
 
-/// A row that the server changed or left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Warning {
     /// Number of the row among those sent, from 0, where the server tells it.
     pub row: Option<usize>,
-    /// The server's code.
     pub code: u16,
     /// Column and reason, without the row's own values.
     pub text: String,
@@ -19,7 +17,6 @@ pub(super) const KEPT: u64 = 65_535;
 /// Most warnings whose row is asked for one by one.
 const ASKED: usize = 2_000;
 
-/// Reads the warnings of the last statement, in its order.
 pub(super) fn read(control: &mut Control, table: &Table) -> Result<Vec<Warning>, TargetError> {
     let found = control.query("SHOW WARNINGS")?;
     let mut all = Vec::new();

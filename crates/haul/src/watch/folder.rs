@@ -10,7 +10,6 @@ use std::path::{Path, PathBuf};
 /// Endings of names that writers give to what is not finished.
 const UNFINISHED: [&str; 2] = [".part", ".tmp"];
 
-/// A folder in which files appear.
 pub struct Folder {
     path: PathBuf,
     pattern: glob::Pattern,
@@ -18,12 +17,9 @@ pub struct Folder {
     seen: BTreeMap<PathBuf, Seen>,
 }
 
-/// A file as it was when it was looked at last.
 struct Seen {
     identity: Identity,
-    /// When it was seen first.
     first: Nanos,
-    /// Since when it is as it is.
     since: Nanos,
     /// Whether it is done, or was refused, as it is.
     is_over: bool,
