@@ -25,7 +25,6 @@ impl Address {
     }
 }
 
-/// A text that is no address.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0} is not an address: write host:port, [::1]:port, or the path of a socket with a slash in it")]
 pub struct NoAddress(String);

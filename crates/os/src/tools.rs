@@ -11,7 +11,6 @@ const MORE_PATHS: &str = ":/usr/sbin:/sbin";
 /// Why a program did not do what it was asked.
 #[derive(Debug, thiserror::Error)]
 pub enum ToolError {
-    /// It could not be started.
     #[error("starting {program}")]
     Start {
         /// The program as it was asked for.
@@ -19,7 +18,6 @@ pub enum ToolError {
         /// What the system says.
         source: io::Error,
     },
-    /// It ended with an error.
     #[error("{program}: {said}")]
     Failed {
         /// The program as it was asked for.
@@ -30,7 +28,6 @@ pub enum ToolError {
 }
 
 impl ToolError {
-    /// What the user can do about it.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Start { .. } => Some("it is in one of the packages util-linux, mount and e2fsprogs"),

@@ -5,7 +5,6 @@ use std::io;
 /// What sense refuses to read or to begin.
 #[derive(Debug, thiserror::Error)]
 pub enum SenseError {
-    /// Not a list of CPUs as the kernel writes it.
     #[error("not a list of CPUs: {text:?} (expected for example 0-3,8, below {limit})")]
     CpuSet {
         /// What was given.
@@ -13,22 +12,18 @@ pub enum SenseError {
         /// CPUs are numbered below this.
         limit: u32,
     },
-    /// The sampling thread did not start.
     #[error("cannot start the sampling thread")]
     Thread {
         /// What the system answered.
         source: io::Error,
     },
-    /// Counting on a whole CPU is not permitted to this process.
     #[error("counters need CAP_PERFMON or kernel.perf_event_paranoid at most 0, which is {paranoid}")]
     CountersForbidden {
         /// The kernel's setting.
         paranoid: i64,
     },
-    /// The kernel was built without performance events, or hides them.
     #[error("the kernel has no performance events")]
     CountersAbsent,
-    /// More CPUs than counters are worth.
     #[error("counters on {cpus} CPUs would take {files} open files, more than {files_max}")]
     CountersTooMany {
         /// CPUs asked for.
@@ -38,7 +33,6 @@ pub enum SenseError {
         /// Files that are granted at most.
         files_max: usize,
     },
-    /// The kernel knows performance events, yet the processor (or the hypervisor) gives none of ours.
     #[error("no counter can be opened on CPU {cpu}")]
     CountersRefused {
         /// First CPU tried.
@@ -49,7 +43,6 @@ pub enum SenseError {
 }
 
 impl SenseError {
-    /// What who runs the machine can do about it.
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self {
             Self::CountersForbidden { .. } => {

@@ -6,10 +6,8 @@ use std::fmt;
 /// Bytes that are not the protocol, or more than the limits allow.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProtocolError {
-    /// A packet does not have the form its place asks for.
     #[error("malformed {0}")]
     Malformed(&'static str),
-    /// A packet is missing or was sent twice.
     #[error("packet number {found} where {expected} was due")]
     Sequence {
         /// The number that was due.
@@ -17,16 +15,13 @@ pub enum ProtocolError {
         /// The number in the packet.
         found: u8,
     },
-    /// A packet that had to be kept whole is larger than the limit.
     #[error("packet above the limit of {limit} bytes")]
     TooLarge {
         /// The limit in bytes.
         limit: usize,
     },
-    /// The server asks for a local file, which nobody offered.
     #[error("server asks for a local file")]
     LocalFile,
-    /// Bytes arrived though no response is due.
     #[error("bytes without a command")]
     Unasked,
 }

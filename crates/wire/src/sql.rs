@@ -25,7 +25,6 @@ impl EscapeMode {
 /// Why parameters cannot be written into a statement.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum TemplateError {
-    /// Too many or too few.
     #[error("statement takes {expected} parameters, got {found}")]
     Count {
         /// Placeholders in the text.
@@ -33,7 +32,6 @@ pub enum TemplateError {
         /// Parameters that were given.
         found: usize,
     },
-    /// SQL has no words for it.
     #[error("parameter {0} is not a finite number")]
     NotFinite(f64),
 }

@@ -48,7 +48,6 @@ pub enum Admission {
 /// Why a session was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Rejection {
-    /// The queue has reached its bound.
     #[error("queue is full: {waiting} sessions wait, the bound is {bound}")]
     QueueFull {
         /// Sessions that wait.
@@ -56,10 +55,8 @@ pub enum Rejection {
         /// Sessions that may wait at most.
         bound: usize,
     },
-    /// Somebody killed its query while it waited.
     #[error("query execution was interrupted while it waited for a permit")]
     Killed,
-    /// The wait has reached its bound.
     #[error("waited {:.3} s for a permit, the longest allowed", bound.as_secs_f64())]
     WaitedTooLong {
         /// Longest wait that is allowed.

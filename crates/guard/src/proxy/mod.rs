@@ -55,7 +55,6 @@ pub const THREADS_MAX: usize = 64;
 /// Why a guard does not start, or ended.
 #[derive(Debug, thiserror::Error)]
 pub enum GuardError {
-    /// The port or the path is taken, say.
     #[error("cannot listen at {address}: {source}")]
     Listen {
         /// The address that the guard was told to listen at.
@@ -63,7 +62,6 @@ pub enum GuardError {
         /// The error of the system.
         source: io::Error,
     },
-    /// The name of the server has no address.
     #[error("server {address}: {source}")]
     Backend {
         /// The address of the server as it was given.
@@ -71,13 +69,10 @@ pub enum GuardError {
         /// What is wrong with it.
         source: io::Error,
     },
-    /// TLS cannot be set up.
     #[error(transparent)]
     Tls(#[from] TlsError),
-    /// The system gives no thread, or no descriptors for it.
     #[error("cannot start a thread: {0}")]
     Thread(io::Error),
-    /// A thread ended by itself.
     #[error("a thread of the guard ended: {0}")]
     Ended(io::Error),
 }

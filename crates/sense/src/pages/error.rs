@@ -11,7 +11,6 @@ fn at(offset: u64) -> String {
 /// Why there are no figures of a file.
 #[derive(Debug, thiserror::Error)]
 pub enum PagesError {
-    /// The system refused to open or to read it.
     #[error("cannot {doing} {path}{at}", path = path.display(), at = at(*offset))]
     File {
         /// What was being done.
@@ -23,7 +22,6 @@ pub enum PagesError {
         /// What the system says.
         source: io::Error,
     },
-    /// Its first page is not that of a tablespace.
     #[error("{path} is not an InnoDB tablespace: {why}", path = path.display())]
     NotATablespace {
         /// File that was to be read.
@@ -31,7 +29,6 @@ pub enum PagesError {
         /// What its first page has instead.
         why: String,
     },
-    /// Its pages are packed, so that the bytes in use cannot be told from their headers.
     #[error("{path} has compressed pages ({how}), which are not read", path = path.display())]
     Compressed {
         /// File that was to be read.
@@ -39,7 +36,6 @@ pub enum PagesError {
         /// Which of the two kinds of compression.
         how: &'static str,
     },
-    /// Its pages cannot be read without a key.
     #[error("{path} has encrypted pages, which are not read (page {page})", path = path.display())]
     Encrypted {
         /// File that was to be read.
@@ -47,7 +43,6 @@ pub enum PagesError {
         /// The first such page.
         page: u64,
     },
-    /// The size that its flags say is none of InnoDB's.
     #[error("{path} has pages of an unknown size (flags {flags:#x} at byte 54)", path = path.display())]
     PageSize {
         /// File that was to be read.
@@ -55,7 +50,6 @@ pub enum PagesError {
         /// Flags of the tablespace.
         flags: u32,
     },
-    /// It ends before its header says.
     #[error("{path} has {pages} whole pages of the {expected} that its first page names", path = path.display())]
     Truncated {
         /// File that was to be read.
@@ -65,7 +59,6 @@ pub enum PagesError {
         /// Pages by the header.
         expected: u64,
     },
-    /// A page that is wrong however often it is read.
     #[error("page {page} of {path} is damaged, or changes while it is read ({what}, in each of {readings} readings)", path = path.display())]
     Damaged {
         /// File that was to be read.
@@ -77,13 +70,11 @@ pub enum PagesError {
         /// How often it was read.
         readings: u32,
     },
-    /// Somebody wrote while it was read.
     #[error("{path} changed while it was read", path = path.display())]
     Changed {
         /// File that was to be read.
         path: PathBuf,
     },
-    /// More indexes than the table of pages can tell apart.
     #[error("{path} has more than {most} levels of indexes", path = path.display())]
     TooManyLevels {
         /// File that was to be read.
@@ -91,7 +82,6 @@ pub enum PagesError {
         /// As many are told apart.
         most: usize,
     },
-    /// There is no memory for the table of pages.
     #[error("{path} has {pages} pages, and there is not enough memory to list them", path = path.display())]
     Memory {
         /// File that was to be read.
@@ -99,7 +89,6 @@ pub enum PagesError {
         /// Pages in it.
         pages: u64,
     },
-    /// Somebody asked to stop.
     #[error("stopped while {path} was read", path = path.display())]
     Stopped {
         /// File that was to be read.
@@ -108,7 +97,6 @@ pub enum PagesError {
 }
 
 impl PagesError {
-    /// What the user can do about it.
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self {
             Self::NotATablespace { .. } => {

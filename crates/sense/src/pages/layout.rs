@@ -80,7 +80,6 @@ pub struct Broken {
 /// What is wrong with a chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
-    /// A page names a successor that the file does not have.
     #[error("page {page} is followed by page {next}, which the file does not have")]
     OutOfFile {
         /// Number of the page in the file.
@@ -88,7 +87,6 @@ pub enum Fault {
         /// Number of its successor.
         next: u32,
     },
-    /// A page names a successor of another index or level.
     #[error("page {page} is followed by page {next}, which is not of this index and level")]
     Elsewhere {
         /// Number of the page in the file.
@@ -96,7 +94,6 @@ pub enum Fault {
         /// Number of its successor.
         next: u32,
     },
-    /// A successor names another page as the one before it.
     #[error("page {page} is followed by page {next}, which names page {back} as the one before it")]
     NotBack {
         /// Number of the page in the file.
@@ -106,7 +103,6 @@ pub enum Fault {
         /// Number that the successor names.
         back: u32,
     },
-    /// A successor was come by already.
     #[error("page {page} is followed by page {next}, which came before it: a cycle")]
     Circle {
         /// Number of the page in the file.
@@ -114,13 +110,11 @@ pub enum Fault {
         /// The page come by twice.
         next: u32,
     },
-    /// No page is the first one.
     #[error("no page is the first: each, as page {page}, names one before it")]
     NoFirst {
         /// One of them.
         page: u32,
     },
-    /// Pages that no chain from the first page leads to.
     #[error("{pages} pages, the first of them page {page}, are not in the chain")]
     Apart {
         /// How many there are.

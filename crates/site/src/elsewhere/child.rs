@@ -10,7 +10,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// Between two looks at a process that is to end.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// The leader of the group, as long as nobody has waited for it: until then its number, and that of the group, is nobody

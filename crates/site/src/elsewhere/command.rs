@@ -25,7 +25,6 @@ use std::time::Duration;
 
 /// Within this it speaks, a login by ssh included.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// How often it is looked for.
 const LOOK: Duration = Duration::from_millis(20);
 /// Time to end, for a process whose standard input was closed, and again after it was told to.
 const DEADLINE: Duration = Duration::from_secs(2);
@@ -41,7 +40,6 @@ const READINGS_MIN: u64 = 5;
 /// Lines whose answers are awaited at once.
 const AWAITED_MAX: usize = 64;
 
-/// What is known of the far machine.
 #[derive(Debug, Default)]
 struct State {
     header: Option<Header>,
@@ -54,7 +52,6 @@ struct State {
     last: Option<Nanos>,
     /// Readings heard in all.
     readings: u64,
-    /// Why nothing more comes.
     ended: Option<String>,
 }
 
@@ -70,13 +67,10 @@ pub(super) struct Running {
     reader: Option<JoinHandle<()>>,
 }
 
-/// What came of one run.
 pub(super) struct Heard {
-    /// By our clock.
     pub readings: Readings,
     /// By how much the clocks' offset may be wrong.
     pub bound: Option<Nanos>,
-    /// Why there is nothing more, where that is so.
     pub ended: Option<String>,
 }
 
@@ -108,7 +102,6 @@ impl Running {
         Ok(running)
     }
 
-    /// What it said of itself.
     pub(super) fn header(&self) -> &Header {
         &self.header
     }
@@ -118,12 +111,10 @@ impl Running {
         lock(&self.state).run = Some(Readings::default());
     }
 
-    /// Utilisation just now, percent.
     pub(super) fn latest(&self) -> Option<f64> {
         lock(&self.state).run.as_ref()?.latest()
     }
 
-    /// What came since then.
     pub(super) fn finish(&self) -> Heard {
         let mut state = lock(&self.state);
         let readings = state.run.take().unwrap_or_default();
@@ -189,7 +180,6 @@ impl Drop for Running {
     }
 }
 
-/// The words of a command line.
 pub(super) fn split(command: &str) -> Result<Vec<String>, ElsewhereError> {
     let refused = |why| ElsewhereError::Words { command: command.to_owned(), why };
     let words = words::split(command).map_err(refused)?;

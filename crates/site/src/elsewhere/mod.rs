@@ -37,7 +37,6 @@ use readings::{Machine, Readings};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A way to see a server. Clones share it; what runs for it ends with the last of them.
 #[derive(Clone, Debug)]
 pub struct Elsewhere(Arc<Source>);
 
@@ -241,7 +240,6 @@ impl Watch {
 }
 
 impl Sight {
-    /// Of a run that this machine saw, or nobody.
     pub fn from_here(whole: Option<&SenseSample>) -> Self {
         let is_seen = whole.is_some_and(|whole| whole.server.is_some() || whole.domain.is_some());
         let by = if is_seen { SensedBy::ThisMachine } else { SensedBy::Nobody };

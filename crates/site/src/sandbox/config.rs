@@ -46,7 +46,6 @@ const OF_MARIADB: [(&str, &str); 3] = [
 /// The redo log's size, and what MySQL calls it.
 const LOG_SIZE: (&str, &str) = ("innodb_log_file_size", "innodb_redo_log_capacity");
 
-/// Everything that goes into a my.cnf.
 pub(super) struct Config<'a> {
     pub paths: &'a Paths,
     pub socket: &'a Path,
@@ -57,7 +56,6 @@ pub(super) struct Config<'a> {
 }
 
 impl Config<'_> {
-    /// Writes my.cnf, for this user's eyes only.
     pub(super) fn write(&self) -> Result<(), SandboxError> {
         let path = self.paths.my_cnf();
         let text = self.text()?;
@@ -143,7 +141,6 @@ pub(super) fn checked(settings: &BTreeMap<String, String>) -> Result<BTreeMap<St
     Ok(checked)
 }
 
-/// How large the redo log will be.
 pub(super) fn redo_log_bytes(settings: &BTreeMap<String, String>) -> u64 {
     let default = DEFAULTS.iter().find(|(name, _)| *name == LOG_SIZE.0).map_or("0", |(_, value)| value);
     let own = [LOG_SIZE.1, LOG_SIZE.0].into_iter().find_map(|name| settings.get(name));

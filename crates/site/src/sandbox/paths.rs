@@ -20,7 +20,6 @@ pub fn default_home() -> Result<PathBuf, SandboxError> {
         .ok_or(SandboxError::NoHome)
 }
 
-/// Files of one sandbox.
 #[derive(Clone, Debug)]
 pub(super) struct Paths {
     pub name: String,
@@ -147,7 +146,6 @@ impl Paths {
 #[derive(Debug)]
 pub(super) struct Lock(#[allow(dead_code, reason = "held, not read")] File);
 
-/// The directory of all sandboxes under `home`, absolute.
 pub(super) fn all(home: &Path) -> Result<PathBuf, SandboxError> {
     let home = std::path::absolute(home).map_err(SandboxError::io("find", home))?;
     Ok(home.join("sandboxes"))

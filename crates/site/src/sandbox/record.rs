@@ -12,7 +12,6 @@ use std::io::{ErrorKind, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-/// Version of the file's form.
 const VERSION: u32 = 1;
 
 /// The account that every start of a sandbox knows.
@@ -123,13 +122,11 @@ impl Record {
             .collect();
     }
 
-    /// The server noted last, if it still runs.
     pub(super) fn live(&self) -> Option<ProcessId> {
         let running = self.running.as_ref().filter(|running| running.boot_id == boot_id())?;
         Some(ProcessId { pid: running.pid, start_time: running.start_time }).filter(ProcessId::is_alive)
     }
 
-    /// The server noted last, whether it runs or not.
     pub(super) fn noted_pid(&self) -> Option<i32> {
         self.running.as_ref().map(|running| running.pid)
     }
@@ -156,7 +153,6 @@ impl Record {
         self.cpus.as_deref()?.parse().ok()
     }
 
-    /// How the evenkeel account logs in.
     pub(super) fn target(&self, address: Address) -> Target {
         Target {
             address,

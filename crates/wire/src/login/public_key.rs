@@ -25,16 +25,12 @@ const TAG_SEQUENCE: u8 = 0x30;
 /// Why a key cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PublicKeyError {
-    /// Not PEM, or not an RSA key.
     #[error("not an RSA key in PEM")]
     Form,
-    /// Too small or too large to be used.
     #[error("modulus of {0} bits")]
     Size(u64),
-    /// More than one block of the key can hold.
     #[error("password of {0} bytes does not fit")]
     Password(usize),
-    /// The system gives no random numbers.
     #[error("no random numbers to be had")]
     Random,
 }

@@ -25,7 +25,6 @@ const AHEAD_NS: u64 = 600 * 1_000_000_000;
 /// Why a file is no simulated array.
 #[derive(Debug, thiserror::Error)]
 pub enum ArrayError {
-    /// It cannot be made, opened or mapped.
     #[error("simulated array {path}: {source}")]
     File {
         /// The file that all hosts of the array share.
@@ -33,13 +32,10 @@ pub enum ArrayError {
         /// The error of the system.
         source: io::Error,
     },
-    /// The file is not one of a simulated array.
     #[error("{0} is not a simulated array of this version")]
     Format(String),
-    /// There is a file already, which would be lost.
     #[error("{0} exists and is not a simulated array of this version: it is not replaced")]
     Other(String),
-    /// There is no array with such figures.
     #[error("simulated array: {0}")]
     Plan(&'static str),
 }

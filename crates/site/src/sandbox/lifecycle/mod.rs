@@ -42,7 +42,6 @@ const START_PATIENCE: Duration = Duration::from_secs(1);
 /// Another program may take a free port between our look and the server's start.
 const PORT_TRIES: usize = 5;
 
-/// Who hears of events.
 type Events<'a> = &'a mut dyn FnMut(SandboxEvent);
 
 /// A running private server.
@@ -337,7 +336,6 @@ impl Sandbox {
         Ok(())
     }
 
-    /// Shuts the server down cleanly; the data stay.
     pub fn down(mut self, events: Events<'_>) -> Result<(), SandboxError> {
         self.take_lock()?;
         self.stop(events);
