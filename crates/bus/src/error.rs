@@ -4,7 +4,6 @@ use super::slot::SLOTS_MAX;
 use std::borrow::Cow;
 use std::path::PathBuf;
 
-/// Why a bus does not open, or does not carry.
 #[derive(Debug, thiserror::Error)]
 pub enum BusError {
     #[error(
@@ -15,16 +14,12 @@ pub enum BusError {
     Twin(String),
     #[error("slot file {path}: {error}")]
     File {
-        /// The slot file as the command line named it.
         path: PathBuf,
-        /// What the system answered.
         error: std::io::Error,
     },
     #[error("{path} is not a slot file: {why}")]
     NotSlots {
-        /// The file or device that was taken for a slot file.
         path: PathBuf,
-        /// What in it shows that it is something else.
         why: &'static str,
     },
     #[error("block device {0} is not a slot file")]
@@ -33,9 +28,7 @@ pub enum BusError {
     Slots(usize),
     #[error("all {slots} slots of {path} are taken by live members")]
     Full {
-        /// The slot file.
         path: PathBuf,
-        /// How many slots it has.
         slots: usize,
     },
     #[error("another process holds the lock of slot file {0} for too long")]
@@ -46,9 +39,7 @@ pub enum BusError {
     Address(String),
     #[error("cannot read the login for NATS from {path}: {error}")]
     Login {
-        /// The file that was to hold the account, the token or the key.
         path: PathBuf,
-        /// What the system answered.
         error: std::io::Error,
     },
     #[error("{0}")]

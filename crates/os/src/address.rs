@@ -7,14 +7,10 @@ use std::str::FromStr;
 /// A TCP port of a machine, or the file of a unix socket.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Address {
-    /// Host name or number, and port.
     Tcp {
-        /// Name of the host or its number, without brackets.
         host: String,
-        /// Number of the TCP port.
         port: u16,
     },
-    /// File of the socket.
     Unix(PathBuf),
 }
 

@@ -2,42 +2,32 @@
 
 use std::io;
 
-/// What sense refuses to read or to begin.
 #[derive(Debug, thiserror::Error)]
 pub enum SenseError {
     #[error("not a list of CPUs: {text:?} (expected for example 0-3,8, below {limit})")]
     CpuSet {
-        /// What was given.
         text: String,
-        /// CPUs are numbered below this.
         limit: u32,
     },
     #[error("cannot start the sampling thread")]
     Thread {
-        /// What the system answered.
         source: io::Error,
     },
     #[error("counters need CAP_PERFMON or kernel.perf_event_paranoid at most 0, which is {paranoid}")]
     CountersForbidden {
-        /// The kernel's setting.
         paranoid: i64,
     },
     #[error("the kernel has no performance events")]
     CountersAbsent,
     #[error("counters on {cpus} CPUs would take {files} open files, more than {files_max}")]
     CountersTooMany {
-        /// CPUs asked for.
         cpus: usize,
-        /// Files that would be needed.
         files: usize,
-        /// Files that are granted at most.
         files_max: usize,
     },
     #[error("no counter can be opened on CPU {cpu}")]
     CountersRefused {
-        /// First CPU tried.
         cpu: u32,
-        /// What the kernel said to the last counter.
         source: io::Error,
     },
 }

@@ -5,7 +5,6 @@ use crate::text;
 use evenkeel_core::Nanos;
 use std::path::Path;
 
-/// One line of a pressure file.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Stalled {
     /// Share of the last ten seconds, as the kernel smooths it, in percent.
@@ -14,7 +13,6 @@ pub struct Stalled {
     pub total: Nanos,
 }
 
-/// One pressure file.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ResourceReading {
     /// At least one task was stalled.
@@ -56,16 +54,12 @@ pub struct ResourceStall {
 /// Pressure between two readings.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Pressure {
-    /// Runnable, no CPU.
     pub cpu: ResourceStall,
-    /// Waiting for memory.
     pub memory: ResourceStall,
-    /// Waiting for I/O.
     pub io: ResourceStall,
 }
 
 impl PressureReading {
-    /// Of the whole machine.
     pub fn host() -> Self {
         let file = |name: &str| ResourceReading::read(&Path::new("/proc/pressure").join(name));
         Self { cpu: file("cpu"), memory: file("memory"), io: file("io") }
@@ -85,7 +79,6 @@ impl ResourceReading {
         text::read(path).map(|text| Self::parse(&text)).unwrap_or_default()
     }
 
-    /// Parses the text of a file.
     pub fn parse(text: &str) -> Self {
         let line = |kind: &str| text.lines().find_map(|line| Stalled::parse(line.strip_prefix(kind)?));
         Self { some: line("some "), full: line("full ") }

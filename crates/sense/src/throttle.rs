@@ -22,7 +22,6 @@ pub struct ThrottleReading {
     pub clock: Option<f64>,
 }
 
-/// What happened between two readings.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Throttling {
     /// Share of the CPUs' time for which a quota held the server back, 0 to 1.

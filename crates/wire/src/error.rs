@@ -10,14 +10,11 @@ pub enum ProtocolError {
     Malformed(&'static str),
     #[error("packet number {found} where {expected} was due")]
     Sequence {
-        /// The number that was due.
         expected: u8,
-        /// The number in the packet.
         found: u8,
     },
     #[error("packet above the limit of {limit} bytes")]
     TooLarge {
-        /// The limit in bytes.
         limit: usize,
     },
     #[error("server asks for a local file")]
@@ -26,10 +23,8 @@ pub enum ProtocolError {
     Unasked,
 }
 
-/// An error packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerError {
-    /// Error code, for example 1213.
     pub code: u16,
     /// SQLSTATE, `HY000` where the server sent none.
     pub state: [u8; 5],

@@ -3,7 +3,6 @@
 use crate::command::Parameter;
 use std::io::Write;
 
-/// How the session reads a backslash in a string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EscapeMode {
     /// As the start of an escape, the default.
@@ -27,9 +26,7 @@ impl EscapeMode {
 pub enum TemplateError {
     #[error("statement takes {expected} parameters, got {found}")]
     Count {
-        /// Placeholders in the text.
         expected: usize,
-        /// Parameters that were given.
         found: usize,
     },
     #[error("parameter {0} is not a finite number")]
@@ -58,7 +55,6 @@ impl Template {
         Self { pieces }
     }
 
-    /// How many parameters the statement takes.
     pub fn parameters(&self) -> usize {
         self.pieces.len() - 1
     }

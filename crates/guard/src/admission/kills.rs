@@ -8,7 +8,6 @@ use super::tenant::{Ticket, Waiter};
 use super::{Caller, Gate, Notice, Rejection, SessionId, TenantId};
 use evenkeel_core::Nanos;
 
-/// A session that waits and is being killed.
 #[derive(Debug)]
 pub(super) struct Kill {
     killer: SessionId,

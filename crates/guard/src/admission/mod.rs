@@ -260,7 +260,6 @@ impl Gate {
         }
     }
 
-    /// Takes out the next notice; after every call all of them have to be taken out.
     pub fn notice(&mut self) -> Option<Notice> {
         self.notices.pop_front()
     }
@@ -270,17 +269,14 @@ impl Gate {
         self.meter.take(now)
     }
 
-    /// Most that may run.
     pub fn limit(&self) -> usize {
         self.limit
     }
 
-    /// Transactions that run now.
     pub fn running(&self) -> usize {
         self.running
     }
 
-    /// Sessions that wait now.
     pub fn waiting(&self) -> usize {
         self.tenants.waiting()
     }

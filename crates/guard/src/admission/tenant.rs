@@ -15,7 +15,6 @@ pub(super) type Ticket = u64;
 /// Tags count in fractions of a transaction fine enough for weights up to [`Tenants::WEIGHT_MAX`].
 const SCALE: u64 = 1 << 32;
 
-/// What is counted for a tenant.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tenant {
     pub name: String,
@@ -32,7 +31,6 @@ pub(super) struct Tenant {
     start: u128,
 }
 
-/// A session in the queue.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Waiter {
     pub session: SessionId,
@@ -85,7 +83,6 @@ impl Tenants {
         self.all.iter()
     }
 
-    /// Sessions waiting in all queues.
     pub fn waiting(&self) -> usize {
         self.waiting
     }

@@ -4,16 +4,13 @@ use super::supervised::{SupervisedController, Verdict};
 use evenkeel_core::control::{Controller, Sample};
 use std::collections::VecDeque;
 
-/// A tick with its decision.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
     /// What the controller got to see; sensors that lie are left out.
     pub sample: Sample,
-    /// The limit that followed, and why.
     pub verdict: Verdict,
 }
 
-/// The latest entries.
 #[derive(Clone, Debug)]
 pub struct Journal {
     entries: VecDeque<Entry>,
@@ -21,14 +18,12 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// Keeps `most` entries, at least one.
     pub fn new(most: usize) -> Self {
         let most = most.max(1);
         // All at once: one that grows doubles, and a ring goes round through all that it has.
         Self { entries: VecDeque::with_capacity(most), most }
     }
 
-    /// Adds an entry; the oldest one goes where there are too many.
     pub fn push(&mut self, entry: Entry) {
         if self.entries.len() >= self.most {
             self.entries.pop_front();
@@ -36,20 +31,15 @@ impl Journal {
         self.entries.push_back(entry);
     }
 
-    /// The entries, from the oldest on.
     pub fn entries(&self) -> impl Iterator<Item = &Entry> {
         self.entries.iter()
     }
 }
 
-/// One tick of a replay.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Replayed {
-    /// Number of the tick, from 0.
     pub tick: usize,
-    /// The limit at that time.
     pub then: u32,
-    /// What the controller that is asked now decides.
     pub now: Verdict,
 }
 

@@ -5,16 +5,12 @@ use std::net::{IpAddr, SocketAddr};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
-/// Where the server listens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ServerAddress {
-    /// At a Unix socket.
     Unix(PathBuf),
-    /// At a TCP address.
     Tcp(SocketAddr),
 }
 
-/// Names of a server's process.
 const PROGRAMS: [&str; 2] = ["mariadbd", "mysqld"];
 
 /// The process that listens there; `None` where it is on another host, gone, or hidden from us (a namespace of its own;
@@ -35,7 +31,6 @@ fn is_local(ip: IpAddr) -> bool {
     ip.is_loopback() || std::net::UdpSocket::bind((ip, 0)).is_ok()
 }
 
-/// A socket that listens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Socket {
     inode: u64,
@@ -145,7 +140,6 @@ mod tests {
         assert_eq!(listeners(table, 3307), []);
     }
 
-    /// A `/proc` with these processes: number, name, effective user.
     fn proc_with(all: &[(u32, &str, u32)]) -> tempfile::TempDir {
         let proc = tempfile::tempdir().expect("a folder");
         for (pid, name, uid) in all {

@@ -44,10 +44,8 @@ pub enum Passage {
     Queued,
 }
 
-/// A command, as far as it was read.
 #[derive(Clone, Copy, Debug)]
 pub struct Command<'a> {
-    /// First byte of the payload.
     pub code: u8,
     /// SQL text of a query or a preparation, its head at least; `None` where it was not found.
     pub text: Option<&'a [u8]>,
@@ -57,7 +55,6 @@ pub struct Command<'a> {
     pub statement: Option<u32>,
 }
 
-/// The answer to a command, once it is complete.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Reply {
     /// Last status flags in it, also those of a result that came before an error.
@@ -79,7 +76,6 @@ pub struct After {
     pub open: bool,
     /// What ended, by the digests of its first statements; 0 where nothing is known.
     pub digest: u64,
-    /// Digest of the statement that was answered, where it ran under a permit; else 0.
     pub statement: u64,
     /// It was a KILL QUERY.
     pub killed: bool,
@@ -180,7 +176,6 @@ impl Session {
         self.administrator
     }
 
-    /// What the session may hold.
     pub fn hold(&self) -> &Hold {
         &self.hold
     }

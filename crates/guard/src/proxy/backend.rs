@@ -3,7 +3,6 @@
 use evenkeel_os::{Endpoint, Socket};
 use std::sync::{Arc, RwLock};
 
-/// Addresses that can be exchanged while connections are made.
 pub struct Backend(RwLock<Arc<Vec<Endpoint>>>);
 
 impl Backend {
@@ -12,7 +11,6 @@ impl Backend {
         Self(RwLock::new(Arc::new(endpoints)))
     }
 
-    /// The addresses to try, in the order of preference; never none.
     pub fn endpoints(&self) -> Arc<Vec<Endpoint>> {
         // Nobody panics while he holds it: it is only read and replaced.
         self.0.read().unwrap_or_else(std::sync::PoisonError::into_inner).clone()

@@ -49,22 +49,17 @@ use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 use worker::Worker;
 
-/// Most threads of a guard.
 pub const THREADS_MAX: usize = 64;
 
-/// Why a guard does not start, or ended.
 #[derive(Debug, thiserror::Error)]
 pub enum GuardError {
     #[error("cannot listen at {address}: {source}")]
     Listen {
-        /// The address that the guard was told to listen at.
         address: Address,
-        /// The error of the system.
         source: io::Error,
     },
     #[error("server {address}: {source}")]
     Backend {
-        /// The address of the server as it was given.
         address: Address,
         /// What is wrong with it.
         source: io::Error,
@@ -87,7 +82,6 @@ impl Handle {
         self.0.clock
     }
 
-    /// Counts of what passed.
     pub fn stats(&self) -> &Stats {
         &self.0.stats
     }
@@ -109,7 +103,6 @@ impl Reach for Handle {
     }
 }
 
-/// A guard that runs.
 pub struct Guard {
     shared: Arc<Shared>,
     listeners: Arc<Vec<Listener>>,
@@ -153,22 +146,18 @@ impl Guard {
         Ok(())
     }
 
-    /// Ports it listens at, where the system chose them too.
     pub fn ports(&self) -> Vec<u16> {
         self.listeners.iter().filter_map(Listener::port).collect()
     }
 
-    /// A way to it for other threads.
     pub fn handle(&self) -> Handle {
         Handle(self.shared.clone())
     }
 
-    /// Counts of what passed.
     pub fn stats(&self) -> &Stats {
         &self.shared.stats
     }
 
-    /// Time since the start, on the clock of the gate.
     pub fn now(&self) -> Nanos {
         self.shared.clock.now()
     }
@@ -179,7 +168,6 @@ impl Guard {
         self.shared.with_gate(None, &mut Vec::new(), |gate| act(gate, now))
     }
 
-    /// Counts everything, the tenants included.
     pub fn census(&self) -> Census {
         self.with_gate(|gate, now| gate.census(now))
     }

@@ -50,7 +50,6 @@ impl Drop for Exemption {
     }
 }
 
-/// What a permit allows now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
     /// It stands for a place in the queue.
@@ -98,13 +97,11 @@ impl Seat {
         Self { door, caller: Caller { session, tenant, server, thread }, exemption: None, kill: None }
     }
 
-    /// Another user's, from now on. The permit of before has gone back already.
     pub fn set_tenant(&mut self, tenant: TenantId) {
         self.exemption = None;
         self.caller.tenant = tenant;
     }
 
-    /// The server that it counts at.
     pub fn server(&self) -> u32 {
         self.caller.server
     }
@@ -119,7 +116,6 @@ impl Seat {
         Permit { door: Arc::clone(&self.door), caller: self.caller, standing }
     }
 
-    /// Asks for a permit, and waits for it if need be.
     pub fn ask(&self, own: &mut Vec<Notice>) -> Asked {
         let (caller, mut said) = (self.caller, Admission::Queued);
         self.door.reach(Some(own), &mut |gate, now| said = gate.ask(now, caller));
@@ -130,7 +126,6 @@ impl Seat {
         }
     }
 
-    /// Takes a permit without waiting.
     pub fn enter(&self, own: &mut Vec<Notice>) -> Permit {
         let caller = self.caller;
         self.door.reach(Some(own), &mut |gate, now| gate.enter(now, caller));

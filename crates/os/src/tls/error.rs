@@ -3,14 +3,11 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why TLS cannot be set up.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
     #[error("{path}: {source}", path = path.display())]
     File {
-        /// The file that was to be read.
         path: PathBuf,
-        /// What is wrong.
         source: io::Error,
     },
     #[error("TLS is required of clients, and no certificate is given")]
@@ -30,7 +27,6 @@ pub enum TlsError {
     Setup(#[from] rustls::Error),
 }
 
-/// This file is the reason.
 pub(super) fn file(path: &Path, source: io::Error) -> TlsError {
     TlsError::File { path: path.to_owned(), source }
 }

@@ -11,9 +11,7 @@ use evenkeel_os::usage::{process_cpu, tick};
 pub struct ProcessStat {
     /// `R`unning, `S`leeping, `Z`ombie ...
     pub state: char,
-    /// In user code.
     pub user: u64,
-    /// In the kernel.
     pub system: u64,
     /// Threads that live.
     pub threads: u64,

@@ -20,12 +20,10 @@ pub struct ProcessIo {
 }
 
 impl ProcessIo {
-    /// Reads /proc/PID/io; `None` where the process is gone or belongs to somebody else.
     pub fn read(pid: u32) -> Option<Self> {
         Self::parse(&text::read(format!("/proc/{pid}/io"))?)
     }
 
-    /// Parses the text of /proc/PID/io.
     pub fn parse(text: &str) -> Option<Self> {
         Some(Self {
             read_bytes: text::number(text, "read_bytes")?,
@@ -47,26 +45,20 @@ impl ProcessIo {
 /// What a block device (or a partition) did: a reading since the boot, or the difference of two.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DeviceIo {
-    /// Reads that the device completed.
     pub reads: u64,
-    /// Bytes that these reads moved.
     pub read_bytes: u64,
     /// Sum of the times of the reads, in the queue and on the device.
     pub read_time: Nanos,
-    /// Writes that the device completed.
     pub writes: u64,
-    /// Bytes that these writes moved.
     pub write_bytes: u64,
     /// Sum of the times of the writes.
     pub write_time: Nanos,
-    /// Time with at least one I/O out.
     pub busy: Nanos,
     /// Flushes completed (Linux 5.5; partitions always say zero).
     pub flushes: Option<u64>,
 }
 
 impl DeviceIo {
-    /// Reads the line of a device, by major and minor number; `None` where there is none.
     pub fn read(device: (u32, u32)) -> Option<Self> {
         Self::parse(&text::read("/proc/diskstats")?, device)
     }

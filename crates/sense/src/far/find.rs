@@ -14,7 +14,6 @@ const TOLD_MAX: usize = 8;
 /// Which server is meant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Wanted {
-    /// The only one.
     #[default]
     Only,
     /// The one that listens on this port.
@@ -28,11 +27,8 @@ pub enum Wanted {
 pub enum NotFound {
     /// None is called mysqld or mariadbd.
     None,
-    /// Several processes could be it; their numbers.
     Several(Vec<u32>),
-    /// None of them listens on the port.
     Port(u16),
-    /// No process has the number.
     Pid(u32),
 }
 

@@ -18,13 +18,11 @@ pub struct Machine {
     pub processor: Processor,
     /// CPUs that run.
     pub cpus: Option<CpuSet>,
-    /// CPUs that this process may use.
     pub cpus_allowed: Option<CpuSet>,
     /// Frequency governor, `performance` say; the guest of a hypervisor mostly has none.
     pub governor: Option<String>,
     /// Hypervisor that it runs under.
     pub hypervisor: Hypervisor,
-    /// Memory in bytes.
     pub memory_bytes: Option<u64>,
     /// Memory that could be had without swapping, in bytes.
     pub memory_available_bytes: Option<u64>,
@@ -40,7 +38,6 @@ pub struct Machine {
     pub clock_source: Option<String>,
     /// Processes running or waiting for a disk, averaged over 1, 5 and 15 minutes.
     pub load_average: Option<[f64; 3]>,
-    /// Where the data directory lies.
     pub storage: Option<Storage>,
 }
 

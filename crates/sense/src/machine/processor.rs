@@ -6,7 +6,6 @@ use std::collections::BTreeSet;
 /// The processors of a machine.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Processor {
-    /// Model, `AMD EPYC 7763 64-Core Processor` say.
     pub model: Option<String>,
     /// Sockets, as far as a hypervisor tells the truth.
     pub sockets: Option<usize>,
@@ -17,7 +16,6 @@ pub struct Processor {
 }
 
 impl Processor {
-    /// Parses the text of /proc/cpuinfo.
     pub fn parse(text: &str) -> Self {
         let cores: BTreeSet<_> = text.split("\n\n").filter_map(place).collect();
         let sockets: BTreeSet<_> = cores.iter().map(|(socket, _)| *socket).collect();

@@ -28,7 +28,6 @@ pub fn is_of_sessions(name: &str) -> bool {
     table::OF_SESSIONS.iter().any(|start| name.starts_with(start))
 }
 
-/// What happened to a server between two readings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StatusUse {
     /// Rise of each counter. Empty after a restart or a flush; a counter that one of the readings lacks,
@@ -36,7 +35,6 @@ pub struct StatusUse {
     pub counters: BTreeMap<&'static str, u64>,
     /// Value of each gauge at the later reading.
     pub gauges: BTreeMap<&'static str, u64>,
-    /// Whether the counters belong together.
     pub continuity: Continuity,
 }
 
@@ -50,7 +48,6 @@ pub enum Continuity {
     Restarted,
     /// Somebody set its counters to zero (FLUSH STATUS).
     Flushed,
-    /// One of the readings has no uptime, so that nobody can tell.
     Unknown,
 }
 
@@ -132,12 +129,10 @@ impl StatusUse {
         self
     }
 
-    /// Rise of a counter.
     pub fn counter(&self, name: &str) -> Option<u64> {
         self.counters.get(name).copied()
     }
 
-    /// Value of a gauge at the end.
     pub fn gauge(&self, name: &str) -> Option<u64> {
         self.gauges.get(name).copied()
     }

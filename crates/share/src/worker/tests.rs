@@ -16,10 +16,8 @@ use std::time::Duration;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The I/O that costs 1.
 const UNIT: usize = 16_384;
 
-/// What a test sees of a backing, and does to it.
 #[derive(Default)]
 struct Site {
     /// Works under way, and the most that ever were.
@@ -156,7 +154,6 @@ impl ByHand {
         }
     }
 
-    /// Goes on until nothing is left to do.
     fn run(&mut self) {
         self.worker.act();
         while self.worker.due() != Nanos::MAX {

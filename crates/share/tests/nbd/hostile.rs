@@ -89,7 +89,6 @@ fn a_thousand_silent_clients_lock_nobody_out_and_go_after_a_while() {
     assert_eq!(idle.ask(READ, 0, 512, 512).unwrap(), pattern(512, 512), "one that is served stays");
 }
 
-/// So many trims of so many bytes each.
 fn trims(many: u64, bytes: u32) -> Vec<u8> {
     (0..many).flat_map(|number| request(TRIM, 0, number, 0, bytes)).collect()
 }

@@ -10,7 +10,6 @@ use std::sync::atomic::Ordering;
 /// Reads of each client, and bytes of each.
 const READS: usize = 200;
 const BYTES: u32 = 4_096;
-/// I/Os that the host may have outstanding.
 const WINDOW: f64 = 4.0;
 
 #[test]

@@ -3,7 +3,6 @@
 use super::public_key::PublicKeyError;
 use crate::error::{ProtocolError, ServerError};
 
-/// What the server refused, what it cannot do, or what it said that is not the protocol.
 #[derive(Debug, thiserror::Error)]
 pub enum LoginError {
     #[error(transparent)]

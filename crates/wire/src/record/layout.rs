@@ -5,7 +5,6 @@ use super::record_type::RecordType;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-/// Records of one or several types, told apart by some of their bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
     types: Vec<RecordType>,
@@ -22,7 +21,6 @@ pub struct Layout {
 /// Bytes that text may have; control characters are in none, but for a tabulator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Charset {
-    /// 0x20 to 0x7e.
     Ascii,
     /// All from 0x20 on but 0x7f; one byte is one letter.
     Latin1,
@@ -81,7 +79,6 @@ impl Layout {
         Self { ragged, ..self }
     }
 
-    /// The types, in their order.
     pub fn types(&self) -> &[RecordType] {
         &self.types
     }
@@ -91,7 +88,6 @@ impl Layout {
         self.delimiter
     }
 
-    /// What its text may hold.
     pub fn charset(&self) -> Charset {
         self.charset
     }

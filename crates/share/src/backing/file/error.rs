@@ -16,11 +16,8 @@ pub enum FileError {
     ReadOnly(PathBuf),
     #[error("too small for a disk: {path} has {bytes} bytes, a block {block}")]
     TooSmall {
-        /// The file or block device.
         path: PathBuf,
-        /// Its size in bytes.
         bytes: u64,
-        /// The size of a block in bytes.
         block: u64,
     },
     #[error("no direct I/O on {0}")]
@@ -29,9 +26,7 @@ pub enum FileError {
     NoUring(io::Error),
     #[error("cannot open {path}: {error}")]
     Open {
-        /// The file or block device.
         path: PathBuf,
-        /// The error of the system.
         error: io::Error,
     },
 }

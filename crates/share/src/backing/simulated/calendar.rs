@@ -22,14 +22,11 @@ const SPINDLES_MAX: usize = 4_096;
 /// Work further ahead than this is of before a restart of the machine, when its clock began anew.
 const AHEAD_NS: u64 = 600 * 1_000_000_000;
 
-/// Why a file is no simulated array.
 #[derive(Debug, thiserror::Error)]
 pub enum ArrayError {
     #[error("simulated array {path}: {source}")]
     File {
-        /// The file that all hosts of the array share.
         path: String,
-        /// The error of the system.
         source: io::Error,
     },
     #[error("{0} is not a simulated array of this version")]

@@ -22,25 +22,19 @@ pub enum FuseError {
     NoFuse(io::Error),
     #[error("not permitted to mount at {path}: {error}")]
     NotPermitted {
-        /// The folder or file.
         path: PathBuf,
-        /// What was tried said this.
         error: io::Error,
     },
     #[error("cannot mount at {path}: {error}")]
     Mount {
-        /// The folder or file.
         path: PathBuf,
-        /// The error of the system.
         error: io::Error,
     },
     #[error("in use: {0}")]
     Busy(PathBuf),
     #[error("cannot unmount {path}: {error}")]
     Unmount {
-        /// The folder or file.
         path: PathBuf,
-        /// The error of the system.
         error: io::Error,
     },
 }
