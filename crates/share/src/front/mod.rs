@@ -13,6 +13,9 @@ use evenkeel_os::{Listener, Poller, Ready};
 use evenkeel_wire::nbd::Export;
 use std::io;
 
+/// A front whose sockets are waited for by the engine: what is ready is read, what was answered is sent, and nothing waits.
+///
+/// A front with threads of its own has no need of this: it hands its requests to a [`Handle`](super::Handle).
 pub(crate) trait Front: Send {
     /// Watches its sockets. All tokens that it uses are [`TOKENS`] or above.
     fn watch(&mut self, poller: &Poller) -> io::Result<()>;
