@@ -229,14 +229,6 @@ mod tests {
     }
 
     #[test]
-    fn three_words_make_a_count() {
-        let mut bytes = [0; 24];
-        bytes[..8].copy_from_slice(&7_u64.to_ne_bytes());
-        bytes[16..].copy_from_slice(&9_u64.to_ne_bytes());
-        assert_eq!(Count::parse(bytes), count(7, 0, 9));
-    }
-
-    #[test]
     fn capabilities_are_bits_of_a_mask() {
         assert!(is_capable("CapEff:\t000001ffffffffff\n") && is_capable("CapEff:\t0000004000000000\n"));
         assert!(!is_capable("CapEff:\t0000000000000000\n") && !is_capable("CapEff:\tx\n") && !is_capable(""));

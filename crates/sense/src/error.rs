@@ -63,24 +63,3 @@ fn refused_hint(source: &io::Error) -> &'static str {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_refused_counter_says_what_to_do_by_its_cause() {
-        let hint = |code| {
-            let source = io::Error::from_raw_os_error(code);
-            SenseError::CountersRefused { cpu: 0, source }.hint().unwrap_or_default()
-        };
-        assert!(
-            hint(libc::EACCES).contains("perf_event_paranoid") && hint(libc::EPERM).contains("CAP_PERFMON")
-        );
-        assert!(hint(libc::ENOENT).contains("PMU") && hint(libc::EOPNOTSUPP).contains("hypervisor"));
-        assert!(hint(libc::EMFILE).contains("ulimit"));
-        let forbidden = SenseError::CountersForbidden { paranoid: 3 };
-        assert!(forbidden.to_string().contains("which is 3"), "{forbidden}");
-        assert!(forbidden.hint().is_some_and(|hint| hint.contains("sysctl")));
-    }
-}

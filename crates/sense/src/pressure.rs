@@ -130,6 +130,7 @@ mod tests {
         let cpu = ResourceReading::parse(CPU_5);
         assert_eq!((cpu.some.map(|line| line.avg10), cpu.full), (Some(1.70), None));
         assert_eq!(ResourceReading::parse(""), ResourceReading::default());
+        crate::garbage::damaged(IO_6, ResourceReading::parse);
     }
 
     #[test]
@@ -145,18 +146,5 @@ mod tests {
         assert_eq!((pressure.io.full, pressure.cpu.some), (None, None));
         assert_eq!(Pressure::between(&after, &before, Nanos::from_secs(3)).io.some, None);
         assert_eq!(Pressure::between(&before, &after, Nanos::ZERO).io.some, None);
-    }
-
-    #[test]
-    fn a_group_without_pressure_files_is_not_available() {
-        let nowhere = Cgroup::V2 { path: "/no such group".into() };
-        assert_eq!(PressureReading::of_group(&nowhere), Some(PressureReading::default()));
-        let v1 = Cgroup::V1 { cpuacct: "/".into(), cpu: None, cpuset: None };
-        assert_eq!(PressureReading::of_group(&v1), None);
-    }
-
-    #[test]
-    fn no_damaged_text_panics() {
-        crate::garbage::damaged(IO_6, ResourceReading::parse);
     }
 }

@@ -103,10 +103,4 @@ mod tests {
         let none = ThrottleReading::default();
         assert_eq!(Throttling::between(&none, &none, Nanos::ZERO, 0.0), Throttling::default());
     }
-
-    #[test]
-    fn a_process_that_is_gone_has_no_quota() {
-        let seen = ThrottleReading::of(u32::MAX, &CpuSet::default());
-        assert_eq!((seen.held, seen.quota_cpus, seen.heat), (None, None, None));
-    }
 }

@@ -165,13 +165,4 @@ mod tests {
         assert!(names_port(b"mysqld\0-P\x003307\0", 3307) && names_port(b"mysqld\0--port\x003307\0", 3307));
         assert!(!names_port(b"mysqld\0--port=33071\0", 3307));
     }
-
-    #[test]
-    fn what_is_not_found_is_told_with_a_way_out() {
-        assert_eq!(find_server(Wanted::Pid(std::process::id())), Ok(std::process::id()));
-        assert_eq!(find_server(Wanted::Pid(u32::MAX)), Err(NotFound::Pid(u32::MAX)));
-        let several = NotFound::Several(vec![3, 5]).to_string();
-        assert_eq!(several, "2 servers run here (3, 5); name one by --port or --pid");
-        assert!(find_server(Wanted::Port(1)).is_err());
-    }
 }

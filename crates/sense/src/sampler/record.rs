@@ -197,10 +197,4 @@ mod tests {
         assert_eq!((sample.server, sample.process_io, sample.other_load), (None, None, None));
         assert!(sample.domain.is_some() && sample.host.is_some() && sample.own.is_some());
     }
-
-    #[test]
-    fn an_empty_record_has_no_utilisation() {
-        let record = SenseRecord::default();
-        assert_eq!((record.theta(), record.theta_samples().count()), (None, 0));
-    }
 }
