@@ -13,24 +13,15 @@ pub enum BusError {
     #[error("another live member has the name {0}")]
     Twin(String),
     #[error("slot file {path}: {error}")]
-    File {
-        path: PathBuf,
-        error: std::io::Error,
-    },
+    File { path: PathBuf, error: std::io::Error },
     #[error("{path} is not a slot file: {why}")]
-    NotSlots {
-        path: PathBuf,
-        why: &'static str,
-    },
+    NotSlots { path: PathBuf, why: &'static str },
     #[error("block device {0} is not a slot file")]
     Device(PathBuf),
     #[error("a slot file has 1 to {max} slots, not {0}", max = SLOTS_MAX)]
     Slots(usize),
     #[error("all {slots} slots of {path} are taken by live members")]
-    Full {
-        path: PathBuf,
-        slots: usize,
-    },
+    Full { path: PathBuf, slots: usize },
     #[error("another process holds the lock of slot file {0} for too long")]
     Locked(PathBuf),
     #[error("the slot of this member in {0} was taken by another one, and none is free")]
@@ -38,10 +29,7 @@ pub enum BusError {
     #[error("\"{0}\" is not an address of NATS")]
     Address(String),
     #[error("cannot read the login for NATS from {path}: {error}")]
-    Login {
-        path: PathBuf,
-        error: std::io::Error,
-    },
+    Login { path: PathBuf, error: std::io::Error },
     #[error("{0}")]
     Down(String),
     #[error("the bus does not answer")]

@@ -7,10 +7,7 @@ use std::str::FromStr;
 /// A TCP port of a machine, or the file of a unix socket.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Address {
-    Tcp {
-        host: String,
-        port: u16,
-    },
+    Tcp { host: String, port: u16 },
     Unix(PathBuf),
 }
 

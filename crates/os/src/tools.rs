@@ -11,15 +11,9 @@ const MORE_PATHS: &str = ":/usr/sbin:/sbin";
 #[derive(Debug, thiserror::Error)]
 pub enum ToolError {
     #[error("starting {program}")]
-    Start {
-        program: String,
-        source: io::Error,
-    },
+    Start { program: String, source: io::Error },
     #[error("{program}: {said}")]
-    Failed {
-        program: String,
-        said: String,
-    },
+    Failed { program: String, said: String },
 }
 
 impl ToolError {

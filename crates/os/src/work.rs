@@ -21,10 +21,7 @@ pub enum Work {
     /// All writes that were answered before must be on the disk before the answer.
     Flush,
     /// The bytes are needed no more; what they read as afterwards is open.
-    Trim {
-        offset: u64,
-        bytes: u64,
-    },
+    Trim { offset: u64, bytes: u64 },
     /// The bytes read as zero afterwards.
     Zero {
         offset: u64,

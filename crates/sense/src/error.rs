@@ -5,31 +5,17 @@ use std::io;
 #[derive(Debug, thiserror::Error)]
 pub enum SenseError {
     #[error("not a list of CPUs: {text:?} (expected for example 0-3,8, below {limit})")]
-    CpuSet {
-        text: String,
-        limit: u32,
-    },
+    CpuSet { text: String, limit: u32 },
     #[error("cannot start the sampling thread")]
-    Thread {
-        source: io::Error,
-    },
+    Thread { source: io::Error },
     #[error("counters need CAP_PERFMON or kernel.perf_event_paranoid at most 0, which is {paranoid}")]
-    CountersForbidden {
-        paranoid: i64,
-    },
+    CountersForbidden { paranoid: i64 },
     #[error("the kernel has no performance events")]
     CountersAbsent,
     #[error("counters on {cpus} CPUs would take {files} open files, more than {files_max}")]
-    CountersTooMany {
-        cpus: usize,
-        files: usize,
-        files_max: usize,
-    },
+    CountersTooMany { cpus: usize, files: usize, files_max: usize },
     #[error("no counter can be opened on CPU {cpu}")]
-    CountersRefused {
-        cpu: u32,
-        source: io::Error,
-    },
+    CountersRefused { cpu: u32, source: io::Error },
 }
 
 impl SenseError {

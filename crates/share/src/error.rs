@@ -10,19 +10,11 @@ pub enum ShareError {
     #[error("cannot start the thread of the disks: {0}")]
     Start(io::Error),
     #[error("cannot listen at {address}: {source}")]
-    Listen {
-        address: Address,
-        source: io::Error,
-    },
+    Listen { address: Address, source: io::Error },
     #[error("disk {name:?}: the name is taken, empty or above {NAME_MAX} bytes")]
-    Name {
-        name: String,
-    },
+    Name { name: String },
     #[error("the thread of the disks ended: {0}")]
     Ended(io::Error),
     #[error("disk {name}: the last flush failed: {errno}")]
-    Flush {
-        name: String,
-        errno: Errno,
-    },
+    Flush { name: String, errno: Errno },
 }

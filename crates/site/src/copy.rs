@@ -18,11 +18,7 @@ const LOCKED_FILES: [&str; 3] = ["ibdata1", "aria_log_control", "ib_logfile0"];
 #[derive(Debug, thiserror::Error)]
 pub enum CopyError {
     #[error("cannot {doing} {}: {source}", path.display())]
-    File {
-        doing: &'static str,
-        path: PathBuf,
-        source: io::Error,
-    },
+    File { doing: &'static str, path: PathBuf, source: io::Error },
     #[error("a server is running on {}", .0.display())]
     ServerRunning(PathBuf),
     #[error("there is no finished snapshot at {}", .0.display())]

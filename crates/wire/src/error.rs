@@ -9,14 +9,9 @@ pub enum ProtocolError {
     #[error("malformed {0}")]
     Malformed(&'static str),
     #[error("packet number {found} where {expected} was due")]
-    Sequence {
-        expected: u8,
-        found: u8,
-    },
+    Sequence { expected: u8, found: u8 },
     #[error("packet above the limit of {limit} bytes")]
-    TooLarge {
-        limit: usize,
-    },
+    TooLarge { limit: usize },
     #[error("server asks for a local file")]
     LocalFile,
     #[error("bytes without a command")]

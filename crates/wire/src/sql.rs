@@ -25,10 +25,7 @@ impl EscapeMode {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum TemplateError {
     #[error("statement takes {expected} parameters, got {found}")]
-    Count {
-        expected: usize,
-        found: usize,
-    },
+    Count { expected: usize, found: usize },
     #[error("parameter {0} is not a finite number")]
     NotFinite(f64),
 }

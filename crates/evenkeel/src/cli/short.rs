@@ -55,10 +55,7 @@ const SHOWN: [(&[&str], &[&str]); 14] = [
         &["layout", "table", "engine", "index", "indexes", "rejects", "warnings", "transaction", "json"],
     ),
     (&["cdr", "dispatch"], &["table", "by", "name", "batch", "max-days", "no-audit", "json"]),
-    (
-        &["cdr", "watch"],
-        &["layout", "table", "by", "pattern", "keep", "done", "rejects", "once", "metrics"],
-    ),
+    (&["cdr", "watch"], &["layout", "table", "by", "pattern", "keep", "done", "rejects", "once", "metrics"]),
     (&["cdr", "audit"], &["layout", "table", "rejects", "type", "export", "json"]),
 ];
 

@@ -44,16 +44,11 @@ pub enum Admission {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Rejection {
     #[error("queue is full: {waiting} sessions wait, the bound is {bound}")]
-    QueueFull {
-        waiting: usize,
-        bound: usize,
-    },
+    QueueFull { waiting: usize, bound: usize },
     #[error("query execution was interrupted while it waited for a permit")]
     Killed,
     #[error("waited {:.3} s for a permit, the longest allowed", bound.as_secs_f64())]
-    WaitedTooLong {
-        bound: Nanos,
-    },
+    WaitedTooLong { bound: Nanos },
 }
 
 /// What follows from a call for a session other than the one that called, or what follows later. The session may have left

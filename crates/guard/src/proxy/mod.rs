@@ -54,10 +54,7 @@ pub const THREADS_MAX: usize = 64;
 #[derive(Debug, thiserror::Error)]
 pub enum GuardError {
     #[error("cannot listen at {address}: {source}")]
-    Listen {
-        address: Address,
-        source: io::Error,
-    },
+    Listen { address: Address, source: io::Error },
     #[error("server {address}: {source}")]
     Backend {
         address: Address,

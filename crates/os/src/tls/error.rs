@@ -6,10 +6,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
     #[error("{path}: {source}", path = path.display())]
-    File {
-        path: PathBuf,
-        source: io::Error,
-    },
+    File { path: PathBuf, source: io::Error },
     #[error("TLS is required of clients, and no certificate is given")]
     NoCertificate,
     #[error("verify-ca towards the server, and no authorities are given")]

@@ -10,63 +10,27 @@ fn at(offset: u64) -> String {
 #[derive(Debug, thiserror::Error)]
 pub enum PagesError {
     #[error("cannot {doing} {path}{at}", path = path.display(), at = at(*offset))]
-    File {
-        doing: &'static str,
-        path: PathBuf,
-        offset: u64,
-        source: io::Error,
-    },
+    File { doing: &'static str, path: PathBuf, offset: u64, source: io::Error },
     #[error("{path} is not an InnoDB tablespace: {why}", path = path.display())]
-    NotATablespace {
-        path: PathBuf,
-        why: String,
-    },
+    NotATablespace { path: PathBuf, why: String },
     #[error("{path} has compressed pages ({how}), which are not read", path = path.display())]
-    Compressed {
-        path: PathBuf,
-        how: &'static str,
-    },
+    Compressed { path: PathBuf, how: &'static str },
     #[error("{path} has encrypted pages, which are not read (page {page})", path = path.display())]
-    Encrypted {
-        path: PathBuf,
-        page: u64,
-    },
+    Encrypted { path: PathBuf, page: u64 },
     #[error("{path} has pages of an unknown size (flags {flags:#x} at byte 54)", path = path.display())]
-    PageSize {
-        path: PathBuf,
-        flags: u32,
-    },
+    PageSize { path: PathBuf, flags: u32 },
     #[error("{path} has {pages} whole pages of the {expected} that its first page names", path = path.display())]
-    Truncated {
-        path: PathBuf,
-        pages: u64,
-        expected: u64,
-    },
+    Truncated { path: PathBuf, pages: u64, expected: u64 },
     #[error("page {page} of {path} is damaged, or changes while it is read ({what}, in each of {readings} readings)", path = path.display())]
-    Damaged {
-        path: PathBuf,
-        page: u64,
-        what: &'static str,
-        readings: u32,
-    },
+    Damaged { path: PathBuf, page: u64, what: &'static str, readings: u32 },
     #[error("{path} changed while it was read", path = path.display())]
-    Changed {
-        path: PathBuf,
-    },
+    Changed { path: PathBuf },
     #[error("{path} has more than {most} levels of indexes", path = path.display())]
-    TooManyLevels {
-        path: PathBuf,
-        most: usize,
-    },
+    TooManyLevels { path: PathBuf, most: usize },
     #[error("{path} has {pages} pages, and there is not enough memory to list them", path = path.display())]
-    Memory {
-        path: PathBuf,
-        pages: u64,
-    },
+    Memory { path: PathBuf, pages: u64 },
     #[error("stopped while {path} was read", path = path.display())]
-    Stopped {
-        path: PathBuf,
-    },
+    Stopped { path: PathBuf },
 }
 
 impl PagesError {

@@ -74,35 +74,17 @@ pub struct Broken {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
     #[error("page {page} is followed by page {next}, which the file does not have")]
-    OutOfFile {
-        page: u32,
-        next: u32,
-    },
+    OutOfFile { page: u32, next: u32 },
     #[error("page {page} is followed by page {next}, which is not of this index and level")]
-    Elsewhere {
-        page: u32,
-        next: u32,
-    },
+    Elsewhere { page: u32, next: u32 },
     #[error("page {page} is followed by page {next}, which names page {back} as the one before it")]
-    NotBack {
-        page: u32,
-        next: u32,
-        back: u32,
-    },
+    NotBack { page: u32, next: u32, back: u32 },
     #[error("page {page} is followed by page {next}, which came before it: a cycle")]
-    Circle {
-        page: u32,
-        next: u32,
-    },
+    Circle { page: u32, next: u32 },
     #[error("no page is the first: each, as page {page}, names one before it")]
-    NoFirst {
-        page: u32,
-    },
+    NoFirst { page: u32 },
     #[error("{pages} pages, the first of them page {page}, are not in the chain")]
-    Apart {
-        pages: u64,
-        page: u32,
-    },
+    Apart { pages: u64, page: u32 },
 }
 
 /// The file as a picture has it: one page of every `step`.

@@ -84,10 +84,7 @@ pub enum Why {
         threshold: f64,
     },
     /// The shares of this host among those of all.
-    Shares {
-        own: f64,
-        all: f64,
-    },
+    Shares { own: f64, all: f64 },
 }
 
 impl Why {

@@ -12,16 +12,9 @@ pub enum ElsewhereError {
         why: &'static str,
     },
     #[error("cannot start {command:?}: {source}")]
-    Start {
-        command: String,
-        source: io::Error,
-    },
+    Start { command: String, source: io::Error },
     #[error("{command:?} {how}; {said}")]
-    Command {
-        command: String,
-        how: String,
-        said: String,
-    },
+    Command { command: String, how: String, said: String },
     #[error("{url:?} cannot be read as the address of metrics: {why}")]
     Url {
         url: String,
@@ -29,10 +22,7 @@ pub enum ElsewhereError {
         why: &'static str,
     },
     #[error("{url}: {why}")]
-    Page {
-        url: String,
-        why: String,
-    },
+    Page { url: String, why: String },
     #[error("stopped")]
     Stopped,
 }

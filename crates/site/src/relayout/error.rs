@@ -14,44 +14,23 @@ pub enum RelayoutError {
     #[error("there is no table {0} in the database, or none that this account may read")]
     NoTable(String),
     #[error("table {table} {what}")]
-    Refused {
-        table: String,
-        what: String,
-        hint: &'static str,
-    },
+    Refused { table: String, what: String, hint: &'static str },
     #[error("the copy of table {table} has {what}; nothing was changed")]
-    Differs {
-        table: String,
-        what: String,
-    },
+    Differs { table: String, what: String },
     #[error(
         "table {table} {what} during the swap with its copy: {before} has that, {table} has not; nothing was dropped"
     )]
-    Changed {
-        table: String,
-        before: String,
-        what: String,
-    },
+    Changed { table: String, before: String, what: String },
     #[error("table {table} is rebuilt and in place, and the old table is kept as {before}: {what}")]
-    Left {
-        table: String,
-        before: String,
-        what: String,
-    },
+    Left { table: String, before: String, what: String },
     #[error("{error}; its unfinished copy {copy} may still exist")]
-    Remains {
-        copy: String,
-        error: Box<RelayoutError>,
-    },
+    Remains { copy: String, error: Box<RelayoutError> },
     #[error("another client is rebuilding table {0}, or the lock for that was lost; nothing was changed")]
     Busy(String),
     #[error("another client altered table {0} before it could be copied; nothing was changed")]
     Stuck(String),
     #[error("another client held table {table} for longer than {seconds} s; nothing was changed")]
-    Held {
-        table: String,
-        seconds: u32,
-    },
+    Held { table: String, seconds: u32 },
 }
 
 impl RelayoutError {

@@ -25,100 +25,45 @@ impl fmt::Display for LogTail {
 #[derive(Debug, thiserror::Error)]
 pub enum SandboxError {
     #[error("invalid sandbox name {name:?}: {reason}")]
-    Name {
-        name: String,
-        reason: &'static str,
-    },
+    Name { name: String, reason: &'static str },
     #[error("invalid setting {name:?}: {reason}")]
-    Setting {
-        name: String,
-        reason: String,
-    },
+    Setting { name: String, reason: String },
     #[error("no directory for sandboxes: neither EVENKEEL_HOME nor HOME is set")]
     NoHome,
     #[error("no server can keep its files in {}: {reason}", path.display())]
-    Home {
-        path: PathBuf,
-        reason: &'static str,
-    },
+    Home { path: PathBuf, reason: &'static str },
     #[error("cannot {doing} {}: {source}", path.display())]
-    Io {
-        doing: &'static str,
-        path: PathBuf,
-        source: io::Error,
-    },
+    Io { doing: &'static str, path: PathBuf, source: io::Error },
     #[error("no mariadbd found in {searched}")]
-    NoServer {
-        searched: String,
-    },
+    NoServer { searched: String },
     #[error("{} cannot be the server: {reason}", path.display())]
-    UnfitBinary {
-        path: PathBuf,
-        reason: String,
-    },
+    UnfitBinary { path: PathBuf, reason: String },
     #[error("sandbox {name:?} runs already (pid {pid})")]
-    AlreadyRunning {
-        name: String,
-        pid: i32,
-    },
+    AlreadyRunning { name: String, pid: i32 },
     #[error("sandbox {name:?} is in use by another evenkeel")]
-    Busy {
-        name: String,
-    },
+    Busy { name: String },
     #[error("there is no sandbox {name:?} in {}", home.display())]
-    Unknown {
-        name: String,
-        home: PathBuf,
-    },
+    Unknown { name: String, home: PathBuf },
     #[error("sandbox {name:?} is not running")]
-    NotRunning {
-        name: String,
-    },
+    NotRunning { name: String },
     #[error("sandbox {name:?} runs already, with {}", differences.join(", "))]
-    Differs {
-        name: String,
-        differences: Vec<String>,
-    },
+    Differs { name: String, differences: Vec<String> },
     #[error("copying the data of sandbox {name:?}")]
-    Copy {
-        name: String,
-        source: crate::copy::CopyError,
-    },
+    Copy { name: String, source: crate::copy::CopyError },
     #[error("the data of sandbox {name:?} are half restored")]
-    HalfRestored {
-        name: String,
-        study: Option<String>,
-    },
+    HalfRestored { name: String, study: Option<String> },
     #[error("{} is damaged: {reason}", path.display())]
-    Record {
-        path: PathBuf,
-        reason: String,
-    },
+    Record { path: PathBuf, reason: String },
     #[error("not enough space in {}: {free_mib} MiB free, need {needed_mib} MiB", path.display())]
-    NoSpace {
-        path: PathBuf,
-        free_mib: u64,
-        needed_mib: u64,
-    },
+    NoSpace { path: PathBuf, free_mib: u64, needed_mib: u64 },
     #[error("cannot limit {what}: {reason}")]
-    Limit {
-        what: String,
-        reason: String,
-    },
+    Limit { what: String, reason: String },
     #[error("port {port} is taken")]
-    PortTaken {
-        port: u16,
-    },
+    PortTaken { port: u16 },
     #[error("the server of sandbox {name:?} {failure}{log}")]
-    Server {
-        name: String,
-        failure: Failure,
-        log: LogTail,
-    },
+    Server { name: String, failure: Failure, log: LogTail },
     #[error("stopped before sandbox {name:?} was up")]
-    Stopped {
-        name: String,
-    },
+    Stopped { name: String },
     #[error(transparent)]
     Target(#[from] TargetError),
 }

@@ -19,9 +19,7 @@ use std::process::Command;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum State {
-    Running {
-        pid: i32,
-    },
+    Running { pid: i32 },
     Stopped,
     Damaged(String),
 }

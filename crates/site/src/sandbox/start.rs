@@ -25,10 +25,7 @@ pub enum StartError {
     #[error(
         "there are {free_mib} MiB of free huge pages; set some aside by `sysctl vm.nr_hugepages=128` as root, which is {needed_mib} MiB at 2 MiB each"
     )]
-    HugePages {
-        free_mib: u64,
-        needed_mib: u64,
-    },
+    HugePages { free_mib: u64, needed_mib: u64 },
 }
 
 /// A small buffer pool with what belongs to it.

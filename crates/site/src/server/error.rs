@@ -8,24 +8,13 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 pub enum TargetError {
     #[error("invalid target {url:?}: {reason}")]
-    Url {
-        url: String,
-        reason: String,
-    },
+    Url { url: String, reason: String },
     #[error("cannot use option file {}: {reason}", path.display())]
-    OptionFile {
-        path: PathBuf,
-        reason: String,
-    },
+    OptionFile { path: PathBuf, reason: String },
     #[error("cannot reach {address}: {reason}")]
-    Unreachable {
-        address: String,
-        reason: String,
-    },
+    Unreachable { address: String, reason: String },
     #[error("cannot connect to {address}: connection refused")]
-    Refused {
-        address: String,
-    },
+    Refused { address: String },
     #[error("no answer from {address} within {seconds} s while {doing}")]
     Timeout {
         address: String,
@@ -58,21 +47,11 @@ pub enum TargetError {
     #[error(
         "user {user:?} has no access to database {database:?} at {address}, or there is no such database"
     )]
-    DatabaseDenied {
-        address: String,
-        user: String,
-        database: String,
-    },
+    DatabaseDenied { address: String, user: String, database: String },
     #[error("there is no database {database:?} at {address}")]
-    NoDatabase {
-        address: String,
-        database: String,
-    },
+    NoDatabase { address: String, database: String },
     #[error("{address} takes no more connections: {message}")]
-    Full {
-        address: String,
-        message: String,
-    },
+    Full { address: String, message: String },
     #[error("the server at {address} is {version}, which is too old: need MariaDB 10.3 or MySQL 5.7")]
     TooOld {
         address: String,
@@ -80,31 +59,15 @@ pub enum TargetError {
         version: String,
     },
     #[error("no TLS with {address}: {reason}")]
-    Tls {
-        address: String,
-        reason: String,
-    },
+    Tls { address: String, reason: String },
     #[error("{address} does not speak the MySQL protocol: {reason}")]
-    Protocol {
-        address: String,
-        reason: String,
-    },
+    Protocol { address: String, reason: String },
     #[error("error {code} ({message}) at: {sql}")]
-    Statement {
-        code: u16,
-        message: String,
-        sql: String,
-    },
+    Statement { code: u16, message: String, sql: String },
     #[error("lost the connection to {address}: {reason}")]
-    Lost {
-        address: String,
-        reason: String,
-    },
+    Lost { address: String, reason: String },
     #[error("{address} refuses LOAD DATA LOCAL: {message}")]
-    LocalInfile {
-        address: String,
-        message: String,
-    },
+    LocalInfile { address: String, message: String },
     #[error("reading the rows to load failed: {0}")]
     Reader(#[source] io::Error),
 }

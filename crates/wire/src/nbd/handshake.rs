@@ -65,10 +65,7 @@ pub enum Step {
     /// An option was answered; there may be more in the input.
     Answered,
     /// The client has chosen a disk, and requests follow.
-    Chosen {
-        export: usize,
-        agreed: Agreed,
-    },
+    Chosen { export: usize, agreed: Agreed },
     /// The client goes on by TLS, once it has the answer.
     Secures,
     /// The client goes, once it has the answer, or cannot be told what is wrong.

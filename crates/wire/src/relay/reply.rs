@@ -24,13 +24,9 @@ pub enum Reply {
         more: bool,
     },
     /// The command failed: its reply ends, and no result follows.
-    Error {
-        code: u16,
-    },
+    Error { code: u16 },
     /// A statement was prepared, and its definitions have passed.
-    Prepared {
-        statement: u32,
-    },
+    Prepared { statement: u32 },
     /// An answer without flags has passed: a line of statistics.
     Text,
     /// The server asks for a file of the client's.
@@ -40,9 +36,7 @@ pub enum Reply {
     /// The stream that was asked for begins; nothing of it is looked at.
     StreamBegins,
     /// An error though nobody asked: the server ends the connection and says why.
-    Farewell {
-        code: u16,
-    },
+    Farewell { code: u16 },
 }
 
 impl Reply {

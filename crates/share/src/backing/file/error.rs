@@ -15,20 +15,13 @@ pub enum FileError {
     #[error("not writable: {0}")]
     ReadOnly(PathBuf),
     #[error("too small for a disk: {path} has {bytes} bytes, a block {block}")]
-    TooSmall {
-        path: PathBuf,
-        bytes: u64,
-        block: u64,
-    },
+    TooSmall { path: PathBuf, bytes: u64, block: u64 },
     #[error("no direct I/O on {0}")]
     NoDirect(PathBuf),
     #[error("no io_uring: {0}")]
     NoUring(io::Error),
     #[error("cannot open {path}: {error}")]
-    Open {
-        path: PathBuf,
-        error: io::Error,
-    },
+    Open { path: PathBuf, error: io::Error },
 }
 
 impl FileError {

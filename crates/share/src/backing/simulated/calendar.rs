@@ -25,10 +25,7 @@ const AHEAD_NS: u64 = 600 * 1_000_000_000;
 #[derive(Debug, thiserror::Error)]
 pub enum ArrayError {
     #[error("simulated array {path}: {source}")]
-    File {
-        path: String,
-        source: io::Error,
-    },
+    File { path: String, source: io::Error },
     #[error("{0} is not a simulated array of this version")]
     Format(String),
     #[error("{0} exists and is not a simulated array of this version: it is not replaced")]

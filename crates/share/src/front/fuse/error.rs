@@ -21,22 +21,13 @@ pub enum FuseError {
     #[error("FUSE is not available: /dev/fuse: {0}")]
     NoFuse(io::Error),
     #[error("not permitted to mount at {path}: {error}")]
-    NotPermitted {
-        path: PathBuf,
-        error: io::Error,
-    },
+    NotPermitted { path: PathBuf, error: io::Error },
     #[error("cannot mount at {path}: {error}")]
-    Mount {
-        path: PathBuf,
-        error: io::Error,
-    },
+    Mount { path: PathBuf, error: io::Error },
     #[error("in use: {0}")]
     Busy(PathBuf),
     #[error("cannot unmount {path}: {error}")]
-    Unmount {
-        path: PathBuf,
-        error: io::Error,
-    },
+    Unmount { path: PathBuf, error: io::Error },
 }
 
 impl FuseError {

@@ -24,10 +24,7 @@ pub(in crate::server) enum SessionError {
     #[error("answer above the limit of {0} bytes")]
     TooLarge(usize),
     #[error("statement takes {expected} parameters, got {found}")]
-    Parameters {
-        expected: usize,
-        found: usize,
-    },
+    Parameters { expected: usize, found: usize },
 }
 
 impl SessionError {
