@@ -92,13 +92,6 @@ mod tests {
     }
 
     #[test]
-    fn a_journal_is_bounded() {
-        let journal = record(50);
-        assert_eq!(journal.entries().count(), 20);
-        assert_eq!(journal.entries().next().map(|entry| entry.sample.start), Some(Nanos::from_secs(3)));
-    }
-
-    #[test]
     fn a_replay_gives_the_same_limits() {
         let journal = record(15);
         let ticks = journal.entries().map(|entry| (&entry.sample, entry.verdict.limit));

@@ -126,11 +126,6 @@ mod tests {
     }
 
     #[test]
-    fn a_server_on_another_host_has_no_process_here() {
-        assert_eq!(find(&ServerAddress::Tcp("192.0.2.1:3306".parse().expect("an address"))), None);
-    }
-
-    #[test]
     fn tables_are_read_line_by_line_and_damage_is_passed_over() {
         let table = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n\
             0: 0100007F:0CEA 00000000:0000 0A 00000000:00000000 00:00000000 00000000   999        0 4711 1 0 100 0 0 10 0\n\

@@ -29,20 +29,3 @@ impl Backend {
         *self.0.write().unwrap_or_else(std::sync::PoisonError::into_inner) = Arc::new(endpoints);
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use evenkeel_os::address::Address;
-
-    #[test]
-    fn addresses_are_exchanged_while_others_hold_the_old_ones() {
-        let of = |port| Address::Tcp { host: "localhost".into(), port };
-        let old = Endpoint::resolve(&of(1)).expect("localhost has an address");
-        let backend = Backend::new(old);
-        let held = backend.endpoints();
-        backend.replace(Vec::new());
-        assert!(!held.is_empty());
-        assert!(backend.endpoints().is_empty());
-    }
-}
