@@ -137,13 +137,6 @@ mod tests {
     }
 
     #[test]
-    fn an_execute_without_parameters_has_no_null_bitmap() {
-        let mut out = Vec::new();
-        execute(&mut out, 1, [].iter().copied());
-        assert_eq!(out, [10, 0, 0, 0, COM_STMT_EXECUTE, 1, 0, 0, 0, 0, 1, 0, 0, 0]);
-    }
-
-    #[test]
     fn the_answer_to_a_command_is_numbered_after_its_last_packet() {
         let mut out = Vec::new();
         assert_eq!(ping(&mut out), 1);
