@@ -204,7 +204,6 @@ fn failed(doing: &'static str, path: &Path, source: io::Error) -> CopyError {
 mod tests {
     use super::*;
     use std::collections::BTreeMap;
-    use std::time::{Duration, SystemTime};
 
     /// A data directory with a table that the tests change and one that they leave alone.
     fn server(root: &Path) -> PathBuf {
@@ -292,17 +291,5 @@ mod tests {
         assert!(!sibling(&copy, "partial").exists());
         fs::remove_dir_all(&copy).unwrap();
         assert!(matches!(snapshot.restore(), Err(CopyError::SnapshotMissing(_))));
-    }
-
-    #[test]
-    fn the_copy_keeps_times_of_modification() {
-        let root = tempfile::tempdir().unwrap();
-        let data = server(root.path());
-        let past = SystemTime::UNIX_EPOCH + Duration::new(1_000_000_000, 123_456_789);
-        let file = File::options().write(true).open(data.join("ibdata1")).unwrap();
-        file.set_times(FileTimes::new().set_modified(past)).unwrap();
-        Snapshot::take(&data, &root.path().join("copy")).unwrap();
-        let copied = fs::metadata(root.path().join("copy/ibdata1")).unwrap().modified().unwrap();
-        assert_eq!(copied, past);
     }
 }

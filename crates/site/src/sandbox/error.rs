@@ -171,32 +171,3 @@ impl Failure {
         })
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn hints_name_the_sandbox_and_the_study_that_they_are_about() {
-        let (name, study) = ("demo".to_owned(), Some("20261121-one".to_owned()));
-        let path = PathBuf::from("/h/sandboxes/demo/sandbox.json");
-        for (error, way_out) in [
-            (SandboxError::NotRunning { name: name.clone() }, "evenkeel sandbox up demo"),
-            (SandboxError::AlreadyRunning { name: name.clone(), pid: 1 }, "evenkeel sandbox down demo"),
-            (SandboxError::Differs { name: name.clone(), differences: vec![] }, "evenkeel sandbox down demo"),
-            (SandboxError::HalfRestored { name: name.clone(), study: None }, "evenkeel sandbox clean demo"),
-            (
-                SandboxError::HalfRestored { name: name.clone(), study: study.clone() },
-                "evenkeel runs 20261121-one",
-            ),
-            (
-                SandboxError::HalfRestored { name, study },
-                "sandboxes/demo of the home move the folder data away, rename the folder snapshot",
-            ),
-            (SandboxError::Record { path, reason: String::new() }, "evenkeel sandbox clean demo"),
-        ] {
-            let hint = error.hint().unwrap();
-            assert!(hint.contains(way_out) && !hint.contains("NAME"), "{error}: {hint}");
-        }
-    }
-}

@@ -95,15 +95,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_start_is_read_back_from_its_name_and_others_are_refused() {
-        for start in Start::ALL {
-            assert_eq!(Start::from_name(start.name()), Ok(start));
-        }
-        assert!(Start::from_name("fast").unwrap_err().to_string().contains("no-aslr"));
-        assert_eq!(Start::Plain.check(), Ok(()));
-    }
-
-    #[test]
     fn huge_pages_that_are_not_set_aside_are_refused_with_the_way_to_have_them() {
         let refused = enough(2).unwrap_err().to_string();
         assert!(

@@ -363,14 +363,3 @@ fn start_of(sql: &str) -> String {
     }
     start
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_long_statement_is_cut_at_a_character() {
-        assert_eq!(start_of("SELECT 1"), "SELECT 1");
-        assert_eq!(start_of(&"ä".repeat(500)).chars().count(), 124);
-    }
-}

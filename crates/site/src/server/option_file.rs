@@ -95,10 +95,4 @@ mod tests {
         assert!(ClientOptions::parse("[client]\nport=x").unwrap_err().starts_with("line 2: port"));
         assert!(ClientOptions::parse("\n\n[client").unwrap_err().starts_with("line 3"));
     }
-
-    #[test]
-    fn a_missing_file_is_an_error_with_its_path() {
-        let error = ClientOptions::read(Path::new("/nonexistent/my.cnf")).unwrap_err().to_string();
-        assert!(error.contains("/nonexistent/my.cnf: No such file"), "{error}");
-    }
 }
