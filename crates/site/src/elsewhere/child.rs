@@ -27,10 +27,9 @@ struct Leader {
 impl Group {
     /// Starts it. When the thread that calls this ends, the kernel kills the leader and the watchdog the rest of the group, where
     /// [`Group::end`] has not.
-    pub(super) fn spawn(words: &[String], tail: &Tail) -> io::Result<(Self, ChildStdin, ChildStdout)> {
-        let (program, arguments) = words.split_first().ok_or(io::ErrorKind::InvalidInput)?;
-        let mut command = Command::new(program);
-        command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    pub(super) fn spawn(script: &str, tail: &Tail) -> io::Result<(Self, ChildStdin, ChildStdout)> {
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", script]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         // It has nothing to do with the server's account.
         command.env_remove("EVENKEEL_PASSWORD");
         alone(&mut command);
@@ -102,8 +101,7 @@ mod tests {
 
     fn shell(script: &str) -> (Group, ChildStdin, ChildStdout, Tail) {
         let tail = Tail::default();
-        let words = ["sh", "-c", script].map(str::to_owned);
-        let (group, stdin, stdout) = Group::spawn(&words, &tail).expect("a shell");
+        let (group, stdin, stdout) = Group::spawn(script, &tail).expect("a shell");
         (group, stdin, stdout, tail)
     }
 

@@ -10,7 +10,6 @@ use super::line::{Header, LINE_BYTES_MAX, LINES, Line};
 use super::lines::{next_line, plain};
 use super::readings::Readings;
 use super::tail::Tail;
-use super::words;
 use evenkeel_core::Nanos;
 use evenkeel_os::clock::monotonic;
 use evenkeel_os::stop::Stop;
@@ -77,11 +76,11 @@ pub(super) struct Heard {
 impl Running {
     /// Starts it and waits until it speaks.
     pub(super) fn start(command: &str, stop: &Stop) -> Result<Self, ElsewhereError> {
-        let words = split(command)?;
+        let text = command.to_owned();
         let (state, tail) = (Arc::new(Mutex::new(State::default())), Tail::default());
         let (born, births) = mpsc::sync_channel(1);
         let (kept, last_words) = (Arc::clone(&state), tail.clone());
-        let keep = move || keep(&words, &kept, &last_words, &born);
+        let keep = move || keep(&text, &kept, &last_words, &born);
         let failed = |source| ElsewhereError::Start { command: command.to_owned(), source };
         let reader = thread::Builder::new().name("far".into()).spawn(keep).map_err(failed)?;
         let born = births.recv().unwrap_or_else(|_| Err(std::io::ErrorKind::BrokenPipe.into()));
@@ -180,12 +179,6 @@ impl Drop for Running {
     }
 }
 
-pub(super) fn split(command: &str) -> Result<Vec<String>, ElsewhereError> {
-    let refused = |why| ElsewhereError::Words { command: command.to_owned(), why };
-    let words = words::split(command).map_err(refused)?;
-    if words.first().is_none_or(String::is_empty) { Err(refused("it is empty")) } else { Ok(words) }
-}
-
 fn with_stray(said: &str, stray: &str) -> String {
     if stray.is_empty() { said.to_owned() } else { format!("{said}; on standard output {stray:?}") }
 }
@@ -197,8 +190,8 @@ fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
 type Born = std::io::Result<(Group, ChildStdin)>;
 
 /// Starts the process, reads it to its end, and waits for it.
-fn keep(words: &[String], state: &Mutex<State>, tail: &Tail, born: &mpsc::SyncSender<Born>) {
-    let (group, stdin, stdout) = match Group::spawn(words, tail) {
+fn keep(command: &str, state: &Mutex<State>, tail: &Tail, born: &mpsc::SyncSender<Born>) {
+    let (group, stdin, stdout) = match Group::spawn(command, tail) {
         Ok(spawned) => spawned,
         Err(error) => {
             // Whoever asked hears of it, or is gone.

@@ -5,12 +5,6 @@ use std::io;
 /// A refusal at the start of a study. What fails later costs figures, not the study.
 #[derive(Debug, thiserror::Error)]
 pub enum ElsewhereError {
-    #[error("{command:?} is not a command: {why}")]
-    Words {
-        command: String,
-        /// What keeps it from being a command line.
-        why: &'static str,
-    },
     #[error("cannot start {command:?}: {source}")]
     Start { command: String, source: io::Error },
     #[error("{command:?} {how}; {said}")]
@@ -30,8 +24,6 @@ pub enum ElsewhereError {
 impl ElsewhereError {
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self {
-            Self::Words { .. } => "write it as --sense-with 'ssh db1 evenkeel sense'",
-            Self::Start { .. } => "it is run without a shell; where one is needed write sh -c '...'",
             Self::Command { .. } => {
                 "run it alone: its first line must be {\"sense\":...}; it must not ask for a password (ssh: \
                  a key and BatchMode), and must keep its standard input open (no ssh -n)"
@@ -41,7 +33,7 @@ impl ElsewhereError {
                  ssh -L 9100:localhost:9100 db1"
             }
             Self::Page { .. } => "try it with `curl`; it must show node_cpu_seconds_total",
-            Self::Stopped => return None,
+            Self::Start { .. } | Self::Stopped => return None,
         })
     }
 }

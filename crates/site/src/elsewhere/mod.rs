@@ -17,7 +17,6 @@ mod sensed;
 mod statistics;
 mod tail;
 mod watchdog;
-mod words;
 
 pub use error::ElsewhereError;
 pub use line::{Cpu, Disk, Header, LINES, Line, Reading, Server};
@@ -75,14 +74,9 @@ pub struct Sight {
 }
 
 impl Elsewhere {
-    /// By a command line, split without a shell.
-    ///
-    /// # Errors
-    /// It is none.
-    pub fn command(command: &str) -> Result<Self, ElsewhereError> {
-        command::split(command)?;
-        let way = Source::Command { command: command.to_owned(), running: Mutex::default() };
-        Ok(Self(Arc::new(way)))
+    /// By a command of the shell.
+    pub fn command(command: &str) -> Self {
+        Self(Arc::new(Source::Command { command: command.to_owned(), running: Mutex::default() }))
     }
 
     /// By the page of node_exporter.
