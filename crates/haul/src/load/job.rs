@@ -4,7 +4,7 @@ use super::files::{self, Ground, Planned};
 use super::manifest::{self, Origin};
 use super::options::Options;
 use super::rejects::Rejects;
-use super::settled::Settled;
+use super::settle::Settled;
 use super::store::{self, Shared, locked};
 use super::turn::Turn;
 use super::{LoadError, begun, indexes};

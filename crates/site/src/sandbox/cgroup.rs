@@ -11,7 +11,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Cgroup {
     /// `cpuset`, `memory`, `blkio`, `cpuacct`; all of them at once in version 2.
     pub controllers: Vec<String>,

@@ -37,7 +37,7 @@ pub(super) struct Record {
     disk_proved: Vec<(String, DiskLimit)>,
     pub detached: bool,
     running: Option<Running>,
-    groups: Vec<Group>,
+    pub groups: Vec<Cgroup>,
 }
 
 #[derive(Clone, Serialize, Deserialize)]
@@ -45,12 +45,6 @@ struct Running {
     pid: i32,
     start_time: u64,
     boot_id: String,
-}
-
-#[derive(Clone, Serialize, Deserialize)]
-struct Group {
-    controllers: Vec<String>,
-    path: PathBuf,
 }
 
 impl Record {
@@ -116,10 +110,7 @@ impl Record {
     /// Notes which server runs, and in which groups.
     pub(super) fn set_running(&mut self, id: Option<ProcessId>, groups: &[Cgroup]) {
         self.running = id.map(|id| Running { pid: id.pid, start_time: id.start_time, boot_id: boot_id() });
-        self.groups = groups
-            .iter()
-            .map(|group| Group { controllers: group.controllers.clone(), path: group.path.clone() })
-            .collect();
+        self.groups = groups.to_vec();
     }
 
     pub(super) fn live(&self) -> Option<ProcessId> {
@@ -129,12 +120,6 @@ impl Record {
 
     pub(super) fn noted_pid(&self) -> Option<i32> {
         self.running.as_ref().map(|running| running.pid)
-    }
-
-    pub(super) fn groups(&self) -> Vec<Cgroup> {
-        let group =
-            |group: &Group| Cgroup { controllers: group.controllers.clone(), path: group.path.clone() };
-        self.groups.iter().map(group).collect()
     }
 
     /// Whether the limit of the disk was proved since the machine was started.

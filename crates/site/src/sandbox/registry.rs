@@ -224,7 +224,7 @@ fn remove(home: &Path, name: &str) -> Result<Cleaned, SandboxError> {
     }
     let lock = paths.lock()?;
     if let Ok(Some(record)) = Record::load(&paths) {
-        drop(Groups::adopt(record.groups()));
+        drop(Groups::adopt(record.groups.clone()));
         Paths::remove_socket_dir(&record.socket);
     }
     let bytes = disk_use(&paths.dir);
