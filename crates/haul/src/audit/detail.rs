@@ -8,7 +8,7 @@ use super::refused;
 use super::sweep::{Far, Sides, beside};
 use crate::HaulError;
 use crate::blocks::{Blocks, records};
-use crate::input::{self, Identity, Input};
+use crate::input::{self, Identity};
 use crate::keys::Place;
 use evenkeel_site::server::Control;
 use evenkeel_wire::record::RecordType;
