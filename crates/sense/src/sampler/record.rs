@@ -66,11 +66,6 @@ impl SenseRecord {
     pub fn theta(&self) -> Option<f64> {
         Some(self.whole.as_ref()?.domain.as_ref()?.total)
     }
-
-    /// Utilisation of the server's domain in each sample that has one, in percent.
-    pub fn theta_samples(&self) -> impl Iterator<Item = f64> + '_ {
-        self.samples.iter().filter_map(|sample| Some(sample.domain.as_ref()?.total))
-    }
 }
 
 impl SenseSample {

@@ -85,11 +85,6 @@ impl StatusReading {
     pub fn gauges(&self) -> impl Iterator<Item = (&'static str, u64)> + '_ {
         self.gauges.iter().map(|(&name, &value)| (name, value))
     }
-
-    /// Seconds since the start of the server.
-    pub fn uptime_secs(&self) -> Option<u64> {
-        self.uptime
-    }
 }
 
 /// The name as the table has it, by a search that a difference in case does not lead astray.
@@ -135,13 +130,6 @@ impl StatusUse {
 
     pub fn gauge(&self, name: &str) -> Option<u64> {
         self.gauges.get(name).copied()
-    }
-
-    /// Pages per read request that were not in the buffer pool; `None` where nothing was requested.
-    pub fn miss_ratio(&self) -> Option<f64> {
-        let reads = self.counter("Innodb_buffer_pool_reads")?;
-        let requests = self.counter("Innodb_buffer_pool_read_requests").filter(|&requests| requests > 0)?;
-        Some(reads as f64 / requests as f64)
     }
 }
 
@@ -270,14 +258,6 @@ mod tests {
             (reading.gauge("Threads_running"), reading.counter("Innodb_rows_read")),
             (Some(2), Some(5))
         );
-        assert_eq!(reading.uptime_secs(), Some(9));
-    }
-
-    #[test]
-    fn the_miss_ratio_is_reads_by_requests() {
-        let before = [("Innodb_buffer_pool_reads", "5"), ("Innodb_buffer_pool_read_requests", "10")];
-        let after = [("Innodb_buffer_pool_reads", "10"), ("Innodb_buffer_pool_read_requests", "110")];
-        assert_eq!(between(&before, &after).miss_ratio(), Some(0.05));
-        assert_eq!(between(&before, &before).miss_ratio(), None);
+        assert_eq!(reading.uptime, Some(9));
     }
 }

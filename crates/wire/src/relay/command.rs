@@ -98,11 +98,6 @@ impl CommandReader {
         self.mode == Mode::Stream
     }
 
-    /// Whether a change of user has been sent and not been answered.
-    pub fn is_login(&self) -> bool {
-        self.mode == Mode::Login
-    }
-
     /// Bytes that are still to come of the packet that passes.
     pub fn left(&self) -> usize {
         self.left as usize
