@@ -6,7 +6,6 @@ use std::time::Duration;
 /// A message as bytes that came, or that stand in a slot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Piece {
-    /// The bytes of the message.
     pub bytes: Vec<u8>,
     /// The name under which it came ([`message::token`]), where the carrier knows one.
     pub sender: Option<String>,

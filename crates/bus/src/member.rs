@@ -16,7 +16,6 @@ const PATIENCE: (Nanos, Nanos) = (Nanos::from_millis(250), Nanos::from_secs(2));
 /// Pause between two looks while listening, and while the own report has not come back.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// A member's way to the others.
 pub struct Bus {
     carrier: Box<dyn Carrier>,
     own: Identity,
@@ -170,7 +169,6 @@ impl Bus {
         self.roster.twin(now).is_some()
     }
 
-    /// This member's name.
     pub fn name(&self) -> &str {
         &self.own.name
     }

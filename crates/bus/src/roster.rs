@@ -20,7 +20,6 @@ const MISSING: u64 = 16;
 /// One start of a member.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
-    /// The name of the member.
     pub name: String,
     /// A random number, drawn at its start.
     pub incarnation: u64,
@@ -44,7 +43,6 @@ impl Identity {
 /// The latest message of a member.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Heard {
-    /// The message as it came.
     pub message: Message,
     /// How long ago it was heard here.
     pub age: Nanos,
@@ -94,7 +92,6 @@ impl Latest {
     }
 }
 
-/// Reports by member. Time is an argument: this host's clock alone says how old a report is.
 #[derive(Clone, Debug)]
 pub struct Roster {
     own: Identity,
@@ -130,7 +127,6 @@ impl Roster {
         self.sequence = sequence;
     }
 
-    /// Takes what came at this instant; `None` where it stood there before anybody looked.
     pub fn take(&mut self, piece: &Piece, at: Option<Nanos>) {
         if let Err(why) = Message::decode(&piece.bytes).and_then(|message| self.accept(message, piece, at)) {
             self.dropped[why as usize] += 1;
@@ -202,7 +198,6 @@ impl Roster {
         self.members.get(&self.own.name).map(|latest| latest.message.sequence)
     }
 
-    /// Another live member of the own name.
     pub fn twin(&self, now: Nanos) -> Option<&Message> {
         self.twin.as_ref().filter(|twin| twin.is_live(self.period, now)).map(|twin| &twin.message)
     }
@@ -215,7 +210,6 @@ impl Roster {
         })
     }
 
-    /// How many reports were dropped for each reason.
     pub fn dropped(&self) -> [(Dropped, u64); Dropped::ALL.len()] {
         Dropped::ALL.map(|why| (why, self.dropped[why as usize]))
     }

@@ -5,41 +5,28 @@ use crate::control::{Available, Baseline, Verdict};
 use evenkeel_core::Nanos;
 use evenkeel_core::control::Sample;
 
-/// A guard at one moment.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
-    /// The moment, by the guard's clock.
     pub at: Nanos,
-    /// Which transactions run and wait.
     pub census: Census,
-    /// The last tick as the controller saw it.
     pub sample: Sample,
-    /// The limit that followed from it, and why.
     pub verdict: Verdict,
     /// The last limit that was proven.
     pub proven: u32,
-    /// Name of the controller.
     pub controller: &'static str,
-    /// Whether the guard holds nothing back.
     pub dry_run: bool,
-    /// Which sensors there are.
     pub available: Available,
     /// What the signals are while throughput is near its peak.
     pub baseline: Baseline,
-    /// Counts since the start.
     pub totals: Totals,
 }
 
-/// Counts since the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Totals {
-    /// Ticks of the controller.
     pub ticks: u64,
-    /// Changes of the limit.
     pub changes: u64,
     /// Ticks in which the last proven limit was kept for want of a decision.
     pub kept: u64,
-    /// Transactions that ended well.
     pub completions: u64,
     /// Those of them that had lent their permits to others while they were at the server.
     pub on_loan: u64,
@@ -47,11 +34,9 @@ pub struct Totals {
     pub work: f64,
     /// Transactions that failed by overload.
     pub overloads: u64,
-    /// Transactions that the server rolled back.
     pub rolled_back: u64,
     /// Transactions whose end is no evidence for or against the limit.
     pub ignored: u64,
-    /// Arrivals that the gate refused.
     pub rejected: u64,
     /// Seconds of response time of those that ended well.
     pub response_s: f64,

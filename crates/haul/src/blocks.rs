@@ -11,7 +11,6 @@ const LONGEST: usize = if cfg!(test) { 8 * BLOCK } else { 4 << 20 };
 /// The same of a line of rejects, which holds a piece with its escapes, of up to four bytes for one, and a reason.
 const LONGEST_REJECT: usize = 8 * LONGEST;
 
-/// How records are parted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Separator {
     /// By a line feed, with a carriage return before it or without.
@@ -20,7 +19,6 @@ pub enum Separator {
     Length(usize),
 }
 
-/// A stream in blocks.
 pub struct Blocks<R> {
     stream: R,
     separator: Separator,
@@ -34,7 +32,6 @@ pub struct Blocks<R> {
 }
 
 impl<R: Read> Blocks<R> {
-    /// Of a stream whose first byte is the one with this offset.
     pub fn new(stream: R, separator: Separator, offset: u64) -> Self {
         Self { stream, separator, longest: LONGEST, offset, carry: Vec::new(), ended: false }
     }
@@ -82,7 +79,6 @@ impl<R: Read> Blocks<R> {
         Ok(filled)
     }
 
-    /// Where the last whole record ends.
     fn end_of_records(&self, bytes: &[u8]) -> Option<usize> {
         let end = match self.separator {
             Separator::Line => memrchr(b'\n', bytes).map_or(0, |place| place + 1),

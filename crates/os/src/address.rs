@@ -7,14 +7,7 @@ use std::str::FromStr;
 /// A TCP port of a machine, or the file of a unix socket.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Address {
-    /// Host name or number, and port.
-    Tcp {
-        /// Name of the host or its number, without brackets.
-        host: String,
-        /// Number of the TCP port.
-        port: u16,
-    },
-    /// File of the socket.
+    Tcp { host: String, port: u16 },
     Unix(PathBuf),
 }
 
@@ -25,7 +18,6 @@ impl Address {
     }
 }
 
-/// A text that is no address.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0} is not an address: write host:port, [::1]:port, or the path of a socket with a slash in it")]
 pub struct NoAddress(String);

@@ -3,7 +3,6 @@
 /// Buffers begin at a multiple of this, which direct I/O on any disk takes.
 pub const ALIGNMENT: usize = 4_096;
 
-/// Bytes at an aligned address that do not move. An empty one has no memory.
 #[derive(Debug, Default)]
 pub struct Buffer {
     bytes: Vec<u8>,
@@ -12,7 +11,6 @@ pub struct Buffer {
 }
 
 impl Buffer {
-    /// A buffer of so many bytes, all of them zero.
     pub fn zeroed(length: usize) -> Self {
         if length == 0 {
             return Self::default();
@@ -32,29 +30,24 @@ impl Buffer {
         self.bytes.len().saturating_sub(ALIGNMENT)
     }
 
-    /// A buffer with a copy of these bytes.
     pub fn from_slice(bytes: &[u8]) -> Self {
         let mut buffer = Self::zeroed(bytes.len());
         buffer.as_mut_slice().copy_from_slice(bytes);
         buffer
     }
 
-    /// How many bytes.
     pub fn len(&self) -> usize {
         self.length
     }
 
-    /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.length == 0
     }
 
-    /// The bytes up to [`Buffer::len`].
     pub fn as_slice(&self) -> &[u8] {
         &self.bytes[self.start..self.start + self.length]
     }
 
-    /// The bytes, to change.
     pub fn as_mut_slice(&mut self) -> &mut [u8] {
         &mut self.bytes[self.start..self.start + self.length]
     }

@@ -13,7 +13,6 @@ use std::time::Duration;
 /// Seconds after which the other machine is asked whether it is there.
 const ALIVE_AFTER: libc::c_int = 30;
 
-/// A connected socket whose reads and writes wait.
 pub struct Channel {
     /// Of either kind: what is asked of a `TcpStream` here is the same for a unix socket.
     socket: TcpStream,
@@ -108,7 +107,6 @@ impl Write for Channel {
 pub struct Cable(TcpStream);
 
 impl Cable {
-    /// Ends the channel both ways: who waits for it waits no longer.
     pub fn cut(&self) {
         hang_up(&self.0);
     }

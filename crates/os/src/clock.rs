@@ -18,7 +18,6 @@ pub fn monotonic() -> Nanos {
     read(libc::CLOCK_MONOTONIC)
 }
 
-/// CPU time that the calling thread has used.
 pub fn thread_cpu() -> Nanos {
     read(libc::CLOCK_THREAD_CPUTIME_ID)
 }
@@ -45,7 +44,6 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// A clock whose zero is now.
     pub fn start() -> Self {
         Self {
             origin: monotonic(),
@@ -54,7 +52,6 @@ impl Clock {
         }
     }
 
-    /// Time since the origin.
     #[inline]
     pub fn now(&self) -> Nanos {
         #[cfg(any(test, feature = "by-hand"))]

@@ -11,7 +11,6 @@ use std::path::Path;
 /// Discards a range of a block device.
 const BLKDISCARD: libc::Ioctl = libc::_IO(0x12, 119);
 
-/// What a file asks of direct I/O, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DirectLimits {
     /// Memory begins at a multiple of this.

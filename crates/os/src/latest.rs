@@ -24,7 +24,6 @@ impl<T> Latest<T> {
         Self::default()
     }
 
-    /// Replaces the value that was the latest so far.
     pub fn put(&self, value: T) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(value));
     }

@@ -144,7 +144,6 @@ impl Listener {
         self.file.as_ref().map_or(Ok(()), |file| fs::set_permissions(&file.path, all))
     }
 
-    /// The port, where the system chose it.
     pub fn port(&self) -> Option<u16> {
         // SAFETY: all zeroes are a valid sockaddr_in6.
         let mut address: libc::sockaddr_in6 = unsafe { std::mem::zeroed() };
@@ -171,7 +170,6 @@ impl Listener {
         Ok(socket)
     }
 
-    /// Takes no more clients: they are refused at once instead of left waiting in the kernel.
     pub fn close(&self) {
         // SAFETY: a system call without pointers; on a socket that is closed already it does nothing.
         unsafe { libc::shutdown(self.as_raw_fd(), libc::SHUT_RDWR) };

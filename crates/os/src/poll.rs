@@ -6,7 +6,6 @@ use std::time::Duration;
 /// What one descriptor is waited for.
 #[derive(Clone, Copy, Debug)]
 pub enum Awaited<'a> {
-    /// Bytes, a client, or the end.
     Read(BorrowedFd<'a>),
     /// Room to write, or the end.
     Write(BorrowedFd<'a>),

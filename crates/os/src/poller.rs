@@ -14,7 +14,6 @@ const BATCH: usize = 256;
 /// No other set of blocked signals while it waits.
 const NO_SIGNALS: *const libc::sigset_t = ptr::null();
 
-/// What a socket waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Interest {
     /// Bytes, or the end.
@@ -38,18 +37,12 @@ impl Interest {
     }
 }
 
-/// What a socket is ready for.
 #[derive(Clone, Copy, Debug)]
 pub struct Ready {
-    /// Token of the socket.
     pub token: u64,
-    /// Bytes or the end can be read.
     pub read: bool,
-    /// There is room to write, or the connection has been made or refused.
     pub write: bool,
-    /// The other side has ended what it sends.
     pub ended: bool,
-    /// It takes nothing any more either.
     pub gone: bool,
 }
 
@@ -114,7 +107,6 @@ impl Poller {
         unsafe { libc::read(self.timer.as_raw_fd(), fired.as_mut_ptr().cast(), fired.len()) };
     }
 
-    /// Watches a socket under a token, until it is closed.
     pub fn add(&self, socket: &impl AsRawFd, token: u64, interest: Interest) -> io::Result<()> {
         self.control(libc::EPOLL_CTL_ADD, socket, token, interest)
     }
@@ -124,7 +116,6 @@ impl Poller {
         self.control(libc::EPOLL_CTL_MOD, socket, token, interest)
     }
 
-    /// Watches a socket no more.
     pub fn remove(&self, socket: &impl AsRawFd) -> io::Result<()> {
         self.control(libc::EPOLL_CTL_DEL, socket, 0, Interest::Read)
     }
@@ -151,7 +142,6 @@ impl Poller {
         Ok(self.ready)
     }
 
-    /// One of those that the last wait found.
     pub fn ready(&self, index: usize) -> Ready {
         let event = self.events[..self.ready][index];
         let has = |bits: i32| event.events & bits as u32 != 0;

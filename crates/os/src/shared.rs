@@ -6,7 +6,6 @@ use std::os::fd::AsRawFd;
 use std::ptr::{self, NonNull};
 use std::sync::atomic::AtomicU64;
 
-/// The first words of a file, shared with whoever maps it too.
 #[derive(Debug)]
 pub struct SharedWords {
     at: NonNull<AtomicU64>,
@@ -42,7 +41,6 @@ impl SharedWords {
         self.file.metadata().is_ok_and(|found| found.len() >= bytes)
     }
 
-    /// The words, which other processes may change at any time.
     pub fn words(&self) -> &[AtomicU64] {
         // SAFETY: the mapping is that long, page-aligned, and lives as long as self; any bytes are a valid AtomicU64.
         unsafe { std::slice::from_raw_parts(self.at.as_ptr(), self.words) }

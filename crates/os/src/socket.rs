@@ -23,7 +23,6 @@ const QUESTIONS: libc::c_int = 5;
 /// Time for an answer to what was sent last, in milliseconds: far above that of any way between a guard and its server.
 const ANSWER_MS: u32 = 1_000;
 
-/// Keepalive, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Alive {
     idle: libc::c_int,
@@ -144,7 +143,6 @@ impl Endpoint {
     }
 }
 
-/// A connected or connecting stream socket.
 #[derive(Debug)]
 pub struct Socket(pub(super) OwnedFd);
 
@@ -190,7 +188,6 @@ impl Socket {
         }
     }
 
-    /// One that is connected to nobody.
     pub fn unconnected(endpoint: &Endpoint) -> io::Result<Self> {
         endpoint.socket()
     }
@@ -238,12 +235,10 @@ impl Socket {
         told.is_ok() && Nanos::from_millis(u64::from(info.tcpi_last_ack_recv)) >= silence && owes(&info)
     }
 
-    /// The other side's address, where it is one of TCP.
     pub fn peer(&self) -> Option<SocketAddr> {
         self.name(libc::getpeername)
     }
 
-    /// The own address, where it is one of TCP.
     pub fn local(&self) -> Option<SocketAddr> {
         self.name(libc::getsockname)
     }

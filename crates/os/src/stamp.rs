@@ -70,7 +70,6 @@ mod tests {
     const LAY: Duration = Duration::from_millis(20);
     const TRIES: usize = 100;
 
-    /// What was received with it, once something is there.
     fn received(socket: &Socket) -> (usize, Option<Nanos>) {
         let mut buffer = [0; 16];
         loop {

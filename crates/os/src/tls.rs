@@ -22,7 +22,6 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-/// What both sides need, made once.
 #[derive(Clone)]
 pub struct TlsSetup {
     server: Option<Arc<ServerConfig>>,
@@ -58,12 +57,10 @@ impl TlsSetup {
         Ok(Self { server, client, backend, name, fingerprint })
     }
 
-    /// Whether clients are offered TLS.
     pub fn is_offered(&self) -> bool {
         self.server.is_some()
     }
 
-    /// SHA-256 of the certificate that clients are shown, as openssl writes it.
     pub fn fingerprint(&self) -> Option<&str> {
         self.fingerprint.as_deref()
     }

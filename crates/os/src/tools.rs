@@ -8,29 +8,15 @@ use std::process::{Command, Output, Stdio};
 /// Folders of programs that only root has in its path.
 const MORE_PATHS: &str = ":/usr/sbin:/sbin";
 
-/// Why a program did not do what it was asked.
 #[derive(Debug, thiserror::Error)]
 pub enum ToolError {
-    /// It could not be started.
     #[error("starting {program}")]
-    Start {
-        /// The program as it was asked for.
-        program: String,
-        /// What the system says.
-        source: io::Error,
-    },
-    /// It ended with an error.
+    Start { program: String, source: io::Error },
     #[error("{program}: {said}")]
-    Failed {
-        /// The program as it was asked for.
-        program: String,
-        /// What it said, or that it printed nothing.
-        said: String,
-    },
+    Failed { program: String, said: String },
 }
 
 impl ToolError {
-    /// What the user can do about it.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Start { .. } => Some("it is in one of the packages util-linux, mount and e2fsprogs"),
@@ -54,7 +40,6 @@ pub fn run(program: &str, arguments: &[&OsStr]) -> Result<String, ToolError> {
     Err(ToolError::Failed { program: program.to_owned(), said: said.to_owned() })
 }
 
-/// Whether a program is there.
 pub fn is_there(program: &str) -> bool {
     path().split(':').any(|folder| Path::new(folder).join(program).is_file())
 }

@@ -18,15 +18,10 @@ const COMPLETIONS: u32 = 8_192;
 /// Bytes that one entry moves at most, below what the kernel takes in one call.
 const ENTRY_BYTES: usize = 1 << 30;
 
-/// A work that the kernel is done with, for better or worse.
 pub struct Completed {
-    /// The name it was started under.
     pub id: u64,
-    /// What it was, with its buffer.
     pub work: Work,
-    /// Where in the buffer it began.
     pub from: usize,
-    /// How many bytes were moved.
     pub result: io::Result<usize>,
 }
 
@@ -42,7 +37,6 @@ pub struct Ring {
     file: Arc<dyn AsRawFd + Send + Sync>,
     slots: Vec<Option<Slot>>,
     free: Vec<usize>,
-    /// Started, and not yet handed over.
     waiting: VecDeque<usize>,
     /// Handed over, and not yet back.
     under_way: usize,
@@ -142,12 +136,10 @@ impl Ring {
         }
     }
 
-    /// Whether something is to be handed over.
     pub fn has_waiting(&self) -> bool {
         !self.waiting.is_empty()
     }
 
-    /// Whether the kernel is done with something.
     pub fn has_completed(&mut self) -> bool {
         !self.ring.completion().is_empty()
     }

@@ -7,16 +7,13 @@ use crate::Buffer;
 pub enum Work {
     /// Fills the buffer.
     Read {
-        /// Where the read begins, in bytes from the start of the disk.
         offset: u64,
         /// As long as what is to be read.
         buffer: Buffer,
     },
     /// Writes the buffer.
     Write {
-        /// Where the write begins, in bytes from the start of the disk.
         offset: u64,
-        /// The bytes to write, all of them.
         buffer: Buffer,
         /// It must be on the disk before the answer (FUA).
         durable: bool,
@@ -24,17 +21,10 @@ pub enum Work {
     /// All writes that were answered before must be on the disk before the answer.
     Flush,
     /// The bytes are needed no more; what they read as afterwards is open.
-    Trim {
-        /// Where the range begins, in bytes from the start of the disk.
-        offset: u64,
-        /// Length of the range in bytes.
-        bytes: u64,
-    },
+    Trim { offset: u64, bytes: u64 },
     /// The bytes read as zero afterwards.
     Zero {
-        /// Where the range begins, in bytes from the start of the disk.
         offset: u64,
-        /// Length of the range in bytes.
         bytes: u64,
         /// Space may not be given back.
         allocate: bool,
@@ -43,9 +33,7 @@ pub enum Work {
     },
     /// Says which parts of a range are holes. A write that was answered before is in none of them.
     Holes {
-        /// Where the range begins, in bytes from the start of the disk.
         offset: u64,
-        /// Length of the range in bytes.
         bytes: u64,
         /// As long as the extents of an answer may be; whose form is that of NBD.
         buffer: Buffer,
@@ -66,12 +54,10 @@ impl Work {
         }
     }
 
-    /// Whether it changes the disk.
     pub fn changes(&self) -> bool {
         matches!(self, Self::Write { .. } | Self::Trim { .. } | Self::Zero { .. })
     }
 
-    /// Whether it must be on the disk before the answer.
     pub fn is_durable(&self) -> bool {
         matches!(self, Self::Flush | Self::Write { durable: true, .. } | Self::Zero { durable: true, .. })
     }

@@ -12,12 +12,10 @@ use evenkeel_os::{open_event, user};
 use std::fs::File;
 use std::io::{self, Read};
 
-/// What is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// Cycles of the CPUs, which stand still while a CPU sleeps.
     Cycles,
-    /// Instructions that retired.
     Instructions,
     /// Loads that missed the first-level translation buffer.
     DtlbLoadMisses,
@@ -26,10 +24,8 @@ pub enum Event {
 }
 
 impl Event {
-    /// All, in the order of the arrays in this module.
     pub const ALL: [Self; 4] = [Self::Cycles, Self::Instructions, Self::DtlbLoadMisses, Self::CacheMisses];
 
-    /// Name in words.
     pub fn name(self) -> &'static str {
         match self {
             Self::Cycles => "cycles",
@@ -54,10 +50,8 @@ impl Event {
     }
 }
 
-/// Count of one event on one CPU since it was opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Count {
-    /// Events while the counter ran.
     pub value: u64,
     /// Nanoseconds since it was opened.
     pub enabled: u64,
@@ -89,7 +83,6 @@ impl Count {
     }
 }
 
-/// Events between two readings.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
     /// How many, over all CPUs of the set; an extrapolation where `counted` is below one.
@@ -105,11 +98,8 @@ pub struct CountersReading([Option<Vec<Count>>; 4]);
 /// Events between two readings, of everything that ran on the CPUs, the kernel included.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct CountersUse {
-    /// Cycles that the CPUs worked for.
     pub cycles: Option<Estimate>,
-    /// Instructions that retired.
     pub instructions: Option<Estimate>,
-    /// Loads that missed the first-level translation buffer.
     pub dtlb_load_misses: Option<Estimate>,
     /// Cache misses, of which [`Event::CacheMisses`] says more.
     pub cache_misses: Option<Estimate>,
@@ -236,14 +226,6 @@ mod tests {
         let used = CountersUse::between(&reading(1), &reading(5));
         assert_eq!(used.cycles.map(|cycles| cycles.events), Some(4.0));
         assert_eq!((used.instructions, used.dtlb_load_misses, used.cache_misses), (None, None, None));
-    }
-
-    #[test]
-    fn three_words_make_a_count() {
-        let mut bytes = [0; 24];
-        bytes[..8].copy_from_slice(&7_u64.to_ne_bytes());
-        bytes[16..].copy_from_slice(&9_u64.to_ne_bytes());
-        assert_eq!(Count::parse(bytes), count(7, 0, 9));
     }
 
     #[test]

@@ -2,54 +2,23 @@
 
 use std::io;
 
-/// What sense refuses to read or to begin.
 #[derive(Debug, thiserror::Error)]
 pub enum SenseError {
-    /// Not a list of CPUs as the kernel writes it.
     #[error("not a list of CPUs: {text:?} (expected for example 0-3,8, below {limit})")]
-    CpuSet {
-        /// What was given.
-        text: String,
-        /// CPUs are numbered below this.
-        limit: u32,
-    },
-    /// The sampling thread did not start.
+    CpuSet { text: String, limit: u32 },
     #[error("cannot start the sampling thread")]
-    Thread {
-        /// What the system answered.
-        source: io::Error,
-    },
-    /// Counting on a whole CPU is not permitted to this process.
+    Thread { source: io::Error },
     #[error("counters need CAP_PERFMON or kernel.perf_event_paranoid at most 0, which is {paranoid}")]
-    CountersForbidden {
-        /// The kernel's setting.
-        paranoid: i64,
-    },
-    /// The kernel was built without performance events, or hides them.
+    CountersForbidden { paranoid: i64 },
     #[error("the kernel has no performance events")]
     CountersAbsent,
-    /// More CPUs than counters are worth.
     #[error("counters on {cpus} CPUs would take {files} open files, more than {files_max}")]
-    CountersTooMany {
-        /// CPUs asked for.
-        cpus: usize,
-        /// Files that would be needed.
-        files: usize,
-        /// Files that are granted at most.
-        files_max: usize,
-    },
-    /// The kernel knows performance events, yet the processor (or the hypervisor) gives none of ours.
+    CountersTooMany { cpus: usize, files: usize, files_max: usize },
     #[error("no counter can be opened on CPU {cpu}")]
-    CountersRefused {
-        /// First CPU tried.
-        cpu: u32,
-        /// What the kernel said to the last counter.
-        source: io::Error,
-    },
+    CountersRefused { cpu: u32, source: io::Error },
 }
 
 impl SenseError {
-    /// What who runs the machine can do about it.
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self {
             Self::CountersForbidden { .. } => {
@@ -78,26 +47,5 @@ fn refused_hint(source: &io::Error) -> &'static str {
             "there are no hardware counters here: a guest has them if its hypervisor passes the PMU through (KVM: CPU \
              host-passthrough with <pmu state='on'/>, Xen: vpmu=1)"
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_refused_counter_says_what_to_do_by_its_cause() {
-        let hint = |code| {
-            let source = io::Error::from_raw_os_error(code);
-            SenseError::CountersRefused { cpu: 0, source }.hint().unwrap_or_default()
-        };
-        assert!(
-            hint(libc::EACCES).contains("perf_event_paranoid") && hint(libc::EPERM).contains("CAP_PERFMON")
-        );
-        assert!(hint(libc::ENOENT).contains("PMU") && hint(libc::EOPNOTSUPP).contains("hypervisor"));
-        assert!(hint(libc::EMFILE).contains("ulimit"));
-        let forbidden = SenseError::CountersForbidden { paranoid: 3 };
-        assert!(forbidden.to_string().contains("which is 3"), "{forbidden}");
-        assert!(forbidden.hint().is_some_and(|hint| hint.contains("sysctl")));
     }
 }

@@ -17,15 +17,12 @@ use std::thread::{self, JoinHandle};
 /// What to watch, and when.
 #[derive(Clone, Debug)]
 pub struct NeighbourPlan {
-    /// CPUs that the server may use.
     pub cpus: CpuSet,
-    /// Process of the server.
     pub server_pid: u32,
     /// CPUs that the generator is kept on, empty where it runs anywhere. Its time counts as no neighbour's.
     pub generator_cpus: CpuSet,
     /// From the start to the start of the measured phase.
     pub delay: Nanos,
-    /// Length of the measured phase.
     pub duration: Nanos,
     /// Length of a stretch.
     pub stretch: Nanos,
@@ -39,7 +36,6 @@ pub struct Stretch {
     pub taken: Option<f64>,
 }
 
-/// All stretches of the measured phase.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct NeighbourRecord {
     /// In their order; shorter than the phase where it was stopped.
@@ -85,7 +81,6 @@ impl Neighbours {
         Ok(Self { stop: Some(stop), thread: Some(thread) })
     }
 
-    /// Ends the watch, early if need be.
     pub fn finish(mut self) -> NeighbourRecord {
         self.end()
     }

@@ -11,9 +11,7 @@ pub struct OwnReading {
     pub busy: Nanos,
     /// CPU time in user code, up to the last scheduler tick.
     pub user: Nanos,
-    /// CPU time in the kernel, up to the last scheduler tick.
     pub system: Nanos,
-    /// Context switches by waiting.
     pub voluntary: u64,
     /// Context switches by being taken from the CPU.
     pub involuntary: u64,
@@ -21,7 +19,6 @@ pub struct OwnReading {
     pub memory_max_bytes: u64,
 }
 
-/// Between two readings.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct OwnUse {
     /// In percent of one CPU; several busy threads pass 100.
@@ -78,7 +75,6 @@ impl OwnUse {
     }
 }
 
-/// Memory that this process holds now, in bytes.
 pub fn memory_bytes() -> Option<u64> {
     memory::resident(std::process::id())
 }

@@ -5,7 +5,6 @@ use crate::text;
 use evenkeel_core::Nanos;
 use std::path::Path;
 
-/// One line of a pressure file.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Stalled {
     /// Share of the last ten seconds, as the kernel smooths it, in percent.
@@ -14,7 +13,6 @@ pub struct Stalled {
     pub total: Nanos,
 }
 
-/// One pressure file.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ResourceReading {
     /// At least one task was stalled.
@@ -56,16 +54,12 @@ pub struct ResourceStall {
 /// Pressure between two readings.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Pressure {
-    /// Runnable, no CPU.
     pub cpu: ResourceStall,
-    /// Waiting for memory.
     pub memory: ResourceStall,
-    /// Waiting for I/O.
     pub io: ResourceStall,
 }
 
 impl PressureReading {
-    /// Of the whole machine.
     pub fn host() -> Self {
         let file = |name: &str| ResourceReading::read(&Path::new("/proc/pressure").join(name));
         Self { cpu: file("cpu"), memory: file("memory"), io: file("io") }
@@ -85,7 +79,6 @@ impl ResourceReading {
         text::read(path).map(|text| Self::parse(&text)).unwrap_or_default()
     }
 
-    /// Parses the text of a file.
     pub fn parse(text: &str) -> Self {
         let line = |kind: &str| text.lines().find_map(|line| Stalled::parse(line.strip_prefix(kind)?));
         Self { some: line("some "), full: line("full ") }
@@ -137,6 +130,7 @@ mod tests {
         let cpu = ResourceReading::parse(CPU_5);
         assert_eq!((cpu.some.map(|line| line.avg10), cpu.full), (Some(1.70), None));
         assert_eq!(ResourceReading::parse(""), ResourceReading::default());
+        crate::garbage::damaged(IO_6, ResourceReading::parse);
     }
 
     #[test]
@@ -152,18 +146,5 @@ mod tests {
         assert_eq!((pressure.io.full, pressure.cpu.some), (None, None));
         assert_eq!(Pressure::between(&after, &before, Nanos::from_secs(3)).io.some, None);
         assert_eq!(Pressure::between(&before, &after, Nanos::ZERO).io.some, None);
-    }
-
-    #[test]
-    fn a_group_without_pressure_files_is_not_available() {
-        let nowhere = Cgroup::V2 { path: "/no such group".into() };
-        assert_eq!(PressureReading::of_group(&nowhere), Some(PressureReading::default()));
-        let v1 = Cgroup::V1 { cpuacct: "/".into(), cpu: None, cpuset: None };
-        assert_eq!(PressureReading::of_group(&v1), None);
-    }
-
-    #[test]
-    fn no_damaged_text_panics() {
-        crate::garbage::damaged(IO_6, ResourceReading::parse);
     }
 }

@@ -3,7 +3,6 @@
 use crate::text;
 use std::collections::BTreeMap;
 
-/// Switches of one thread since its start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ThreadSwitches {
     /// It went to sleep by itself.
@@ -16,7 +15,6 @@ pub struct ThreadSwitches {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SwitchesReading(pub BTreeMap<u32, ThreadSwitches>);
 
-/// Switches of a process between two readings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Switches {
     /// Threads went to sleep by themselves: waits for the network, disks, locks.
@@ -29,7 +27,6 @@ pub struct Switches {
 }
 
 impl SwitchesReading {
-    /// Reads all threads of a process; `None` where it is gone.
     pub fn read(pid: u32) -> Option<Self> {
         let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).ok()?;
         let numbers = tasks.filter_map(|task| task.ok()?.file_name().to_str()?.parse().ok());
@@ -45,7 +42,6 @@ impl SwitchesReading {
 }
 
 impl ThreadSwitches {
-    /// Parses the text of a status file.
     pub fn parse(text: &str) -> Option<Self> {
         Some(Self {
             voluntary: text::number(text, "voluntary_ctxt_switches")?,
@@ -96,6 +92,7 @@ mod tests {
     fn both_kinds_are_read() {
         assert_eq!(ThreadSwitches::parse(STATUS), Some(ThreadSwitches { voluntary: 150, involuntary: 545 }));
         assert_eq!(ThreadSwitches::parse("Name:\tx\n"), None);
+        crate::garbage::damaged(STATUS, ThreadSwitches::parse);
     }
 
     #[test]
@@ -105,16 +102,5 @@ mod tests {
         let expected = Switches { voluntary: 5 + 4 + 7, involuntary: 5, ended: 2 };
         assert_eq!(Switches::between(&before, &after), expected);
         assert_eq!(Switches::between(&before, &before), Switches::default());
-    }
-
-    #[test]
-    fn this_process_can_be_read_and_a_dead_one_not() {
-        assert!(!SwitchesReading::read(std::process::id()).expect("own threads").0.is_empty());
-        assert_eq!(SwitchesReading::read(u32::MAX), None);
-    }
-
-    #[test]
-    fn no_damaged_text_panics() {
-        crate::garbage::damaged(STATUS, ThreadSwitches::parse);
     }
 }

@@ -22,7 +22,6 @@ pub struct ThrottleReading {
     pub clock: Option<f64>,
 }
 
-/// What happened between two readings.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Throttling {
     /// Share of the CPUs' time for which a quota held the server back, 0 to 1.
@@ -103,11 +102,5 @@ mod tests {
         assert_eq!(fell.held, None);
         let none = ThrottleReading::default();
         assert_eq!(Throttling::between(&none, &none, Nanos::ZERO, 0.0), Throttling::default());
-    }
-
-    #[test]
-    fn a_process_that_is_gone_has_no_quota() {
-        let seen = ThrottleReading::of(u32::MAX, &CpuSet::default());
-        assert_eq!((seen.held, seen.quota_cpus, seen.heat), (None, None, None));
     }
 }

@@ -10,7 +10,6 @@ use std::io;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-/// An engine that runs.
 pub struct Engine {
     handle: Handle,
     ports: Vec<u16>,
@@ -47,7 +46,6 @@ impl Engine {
         Ok(Self { handle: Handle(inbox), ports: Vec::new(), thread: Some(thread) })
     }
 
-    /// A way to it for other threads.
     pub fn handle(&self) -> Handle {
         self.handle.clone()
     }

@@ -10,30 +10,21 @@ use evenkeel_core::Nanos;
 pub enum Event {
     /// This member has joined those of its array.
     Joined {
-        /// Name of this member.
         member: String,
-        /// Time from one report to the next.
         period: Nanos,
         /// What an operator should know of the bus.
         note: Option<String>,
     },
-    /// The window changes.
     Window {
-        /// The window so far.
         from: f64,
-        /// The window from now on.
         to: f64,
-        /// What bounds it.
         why: Why,
     },
     /// The last window is kept because something failed. This comes once, until all is well again.
     Fault {
-        /// What failed, and how.
         fault: Fault,
-        /// The window that is kept.
         window: f64,
     },
-    /// The window follows the law again.
     Recovered,
     /// Something that keeps to no law loads the storage: the threshold is not met though the window is at its floor.
     Outsider {
@@ -42,68 +33,53 @@ pub enum Event {
         /// The threshold in seconds.
         threshold: f64,
     },
-    /// The storage is loaded by members alone again.
     OutsiderGone,
     /// The storage is not divided by shares, whatever the windows: it serves hosts in turn, say, or bounds each of them.
     Unfair {
         /// This host's part of the device over the part that its shares give it.
         ratio: f64,
     },
-    /// The storage is divided by shares again.
     Fair,
     /// Another member is heard.
     Came {
-        /// Name of the member.
         member: String,
     },
     /// A member has left, or is silent.
     Gone {
-        /// Name of the member.
         member: String,
     },
     /// Another start of a member has the name of this one.
     Twin {
-        /// The name that both have.
         member: String,
     },
     /// A member takes I/Os to cost something else than this one does: shares are not of the same thing.
     CostsDiffer {
-        /// Name of the member.
         member: String,
     },
     /// The member takes I/Os to cost the same as this one again.
     CostsAgree {
-        /// Name of the member.
         member: String,
     },
     /// Reports were dropped.
     Dropped {
-        /// Why they were dropped.
         why: Dropped,
-        /// How many since the last such event.
         count: u64,
     },
     /// The storage of a disk failed at I/Os. The client has an error for each of them; nothing is tried again.
     Failed {
-        /// Name of the disk.
         disk: String,
-        /// How many since the last such event.
         count: u64,
-        /// The last one.
         last: Failure,
     },
     /// Clients came and found no room: they wait to be accepted.
     Crowded {
-        /// How many since the last such event.
         count: u64,
         /// Where the last one came, and what there is too little of.
         last: String,
     },
     /// What was written to a disk and answered may be gone: a sync failed, or its file became shorter. Flushes fail from now on.
     Lost {
-        /// Name of the disk.
         disk: String,
-        /// The error of the system.
         errno: Errno,
     },
     /// A new configuration holds.
@@ -113,7 +89,6 @@ pub enum Event {
     },
     /// A new configuration could not be read; the old one holds.
     ReloadFailed {
-        /// What is wrong with it.
         reason: String,
     },
 }
@@ -127,7 +102,6 @@ impl Event {
 
 /// Somebody who listens to events. It is called from any thread and has to be quick.
 pub trait Listener: Send + Sync {
-    /// Takes note of one event.
     fn notify(&self, event: &Event);
 }
 

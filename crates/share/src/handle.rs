@@ -12,18 +12,14 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// What other threads ask of an engine.
 #[derive(Debug)]
 pub(super) enum Message {
     /// An I/O of a front with its own threads.
     Request(Request),
-    /// Sets another window.
     Window(f64),
-    /// Sets other shares of a disk.
     Shares(usize, f64),
     /// Serves one more disk.
     Add(Addition, Sender<Result<usize, ShareError>>),
-    /// Sets other costs of I/Os.
     Costs(Box<Costs>),
     /// A period has ended: what was seen in it is wanted.
     Measure(Sender<Seen>),
@@ -31,7 +27,6 @@ pub(super) enum Message {
     Stop,
 }
 
-/// A disk that comes later, and where it alone is served.
 pub(super) struct Addition {
     pub disk: DiskPlan,
     pub listeners: Vec<(Address, Listener)>,
@@ -52,10 +47,8 @@ pub struct Crowd {
     pub last: String,
 }
 
-/// Counts since the start.
 #[derive(Clone, Debug, Default)]
 pub struct Counts {
-    /// Counts of each disk.
     pub disks: Vec<DiskCounts>,
     /// Clients connected to the engine's own front.
     pub clients: usize,
@@ -74,11 +67,8 @@ pub struct DiskCounts {
     pub reads: u64,
     /// Writes, trims and zeroes that ended well.
     pub writes: u64,
-    /// Bytes that were read.
     pub read_bytes: u64,
-    /// Bytes that were written.
     pub written_bytes: u64,
-    /// Flushes that ended well.
     pub flushes: u64,
     /// Requests that ended with an error.
     pub errors: u64,
@@ -94,18 +84,14 @@ pub struct DiskCounts {
     pub lost: Option<Errno>,
 }
 
-/// What was seen in a period.
 #[derive(Clone, Debug)]
 pub struct Seen {
-    /// What was measured, of which the law sees the period.
     pub measured: Measured,
-    /// The window in force.
     pub window: f64,
     /// I/Os held back now.
     pub waiting: usize,
     /// Cost outstanding now.
     pub outstanding: f64,
-    /// Counts since the start.
     pub counts: Counts,
 }
 
@@ -135,12 +121,10 @@ impl Inbox {
         &self.wake
     }
 
-    /// Takes all messages into an empty list.
     pub fn take(&self, taken: &mut Vec<Message>) {
         std::mem::swap(&mut *self.messages.lock().unwrap_or_else(PoisonError::into_inner), taken);
     }
 
-    /// Whether there are any.
     pub fn has_messages(&self) -> bool {
         !self.messages.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
     }
@@ -155,7 +139,6 @@ impl Inbox {
         empty
     }
 
-    /// Notes that the engine is awake after its sleep.
     pub fn is_awake(&self) {
         self.awake.store(true, Ordering::SeqCst);
     }
@@ -214,7 +197,6 @@ impl Handle {
         }
     }
 
-    /// Sets the window.
     pub fn set_window(&self, window: f64) {
         let _ = self.0.put(Message::Window(window));
     }
@@ -232,7 +214,6 @@ impl Handle {
         receiver.recv().map_err(|_| ended())?
     }
 
-    /// Sets what I/Os cost that are asked for from now on.
     pub fn set_costs(&self, costs: Costs) {
         let _ = self.0.put(Message::Costs(Box::new(costs)));
     }

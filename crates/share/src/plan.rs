@@ -8,29 +8,22 @@ use evenkeel_wire::nbd::{Export, NAME_MAX};
 use rustls::ServerConfig;
 use std::sync::Arc;
 
-/// A virtual disk.
 pub struct DiskPlan {
-    /// Its name in figures and at fronts.
     pub name: String,
     /// Shares of the disk, above zero.
     pub shares: f64,
-    /// The backing, which does its I/Os.
     pub backing: Box<dyn Backing>,
 }
 
-/// The disks that an engine serves, and how.
 pub struct Plan {
-    /// The disks in their order.
     pub disks: Vec<DiskPlan>,
     /// The initial window; an infinite one holds nothing back.
     pub window: f64,
-    /// What I/Os cost.
     pub costs: Costs,
     /// Bytes of buffers that requests of sockets may hold. One request at a time is taken beyond that.
     pub memory: usize,
 }
 
-/// How disks are served over the NBD protocol.
 pub struct NbdPlan {
     /// Where clients arrive; whoever can connect may write.
     pub listen: Vec<ListenAddress>,
@@ -41,7 +34,6 @@ pub struct NbdPlan {
 /// An address or a unix socket at which clients arrive.
 #[derive(Clone, Debug)]
 pub struct ListenAddress {
-    /// The address or the path of the socket.
     pub address: Address,
     /// Number of the only disk that is served there; `None` for all of them, each under its name.
     pub disk: Option<usize>,
@@ -55,7 +47,6 @@ impl From<Address> for ListenAddress {
     }
 }
 
-/// The disks as clients see them.
 pub(super) fn exports(disks: &[DiskPlan]) -> Result<Vec<Export>, ShareError> {
     let mut exports: Vec<Export> = Vec::new();
     for disk in disks {

@@ -4,12 +4,10 @@ use evenkeel_os::{Buffer, Work};
 use std::fmt;
 use std::io;
 
-/// An error number of the system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Errno(pub i32);
 
 impl Errno {
-    /// Input or output failed.
     pub const IO: Self = Self(libc::EIO);
     /// The request does not fit the disk.
     pub const INVALID: Self = Self(libc::EINVAL);
@@ -23,12 +21,10 @@ impl Errno {
     pub const UNSUPPORTED: Self = Self(libc::EOPNOTSUPP);
 }
 
-/// An I/O at which the storage failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Failure {
     /// What it was: `read`, `change`, `flush` or `holes`.
     pub what: &'static str,
-    /// The error that it ended with.
     pub errno: Errno,
 }
 
@@ -53,13 +49,11 @@ impl fmt::Display for Errno {
 /// The buffer that was read, or has extents; the buffer that was written, to be used again; an empty one for the rest.
 pub type Answer = Result<Buffer, Errno>;
 
-/// Where an answer goes.
 pub enum Reply {
     /// Called in the thread of the engine; must not wait.
     Call(Box<dyn FnOnce(Answer) + Send>),
     /// To a connection of the NBD front.
     Nbd {
-        /// Number of the connection.
         connection: u64,
         /// The client's own name for the request.
         cookie: u64,
@@ -75,13 +69,10 @@ impl fmt::Debug for Reply {
     }
 }
 
-/// An I/O that a client asks for.
 #[derive(Debug)]
 pub struct Request {
     /// Place of the disk in the [`Plan`](super::Plan).
     pub disk: usize,
-    /// What is to be done.
     pub work: Work,
-    /// Where the answer goes.
     pub reply: Reply,
 }

@@ -15,32 +15,19 @@ const MARKER: &str = "evenkeel-restoring";
 /// Files that a running MySQL or MariaDB server holds a lock on.
 const LOCKED_FILES: [&str; 3] = ["ibdata1", "aria_log_control", "ib_logfile0"];
 
-/// Why a copy was not made, or not brought back.
 #[derive(Debug, thiserror::Error)]
 pub enum CopyError {
-    /// A file or directory.
     #[error("cannot {doing} {}: {source}", path.display())]
-    File {
-        /// What was being done.
-        doing: &'static str,
-        /// The file or folder that it was done with.
-        path: PathBuf,
-        /// The system's word.
-        source: io::Error,
-    },
-    /// A data directory that a server uses.
+    File { doing: &'static str, path: PathBuf, source: io::Error },
     #[error("a server is running on {}", .0.display())]
     ServerRunning(PathBuf),
-    /// No snapshot, or one whose taking was cut short.
     #[error("there is no finished snapshot at {}", .0.display())]
     SnapshotMissing(PathBuf),
-    /// A data directory between two states.
     #[error("a restore of {} was interrupted", .0.display())]
     RestoreInterrupted(PathBuf),
 }
 
 impl CopyError {
-    /// What to do about it, where there is more to say than the error itself.
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self {
             Self::ServerRunning(_) => "stop that server first",
@@ -51,7 +38,6 @@ impl CopyError {
     }
 }
 
-/// A copy of a data directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Snapshot {
     data_directory: PathBuf,
@@ -75,7 +61,6 @@ impl Snapshot {
         Ok(Self { data_directory: data_directory.to_owned(), copy: into.to_owned() })
     }
 
-    /// The copy of `data_directory` that was taken into `copy` before.
     pub fn open(data_directory: &Path, copy: &Path) -> Result<Self, CopyError> {
         match copy.is_dir() {
             true => Ok(Self { data_directory: data_directory.to_owned(), copy: copy.to_owned() }),
@@ -187,7 +172,6 @@ fn metadata(path: &Path) -> Result<fs::Metadata, CopyError> {
     fs::symlink_metadata(path).map_err(|source| failed("look at", path, source))
 }
 
-/// Removes a file or a directory with all it holds, where there is one.
 fn remove(path: &Path) -> Result<(), CopyError> {
     let removed = match fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -220,7 +204,6 @@ fn failed(doing: &'static str, path: &Path, source: io::Error) -> CopyError {
 mod tests {
     use super::*;
     use std::collections::BTreeMap;
-    use std::time::{Duration, SystemTime};
 
     /// A data directory with a table that the tests change and one that they leave alone.
     fn server(root: &Path) -> PathBuf {
@@ -308,17 +291,5 @@ mod tests {
         assert!(!sibling(&copy, "partial").exists());
         fs::remove_dir_all(&copy).unwrap();
         assert!(matches!(snapshot.restore(), Err(CopyError::SnapshotMissing(_))));
-    }
-
-    #[test]
-    fn the_copy_keeps_times_of_modification() {
-        let root = tempfile::tempdir().unwrap();
-        let data = server(root.path());
-        let past = SystemTime::UNIX_EPOCH + Duration::new(1_000_000_000, 123_456_789);
-        let file = File::options().write(true).open(data.join("ibdata1")).unwrap();
-        file.set_times(FileTimes::new().set_modified(past)).unwrap();
-        Snapshot::take(&data, &root.path().join("copy")).unwrap();
-        let copied = fs::metadata(root.path().join("copy/ibdata1")).unwrap().modified().unwrap();
-        assert_eq!(copied, past);
     }
 }

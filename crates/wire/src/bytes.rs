@@ -1,6 +1,5 @@
 //! Reading and writing the protocol's numbers.
 
-/// Reads a payload from the front; every method gives `None` where the payload is too short.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reader<'a>(pub &'a [u8]);
 

@@ -6,35 +6,20 @@ use std::fmt;
 /// Bytes that are not the protocol, or more than the limits allow.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProtocolError {
-    /// A packet does not have the form its place asks for.
     #[error("malformed {0}")]
     Malformed(&'static str),
-    /// A packet is missing or was sent twice.
     #[error("packet number {found} where {expected} was due")]
-    Sequence {
-        /// The number that was due.
-        expected: u8,
-        /// The number in the packet.
-        found: u8,
-    },
-    /// A packet that had to be kept whole is larger than the limit.
+    Sequence { expected: u8, found: u8 },
     #[error("packet above the limit of {limit} bytes")]
-    TooLarge {
-        /// The limit in bytes.
-        limit: usize,
-    },
-    /// The server asks for a local file, which nobody offered.
+    TooLarge { limit: usize },
     #[error("server asks for a local file")]
     LocalFile,
-    /// Bytes arrived though no response is due.
     #[error("bytes without a command")]
     Unasked,
 }
 
-/// An error packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerError {
-    /// Error code, for example 1213.
     pub code: u16,
     /// SQLSTATE, `HY000` where the server sent none.
     pub state: [u8; 5],

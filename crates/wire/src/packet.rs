@@ -2,7 +2,6 @@
 
 use crate::error::ProtocolError;
 
-/// Bytes of a packet header.
 pub const HEADER_BYTES: usize = 4;
 /// A payload of this length is continued by the next packet.
 pub const PAYLOAD_MAX: usize = 0xff_ffff;

@@ -20,7 +20,6 @@ const TYPE_YEAR: u8 = 0x0d;
 
 const FLAG_UNSIGNED: u16 = 0x20;
 
-/// What is needed of a column's definition to read its values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Column {
     kind: u8,
@@ -29,7 +28,6 @@ pub struct Column {
 }
 
 impl Column {
-    /// Reads a column definition.
     pub fn parse(payload: &[u8]) -> Result<Self, ProtocolError> {
         let mut reader = Reader(payload);
         let mut parse = || {
@@ -51,13 +49,9 @@ impl Column {
 /// One value of a row.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Field<'a> {
-    /// SQL NULL, which is not the empty text.
     Null,
-    /// A whole number.
     Int(i64),
-    /// A whole number above `i64::MAX`.
     Unsigned(u64),
-    /// A floating-point number.
     Double(f64),
     /// Text, bytes, a decimal; a date or time in text.
     Text(&'a [u8]),
@@ -103,7 +97,6 @@ impl fmt::Display for Moment {
     }
 }
 
-/// A row in text or binary, still as it was sent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Row<'a> {
     payload: &'a [u8],
@@ -127,12 +120,10 @@ impl<'a> Row<'a> {
         Fields { values: Reader(values), nulls, columns: self.columns, next: 0, binary: self.binary }
     }
 
-    /// Bytes of the row.
     pub fn size(&self) -> usize {
         self.payload.len()
     }
 
-    /// Values of the row.
     pub fn width(&self) -> usize {
         self.columns.len()
     }
@@ -144,7 +135,6 @@ impl<'a> Row<'a> {
     }
 }
 
-/// The values of a row in text.
 #[derive(Debug)]
 pub struct Texts<'a> {
     values: Reader<'a>,
@@ -175,7 +165,6 @@ fn text<'a>(values: &mut Reader<'a>) -> Option<Option<&'a [u8]>> {
     }
 }
 
-/// The values of a row.
 #[derive(Debug)]
 pub struct Fields<'a> {
     values: Reader<'a>,

@@ -3,7 +3,6 @@
 use crate::command::Parameter;
 use std::io::Write;
 
-/// How the session reads a backslash in a string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EscapeMode {
     /// As the start of an escape, the default.
@@ -25,15 +24,8 @@ impl EscapeMode {
 /// Why parameters cannot be written into a statement.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum TemplateError {
-    /// Too many or too few.
     #[error("statement takes {expected} parameters, got {found}")]
-    Count {
-        /// Placeholders in the text.
-        expected: usize,
-        /// Parameters that were given.
-        found: usize,
-    },
-    /// SQL has no words for it.
+    Count { expected: usize, found: usize },
     #[error("parameter {0} is not a finite number")]
     NotFinite(f64),
 }
@@ -60,7 +52,6 @@ impl Template {
         Self { pieces }
     }
 
-    /// How many parameters the statement takes.
     pub fn parameters(&self) -> usize {
         self.pieces.len() - 1
     }

@@ -29,7 +29,6 @@ mod figures;
 use evenkeel_core::Nanos;
 use evenkeel_core::share::{DiskUse, Report};
 
-/// Version of the form.
 pub const VERSION: u16 = 2;
 /// At most so many disks are in a message one by one; those beyond are added to the last.
 pub const DISKS_MAX: usize = 64;
@@ -43,20 +42,16 @@ const HEAD: usize = 120;
 const CHECKSUM: std::ops::Range<usize> = 8..12;
 const LEAVES: u8 = 1;
 
-/// A member's report on its way to the others.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Message {
-    /// Name of the member.
     pub member: String,
     /// A random number that the member drew at its start: two members of one name have two of them.
     pub incarnation: u64,
-    /// Number of the message, one more with each.
     pub sequence: u64,
     /// Time from one message to the next.
     pub period: Nanos,
     /// Whether the member leaves, so that this is its last message.
     pub leaves: bool,
-    /// The window that it has in force.
     pub window: f64,
     /// Mark of its table of costs; 0 where it is not known.
     pub costs: u64,
@@ -101,7 +96,6 @@ impl Dropped {
         Self::Crowd,
     ];
 
-    /// Its name in metrics.
     pub fn name(self) -> &'static str {
         match self {
             Self::Malformed => "malformed",
@@ -135,7 +129,6 @@ impl Message {
         self.bounded().bytes()
     }
 
-    /// As bytes, whatever its figures.
     pub fn bytes(&self) -> Vec<u8> {
         let disks = &self.report.disks;
         let mut bytes = Vec::with_capacity(BYTES_MAX);
@@ -197,7 +190,6 @@ fn checksum(bytes: &[u8]) -> u32 {
     hasher.finalize()
 }
 
-/// What is left to be read.
 struct Fields<'a>(&'a [u8]);
 
 impl<'a> Fields<'a> {

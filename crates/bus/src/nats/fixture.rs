@@ -8,7 +8,6 @@ use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-/// A server; it ends when this is dropped.
 pub struct Server {
     port: u16,
     flags: Vec<String>,

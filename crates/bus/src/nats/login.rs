@@ -6,7 +6,6 @@ use std::fmt;
 use std::io::{Error, ErrorKind};
 use std::path::Path;
 
-/// What a server of NATS may ask for.
 #[derive(Clone, Default)]
 pub enum Login {
     /// No login is needed.
@@ -16,9 +15,7 @@ pub enum Login {
     Credentials(String),
     /// The seed of a key.
     Key(String),
-    /// A user and a password.
     User(String, String),
-    /// A token alone, without a name.
     Token(String),
 }
 
@@ -59,7 +56,6 @@ impl Login {
         })
     }
 
-    /// Gives it to the client.
     pub(super) fn apply(&self, options: ConnectOptions) -> Result<ConnectOptions, BusError> {
         let wrong = |_| BusError::Down("the credentials of NATS have an unknown form".to_owned());
         Ok(match self.clone() {

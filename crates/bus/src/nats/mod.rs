@@ -30,17 +30,13 @@ const PING: Duration = Duration::from_secs(2);
 /// Longest pause between two tries to connect.
 const PAUSE_MAX_MS: u64 = 1_000;
 
-/// How NATS is reached.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// Servers of one cluster: `nats://HOST:PORT` or `tls://HOST:PORT`, in ASCII: an internationalised name by its form that begins
     /// with `xn--`.
     pub servers: Vec<String>,
-    /// Name of the array that members share.
     pub array: String,
-    /// This member's name.
     pub member: String,
-    /// How to log in.
     pub login: Login,
     /// Authorities that must have signed the server's certificate, in place of the system's (PEM).
     pub authorities: Option<PathBuf>,
@@ -59,10 +55,6 @@ pub struct Nats {
 }
 
 impl Nats {
-    /// Connects.
-    ///
-    /// # Errors
-    /// See [`BusError`]; a server that is not there only where it is not waited for.
     pub fn open(plan: &Plan) -> Result<Self, BusError> {
         if !message::is_name(&plan.array) || plan.array.contains('.') {
             return Err(BusError::Name(plan.array.clone()));

@@ -64,20 +64,6 @@ fn members_of_an_array_hear_each_other_and_no_others() {
 }
 
 #[test]
-fn a_name_that_is_live_cannot_be_had_twice() {
-    let (server, clock) = (Server::start(&[]), Clock::start());
-    let mut first = server.join_patiently("a", PERIOD, clock).unwrap();
-    std::thread::scope(|scope| {
-        // It listens for two of its periods, which is longer than the first may stand still.
-        let second = scope.spawn(|| server.join("a", Nanos::from_secs(60), clock).map(drop));
-        while !second.is_finished() {
-            exchange(&mut first, NOW).unwrap();
-        }
-        assert!(matches!(second.join().unwrap(), Err(BusError::Twin(_))));
-    });
-}
-
-#[test]
 fn a_server_that_is_not_there_is_an_error_or_waited_for() {
     let (mut server, clock) = (Server::absent(&[]), Clock::start());
     assert!(matches!(Nats::open(&server.plan("a")), Err(BusError::Down(_))));

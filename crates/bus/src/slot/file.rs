@@ -16,7 +16,6 @@ use std::time::Duration;
 /// Longest wait for the lock on claims, and from one try to the next.
 const LOCK: (Nanos, Duration) = (Nanos::from_secs(10), Duration::from_millis(10));
 
-/// An open slot file.
 #[derive(Debug)]
 pub struct SlotFile {
     path: PathBuf,
@@ -64,12 +63,10 @@ impl SlotFile {
         Ok(self)
     }
 
-    /// The path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// How many slots it has.
     pub fn slots(&self) -> usize {
         self.slots
     }
@@ -98,7 +95,6 @@ impl SlotFile {
         &self.buffer.as_slice()[(slot + 1) * BLOCK..][..BLOCK]
     }
 
-    /// Writes one slot.
     pub fn write(&self, slot: usize, bytes: &[u8]) -> Result<(), BusError> {
         let mut block = Buffer::zeroed(BLOCK);
         block.as_mut_slice()[..bytes.len()].copy_from_slice(bytes);

@@ -1,6 +1,5 @@
 //! A slot file has a header block, and then a block for each member.
 
-/// Bytes of a block.
 pub const BLOCK: usize = 4_096;
 /// Most slots that a file may have.
 pub const SLOTS_MAX: usize = 1_024;

@@ -30,12 +30,9 @@ const SHOWN: [(&[&str], &[&str]); 8] = [
         &["cdr", "load"],
         &["layout", "table", "engine", "index", "indexes", "rejects", "warnings", "transaction", "json"],
     ),
-    (&["cdr", "dispatch"], &["table", "by", "name", "null-day", "batch", "max-days", "no-audit", "json"]),
-    (
-        &["cdr", "watch"],
-        &["layout", "table", "by", "pattern", "keep", "done", "set-aside", "rejects", "once", "metrics"],
-    ),
-    (&["cdr", "audit"], &["layout", "table", "rejects", "type", "export", "names", "json"]),
+    (&["cdr", "dispatch"], &["table", "by", "name", "batch", "max-days", "no-audit", "json"]),
+    (&["cdr", "watch"], &["layout", "table", "by", "pattern", "keep", "done", "rejects", "once", "metrics"]),
+    (&["cdr", "audit"], &["layout", "table", "rejects", "type", "export", "json"]),
 ];
 
 /// Examples that `-h` shows.

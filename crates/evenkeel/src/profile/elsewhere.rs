@@ -28,7 +28,7 @@ pub fn check(args: &Args) -> Result<()> {
 /// Who sees each target, in their order; nobody where nobody is asked to.
 pub fn of(args: &Args) -> Result<Vec<Elsewhere>> {
     check(args)?;
-    let with = args.sense_with.iter().map(|command| Elsewhere::command(command));
+    let with = args.sense_with.iter().map(|command| Ok(Elsewhere::command(command)));
     let from = args.sense_from.iter().map(|url| Elsewhere::metrics(url));
     Ok(with.chain(from).collect::<Result<_, _>>()?)
 }

@@ -121,7 +121,7 @@ pub struct Args {
     #[arg(long, value_name = "COMMAND", conflicts_with = "no_reset")]
     pub reset_command: Option<String>,
     /// Command that reads the machine of a remote server: CPU use, CPU time per request and stolen time come from its output. It
-    /// runs without a shell and ends with the study. Once for each URL; kept with the study: put no password in it
+    /// is run by the shell and ends with the study. Once for each URL; kept with the study: put no password in it
     #[arg(long, value_name = "COMMAND", conflicts_with = "sense_from")]
     pub sense_with: Vec<String>,
     /// Page of node_exporter on the machine of a remote server, http://HOST:9100/metrics: CPU use is then that of the whole

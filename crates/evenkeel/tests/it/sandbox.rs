@@ -112,6 +112,7 @@ fn a_flag_that_means_nothing_beside_another_one_is_refused() {
         "study --resume last --quick",
         "study --list --repeats 9",
         "cdr load --layout x --print-table --again",
+        "cdr audit mysql://u@127.0.0.1:1/d --export f --type x",
         "cdr generate --print-layout --seed 2",
         "cdr convert f --layout x --into d --rejects r",
         "explain --list --workload tpcw.simple",

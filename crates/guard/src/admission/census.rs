@@ -7,10 +7,8 @@ use evenkeel_core::histogram::Histogram;
 use std::fmt;
 use std::sync::Arc;
 
-/// All that the gate holds at one moment.
 #[derive(Clone, Debug, Default)]
 pub struct Census {
-    /// Most transactions that may run.
     pub limit: usize,
     /// Transactions that run now: with a permit, unqueued or by the liveness rule; lent ones left out.
     pub running: usize,
@@ -41,7 +39,6 @@ pub struct Census {
     pub liveness_total: u64,
     /// Time without any end of a transaction after which the liveness rule acts.
     pub liveness_after: Nanos,
-    /// Sessions in the queue.
     pub waiting: usize,
     /// Why sessions of it wait.
     pub reason: WaitReason,
@@ -49,7 +46,6 @@ pub struct Census {
     pub would_have_queued: u64,
     /// 99th percentile of recent response times.
     pub response_p99: Option<Nanos>,
-    /// The tenants in the order of their first sessions.
     pub tenants: Arc<[TenantCensus]>,
 }
 
@@ -92,14 +88,11 @@ impl Gate {
     }
 }
 
-/// The same for one tenant.
 #[derive(Clone, Debug)]
 pub struct TenantCensus {
-    /// User or database.
     pub name: String,
     /// Share of admissions while others wait too.
     pub weight: u32,
-    /// Sessions in the queue.
     pub waiting: usize,
     /// How long the first of them has waited.
     pub longest_waiting: Nanos,
@@ -110,11 +103,9 @@ pub struct TenantCensus {
     /// Times since the start that the bound on these ([`Options::named_max`](super::Options::named_max))
     /// kept one in the queue.
     pub exempt_refused: u64,
-    /// Admissions since the start.
     pub admitted: u64,
     /// How many of these, and of those that still wait, had to queue.
     pub queued: u64,
-    /// Arrivals refused since the start.
     pub rejected: u64,
     /// Sessions that left the queue by themselves since the start.
     pub cancelled: u64,
@@ -144,7 +135,6 @@ impl TenantCensus {
 /// Why sessions wait.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WaitReason {
-    /// Nobody waits now.
     #[default]
     Nobody,
     /// As many transactions run as the limit allows.

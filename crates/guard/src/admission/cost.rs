@@ -24,7 +24,6 @@ struct Cost {
     epoch: u32,
 }
 
-/// Costs of all digests that were seen lately.
 #[derive(Debug, Default)]
 pub struct Costs {
     known: NumberMap<u64, Cost>,
@@ -60,12 +59,10 @@ impl Costs {
         self.sum = self.known.values().map(|cost| cost.count * cost.floor).sum();
     }
 
-    /// Digests that are known.
     pub fn len(&self) -> usize {
         self.known.len()
     }
 
-    /// Whether no digest is known.
     pub fn is_empty(&self) -> bool {
         self.known.is_empty()
     }

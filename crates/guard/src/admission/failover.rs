@@ -13,8 +13,7 @@ impl Gate {
     /// counts no more. Who waits would go to the old one too: it is let through, and is not counted there.
     pub fn new_server(&mut self, now: Nanos) -> u32 {
         self.server = self.server.wrapping_add(1);
-        let killed = self.killed_waiters();
-        for (tenant, waiter) in self.tenants.clear().into_iter().chain(killed) {
+        for (tenant, waiter) in self.tenants.clear() {
             let wait = now - waiter.since;
             self.tenants.count(tenant);
             self.tenants.get(tenant).waits.record(wait);

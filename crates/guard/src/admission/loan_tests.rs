@@ -42,16 +42,6 @@ fn loans_at_the_server_are_as_many_as_the_limit_until_more_are_allowed() {
 }
 
 #[test]
-fn a_session_has_one_loan_at_most() {
-    let (mut gate, shop) = gate(2);
-    gate.ask(ms(0), by(A, shop));
-    assert!(gate.lend(ms(1), by(A, shop), Loan::Idle));
-    assert!(gate.lend(ms(2), by(A, shop), at_server(0)));
-    let census = gate.brief_census(ms(2));
-    assert_eq!((census.running, census.lent, census.loans), (0, 1, 0));
-}
-
-#[test]
 fn what_was_on_loan_tells_the_controller_nothing_and_is_counted() {
     let (mut gate, shop) = gate(2);
     let ended = Some(Ended { outcome: Outcome::Success, digest: 5, busy: ms(60_000) });
@@ -87,19 +77,6 @@ fn one_on_loan_that_has_nothing_at_the_server_any_more_makes_room_for_another_lo
     assert!(!gate.lend(ms(4), by(B, shop), Loan::Idle), "as many are idle as may");
     let census = gate.brief_census(ms(4));
     assert_eq!((census.running, census.lent, census.loans, census.lent_refused), (1, 1, 1, 1));
-}
-
-#[test]
-fn transactions_that_are_chained_on_loan_are_all_counted_as_on_loan() {
-    let (mut gate, shop) = gate(1);
-    let ended = Some(Ended { outcome: Outcome::Success, digest: 5, busy: ms(1) });
-    gate.ask(ms(0), by(A, shop));
-    gate.lend(ms(1_000), by(A, shop), at_server(0));
-    for _ in 0..3 {
-        gate.settle(ms(1_001), by(A, shop), ended, true);
-    }
-    let interval = gate.take_interval(ms(2_000));
-    assert_eq!((interval.completions, interval.on_loan, gate.running()), (0, 3, 0));
 }
 
 #[test]

@@ -78,7 +78,6 @@ impl Gate {
         self.loans_beyond = most;
     }
 
-    /// Most loans of permits while a statement is at the server.
     pub fn loans_max(&self) -> usize {
         self.loans_beyond.map_or(self.limit, |most| most.max(self.limit))
     }

@@ -8,9 +8,7 @@ use evenkeel_core::histogram::Histogram;
 /// end, without the wait in the queue.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Interval {
-    /// Start of the interval.
     pub start: Nanos,
-    /// End of the interval.
     pub end: Nanos,
     /// Time average of the transactions that ran, lent ones left out.
     pub in_flight_mean: f64,
@@ -31,11 +29,8 @@ pub struct Interval {
     pub ignored: u64,
     /// Arrivals that a bound of the queue refused.
     pub rejected: u64,
-    /// Mean response time, where anything ended well.
     pub response_mean: Option<Nanos>,
-    /// Shortest response time.
     pub response_min: Option<Nanos>,
-    /// Longest response time.
     pub response_max: Option<Nanos>,
     /// Transactions that ended well and were on loan at the server once.
     pub on_loan: u64,
@@ -108,7 +103,6 @@ impl Meter {
         }
     }
 
-    /// Counts an arrival that was refused.
     pub fn rejected(&mut self) {
         self.current.rejected += 1;
     }
@@ -118,7 +112,6 @@ impl Meter {
         self.recent.quantile(0.99)
     }
 
-    /// The interval up to `now`; the next one starts there.
     pub fn take(&mut self, now: Nanos) -> Interval {
         self.level(now, self.running, self.waiting);
         let next = Interval { start: now, in_flight_max: self.running, ..Interval::default() };

@@ -51,7 +51,6 @@ pub struct Gate {
     sessions: NumberMap<SessionId, Session>,
     tenants: Tenants,
     notices: VecDeque<Notice>,
-    kills: Vec<kills::Kill>,
     meter: Meter,
     costs: Costs,
     running: usize,
@@ -84,7 +83,6 @@ impl Gate {
             sessions: NumberMap::default(),
             tenants: Tenants::default(),
             notices: VecDeque::new(),
-            kills: Vec::new(),
             meter: Meter::default(),
             costs: Costs::default(),
             running: 0,
@@ -260,7 +258,6 @@ impl Gate {
         }
     }
 
-    /// Takes out the next notice; after every call all of them have to be taken out.
     pub fn notice(&mut self) -> Option<Notice> {
         self.notices.pop_front()
     }
@@ -270,17 +267,14 @@ impl Gate {
         self.meter.take(now)
     }
 
-    /// Most that may run.
     pub fn limit(&self) -> usize {
         self.limit
     }
 
-    /// Transactions that run now.
     pub fn running(&self) -> usize {
         self.running
     }
 
-    /// Sessions that wait now.
     pub fn waiting(&self) -> usize {
         self.tenants.waiting()
     }

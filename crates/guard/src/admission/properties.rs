@@ -192,7 +192,6 @@ impl Onlooker {
         }
     }
 
-    /// Who waited is let through, in the order of its tenant; nothing of what was is there any more.
     fn fail_over(&mut self) {
         self.server = self.gate.new_server(self.now);
         let mut through: HashMap<u64, Vec<u64>> = HashMap::new();

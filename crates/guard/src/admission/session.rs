@@ -4,7 +4,6 @@ use super::ids::TenantId;
 use super::tenant::Ticket;
 use evenkeel_core::Nanos;
 
-/// How a session got in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Entrance {
     Permit,
@@ -12,7 +11,6 @@ pub(super) enum Entrance {
     Liveness,
 }
 
-/// Where a session stands.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Stage {
     Waiting(Ticket),
@@ -33,7 +31,6 @@ pub(super) enum Stage {
 }
 
 impl Stage {
-    /// Whether its permit is with another.
     pub fn is_lent(self) -> bool {
         matches!(self, Self::Lent { .. } | Self::OnLoan { .. } | Self::Asleep { .. })
     }

@@ -15,7 +15,6 @@ pub(super) type Ticket = u64;
 /// Tags count in fractions of a transaction fine enough for weights up to [`Tenants::WEIGHT_MAX`].
 const SCALE: u64 = 1 << 32;
 
-/// What is counted for a tenant.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tenant {
     pub name: String,
@@ -32,7 +31,6 @@ pub(super) struct Tenant {
     start: u128,
 }
 
-/// A session in the queue.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Waiter {
     pub session: SessionId,
@@ -85,7 +83,6 @@ impl Tenants {
         self.all.iter()
     }
 
-    /// Sessions waiting in all queues.
     pub fn waiting(&self) -> usize {
         self.waiting
     }
@@ -105,11 +102,11 @@ impl Tenants {
     }
 
     /// Who waits for the server's thread of this number.
-    pub fn of_thread(&self, thread: u32) -> Option<(TenantId, Ticket, Waiter)> {
-        let waiters = (0..).map(TenantId).zip(&self.all);
-        let mut waiters =
-            waiters.flat_map(|(id, tenant)| tenant.waiting.iter().map(move |(t, w)| (id, *t, *w)));
-        waiters.find(|(_, _, waiter)| waiter.thread == thread)
+    pub fn of_thread(&self, thread: u32) -> Option<(TenantId, Ticket, SessionId)> {
+        (0..).map(TenantId).zip(&self.all).find_map(|(id, tenant)| {
+            let (ticket, waiter) = tenant.waiting.iter().find(|(_, waiter)| waiter.thread == thread)?;
+            Some((id, *ticket, waiter.session))
+        })
     }
 
     /// Takes a waiter out of its queue without serving it.

@@ -6,9 +6,7 @@ use evenkeel_core::Nanos;
 /// The session that a call is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Caller {
-    /// The number of the session.
     pub session: SessionId,
-    /// Its user or database.
     pub tenant: TenantId,
     /// The server that its connection leads to ([`Gate::server`](super::Gate::server) when it was made).
     /// Calls for another one than the present change nothing: it is admitted, and not counted.
@@ -34,12 +32,9 @@ pub enum Loan {
     },
 }
 
-/// Answer to a session that asks for a permit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Admission {
-    /// The transaction may run.
     Admitted,
-    /// It waits; a [`Notice`] follows.
     Queued,
     /// The transaction is refused.
     Rejected(Rejection),
@@ -48,23 +43,12 @@ pub enum Admission {
 /// Why a session was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Rejection {
-    /// The queue has reached its bound.
     #[error("queue is full: {waiting} sessions wait, the bound is {bound}")]
-    QueueFull {
-        /// Sessions that wait.
-        waiting: usize,
-        /// Sessions that may wait at most.
-        bound: usize,
-    },
-    /// Somebody killed its query while it waited.
+    QueueFull { waiting: usize, bound: usize },
     #[error("query execution was interrupted while it waited for a permit")]
     Killed,
-    /// The wait has reached its bound.
     #[error("waited {:.3} s for a permit, the longest allowed", bound.as_secs_f64())]
-    WaitedTooLong {
-        /// Longest wait that is allowed.
-        bound: Nanos,
-    },
+    WaitedTooLong { bound: Nanos },
 }
 
 /// What follows from a call for a session other than the one that called, or what follows later. The session may have left
@@ -73,7 +57,6 @@ pub enum Rejection {
 pub enum Notice {
     /// The session may run, after this wait.
     Admitted(SessionId, Nanos),
-    /// The session waited too long and is refused.
     Rejected(SessionId, Rejection),
     /// The session is to be closed, because its transaction has been idle for too long ([`Options::close_after`]).
     Close(SessionId),
@@ -82,7 +65,6 @@ pub enum Notice {
 /// How a transaction ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// Well; also by a ROLLBACK that its client wanted though nothing had failed.
     Success,
     /// The server rolled it back: a deadlock, or a lock wait that took too long.
     RolledBack,
@@ -95,7 +77,6 @@ pub enum Outcome {
 /// A transaction that ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ended {
-    /// How it ended.
     pub outcome: Outcome,
     /// Digest of its statements, the same for transactions of the same statements; 0 where it is not known.
     pub digest: u64,

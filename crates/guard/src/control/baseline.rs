@@ -80,13 +80,6 @@ mod tests {
     }
 
     #[test]
-    fn what_was_never_available_has_no_ratio() {
-        let mut baseline = Baseline::default();
-        learn(&mut baseline, 600, 200, None);
-        assert_eq!(baseline.ratio(Sensor::CpuPerCommit, 1.0), None);
-    }
-
-    #[test]
     fn after_a_lasting_change_the_baseline_follows() {
         let mut baseline = Baseline::default();
         learn(&mut baseline, 600, 200, Some(0.001));

@@ -3,7 +3,6 @@
 use evenkeel_core::control::{Sample, Signals};
 use std::fmt;
 
-/// A longer tick is not used: this process or its machine stood still, and the sample is no evidence.
 const TICK_MAX_S: f64 = 5.0;
 
 /// What was wrong with a sample or with the controller.
@@ -23,10 +22,8 @@ pub enum Fault {
     Limit,
 }
 
-/// How many signals there are.
 pub const SENSORS: usize = 11;
 
-/// A signal by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Sensor {
     CpuPerCommit,
@@ -58,7 +55,6 @@ impl Sensor {
         Self::UserCpuShare,
     ];
 
-    /// Its name in metrics, journals and views.
     pub fn name(self) -> &'static str {
         match self {
             Self::CpuPerCommit => "cpu_per_commit",
@@ -80,7 +76,6 @@ impl Sensor {
         matches!(self, Self::LockWaitShare | Self::MemoryPressure | Self::UserCpuShare)
     }
 
-    /// Its value among the signals.
     pub fn of(self, signals: &mut Signals) -> &mut Option<f64> {
         match self {
             Self::CpuPerCommit => &mut signals.cpu_per_commit,

@@ -218,13 +218,6 @@ mod tests {
     }
 
     #[test]
-    fn without_refused_loans_the_bound_is_the_limit() {
-        let mut scene = Scene::new(calm());
-        scene.run(600, LIMIT, |_| (370, 0));
-        assert_eq!(scene.loans.most, None);
-    }
-
-    #[test]
     fn sleepers_in_front_of_all_others_are_lent_within_seconds() {
         let mut scene = Scene::new(calm());
         let short = |loans| if loans >= 64 { (370, 0) } else { (0, 0) };

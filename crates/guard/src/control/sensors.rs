@@ -19,20 +19,15 @@ const SWITCHES_EVERY: Nanos = Nanos::from_secs(1);
 /// The server's process is looked for this often while it is not found.
 const SEARCH_EVERY: Nanos = Nanos::from_secs(1);
 
-/// Which sensors there are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Available {
-    /// Number of the server's process, where it runs on this machine.
     pub process: Option<u32>,
-    /// Whether hardware counters can be read.
     pub counters: bool,
-    /// Whether memory pressure can be read.
     pub pressure: bool,
     /// Whether the server's own status is known.
     pub status: bool,
 }
 
-/// Sensors of one backend.
 #[derive(Debug)]
 pub struct Sensors {
     address: Option<ServerAddress>,
@@ -71,7 +66,6 @@ impl Sensors {
         Self { address, server: None, count, searched: None, status }
     }
 
-    /// Which sensors there are now.
     pub fn available(&self) -> Available {
         let server = self.server.as_ref();
         Available {

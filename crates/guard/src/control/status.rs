@@ -13,7 +13,6 @@ const FRESH: Nanos = Nanos::from_secs(5);
 pub struct LatestStatus(Arc<Mutex<Option<(Nanos, StatusReading)>>>);
 
 impl LatestStatus {
-    /// There is no reading yet.
     pub fn new() -> Self {
         Self::default()
     }
@@ -28,7 +27,6 @@ impl LatestStatus {
     }
 }
 
-/// The server's status from one tick to the next.
 #[derive(Debug)]
 pub struct ServerStatus {
     latest: LatestStatus,
@@ -39,12 +37,10 @@ pub struct ServerStatus {
 }
 
 impl ServerStatus {
-    /// Goes by the readings that are put into `latest`.
     pub fn new(latest: LatestStatus) -> Self {
         Self { latest, last: None, in_flight_s: 0.0, share: None, fresh: false }
     }
 
-    /// Whether the server has answered lately.
     pub fn is_fresh(&self) -> bool {
         self.fresh
     }

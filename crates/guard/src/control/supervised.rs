@@ -6,12 +6,9 @@ use evenkeel_core::control::{Controller, Decision, Sample};
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// The limit after a tick, and why.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Verdict {
-    /// The limit from now on.
     pub limit: u32,
-    /// The controller's decision, where it was asked and answered.
     pub decision: Option<Decision>,
     /// What was wrong, where something was.
     pub fault: Option<Fault>,
@@ -55,7 +52,6 @@ impl SupervisedController {
         Self { controller, max_limit, current: initial, proven: initial, dead: false }
     }
 
-    /// The name of the controller.
     pub fn name(&self) -> &'static str {
         self.controller.name()
     }
@@ -65,7 +61,6 @@ impl SupervisedController {
         self.proven
     }
 
-    /// Whether the controller has failed for good.
     pub fn is_dead(&self) -> bool {
         self.dead
     }
@@ -75,7 +70,6 @@ impl SupervisedController {
         *self = Self { proven: self.proven, ..Self::new(controller, self.current, max_limit) };
     }
 
-    /// Sets another highest limit.
     pub fn set_max_limit(&mut self, max_limit: u32) {
         self.max_limit = max_limit.max(1);
         self.current = self.current.min(self.max_limit);

@@ -18,35 +18,27 @@ use std::time::Duration;
 
 /// Access to a gate that threads share. Whoever implements it passes on the notices that a call brings about.
 pub trait Reach: Send + Sync {
-    /// Calls `act` once with the gate.
     fn reach(&self, act: &mut dyn FnMut(&mut Gate));
 }
 
 /// Tenants are counted no more often than this.
 const TENANTS_EVERY: Nanos = Nanos::from_millis(500);
 
-/// What the operator chose.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
     /// Time from one tick to the next, 50 to 100 ms.
     pub tick: Nanos,
-    /// The limit until the controller has decided.
     pub initial_limit: u32,
-    /// No limit passes this.
     pub max_limit: u32,
-    /// Options of the gate.
     pub options: Options,
 }
 
-/// What other threads ask of the loop.
 pub enum Order {
     /// Takes new settings, and a new controller where one is given; transactions that run go on.
     Set(Settings, Option<Box<dyn Controller>>),
-    /// Ends the loop; the limit stays.
     Stop,
 }
 
-/// A tick with its decision.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
     /// What the controller got to see; sensors that lie are left out.
@@ -54,10 +46,8 @@ pub struct Entry {
     pub verdict: Verdict,
 }
 
-/// Where entries of the journal go.
 pub type Recorder = Box<dyn FnMut(&Entry) + Send>;
 
-/// The loop, which owns the controller and the limit.
 pub struct Loop {
     gate: Arc<dyn Reach>,
     clock: Clock,

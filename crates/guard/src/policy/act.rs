@@ -8,31 +8,23 @@ use super::token::{Token, Tokens};
 /// One step of a statement's effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Act {
-    /// BEGIN, START TRANSACTION.
     Begin,
-    /// COMMIT, which ends the transaction and keeps its work.
     Commit,
-    /// ROLLBACK of the whole transaction.
     Rollback,
     /// LOCK TABLES, FLUSH TABLES t WITH READ LOCK, FLUSH TABLES t FOR EXPORT.
     LockTables,
-    /// FLUSH TABLES WITH READ LOCK.
     LockGlobal,
     /// UNLOCK TABLES, which gives back what LOCK TABLES took.
     UnlockTables,
     /// BACKUP STAGE, BACKUP LOCK, LOCK INSTANCE FOR BACKUP, LOCK BINLOG FOR BACKUP.
     LockBackup,
-    /// The end of these.
     UnlockBackup,
-    /// HANDLER t OPEN.
     OpenHandler,
-    /// HANDLER t CLOSE.
     CloseHandler,
     /// GET_LOCK with a literal name, once: the hash of the name.
     LockName(u64),
     /// GET_LOCK of which name or number are not in the text.
     LockSome,
-    /// RELEASE_LOCK with a literal name.
     UnlockName(u64),
     /// RELEASE_LOCK of a name that is not in the text.
     UnlockSome,
@@ -53,7 +45,6 @@ pub enum Act {
 }
 
 impl Act {
-    /// Whether it may run statements that the text does not show.
     fn is_opaque(self) -> bool {
         matches!(self, Self::Call | Self::Doubt)
     }
@@ -84,12 +75,10 @@ impl Act {
 /// Of more steps than this in one text, those that take are [`Act::Doubt`] and those that give are forgotten.
 const ACTS_MAX: usize = 16;
 
-/// What is known of the text of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Statement {
     /// Its steps, in their order; most statements have none.
     pub acts: Vec<Act>,
-    /// Whether it goes on without a permit: all that it does is to give something back, or to kill.
     pub bypass: bool,
     /// Whether it sleeps or waits for a named lock, and does nothing else: while it runs, it does not use the
     /// server.

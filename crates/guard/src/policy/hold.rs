@@ -9,15 +9,11 @@ const NAMES_MAX: usize = 16;
 /// Everything that a session may hold. In doubt it is held.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Hold {
-    /// A transaction is open.
     pub transaction: bool,
     /// An XA transaction was started, and not yet committed or rolled back; perhaps it is prepared.
     pub xa: bool,
-    /// LOCK TABLES or the like.
     pub tables: bool,
-    /// FLUSH TABLES WITH READ LOCK.
     pub global: bool,
-    /// BACKUP STAGE or the like.
     pub backup: bool,
     /// Handlers that HANDLER OPEN opened and nothing has closed.
     handlers: u16,
@@ -30,7 +26,6 @@ pub struct Hold {
 }
 
 impl Hold {
-    /// Whether anybody may have to wait for this session: then it never queues.
     pub fn is_any(&self) -> bool {
         self.transaction || self.is_lock()
     }

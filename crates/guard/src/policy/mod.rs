@@ -44,10 +44,8 @@ pub enum Passage {
     Queued,
 }
 
-/// A command, as far as it was read.
 #[derive(Clone, Copy, Debug)]
 pub struct Command<'a> {
-    /// First byte of the payload.
     pub code: u8,
     /// SQL text of a query or a preparation, its head at least; `None` where it was not found.
     pub text: Option<&'a [u8]>,
@@ -57,7 +55,6 @@ pub struct Command<'a> {
     pub statement: Option<u32>,
 }
 
-/// The answer to a command, once it is complete.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Reply {
     /// Last status flags in it, also those of a result that came before an error.
@@ -79,10 +76,9 @@ pub struct After {
     pub open: bool,
     /// What ended, by the digests of its first statements; 0 where nothing is known.
     pub digest: u64,
-    /// Digest of the statement that was answered, where it ran under a permit; else 0.
     pub statement: u64,
-    /// It was a KILL QUERY.
-    pub killed: bool,
+    /// The server's thread that a KILL QUERY was for.
+    pub killed: Option<u32>,
 }
 
 /// The statement that the server has at hand.
@@ -111,14 +107,6 @@ pub struct Seen {
     closes: Option<u32>,
     /// It runs a statement that the server cannot know.
     absent: bool,
-}
-
-impl Seen {
-    /// The server's thread whose statement it ends.
-    pub fn kills(&self) -> Option<u32> {
-        let runs = matches!(self.code, Code::Query | Code::Execute);
-        self.statement.as_ref().filter(|_| runs)?.kills
-    }
 }
 
 #[derive(Debug)]
@@ -180,7 +168,6 @@ impl Session {
         self.administrator
     }
 
-    /// What the session may hold.
     pub fn hold(&self) -> &Hold {
         &self.hold
     }
@@ -271,7 +258,7 @@ impl Session {
     /// The oldest command that was not answered has its answer.
     pub fn replied(&mut self, reply: &Reply) -> After {
         let Some(pending) = self.pending.pop_front() else {
-            return After { ended: None, open: self.is_open(), digest: 0, statement: 0, killed: false };
+            return After { ended: None, open: self.is_open(), digest: 0, statement: 0, killed: None };
         };
         self.under_permit -= usize::from(pending.permit);
         let before = self.hold.transaction;
@@ -297,13 +284,13 @@ impl Session {
             (self.digest, self.statements, self.trouble) = (0, 0, None);
         }
         let statement = pending.statement.as_ref().filter(|_| pending.permit);
+        let ran = pending.statement.as_ref().filter(|_| pending.code != Code::Prepare);
         After {
             ended: ended.filter(|_| !self.administrator),
             open: self.is_open(),
             digest,
             statement: statement.map_or(0, |statement| statement.digest),
-            killed: pending.code != Code::Prepare
-                && pending.statement.as_ref().is_some_and(|statement| statement.kills.is_some()),
+            killed: ran.and_then(|statement| statement.kills),
         }
     }
 

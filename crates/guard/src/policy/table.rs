@@ -320,6 +320,8 @@ fn a_statement_idles_where_it_sleeps_or_waits_for_a_named_lock_and_does_nothing_
         ("SELECT BENCHMARK(1000000000, SHA1('a')); SELECT SLEEP(9)", false),
         ("SELECT 1", false),
         ("DO RELEASE_LOCK('a')", false),
+        ("EXECUTE s USING SLEEP(0)", false),
+        ("LOAD DATA INFILE 'x' INTO TABLE t (a) SET b = SLEEP(0)", false),
         ("CREATE EVENT e ON SCHEDULE EVERY 1 DAY DO SELECT SLEEP(1)", false),
     ] {
         assert_eq!(Statement::read(text.as_bytes(), true, true).idles, idles, "{text}");

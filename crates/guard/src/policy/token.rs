@@ -1,17 +1,11 @@
 //! SQL text as words, literals and signs; comments are passed over, executable comments are not.
 
-/// A piece of SQL text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Token<'a> {
-    /// A keyword or a name without quotes; also a variable with its `@`.
     Word(&'a [u8]),
-    /// A number, whatever its value.
     Number,
-    /// A string, without its quotes, escapes as they stand.
     Text(&'a [u8]),
-    /// A name in backquotes.
     Name(&'a [u8]),
-    /// Anything else, a byte each.
     Sign(u8),
 }
 
@@ -35,7 +29,6 @@ impl<'a> Tokens<'a> {
         Self { rest: text, backslash_escapes }
     }
 
-    /// The number that comes next.
     pub fn number(mut self) -> Option<u32> {
         self.skip_blank();
         let digits = self.rest.iter().take_while(|byte| byte.is_ascii_digit()).count();

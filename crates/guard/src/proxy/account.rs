@@ -119,11 +119,8 @@ fn text(row: &[u8]) -> Option<&[u8]> {
 
 #[derive(Debug, PartialEq, Eq)]
 enum Token {
-    /// Letters and figures.
     Word(Vec<u8>),
-    /// What stands in quotes of any kind, without them.
     Quoted(Vec<u8>),
-    /// Everything else, one by one.
     Sign(u8),
 }
 

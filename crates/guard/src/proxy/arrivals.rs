@@ -9,7 +9,6 @@ const RESERVED: usize = 96;
 /// Clients beyond the bound that may try to log in, if they are administrators.
 const SPARE: usize = 8;
 
-/// Whether there is room for one more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Room {
     Free,
@@ -18,7 +17,6 @@ pub enum Room {
     None,
 }
 
-/// Why a client is turned away before it is greeted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refused {
     TooMany,

@@ -3,7 +3,6 @@
 use evenkeel_os::{Endpoint, Socket};
 use std::sync::{Arc, RwLock};
 
-/// Addresses that can be exchanged while connections are made.
 pub struct Backend(RwLock<Arc<Vec<Endpoint>>>);
 
 impl Backend {
@@ -12,7 +11,6 @@ impl Backend {
         Self(RwLock::new(Arc::new(endpoints)))
     }
 
-    /// The addresses to try, in the order of preference; never none.
     pub fn endpoints(&self) -> Arc<Vec<Endpoint>> {
         // Nobody panics while he holds it: it is only read and replaced.
         self.0.read().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
@@ -29,22 +27,5 @@ impl Backend {
     /// Others, for connections that are made from now on.
     pub fn replace(&self, endpoints: Vec<Endpoint>) {
         *self.0.write().unwrap_or_else(std::sync::PoisonError::into_inner) = Arc::new(endpoints);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use evenkeel_os::address::Address;
-
-    #[test]
-    fn addresses_are_exchanged_while_others_hold_the_old_ones() {
-        let of = |port| Address::Tcp { host: "localhost".into(), port };
-        let old = Endpoint::resolve(&of(1)).expect("localhost has an address");
-        let backend = Backend::new(old);
-        let held = backend.endpoints();
-        backend.replace(Vec::new());
-        assert!(!held.is_empty());
-        assert!(backend.endpoints().is_empty());
     }
 }

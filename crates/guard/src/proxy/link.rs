@@ -6,18 +6,13 @@ use rustls::Connection;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsRawFd, RawFd};
 
-/// What came of reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Received {
-    /// So many bytes.
     Bytes(usize),
-    /// Nothing at the moment.
     Nothing,
-    /// The other side has ended.
     End,
 }
 
-/// What carries bytes without waiting: a socket, or one that is simulated.
 pub trait Transport {
     /// Sends what fits; `WouldBlock` where nothing does.
     fn send(&self, bytes: &[u8]) -> io::Result<usize>;
@@ -110,17 +105,14 @@ impl<T: Transport> Link<T> {
         self.ending
     }
 
-    /// Whether reading could bring something.
     pub fn is_readable(&self) -> bool {
         self.readable
     }
 
-    /// Whether something waits for room.
     pub fn is_blocked(&self) -> bool {
         self.sent < self.unsent.len() || self.tls.as_ref().is_some_and(|tls| tls.wants_write())
     }
 
-    /// Bytes that wait for room.
     pub fn unsent(&self) -> usize {
         self.unsent.len() - self.sent
     }
@@ -186,7 +178,6 @@ impl<T: Transport> Link<T> {
         Ok(())
     }
 
-    /// Reads into the buffer.
     pub fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Received> {
         let received = loop {
             match if self.tls.is_some() { self.receive_tls(buffer) } else { self.socket.receive(buffer) } {
@@ -243,7 +234,6 @@ impl<T: Transport> Link<T> {
         }
     }
 
-    /// Whether all was sent, and the end too.
     pub fn has_ended(&self) -> bool {
         self.ended
     }

@@ -49,35 +49,22 @@ use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 use worker::Worker;
 
-/// Most threads of a guard.
 pub const THREADS_MAX: usize = 64;
 
-/// Why a guard does not start, or ended.
 #[derive(Debug, thiserror::Error)]
 pub enum GuardError {
-    /// The port or the path is taken, say.
     #[error("cannot listen at {address}: {source}")]
-    Listen {
-        /// The address that the guard was told to listen at.
-        address: Address,
-        /// The error of the system.
-        source: io::Error,
-    },
-    /// The name of the server has no address.
+    Listen { address: Address, source: io::Error },
     #[error("server {address}: {source}")]
     Backend {
-        /// The address of the server as it was given.
         address: Address,
         /// What is wrong with it.
         source: io::Error,
     },
-    /// TLS cannot be set up.
     #[error(transparent)]
     Tls(#[from] TlsError),
-    /// The system gives no thread, or no descriptors for it.
     #[error("cannot start a thread: {0}")]
     Thread(io::Error),
-    /// A thread ended by itself.
     #[error("a thread of the guard ended: {0}")]
     Ended(io::Error),
 }
@@ -92,7 +79,6 @@ impl Handle {
         self.0.clock
     }
 
-    /// Counts of what passed.
     pub fn stats(&self) -> &Stats {
         &self.0.stats
     }
@@ -114,7 +100,6 @@ impl Reach for Handle {
     }
 }
 
-/// A guard that runs.
 pub struct Guard {
     shared: Arc<Shared>,
     listeners: Arc<Vec<Listener>>,
@@ -158,22 +143,18 @@ impl Guard {
         Ok(())
     }
 
-    /// Ports it listens at, where the system chose them too.
     pub fn ports(&self) -> Vec<u16> {
         self.listeners.iter().filter_map(Listener::port).collect()
     }
 
-    /// A way to it for other threads.
     pub fn handle(&self) -> Handle {
         Handle(self.shared.clone())
     }
 
-    /// Counts of what passed.
     pub fn stats(&self) -> &Stats {
         &self.shared.stats
     }
 
-    /// Time since the start, on the clock of the gate.
     pub fn now(&self) -> Nanos {
         self.shared.clock.now()
     }
@@ -184,7 +165,6 @@ impl Guard {
         self.shared.with_gate(None, &mut Vec::new(), |gate| act(gate, now))
     }
 
-    /// Counts everything, the tenants included.
     pub fn census(&self) -> Census {
         self.with_gate(|gate, now| gate.census(now))
     }

@@ -36,7 +36,6 @@ pub struct Attempt {
     pub full: bool,
 }
 
-/// A session and its sockets.
 pub struct Pair<T> {
     pub session: Session,
     pub client: Link<T>,
@@ -133,7 +132,6 @@ impl<T: Transport> Pair<T> {
         std::mem::take(&mut self.heard)
     }
 
-    /// Moves what can be moved.
     pub fn pump(&mut self, desk: &mut Desk<'_>) -> Flow {
         for _ in 0..ROUNDS {
             let down = !self.closed && self.hear(Side::Server, desk);

@@ -16,12 +16,9 @@ pub enum TenantBy {
     Database,
 }
 
-/// Everything a guard needs to know.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// Where clients arrive.
     pub listen: Vec<Address>,
-    /// Where the server listens.
     pub backend: Address,
     /// Threads that carry sessions, 1 to 64.
     pub threads: usize,
@@ -29,7 +26,6 @@ pub struct Plan {
     pub limit: usize,
     /// Bounds of the queue and of loans.
     pub options: Options,
-    /// By what clients share the gate.
     pub tenants: TenantBy,
     /// Users whose commands never wait.
     pub administrators: Vec<String>,
@@ -48,9 +44,7 @@ pub struct Plan {
     pub proxy_protocol: bool,
     /// Refuses accounts that are bound to hosts: through a guard all clients come from its own.
     pub refuse_host_accounts: bool,
-    /// TLS towards clients.
     pub client_tls: ClientTls,
-    /// TLS towards the server.
     pub backend_tls: BackendTls,
 }
 

@@ -8,58 +8,43 @@ use std::io;
 /// An end that the guard decides on. The client gets it as an error of MySQL.
 #[derive(Debug, thiserror::Error)]
 pub enum Refusal {
-    /// The server does not take connections.
     #[error("cannot connect to the server: {0}")]
     Unreachable(io::Error),
-    /// The server ended before the login, or while a command waited for its permit.
     #[error("the server ended the connection")]
     ServerGone,
-    /// The client must use TLS.
     #[error("this port takes connections under TLS only; hint: start the client with TLS")]
     TlsRequired,
-    /// The server must offer TLS and does not.
     #[error("TLS is required towards the server, which offers none")]
     NoBackendTls,
-    /// TLS towards the server failed.
     #[error("TLS towards the server: {0}")]
     BackendTls(io::Error),
-    /// The proof of the password depends on what both see of the channel.
     #[error(
         "authentication plugin '{0}' needs the same security on both sides of the guard; hint: use TLS on both \
          sides or on neither, or an account with mysql_native_password or ed25519"
     )]
     UnequalTls(String),
-    /// The server would take the guard's own system user for the client.
     #[error(
         "account authenticates by the system user of a socket (unix_socket, auth_socket), and here that is \
          the guard's user; hint: give the guard a TCP backend"
     )]
     SocketAccount,
-    /// The account of a socket could not be read.
     #[error("cannot tell how the account authenticates: error {0}; hint: give the guard a TCP backend")]
     UnknownAccount(u16),
-    /// The account is bound to hosts, and the client is on another one.
     #[error(
         "account is bound to a host, and all clients of the guard come from the guard's host; hint: let the \
          guard send its clients' addresses to the server (proxy_protocol), or use an account for any host ('%')"
     )]
     HostAccount,
-    /// The login took too long.
     #[error("login took too long")]
     LoginTooSlow,
-    /// There is no room for another client.
     #[error("too many clients; hint: raise the guard's limit of clients or of open files")]
     TooManyClients,
-    /// There are no descriptors for another client.
     #[error("out of open files; hint: raise the guard's limit of open files")]
     NoDescriptors,
-    /// The gate refused a command.
     #[error("{before}{0}", before = if *.0 == Rejection::Killed { "" } else { "transaction refused: " })]
     Gate(Rejection),
-    /// Its transaction has been idle for too long.
     #[error("connection closed: its transaction was idle for too long")]
     Idle,
-    /// Bytes that are not the protocol.
     #[error("not the protocol: {0}")]
     Malformed(#[from] ProtocolError),
 }

@@ -21,14 +21,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// A server that its sessions have not heard for so long may be gone, if logins say so too.
 const SILENT: Nanos = Nanos::from_secs(1);
 
-/// One for a guard.
 pub struct Shared {
     pub terms: Terms,
     pub backend: Backend,
     pub tls: TlsSetup,
     pub clock: Clock,
     pub stats: Stats,
-    /// Ends the threads.
     pub stop: AtomicBool,
     /// Sessions that were ended at the deadline, in the middle of something.
     pub cut: AtomicUsize,
@@ -42,7 +40,6 @@ pub struct Shared {
     mailboxes: Vec<Mailbox>,
 }
 
-/// Notices for the sessions of one thread.
 #[derive(Debug)]
 pub struct Mailbox {
     notices: Mutex<Vec<Notice>>,
@@ -106,7 +103,6 @@ impl Shared {
         self.server.load(Ordering::Relaxed)
     }
 
-    /// When the present server was heard last.
     pub fn last_heard(&self) -> Nanos {
         Nanos(self.heard.load(Ordering::Relaxed))
     }
@@ -156,7 +152,6 @@ impl Shared {
         self.mailboxes.iter().for_each(|mailbox| mailbox.wake.wake());
     }
 
-    /// Whether patience is at its end.
     pub fn is_past_deadline(&self) -> bool {
         self.clock.now().0 >= self.deadline.load(Ordering::Relaxed)
     }
@@ -271,7 +266,6 @@ mod tests {
         Shared { clock: Clock::by_hand(), ..shared }
     }
 
-    /// A connection to the last of these, of which so many were tried.
     fn reached(ports: &[u16], tried: usize) -> Attempt {
         Attempt { endpoints: Arc::new(endpoints(ports)), tried, ..Attempt::default() }
     }

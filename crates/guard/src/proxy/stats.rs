@@ -2,24 +2,15 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Counters since the start; each is a sum that only grows.
 #[derive(Debug, Default)]
 pub struct Stats {
-    /// Clients that were accepted.
     pub accepted: Count,
-    /// Clients that are gone.
     pub closed: Count,
-    /// Logins that the server accepted.
     pub logins: Count,
-    /// Clients that the guard itself turned away, with the reason.
     pub refused: Count,
-    /// Connections ended because of bytes that are not the protocol.
     pub malformed: Count,
-    /// Connections to the server that failed.
     pub unreachable: Count,
-    /// Commands that were sent on.
     pub commands: Count,
-    /// Sessions that were reset because their client left in the middle.
     pub resets: Count,
     /// Clients that took longer for their login than they may.
     pub login_timeouts: Count,
@@ -31,7 +22,6 @@ pub struct Stats {
     pub failovers: Count,
 }
 
-/// A count that any thread may add to.
 #[derive(Debug, Default)]
 pub struct Count(AtomicU64);
 
@@ -40,7 +30,6 @@ impl Count {
         self.0.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// The count so far.
     pub fn get(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }

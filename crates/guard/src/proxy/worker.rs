@@ -15,7 +15,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// The largest read; one buffer for all sessions of a thread.
 const BUFFER: usize = 64 << 10;
 /// Time between two looks at what time alone brings about.
 const TICK: Nanos = Nanos::from_millis(50);
@@ -38,7 +37,6 @@ struct Slot {
     armed: [bool; 2],
 }
 
-/// A thread of a guard.
 pub struct Worker {
     shared: Arc<Shared>,
     thread: usize,

@@ -2,7 +2,6 @@
 
 use super::finding::{Found, Kind};
 
-/// What the manifest says of a load's files and tables.
 #[derive(Clone, Debug)]
 pub struct AfterLoad {
     /// Bytes at the beginning of each input that an earlier load stored.

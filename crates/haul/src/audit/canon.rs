@@ -4,13 +4,11 @@ use super::form::{Form, Says};
 use evenkeel_wire::record::{Layout, RecordType, Trim, Values};
 use xxhash_rust::xxh3::xxh3_128;
 
-/// What is made of values, column by column.
 pub(super) struct Canon {
     /// Of the fields that are kept, in their order.
     pub forms: Vec<Form>,
     /// Places of the key among them; empty where a row is known by all of its values.
     pub key: Vec<usize>,
-    /// How the text of the files is to be read.
     pub says: Says,
     pub delimiter: u8,
 }
@@ -23,7 +21,6 @@ pub(super) struct Scratch {
     key: Vec<u8>,
 }
 
-/// Hashes of the group and of the row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Hashes {
     pub group: u128,

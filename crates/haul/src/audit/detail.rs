@@ -8,7 +8,7 @@ use super::refused;
 use super::sweep::{Far, Sides, beside};
 use crate::HaulError;
 use crate::blocks::{Blocks, records};
-use crate::input::{self, Identity, Input};
+use crate::input::{self, Identity};
 use crate::keys::Place;
 use evenkeel_site::server::Control;
 use evenkeel_wire::record::RecordType;
@@ -16,13 +16,10 @@ use std::collections::BTreeMap;
 use std::io;
 use std::sync::atomic::Ordering;
 
-/// Values of a row or of a line; `None` for NULL.
 type Values = Vec<Option<Vec<u8>>>;
 
-/// Letters of a value that are shown at most.
 const SHOWN: usize = 80;
 
-/// Values by where they were found.
 #[derive(Default)]
 struct Known {
     records: BTreeMap<Place, Option<Values>>,
@@ -30,7 +27,6 @@ struct Known {
     rows: BTreeMap<(u128, u128), Option<Values>>,
 }
 
-/// Names what was found.
 pub(super) fn name(
     sides: &Sides<'_>,
     control: &mut Control,
@@ -174,7 +170,6 @@ fn key(sides: &Sides<'_>, values: &Values) -> String {
     places.iter().filter_map(part).collect::<Vec<_>>().join(" ")
 }
 
-/// A value as text that is not too long.
 fn shown(value: &[u8]) -> String {
     let text = String::from_utf8_lossy(value);
     match text.char_indices().nth(SHOWN) {

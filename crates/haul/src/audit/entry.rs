@@ -2,10 +2,8 @@
 
 use xxhash_rust::xxh3::xxh3_128;
 
-/// Bytes of an entry on disk.
 pub(super) const BYTES: usize = 49;
 
-/// What it is noted of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub(super) enum Of {
@@ -15,7 +13,6 @@ pub(super) enum Of {
     Repeat,
     /// A record that does not fit.
     Unfit,
-    /// A row of a table.
     Row,
     /// A line of a rejects file: a record that did not fit, or that the server refused.
     Listed,
@@ -30,12 +27,10 @@ impl Of {
         [Self::Line, Self::Repeat, Self::Unfit, Self::Row, Self::Listed, Self::ListedRepeat, Self::Garbled];
 }
 
-/// One of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Entry {
     /// Hash of the key, or of the whole row where there is none: what is compared with each other has the same one.
     pub group: u128,
-    /// What it is.
     pub of: Of,
     /// Hash of the values of the row that is stored, or is to be.
     pub row: u128,

@@ -6,15 +6,12 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 
-/// What is wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
     /// A record of the files is stored nowhere and was not refused.
     Lost,
-    /// It is stored more often than once.
     Doubled,
-    /// Its row has other values.
     Altered,
     /// A row that is of no record.
     Foreign,
@@ -49,37 +46,28 @@ impl fmt::Display for Kind {
 /// A value that is another one in the table.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Changed {
-    /// Name of the field in the layout.
     pub field: String,
     /// What the file says; `None` for NULL. What is not UTF-8 is shown as far as it can be.
     pub file: Option<String>,
-    /// What the table has.
     pub table: Option<String>,
 }
 
-/// A record or a row that is not as it should be.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// What is wrong.
     pub kind: Kind,
-    /// The file of the record.
     pub file: Option<PathBuf>,
     /// Bytes before the record in it, unpacked.
     pub offset: Option<u64>,
-    /// The table of the row.
     pub table: Option<String>,
     /// Fields of the key with their values, or of the whole record where there is no key.
     pub key: String,
     /// How often it is stored, or is in the rejects file.
     pub times: u64,
-    /// What is another value in the table.
     pub changed: Vec<Changed>,
 }
 
-/// What came of an audit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Report {
-    /// Records of the files.
     pub records: u64,
     /// Those among them that are of another type than the one looked at.
     pub other_types: u64,
@@ -87,22 +75,18 @@ pub struct Report {
     pub lines: u64,
     /// Those that are refused, by the layout or by the server.
     pub rejected: u64,
-    /// Rows of the tables.
     pub rows: u64,
-    /// The tables, with their engines.
     pub tables: Vec<(String, String)>,
     /// When the tables were read as of one instant, by the server's clock; `None` where an engine has no snapshots.
     pub snapshot: Option<String>,
     /// Whether the files of rejects were looked at.
     pub rejects_checked: bool,
-    /// How much was found of each kind.
     pub found: BTreeMap<Kind, u64>,
     /// What was found, by kind and place, as far as names were asked for.
     pub findings: Vec<Finding>,
 }
 
 impl Report {
-    /// How much was found.
     pub fn total(&self) -> u64 {
         self.found.values().sum()
     }

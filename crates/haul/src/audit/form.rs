@@ -10,9 +10,7 @@ pub(super) enum Form {
     Number,
     /// A number of single precision, which the server hands out as one of double precision.
     Single,
-    /// A day or an instant.
     Instant,
-    /// A time of the day, or a span.
     Clock,
     /// Text that has lost its blanks at the end.
     Char,
@@ -31,7 +29,6 @@ pub(super) enum Says {
     File,
     /// A file whose text is what the servers call latin1.
     Latin1File,
-    /// The server, in UTF-8.
     Server,
 }
 
@@ -39,7 +36,6 @@ pub(super) enum Says {
 const MARKS: (u8, u8, u8) = (1, 2, 0);
 
 impl Form {
-    /// Of a column.
     pub fn of(column: &FoundColumn) -> Self {
         match (column.data_type.as_str(), column.charset.is_some()) {
             (

@@ -8,7 +8,6 @@ use std::collections::{BTreeMap, BTreeSet};
 /// How often a record is in the rejects files, and whether for its key.
 type Listed = BTreeMap<(u64, u64), (u64, bool)>;
 
-/// The entries of a group, parted by what they are.
 struct Group<'a> {
     group: u128,
     /// Records that fit, and whether each is to be stored; those that no rejects file has come first.
@@ -113,7 +112,6 @@ impl<'a> Group<'a> {
         found(Found { row, ..of_record(Kind::Altered, entry, 1) });
     }
 
-    /// Rows that are left.
     fn rest(&self, found: &mut dyn FnMut(Found)) {
         for (row, rows) in self.rows.iter().filter(|(_, rows)| rows.left > 0) {
             let (kind, entry) = match (self.by_row.get(row), self.unfit.first()) {

@@ -15,10 +15,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// What all readings of the files have in common.
 pub(super) struct Records<'a> {
     pub file: &'a LayoutFile,
-    /// Index of the type of record that the tables hold.
     pub record_type: usize,
     pub inputs: &'a [Input],
     /// What the inputs were when the audit began.
@@ -31,7 +29,6 @@ pub(super) struct Records<'a> {
     pub stop: &'a Stop,
 }
 
-/// What became of a block.
 #[derive(Default)]
 pub(super) struct Noted {
     pub entries: Vec<Entry>,

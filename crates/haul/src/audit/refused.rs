@@ -107,7 +107,6 @@ struct Line<'a> {
     record: Vec<u8>,
 }
 
-/// Takes a line apart: file, offset, reason, record.
 fn parse(line: &[u8]) -> Option<Line<'_>> {
     let mut parts = line.splitn(4, |byte| *byte == b'\t');
     let (file, offset, reason) = (parts.next()?, parts.next()?, parts.next()?);

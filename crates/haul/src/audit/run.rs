@@ -30,14 +30,11 @@ const PARTS: usize = 256;
 /// Entries on disk at once; a part of so many takes 12 MB.
 const AT_ONCE: u64 = if cfg!(test) { 1000 } else { 32 << 20 };
 
-/// What is held against what.
 pub struct Audit<'a> {
     pub file: &'a LayoutFile,
-    /// Index of the type of record that the tables hold.
     pub record_type: usize,
     /// The files, in the order in which they are read.
     pub inputs: Vec<Input>,
-    /// The server, with its database.
     pub target: &'a Target,
     /// Names of tables, and patterns of them; all together hold the records.
     pub tables: Vec<String>,
@@ -82,7 +79,6 @@ impl Kept<'_> {
 }
 
 impl Audit<'_> {
-    /// Holds the files against the tables.
     pub fn run(self, tell: &(dyn Fn(&Progress) + Sync)) -> Result<Report, HaulError> {
         self.check_inputs()?;
         if self.target.database.is_none() {

@@ -19,7 +19,6 @@ impl Sum {
     }
 }
 
-/// The sums of one side.
 pub(super) struct Sums {
     stored: Vec<Sum>,
     refused: Vec<Sum>,
@@ -27,7 +26,6 @@ pub(super) struct Sums {
     counts: [u64; 7],
 }
 
-/// The bucket of a group.
 pub(super) fn bucket(group: u128) -> usize {
     (group >> 112) as usize
 }
@@ -40,7 +38,6 @@ impl Default for Sums {
 }
 
 impl Sums {
-    /// Adds an entry to the count and the sum of its bucket.
     pub fn add(&mut self, entry: &Entry) {
         self.counts[entry.of as usize] += 1;
         let bucket = bucket(entry.group);
@@ -50,7 +47,6 @@ impl Sums {
         }
     }
 
-    /// Adds what another one has.
     pub fn join(&mut self, other: &Self) {
         let sums =
             self.stored.iter_mut().zip(&other.stored).chain(self.refused.iter_mut().zip(&other.refused));
@@ -61,12 +57,10 @@ impl Sums {
         self.counts.iter_mut().zip(other.counts).for_each(|(count, more)| *count += more);
     }
 
-    /// How many there are of a kind.
     pub fn count(&self, of: Of) -> u64 {
         self.counts[of as usize]
     }
 
-    /// Entries of a bucket.
     fn entries(&self, bucket: usize) -> u64 {
         self.stored[bucket].count + self.refused[bucket].count
     }
@@ -76,7 +70,6 @@ impl Sums {
 pub(super) struct Wanted(Vec<bool>);
 
 impl Wanted {
-    /// Whether a group is among them.
     pub fn has(&self, group: u128) -> bool {
         self.0[bucket(group)]
     }

@@ -16,13 +16,11 @@ use std::sync::{Mutex, PoisonError};
 /// Rows from one word of progress to the next.
 const TELL: u64 = 4096;
 
-/// Both sides, and who is told how far they are read.
 pub(super) struct Sides<'a> {
     pub records: &'a Records<'a>,
     pub tables: &'a Tables,
     pub canon: &'a Canon,
     pub rejects: Option<&'a Path>,
-    /// Bytes of all inputs.
     pub total: Option<u64>,
     pub tell: &'a (dyn Fn(&Progress) + Sync),
 }
@@ -30,7 +28,6 @@ pub(super) struct Sides<'a> {
 /// Takes what was noted of rows or of rejects.
 pub(super) type TakeEntry<'a> = &'a mut (dyn FnMut(&Entry) -> Result<(), HaulError> + Send);
 
-/// How far both sides are.
 #[derive(Default)]
 pub(super) struct Far {
     pub failed: AtomicBool,

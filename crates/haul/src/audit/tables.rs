@@ -9,7 +9,6 @@ use crate::table::{Found, FoundColumn, literal, quoted};
 use evenkeel_site::server::Control;
 use evenkeel_wire::record::{Charset, Layout, RecordType};
 
-/// The tables, and the select of each.
 pub(super) struct Tables {
     pub found: Vec<Found>,
     /// Names of the columns, those of the fields that are kept.
@@ -46,7 +45,6 @@ impl Tables {
         Ok(tables)
     }
 
-    /// The select of the table with this number.
     pub fn select_of(&self, number: usize) -> &str {
         &self.selects[number]
     }
@@ -56,7 +54,6 @@ impl Tables {
         self.found.iter().all(|table| table.engine.eq_ignore_ascii_case("InnoDB"))
     }
 
-    /// What is made of the values.
     pub fn canon(&self, layout: &Layout, of: &RecordType) -> Result<Canon, AuditError> {
         let table = self.found.first().ok_or_else(|| AuditError::NoTable(String::new()))?;
         let forms = self.columns.iter().map(|name| column(table, name).map(Form::of));

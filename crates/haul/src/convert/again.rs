@@ -9,7 +9,6 @@ use crate::layout::LayoutFile;
 use evenkeel_os::stop::Stop;
 use std::io::Read;
 
-/// Whether records of this layout have keys.
 pub(crate) fn has_keys(file: &LayoutFile) -> bool {
     file.layout.types().iter().any(|each| !each.key.is_empty())
 }
@@ -26,7 +25,6 @@ pub(crate) fn see_again(
     pool::run(blocks, context.path(), &Lines(context), &mut KeySink { seen, context, after }, stop)
 }
 
-/// Makes lines of records.
 pub(crate) struct Lines<'a>(pub &'a Context<'a>);
 
 impl Work for Lines<'_> {

@@ -13,25 +13,20 @@ use std::path::{Path, PathBuf};
 /// Reasons that are counted each by itself; what is rarer than so many others is counted together.
 const REASONS: usize = 200;
 
-/// What became of records.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tally {
-    /// Records that were read.
     pub records: u64,
     /// Lines that were written, by record type.
     pub lines: Vec<u64>,
-    /// Records that were refused.
     pub rejects: u64,
     /// Among them those that came before, byte by byte the same.
     pub duplicates: u64,
     /// Among them those whose key came before with other bytes.
     pub contradictions: u64,
-    /// Rejects by their reason.
     pub reasons: BTreeMap<String, u64>,
 }
 
 impl Tally {
-    /// Adds another one to it.
     pub fn add(&mut self, other: &Self) {
         self.records += other.records;
         self.rejects += other.rejects;
@@ -49,14 +44,11 @@ impl Tally {
     }
 }
 
-/// What became of a block.
 #[derive(Default)]
 pub(crate) struct Converted {
     /// Offset behind its last byte.
     pub end: u64,
-    /// Lines by record type.
     pub lines: Vec<Vec<u8>>,
-    /// Lines of the reject file.
     pub rejects: Vec<u8>,
     /// Offset of the record of each line, by record type; empty unless the [`Context`] asks for them.
     pub places: Vec<Vec<u64>>,
@@ -87,13 +79,11 @@ pub(crate) struct Context<'a> {
     pub names: &'a [PathBuf],
     /// Number of this input among them.
     pub input: u32,
-    /// Whether records that come twice are looked for.
     pub has_keys: bool,
     /// Whether somebody wants to know where the record of each line lies.
     pub places: bool,
 }
 
-/// A record of a block that came before.
 struct Repeat {
     offset: u64,
     first: Known,
@@ -193,13 +183,11 @@ impl Context<'_> {
         write_reject((self.path(), place), reason, record, &mut into.rejects);
     }
 
-    /// The input, as it was named.
     pub fn path(&self) -> &Path {
         &self.names[self.input as usize]
     }
 }
 
-/// Appends a line of the reject file.
 pub(crate) fn write_reject((path, place): (&Path, u64), reason: &str, record: &[u8], into: &mut Vec<u8>) {
     // A vector takes all that is written to it.
     let _ = write!(into, "{}\t{place}\t{}\t", tidy(&path.to_string_lossy()), tidy(reason));

@@ -12,7 +12,6 @@ use std::path::{Path, PathBuf};
 /// An input that is converted: `NAME.done`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Done {
-    /// The file that was read.
     pub input: PathBuf,
     /// What it was; `None` of a pipe.
     pub identity: Option<Identity>,

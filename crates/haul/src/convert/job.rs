@@ -18,29 +18,22 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// What becomes of a record that came before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Duplicates {
-    /// It is refused.
     Refuse,
-    /// It is a line as any other.
     Keep,
 }
 
-/// What is to be converted, and how.
 pub struct Job<'a> {
     pub file: &'a LayoutFile,
     /// What is read: files, since a rerun reads them again.
     pub inputs: Vec<Input>,
-    /// The folder of the outputs.
     pub into: &'a Path,
-    /// What becomes of records that come twice, where the layout names a key.
     pub duplicates: Duplicates,
     /// Ends it early; a rerun goes on.
     pub stop: &'a Stop,
 }
 
-/// What a conversion knows of records that came before.
 struct Before {
     /// Names by the numbers of inputs.
     names: Vec<PathBuf>,
@@ -81,7 +74,6 @@ impl Job<'_> {
         Ok(asked.iter().filter_map(|input| all.remove(input)).collect())
     }
 
-    /// Numbers the inputs.
     fn before(&self) -> Result<Before, HaulError> {
         keys::check_inputs(self.inputs.len())?;
         let names = self.inputs.iter().map(|input| input.path().to_owned()).collect();
@@ -192,7 +184,6 @@ impl Job<'_> {
         self.inputs.iter().map(|input| Identity::of(input.path()).map(|found| found.size)).sum()
     }
 
-    /// What decides what becomes of a record, as a number.
     fn rules(&self) -> u64 {
         let text = format!(
             "{:?} {:?} {:?} {}",

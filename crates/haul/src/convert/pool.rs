@@ -26,13 +26,11 @@ pub(crate) trait Sink<S>: Send {
         Ok(())
     }
 
-    /// Takes what became of the next block.
     fn take(&mut self, scratch: &S) -> Result<(), HaulError>;
 }
 
 struct Reading<R> {
     blocks: Blocks<R>,
-    /// Number of the next block.
     number: u64,
     ended: bool,
 }

@@ -25,8 +25,7 @@ impl Census {
 
     /// Counts what there is before anything is moved.
     pub fn before(work: &mut Work<'_>, days: &[(Day, u64)]) -> Result<Self, DispatchError> {
-        let mut tables: Vec<String> = days.iter().map(|(day, _)| work.table(Some(*day))).collect();
-        tables.extend(work.job.null_day.clone());
+        let mut tables: Vec<String> = days.iter().map(|(day, _)| work.table(*day)).collect();
         tables.insert(0, work.job.table.clone());
         if !work.source.has_transactions() {
             return Ok(Self { tables, is_wanted: true, ..Self::none() });

@@ -5,11 +5,8 @@ use crate::table::folded;
 use evenkeel_site::server::{Control, TargetError};
 use std::fmt;
 
-/// What stands for the day in a pattern of names.
 const DAY: &str = "{day}";
-/// What stands for the source's name.
 const TABLE: &str = "{table}";
-/// Characters of a table's name at most.
 const LONGEST: usize = 64;
 /// `TO_DAYS('1970-01-01')`, by which the server counts days.
 const EPOCH: i64 = 719_528;
@@ -45,7 +42,6 @@ impl Day {
         365 * year + year / 4 - year / 100 + year / 400 + of_year - 719_468 + EPOCH
     }
 
-    /// The day with this number.
     pub fn of_number(number: i64) -> Self {
         let days = number - EPOCH + 719_468;
         let (era, of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
@@ -110,7 +106,6 @@ impl NamePattern {
         Ok(pattern)
     }
 
-    /// The table of a day.
     pub fn table(&self, day: Day) -> String {
         format!("{}{}{}", self.before, day.compact(), self.behind)
     }

@@ -3,7 +3,6 @@
 use super::Day;
 use serde::Serialize;
 
-/// What became of a source's records.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Dispatched {
     /// Each day, the earliest first; what a dispatch that was cut had left comes before.
@@ -18,14 +17,10 @@ pub struct Dispatched {
     pub resumed: bool,
 }
 
-/// What became of the records of a day.
 #[derive(Clone, Debug, Serialize)]
 pub struct DayDone {
-    /// The day; none of records without one.
-    pub day: Option<Day>,
-    /// Where they are.
+    pub day: Day,
     pub table: String,
-    /// How many were moved.
     pub records: u64,
     /// Whether the table was made for them.
     pub created: bool,
@@ -35,7 +30,6 @@ pub struct DayDone {
     pub refused: Option<String>,
 }
 
-/// What an audit of a dispatch found.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Audit {
     /// Rows of the source and of the tables of its days before.
@@ -44,7 +38,6 @@ pub struct Audit {
     pub rows: u64,
     /// Whether they are the same rows, each as often.
     pub same: bool,
-    /// How many tables were counted and summed up.
     pub tables: usize,
     /// What the sums took, in milliseconds; none without transactions, where each day is compared before it gets its name.
     pub took_ms: Option<u64>,

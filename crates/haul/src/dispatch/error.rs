@@ -5,41 +5,30 @@ use evenkeel_site::server::TargetError;
 /// Why records were not dispatched, or day tables not retired. What was moved before is moved and in the journal.
 #[derive(Debug, thiserror::Error)]
 pub enum DispatchError {
-    /// What the server said.
     #[error(transparent)]
     Server(TargetError),
-    /// A pattern that names no day tables.
     #[error("--name {pattern}: {why}")]
     Pattern { pattern: String, why: &'static str },
-    /// The URL names no database.
     #[error("the target names no database")]
     NoDatabase,
-    /// No such table.
     #[error("there is no table {0}")]
     NoTable(String),
-    /// No such column.
     #[error("table {table} has no column {column}")]
     NoColumn { table: String, column: String },
-    /// A table of a kind that records cannot be moved from, or to, in safety.
     #[error("table {table} {what}")]
     Unfit { table: String, what: String, hint: &'static str },
-    /// Somebody else works on the same source.
     #[error("somebody else dispatches table {table}: connection {connection} of the server")]
     Busy { table: String, connection: String },
-    /// A load into a source without transactions was cut: its rows are to be taken back before others move.
     #[error(
         "a load of {file} into {table} was cut, and without transactions its rows cannot be told from others"
     )]
     CutLoad { table: String, file: String },
-    /// Dates that are hardly those of calls.
     #[error("table {table} has records of {days} days, and --max-days is {most}")]
     TooManyDays { table: String, days: usize, most: usize },
-    /// The rows after a dispatch with transactions are not those of before.
     #[error(
         "audited: {rows} rows of {table} and the tables of its days, and {before} before, or some are others: rows were lost or doubled, or somebody else wrote to them meanwhile"
     )]
     Audit { table: String, before: u64, rows: u64 },
-    /// A count or a checksum that is not what it has to be. Nothing was deleted.
     #[error("table {table}: {what}")]
     Disagree { table: String, what: String },
 }
@@ -59,12 +48,10 @@ impl From<TargetError> for DispatchError {
 }
 
 impl DispatchError {
-    /// Whether somebody asked to stop.
     pub fn is_stop(&self) -> bool {
         matches!(self, Self::Server(TargetError::Stopped))
     }
 
-    /// What to do about it.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Server(error) => error.hint(),

@@ -4,16 +4,11 @@ use super::NamePattern;
 use crate::table::folded;
 use evenkeel_site::server::{Control, TargetError};
 
-/// What is to be dispatched, and how.
 #[derive(Clone, Debug)]
 pub struct Job {
     pub table: String,
-    /// Its column that has the day.
     pub by: String,
-    /// How day tables are called.
     pub names: NamePattern,
-    /// Table for records without a date; they stay where there is none.
-    pub null_day: Option<String>,
     /// Records that one transaction moves, about.
     pub batch: u64,
     /// Whether the records are held against what was there before, once all are moved.
@@ -25,8 +20,7 @@ pub struct Job {
 impl Job {
     /// The same with the names by which the server knows its tables.
     pub(super) fn folded(&self, control: &mut Control) -> Result<Self, TargetError> {
-        let null_day = self.null_day.as_ref().map(|table| folded(control, table)).transpose()?;
         let (table, names) = (folded(control, &self.table)?, self.names.folded(control)?);
-        Ok(Self { table, names, null_day, ..self.clone() })
+        Ok(Self { table, names, ..self.clone() })
     }
 }

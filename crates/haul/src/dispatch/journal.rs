@@ -19,7 +19,6 @@ pub enum State {
     Begun,
     /// Without transactions: the table with these records is whole, and is renamed next.
     Filled,
-    /// All of it is done.
     Done,
     /// The day table was dropped by age.
     Retired,
@@ -29,7 +28,6 @@ impl State {
     const NAMES: [(&str, Self); 4] =
         [("begun", Self::Begun), ("filled", Self::Filled), ("done", Self::Done), ("retired", Self::Retired)];
 
-    /// As the journal has it.
     pub fn name(self) -> &'static str {
         Self::NAMES.iter().find(|(_, state)| *state == self).map_or("done", |(name, _)| name)
     }
@@ -39,19 +37,13 @@ impl State {
     }
 }
 
-/// A row of the journal.
 #[derive(Clone, Debug)]
 pub struct Entry {
     pub id: u64,
-    /// The day; `None` of records without one.
-    pub day: Option<Day>,
-    /// The table that they go to.
+    pub day: Day,
     pub table: String,
-    /// How far it is.
     pub state: State,
-    /// Whether the table was made for these records.
     pub created: bool,
-    /// How many have been moved.
     pub records: u64,
 }
 
@@ -103,7 +95,6 @@ pub fn open(control: &mut Control) -> Result<(), DispatchError> {
     }
 }
 
-/// Whether there is a journal.
 pub fn is_there(control: &mut Control) -> Result<bool, DispatchError> {
     let sql = format!(
         "SELECT 1 FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = '{JOURNAL}'"
@@ -115,13 +106,12 @@ pub fn is_there(control: &mut Control) -> Result<bool, DispatchError> {
 pub fn begin(
     control: &mut Control,
     (take, source): (u64, &str),
-    (day, table): (Option<Day>, &str),
+    (day, table): (Day, &str),
     created: bool,
 ) -> Result<Entry, DispatchError> {
-    let date = day.map_or("NULL".to_owned(), |day| format!("'{day}'"));
     control.exec(&format!(
         "INSERT INTO {JOURNAL} (take, source, day, table_name, way, state, created, begun_at) \
-         VALUES ({take}, {}, {date}, {}, 'insert', 'begun', {}, NOW())",
+         VALUES ({take}, {}, '{day}', {}, 'insert', 'begun', {}, NOW())",
         literal(source.as_bytes()),
         literal(table.as_bytes()),
         u8::from(created)
@@ -145,7 +135,7 @@ pub fn entries(control: &mut Control, source: &str, take: Option<u64>) -> Result
         let text = |place: usize| row[place].clone().unwrap_or_default();
         Some(Entry {
             id: text(0).parse().ok()?,
-            day: row[1].as_deref().and_then(Day::parse),
+            day: row[1].as_deref().and_then(Day::parse)?,
             table: text(2),
             state: State::of(&text(3))?,
             created: text(4) == "1",
@@ -183,13 +173,11 @@ pub fn moved(control: &mut Control, table: &str) -> Result<u64, DispatchError> {
     Ok(number(control.query_value(&sql)?))
 }
 
-/// Rows of a table.
 pub fn count(control: &mut Control, table: &str, what: &str) -> Result<u64, DispatchError> {
     let sql = format!("SELECT COUNT(*) FROM {} WHERE {what}", quoted(table));
     Ok(number(control.query_value(&sql)?))
 }
 
-/// A number that a server wrote.
 pub fn number(text: Option<String>) -> u64 {
     text.and_then(|text| text.parse().ok()).unwrap_or_default()
 }

@@ -5,7 +5,6 @@ use super::names::{Names, exists};
 use crate::table::{literal, quoted};
 use evenkeel_site::server::{Control, TargetError};
 
-/// Records that have left a source.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Moved {
     /// All of them, also those whose day table was dropped since.

@@ -17,7 +17,6 @@ impl Names {
     }
 }
 
-/// Whether the database has a table of this name.
 pub(super) fn exists(control: &mut Control, table: &str) -> Result<bool, TargetError> {
     let sql = format!(
         "SELECT 1 FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = {}",

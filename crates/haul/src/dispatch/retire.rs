@@ -7,49 +7,37 @@ use crate::table::{folded, literal, quoted};
 use evenkeel_site::server::Control;
 use serde::Serialize;
 
-/// Which day tables are too old.
 #[derive(Clone, Debug)]
 pub struct Retire {
-    /// The source from which they were dispatched.
     pub table: String,
-    /// How they are called.
     pub names: NamePattern,
     /// How many days before today stay.
     pub keep_days: u32,
     /// What today is; the newest day with records, or the server's today where that is earlier, if nobody says.
     pub today: Option<Day>,
-    /// Whether nothing is dropped.
     pub dry_run: bool,
 }
 
-/// What became of them.
 #[derive(Clone, Debug, Serialize)]
 pub struct Retired {
-    /// What today was taken to be.
     pub today: Day,
-    /// The first day that stays.
     pub first_kept: Day,
-    /// Whether nothing was dropped.
     pub dry_run: bool,
     /// Tables that were dropped, or would be; the oldest first.
     pub dropped: Vec<RetiredTable>,
     /// Tables that are old enough and called so, and stay nevertheless.
     pub refused: Vec<RetiredTable>,
-    /// How many day tables are young enough.
     pub kept: usize,
 }
 
-/// A day table that is too old.
 #[derive(Clone, Debug, Serialize)]
 pub struct RetiredTable {
     pub table: String,
-    /// The day whose records it has.
     pub day: Day,
     /// Records in it when it was dropped; of one that stays for another reason than their number they are not counted.
     pub records: u64,
     /// Bytes of its data and indexes, as the server estimates them.
     pub bytes: u64,
-    /// Why it stays; none where it was dropped.
     pub refused: Option<String>,
 }
 

@@ -49,16 +49,11 @@ impl Work<'_> {
 
     fn move_all(&mut self, days: Vec<(Day, u64)>, undated: u64) -> Result<(), DispatchError> {
         self.total = self.done.records + days.iter().map(|(_, records)| records).sum::<u64>();
-        let mut left: Vec<_> = days.into_iter().map(|(day, count)| (Some(day), count)).collect();
-        match &self.job.null_day {
-            Some(_) if undated > 0 => left.push((None, undated)),
-            Some(_) => {}
-            None => self.done.undated = undated,
-        }
-        match (left.is_empty(), self.source.has_transactions()) {
+        self.done.undated = undated;
+        match (days.is_empty(), self.source.has_transactions()) {
             (true, _) => Ok(()),
-            (_, true) => transfer::days(self, left),
-            (_, false) => take::days(self, &left),
+            (_, true) => transfer::days(self, days),
+            (_, false) => take::days(self, &days),
         }
     }
 }

@@ -9,21 +9,17 @@ use std::collections::BTreeMap;
 /// Engines that records are moved between: InnoDB with transactions, the others without.
 const ENGINES: [&str; 3] = ["InnoDB", "MyISAM", "Aria"];
 
-/// A table as the server describes it.
 #[derive(Clone, Debug)]
 pub struct Shape {
     pub table: String,
-    /// Its engine, as the server names it.
     pub engine: String,
     /// Names and types of its columns, generated ones included.
     pub columns: Vec<(String, String)>,
     /// Names of those whose values are stored by a statement, not computed.
     pub given: Vec<String>,
-    /// As SHOW CREATE TABLE has it.
     pub create: Create,
 }
 
-/// The column that has a record's day.
 #[derive(Clone, Debug)]
 pub struct By {
     pub column: String,
@@ -45,7 +41,6 @@ pub fn settle(control: &mut Control) -> Result<(), DispatchError> {
     Ok(())
 }
 
-/// What a table is like; `None` where there is none.
 pub fn shape(control: &mut Control, table: &str) -> Result<Option<Shape>, DispatchError> {
     let which = format!("TABLE_SCHEMA = DATABASE() AND TABLE_NAME = {}", literal(table.as_bytes()));
     let found =
@@ -75,7 +70,6 @@ pub fn shape(control: &mut Control, table: &str) -> Result<Option<Shape>, Dispat
 }
 
 impl Shape {
-    /// Whether what a statement did goes away with its transaction.
     pub fn has_transactions(&self) -> bool {
         self.engine.eq_ignore_ascii_case("InnoDB")
     }
@@ -109,7 +103,6 @@ impl Shape {
         Ok(())
     }
 
-    /// The column that has the day.
     pub fn by(&self, control: &mut Control, column: &str) -> Result<By, DispatchError> {
         let found = self.columns.iter().find(|(name, _)| name.eq_ignore_ascii_case(column));
         let (table, no) = (self.table.clone(), column.to_owned());
@@ -173,7 +166,6 @@ pub fn refuse_copies_without_locks(control: &mut Control, source: &Shape) -> Res
     })
 }
 
-/// Refuses a source on which something hangs that a move would set off, or lose.
 pub fn refuse_hangers_on(control: &mut Control, source: &Shape) -> Result<(), DispatchError> {
     let name = literal(source.table.as_bytes());
     let first = |rows: Rows| rows.value().map(str::to_owned);

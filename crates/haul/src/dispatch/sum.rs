@@ -4,7 +4,6 @@ use super::{DispatchError, Shape};
 use crate::table::quoted;
 use evenkeel_site::server::{Control, row_hash, sum_of_hashes};
 
-/// How many rows, and a sum over them that does not depend on their order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Sum {
     pub count: u64,

@@ -10,7 +10,6 @@ use super::fill::{fill, refuse_others, tidy_up};
 use super::journal::{self, State};
 use super::names::{Names, exists};
 use super::sum::mend;
-use super::transfer::Left;
 use super::which::Which;
 use super::work::Work;
 use super::{Day, DayDone, DispatchError, Progress, source};
@@ -45,7 +44,7 @@ pub(super) fn go_on(work: &mut Work<'_>) -> Result<(), DispatchError> {
 }
 
 /// Takes the source and dispatches its records, once all that can be refused has been looked for.
-pub(super) fn days(work: &mut Work<'_>, left: &[Left]) -> Result<(), DispatchError> {
+pub(super) fn days(work: &mut Work<'_>, left: &[(Day, u64)]) -> Result<(), DispatchError> {
     if work.job.table.chars().count() > LONGEST {
         return Err(DispatchError::Unfit {
             table: work.job.table.clone(),
@@ -82,7 +81,7 @@ fn refuse_late_journal(work: &mut Work<'_>) -> Result<(), DispatchError> {
 /// Without transactions a key that is there already would end a copy in its middle, so that it is looked for first.
 fn refuse_keys_that_come_again(
     work: &mut Work<'_>,
-    day: Option<Day>,
+    day: Day,
     table: &str,
 ) -> Result<(), DispatchError> {
     let (source, which) = (quoted(&work.job.table), Which::of(day, &work.by).sql(&work.by));
@@ -119,10 +118,7 @@ fn take(work: &mut Work<'_>) -> Result<(), DispatchError> {
     // Partitions may have changed since the source was looked at.
     let shape = source::shape(work.control, &table)?.ok_or_else(|| DispatchError::NoTable(table.clone()))?;
     work.control.exec(&shape.create.twin(&names.next))?;
-    let undated = match work.job.null_day {
-        None => work.copy(&table, &Which::Undated, &names.next)?,
-        Some(_) => 0,
-    };
+    let undated = work.copy(&table, &Which::Undated, &names.next)?;
     work.control.exec(&format!(
         "INSERT INTO {} (source, by_column, table_name, way, state, created, records, begun_at) \
          VALUES ({}, {}, {}, 'take', 'begun', 0, {undated}, NOW())",
@@ -167,12 +163,10 @@ pub(super) fn refuse_cut_load(work: &mut Work<'_>) -> Result<(), DispatchError> 
     }
 }
 
-/// The journal's row of what was taken.
 struct Take {
     id: u64,
     /// How many records without a date went to the new source.
     stayed: u64,
-    /// The column that has the day.
     by: String,
 }
 
@@ -203,17 +197,14 @@ fn finish(work: &mut Work<'_>) -> Result<(), DispatchError> {
         return Err(disagree(format!("its dispatch was begun by column {by}, not {}", work.by.column)));
     }
     let (days, undated) = work.days(&taken)?;
-    let mut days: Vec<Option<Day>> = days.into_iter().map(|(day, _)| Some(day)).collect();
-    if undated > 0 && stayed == 0 && work.job.null_day.is_some() {
-        days.push(None);
-    } else if undated != stayed {
+    if undated != stayed {
         let source = &work.job.table;
         let what = format!("it has {undated} records without a date, of which {stayed} are in {source}");
         return Err(disagree(what));
     }
     work.done.undated = stayed;
     let entries = journal::entries(work.control, &work.job.table, Some(take))?;
-    for day in days {
+    for (day, _) in days {
         let before = entries.iter().find(|entry| entry.day == day).cloned();
         dispatch_day(work, take, day, before)?;
     }
@@ -234,7 +225,7 @@ fn finish(work: &mut Work<'_>) -> Result<(), DispatchError> {
 fn dispatch_day(
     work: &mut Work<'_>,
     take: u64,
-    day: Option<Day>,
+    day: Day,
     before: Option<journal::Entry>,
 ) -> Result<(), DispatchError> {
     let is_rerun = before.is_some();

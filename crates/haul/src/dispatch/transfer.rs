@@ -8,9 +8,6 @@ use super::{Day, DayDone, DispatchError, source};
 use crate::table::quoted;
 use evenkeel_site::server::TargetError;
 
-/// A day that is left to do, and its records.
-pub(super) type Left = (Option<Day>, u64);
-
 /// A key that the day table has already (ER_DUP_ENTRY).
 const DUPLICATE: u16 = 1062;
 /// Two transactions that wait for each other (ER_LOCK_DEADLOCK); one of them is to begin again.
@@ -43,7 +40,7 @@ pub(super) fn go_on(work: &mut Work<'_>) -> Result<(), DispatchError> {
 }
 
 /// Moves the records of these days.
-pub(super) fn days(work: &mut Work<'_>, left: Vec<Left>) -> Result<(), DispatchError> {
+pub(super) fn days(work: &mut Work<'_>, left: Vec<(Day, u64)>) -> Result<(), DispatchError> {
     for (day, records) in left {
         let table = work.table(day);
         let created = source::shape(work.control, &table)?.is_none();
@@ -63,12 +60,10 @@ pub(super) fn days(work: &mut Work<'_>, left: Vec<Left>) -> Result<(), DispatchE
     Ok(())
 }
 
-/// What became of the records of a day.
 #[derive(Default)]
 struct Moved {
     moved: u64,
     stayed: u64,
-    /// How many stay, and why.
     refused: Option<String>,
 }
 

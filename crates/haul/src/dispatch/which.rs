@@ -3,12 +3,10 @@
 use super::{By, Day};
 use crate::table::quoted;
 
-/// Seconds of a day.
 const DAY_S: u64 = 86_400;
 /// Parts of a day at most: one a minute.
 const PARTS_MAX: u64 = 1_440;
 
-/// Records of a source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Which {
     /// From the first of these instants to the last, both included, as the server reads them.
@@ -18,25 +16,21 @@ pub enum Which {
 }
 
 impl Which {
-    /// All of a day, or those without one.
-    pub fn of(day: Option<Day>, by: &By) -> Self {
-        match day {
-            Some(day) if by.is_instant => Self::part(day, 0, DAY_S),
-            Some(day) => Self::Between(day.to_string(), day.to_string()),
-            None => Self::Undated,
+    pub fn of(day: Day, by: &By) -> Self {
+        match by.is_instant {
+            true => Self::part(day, 0, DAY_S),
+            false => Self::Between(day.to_string(), day.to_string()),
         }
     }
 
     /// The same in parts of about so many records, where an index leads to each of them.
-    pub fn parts(day: Option<Day>, by: &By, records: u64, batch: u64) -> Vec<Self> {
-        let count = records.div_ceil(batch.max(1)).clamp(1, PARTS_MAX);
-        match day {
-            Some(day) if by.is_instant && by.is_indexed => {
-                let at = |part: u64| part * DAY_S / count;
-                (0..count).map(|part| Self::part(day, at(part), at(part + 1))).collect()
-            }
-            _ => vec![Self::of(day, by)],
+    pub fn parts(day: Day, by: &By, records: u64, batch: u64) -> Vec<Self> {
+        if !by.is_instant || !by.is_indexed {
+            return vec![Self::of(day, by)];
         }
+        let count = records.div_ceil(batch.max(1)).clamp(1, PARTS_MAX);
+        let at = |part: u64| part * DAY_S / count;
+        (0..count).map(|part| Self::part(day, at(part), at(part + 1))).collect()
     }
 
     /// From a second of the day to the last instant before another one. A range of days that ends before the next day would
@@ -46,7 +40,6 @@ impl Which {
         Self::Between(format!("{day} {}", time(from)), format!("{day} {}.999999", time(until - 1)))
     }
 
-    /// As a condition of a statement.
     pub fn sql(&self, by: &By) -> String {
         let by = quoted(&by.column);
         match self {
@@ -65,7 +58,7 @@ mod tests {
     #[test]
     fn parts_of_a_day_leave_no_instant_out_and_have_none_twice() {
         let by = By { column: "t".to_owned(), is_instant: true, is_indexed: true };
-        let day = Day::parse("20260801");
+        let day = Day::parse("20260801").unwrap();
         let parts = Which::parts(day, &by, 7, 2);
         let expected = [("00:00:00", "05:59:59"), ("06:00:00", "11:59:59"), ("12:00:00", "17:59:59")];
         for (part, (first, last)) in parts.iter().zip(expected) {

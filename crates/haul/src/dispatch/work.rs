@@ -7,14 +7,12 @@ use super::{By, Day, DayDone, DispatchError, Dispatched, Job, Progress, Shape};
 use crate::table::quoted;
 use evenkeel_site::server::Control;
 
-/// All that a dispatch works with.
 pub(super) struct Work<'a> {
     pub control: &'a mut Control,
     pub job: &'a Job,
     pub source: Shape,
     pub by: By,
     pub done: Dispatched,
-    /// Records to move, for the progress.
     pub total: u64,
     pub report: &'a mut dyn FnMut(&Progress),
 }
@@ -50,12 +48,8 @@ impl Work<'_> {
         Ok((days, undated))
     }
 
-    /// The table of a day, or that of records without one.
-    pub fn table(&self, day: Option<Day>) -> String {
-        match day {
-            Some(day) => self.job.names.table(day),
-            None => self.job.null_day.clone().unwrap_or_default(),
-        }
+    pub fn table(&self, day: Day) -> String {
+        self.job.names.table(day)
     }
 
     /// Makes a day's table where it is missing, or looks whether the one that is there takes the records as they are.
@@ -93,7 +87,6 @@ impl Work<'_> {
         ))?)
     }
 
-    /// Notes that a day is done.
     pub fn finished(&mut self, day: DayDone) {
         self.done.records += day.records;
         (self.report)(&Progress::Moving {

@@ -15,7 +15,6 @@ use std::path::Path;
 /// Bytes of a line at most: twice those of the largest row, since each byte may have a backslash. What is longer was not exported.
 const LONGEST: u64 = 256 << 20;
 
-/// What is not as the manifest says.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Fault {
     /// The file, or the table.
@@ -23,7 +22,6 @@ pub struct Fault {
     pub what: String,
 }
 
-/// Checks the files of a table.
 pub fn verify(folder: &Path, exported: &Exported, stop: &Stop) -> Result<Vec<Fault>, HaulError> {
     let mut faults = Vec::new();
     for file in &exported.files {

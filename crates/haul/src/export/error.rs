@@ -24,7 +24,6 @@ pub enum ExportError {
 }
 
 impl ExportError {
-    /// What to do about it.
     pub fn hint(&self) -> &'static str {
         match self {
             Self::Snapshot { .. } => "grant RELOAD to the account, or use --connections 1",

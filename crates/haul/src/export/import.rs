@@ -10,13 +10,10 @@ use evenkeel_site::server::{Control, Target};
 use std::fs::File;
 use std::path::Path;
 
-/// Characters of a table's name at most.
 const LONGEST: usize = 64;
 
 pub struct Import<'a> {
-    /// The server, with the database of the tables.
     pub target: &'a Target,
-    /// The folder of the export.
     pub folder: &'a Path,
     /// Whether the rows are compared with the export before the table gets its name.
     pub compares: bool,

@@ -14,15 +14,11 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Rows from one report of progress to the next.
 const TELL: u64 = 1 << 14;
 
 pub struct Export<'a> {
-    /// The server, with its database.
     pub target: &'a Target,
-    /// Names of tables, and patterns of them.
     pub tables: &'a [String],
-    /// The folder, which must not exist yet, or be empty.
     pub into: &'a Path,
     /// Connections at most; each reads one table after the other.
     pub connections: usize,
@@ -35,7 +31,6 @@ pub struct Progress {
     pub bytes: u64,
 }
 
-/// What all connections share.
 struct Shared<'a> {
     folder: &'a Path,
     /// The tables, each with what is asked of it.
@@ -108,7 +103,6 @@ impl Export<'_> {
     }
 }
 
-/// What is noted of a table before it is read, and what is asked of it.
 fn describe(control: &mut Control, name: &str) -> Result<(Exported, String), HaulError> {
     let found = Found::read(control, name)?.ok_or_else(|| ExportError::NoTable(name.to_owned()))?;
     if found.kind != "BASE TABLE" {

@@ -3,7 +3,6 @@
 use crate::table::{Found, quoted};
 use xxhash_rust::xxh3::xxh3_128;
 
-/// What parts the fields.
 pub(super) const DELIMITER: u8 = b';';
 
 /// What is asked of a table for these fields of a line; the column that it has not got, as an error.
@@ -62,18 +61,15 @@ pub(super) struct Checksum {
 }
 
 impl Checksum {
-    /// Adds a line without its line feed.
     pub fn add(&mut self, line: &[u8]) {
         self.rows += 1;
         self.sum = self.sum.wrapping_add(xxh3_128(line));
     }
 
-    /// As a manifest has it.
     pub fn digits(self) -> String {
         format!("{:032x}", self.sum)
     }
 
-    /// Adds another one.
     pub fn join(&mut self, other: Self) {
         self.rows += other.rows;
         self.sum = self.sum.wrapping_add(other.sum);

@@ -8,7 +8,6 @@ use std::fs::{self, File};
 use std::io::{ErrorKind, Write};
 use std::path::Path;
 
-/// The form of the file.
 const VERSION: u32 = 2;
 const NAME: &str = "export.json";
 
@@ -26,7 +25,6 @@ pub struct Exported {
     pub engine: String,
     /// Whether the engine takes part in the snapshot; without, rows that changed during the export are as they were found.
     pub snapshot: bool,
-    /// The statement that makes the table.
     pub create: String,
     /// Fields of a line, in their order.
     pub columns: Vec<String>,
@@ -49,7 +47,6 @@ impl Manifest {
         Self { version: VERSION, at, tables }
     }
 
-    /// Reads that of a folder.
     pub fn read(folder: &Path) -> Result<Self, HaulError> {
         let path = folder.join(NAME);
         let bytes = match fs::read(&path) {

@@ -7,7 +7,6 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
-/// Bytes that are written at once.
 const BUFFER: usize = 1 << 18;
 
 /// Rows of a file at most: loaded again it is one transaction.
@@ -33,7 +32,6 @@ impl<'a> Writer<'a> {
         Self { folder, table, open: None, done: Vec::new() }
     }
 
-    /// Writes a line with its line feed.
     pub fn write(&mut self, line: &[u8]) -> Result<(), HaulError> {
         if self.open.as_ref().is_some_and(|open| open.checksum.rows >= ROWS) {
             self.close()?;

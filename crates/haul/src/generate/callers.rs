@@ -8,7 +8,6 @@ const CALLS: u64 = 25;
 /// Callers at most: a number and a weight each are kept in memory.
 const MOST: u64 = 1_000_000;
 
-/// Callers, each with its weight.
 pub(super) struct Callers {
     weighted: Option<WeightedChoice>,
     count: u64,
@@ -28,7 +27,6 @@ impl Callers {
         Self { weighted: WeightedChoice::new(&weights).ok(), count }
     }
 
-    /// Number of a caller.
     pub fn caller(&self, random: &mut Random) -> u64 {
         match &self.weighted {
             Some(weighted) => weighted.draw(random) as u64,

@@ -2,12 +2,10 @@
 
 use evenkeel_core::random::Random;
 
-/// Longest call, seconds.
 const LONGEST_S: f64 = 14_400.0;
 const MEDIAN_S: f64 = 60.0;
 const SHAPE: f64 = 1.6;
 
-/// Seconds of an answered call.
 pub(super) fn draw(random: &mut Random) -> u64 {
     // The inverse of F(x) = 1 / (1 + (x/a)^-b), up to where F reaches the longest call.
     let most = 1.0 / (1.0 + (LONGEST_S / MEDIAN_S).powf(-SHAPE));

@@ -10,7 +10,6 @@ const HOURS: [f64; 24] = [
 
 /// Instants of so many calls, in their order: those of a Poisson process whose rate follows the hour, given their number.
 pub(super) struct Instants {
-    /// Calls that are still to come.
     left: u64,
     /// Share of the day's calls that had begun by the last one.
     share: f64,

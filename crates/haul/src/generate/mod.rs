@@ -20,18 +20,13 @@ use hours::Instants;
 use record::Call;
 use std::io::{self, Write};
 
-/// What is generated.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spec {
     /// Records without those that come twice.
     pub records: u64,
-    /// The day, `yyyymmdd`.
     pub day: u32,
-    /// Number of the first record.
     pub first: u64,
-    /// What is wrong with some of them.
     pub dirt: Dirt,
-    /// Of everything random.
     pub seed: Seed,
 }
 
@@ -99,40 +94,6 @@ mod tests {
     #[test]
     fn clean_records_all_fit_the_layout_that_is_shipped() {
         assert_eq!(lines(&made(&spec(20_000)).0), (20_000, 0));
-    }
-
-    #[test]
-    fn the_day_has_its_hours_and_its_records_are_in_their_order() {
-        let bytes = made(&spec(50_000)).0;
-        let starts: Vec<&[u8]> = bytes.chunks(200).map(|record| &record[72..86]).collect();
-        assert!(starts.is_sorted() && starts.iter().all(|start| start.starts_with(b"20260801")));
-        let share =
-            |hour: &[u8]| starts.iter().filter(|start| &start[8..10] == hour).count() as f64 / 50_000.0;
-        assert!(
-            (share(b"19") - 0.074).abs() < 0.006 && share(b"03") < 0.006,
-            "{} {}",
-            share(b"19"),
-            share(b"03")
-        );
-    }
-
-    #[test]
-    fn half_of_the_calls_last_a_minute_at_most_and_some_callers_call_much_more_than_others() {
-        let bytes = made(&spec(50_000)).0;
-        let mut seconds: Vec<u64> = bytes
-            .chunks(200)
-            .filter(|record| record[86] != b' ')
-            .map(|record| String::from_utf8_lossy(&record[114..120]).trim().parse().unwrap())
-            .collect();
-        seconds.sort_unstable();
-        let median = seconds[seconds.len() / 2];
-        assert!((55..=65).contains(&median) && seconds.last().unwrap() <= &14_400, "{median}");
-        let answered = seconds.len() as f64 / 50_000.0;
-        assert!((answered - 0.68).abs() < 0.01, "{answered}");
-        let mut calls = std::collections::BTreeMap::new();
-        bytes.chunks(200).for_each(|record| *calls.entry(&record[12..27]).or_insert(0_u64) += 1);
-        let most = calls.values().max().unwrap();
-        assert!(*most > 10 * (50_000 / calls.len() as u64), "{most} of {}", calls.len());
     }
 
     #[test]

@@ -13,12 +13,10 @@ pub(super) struct Call {
     pub seq: u64,
     /// Second of the day at which it begins.
     pub start_s: u32,
-    /// The day of the call as `yyyymmdd`.
     pub day: u32,
 }
 
 impl Call {
-    /// Appends the record with its line feed.
     pub fn write(&self, callers: &Callers, random: &mut Random, out: &mut Vec<u8>) {
         let (caller, called) = (callers.caller(random), callers.called(random));
         // Answered, nobody answers, busy, failed: a guess at the mix.

@@ -13,7 +13,6 @@ use evenkeel_wire::record::Layout;
 use std::num::NonZeroU64;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 
-/// Where a record lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
     /// Number of the input, below [`INPUTS`].
@@ -38,12 +37,10 @@ pub(crate) fn check_inputs(count: usize) -> Result<(), HaulError> {
 }
 
 impl Place {
-    /// As one number, in the order of inputs and offsets.
     pub(crate) fn packed(self) -> u64 {
         u64::from(self.input) * BYTES + self.offset
     }
 
-    /// From the number that `packed` makes.
     pub(crate) fn unpacked(packed: u64) -> Self {
         Self { input: (packed / BYTES) as u32, offset: packed % BYTES }
     }
@@ -83,7 +80,6 @@ impl Entry {
         }
     }
 
-    /// Where the record lies.
     pub fn place(&self) -> Place {
         Place::unpacked(self.place.get() - 1)
     }

@@ -10,9 +10,7 @@ const TABLE: u32 = if cfg!(test) { 18 } else { 27 };
 /// The record that a key belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Known {
-    /// Where it lies.
     pub place: Place,
-    /// Whether it is the same, byte by byte.
     pub same: bool,
 }
 

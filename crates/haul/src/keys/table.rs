@@ -29,7 +29,6 @@ impl Table {
         (entry.high >> (64 - self.bits)) as usize
     }
 
-    /// Looks for the key of an entry.
     pub fn find(&self, entry: &Entry) -> Found {
         let mut at = self.home(entry);
         loop {
@@ -63,12 +62,10 @@ impl Table {
         self.used > (1 << self.bits) / 8 * 7
     }
 
-    /// Whether it takes no more.
     pub fn is_full(&self) -> bool {
         self.is_dense() && self.bits >= self.most_bits
     }
 
-    /// How many it takes.
     pub fn most(&self) -> u64 {
         (1 << self.most_bits) / 8 * 7 + 1
     }
@@ -88,7 +85,6 @@ impl Table {
         }
     }
 
-    /// All entries in their order.
     #[cfg(test)]
     fn entries(&self) -> impl Iterator<Item = Entry> + '_ {
         self.slots.iter().flatten().copied()

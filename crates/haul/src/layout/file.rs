@@ -8,13 +8,11 @@ use std::path::PathBuf;
 #[derive(Clone, Debug)]
 pub struct LayoutFile {
     pub layout: Layout,
-    /// How records are parted.
     pub separator: Separator,
     /// The file as it stands, so that work on one layout is not gone on with by another.
     pub text: String,
 }
 
-/// A layout file that cannot be.
 #[derive(Debug, thiserror::Error)]
 #[error("{}{}: {problem}", path.display(), line.map(|line| format!(":{line}")).unwrap_or_default())]
 pub struct LayoutFileError {

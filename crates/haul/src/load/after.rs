@@ -13,20 +13,14 @@ use evenkeel_os::stop::Stop;
 use evenkeel_site::server::Target;
 use std::path::Path;
 
-/// What is held against what once a load is done: as it was loaded.
 pub struct Check<'a> {
     pub file: &'a LayoutFile,
-    /// The server, with the database of the tables.
     pub target: &'a Target,
-    /// Names of the tables by record type.
     pub tables: &'a [String],
-    /// The file of what was refused.
     pub rejects: &'a Path,
-    /// What became of records that come twice.
     pub duplicates: Duplicates,
     /// A folder for what does not fit into memory.
     pub scratch: &'a Path,
-    /// Findings that get names.
     pub names: usize,
     pub stop: &'a Stop,
 }

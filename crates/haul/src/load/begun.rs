@@ -8,7 +8,6 @@ use crate::input::{Input, is_packed};
 use crate::table::{Table, quoted};
 use evenkeel_site::server::Control;
 
-/// Rows of all tables.
 pub(super) fn count(control: &mut Control, tables: &[Table]) -> Result<u64, HaulError> {
     let mut sum = 0;
     for table in tables {
@@ -94,7 +93,6 @@ fn uncover(control: &mut Control, tables: &[Table]) -> Result<bool, HaulError> {
     Ok(found)
 }
 
-/// Rows that a file can have brought at most; of a packed one nobody knows.
 fn most_rows(file: &KnownFile, looked: &[Looked], shortest: u64) -> u64 {
     let now = looked.iter().find(|now| is_same(file, now));
     match now.map(|now| &now.input) {

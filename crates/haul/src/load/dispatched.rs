@@ -7,7 +7,6 @@ use super::manifest::{self, FILES, PARTS};
 use crate::table::{literal, quoted};
 use evenkeel_site::server::{Control, TargetError};
 
-/// Files that were loaded into a table, by itself or with others.
 fn of(source: &str) -> String {
     let name = literal(source.as_bytes());
     format!("(tables_loaded = {name} OR FIND_IN_SET({name}, tables_loaded))")

@@ -2,67 +2,50 @@
 
 use std::path::PathBuf;
 
-/// What ends a load, beside what ends a conversion and what the server says.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
-    /// Somebody else loads into the same tables.
     #[error("another load into {0} is under way")]
     Busy(String),
-    /// A file of rejects that is not of loads into these tables.
     #[error("{} has rejects {}, and this load would take some of them out", path.display(), whose(owner.as_deref()))]
     OthersRejects { path: PathBuf, owner: Option<String> },
-    /// A file that is not what was loaded under its name.
     #[error(
         "{} has {now_bytes} bytes and is not the file of that name of which bytes 0..{end} are in {tables}: that one had {known_bytes}, {what}",
         path.display()
     )]
     Replaced { path: PathBuf, tables: String, known_bytes: u64, now_bytes: u64, end: u64, what: &'static str },
-    /// A layout that is not the one that a file was begun with.
     #[error("{} was begun with another layout, up to byte {end}", path.display())]
     Layout { path: PathBuf, end: u64 },
-    /// The same file twice.
     #[error("{} and {} are the same, byte by byte", first.display(), second.display())]
     Same { first: PathBuf, second: PathBuf },
-    /// Somebody dispatches from a table.
     #[error("a dispatch from {0} is under way")]
     Dispatching(String),
-    /// Rows that the manifest tells of are not there.
     #[error("the manifest says that {rows} rows were loaded into {table}, which has none{}", of_them(*moved))]
     Gone { table: String, rows: u64, moved: u64 },
-    /// Files that would be loaded again while their rows are in day tables.
     #[error(
         "{rows} rows that were loaded into {table} are in day tables, and --again would load them once more"
     )]
     Moved { table: String, rows: u64 },
-    /// A dispatch from a table without transactions did not come to its end.
     #[error(
         "{table} has {rows} rows of the {waiting} that were loaded since its last dispatch: another one was cut"
     )]
     HalfMoved { table: String, rows: u64, waiting: u64 },
-    /// A load into tables without transactions was cut, and what would have to be emptied is not all ours.
     #[error(
         "a load into {tables} was cut, its rows cannot be told from others, and the tables cannot be emptied: {why}"
     )]
     NotOurs { tables: String, why: String },
-    /// The server changed or left out what was sent.
     #[error("{}{}: {what} ({count} in bytes {begin}..{end}, which are not stored)", path.display(), offset.map(|at| format!(":{at}")).unwrap_or_default())]
     Warned { path: PathBuf, offset: Option<u64>, what: String, count: u64, begin: u64, end: u64 },
-    /// The server changed or left out what was sent, where that cannot be taken back.
     #[error("{}{}: {what}; {tables} cannot take that back, so that the next load empties it and begins again", path.display(), offset.map(|at| format!(":{at}")).unwrap_or_default())]
     Stuck { path: PathBuf, offset: Option<u64>, what: String, tables: String },
-    /// Rows that were sent are not those that the server counted.
     #[error("{}, bytes {begin}..{end}: {sent} rows were sent and {stored} stored, and the server does not say why", path.display())]
     Count { path: PathBuf, begin: u64, end: u64, sent: u64, stored: u64 },
-    /// The manifest is not what a load writes.
     #[error("the manifest of {tables} says of {} what no load writes: {what}", path.display())]
     Manifest { tables: String, path: PathBuf, what: String },
-    /// Options that do not go together.
     #[error("{0}")]
     Cannot(String),
 }
 
 impl LoadError {
-    /// What to do next.
     pub fn hint(&self) -> &'static str {
         match self {
             Self::Dispatching(_) => "wait until it is done; SHOW PROCESSLIST names the connections",
@@ -88,7 +71,7 @@ impl LoadError {
                 "name all files that were loaded into it, or remove by hand what the cut load brought, and take --again on an empty table"
             }
             Self::Warned { .. } => {
-                "alter the column, correct the layout, or take --warnings reject, which makes rejects of such records; what is in stays in, and a rerun goes on"
+                "alter the column, drop the CHECK, correct the layout, or take --warnings reject, which makes rejects of records that no CHECK refuses; what is in stays in, and a rerun goes on"
             }
             Self::Stuck { .. } => {
                 "alter the column or correct the layout, and load again; InnoDB can refuse single records"

@@ -11,14 +11,11 @@ use std::io::{self, Read};
 use std::path::Path;
 use xxhash_rust::xxh3::Xxh3;
 
-/// A file, and from where on it is to be loaded.
 pub(super) struct Planned {
     pub input: Input,
     /// As the manifest names it.
     pub name: String,
-    /// The manifest's number.
     pub id: u64,
-    /// What it was when it was looked at.
     pub identity: Identity,
     /// Bytes that are in, unpacked.
     pub begin: u64,
@@ -28,7 +25,6 @@ pub(super) struct Planned {
     pub records: u64,
     pub rows: u64,
     pub rejects: u64,
-    /// Whether all that is in has been audited.
     pub audited: bool,
 }
 
@@ -40,7 +36,6 @@ pub(super) struct Looked {
     pub content: (u64, u64),
 }
 
-/// What a plan is made of.
 pub(super) struct Ground<'a> {
     pub tables: &'a str,
     pub separator: Separator,
@@ -78,7 +73,6 @@ fn read_whole(path: &Path, hash: &dyn Fn() -> io::Result<u64>) -> Result<(Identi
     }
 }
 
-/// XXH3 of so many bytes of a file.
 pub(super) fn hash(path: &Path, bytes: u64) -> io::Result<u64> {
     let (mut file, mut hash, mut piece) = (File::open(path)?.take(bytes), Xxh3::new(), vec![0; 1 << 20]);
     loop {

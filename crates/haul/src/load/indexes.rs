@@ -5,7 +5,6 @@ use crate::table::{Table, literal};
 use evenkeel_site::server::Control;
 use std::collections::BTreeMap;
 
-/// The statement that adds the indexes that a table should have and has not; `None` where it has all.
 pub(super) fn missing(control: &mut Control, table: &Table) -> Result<Option<String>, HaulError> {
     let rows = control.query(&format!(
         "SELECT INDEX_NAME, COLUMN_NAME FROM information_schema.STATISTICS WHERE TABLE_SCHEMA = DATABASE() \

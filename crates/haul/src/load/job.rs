@@ -4,7 +4,7 @@ use super::files::{self, Ground, Planned};
 use super::manifest::{self, Origin};
 use super::options::Options;
 use super::rejects::Rejects;
-use super::settled::Settled;
+use super::settle::Settled;
 use super::store::{self, Shared, locked};
 use super::turn::Turn;
 use super::{LoadError, begun, indexes};
@@ -21,44 +21,33 @@ use std::sync::atomic::AtomicU64;
 use std::sync::mpsc::sync_channel;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// What is to be loaded, and how.
 pub struct Job<'a> {
     pub file: &'a LayoutFile,
     pub inputs: Vec<Input>,
-    /// The server, with the database of the tables.
     pub target: &'a Target,
     /// Tables by record type; made where they are missing.
     pub tables: Vec<Table>,
-    /// The file of what is refused.
     pub rejects: &'a Path,
-    /// What becomes of records that come twice, where the layout names a key.
     pub duplicates: Duplicates,
-    /// How rows are loaded.
     pub options: Options,
     /// Bytes of lines that were sent to the server, for who watches; those of a part that is sent again count again.
     pub sent: &'a AtomicU64,
-    /// Ends it early; a rerun goes on.
     pub stop: &'a Stop,
 }
 
-/// What a load brought.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct Loaded {
     /// The tables' names as the manifest has them.
     #[serde(skip)]
     pub named: String,
-    /// What became of the records of this load.
     pub tally: Tally,
-    /// Each file, in the order in which they were named.
     pub files: Vec<LoadedFile>,
     /// Whether the tables that it made were dropped again, and the files forgotten, since each record was refused.
     pub dropped: bool,
-    /// What a user should know.
     pub notes: Vec<String>,
 }
 
 impl Loaded {
-    /// Whether there were records, and each of them was refused.
     pub fn is_all_refused(&self) -> bool {
         let rows = self.tally.lines.iter().sum::<u64>()
             + self.files.iter().map(|file| file.rows_before).sum::<u64>();
@@ -73,7 +62,6 @@ impl Loaded {
     }
 }
 
-/// What became of a file.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct LoadedFile {
     pub path: PathBuf,
@@ -83,17 +71,11 @@ pub struct LoadedFile {
     /// What it was when it was looked at; the load has read that and nothing else.
     #[serde(skip)]
     pub identity: Identity,
-    /// Bytes that were in before, unpacked.
     pub before: u64,
-    /// Records that were in before, stored or refused.
     pub records_before: u64,
-    /// Rows among them.
     pub rows_before: u64,
-    /// Rejects among them.
     pub rejects_before: u64,
-    /// Whether they have been audited.
     pub audited_before: bool,
-    /// What became of the others.
     pub tally: Tally,
 }
 
@@ -177,14 +159,12 @@ impl Job<'_> {
         tidy(&format!("{named} of database {database} at {}", self.target.address))
     }
 
-    /// What decides what becomes of a record, as a number.
     fn rules(&self) -> u64 {
         let LayoutFile { layout, separator, text } = self.file;
         let refuses = self.duplicates == Duplicates::Refuse;
         xxh3_64(format!("{refuses} {:?} {separator:?} {text}", layout.is_ragged()).as_bytes())
     }
 
-    /// What became of the records of each file.
     fn load(
         &self,
         planned: &[Planned],

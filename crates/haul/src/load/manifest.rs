@@ -10,16 +10,12 @@ use crate::table::{Table, literal};
 use crate::{HaulError, dispatch};
 use evenkeel_site::server::{Control, TargetError};
 
-/// Table of the files.
 pub const FILES: &str = "evenkeel_loads";
-/// Table of their parts.
 pub const PARTS: &str = "evenkeel_load_parts";
 
-/// A file that the manifest tells of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct KnownFile {
     pub id: u64,
-    /// As it was named.
     pub name: String,
     /// Length and XXH3 of the file as it is on disk.
     pub content: (u64, u64),
@@ -37,7 +33,6 @@ pub(crate) struct KnownFile {
     pub waiting: u64,
     /// Whether there are such parts.
     pub has_waiting: bool,
-    /// Whether all that is in of it has been audited.
     pub audited: bool,
 }
 
@@ -77,7 +72,6 @@ impl Origin {
     }
 }
 
-/// What a part brought.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Brought {
     pub records: u64,
@@ -85,7 +79,6 @@ pub(crate) struct Brought {
     pub rejects: u64,
 }
 
-/// Makes the tables where they are missing.
 pub(crate) fn create(control: &mut Control) -> Result<(), TargetError> {
     if has_column(control, FILES, "audited")? && has_column(control, PARTS, "dispatched")? {
         return Ok(());
@@ -229,7 +222,6 @@ pub(crate) fn forget(
     control.exec("COMMIT").map(drop)
 }
 
-/// Forgets these files, and what was moved out of these tables.
 pub(crate) fn forget_all(
     control: &mut Control,
     files: &[KnownFile],

@@ -21,7 +21,6 @@ mod part;
 mod reading;
 mod rejects;
 mod settle;
-mod settled;
 mod sink;
 mod store;
 mod tables;

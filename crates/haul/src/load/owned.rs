@@ -16,7 +16,6 @@ const LONGEST: u64 = 64 << 10;
 
 /// The right to write a file of rejects, until this is dropped.
 pub(super) struct Owned {
-    /// The file of rejects.
     rejects: PathBuf,
     /// The hidden file beside it, whose lock we have.
     mark: File,

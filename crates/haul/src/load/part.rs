@@ -3,32 +3,23 @@
 use super::manifest::Brought;
 use crate::convert::{Converted, Tally};
 
-/// Lines that are stored in one transaction.
 #[derive(Default)]
 pub(super) struct Part {
-    /// Place among all parts of the load.
     pub number: u64,
     /// Number of the input among those of the load.
     pub input: usize,
-    /// The manifest's number of the file.
     pub file: u64,
-    /// Where it begins in the file, unpacked.
     pub begin: u64,
-    /// Where it ends.
     pub end: u64,
-    /// Whether the file ends with it.
     pub is_last: bool,
-    /// Lines by record type.
     pub lines: Vec<Vec<u8>>,
     /// Offset of the record of each line, by record type.
     pub places: Vec<Vec<u64>>,
-    /// Lines of the reject file.
     pub rejects: Vec<u8>,
     pub tally: Tally,
 }
 
 impl Part {
-    /// Adds a block that follows what is there.
     pub fn add(&mut self, block: &Converted) {
         self.lines.resize(block.lines.len(), Vec::new());
         self.places.resize(block.places.len(), Vec::new());
@@ -39,20 +30,12 @@ impl Part {
         self.end = block.end;
     }
 
-    /// What it brings when all its lines are stored.
     pub fn brought(&self) -> Brought {
         Brought {
             records: self.tally.records,
             rows: self.tally.lines.iter().sum(),
             rejects: self.tally.rejects,
         }
-    }
-
-    /// Lines of a type, by their numbers in ascending order.
-    pub fn pick(&self, index: usize, numbers: &[usize]) -> Vec<u8> {
-        let picked =
-            split(&self.lines[index]).enumerate().filter(|(number, _)| numbers.binary_search(number).is_ok());
-        picked.flat_map(|(_, line)| line.iter().copied()).collect()
     }
 
     /// Takes lines of a type out, by their numbers in ascending order; the offsets of their records.

@@ -16,7 +16,6 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::SyncSender;
 
 impl Job<'_> {
-    /// Has all files become parts.
     pub(super) fn read(
         &self,
         planned: &[Planned],

@@ -14,7 +14,6 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-/// The file, open at its end.
 pub(super) struct Rejects {
     file: File,
     path: PathBuf,
@@ -61,7 +60,6 @@ impl Rejects {
     }
 }
 
-/// Whether lines are there that do not stay.
 fn leave(known: File, ends: &BTreeMap<Vec<u8>, u64>) -> io::Result<bool> {
     let mut found = false;
     each_line(known, &mut |line| {

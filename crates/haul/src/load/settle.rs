@@ -78,7 +78,6 @@ impl Job<'_> {
         Ok(())
     }
 
-    /// What was moved to day tables, of all tables together.
     pub(super) fn moved(&self, control: &mut Control) -> Result<dispatch::Moved, HaulError> {
         let mut sum = dispatch::Moved::default();
         for table in &self.tables {

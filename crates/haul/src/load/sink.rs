@@ -7,16 +7,12 @@ use crate::convert::{Context, Converted, Sink};
 use crate::keys::Seen;
 use std::sync::mpsc::SyncSender;
 
-/// Takes the blocks of one file.
 pub(super) struct Deal<'a> {
     pub part: Part,
-    /// Number of the next part of the load.
     pub number: &'a mut u64,
     pub sender: &'a SyncSender<Part>,
-    /// Bytes of the file in a part.
     pub limit: u64,
     pub context: &'a Context<'a>,
-    /// Keys of the records before; `None` where nobody asks what comes twice.
     pub seen: Option<&'a mut Seen>,
     pub tell: &'a mut (dyn FnMut() + Send),
 }

@@ -21,7 +21,6 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// ER_LOCK_WAIT_TIMEOUT and ER_LOCK_DEADLOCK: the part can be sent again.
 const HELD_UP: [u16; 2] = [1205, 1213];
-/// So often a part is sent again because of them.
 const ATTEMPTS: u32 = 6;
 /// Seconds that a part waits for the locks of others.
 const LOCK_WAIT_S: u32 = 10;
@@ -41,11 +40,9 @@ pub(super) struct Shared<'a> {
     /// What became of the records of this load, by number of the input, as far as they are stored.
     pub stored: Mutex<Vec<Tally>>,
     pub failed: Mutex<Option<HaulError>>,
-    /// Bytes of lines that were sent.
     pub sent: &'a AtomicU64,
 }
 
-/// Counts what is sent.
 struct Counted<'a> {
     lines: &'a [u8],
     sent: &'a AtomicU64,
@@ -59,7 +56,6 @@ impl Read for Counted<'_> {
     }
 }
 
-/// What became of an attempt to store a part.
 enum Attempt {
     Stored,
     GaveWay,
@@ -78,7 +74,6 @@ pub(super) fn prepare(control: &mut Control) -> Result<(), HaulError> {
 }
 
 impl Shared<'_> {
-    /// Stores parts as they come, until there are no more or one cannot be stored.
     pub fn serve(&self, mut control: Control, parts: &Mutex<Receiver<Part>>) {
         loop {
             let part = locked(parts).recv();
@@ -174,7 +169,6 @@ impl Shared<'_> {
         self.turn.pass();
     }
 
-    /// Sends the lines of all types; what the server says of them, where it says something.
     fn send(&self, control: &mut Control, part: &Part) -> Result<Option<Attempt>, HaulError> {
         for (index, table) in self.tables.iter().enumerate() {
             let Some(lines) = part.lines.get(index).filter(|lines| !lines.is_empty()) else { continue };
@@ -200,34 +194,21 @@ impl Shared<'_> {
         found: Vec<Warning>,
     ) -> Result<(), HaulError> {
         let place = |row: usize| part.places[index].get(row).copied();
-        let (sure, guessed) = warnings::sure(&found);
         let mut reasons = BTreeMap::new();
-        let mut known = sure.iter().filter_map(|warning| Some((warning.row?, warning)));
-        known.by_ref().filter(|(row, _)| place(*row).is_some()).for_each(|(row, warning)| {
-            reasons.entry(row).or_insert_with(|| warning.text.clone());
-        });
-        let can_refuse = self.options.warnings == Warnings::Reject;
-        if !self.engine.has_transactions() || !can_refuse || reasons.is_empty() {
+        for warning in &found {
+            if let Some(row) = warning.row.filter(|row| place(*row).is_some()) {
+                reasons.entry(row).or_insert_with(|| warning.text.clone());
+            }
+        }
+        let is_asked = self.options.warnings == Warnings::Reject && self.engine.has_transactions();
+        if !is_asked || reasons.is_empty() || warnings::has_check(&found) {
             let offset = found.first().and_then(|first| place(first.row?));
             return Err(self.warning_error(part, &found, offset));
         }
         control.exec("ROLLBACK")?;
-        let rows: Vec<usize> = guessed.iter().map(|(row, _)| *row).collect();
-        if !rows.is_empty() && self.are_refused(control, index, &part.pick(index, &rows))? {
-            reasons.extend(guessed.iter().map(|(row, warning)| (*row, warning.text.clone())));
-        }
         self.refuse(part, index, &reasons)
     }
 
-    /// Whether the server stores none of these lines.
-    fn are_refused(&self, control: &mut Control, index: usize, lines: &[u8]) -> Result<bool, HaulError> {
-        control.exec("BEGIN")?;
-        let stored = control.load_data_local(&self.tables[index].load_sql(), lines)?;
-        control.exec("ROLLBACK")?;
-        Ok(stored == 0)
-    }
-
-    /// Makes rejects of rows of a part, by their numbers, for these reasons.
     fn refuse(
         &self,
         part: &mut Part,

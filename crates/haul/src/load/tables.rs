@@ -9,7 +9,6 @@ use crate::table::{Engine, Found, quoted};
 use evenkeel_site::server::Control;
 
 impl Job<'_> {
-    /// The engine of the tables, and what they were before this load.
     pub(super) fn look_at_tables(&mut self, control: &mut Control) -> Result<(Engine, Origin), HaulError> {
         let mut origin = Origin::Created;
         let mut engines = Vec::new();

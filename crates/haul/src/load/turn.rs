@@ -2,7 +2,6 @@
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Whose turn it is to commit.
 #[derive(Default)]
 pub(super) struct Turn {
     state: Mutex<State>,
@@ -11,7 +10,6 @@ pub(super) struct Turn {
 
 #[derive(Default)]
 struct State {
-    /// Number of the part that is committed next.
     number: u64,
     /// Whether that part cannot go on unless the others give up what they hold.
     is_held_up: bool,
@@ -21,11 +19,9 @@ struct State {
 /// What came of waiting for a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Waited {
-    /// It is this part's turn.
     Mine,
     /// The part before waits for what this one holds.
     GiveWay,
-    /// The load has failed.
     Over,
 }
 
@@ -59,13 +55,11 @@ impl Turn {
         is_turn
     }
 
-    /// The load has failed: nobody waits any more.
     pub fn end(&self) {
         self.state().is_over = true;
         self.moved.notify_all();
     }
 
-    /// Whether it has.
     pub fn is_over(&self) -> bool {
         self.state().is_over
     }

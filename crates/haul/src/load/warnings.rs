@@ -3,12 +3,10 @@
 use crate::table::Table;
 use evenkeel_site::server::{Control, TargetError};
 
-/// A row that the server changed or left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Warning {
     /// Number of the row among those sent, from 0, where the server tells it.
     pub row: Option<usize>,
-    /// The server's code.
     pub code: u16,
     /// Column and reason, without the row's own values.
     pub text: String,
@@ -19,7 +17,6 @@ pub(super) const KEPT: u64 = 65_535;
 /// Most warnings whose row is asked for one by one.
 const ASKED: usize = 2_000;
 
-/// Reads the warnings of the last statement, in its order.
 pub(super) fn read(control: &mut Control, table: &Table) -> Result<Vec<Warning>, TargetError> {
     let found = control.query("SHOW WARNINGS")?;
     let mut all = Vec::new();
@@ -35,20 +32,9 @@ pub(super) fn read(control: &mut Control, table: &Table) -> Result<Vec<Warning>,
     Ok(all)
 }
 
-impl Warning {
-    /// Whether a CHECK refused the row. MariaDB 10.11 does not count such a row, so that all numbers behind it are one too small.
-    fn is_uncounted(&self) -> bool {
-        matches!(self.code, 4025 | 3819)
-    }
-}
-
-/// Warnings whose rows are known for sure, and behind them the rows of those that a CHECK refused, as far as they can be guessed.
-pub(super) fn sure(found: &[Warning]) -> (&[Warning], Vec<(usize, &Warning)>) {
-    let Some(first) = found.iter().position(Warning::is_uncounted) else { return (found, Vec::new()) };
-    let (sure, rest) = found.split_at(first + 1);
-    let uncounted = rest.iter().filter(|warning| warning.is_uncounted());
-    let guessed = (1..).zip(uncounted).filter_map(|(before, warning)| Some((warning.row? + before, warning)));
-    (sure, guessed.collect())
+/// Whether a CHECK refused a row. MariaDB 10.11 does not count such a row, so that nobody knows which rows the warnings behind it mean.
+pub(super) fn has_check(found: &[Warning]) -> bool {
+    found.iter().any(|warning| matches!(warning.code, 4025 | 3819))
 }
 
 /// `at row 7` and `Row 7 was truncated` count from one.
@@ -102,14 +88,6 @@ fn text(code: u16, message: &str, table: &Table) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn behind_a_row_that_a_check_refused_only_such_rows_are_guessed() {
-        let of = |code, row| Warning { row: Some(row), code, text: String::new() };
-        let found = [of(1062, 2), of(4025, 4), of(1062, 6), of(4025, 7)];
-        let (sure, guessed) = sure(&found);
-        assert_eq!((sure, guessed), (&found[..2], vec![(8, &found[3])]));
-    }
 
     #[test]
     fn the_row_is_read_from_the_message_and_nothing_of_its_values_is_told() {

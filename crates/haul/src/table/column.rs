@@ -3,51 +3,33 @@
 use evenkeel_wire::record::{Blank, Field, Kind};
 use std::fmt;
 
-/// A column of a table that a layout asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
-    /// Its name, that of its field.
     pub name: String,
-    /// Bytes of its field.
     pub width: usize,
-    /// What stands in its field.
     pub kind: Kind,
-    /// What it stores.
     pub column_type: ColumnType,
     /// Whether it may be NULL: where a blank field is.
     pub null: bool,
 }
 
-/// What a column stores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ColumnType {
-    /// Text of at most so many characters.
     VarChar(usize),
-    /// Text too wide for a row.
     Text,
     /// The same above 65,535 bytes.
     MediumText,
-    /// A number of one byte.
     TinyInt,
-    /// A number of two bytes.
     SmallInt,
-    /// A number of three bytes.
     MediumInt,
-    /// A number of four bytes.
     Int,
-    /// A number of eight bytes.
     BigInt,
-    /// Digits in all, and those of them behind the point.
     Decimal(usize, usize),
-    /// A day, without a time.
     Date,
-    /// An instant, to the second.
     DateTime,
 }
 
-/// Characters of a VARCHAR at most: a row has 65,535 bytes for all of them.
 const VARCHAR: usize = 1000;
-/// Bytes of a TEXT at most.
 const TEXT: usize = 65_535;
 /// Digits of a DECIMAL at most, and those behind the point.
 const DIGITS: (usize, usize) = (65, 30);

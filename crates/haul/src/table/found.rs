@@ -4,7 +4,6 @@ use super::{Column, Engine, Table, TableError, literal};
 use evenkeel_site::server::{Control, TargetError};
 use evenkeel_wire::record::{Charset, Kind};
 
-/// A table as it is at the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
     pub name: String,
@@ -12,11 +11,9 @@ pub struct Found {
     pub kind: String,
     /// Its engine, as the server writes it.
     pub engine: String,
-    /// Its columns, in their order.
     pub columns: Vec<FoundColumn>,
 }
 
-/// A column as it is at the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoundColumn {
     pub name: String,
@@ -30,7 +27,6 @@ pub struct FoundColumn {
     pub digits: Option<(u64, u64)>,
     /// Character set of a text.
     pub charset: Option<String>,
-    /// Whether it may be NULL.
     pub null: bool,
     /// Whether a row that says nothing of it is complete.
     pub fills_itself: bool,

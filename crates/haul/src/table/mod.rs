@@ -19,15 +19,11 @@ pub use found::{Found, FoundColumn};
 
 use evenkeel_wire::record::{Blank, Charset, Field, Layout};
 
-/// Where rows are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Engine {
-    /// InnoDB, which has transactions: a cut load goes on where it was.
     InnoDb,
-    /// Without transactions; not safe in a crash.
     MyIsam,
-    /// Without transactions: Aria with `TRANSACTIONAL=0`.
     Aria,
 }
 
@@ -54,27 +50,18 @@ impl Engine {
     }
 }
 
-/// A table for one type of record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Table {
-    /// Its name, within the database of the connection.
     pub name: String,
-    /// Columns in the order of the fields.
     pub columns: Vec<Column>,
-    /// Columns of the primary key: those of the layout's key, where none of them may be NULL.
     pub primary: Vec<String>,
-    /// Columns of each further index.
     pub indexes: Vec<Vec<String>>,
-    /// Character set of its texts.
     pub charset: Charset,
-    /// Where its rows are stored.
     pub engine: Engine,
-    /// What parts the fields of a line.
     pub delimiter: u8,
 }
 
 impl Table {
-    /// For the records of the layout's type with this index; `indexes` name columns.
     pub fn of(
         layout: &Layout,
         index: usize,

@@ -1,6 +1,5 @@
 //! What servers take as a name.
 
-/// Characters of a name at most.
 const LONGEST: usize = 64;
 
 /// Whether servers take it as the name of a table or column.

@@ -5,7 +5,6 @@ use evenkeel_wire::record::Charset;
 use std::fmt::Write;
 
 impl Table {
-    /// Makes it, with its primary key and all further indexes.
     pub fn create_sql(&self) -> String {
         self.create(&self.indexes, true)
     }

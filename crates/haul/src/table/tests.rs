@@ -3,7 +3,6 @@
 use super::*;
 use crate::layout;
 
-/// The layout that `text` says.
 fn of(text: &str) -> crate::layout::LayoutFile {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("a.toml");

@@ -19,27 +19,17 @@ use xxhash_rust::xxh3::xxh3_64;
 /// How long another one's turn is waited for, in seconds, before that is said.
 const TURN_S: u32 = 2;
 
-/// Findings of an audit that get names.
 const NAMES: usize = 100_000;
 
-/// What is done with each file.
 pub struct Chain<'a> {
     pub file: &'a LayoutFile,
-    /// The server, with the database of the tables.
     pub target: &'a Target,
-    /// The table that files are loaded into; made where it is missing.
     pub table: Table,
-    /// The folder of what is refused, with a file for each file.
     pub rejects: PathBuf,
-    /// What becomes of records that come twice in a file.
     pub duplicates: Duplicates,
-    /// How rows are loaded.
     pub options: Options,
-    /// Whether each file is held against the table once it is loaded.
     pub audit: bool,
-    /// How they go to day tables.
     pub dispatch: dispatch::Job,
-    /// Which day tables are dropped, if any.
     pub retire: Option<Retire>,
     pub stop: &'a Stop,
 }
@@ -48,7 +38,6 @@ pub struct Chain<'a> {
 pub struct Turn(#[expect(dead_code, reason = "the lock lasts as long as the connection")] Control);
 
 impl Chain<'_> {
-    /// Waits a moment for the turn.
     pub fn turn(&self) -> Result<Turn, WatchError> {
         let mut control = Control::connect_until(self.target, self.stop).map_err(HaulError::from)?;
         let database = self.target.database.as_deref().unwrap_or_default();
@@ -99,7 +88,6 @@ impl Chain<'_> {
         Ok(check.run(loaded, &|_| {})?.into_iter().next())
     }
 
-    /// Takes the rows of a file that was cut out of a table without transactions; says what was done.
     pub fn give_up(&self, path: &Path) -> Result<Vec<String>, WatchError> {
         let sent = AtomicU64::new(0);
         Ok(self.job(path, &self.rejects_of(path), &sent).give_up()?)
@@ -119,13 +107,11 @@ impl Chain<'_> {
         }
     }
 
-    /// Where the rejects of a file are.
     pub fn rejects_of(&self, path: &Path) -> PathBuf {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         self.rejects.join(format!("{name}.rejects"))
     }
 
-    /// Moves what is in the source to day tables.
     pub fn dispatch(&self, report: &mut dyn FnMut(&dispatch::Progress)) -> Result<Dispatched, WatchError> {
         let mut control = Control::connect_until(self.target, self.stop).map_err(HaulError::from)?;
         let done = dispatch::dispatch(&mut control, &self.dispatch, report)?;
@@ -138,7 +124,6 @@ impl Chain<'_> {
         }
     }
 
-    /// Drops day tables that are too old, if that was asked for.
     pub fn retire(&self, report: &mut dyn FnMut(&dispatch::Progress)) -> Result<Option<Retired>, WatchError> {
         let Some(job) = &self.retire else { return Ok(None) };
         let mut control = Control::connect_until(self.target, self.stop).map_err(HaulError::from)?;

@@ -10,7 +10,6 @@ use std::path::{Path, PathBuf};
 /// Endings of names that writers give to what is not finished.
 const UNFINISHED: [&str; 2] = [".part", ".tmp"];
 
-/// A folder in which files appear.
 pub struct Folder {
     path: PathBuf,
     pattern: glob::Pattern,
@@ -18,12 +17,9 @@ pub struct Folder {
     seen: BTreeMap<PathBuf, Seen>,
 }
 
-/// A file as it was when it was looked at last.
 struct Seen {
     identity: Identity,
-    /// When it was seen first.
     first: Nanos,
-    /// Since when it is as it is.
     since: Nanos,
     /// Whether it is done, or was refused, as it is.
     is_over: bool,
@@ -38,11 +34,6 @@ impl Folder {
         let full = path.canonicalize().map_err(HaulError::io("read", path))?;
         full.read_dir().map_err(HaulError::io("read", path))?;
         Ok(Self { path: full, pattern, settle, seen: BTreeMap::new() })
-    }
-
-    /// The folder, without symbolic links on the way.
-    pub fn path(&self) -> &Path {
-        &self.path
     }
 
     /// Files that are whole and not over, in the order of their names.
@@ -74,11 +65,6 @@ impl Folder {
     /// Whether a file is still as it was when it was looked at.
     pub fn is_unchanged(&self, path: &Path) -> bool {
         self.seen.get(path).is_some_and(|seen| Identity::of(path) == Some(seen.identity))
-    }
-
-    /// What a file was when it was looked at, so that whoever has worked on it can tell whether it still is the same one.
-    pub fn identity(&self, path: &Path) -> Option<Identity> {
-        self.seen.get(path).map(|seen| seen.identity)
     }
 
     /// A file is done, or refused: it is left alone until it is another one.

@@ -12,7 +12,6 @@ const NAMES: u32 = 10_000;
 /// What became of a file that was to be moved.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Moved {
-    /// It has this name now.
     To(PathBuf),
     /// It is no longer the file that was worked on, and is where it was.
     Changed,
@@ -60,7 +59,6 @@ fn put_back(to: PathBuf, path: &Path) -> Moved {
     }
 }
 
-/// Renames a file to a name that nothing has.
 fn rename(path: &Path, to: &Path) -> io::Result<()> {
     match evenkeel_os::file::rename_new(path, to) {
         Err(error) if is_unknown(&error) => rename_by_link(path, to),

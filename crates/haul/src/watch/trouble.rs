@@ -12,16 +12,12 @@ const HELD_UP: [u16; 2] = [1205, 1213];
 /// ER_SERVER_SHUTDOWN, ER_NORMAL_SHUTDOWN, ER_CONNECTION_KILLED.
 const ENDING: [u16; 3] = [1053, 1077, 1927];
 
-/// Why a step with a file did not come to its end.
 #[derive(Debug, thiserror::Error)]
 pub enum WatchError {
-    /// Of a load.
     #[error(transparent)]
     Load(#[from] HaulError),
-    /// Of a dispatch.
     #[error(transparent)]
     Dispatch(#[from] DispatchError),
-    /// Another one goes through a file.
     #[error("another one goes through a file for table {0}")]
     Turn(String),
 }
@@ -29,25 +25,17 @@ pub enum WatchError {
 /// What is to be done about an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trouble {
-    /// Somebody asked to stop.
     Stop,
     /// The server is not there, or something that others may put right is in the way: try again later.
     Away,
-    /// Somebody else is at work: try again soon.
     Busy,
-    /// The server refuses a statement: try a few times.
     Statement,
-    /// The file was changed while it was read: try again once it has settled.
     Changed,
-    /// The file is gone.
     Gone,
-    /// The file is to blame.
     Bad,
     /// A load of this table was cut: it has to be taken back before anything else.
     Cut,
-    /// A dispatch was cut: it has to come to its end before anything else.
     HalfMoved,
-    /// No file can be done as things are.
     Fatal,
 }
 
@@ -70,7 +58,6 @@ impl WatchError {
         }
     }
 
-    /// What to do about it.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Load(error) => error.hint(),

@@ -3,26 +3,19 @@
 use super::error::TlsError;
 use std::path::PathBuf;
 
-/// Whether a side uses TLS, in the clients' own words.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TlsMode {
-    /// No TLS, also where the other side offers it.
     Disabled,
     /// Where the other side can and wants to.
     #[default]
     Preferred,
-    /// Yes; who cannot is refused.
     Required,
 }
 
-/// What the guard shows to its clients.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Identity {
-    /// What lies in PEM files.
     Files {
-        /// The certificate, and those that lead from it to an authority.
         certificate: PathBuf,
-        /// Private key of the certificate.
         key: PathBuf,
     },
     /// A key and a certificate of its own, made at the start and kept in memory.
@@ -32,7 +25,6 @@ pub enum Identity {
 /// TLS that the guard offers to its clients.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClientTls {
-    /// Whether clients have to use it.
     pub mode: TlsMode,
     /// Without one there is no TLS.
     pub identity: Option<Identity>,
@@ -41,7 +33,6 @@ pub struct ClientTls {
 /// What the guard asks of its server, in the clients' own words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BackendMode {
-    /// No TLS, also where the server offers it.
     Disabled,
     /// TLS where the client has it too and the server offers it; any certificate. Whoever sits between guard and server
     /// can take the offer away.
@@ -55,7 +46,6 @@ pub enum BackendMode {
 }
 
 impl BackendMode {
-    /// All of them by their names.
     pub const NAMES: [(&str, Self); 5] = [
         ("disabled", Self::Disabled),
         ("preferred", Self::Preferred),
@@ -69,7 +59,6 @@ impl BackendMode {
     }
 }
 
-/// TLS that the guard asks of its server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BackendTls {
     /// What is asked; where nobody says, [`BackendMode::VerifyIdentity`] with authorities and

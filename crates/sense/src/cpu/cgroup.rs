@@ -267,13 +267,6 @@ mod tests {
     }
 
     #[test]
-    fn a_group_that_is_not_there_is_not_available() {
-        let nowhere = PathBuf::from("/sys/fs/cgroup/no such group");
-        assert_eq!(Cgroup::V2 { path: nowhere.clone() }.read(), None);
-        assert_eq!(Cgroup::V1 { cpuacct: nowhere, cpu: None, cpuset: None }.read(), None);
-    }
-
-    #[test]
     fn no_damaged_text_panics() {
         crate::garbage::damaged(CPU_STAT, |text| {
             (parse_v2(text), parse_v1(Some(text), text, Nanos(10)), parse_max(text))

@@ -6,10 +6,8 @@ use crate::text;
 use evenkeel_core::Nanos;
 use evenkeel_os::usage::tick;
 
-/// What /proc/stat says of CPUs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StatFile {
-    /// The line of all CPUs together.
     pub whole: Option<CpuTimes>,
     /// The line of each CPU that runs, by number.
     pub cpus: Vec<(u32, CpuTimes)>,
@@ -25,9 +23,7 @@ pub struct CpuTimes {
     pub user: u64,
     /// User code of lowered priority.
     pub nice: u64,
-    /// Time in the kernel, without interrupts.
     pub system: u64,
-    /// Time in which nothing ran and no disk was waited for.
     pub idle: u64,
     /// Idle, a disk was waited for (2.5.41).
     pub iowait: Option<u64>,
@@ -40,12 +36,10 @@ pub struct CpuTimes {
 }
 
 impl StatFile {
-    /// Reads /proc/stat; `None` where it cannot be read.
     pub fn read() -> Option<Self> {
         Some(Self::parse(&text::read("/proc/stat")?, tick()))
     }
 
-    /// Parses the text of /proc/stat, whose numbers are ticks of the given length.
     pub fn parse(text: &str, tick: Nanos) -> Self {
         let mut file = Self { tick, ..Self::default() };
         for line in text.lines() {

@@ -32,7 +32,6 @@ pub enum Domain {
 }
 
 impl Domain {
-    /// CPUs that the domain may use now; `None` where it is gone.
     pub fn cpus(&self) -> Option<CpuSet> {
         match self {
             Self::Host => online(),
@@ -43,7 +42,6 @@ impl Domain {
         .filter(|cpus| !cpus.is_empty())
     }
 
-    /// Reads what the domain has used until now; `None` where it is gone.
     pub fn read(&self) -> Option<CpuReading> {
         self.read_beside(StatFile::read().as_ref())
     }
@@ -77,7 +75,6 @@ pub struct CpuUse {
     pub iowait: Option<f64>,
     /// Ready to run, the hypervisor ran somebody else.
     pub steal: Option<f64>,
-    /// Idle, and no disk was waited for.
     pub idle: Option<f64>,
     /// Number of CPUs that 100 percent stands for.
     pub capacity: f64,

@@ -11,9 +11,7 @@ use evenkeel_os::usage::{process_cpu, tick};
 pub struct ProcessStat {
     /// `R`unning, `S`leeping, `Z`ombie ...
     pub state: char,
-    /// In user code.
     pub user: u64,
-    /// In the kernel.
     pub system: u64,
     /// Threads that live.
     pub threads: u64,
@@ -94,6 +92,7 @@ mod tests {
     fn a_name_may_contain_spaces_and_parentheses() {
         let stat = ProcessStat::parse(ODD_NAME).expect("a process");
         assert_eq!((stat.state, stat.user, stat.system, stat.threads), ('R', 7, 3, 2));
+        crate::garbage::damaged(ODD_NAME, ProcessStat::parse);
     }
 
     #[test]
@@ -101,12 +100,5 @@ mod tests {
         let stat = ProcessStat::parse(ODD_NAME).expect("a process");
         let reading = reading(&stat, None, Nanos::from_millis(10), 2.0).expect("a reading");
         assert_eq!((reading.busy, reading.resolution), (Nanos::from_millis(100), Nanos::from_millis(10)));
-    }
-
-    #[test]
-    fn no_damaged_text_panics() {
-        for text in [LINUX_6, ODD_NAME] {
-            crate::garbage::damaged(text, ProcessStat::parse);
-        }
     }
 }

@@ -7,11 +7,9 @@ use evenkeel_core::Nanos;
 pub struct CpuReading {
     /// All time that the domain ran: user, nice, system and interrupts.
     pub busy: Nanos,
-    /// In user code; with `nice` where that is `None`.
     pub user: Option<Nanos>,
     /// In user code of lowered priority.
     pub nice: Option<Nanos>,
-    /// In the kernel.
     pub system: Option<Nanos>,
     /// In interrupts, hard and soft.
     pub irq: Option<Nanos>,

@@ -85,12 +85,6 @@ mod tests {
     use crate::left_out::left_out;
 
     #[test]
-    fn a_path_in_memory_has_no_device() {
-        assert_eq!(Device::of_path(Path::new("/proc/self")), None);
-        assert_eq!(Device::of_path(Path::new("/sys/kernel")), None);
-    }
-
-    #[test]
     fn what_does_not_exist_is_looked_up_above() {
         assert_eq!(existing(Path::new("/proc/no such/folder")), Some("/proc".into()));
         assert_eq!(existing(Path::new("/")), Some("/".into()));

@@ -25,7 +25,6 @@ pub fn boot_id() -> Option<String> {
     text::read_line("/proc/sys/kernel/random/boot_id")
 }
 
-/// Name of this machine.
 pub fn host_name() -> Option<String> {
     text::read_line("/proc/sys/kernel/hostname")
 }
@@ -40,24 +39,19 @@ pub fn ticks_per_s() -> u64 {
 pub struct FarReading {
     /// On a clock that all readings of this machine share.
     pub at: Nanos,
-    /// All of its CPUs.
     pub host: Option<CpuReading>,
-    /// The server's process.
     pub server: Option<ServerReading>,
     /// Whole disks by name, at most [`DISKS_MAX`]; no partitions and none that stand on other disks.
     pub disks: Vec<(String, DeviceIo)>,
     /// Memory that could be had without swapping, bytes.
     pub memory_available_bytes: Option<u64>,
-    /// Pressure on the machine.
     pub pressure: PressureReading,
 }
 
 /// The server's process at one instant.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ServerReading {
-    /// Number of the process on its own machine.
     pub pid: u32,
-    /// Its CPU time.
     pub cpu: CpuReading,
     /// Its I/O, where whoever reads may see it.
     pub io: Option<ProcessIo>,

@@ -32,9 +32,7 @@ const CHANGE_BUFFER: u64 = 0xFFFF_FFFF_0000_0000;
 /// An index by its names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IndexName {
-    /// Database and table, as `shop/item`.
     pub table: String,
-    /// The index in it.
     pub index: String,
 }
 
@@ -92,7 +90,6 @@ impl Names {
     }
 }
 
-/// A number of eight bytes.
 fn number(field: Option<&&[u8]>) -> Option<u64> {
     field.and_then(|bytes| (*bytes).try_into().ok()).map(u64::from_be_bytes)
 }

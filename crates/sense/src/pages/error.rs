@@ -3,112 +3,37 @@
 use std::io;
 use std::path::PathBuf;
 
-/// Where in a file something failed, in words; at its begin it goes without saying.
 fn at(offset: u64) -> String {
     if offset == 0 { String::new() } else { format!(" at byte {offset}") }
 }
 
-/// Why there are no figures of a file.
 #[derive(Debug, thiserror::Error)]
 pub enum PagesError {
-    /// The system refused to open or to read it.
     #[error("cannot {doing} {path}{at}", path = path.display(), at = at(*offset))]
-    File {
-        /// What was being done.
-        doing: &'static str,
-        /// File that was to be read.
-        path: PathBuf,
-        /// Where in it.
-        offset: u64,
-        /// What the system says.
-        source: io::Error,
-    },
-    /// Its first page is not that of a tablespace.
+    File { doing: &'static str, path: PathBuf, offset: u64, source: io::Error },
     #[error("{path} is not an InnoDB tablespace: {why}", path = path.display())]
-    NotATablespace {
-        /// File that was to be read.
-        path: PathBuf,
-        /// What its first page has instead.
-        why: String,
-    },
-    /// Its pages are packed, so that the bytes in use cannot be told from their headers.
+    NotATablespace { path: PathBuf, why: String },
     #[error("{path} has compressed pages ({how}), which are not read", path = path.display())]
-    Compressed {
-        /// File that was to be read.
-        path: PathBuf,
-        /// Which of the two kinds of compression.
-        how: &'static str,
-    },
-    /// Its pages cannot be read without a key.
+    Compressed { path: PathBuf, how: &'static str },
     #[error("{path} has encrypted pages, which are not read (page {page})", path = path.display())]
-    Encrypted {
-        /// File that was to be read.
-        path: PathBuf,
-        /// The first such page.
-        page: u64,
-    },
-    /// The size that its flags say is none of InnoDB's.
+    Encrypted { path: PathBuf, page: u64 },
     #[error("{path} has pages of an unknown size (flags {flags:#x} at byte 54)", path = path.display())]
-    PageSize {
-        /// File that was to be read.
-        path: PathBuf,
-        /// Flags of the tablespace.
-        flags: u32,
-    },
-    /// It ends before its header says.
+    PageSize { path: PathBuf, flags: u32 },
     #[error("{path} has {pages} whole pages of the {expected} that its first page names", path = path.display())]
-    Truncated {
-        /// File that was to be read.
-        path: PathBuf,
-        /// Whole pages in it.
-        pages: u64,
-        /// Pages by the header.
-        expected: u64,
-    },
-    /// A page that is wrong however often it is read.
+    Truncated { path: PathBuf, pages: u64, expected: u64 },
     #[error("page {page} of {path} is damaged, or changes while it is read ({what}, in each of {readings} readings)", path = path.display())]
-    Damaged {
-        /// File that was to be read.
-        path: PathBuf,
-        /// Its number, from zero.
-        page: u64,
-        /// What is wrong with it.
-        what: &'static str,
-        /// How often it was read.
-        readings: u32,
-    },
-    /// Somebody wrote while it was read.
+    Damaged { path: PathBuf, page: u64, what: &'static str, readings: u32 },
     #[error("{path} changed while it was read", path = path.display())]
-    Changed {
-        /// File that was to be read.
-        path: PathBuf,
-    },
-    /// More indexes than the table of pages can tell apart.
+    Changed { path: PathBuf },
     #[error("{path} has more than {most} levels of indexes", path = path.display())]
-    TooManyLevels {
-        /// File that was to be read.
-        path: PathBuf,
-        /// As many are told apart.
-        most: usize,
-    },
-    /// There is no memory for the table of pages.
+    TooManyLevels { path: PathBuf, most: usize },
     #[error("{path} has {pages} pages, and there is not enough memory to list them", path = path.display())]
-    Memory {
-        /// File that was to be read.
-        path: PathBuf,
-        /// Pages in it.
-        pages: u64,
-    },
-    /// Somebody asked to stop.
+    Memory { path: PathBuf, pages: u64 },
     #[error("stopped while {path} was read", path = path.display())]
-    Stopped {
-        /// File that was to be read.
-        path: PathBuf,
-    },
+    Stopped { path: PathBuf },
 }
 
 impl PagesError {
-    /// What the user can do about it.
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self {
             Self::NotATablespace { .. } => {

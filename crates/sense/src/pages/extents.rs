@@ -5,7 +5,6 @@ use super::format::Format;
 
 /// Where descriptors begin on their page.
 const DESCRIPTORS: usize = 150;
-/// Where the bits of pages begin in a descriptor, two for each page.
 const BITS: usize = 24;
 /// The state of an extent that belongs to nobody.
 const FREE: u32 = 1;

@@ -19,11 +19,9 @@ pub(super) const PAGE_BYTES_MAX: usize = 64 << 10;
 /// How pages are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Format {
-    /// Bytes of a page.
     pub page_bytes: usize,
     /// Whether the checksum covers the whole page and stands at its end (MariaDB since 10.5).
     pub full_crc32: bool,
-    /// Number of the tablespace; 0 is the shared one.
     pub space: u32,
     /// Pages that the tablespace has by its header; its file may have more, which were never used.
     pub pages: u64,

@@ -19,7 +19,6 @@ pub(super) enum Odd {
     TooManyLevels,
 }
 
-/// What is kept of all pages so far.
 pub(super) struct Gathered {
     format: Format,
     pages: u64,

@@ -5,7 +5,6 @@
 pub enum PageKind {
     /// A page of an index.
     Index,
-    /// Old versions of rows.
     UndoLog,
     /// Which pages belong to which part of an index.
     Inode,
@@ -15,7 +14,6 @@ pub enum PageKind {
     Allocated,
     /// What of which page is in the change buffer.
     ChangeBufferBitmap,
-    /// The server's own, for example the double write buffer.
     System,
     /// State of all transactions.
     TransactionSystem,

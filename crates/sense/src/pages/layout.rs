@@ -10,7 +10,6 @@ pub const FILLS: usize = 10;
 /// A tablespace by its pages.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tablespace {
-    /// How its pages are written.
     pub format: Format,
     /// Pages of its file.
     pub pages: u64,
@@ -18,9 +17,7 @@ pub struct Tablespace {
     pub kinds: BTreeMap<PageKind, u64>,
     /// Pages of indexes in the double write buffer of a shared tablespace: copies, which belong to no index here.
     pub copies: u64,
-    /// Its indexes, by their numbers.
     pub indexes: Vec<IndexLayout>,
-    /// Chains that are not whole: the first of each level, with its pages.
     pub broken: Vec<Broken>,
     /// The file as a picture has it.
     pub map: PageMap,
@@ -29,7 +26,6 @@ pub struct Tablespace {
 /// How an index lies.
 #[derive(Clone, Debug, PartialEq)]
 pub struct IndexLayout {
-    /// Its number in the server.
     pub id: u64,
     /// Pages in use, leaves and those above.
     pub pages: u64,
@@ -37,9 +33,7 @@ pub struct IndexLayout {
     pub freed: u64,
     /// Levels, leaves included.
     pub levels: u16,
-    /// Pages with rows.
     pub leaves: u64,
-    /// Rows on them.
     pub records: u64,
     /// Bytes of these rows on leaves.
     pub used_bytes: u64,
@@ -58,7 +52,6 @@ pub struct IndexLayout {
 /// What reading a range of keys touches, in the mean over all places where it may begin.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RangeCost {
-    /// Leaves that it reads.
     pub leaves: u64,
     /// Extents in which they lie.
     pub extents: f64,
@@ -80,54 +73,18 @@ pub struct Broken {
 /// What is wrong with a chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
-    /// A page names a successor that the file does not have.
     #[error("page {page} is followed by page {next}, which the file does not have")]
-    OutOfFile {
-        /// Number of the page in the file.
-        page: u32,
-        /// Number of its successor.
-        next: u32,
-    },
-    /// A page names a successor of another index or level.
+    OutOfFile { page: u32, next: u32 },
     #[error("page {page} is followed by page {next}, which is not of this index and level")]
-    Elsewhere {
-        /// Number of the page in the file.
-        page: u32,
-        /// Number of its successor.
-        next: u32,
-    },
-    /// A successor names another page as the one before it.
+    Elsewhere { page: u32, next: u32 },
     #[error("page {page} is followed by page {next}, which names page {back} as the one before it")]
-    NotBack {
-        /// Number of the page in the file.
-        page: u32,
-        /// Number of its successor.
-        next: u32,
-        /// Number that the successor names.
-        back: u32,
-    },
-    /// A successor was come by already.
+    NotBack { page: u32, next: u32, back: u32 },
     #[error("page {page} is followed by page {next}, which came before it: a cycle")]
-    Circle {
-        /// Number of the page in the file.
-        page: u32,
-        /// The page come by twice.
-        next: u32,
-    },
-    /// No page is the first one.
+    Circle { page: u32, next: u32 },
     #[error("no page is the first: each, as page {page}, names one before it")]
-    NoFirst {
-        /// One of them.
-        page: u32,
-    },
-    /// Pages that no chain from the first page leads to.
+    NoFirst { page: u32 },
     #[error("{pages} pages, the first of them page {page}, are not in the chain")]
-    Apart {
-        /// How many there are.
-        pages: u64,
-        /// The first in the file.
-        page: u32,
-    },
+    Apart { pages: u64, page: u32 },
 }
 
 /// The file as a picture has it: one page of every `step`.
@@ -148,7 +105,6 @@ pub enum PageCell {
     Branch(usize),
     /// A leaf, with its place in the order of keys from 0 to 1; `None` where a broken chain does not lead to it.
     Leaf {
-        /// Place of the index in [`Tablespace::indexes`].
         index: usize,
         /// Where in the order of keys.
         rank: Option<f32>,

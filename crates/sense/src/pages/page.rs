@@ -14,7 +14,6 @@ const ROWS: [usize; 2] = [125, 120];
 /// What an empty page has at its end: checksum, and the two places of its directory.
 const END: usize = 8 + 4;
 
-/// A page as it stands in the file.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Page<'a> {
     pub bytes: &'a [u8],

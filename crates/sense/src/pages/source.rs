@@ -16,7 +16,6 @@ const READINGS: u32 = 5;
 /// Time between two such readings.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// The file that is read, open.
 pub(super) struct Source<'a> {
     file: File,
     path: &'a Path,
@@ -38,7 +37,6 @@ impl<'a> Source<'a> {
         move |source| PagesError::File { doing: "read", path, offset, source }
     }
 
-    /// Its size and when it was written last: what changes if somebody writes.
     pub fn state(&self) -> Result<(u64, SystemTime), PagesError> {
         let state = self.file.metadata().map_err(self.failed(0))?;
         Ok((state.len(), state.modified().map_err(self.failed(0))?))

@@ -51,7 +51,6 @@ impl Level {
     }
 }
 
-/// All levels of all indexes of a file, each with a number of its own.
 #[derive(Debug, Default)]
 pub(super) struct Levels {
     all: Vec<Level>,
@@ -68,7 +67,6 @@ impl Levels {
         Some(number)
     }
 
-    /// Counts a page that was a level's own.
     pub fn add_freed(&mut self, header: IndexPage) -> Option<()> {
         let number = self.number(header.index, header.level)?;
         self.all[usize::from(number)].freed += 1;

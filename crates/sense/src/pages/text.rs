@@ -3,7 +3,6 @@
 use super::kind::PageKind;
 use super::layout::{PageCell, PageMap};
 
-/// Digits of numbers: 0 to 9, a to z.
 const DIGITS: u32 = 36;
 /// Steps in which the place of a leaf in the order of keys is told, from the first to the last.
 const STEPS: u32 = 24;

@@ -15,7 +15,6 @@ pub(super) enum Sight {
     Compressed,
     /// It cannot be read without a key.
     Encrypted,
-    /// It is damaged or half written.
     Wrong(&'static str),
 }
 

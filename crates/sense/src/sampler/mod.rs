@@ -33,7 +33,6 @@ pub struct Sampler {
 }
 
 impl Sampler {
-    /// Starts to sample by the plan.
     pub fn start(plan: SensePlan) -> Result<Self, SenseError> {
         let clock = Clock::start();
         let (stop, stopped) = mpsc::channel();

@@ -4,7 +4,6 @@ use crate::cpu::{CpuSet, Domain};
 use evenkeel_core::Nanos;
 use std::path::PathBuf;
 
-/// What to sample, and when.
 #[derive(Clone, Debug, Default)]
 pub struct SensePlan {
     /// Domain of the server; `None` where it runs on another machine.
@@ -17,7 +16,6 @@ pub struct SensePlan {
     pub data_dir: Option<PathBuf>,
     /// From the start of the sampler to the start of the measured phase: the warm-up.
     pub delay: Nanos,
-    /// Length of the measured phase.
     pub duration: Nanos,
     /// Whether to open hardware counters on the CPUs of the domain.
     pub counters: bool,

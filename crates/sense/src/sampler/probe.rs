@@ -17,7 +17,6 @@ use evenkeel_os::clock::Clock;
 const SWITCHES_COST: Nanos = Nanos::from_micros(30);
 const SWITCHES_SHARE: u64 = 200;
 
-/// What is read, opened once.
 pub(super) struct Probe {
     domain: Option<Domain>,
     server: Option<Domain>,

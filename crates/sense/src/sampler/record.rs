@@ -10,32 +10,25 @@ use crate::switches::Switches;
 use crate::text;
 use evenkeel_core::Nanos;
 
-/// What happened between two readings. What was not available is `None`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SenseSample {
     /// End, from the start of the measured phase.
     pub at: Nanos,
-    /// Time between the two readings, as it was measured.
     pub duration: Nanos,
     /// Domain of the server: `total` is the utilisation theta.
     pub domain: Option<CpuUse>,
-    /// Process of the server.
     pub server: Option<CpuUse>,
     /// The machine that we run on.
     pub host: Option<CpuUse>,
-    /// CPUs that the generator is kept on, whoever uses them.
     pub generator_cpus: Option<CpuUse>,
-    /// This process: the load generator.
     pub own: Option<OwnUse>,
     /// CPU time of this machine that neither the server nor this process took, in percent of the
     /// machine: other load. The server is its process where that is known, its control group or process
     /// where that is the domain, and nothing where it runs elsewhere. `None` where it cannot be told apart.
     pub other_load: Option<f64>,
-    /// Pressure on the machine.
     pub pressure: Pressure,
     /// Pressure inside the domain, where that is a control group of version 2.
     pub domain_pressure: Option<Pressure>,
-    /// I/O of the server's process.
     pub process_io: Option<ProcessIo>,
     /// I/O of the device that holds the data directory.
     pub device_io: Option<DeviceIo>,
@@ -45,10 +38,8 @@ pub struct SenseSample {
     pub counters: Option<CountersUse>,
 }
 
-/// A whole run, sampled.
 #[derive(Clone, Debug, Default)]
 pub struct SenseRecord {
-    /// The samples in order.
     pub samples: Vec<SenseSample>,
     /// The same figures from the first reading to the last: the means over the run. `None` where there
     /// were not two readings.
@@ -72,14 +63,8 @@ pub struct SenseRecord {
 }
 
 impl SenseRecord {
-    /// Mean utilisation of the server's domain, in percent.
     pub fn theta(&self) -> Option<f64> {
         Some(self.whole.as_ref()?.domain.as_ref()?.total)
-    }
-
-    /// Utilisation of the server's domain in each sample that has one, in percent.
-    pub fn theta_samples(&self) -> impl Iterator<Item = f64> + '_ {
-        self.samples.iter().filter_map(|sample| Some(sample.domain.as_ref()?.total))
     }
 }
 
@@ -206,11 +191,5 @@ mod tests {
         });
         assert_eq!((sample.server, sample.process_io, sample.other_load), (None, None, None));
         assert!(sample.domain.is_some() && sample.host.is_some() && sample.own.is_some());
-    }
-
-    #[test]
-    fn an_empty_record_has_no_utilisation() {
-        let record = SenseRecord::default();
-        assert_eq!((record.theta(), record.theta_samples().count()), (None, 0));
     }
 }

@@ -28,7 +28,6 @@ pub fn is_of_sessions(name: &str) -> bool {
     table::OF_SESSIONS.iter().any(|start| name.starts_with(start))
 }
 
-/// What happened to a server between two readings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StatusUse {
     /// Rise of each counter. Empty after a restart or a flush; a counter that one of the readings lacks,
@@ -36,7 +35,6 @@ pub struct StatusUse {
     pub counters: BTreeMap<&'static str, u64>,
     /// Value of each gauge at the later reading.
     pub gauges: BTreeMap<&'static str, u64>,
-    /// Whether the counters belong together.
     pub continuity: Continuity,
 }
 
@@ -50,7 +48,6 @@ pub enum Continuity {
     Restarted,
     /// Somebody set its counters to zero (FLUSH STATUS).
     Flushed,
-    /// One of the readings has no uptime, so that nobody can tell.
     Unknown,
 }
 
@@ -87,11 +84,6 @@ impl StatusReading {
     /// All gauges by name.
     pub fn gauges(&self) -> impl Iterator<Item = (&'static str, u64)> + '_ {
         self.gauges.iter().map(|(&name, &value)| (name, value))
-    }
-
-    /// Seconds since the start of the server.
-    pub fn uptime_secs(&self) -> Option<u64> {
-        self.uptime
     }
 }
 
@@ -132,21 +124,12 @@ impl StatusUse {
         self
     }
 
-    /// Rise of a counter.
     pub fn counter(&self, name: &str) -> Option<u64> {
         self.counters.get(name).copied()
     }
 
-    /// Value of a gauge at the end.
     pub fn gauge(&self, name: &str) -> Option<u64> {
         self.gauges.get(name).copied()
-    }
-
-    /// Pages per read request that were not in the buffer pool; `None` where nothing was requested.
-    pub fn miss_ratio(&self) -> Option<f64> {
-        let reads = self.counter("Innodb_buffer_pool_reads")?;
-        let requests = self.counter("Innodb_buffer_pool_read_requests").filter(|&requests| requests > 0)?;
-        Some(reads as f64 / requests as f64)
     }
 }
 
@@ -275,14 +258,6 @@ mod tests {
             (reading.gauge("Threads_running"), reading.counter("Innodb_rows_read")),
             (Some(2), Some(5))
         );
-        assert_eq!(reading.uptime_secs(), Some(9));
-    }
-
-    #[test]
-    fn the_miss_ratio_is_reads_by_requests() {
-        let before = [("Innodb_buffer_pool_reads", "5"), ("Innodb_buffer_pool_read_requests", "10")];
-        let after = [("Innodb_buffer_pool_reads", "10"), ("Innodb_buffer_pool_read_requests", "110")];
-        assert_eq!(between(&before, &after).miss_ratio(), Some(0.05));
-        assert_eq!(between(&before, &before).miss_ratio(), None);
+        assert_eq!(reading.uptime, Some(9));
     }
 }

@@ -125,7 +125,6 @@ pub(super) const OF_SESSIONS: &[&str] = &[
     "Table_open_cache_",
 ];
 
-/// Gauges that are worth a look during a run: what waits, runs and piles up.
 pub(super) const LOOKED_AT: &[&str] = &[
     "Innodb_buffer_pool_pages_dirty",
     "Innodb_checkpoint_age",

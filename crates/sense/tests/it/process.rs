@@ -23,7 +23,6 @@ impl Busy {
         Self(child.expect("a shell"))
     }
 
-    /// One that takes all it can get of one CPU.
     pub fn loops() -> Self {
         Self::shell("while :; do :; done")
     }

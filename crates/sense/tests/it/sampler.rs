@@ -60,8 +60,8 @@ fn a_run_beside_a_busy_server_has_its_utilisation() {
     assert_eq!(record.theta(), Some(domain.total));
     let sum = record.samples.iter().fold(Nanos::ZERO, |sum, sample| sum + sample.duration);
     assert_eq!(sum, whole.duration, "samples follow one another without a gap");
-    let mean = record.samples.iter().zip(record.theta_samples());
-    let mean: f64 = mean.map(|(sample, theta)| theta * sample.duration.0 as f64).sum::<f64>() / sum.0 as f64;
+    let part = |sample: &SenseSample| Some(sample.domain.as_ref()?.total * sample.duration.0 as f64);
+    let mean = record.samples.iter().filter_map(part).sum::<f64>() / sum.0 as f64;
     assert!((mean - domain.total).abs() < 1e-6, "{mean} {domain:?}");
     let counted = record.samples.iter().all(|sample| sample.counters.is_some());
     assert!(counted != record.counters_refused.is_some(), "counters, or why there are none");

@@ -14,10 +14,8 @@ pub use file::{Executor, FileBacking, FileError, FileOptions};
 use std::io;
 use std::os::fd::RawFd;
 
-/// A piece of work that has ended.
 #[derive(Debug)]
 pub struct Ended {
-    /// The name under which it was started.
     pub id: u64,
     /// How it ended: truthfully, and not tried again.
     pub answer: Answer,
@@ -25,10 +23,8 @@ pub struct Ended {
 
 /// Storage of a fixed size. The engine checks ranges before; each work that is started ends once.
 pub trait Backing: Send {
-    /// Its size in bytes.
     fn bytes(&self) -> u64;
 
-    /// Whether the disk may only be read.
     fn is_read_only(&self) -> bool;
 
     /// Who does the I/O, in a word or two for people.

@@ -23,7 +23,6 @@ const SERVICE: Nanos = Nanos::from_millis(1);
 /// The I/O that costs 1.
 const UNIT: usize = 16_384;
 
-/// How far storage is behind that others load.
 const BEHIND: Nanos = Nanos::from_millis(100);
 
 /// Storage that does one I/O after the other, for any number of hosts, and the engines of those.
@@ -46,7 +45,6 @@ struct Array {
 }
 
 impl Station {
-    /// A station with nothing to do.
     pub fn new() -> Self {
         let engines: Arc<Mutex<Vec<Worker>>> = Arc::default();
         let known = Arc::downgrade(&engines);
@@ -124,7 +122,6 @@ fn guard<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A host's disk on it.
 struct Disk {
     array: Array,
     own_free_at: Nanos,
@@ -186,7 +183,6 @@ impl Drop for Wants {
     }
 }
 
-/// The law of all hosts.
 pub fn law() -> Law {
     Law::Evenkeel(Evenkeel { most: 64.0, initial: 8.0, ..Evenkeel::new(THRESHOLD_S) })
 }
@@ -212,7 +208,6 @@ impl Host {
         Self { looped, latest, events, _wants: Wants(wants) }
     }
 
-    /// The window that its engine keeps to.
     pub fn window(&self) -> f64 {
         self.latest.get().map_or(0.0, |snapshot| snapshot.window)
     }

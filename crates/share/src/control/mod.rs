@@ -37,14 +37,11 @@ const LATE: Nanos = Nanos::from_millis(250);
 /// Periods, with that one, whose latency is not reported: I/Os that were under way end in it or in the next.
 const DOUBTED: u32 = 2;
 
-/// What the operator chose.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
     /// Time from one report to the next.
     pub period: Nanos,
-    /// What sets the window.
     pub law: Law,
-    /// What I/Os cost.
     pub costs: Costs,
 }
 
@@ -182,7 +179,6 @@ impl Loop {
         }
     }
 
-    /// Ends a period, at `now`.
     pub fn end_period(&mut self, now: Nanos) {
         self.totals.periods += 1;
         let Some(mut seen) = self.engine.measure(self.patience) else {

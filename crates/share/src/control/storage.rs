@@ -7,7 +7,6 @@ use evenkeel_core::Nanos;
 /// Listeners hear of the errors of a disk at most this often.
 const NOTIFIED_EVERY: Nanos = Nanos::from_secs(10);
 
-/// What is known of a disk.
 #[derive(Clone, Copy, Debug, Default)]
 struct Known {
     /// Failures that were counted so far.
@@ -37,14 +36,12 @@ impl Crowded {
     }
 }
 
-/// What is known of each disk.
 #[derive(Debug, Default)]
 pub(super) struct Storage {
     disks: Vec<Known>,
 }
 
 impl Storage {
-    /// Notifies of what is new in these counts.
     pub fn notify(&mut self, names: &[String], counts: &Counts, now: Nanos, listener: &dyn Listener) {
         self.disks.resize(names.len(), Known::default());
         for ((known, name), counts) in self.disks.iter_mut().zip(names).zip(&counts.disks) {

@@ -25,12 +25,10 @@ impl SupervisedLaw {
         *self = Self::new(law.beginning_with(self.window).build(), self.window);
     }
 
-    /// The name of the law.
     pub fn name(&self) -> &'static str {
         self.law.name()
     }
 
-    /// The window in force.
     pub fn window(&self) -> f64 {
         self.window
     }

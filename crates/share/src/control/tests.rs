@@ -22,9 +22,11 @@ fn on_slots(path: &Path, name: &str) -> (Bus, Clock) {
     (Bus::open_with(Box::new(slots), name, (PERIOD, patient), clock).unwrap(), clock)
 }
 
-/// Writes to a slot that nobody has claimed.
-/// Writes a message into a slot, also one that no host of ours would send.
-fn write(path: &Path, message: &Message) {
+/// Writes a message into a slot that nobody has claimed, also one that no host of ours would send.
+fn write(path: &Path, member: &str, sequence: u64, report: Report) {
+    let (member, period) = (member.to_owned(), PERIOD);
+    let message =
+        Message { member, incarnation: 1, sequence, period, leaves: false, window: 1.0, costs: 0, report };
     let file = std::fs::OpenOptions::new().write(true).open(path).unwrap();
     file.write_all_at(&message.bytes(), 4 * 4_096).unwrap();
 }
@@ -135,22 +137,9 @@ fn a_member_that_lies_moves_no_window_and_is_told() {
     let station = Station::new();
     let mut periods = Periods::of(&station);
     let mut a = Host::start(&station, 1.0, 40, on_slots(&path, "a"));
-    let lie = |sequence, latency| {
-        let report = Report { outstanding: 1.0, latency, completions: 9, ..Report::default() };
-        let member = "liar".to_owned();
-        Message {
-            member,
-            incarnation: 1,
-            sequence,
-            period: PERIOD,
-            leaves: false,
-            window: 1.0,
-            costs: 0,
-            report,
-        }
-    };
     for (place, latency) in [f64::NAN, -1.0, f64::INFINITY, 1e9].into_iter().enumerate() {
-        write(&path, &lie(2 + place as u64, latency));
+        let report = Report { outstanding: 1.0, latency, completions: 9, ..Report::default() };
+        write(&path, "liar", 2 + place as u64, report);
         periods.pass(&mut [&mut a]);
         let shown = a.latest.get().unwrap();
         assert!(shown.members.len() == 1 && shown.window.is_finite() && shown.fault.is_none());
@@ -168,12 +157,7 @@ fn an_elder_of_the_same_name_silences_this_one_and_that_is_told_loudly() {
     let mut a = Host::start(&station, 1.0, 40, on_slots(&path, "a"));
     periods.pass_until(&mut [&mut a], |hosts| hosts[0].window() > 10.0);
     let kept = a.window();
-    let report = Report::default();
-    let member = "a".to_owned();
-    let (sequence, leaves, window) = (9_999, false, 1.0);
-    let message =
-        Message { member, incarnation: 1, sequence, period: PERIOD, leaves, window, costs: 0, report };
-    write(&path, &message);
+    write(&path, "a", 9_999, Report::default());
     periods.pass(&mut [&mut a]);
     periods.pass(&mut [&mut a]);
     assert_eq!((fault(&a), a.window() > 0.5 * kept), (Some(Fault::Twin("a".into())), true));

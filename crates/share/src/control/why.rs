@@ -19,7 +19,6 @@ pub enum Fault {
     Unheard,
     /// Another member of the same name was there before.
     Twin(String),
-    /// The law panicked.
     Panic,
     /// The law gave a window that is no number above zero.
     Window,
@@ -70,7 +69,6 @@ pub enum Why {
     Quiet,
     /// The threshold is not met though the total is at its floor. Seconds.
     Outsider {
-        /// Mean latency of all hosts.
         latency: f64,
         /// The threshold, which it should be at.
         threshold: f64,
@@ -81,18 +79,12 @@ pub enum Why {
     Demand(f64),
     /// The storage is not congested. Seconds.
     Open {
-        /// Mean latency of all hosts.
         latency: f64,
         /// The threshold, near which the storage would be congested.
         threshold: f64,
     },
     /// The shares of this host among those of all.
-    Shares {
-        /// Shares of this host.
-        own: f64,
-        /// Shares of all hosts.
-        all: f64,
-    },
+    Shares { own: f64, all: f64 },
 }
 
 impl Why {

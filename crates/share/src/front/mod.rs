@@ -48,7 +48,6 @@ pub(crate) trait Front: Send {
     /// Whether answers are left that the sockets did not take.
     fn has_unsent(&self) -> bool;
 
-    /// How many clients are connected now.
     fn clients(&self) -> usize;
 
     /// Disks and connections of clients that went since this was asked and had requests in the engine, which nobody wants any

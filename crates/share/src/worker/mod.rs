@@ -41,7 +41,6 @@ impl Disk {
     }
 }
 
-/// A request that the backing has.
 struct Flying {
     disk: usize,
     /// How it was let go; a flush was not held back.
@@ -83,7 +82,6 @@ pub(super) struct Worker {
     counts: Counts,
     /// Requests are no longer taken; answers that clients have not taken until then are given up.
     stopping: Option<Nanos>,
-    /// What has ended, and was asked, in this turn.
     ended: Vec<Ended>,
     requests: Vec<Request>,
     messages: Vec<Message>,
@@ -365,7 +363,6 @@ impl Worker {
         }
     }
 
-    /// When time alone brings the next thing to do.
     pub fn due(&self) -> Nanos {
         let due = self.disks.iter().filter_map(|disk| disk.backing.due()).min();
         due.unwrap_or(Nanos::MAX).min(self.let_go_at)

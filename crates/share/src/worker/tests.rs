@@ -16,10 +16,8 @@ use std::time::Duration;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The I/O that costs 1.
 const UNIT: usize = 16_384;
 
-/// What a test sees of a backing, and does to it.
 #[derive(Default)]
 struct Site {
     /// Works under way, and the most that ever were.
@@ -156,7 +154,6 @@ impl ByHand {
         }
     }
 
-    /// Goes on until nothing is left to do.
     fn run(&mut self) {
         self.worker.act();
         while self.worker.due() != Nanos::MAX {
@@ -172,15 +169,6 @@ fn read(offset: u64) -> Work {
 
 fn write(offset: u64, byte: u8) -> Work {
     Work::Write { offset, buffer: Buffer::from_slice(&[byte; UNIT]), durable: false }
-}
-
-#[test]
-fn what_was_written_is_read_again() {
-    let (engine, _) = engine(Nanos::ZERO, f64::INFINITY, &[1.0]);
-    let handle = engine.handle();
-    ask(&handle, 0, write(4_096, 7)).recv_timeout(PATIENCE).unwrap().unwrap();
-    let read = ask(&handle, 0, read(4_096)).recv_timeout(PATIENCE).unwrap().unwrap();
-    assert_eq!(read.as_slice(), [7; UNIT]);
 }
 
 #[test]

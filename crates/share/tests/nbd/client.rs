@@ -15,7 +15,6 @@ pub const FLUSH: u16 = 3;
 pub const TRIM: u16 = 4;
 pub const ZERO: u16 = 6;
 pub const STATUS: u16 = 7;
-/// The flag that asks for one extent.
 pub const ONE: u16 = 8;
 /// The flag that asks for durability.
 pub const FUA: u16 = 1;
@@ -78,7 +77,6 @@ pub fn request(kind: u16, flags: u16, cookie: u64, offset: u64, length: u32) -> 
 }
 
 impl Client {
-    /// Chooses a disk.
     pub fn open(stream: Box<dyn Stream>, name: &str, structured: bool) -> Self {
         Self::open_with(stream, name, structured, false)
     }

@@ -11,7 +11,6 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use tempfile::TempDir;
 
-/// What a test sees of a disk, and does to it.
 #[derive(Default)]
 pub struct Site {
     pub bytes: Mutex<Vec<u8>>,
@@ -109,12 +108,10 @@ pub fn disk(name: &str, site: &Arc<Site>) -> DiskPlan {
     DiskPlan { name: name.to_owned(), shares: 1.0, backing: Box::new(backing) }
 }
 
-/// A disk of zeroes.
 pub fn site() -> Arc<Site> {
     Arc::new(Site { bytes: Mutex::new(vec![0; DISK]), ..Site::default() })
 }
 
-/// A disk without bytes.
 pub fn named(name: &str) -> DiskPlan {
     disk(name, &Arc::default())
 }

@@ -18,7 +18,6 @@ use tempfile::TempDir;
 
 const MIB: u64 = 1 << 20;
 const BYTES: u64 = 64 * MIB;
-/// What a file system gives and takes.
 const BLOCK: u64 = 4_096;
 
 /// A sparse file behind a disk.

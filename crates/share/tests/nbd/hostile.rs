@@ -24,16 +24,20 @@ fn others_when_served(served: &Served) -> usize {
 }
 
 #[test]
-fn writes_that_are_sent_by_half_hold_up_nobody() {
-    let served = Served::start();
-    fill(&served);
-    let half = |_| {
+fn clients_that_hold_memory_and_do_not_move_hold_up_nobody() {
+    let half = |served: &Served| {
         let mut client = Client::open(unix(&served.path()), "orders", false);
         client.send(&[&request(WRITE, 0, 1, 0, 4 << 20)[..], &[7; 1_000]].concat());
         client
     };
-    let _two: Vec<Client> = (0..2).map(half).collect();
-    assert_eq!(others_when_served(&served), 2);
+    let takes_nothing = |served: &Served| stopped_reader(served, 512 << 10);
+    for hold in [&half as &dyn Fn(&Served) -> Client, &takes_nothing] {
+        let served = Served::start();
+        fill(&served);
+        let _two = [hold(&served), hold(&served)];
+        std::thread::sleep(Duration::from_millis(200));
+        assert_eq!(others_when_served(&served), 2);
+    }
 }
 
 #[test]
@@ -54,15 +58,6 @@ fn a_write_that_trickles_is_ended_where_others_wait_for_its_memory() {
     let mut honest = Client::open(unix(&served.path()), "orders", false);
     assert_eq!(honest.ask(READ, 0, 0, 512 << 10).unwrap(), pattern(0, 512 << 10));
     assert!(!went_on.join().unwrap(), "the other one had to wait for all of it");
-}
-
-#[test]
-fn clients_that_take_no_answers_hold_up_nobody() {
-    let served = Served::start();
-    fill(&served);
-    let _two: Vec<Client> = (0..2).map(|_| stopped_reader(&served, 512 << 10)).collect();
-    std::thread::sleep(Duration::from_millis(200));
-    assert_eq!(others_when_served(&served), 2);
 }
 
 #[test]
@@ -94,7 +89,6 @@ fn a_thousand_silent_clients_lock_nobody_out_and_go_after_a_while() {
     assert_eq!(idle.ask(READ, 0, 512, 512).unwrap(), pattern(512, 512), "one that is served stays");
 }
 
-/// So many trims of so many bytes each.
 fn trims(many: u64, bytes: u32) -> Vec<u8> {
     (0..many).flat_map(|number| request(TRIM, 0, number, 0, bytes)).collect()
 }

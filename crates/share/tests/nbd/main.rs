@@ -22,7 +22,6 @@ const PERMISSION: u32 = 1;
 const INVALID: u32 = 22;
 const NO_SPACE: u32 = 28;
 
-/// Bytes that tell where they are from.
 fn pattern(offset: usize, length: usize) -> Vec<u8> {
     (offset..offset + length).map(|at| (at % 251) as u8 ^ (at >> 9) as u8).collect()
 }

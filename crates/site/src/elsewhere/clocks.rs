@@ -9,7 +9,6 @@ use std::collections::VecDeque;
 /// Round trips that are kept: clocks drift apart by some 20 us in a second, so that what is a minute old misleads by 1 ms.
 const KEPT: usize = 16;
 
-/// One answered line, or one that came without being asked for.
 #[derive(Clone, Copy, Debug)]
 struct Trip {
     /// Far clock less ours, nanoseconds.
@@ -18,7 +17,6 @@ struct Trip {
     bound: Nanos,
 }
 
-/// What is known of the far clock.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Clocks {
     trips: VecDeque<Trip>,
@@ -27,7 +25,6 @@ pub(super) struct Clocks {
 }
 
 impl Clocks {
-    /// A line that was sent and answered.
     pub(super) fn answered(&mut self, sent: Nanos, far: Nanos, received: Nanos) {
         let middle = i128::from(sent.0) + i128::from(received.0.saturating_sub(sent.0)) / 2;
         if self.trips.len() == KEPT {

@@ -10,7 +10,6 @@ use super::line::{Header, LINE_BYTES_MAX, LINES, Line};
 use super::lines::{next_line, plain};
 use super::readings::Readings;
 use super::tail::Tail;
-use super::words;
 use evenkeel_core::Nanos;
 use evenkeel_os::clock::monotonic;
 use evenkeel_os::stop::Stop;
@@ -25,7 +24,6 @@ use std::time::Duration;
 
 /// Within this it speaks, a login by ssh included.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// How often it is looked for.
 const LOOK: Duration = Duration::from_millis(20);
 /// Time to end, for a process whose standard input was closed, and again after it was told to.
 const DEADLINE: Duration = Duration::from_secs(2);
@@ -41,7 +39,6 @@ const READINGS_MIN: u64 = 5;
 /// Lines whose answers are awaited at once.
 const AWAITED_MAX: usize = 64;
 
-/// What is known of the far machine.
 #[derive(Debug, Default)]
 struct State {
     header: Option<Header>,
@@ -54,7 +51,6 @@ struct State {
     last: Option<Nanos>,
     /// Readings heard in all.
     readings: u64,
-    /// Why nothing more comes.
     ended: Option<String>,
 }
 
@@ -70,24 +66,21 @@ pub(super) struct Running {
     reader: Option<JoinHandle<()>>,
 }
 
-/// What came of one run.
 pub(super) struct Heard {
-    /// By our clock.
     pub readings: Readings,
     /// By how much the clocks' offset may be wrong.
     pub bound: Option<Nanos>,
-    /// Why there is nothing more, where that is so.
     pub ended: Option<String>,
 }
 
 impl Running {
     /// Starts it and waits until it speaks.
     pub(super) fn start(command: &str, stop: &Stop) -> Result<Self, ElsewhereError> {
-        let words = split(command)?;
+        let text = command.to_owned();
         let (state, tail) = (Arc::new(Mutex::new(State::default())), Tail::default());
         let (born, births) = mpsc::sync_channel(1);
         let (kept, last_words) = (Arc::clone(&state), tail.clone());
-        let keep = move || keep(&words, &kept, &last_words, &born);
+        let keep = move || keep(&text, &kept, &last_words, &born);
         let failed = |source| ElsewhereError::Start { command: command.to_owned(), source };
         let reader = thread::Builder::new().name("far".into()).spawn(keep).map_err(failed)?;
         let born = births.recv().unwrap_or_else(|_| Err(std::io::ErrorKind::BrokenPipe.into()));
@@ -108,7 +101,6 @@ impl Running {
         Ok(running)
     }
 
-    /// What it said of itself.
     pub(super) fn header(&self) -> &Header {
         &self.header
     }
@@ -118,12 +110,10 @@ impl Running {
         lock(&self.state).run = Some(Readings::default());
     }
 
-    /// Utilisation just now, percent.
     pub(super) fn latest(&self) -> Option<f64> {
         lock(&self.state).run.as_ref()?.latest()
     }
 
-    /// What came since then.
     pub(super) fn finish(&self) -> Heard {
         let mut state = lock(&self.state);
         let readings = state.run.take().unwrap_or_default();
@@ -189,13 +179,6 @@ impl Drop for Running {
     }
 }
 
-/// The words of a command line.
-pub(super) fn split(command: &str) -> Result<Vec<String>, ElsewhereError> {
-    let refused = |why| ElsewhereError::Words { command: command.to_owned(), why };
-    let words = words::split(command).map_err(refused)?;
-    if words.first().is_none_or(String::is_empty) { Err(refused("it is empty")) } else { Ok(words) }
-}
-
 fn with_stray(said: &str, stray: &str) -> String {
     if stray.is_empty() { said.to_owned() } else { format!("{said}; on standard output {stray:?}") }
 }
@@ -207,8 +190,8 @@ fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
 type Born = std::io::Result<(Group, ChildStdin)>;
 
 /// Starts the process, reads it to its end, and waits for it.
-fn keep(words: &[String], state: &Mutex<State>, tail: &Tail, born: &mpsc::SyncSender<Born>) {
-    let (group, stdin, stdout) = match Group::spawn(words, tail) {
+fn keep(command: &str, state: &Mutex<State>, tail: &Tail, born: &mpsc::SyncSender<Born>) {
+    let (group, stdin, stdout) = match Group::spawn(command, tail) {
         Ok(spawned) => spawned,
         Err(error) => {
             // Whoever asked hears of it, or is gone.

@@ -21,41 +21,29 @@ pub const LINE_BYTES_MAX: usize = 64 << 10;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Line {
-    /// The first line, which says who speaks.
     Sense(Box<Header>),
-    /// What had been counted at one instant.
     Reading(Box<Reading>),
     /// The answer to `ping N` on standard input.
     Pong {
-        /// The N of that ping.
         ping: u64,
         /// When it was read.
         at_ns: u64,
     },
 }
 
-/// Who speaks, and how.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Header {
     /// [`LINES`] of whoever writes them.
     pub lines: u32,
-    /// Version of Evenkeel.
     pub tool: String,
-    /// Name of the host.
     pub host: String,
-    /// Release of its kernel.
     pub kernel: Option<String>,
-    /// CPUs that run.
     pub cpus: Option<u32>,
-    /// Ticks in a second: the step in which the kernel counts the time of CPUs.
     pub ticks_per_s: u64,
     /// Tells one start of one machine from all others.
     pub boot_id: Option<String>,
-    /// Frequency governor of its CPUs.
     pub governor: Option<String>,
-    /// Hypervisor that it runs under.
     pub hypervisor: Option<String>,
-    /// Memory that the machine has, bytes.
     pub memory_bytes: Option<u64>,
     /// Time between two readings.
     pub every_ns: u64,
@@ -63,7 +51,6 @@ pub struct Header {
     pub wall_unix_s: f64,
     /// The monotonic clock at the same instant.
     pub at_ns: u64,
-    /// The server's process.
     pub server_pid: Option<u32>,
     /// Why there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -73,11 +60,8 @@ pub struct Header {
 /// What had been counted at one instant.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Reading {
-    /// The instant, on the monotonic clock of that machine.
     pub at_ns: u64,
-    /// All CPUs together.
     pub cpu: Option<Cpu>,
-    /// The server's process.
     pub server: Option<Server>,
     /// Whole disks by name.
     #[serde(default)]
@@ -105,14 +89,11 @@ pub struct Cpu {
     pub resolution_ns: u64,
 }
 
-/// The server's process.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Server {
-    /// Number of the process on that machine.
     pub pid: u32,
     /// Its start, ticks since the boot.
     pub start: u64,
-    /// Its CPU time.
     pub cpu: Cpu,
     /// Bytes that it had disks read; absent where only root may see it.
     pub read_bytes: Option<u64>,
@@ -122,7 +103,6 @@ pub struct Server {
     pub resident_bytes: Option<u64>,
 }
 
-/// What a disk did since the boot.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Disk {
     pub reads: u64,
@@ -135,7 +115,6 @@ pub struct Disk {
 }
 
 impl Line {
-    /// One line of text, without its end.
     pub fn text(&self) -> String {
         // Maps have text for keys and numbers are finite, so that there is nothing to go wrong.
         serde_json::to_string(self).unwrap_or_default()

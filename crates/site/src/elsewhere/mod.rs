@@ -17,7 +17,6 @@ mod sensed;
 mod statistics;
 mod tail;
 mod watchdog;
-mod words;
 
 pub use error::ElsewhereError;
 pub use line::{Cpu, Disk, Header, LINES, Line, Reading, Server};
@@ -37,7 +36,6 @@ use readings::{Machine, Readings};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A way to see a server. Clones share it; what runs for it ends with the last of them.
 #[derive(Clone, Debug)]
 pub struct Elsewhere(Arc<Source>);
 
@@ -76,14 +74,9 @@ pub struct Sight {
 }
 
 impl Elsewhere {
-    /// By a command line, split without a shell.
-    ///
-    /// # Errors
-    /// It is none.
-    pub fn command(command: &str) -> Result<Self, ElsewhereError> {
-        command::split(command)?;
-        let way = Source::Command { command: command.to_owned(), running: Mutex::default() };
-        Ok(Self(Arc::new(way)))
+    /// By a command of the shell.
+    pub fn command(command: &str) -> Self {
+        Self(Arc::new(Source::Command { command: command.to_owned(), running: Mutex::default() }))
     }
 
     /// By the page of node_exporter.
@@ -241,7 +234,6 @@ impl Watch {
 }
 
 impl Sight {
-    /// Of a run that this machine saw, or nobody.
     pub fn from_here(whole: Option<&SenseSample>) -> Self {
         let is_seen = whole.is_some_and(|whole| whole.server.is_some() || whole.domain.is_some());
         let by = if is_seen { SensedBy::ThisMachine } else { SensedBy::Nobody };

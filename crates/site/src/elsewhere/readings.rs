@@ -10,11 +10,9 @@ use evenkeel_sense::sampler::{SenseRecord, SenseSample};
 /// Readings that are kept at most; of a run that brings more every second one is left out, again and again.
 const KEPT_MAX: usize = 20_000;
 
-/// Readings of one run in their order; `at` of each is on our clock.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Readings(Vec<FarReading>);
 
-/// Whose machine it is.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Machine {
     /// Ours, seen by another process: what the generator takes of it is no other load.
@@ -22,7 +20,6 @@ pub(super) struct Machine {
 }
 
 impl Readings {
-    /// Adds one; one that is not later than the last says nothing.
     pub(super) fn push(&mut self, reading: FarReading) {
         if self.0.last().is_some_and(|last| reading.at <= last.at) {
             return;
@@ -52,7 +49,6 @@ impl Readings {
         used.server.or(used.host).map(|used| used.total)
     }
 
-    /// How many there are.
     pub(super) fn len(&self) -> usize {
         self.0.len()
     }
@@ -64,7 +60,6 @@ impl Readings {
         gaps.get(gaps.len() / 2).copied()
     }
 
-    /// The step in which theta is counted.
     pub(super) fn resolution(&self) -> Option<Nanos> {
         let last = self.0.last()?;
         let server = last.server.as_ref().map(|server| server.cpu.resolution);
@@ -129,7 +124,6 @@ impl Readings {
     }
 }
 
-/// What happened between two readings.
 #[derive(Default)]
 struct Used {
     host: Option<CpuUse>,

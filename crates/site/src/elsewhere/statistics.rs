@@ -36,14 +36,12 @@ pub(super) fn cpu_time(control: &mut Control) -> Option<Nanos> {
     (seconds.is_finite() && seconds > 0.0 && seconds < 1e9).then(|| Nanos::from_secs_f64(seconds))
 }
 
-/// What was used between two looks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Used {
     pub cpu: Nanos,
     pub over: Nanos,
 }
 
-/// A look at both ends of the measured phase.
 #[derive(Debug)]
 pub(super) struct Watch {
     stop: Stop,

@@ -5,12 +5,10 @@ use std::io::Read;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
-/// Bytes that are kept.
 const KEPT_BYTES: usize = 2_000;
 /// After the end of a process its last words are awaited this long: another thread reads them.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// What stood last on its error stream.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tail(Arc<(Mutex<Kept>, Condvar)>);
 

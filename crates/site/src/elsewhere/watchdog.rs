@@ -12,7 +12,6 @@ read -r word
 [ "$word" = done ] || kill -KILL "-$1"
 "#;
 
-/// The watchdog of one group. Dropping it without [`Watchdog::dismiss`] is a crash to it.
 #[derive(Debug)]
 pub(super) struct Watchdog(Child);
 

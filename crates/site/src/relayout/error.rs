@@ -5,84 +5,35 @@ use crate::server::TargetError;
 /// Why a table is not built anew.
 #[derive(Debug, thiserror::Error)]
 pub enum RelayoutError {
-    /// What the server said.
     #[error(transparent)]
     Server(#[from] TargetError),
-    /// The URL names no database.
     #[error("the target names no database")]
     NoDatabase,
-    /// A name of nothing.
     #[error("a table has no name")]
     NoName,
-    /// No such table.
     #[error("there is no table {0} in the database, or none that this account may read")]
     NoTable(String),
-    /// Something that would be lost, or a table of a kind that has no pages of its own.
     #[error("table {table} {what}")]
-    Refused {
-        /// Name of the table, unquoted.
-        table: String,
-        /// What about it.
-        what: String,
-        /// What to do.
-        hint: &'static str,
-    },
-    /// Rows of the copy are not those of the table. The table has its place still, and the copy is gone.
+    Refused { table: String, what: String, hint: &'static str },
     #[error("the copy of table {table} has {what}; nothing was changed")]
-    Differs {
-        /// Name of the table, unquoted.
-        table: String,
-        /// Both figures, as a part of a sentence.
-        what: String,
-    },
-    /// Somebody changed the table between the check of its copy and the swap. Both are there, and the copy has the name.
+    Differs { table: String, what: String },
     #[error(
         "table {table} {what} during the swap with its copy: {before} has that, {table} has not; nothing was dropped"
     )]
-    Changed {
-        /// Name of the table, unquoted.
-        table: String,
-        /// Name of the table as it was.
-        before: String,
-        /// What happened to it, as a part of a sentence.
-        what: String,
-    },
-    /// The copy has its place, and what came after that failed.
+    Changed { table: String, before: String, what: String },
     #[error("table {table} is rebuilt and in place, and the old table is kept as {before}: {what}")]
-    Left {
-        /// Name of the table, unquoted.
-        table: String,
-        /// Name of the table as it was.
-        before: String,
-        /// What failed after the swap, as a sentence.
-        what: String,
-    },
-    /// It did not come to its end, and what it had made could not be cleared away.
+    Left { table: String, before: String, what: String },
     #[error("{error}; its unfinished copy {copy} may still exist")]
-    Remains {
-        /// Name of the copy, unquoted.
-        copy: String,
-        /// Why it did not come to its end.
-        error: Box<RelayoutError>,
-    },
-    /// Somebody else builds the same table anew.
+    Remains { copy: String, error: Box<RelayoutError> },
     #[error("another client is rebuilding table {0}, or the lock for that was lost; nothing was changed")]
     Busy(String),
-    /// Somebody waits for us and keeps us waiting.
     #[error("another client altered table {0} before it could be copied; nothing was changed")]
     Stuck(String),
-    /// Somebody holds the table.
     #[error("another client held table {table} for longer than {seconds} s; nothing was changed")]
-    Held {
-        /// Name of the table, unquoted.
-        table: String,
-        /// How long it was waited for.
-        seconds: u32,
-    },
+    Held { table: String, seconds: u32 },
 }
 
 impl RelayoutError {
-    /// What to do about it.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Server(error) => error.hint(),
@@ -122,7 +73,6 @@ impl RelayoutError {
         self.is_stop() || matches!(self, Self::Server(error) if is_lost(error))
     }
 
-    /// Whether somebody asked to stop.
     pub fn is_stop(&self) -> bool {
         match self {
             Self::Server(TargetError::Stopped) => true,

@@ -9,11 +9,9 @@ use serde::Serialize;
 /// A table, and what hangs on it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Facts {
-    /// Its name, as the server has it.
     pub table: String,
     /// `BASE TABLE` of one with rows of its own.
     pub kind: String,
-    /// Its engine, as the server names it.
     pub engine: String,
     /// Rows, as the server estimates them.
     pub rows_estimate: u64,
@@ -75,7 +73,6 @@ pub fn tables(control: &mut Control, names: &[String]) -> Result<Vec<Facts>, Rel
     Ok(found)
 }
 
-/// One table, as it is now.
 pub(super) fn one(control: &mut Control, table: &str) -> Result<Facts, RelayoutError> {
     let mut found = tables(control, &[table.to_owned()])?;
     found.pop().ok_or_else(|| RelayoutError::NoTable(table.to_owned()))
@@ -246,7 +243,6 @@ fn referring(control: &mut Control, name: &str) -> Result<Option<Vec<String>>, T
     Ok(Some(first(rows)))
 }
 
-/// Triggers that a table has, as far as the account may see them.
 pub(super) fn triggers(control: &mut Control, table: &str) -> Result<Vec<String>, RelayoutError> {
     Ok(first(control.query(&format!(
         "SELECT TRIGGER_NAME FROM information_schema.TRIGGERS WHERE EVENT_OBJECT_SCHEMA = DATABASE() \

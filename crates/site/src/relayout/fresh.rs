@@ -89,8 +89,6 @@ fn carries(control: &mut Control, (table, made_so): (&str, &str), copy: &str) ->
     })
 }
 
-/// Drops a copy that did not come to its end, on a connection that a stop does not cut. Who was asked to stop may have lost the other one, and the
-/// lock with it; without the lock it may be somebody else's copy by now.
 fn clear(control: &mut Control, job: &Relayout<'_>, table: &str, lock: &str) -> Result<(), RelayoutError> {
     let mut again = Control::connect_to_finish(job.target, job.stop)?;
     wait_for(&mut again, CLEAR_WAIT_S)?;
@@ -120,7 +118,6 @@ fn left(error: RelayoutError, table: &str, before: &str) -> RelayoutError {
     }
 }
 
-/// What a copy was verified with.
 struct Copied {
     columns: Columns,
     sums: Sums,

@@ -4,7 +4,6 @@ use crate::server::Target;
 use evenkeel_os::stop::Stop;
 use serde::Serialize;
 
-/// How a table is built anew.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum How {
@@ -24,20 +23,15 @@ pub enum Waits {
     Writers,
 }
 
-/// What was done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Done {
-    /// Whom it kept waiting.
     pub waits: Waits,
     /// Rows that were counted in the old and the new table; `None` where the server alone did it.
     pub verified_rows: Option<u64>,
 }
 
-/// The work on tables of a server.
 pub struct Relayout<'a> {
-    /// The server, with its database.
     pub target: &'a Target,
-    /// How it is done.
     pub how: How,
     /// Whether the old table stays under another name ([`BEFORE`](super::BEFORE) behind its own); only of a fresh one.
     pub keep_old: bool,

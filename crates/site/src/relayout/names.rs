@@ -6,7 +6,6 @@ use crate::server::literal;
 pub const COPY: &str = "_evenkeel_relayout";
 /// What stands behind it in that of the old table once a copy has its place.
 pub const BEFORE: &str = "_evenkeel_before";
-/// Characters of a name at most.
 const LONGEST: usize = 64;
 
 /// The name of a table's copy, and that of the table once the copy has its place. Both sort behind the table's own: a renaming locks
@@ -25,7 +24,6 @@ pub(super) fn is_ours(table: &str) -> bool {
     table.ends_with(COPY) || table.ends_with(BEFORE)
 }
 
-/// A name as a value that is compared with those of `information_schema`.
 pub(super) fn named(name: &str) -> String {
     format!("CONVERT({} USING utf8)", literal(name.as_bytes()))
 }

@@ -24,7 +24,6 @@ pub(super) fn prepare(control: &mut Control) -> Result<(), TargetError> {
     }
 }
 
-/// Sets how long somebody else is waited for.
 pub(super) fn wait_for(control: &mut Control, seconds: u32) -> Result<(), TargetError> {
     control.exec(&format!("SET SESSION lock_wait_timeout = {seconds}")).map(drop)
 }

@@ -5,7 +5,6 @@ use super::names::named;
 use super::session::explained;
 use crate::server::{Control, quoted, row_hash, sum_of_hashes};
 
-/// Rows of a table and the sum of their hashes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Sums {
     pub rows: u64,
@@ -50,7 +49,6 @@ impl Columns {
     }
 }
 
-/// Adds a table up.
 pub(super) fn sums(control: &mut Control, table: &str, columns: &Columns) -> Result<Sums, RelayoutError> {
     let hash = row_hash(columns.0.iter().map(|column| (column.name.as_str(), column.is_float)));
     let sum = sum_of_hashes(&hash);

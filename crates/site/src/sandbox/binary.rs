@@ -34,7 +34,6 @@ const SYSTEM_TABLES: [&str; 3] = ["share/mariadb", "share/mysql", "share"];
 const SYSTEM_SQL: [&str; 5] =
     ["system_tables", "performance_tables", "system_tables_data", "maria_add_gis_sp_bootstrap", "sys_schema"];
 
-/// A program that was asked for its version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ServerBinary {
     pub path: PathBuf,
@@ -159,7 +158,6 @@ fn version_text(path: &Path) -> Result<String, String> {
     Ok(String::from_utf8_lossy(&text).trim().into())
 }
 
-/// `mariadbd  Ver 10.11.19-MariaDB-0+deb12u1 for debian-linux-gnu on x86_64 (Debian 12)`
 fn parse(text: &str) -> Option<ServerVersion> {
     let (name, rest) = text.split_once(" Ver ")?;
     let known = ["mariadbd", "mysqld"].iter().any(|known| name.trim().ends_with(known));

@@ -11,8 +11,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// A group of our own.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Cgroup {
     /// `cpuset`, `memory`, `blkio`, `cpuacct`; all of them at once in version 2.
     pub controllers: Vec<String>,
@@ -20,7 +19,6 @@ pub struct Cgroup {
     pub path: PathBuf,
 }
 
-/// What is to be limited.
 pub(super) struct Limits<'a> {
     pub cpus: Option<&'a CpuSet>,
     pub memory: Option<u64>,
@@ -36,12 +34,9 @@ impl Limits<'_> {
     }
 }
 
-/// What `try_limit` tries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limited {
-    /// The CPUs of a private server.
     Cpus,
-    /// The memory of a private server.
     Memory,
 }
 
@@ -73,7 +68,6 @@ const MEMORY_TRIED: u64 = 64 << 20;
 #[derive(Debug, Default)]
 pub(super) struct Groups(Vec<Cgroup>);
 
-/// A hierarchy of groups: this process's own group in it, and where it is mounted.
 #[derive(Clone, Debug, PartialEq)]
 struct Hierarchy {
     /// Version 1: its controllers. Version 2: none.
@@ -110,7 +104,6 @@ impl Groups {
         &self.0
     }
 
-    /// Whether some group holds a controller.
     pub(super) fn has(&self, controller: &str) -> bool {
         self.0.iter().any(|group| group.controllers.iter().any(|held| held == controller))
     }

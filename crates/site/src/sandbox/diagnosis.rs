@@ -5,7 +5,6 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-/// Lines of the log that an error shows.
 const LINES: usize = 15;
 
 /// What is read of a log at most; the end is what matters.

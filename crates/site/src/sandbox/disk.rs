@@ -11,12 +11,9 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-/// A limit, for reads and for writes each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct DiskLimit {
-    /// I/Os per second.
     pub iops: Option<u64>,
-    /// Bytes per second.
     pub bytes_per_s: Option<u64>,
 }
 

@@ -6,12 +6,9 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The end of a server's log, part of the text of an error.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LogTail {
-    /// The file of the log.
     pub path: PathBuf,
-    /// Its last lines; empty where the server had not written any.
     pub lines: Vec<String>,
 }
 
@@ -25,189 +22,64 @@ impl fmt::Display for LogTail {
     }
 }
 
-/// Why a sandbox cannot be had, or what became of it.
 #[derive(Debug, thiserror::Error)]
 pub enum SandboxError {
-    /// Not a name for a sandbox.
     #[error("invalid sandbox name {name:?}: {reason}")]
-    Name {
-        /// The name that was given.
-        name: String,
-        /// What is wrong with it.
-        reason: &'static str,
-    },
-    /// Not a setting that a sandbox takes.
+    Name { name: String, reason: &'static str },
     #[error("invalid setting {name:?}: {reason}")]
-    Setting {
-        /// Name of the setting that was given.
-        name: String,
-        /// What is wrong with it.
-        reason: String,
-    },
-    /// Neither EVENKEEL_HOME nor XDG_STATE_HOME nor HOME says where sandboxes live.
+    Setting { name: String, reason: String },
     #[error("no directory for sandboxes: neither EVENKEEL_HOME nor HOME is set")]
     NoHome,
-    /// No server can be told this path.
     #[error("no server can keep its files in {}: {reason}", path.display())]
-    Home {
-        /// The sandbox's folder.
-        path: PathBuf,
-        /// What is wrong with it.
-        reason: &'static str,
-    },
-    /// The system refused something.
+    Home { path: PathBuf, reason: &'static str },
     #[error("cannot {doing} {}: {source}", path.display())]
-    Io {
-        /// What was tried.
-        doing: &'static str,
-        /// The file or folder that it was to be done with.
-        path: PathBuf,
-        /// The system's words.
-        source: io::Error,
-    },
-    /// No mariadbd on this machine.
+    Io { doing: &'static str, path: PathBuf, source: io::Error },
     #[error("no mariadbd found in {searched}")]
-    NoServer {
-        /// The folders that were searched, as one text.
-        searched: String,
-    },
-    /// The program cannot serve as a sandbox's server.
+    NoServer { searched: String },
     #[error("{} cannot be the server: {reason}", path.display())]
-    UnfitBinary {
-        /// The program that was named or found.
-        path: PathBuf,
-        /// What is wrong with it.
-        reason: String,
-    },
-    /// A server runs under this name.
+    UnfitBinary { path: PathBuf, reason: String },
     #[error("sandbox {name:?} runs already (pid {pid})")]
-    AlreadyRunning {
-        /// Name of the sandbox.
-        name: String,
-        /// Process of the server that runs.
-        pid: i32,
-    },
-    /// Another evenkeel is starting, stopping or holding it.
+    AlreadyRunning { name: String, pid: i32 },
     #[error("sandbox {name:?} is in use by another evenkeel")]
-    Busy {
-        /// Name of the sandbox.
-        name: String,
-    },
-    /// There is nothing under this name.
+    Busy { name: String },
     #[error("there is no sandbox {name:?} in {}", home.display())]
-    Unknown {
-        /// Name of the sandbox.
-        name: String,
-        /// Root directory of all sandboxes.
-        home: PathBuf,
-    },
-    /// It exists and no server runs.
+    Unknown { name: String, home: PathBuf },
     #[error("sandbox {name:?} is not running")]
-    NotRunning {
-        /// Name of the sandbox.
-        name: String,
-    },
-    /// It runs, and otherwise than it is asked for.
+    NotRunning { name: String },
     #[error("sandbox {name:?} runs already, with {}", differences.join(", "))]
-    Differs {
-        /// Name of the sandbox.
-        name: String,
-        /// What differs, for example `CPUs 0 instead of 1`.
-        differences: Vec<String>,
-    },
-    /// The data of another sandbox were not copied.
+    Differs { name: String, differences: Vec<String> },
     #[error("copying the data of sandbox {name:?}")]
-    Copy {
-        /// Name of the sandbox that was to be copied.
-        name: String,
-        /// What went wrong.
-        source: crate::copy::CopyError,
-    },
-    /// A restore of its data directory was cut short, or is under way.
+    Copy { name: String, source: crate::copy::CopyError },
     #[error("the data of sandbox {name:?} are half restored")]
-    HalfRestored {
-        /// Name of the sandbox.
-        name: String,
-        /// The study that restores it, where it has left a note.
-        study: Option<String>,
-    },
-    /// Its own notes cannot be read.
+    HalfRestored { name: String, study: Option<String> },
     #[error("{} is damaged: {reason}", path.display())]
-    Record {
-        /// The sandbox.json that cannot be read.
-        path: PathBuf,
-        /// What is wrong with it.
-        reason: String,
-    },
-    /// The file system is (nearly) full.
+    Record { path: PathBuf, reason: String },
     #[error("not enough space in {}: {free_mib} MiB free, need {needed_mib} MiB", path.display())]
-    NoSpace {
-        /// Directory of the sandbox.
-        path: PathBuf,
-        /// Free to us, MiB.
-        free_mib: u64,
-        /// What the server needs to start, MiB.
-        needed_mib: u64,
-    },
-    /// A limit on CPUs or memory cannot be set here.
+    NoSpace { path: PathBuf, free_mib: u64, needed_mib: u64 },
     #[error("cannot limit {what}: {reason}")]
-    Limit {
-        /// What was to be limited, with the value.
-        what: String,
-        /// What keeps the limit from being set.
-        reason: String,
-    },
-    /// Somebody else listens there.
+    Limit { what: String, reason: String },
     #[error("port {port} is taken")]
-    PortTaken {
-        /// The TCP port that the server was to listen at.
-        port: u16,
-    },
-    /// The server did not start, or did not go on.
+    PortTaken { port: u16 },
     #[error("the server of sandbox {name:?} {failure}{log}")]
-    Server {
-        /// Name of the sandbox.
-        name: String,
-        /// What its log or its end says of it.
-        failure: Failure,
-        /// What it said last.
-        log: LogTail,
-    },
-    /// Somebody asked to stop.
+    Server { name: String, failure: Failure, log: LogTail },
     #[error("stopped before sandbox {name:?} was up")]
-    Stopped {
-        /// Name of the sandbox.
-        name: String,
-    },
-    /// The server runs and we cannot use it.
+    Stopped { name: String },
     #[error(transparent)]
     Target(#[from] TargetError),
 }
 
-/// What happened to a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
-    /// It refuses a setting; its own words.
     Setting(String),
-    /// Its port was taken.
     Port(u16),
-    /// Its file system is full.
     DiskFull,
-    /// It asked for more memory than there is.
     Memory,
-    /// The kernel killed it at its memory limit.
     OutOfMemory,
-    /// Another server uses the data directory.
     DataInUse(Option<i32>),
-    /// A signal ended it.
     Killed(i32),
-    /// It ended by itself, with this status.
     Ended(String),
-    /// It does not answer.
     Silent(u64),
-    /// It is not private; what lets others in.
     Open(&'static str),
-    /// The data directory could not be created.
     Bootstrap(String),
 }
 
@@ -235,7 +107,6 @@ impl SandboxError {
         move |source| Self::Io { doing, path: path.into(), source }
     }
 
-    /// What the user can do about it.
     pub fn hint(&self) -> Option<Cow<'static, str>> {
         Some(match self {
             Self::AlreadyRunning { name, .. } => {
@@ -265,7 +136,6 @@ impl SandboxError {
         })
     }
 
-    /// A hint that is the same whatever it is about.
     fn plain_hint(&self) -> Option<&'static str> {
         Some(match self {
             Self::Name { .. } => "take a name like demo or db-1",
@@ -299,34 +169,5 @@ impl Failure {
             Self::Ended(_) | Self::Silent(_) => "the log says why; clean the sandbox to start over",
             Self::Bootstrap(_) => "the log says why",
         })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn hints_name_the_sandbox_and_the_study_that_they_are_about() {
-        let (name, study) = ("demo".to_owned(), Some("20261121-one".to_owned()));
-        let path = PathBuf::from("/h/sandboxes/demo/sandbox.json");
-        for (error, way_out) in [
-            (SandboxError::NotRunning { name: name.clone() }, "evenkeel sandbox up demo"),
-            (SandboxError::AlreadyRunning { name: name.clone(), pid: 1 }, "evenkeel sandbox down demo"),
-            (SandboxError::Differs { name: name.clone(), differences: vec![] }, "evenkeel sandbox down demo"),
-            (SandboxError::HalfRestored { name: name.clone(), study: None }, "evenkeel sandbox clean demo"),
-            (
-                SandboxError::HalfRestored { name: name.clone(), study: study.clone() },
-                "evenkeel runs 20261121-one",
-            ),
-            (
-                SandboxError::HalfRestored { name, study },
-                "sandboxes/demo of the home move the folder data away, rename the folder snapshot",
-            ),
-            (SandboxError::Record { path, reason: String::new() }, "evenkeel sandbox clean demo"),
-        ] {
-            let hint = error.hint().unwrap();
-            assert!(hint.contains(way_out) && !hint.contains("NAME"), "{error}: {hint}");
-        }
     }
 }

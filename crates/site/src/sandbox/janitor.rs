@@ -28,7 +28,6 @@ for group; do
 done
 "#;
 
-/// The janitor of one server. Dropping it without [`Janitor::dismiss`] is a crash to it.
 #[derive(Debug)]
 pub(super) struct Janitor(Child);
 

@@ -43,7 +43,6 @@ pub use start::{Start, StartError};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// How long a sandbox lives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lifetime {
     /// As long as the [`Sandbox`] value, and at most as long as this process, however it ends.
@@ -55,11 +54,9 @@ pub enum Lifetime {
 /// What a sandbox should be.
 #[derive(Clone, Debug)]
 pub struct SandboxSpec {
-    /// Name, unique within `home`; its data stay under this name until `clean`.
     pub name: String,
     /// Root directory of all sandboxes; see [`default_home`].
     pub home: PathBuf,
-    /// The server's program; `None` looks for mariadbd in PATH and the usual places.
     pub server_binary: Option<PathBuf>,
     /// Server settings that replace or add to the defaults.
     pub settings: BTreeMap<String, String>,
@@ -71,11 +68,9 @@ pub struct SandboxSpec {
     pub memory: Option<u64>,
     /// What its disk gives at most, while the server is up.
     pub disk: DiskLimit,
-    /// How long it lives.
     pub lifetime: Lifetime,
     /// Another sandbox under `home`, stopped, whose data a new one begins with, file by file.
     pub copy_of: Option<String>,
-    /// How its process is started.
     pub start: Start,
 }
 
@@ -98,29 +93,20 @@ impl SandboxSpec {
     }
 }
 
-/// What happens to a sandbox.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SandboxEvent {
-    /// Its data directory is being created, which takes seconds.
     Bootstrapping {
-        /// The server, for example "MariaDB 10.11.19".
         server: String,
     },
     /// The server was started and does not answer yet.
     Starting {
-        /// Process of the server.
         pid: i32,
     },
-    /// The server answers.
     Ready {
-        /// Process of the server.
         pid: i32,
-        /// Its TCP port on 127.0.0.1.
         port: u16,
     },
-    /// The server was asked to end.
     Stopping {
-        /// Process of the server.
         pid: i32,
     },
     /// Something worth knowing: a stale pid file was removed, the server adjusted a setting.
@@ -130,12 +116,9 @@ pub enum SandboxEvent {
 /// Where the server of a sandbox runs, as plain data for those who measure it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Domain {
-    /// The server's process.
     pub pid: i32,
     /// Its own groups; empty without limits or where there are no cgroups.
     pub cgroups: Vec<Cgroup>,
-    /// The CPUs it may use, if limited.
     pub cpus: Option<CpuSet>,
-    /// Its memory limit in bytes.
     pub memory: Option<u64>,
 }

@@ -88,20 +88,9 @@ mod tests {
 
     #[test]
     fn what_the_server_takes_for_nothing_of_these_is_the_users() {
-        for name in [
-            "max_connections",
-            "loose_innodb_buffer_pool_size",
-            "skip_slave_start",
-            "skip_log_bin",
-            "init_connect",
-            "plugin_maturity",
-            "port_open_timeout",
-            "tmp_table_size",
-            "user_variables",
-            "secure_file_priv",
-            "disable_log_bin",
-            "extra_port",
-        ] {
+        let names = "max_connections loose_innodb_buffer_pool_size skip_slave_start skip_log_bin init_connect extra_port \
+                     plugin_maturity port_open_timeout tmp_table_size user_variables secure_file_priv disable_log_bin";
+        for name in names.split(' ') {
             assert_eq!(taken_for(name), None, "{name}");
         }
     }

@@ -20,7 +20,6 @@ pub fn default_home() -> Result<PathBuf, SandboxError> {
         .ok_or(SandboxError::NoHome)
 }
 
-/// Files of one sandbox.
 #[derive(Clone, Debug)]
 pub(super) struct Paths {
     pub name: String,
@@ -147,7 +146,6 @@ impl Paths {
 #[derive(Debug)]
 pub(super) struct Lock(#[allow(dead_code, reason = "held, not read")] File);
 
-/// The directory of all sandboxes under `home`, absolute.
 pub(super) fn all(home: &Path) -> Result<PathBuf, SandboxError> {
     let home = std::path::absolute(home).map_err(SandboxError::io("find", home))?;
     Ok(home.join("sandboxes"))
@@ -196,12 +194,6 @@ mod tests {
         }
         let paths = Paths::new(Path::new("/h"), "My_sand-box.1").unwrap();
         assert_eq!(paths.dir, Path::new("/h/sandboxes/My_sand-box.1"));
-    }
-
-    #[test]
-    fn a_short_path_keeps_the_socket_in_the_sandbox() {
-        let paths = Paths::new(Path::new("/h"), "a").unwrap();
-        assert_eq!(paths.socket().unwrap(), Path::new("/h/sandboxes/a/server.sock"));
     }
 
     #[test]

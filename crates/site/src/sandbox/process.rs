@@ -9,14 +9,12 @@ use std::time::Duration;
 /// A process: its number, and when it started, because numbers are used again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProcessId {
-    /// Number of the process.
     pub pid: i32,
     /// Start in clock ticks since the machine started (field 22 of /proc/PID/stat).
     pub start_time: u64,
 }
 
 impl ProcessId {
-    /// The process that has this number now.
     pub fn of(pid: i32) -> Option<Self> {
         Some(Self { pid, start_time: read_stat(pid)?.1 })
     }
@@ -85,7 +83,6 @@ pub(super) fn server_with(my_cnf: &Path) -> Option<i32> {
     })
 }
 
-/// State and start time. The name before them is in parentheses and may contain anything.
 fn read_stat(pid: i32) -> Option<(char, u64)> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let (_, rest) = stat.rsplit_once(") ")?;
@@ -111,12 +108,15 @@ mod tests {
 
     #[test]
     fn a_process_ends_and_is_known_to_be_gone_even_as_a_zombie() {
-        let mut child = sleeper();
-        let id = ProcessId::of(child.id() as i32).unwrap();
-        assert!(id.is_alive());
-        id.end(Duration::from_secs(60));
-        assert!(!id.is_alive());
-        child.wait().unwrap();
+        for stopped in [false, true] {
+            let mut child = sleeper();
+            let id = ProcessId::of(child.id() as i32).unwrap();
+            assert!(id.is_alive());
+            assert!(!stopped || id.signal(libc::SIGSTOP));
+            id.end(Duration::from_secs(60));
+            assert!(!id.is_alive());
+            child.wait().unwrap();
+        }
     }
 
     #[test]
@@ -148,15 +148,5 @@ mod tests {
         id.end(Duration::from_secs(20));
         stops.join().unwrap();
         assert_eq!(child.wait().unwrap().code(), Some(7), "it was killed");
-    }
-
-    #[test]
-    fn a_stopped_process_ends_too() {
-        let mut child = sleeper();
-        let id = ProcessId::of(child.id() as i32).unwrap();
-        assert!(id.signal(libc::SIGSTOP));
-        id.end(Duration::from_secs(60));
-        assert!(!id.is_alive());
-        child.wait().unwrap();
     }
 }

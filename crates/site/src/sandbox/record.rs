@@ -12,7 +12,6 @@ use std::io::{ErrorKind, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-/// Version of the file's form.
 const VERSION: u32 = 1;
 
 /// The account that every start of a sandbox knows.
@@ -38,7 +37,7 @@ pub(super) struct Record {
     disk_proved: Vec<(String, DiskLimit)>,
     pub detached: bool,
     running: Option<Running>,
-    groups: Vec<Group>,
+    pub groups: Vec<Cgroup>,
 }
 
 #[derive(Clone, Serialize, Deserialize)]
@@ -46,12 +45,6 @@ struct Running {
     pid: i32,
     start_time: u64,
     boot_id: String,
-}
-
-#[derive(Clone, Serialize, Deserialize)]
-struct Group {
-    controllers: Vec<String>,
-    path: PathBuf,
 }
 
 impl Record {
@@ -117,27 +110,16 @@ impl Record {
     /// Notes which server runs, and in which groups.
     pub(super) fn set_running(&mut self, id: Option<ProcessId>, groups: &[Cgroup]) {
         self.running = id.map(|id| Running { pid: id.pid, start_time: id.start_time, boot_id: boot_id() });
-        self.groups = groups
-            .iter()
-            .map(|group| Group { controllers: group.controllers.clone(), path: group.path.clone() })
-            .collect();
+        self.groups = groups.to_vec();
     }
 
-    /// The server noted last, if it still runs.
     pub(super) fn live(&self) -> Option<ProcessId> {
         let running = self.running.as_ref().filter(|running| running.boot_id == boot_id())?;
         Some(ProcessId { pid: running.pid, start_time: running.start_time }).filter(ProcessId::is_alive)
     }
 
-    /// The server noted last, whether it runs or not.
     pub(super) fn noted_pid(&self) -> Option<i32> {
         self.running.as_ref().map(|running| running.pid)
-    }
-
-    pub(super) fn groups(&self) -> Vec<Cgroup> {
-        let group =
-            |group: &Group| Cgroup { controllers: group.controllers.clone(), path: group.path.clone() };
-        self.groups.iter().map(group).collect()
     }
 
     /// Whether the limit of the disk was proved since the machine was started.
@@ -156,7 +138,6 @@ impl Record {
         self.cpus.as_deref()?.parse().ok()
     }
 
-    /// How the evenkeel account logs in.
     pub(super) fn target(&self, address: Address) -> Target {
         Target {
             address,

@@ -17,57 +17,38 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Whether a sandbox runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum State {
-    /// Its server runs.
-    Running {
-        /// The server's process.
-        pid: i32,
-    },
-    /// Only its data are there.
+    Running { pid: i32 },
     Stopped,
-    /// Its own notes cannot be read; why.
     Damaged(String),
 }
 
 /// A sandbox on disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SandboxInfo {
-    /// Name, unique within the root directory of sandboxes.
     pub name: String,
     /// Directory of the sandbox, with its data and its notes.
     pub dir: PathBuf,
-    /// Whether it runs.
     pub state: State,
     /// Whether it outlives the evenkeel that started it.
     pub detached: bool,
     /// The server, for example "MariaDB 10.11.19"; empty if damaged.
     pub server: String,
-    /// TCP port on 127.0.0.1; 0 if damaged.
     pub port: u16,
-    /// Path of its unix socket.
     pub socket: PathBuf,
-    /// Settings asked for.
     pub settings: BTreeMap<String, String>,
-    /// CPUs it may use, if limited.
     pub cpus: Option<String>,
-    /// Memory limit in bytes.
     pub memory: Option<u64>,
-    /// Bytes on disk.
     pub bytes: u64,
 }
 
-/// What `clean` removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cleaned {
-    /// Name of the sandbox that was removed.
     pub name: String,
-    /// Bytes that were on disk.
     pub bytes: u64,
 }
 
-/// All sandboxes under `home`, by name.
 pub fn list(home: &Path) -> Result<Vec<SandboxInfo>, SandboxError> {
     let mut found: Vec<_> = existing(home)?.iter().map(describe).collect();
     found.sort_by(|a, b| a.name.cmp(&b.name));
@@ -243,7 +224,7 @@ fn remove(home: &Path, name: &str) -> Result<Cleaned, SandboxError> {
     }
     let lock = paths.lock()?;
     if let Ok(Some(record)) = Record::load(&paths) {
-        drop(Groups::adopt(record.groups()));
+        drop(Groups::adopt(record.groups.clone()));
         Paths::remove_socket_dir(&record.socket);
     }
     let bytes = disk_use(&paths.dir);

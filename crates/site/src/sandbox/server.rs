@@ -15,7 +15,6 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
-/// How a server is started.
 pub(super) struct Launch<'a> {
     pub binary: &'a Path,
     pub paths: &'a Paths,
@@ -28,7 +27,6 @@ pub(super) struct Launch<'a> {
     pub fixed_addresses: bool,
 }
 
-/// A server: one that we started, or one that another evenkeel did.
 #[derive(Debug)]
 pub(super) struct Server {
     pub id: ProcessId,
@@ -154,7 +152,6 @@ pub(super) fn without_server_variables(command: &mut Command) {
     }
 }
 
-/// A log, to append to.
 pub(super) fn open_log(path: &Path) -> Result<File, SandboxError> {
     let mut options = OpenOptions::new();
     options.create(true).append(true).mode(0o600).open(path).map_err(SandboxError::io("open", path))

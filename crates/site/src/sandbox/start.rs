@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-/// How a server's process begins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Start {
     /// As any program.
@@ -17,34 +16,24 @@ pub enum Start {
 /// Why a server cannot be started so on this machine.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StartError {
-    /// There is no such way.
     #[error("{0:?} is none of plain, no-aslr and huge-pages")]
     Unknown(String),
-    /// The kernel or a filter around this process refuses.
     #[error(
         "this machine does not let a process choose fixed addresses (personality is refused, as in many containers)"
     )]
     NoAslr,
-    /// None are set aside, or too few.
     #[error(
         "there are {free_mib} MiB of free huge pages; set some aside by `sysctl vm.nr_hugepages=128` as root, which is {needed_mib} MiB at 2 MiB each"
     )]
-    HugePages {
-        /// What is free.
-        free_mib: u64,
-        /// What a small buffer pool needs.
-        needed_mib: u64,
-    },
+    HugePages { free_mib: u64, needed_mib: u64 },
 }
 
 /// A small buffer pool with what belongs to it.
 const NEEDED_MIB: u64 = 256;
 
 impl Start {
-    /// All of them.
     pub const ALL: [Self; 3] = [Self::Plain, Self::NoAslr, Self::HugePages];
 
-    /// Its name in flags and plans.
     pub fn name(self) -> &'static str {
         match self {
             Self::Plain => "plain",
@@ -77,7 +66,6 @@ impl Start {
         }
     }
 
-    /// A setting of the server that belongs to it.
     pub fn setting(self) -> Option<(&'static str, &'static str)> {
         (self == Self::HugePages).then_some(("large_pages", "ON"))
     }
@@ -105,15 +93,6 @@ fn free_mib(meminfo: &Path) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_start_is_read_back_from_its_name_and_others_are_refused() {
-        for start in Start::ALL {
-            assert_eq!(Start::from_name(start.name()), Ok(start));
-        }
-        assert!(Start::from_name("fast").unwrap_err().to_string().contains("no-aslr"));
-        assert_eq!(Start::Plain.check(), Ok(()));
-    }
 
     #[test]
     fn huge_pages_that_are_not_set_aside_are_refused_with_the_way_to_have_them() {

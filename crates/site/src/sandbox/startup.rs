@@ -15,7 +15,6 @@ use std::time::Duration;
 /// long is a server that hangs.
 const SILENCE: Duration = Duration::from_secs(120);
 
-/// A started server that may not answer yet.
 pub(super) struct Startup<'a> {
     pub name: &'a str,
     pub server: &'a Server,

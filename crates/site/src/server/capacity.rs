@@ -4,7 +4,6 @@ use super::preflight::{OWN_FILES, file_limit};
 use super::{Control, TargetError};
 use std::collections::BTreeMap;
 
-/// How many more sessions can be opened, and what ends them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Capacity {
     /// Sessions beyond those that are open.
@@ -13,7 +12,6 @@ pub struct Capacity {
     left_free: u32,
     /// The limit with its values, as a part of a sentence: `max_connections is 151 with 6 in use`.
     pub limit: String,
-    /// What raises it.
     pub remedy: String,
 }
 

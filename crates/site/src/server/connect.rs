@@ -30,9 +30,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// A login that is nearly done may end by itself after somebody asked to stop.
 const GRACE: Nanos = Nanos::from_millis(500);
 
-/// How long a login may take.
 pub(super) struct Patience {
-    /// At most, for each address.
     pub(super) limit: Duration,
     /// Ends it within half a second.
     pub(super) stop: Stop,
@@ -44,7 +42,6 @@ impl Default for Patience {
     }
 }
 
-/// A session, and what its server says of its version.
 pub(super) type Greeted = (Session, Option<String>);
 
 /// Connects; tries each address of the host in turn, since a name may have one that refuses (::1 of localhost, say).
@@ -136,7 +133,6 @@ fn given_up(target: &Target, after: Duration) -> TargetError {
     }
 }
 
-/// Where to try.
 enum Endpoint {
     Tcp(SocketAddr),
     Unix(PathBuf),
@@ -167,7 +163,6 @@ fn unreachable_because(target: &Target, reason: &str) -> TargetError {
     TargetError::Unreachable { address: target.address.to_string(), reason: reason.into() }
 }
 
-/// Says what is wrong where there is no connection yet.
 fn explain_dial(target: &Target, error: &io::Error) -> TargetError {
     let address = target.address.to_string();
     match error.kind() {
@@ -179,7 +174,6 @@ fn explain_dial(target: &Target, error: &io::Error) -> TargetError {
     }
 }
 
-/// The same for the login.
 fn explain(target: &Target, error: SessionError) -> TargetError {
     let address = target.address.to_string();
     match error {

@@ -5,156 +5,69 @@ use evenkeel_os::clock::unix_time;
 use std::io;
 use std::path::PathBuf;
 
-/// Why a target cannot be used, or what it answered.
 #[derive(Debug, thiserror::Error)]
 pub enum TargetError {
-    /// The text is no target URL. The password is not in `url`.
     #[error("invalid target {url:?}: {reason}")]
-    Url {
-        /// The text, its password left out.
-        url: String,
-        /// What is wrong with it.
-        reason: String,
-    },
-    /// An option file cannot be used.
+    Url { url: String, reason: String },
     #[error("cannot use option file {}: {reason}", path.display())]
-    OptionFile {
-        /// The option file that was named.
-        path: PathBuf,
-        /// What is wrong with it.
-        reason: String,
-    },
-    /// No way to the address.
+    OptionFile { path: PathBuf, reason: String },
     #[error("cannot reach {address}: {reason}")]
-    Unreachable {
-        /// Host and port, or socket.
-        address: String,
-        /// What the system said.
-        reason: String,
-    },
-    /// Nobody listens at the address.
+    Unreachable { address: String, reason: String },
     #[error("cannot connect to {address}: connection refused")]
-    Refused {
-        /// Host and port, or socket.
-        address: String,
-    },
-    /// The network or the server is silent.
+    Refused { address: String },
     #[error("no answer from {address} within {seconds} s while {doing}")]
     Timeout {
-        /// Host and port, or socket.
         address: String,
         /// How long we waited.
         seconds: u64,
         /// Connecting, or the handshake.
         doing: &'static str,
     },
-    /// The server answers neither a statement nor a login.
     #[error(
         "the server at {address} has not answered since {} UTC ({seconds} s), neither requests nor new connections",
         time_of_day(*since_unix_s)
     )]
     Silent {
-        /// Host and port, or socket.
         address: String,
         /// How long it has been silent.
         seconds: u64,
         /// When that began, seconds since 1970.
         since_unix_s: u64,
     },
-    /// Somebody asked to stop.
     #[error("stopped")]
     Stopped,
-    /// The account does not exist there, or the password is wrong.
     #[error("{address} denies user {user:?} ({with_password}): {message}")]
     Login {
-        /// Host and port, or socket.
         address: String,
-        /// Name of the account, without a host.
         user: String,
         /// Whether a password was sent.
         with_password: &'static str,
-        /// The server's words.
         message: String,
     },
-    /// The account may not use the database.
     #[error(
         "user {user:?} has no access to database {database:?} at {address}, or there is no such database"
     )]
-    DatabaseDenied {
-        /// Host and port, or socket.
-        address: String,
-        /// Name of the account, without a host.
-        user: String,
-        /// Database of the target.
-        database: String,
-    },
-    /// There is no such database.
+    DatabaseDenied { address: String, user: String, database: String },
     #[error("there is no database {database:?} at {address}")]
-    NoDatabase {
-        /// Host and port, or socket.
-        address: String,
-        /// Database of the target.
-        database: String,
-    },
-    /// The server lets nobody more in.
+    NoDatabase { address: String, database: String },
     #[error("{address} takes no more connections: {message}")]
-    Full {
-        /// Host and port, or socket.
-        address: String,
-        /// The server's words.
-        message: String,
-    },
-    /// Older than what Evenkeel supports.
+    Full { address: String, message: String },
     #[error("the server at {address} is {version}, which is too old: need MariaDB 10.3 or MySQL 5.7")]
     TooOld {
-        /// Host and port, or socket.
         address: String,
         /// As the server says it.
         version: String,
     },
-    /// Encryption was asked for and cannot be had.
     #[error("no TLS with {address}: {reason}")]
-    Tls {
-        /// Host and port, or socket.
-        address: String,
-        /// What is wrong.
-        reason: String,
-    },
-    /// The answer is not the MySQL protocol.
+    Tls { address: String, reason: String },
     #[error("{address} does not speak the MySQL protocol: {reason}")]
-    Protocol {
-        /// Host and port, or socket.
-        address: String,
-        /// What came instead.
-        reason: String,
-    },
-    /// The server answered a statement by an error.
+    Protocol { address: String, reason: String },
     #[error("error {code} ({message}) at: {sql}")]
-    Statement {
-        /// The server's code of the error.
-        code: u16,
-        /// The server's words.
-        message: String,
-        /// The statement's first characters.
-        sql: String,
-    },
-    /// The connection broke.
+    Statement { code: u16, message: String, sql: String },
     #[error("lost the connection to {address}: {reason}")]
-    Lost {
-        /// Host and port, or socket.
-        address: String,
-        /// What the system said.
-        reason: String,
-    },
-    /// The server does not take LOAD DATA LOCAL.
+    Lost { address: String, reason: String },
     #[error("{address} refuses LOAD DATA LOCAL: {message}")]
-    LocalInfile {
-        /// Host and port, or socket.
-        address: String,
-        /// The server's words.
-        message: String,
-    },
-    /// What was to be loaded could not be read; the statement was rolled back.
+    LocalInfile { address: String, message: String },
     #[error("reading the rows to load failed: {0}")]
     Reader(#[source] io::Error),
 }
@@ -184,7 +97,6 @@ impl TargetError {
         Self::Silent { address, seconds, since_unix_s: unix_time().as_secs().saturating_sub(seconds) }
     }
 
-    /// What the user can do about it.
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self {
             Self::Url { .. } => "write it as mysql://user:password@host:port/database?tls=required",

@@ -1,6 +1,5 @@
 //! SHOW GRANTS lists what an account may do, and is read here.
 
-/// Privileges of an account, read from its grants.
 #[derive(Default, Debug)]
 pub(super) struct Grants {
     grants: Vec<Grant>,
@@ -16,7 +15,6 @@ struct Grant {
 }
 
 impl Grants {
-    /// All privileges on everything.
     pub(super) fn all() -> Self {
         Self::parse(["GRANT ALL PRIVILEGES ON *.* TO everybody"].into_iter())
     }
@@ -79,7 +77,6 @@ fn database_of(object: &str) -> String {
     name
 }
 
-/// A part of a pattern.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Part {
     /// Any text, `%` in a pattern.

@@ -5,10 +5,8 @@ use evenkeel_os::read_whole;
 use evenkeel_sense::far::{listens, number_inside, servers};
 use std::path::{Path, PathBuf};
 
-/// A server's process and its data directory, both as this machine sees them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Local {
-    /// Number of the process.
     pub pid: u32,
     /// Its data directory; below `/proc/PID/root` where the server has another root.
     pub data_dir: PathBuf,
@@ -57,7 +55,6 @@ fn below(root: &Path, path: &Path) -> PathBuf {
     root.join(path.strip_prefix("/").unwrap_or(path))
 }
 
-/// The number in a pid file. The server alone says where that is, and may name anything: a pipe is not waited for.
 fn pid_of(file: &Path) -> Option<u32> {
     const BYTES_MAX: u64 = 64;
     let bytes = read_whole(file, BYTES_MAX).ok()?;

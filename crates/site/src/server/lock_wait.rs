@@ -78,12 +78,4 @@ mod tests {
             assert_eq!(sentence(state, 7, 10.0), None, "{state}");
         }
     }
-
-    #[test]
-    fn who_heard_of_waits_before_is_given_back() {
-        let first: LockWait = Arc::new(|_: &str| ());
-        let before = on_lock_wait(Some(Arc::clone(&first)));
-        let given = on_lock_wait(before).expect("the first one");
-        assert!(Arc::ptr_eq(&given, &first));
-    }
 }

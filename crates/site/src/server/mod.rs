@@ -34,17 +34,13 @@ pub use version::{Flavor, ServerVersion};
 use std::fmt;
 use std::path::PathBuf;
 
-/// Where a server listens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Address {
-    /// Host and port.
     Tcp {
-        /// Name or address; an IPv6 address without brackets.
         host: String,
         /// Port, 3306 by default.
         port: u16,
     },
-    /// Path of a unix socket.
     Unix(PathBuf),
 }
 
@@ -94,17 +90,13 @@ impl TlsMode {
 /// It is read by [`Target::parse`]. Neither `Display` (a URL again) nor `Debug` shows the password.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Target {
-    /// Where it listens.
     pub address: Address,
-    /// Name of the account, without a host.
     pub user: String,
     /// Password; never printed, never stored.
     pub password: Option<String>,
-    /// Database that unqualified names of tables are in.
     pub database: Option<String>,
     /// Whether the connection has to be encrypted, and what of the server is checked.
     pub tls: TlsMode,
-    /// File with the certificates to trust.
     pub tls_ca: Option<PathBuf>,
 }
 

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 /// Groups that MariaDB's and MySQL's own clients read.
 const GROUPS: [&str; 4] = ["client", "client-server", "client-mariadb", "mysql"];
 
-/// What an option file says about the way to a server.
 #[derive(Default, Debug, PartialEq)]
 pub(super) struct ClientOptions {
     pub user: Option<String>,
@@ -54,7 +53,6 @@ impl ClientOptions {
     }
 }
 
-/// A port between 1 and 65535.
 pub(super) fn port_number(text: &str) -> Result<u16, String> {
     match text.parse() {
         Ok(0) | Err(_) => Err(format!("port {text:?} is not between 1 and 65535")),
@@ -96,11 +94,5 @@ mod tests {
     fn a_wrong_line_is_named_by_its_number() {
         assert!(ClientOptions::parse("[client]\nport=x").unwrap_err().starts_with("line 2: port"));
         assert!(ClientOptions::parse("\n\n[client").unwrap_err().starts_with("line 3"));
-    }
-
-    #[test]
-    fn a_missing_file_is_an_error_with_its_path() {
-        let error = ClientOptions::read(Path::new("/nonexistent/my.cnf")).unwrap_err().to_string();
-        assert!(error.contains("/nonexistent/my.cnf: No such file"), "{error}");
     }
 }

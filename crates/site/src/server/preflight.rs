@@ -6,14 +6,11 @@ use evenkeel_core::Nanos;
 use evenkeel_os::{allow_descriptors, open_files};
 use std::collections::BTreeMap;
 
-/// What a run asks for.
 #[derive(Clone, Debug, Default)]
 pub struct Needs {
-    /// Connections at once.
     pub sessions: u32,
     /// Prepared statements that each of them holds.
     pub prepared_per_session: u32,
-    /// Whether it writes.
     pub writes: bool,
     /// Whether it loads data by LOAD DATA LOCAL.
     pub local_infile: bool,
@@ -25,14 +22,10 @@ pub struct Needs {
     pub privileges: Vec<String>,
 }
 
-/// Something that stands in the way.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// Variable, limit or privilege.
     pub subject: String,
-    /// What is wrong, with the values.
     pub text: String,
-    /// What to do.
     pub hint: String,
     /// Whether the run would fail; otherwise it would be disturbed.
     pub blocks: bool,

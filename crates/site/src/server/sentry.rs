@@ -33,7 +33,6 @@ const GRACE_WITH_ROWS: Nanos = Nanos::from_secs(3);
 /// The server has so long to let us in and to end the statement of one who stops, or to say what a statement waits for.
 const KILL_PATIENCE: Duration = Duration::from_secs(2);
 
-/// What a stop means for the statement under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AtStop {
     /// It ends, at the server too.
@@ -47,19 +46,15 @@ pub(super) struct Line {
     clock: Clock,
     /// When the statement under way was asked, or its last row came, ns of `clock` and never zero; zero where none is.
     asked: AtomicU64,
-    /// When the statement under way was asked, on the same clock.
     began: AtomicU64,
-    /// Why it was cut.
     cut: OnceLock<Cut>,
     over: AtomicBool,
     /// The connection's socket once more, so that it can be shut down while its owner reads from it.
     socket: Cable,
 }
 
-/// Why a connection was cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Cut {
-    /// Somebody asked to stop.
     Stopped,
     /// The server answers nobody, and has not for so long.
     Silent(Nanos),
@@ -162,7 +157,6 @@ struct Watch {
     target: Target,
     stop: Stop,
     at_stop: AtStop,
-    /// The connection's number at the server.
     id: u32,
 }
 

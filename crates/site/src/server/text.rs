@@ -1,6 +1,5 @@
 //! Names and values as they stand in a statement.
 
-/// A name in backticks.
 pub fn quoted(name: &str) -> String {
     format!("`{}`", name.replace('`', "``"))
 }

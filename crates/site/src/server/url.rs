@@ -55,7 +55,6 @@ impl FromStr for Target {
     }
 }
 
-/// What a URL says, before defaults.
 #[derive(Default)]
 struct Parts {
     user: Option<String>,

@@ -46,7 +46,6 @@ impl Bench<'_> {
             table: TABLE.to_owned(),
             by: "start".to_owned(),
             names: NamePattern::parse("{table}_{day}", TABLE)?,
-            null_day: None,
             batch: BATCH,
             audit: false,
             days_max: DAYS_MAX,

@@ -6,11 +6,9 @@ bitflags::bitflags! {
     pub struct CapabilityFlags: u32 {
         /// Passwords of version 4.1; MariaDB leaves it out where it shows flags of its own.
         const CLIENT_LONG_PASSWORD = 0x1;
-        /// The login names a database.
         const CLIENT_CONNECT_WITH_DB = 0x8;
         /// LOAD DATA LOCAL.
         const CLIENT_LOCAL_FILES = 0x80;
-        /// The protocol since MySQL 4.1.
         const CLIENT_PROTOCOL_41 = 0x200;
         /// The connection can change to TLS before the login.
         const CLIENT_SSL = 0x800;

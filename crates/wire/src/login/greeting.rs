@@ -4,14 +4,12 @@ use super::CapabilityFlags;
 use crate::bytes::Reader;
 use crate::error::ProtocolError;
 
-/// What a server says of itself before anybody has logged in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Greeting {
     /// Version text, for example `11.4.2-MariaDB`.
     pub version: String,
     /// Number of the connection, which `KILL` takes.
     pub connection: u32,
-    /// What it can do.
     pub capabilities: CapabilityFlags,
     /// Plugin it uses by default.
     pub(super) plugin: Vec<u8>,

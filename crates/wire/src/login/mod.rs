@@ -27,12 +27,9 @@ const PACKET_MAX: usize = 64 << 10;
 /// Most packets of one login, so that a server cannot keep it busy for ever.
 const ROUNDS_MAX: u32 = 16;
 
-/// Who logs in.
 #[derive(Clone, Default)]
 pub struct Account {
-    /// User name, without a host.
     pub user: String,
-    /// Password; never printed.
     pub password: String,
     /// Database that unqualified names of tables are in; `None` for none.
     pub database: Option<String>,
@@ -86,7 +83,6 @@ pub struct Login {
     stage: Stage,
     greeting: Greeting,
     capabilities: CapabilityFlags,
-    /// Number of the last packet, either way.
     sequence: u8,
     rounds: u32,
     status: u16,
@@ -121,12 +117,10 @@ impl Login {
         &self.greeting
     }
 
-    /// What both sides can do.
     pub fn capabilities(&self) -> CapabilityFlags {
         self.capabilities
     }
 
-    /// Status flags of the session, once it is there.
     pub fn status(&self) -> u16 {
         self.status
     }

@@ -9,7 +9,6 @@ use num_bigint::BigUint;
 use ring::rand::{SecureRandom, SystemRandom};
 use sha1::{Digest, Sha1};
 
-/// Bits of a modulus: below is not safe, above is slower than any server asks for.
 const MODULUS_BITS: std::ops::RangeInclusive<u64> = 1024..=16_384;
 /// Bits of an exponent: 65537 has 17.
 const EXPONENT_BITS_MAX: u64 = 64;
@@ -22,19 +21,14 @@ const TAG_INTEGER: u8 = 0x02;
 const TAG_BIT_STRING: u8 = 0x03;
 const TAG_SEQUENCE: u8 = 0x30;
 
-/// Why a key cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PublicKeyError {
-    /// Not PEM, or not an RSA key.
     #[error("not an RSA key in PEM")]
     Form,
-    /// Too small or too large to be used.
     #[error("modulus of {0} bits")]
     Size(u64),
-    /// More than one block of the key can hold.
     #[error("password of {0} bytes does not fit")]
     Password(usize),
-    /// The system gives no random numbers.
     #[error("no random numbers to be had")]
     Random,
 }

@@ -111,14 +111,6 @@ fn a_zero_at_the_end_of_the_random_bytes_of_ed25519_is_one_of_them() {
 }
 
 #[test]
-fn a_plugin_that_is_not_known_is_named() {
-    let mut login = login("secret", Channel::Network, Encryption::Never);
-    feed(&mut login, &greeting(all(), "mysql_native_password")).unwrap();
-    let error = feed(&mut login, &packet(2, b"\xfeauth_gssapi_client\0x\0")).unwrap_err();
-    assert_eq!(error.to_string(), "authentication plugin 'auth_gssapi_client' is not supported");
-}
-
-#[test]
 fn caching_sha2_with_a_warm_cache_sends_the_scramble_alone() {
     let mut login = login("secret", Channel::Network, Encryption::Never);
     let (_, answer) = feed(&mut login, &greeting(all(), "caching_sha2_password")).unwrap();
@@ -182,40 +174,29 @@ fn xor(left: &[u8], right: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn a_password_in_the_clear_needs_a_private_channel() {
-    let mut login = login("secret", Channel::Network, Encryption::Never);
-    feed(&mut login, &greeting(all(), "mysql_native_password")).unwrap();
-    let error = feed(&mut login, &packet(2, b"\xfemysql_clear_password\0")).unwrap_err();
-    assert!(matches!(error, LoginError::NeedsTls("mysql_clear_password")), "{error}");
-}
-
-#[test]
-fn tls_that_is_required_and_not_offered_is_an_error_and_otherwise_left_out() {
-    let without = all() - CapabilityFlags::CLIENT_SSL;
-    let mut strict = login("", Channel::Network, Encryption::Always);
-    let error = feed(&mut strict, &greeting(without, "mysql_native_password")).unwrap_err();
-    assert_eq!(error.to_string(), "server offers no TLS");
+fn a_login_that_cannot_go_on_says_why() {
+    let (native, no_tls) = (greeting(all(), "mysql_native_password"), all() - CapabilityFlags::CLIENT_SSL);
+    let no_tls = greeting(no_tls, "mysql_native_password");
     let mut lenient = login("", Channel::Network, Encryption::IfOffered);
-    let (step, _) = feed(&mut lenient, &greeting(without, "mysql_native_password")).unwrap();
-    assert_eq!(step, LoginStep::Continue);
-}
-
-#[test]
-fn plain_bytes_behind_the_request_for_tls_are_refused() {
-    let mut login = login("", Channel::Network, Encryption::Always);
-    let bytes = [greeting(all(), "mysql_native_password"), packet(1, OK)].concat();
-    let error = feed(&mut login, &bytes).unwrap_err();
-    assert!(matches!(error, LoginError::Protocol(ProtocolError::Unasked)), "{error}");
-}
-
-#[test]
-fn a_server_that_is_full_or_too_old_says_so() {
-    let mut full = login("", Channel::Network, Encryption::Never);
-    let error = feed(&mut full, &packet(0, b"\xff\x10\x04Too many connections")).unwrap_err();
-    assert_eq!(error.to_string(), "error 1040 (HY000): Too many connections");
-    let mut old = login("", Channel::Network, Encryption::Never);
-    let error = feed(&mut old, &greeting(CapabilityFlags::CLIENT_PROTOCOL_41, "")).unwrap_err();
-    assert_eq!(error.to_string(), "server 10.11.9-MariaDB is too old");
+    assert_eq!(feed(&mut lenient, &no_tls).unwrap().0, LoginStep::Continue);
+    let switch = |to: &[u8]| vec![native.clone(), packet(2, &[&b"\xfe"[..], to].concat())];
+    let unknown = "authentication plugin 'auth_gssapi_client' is not supported";
+    let clear = "authentication plugin 'mysql_clear_password' sends the password as it is and needs TLS";
+    let old = greeting(CapabilityFlags::CLIENT_PROTOCOL_41, "");
+    let full = packet(0, b"\xff\x10\x04Too many connections");
+    for (encryption, said, why) in [
+        (Encryption::Never, switch(b"auth_gssapi_client\0x\0"), unknown),
+        (Encryption::Never, switch(b"mysql_clear_password\0"), clear),
+        (Encryption::Never, vec![full], "error 1040 (HY000): Too many connections"),
+        (Encryption::Never, vec![old], "server 10.11.9-MariaDB is too old"),
+        (Encryption::Always, vec![no_tls], "server offers no TLS"),
+        // Plain bytes behind the request for TLS.
+        (Encryption::Always, vec![[native.clone(), packet(1, OK)].concat()], "bytes without a command"),
+    ] {
+        let mut login = login("secret", Channel::Network, encryption);
+        let refused = said.iter().find_map(|bytes| feed(&mut login, bytes).err());
+        assert!(refused.unwrap().to_string().contains(why), "{why}");
+    }
 }
 
 proptest! {

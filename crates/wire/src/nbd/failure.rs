@@ -1,10 +1,8 @@
 //! Why a request was not done, in the numbers of the protocol.
 
-/// An error of the protocol. Its numbers are those of Linux, but only these may be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Failure {
-    /// The disk may not be changed.
     Permission = 1,
     /// Input or output failed; also whatever has no number of its own.
     Io = 5,
@@ -12,13 +10,11 @@ pub enum Failure {
     Memory = 12,
     /// Not as the protocol or the disk is.
     Invalid = 22,
-    /// Beyond the end, or nothing left.
     NoSpace = 28,
     /// More than one answer may carry.
     Overflow = 75,
     /// Not possible on this disk.
     Unsupported = 95,
-    /// The server ends.
     Shutdown = 108,
 }
 
@@ -39,7 +35,6 @@ impl Failure {
         }
     }
 
-    /// Its number in an answer.
     pub fn code(self) -> u32 {
         self as u32
     }

@@ -40,18 +40,15 @@ const HEAD_BYTES: usize = 16;
 /// Most bytes that an option may carry; a name, and as many queries again.
 const DATA_MAX: usize = 2 * NAME_MAX;
 
-/// A disk as clients see it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Export {
     /// Its name, not longer than [`NAME_MAX`]. A client that gives none gets the only one there is.
     pub name: String,
-    /// Size of the disk in bytes.
     pub bytes: u64,
     /// It may only be read.
     pub read_only: bool,
 }
 
-/// What a client and the server agreed on, beside the export.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Agreed {
     /// Answers to reads have structure.
@@ -68,12 +65,7 @@ pub enum Step {
     /// An option was answered; there may be more in the input.
     Answered,
     /// The client has chosen a disk, and requests follow.
-    Chosen {
-        /// Place of the export.
-        export: usize,
-        /// What its answers may be.
-        agreed: Agreed,
-    },
+    Chosen { export: usize, agreed: Agreed },
     /// The client goes on by TLS, once it has the answer.
     Secures,
     /// The client goes, once it has the answer, or cannot be told what is wrong.
@@ -122,7 +114,6 @@ impl Handshake {
         Self { tls: Tls::Required, ..Self::start(out) }
     }
 
-    /// Writes the greeting.
     pub fn start(out: &mut Vec<u8>) -> Self {
         out.extend_from_slice(&GREETING.to_be_bytes());
         out.extend_from_slice(&OPTION.to_be_bytes());
@@ -171,7 +162,6 @@ impl Handshake {
         }
     }
 
-    /// Bytes of memory that it holds.
     pub fn held(&self) -> usize {
         self.kept.capacity()
     }

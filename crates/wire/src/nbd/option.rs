@@ -15,7 +15,6 @@ pub(super) const SET_META_CONTEXT: u32 = 10;
 /// A piece of information on an export: its name, as the server calls it.
 pub(super) const INFO_NAME: u16 = 1;
 
-/// Why the data of an option is not taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Flaw {
     /// It has not the form of the option.

@@ -92,7 +92,6 @@ impl Head {
         self.length += bytes.len() as u8;
     }
 
-    /// The bytes of the head as they go out.
     pub fn as_slice(&self) -> &[u8] {
         &self.bytes[..usize::from(self.length)]
     }

@@ -23,7 +23,6 @@ const ONE_PIECE: u16 = 1 << 2;
 /// One extent is enough.
 const ONE_EXTENT: u16 = 1 << 3;
 
-/// What a client asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Command {
     /// Bytes of the disk.
@@ -33,7 +32,6 @@ pub enum Command {
         /// They must be on the disk before the answer.
         durable: bool,
     },
-    /// All writes answered before must be on the disk before the answer.
     Flush,
     /// The bytes are needed no more.
     Trim {
@@ -56,7 +54,6 @@ pub enum Command {
     Disconnect,
     /// Nothing that is served.
     Refused {
-        /// Why it is not served, as the answer says it.
         failure: Failure,
         /// Bytes that follow the head all the same.
         payload: u32,
@@ -66,13 +63,10 @@ pub enum Command {
 /// A request without what it carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// What is to be done.
     pub command: Command,
     /// The client's name for it, which the answer repeats.
     pub cookie: u64,
-    /// Where, in bytes.
     pub offset: u64,
-    /// How much, in bytes.
     pub length: u32,
 }
 

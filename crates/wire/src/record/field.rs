@@ -2,31 +2,23 @@
 
 use super::trim::{Trim, trimmed};
 
-/// A field: where it lies, what may stand in it, and what becomes of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Field {
-    /// Name of the column.
     pub name: String,
-    /// Bytes before it in the record.
     pub start: usize,
-    /// Its bytes, at least one.
     pub width: usize,
-    /// What stands in it.
     pub kind: Kind,
     /// Which blanks around its value are padding.
     pub trim: Trim,
     /// What a field of blanks alone means.
     pub blank: Blank,
-    /// What else its value has to keep to.
     pub check: Check,
     /// Whether it becomes a column; a filler does not.
     pub kept: bool,
 }
 
-/// What stands in a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Any text of the layout's character set.
     Text,
     /// Digits, with a sign or without.
     Integer,
@@ -36,12 +28,9 @@ pub enum Kind {
     Time,
 }
 
-/// What a field means that holds nothing but blanks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Blank {
-    /// The database's NULL.
     Null,
-    /// The empty text.
     Empty,
     /// Nothing that may be: the record is refused.
     Refuse,

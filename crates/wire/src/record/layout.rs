@@ -5,7 +5,6 @@ use super::record_type::RecordType;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-/// Records of one or several types, told apart by some of their bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
     types: Vec<RecordType>,
@@ -22,7 +21,6 @@ pub struct Layout {
 /// Bytes that text may have; control characters are in none, but for a tabulator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Charset {
-    /// 0x20 to 0x7e.
     Ascii,
     /// All from 0x20 on but 0x7f; one byte is one letter.
     Latin1,
@@ -33,30 +31,22 @@ pub enum Charset {
 /// A layout that cannot be.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LayoutError {
-    /// Nothing to convert.
     #[error("no field")]
     Empty,
-    /// Fields of one type that are named alike.
     #[error("two fields are called {0}")]
     Twice(String),
-    /// A field without bytes, or one before the end of the field before it.
     #[error("field {0} has no width, or begins before the one before it ends")]
     Place(String),
-    /// A delimiter that could be taken for a value or for an escape.
     #[error(
         "delimiter 0x{0:02x} could stand in a value: take a punctuation mark or a tabulator, and no backslash"
     )]
     Delimiter(u8),
-    /// Several types, and one of them is told by nothing or by bytes of another length.
     #[error("record type {0} needs bytes that tell it, {1} of them")]
     Tell(String, usize),
-    /// Two types that are told by the same bytes.
     #[error("record types {0} and {1} are told by the same bytes")]
     Alike(String, String),
-    /// A key that names no field.
     #[error("the key of {0} names a field that it has not")]
     Key(String),
-    /// So large a record is no record.
     #[error("a record of {0} bytes; at most {MOST} are read")]
     Large(usize),
 }
@@ -89,7 +79,6 @@ impl Layout {
         Self { ragged, ..self }
     }
 
-    /// The types, in their order.
     pub fn types(&self) -> &[RecordType] {
         &self.types
     }
@@ -99,7 +88,6 @@ impl Layout {
         self.delimiter
     }
 
-    /// What its text may hold.
     pub fn charset(&self) -> Charset {
         self.charset
     }

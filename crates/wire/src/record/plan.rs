@@ -11,17 +11,14 @@ use super::{Blank, Check, Field, Kind, RecordType, Trim};
 /// Bytes of a field that are looked at together.
 const WORD: usize = 16;
 
-/// The steps of one record type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Plan {
     steps: Vec<Step>,
-    /// Bytes of its records.
     length: usize,
     /// Bytes of its longest line, and room for a whole word behind it.
     most: usize,
 }
 
-/// What becomes of one field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Step {
     start: usize,
@@ -32,7 +29,6 @@ struct Step {
     trims_right: bool,
     blank: Blank,
     judge: Judge,
-    /// The field itself, where it is longer than a word.
     long: Option<Box<Field>>,
 }
 
@@ -45,7 +41,6 @@ enum Judge {
     Within(i64, i64),
     Decimal,
     Time,
-    /// A text that is one of these.
     OneOf(Vec<u128>),
     /// What this plan does not judge: the slow path does.
     Elsewhere,

@@ -2,7 +2,6 @@
 
 use super::Field;
 
-/// One type of record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordType {
     /// Its name; that of the table or file that it goes to.

@@ -9,44 +9,33 @@ pub struct Reject {
     pub record_type: Option<usize>,
     /// Index of the field in that type; `None` where it is the record as a whole.
     pub field: Option<usize>,
-    /// What does not fit.
     pub what: What,
 }
 
-/// What does not fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
     /// The bytes that tell the type are not those of any.
     UnknownType,
     /// Fewer bytes than the layout has.
     Short {
-        /// Bytes that there are.
         found: usize,
-        /// Those that there should be.
         expected: usize,
     },
     /// More of them.
     Long {
-        /// Bytes that there are.
         found: usize,
-        /// Those that there should be.
         expected: usize,
     },
-    /// A byte of zero.
     Nul,
     /// Another control character.
     Control(u8),
-    /// Bytes that are not of the character set.
     Charset,
-    /// Bytes that are no integer.
     Integer,
-    /// No decimal number.
     Decimal,
     /// No instant, or none that the calendar has.
     Time,
     /// A number outside of the bounds.
     Bounds,
-    /// A value that is not one of those listed.
     NotListed,
     /// Nothing but blanks where there must be a value.
     Blank,

@@ -1,21 +1,17 @@
 //! Which blanks pad a value; they are taken away eight bytes at a time.
 
-/// Blanks that pad a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trim {
-    /// On both sides.
     Both,
     /// Before the value: it is aligned to the right.
     Left,
     /// Behind the value: it is aligned to the left.
     Right,
-    /// None: every blank belongs to the value.
     None,
 }
 
 const BLANKS: [u8; 8] = [b' '; 8];
 
-/// The value without the blanks that pad it.
 pub(super) fn trimmed(value: &[u8], trim: Trim) -> &[u8] {
     let value = match trim {
         Trim::Left | Trim::Both => without_first(value),

@@ -11,10 +11,8 @@ use crate::packet::{HEADER_BYTES, PAYLOAD_MAX};
 /// Most bytes of a command that are shown before it is decided.
 pub const HEAD_MAX: usize = 1024;
 
-/// A command at the front of the input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Command<'a> {
-    /// What it is.
     pub kind: CommandKind,
     /// Its payload, at most [`HEAD_MAX`] bytes of it; the first is the command's number.
     pub head: &'a [u8],
@@ -23,7 +21,6 @@ pub struct Command<'a> {
 }
 
 impl Command<'_> {
-    /// Whether the head is the whole payload.
     pub fn is_whole(&self) -> bool {
         self.head.len() == self.length
     }
@@ -67,7 +64,6 @@ enum Mode {
     Stream,
 }
 
-/// Finds the commands in what one client sends.
 #[derive(Debug)]
 pub struct CommandReader {
     mode: Mode,
@@ -100,11 +96,6 @@ impl CommandReader {
     /// Whether nothing is looked at any more.
     pub fn is_stream(&self) -> bool {
         self.mode == Mode::Stream
-    }
-
-    /// Whether a change of user has been sent and not been answered.
-    pub fn is_login(&self) -> bool {
-        self.mode == Mode::Login
     }
 
     /// Bytes that are still to come of the packet that passes.

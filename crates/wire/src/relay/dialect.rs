@@ -37,7 +37,6 @@ impl Dialect {
         Self { bits: capabilities }
     }
 
-    /// The bits themselves.
     pub fn bits(self) -> u64 {
         self.bits
     }

@@ -6,7 +6,6 @@ use crate::packet::{HEADER_BYTES, PAYLOAD_MAX};
 /// Bytes kept of each packet: an OK packet's numbers, a plugin's name.
 pub(super) const HEAD_BYTES: usize = 32;
 
-/// The packet that is passing.
 #[derive(Debug, Default)]
 pub(super) struct Frame {
     header: [u8; HEADER_BYTES],
@@ -126,7 +125,6 @@ impl Frame {
         self.due = None;
     }
 
-    /// Whether a packet has begun and not ended.
     pub fn is_inside(&self) -> bool {
         self.header_filled > 0 || self.continues
     }
@@ -136,12 +134,10 @@ impl Frame {
         &self.head[..usize::from(self.head_filled)]
     }
 
-    /// Number of the last packet.
     pub fn number(&self) -> u8 {
         self.header[3]
     }
 
-    /// First byte of the last packet.
     pub fn first(&self) -> Option<u8> {
         self.head().first().copied()
     }

@@ -15,7 +15,6 @@ pub const PACKET_MAX: usize = 16 << 10;
 /// Length of a request for TLS, which is also the beginning of a client's answer.
 const TLS_REQUEST_BYTES: usize = 32;
 
-/// The greeting of a server.
 #[derive(Clone, Debug)]
 pub struct ServerHello {
     payload: Vec<u8>,
@@ -86,13 +85,11 @@ impl ServerHello {
         }
     }
 
-    /// The greeting as it stands now.
     pub fn payload(&self) -> &[u8] {
         &self.payload
     }
 }
 
-/// The answer of a client to the greeting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientHello {
     /// What it asks for.

@@ -1,15 +1,10 @@
 //! The commands by name, and how each is answered.
 
-/// A command of the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CommandKind {
-    /// End of the connection.
     Quit,
-    /// Another default database.
     InitDb,
-    /// SQL text, which the server reads and executes.
     Query,
-    /// Columns of a table, in a form of its own.
     FieldList,
     /// Flushes and the like; gone in newer servers.
     Refresh,
@@ -23,7 +18,6 @@ pub enum CommandKind {
     ProcessKill,
     /// Debug output into the server's log.
     Debug,
-    /// Whether the server is there.
     Ping,
     /// Another account in the same session.
     ChangeUser,
@@ -31,13 +25,10 @@ pub enum CommandKind {
     BinlogDump,
     /// A replica introduces itself.
     RegisterReplica,
-    /// Prepares a statement.
     Prepare,
-    /// Runs a prepared statement.
     Execute,
     /// A piece of a parameter; not answered.
     LongData,
-    /// Forgets a statement; not answered.
     Close,
     /// Forgets a statement's pieces and cursor.
     ResetStatement,
@@ -53,22 +44,15 @@ pub enum CommandKind {
     Unknown(u8),
 }
 
-/// How a command is answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expect {
-    /// Not at all.
     Nothing,
     /// OK, an end packet or an error.
     Ok,
-    /// One packet of text.
     Text,
-    /// OK, an error, a request for a file, or rows; and then perhaps another of these.
     Results,
-    /// A statement's number and its definitions.
     Prepared,
-    /// Rows without definitions.
     Rows,
-    /// Definitions without a count.
     Fields,
     /// Perhaps questions to the client, then OK or an error.
     Login,
@@ -108,7 +92,6 @@ impl CommandKind {
         }
     }
 
-    /// How the server answers.
     pub fn expect(self) -> Expect {
         match self {
             Self::Quit | Self::LongData | Self::Close => Expect::Nothing,

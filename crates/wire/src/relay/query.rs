@@ -93,10 +93,4 @@ mod tests {
         }
         assert_eq!(query(b"\x03\xfe\xff\xff\xff\xff\xff\xff\xff\xff\x01"), None);
     }
-
-    #[test]
-    fn other_commands_have_no_text() {
-        let command = Command { kind: CommandKind::Ping, head: b"\x0e", length: 1 };
-        assert_eq!(sql(&command, Dialect::default()), None);
-    }
 }

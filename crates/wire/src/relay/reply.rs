@@ -18,23 +18,15 @@ pub enum Reply {
     Result {
         /// Flags of [`crate::status`].
         status: u16,
-        /// Rows that were sent.
         rows: u64,
-        /// Rows that were changed.
         affected: u64,
         /// Whether another result of the same command follows.
         more: bool,
     },
     /// The command failed: its reply ends, and no result follows.
-    Error {
-        /// Error code, for example 1213.
-        code: u16,
-    },
+    Error { code: u16 },
     /// A statement was prepared, and its definitions have passed.
-    Prepared {
-        /// Number to execute it by.
-        statement: u32,
-    },
+    Prepared { statement: u32 },
     /// An answer without flags has passed: a line of statistics.
     Text,
     /// The server asks for a file of the client's.
@@ -44,14 +36,10 @@ pub enum Reply {
     /// The stream that was asked for begins; nothing of it is looked at.
     StreamBegins,
     /// An error though nobody asked: the server ends the connection and says why.
-    Farewell {
-        /// The server's code of the error.
-        code: u16,
-    },
+    Farewell { code: u16 },
 }
 
 impl Reply {
-    /// Whether the command that was sent first of those that wait is answered by this.
     pub fn is_end(self) -> bool {
         match self {
             Self::Result { more, .. } => !more,
@@ -79,7 +67,6 @@ enum State {
     Stream,
 }
 
-/// What comes after definitions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Then {
     Rows,
@@ -90,7 +77,6 @@ enum Then {
     },
 }
 
-/// Finds the replies in what one server sends.
 #[derive(Debug)]
 pub struct ReplyReader {
     dialect: Dialect,
@@ -141,7 +127,6 @@ impl ReplyReader {
         self.state != State::First || self.frame.is_inside()
     }
 
-    /// Number of the last packet.
     pub fn number(&self) -> u8 {
         self.frame.number()
     }
@@ -360,7 +345,6 @@ impl ReplyReader {
     }
 }
 
-/// Rows changed, and flags, of an OK packet's first bytes.
 fn ok(head: &[u8]) -> Result<(u64, u16), ProtocolError> {
     let mut reader = Reader(head);
     let mut parse = || {

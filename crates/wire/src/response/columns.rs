@@ -7,7 +7,6 @@ use crate::row::Column;
 /// Bytes kept of a column's name: the 256 characters that a server itself keeps.
 const NAME_MAX: usize = 1024;
 
-/// The columns of one result, and their names where somebody wants them.
 #[derive(Debug, Default)]
 pub(super) struct Columns {
     pub all: Vec<Column>,

@@ -43,7 +43,6 @@ enum State {
     File,
 }
 
-/// Reads the response of one command after another.
 #[derive(Debug)]
 pub struct ResponseReader {
     deprecate_eof: bool,
@@ -150,7 +149,6 @@ impl ResponseReader {
         }
     }
 
-    /// Whether the response was read to its end.
     pub fn is_done(&self) -> bool {
         self.state == State::Done
     }

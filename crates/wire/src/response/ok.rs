@@ -3,14 +3,12 @@
 use crate::bytes::Reader;
 use crate::error::ProtocolError;
 
-/// What an OK packet says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Completion {
     /// Rows that the statement changed, as the server counts them.
     pub affected_rows: u64,
     /// AUTO_INCREMENT value of an insert.
     pub last_insert_id: u64,
-    /// Flags of [`crate::status`].
     pub status: u16,
     /// Warnings that SHOW WARNINGS would list.
     pub warnings: u16,
@@ -45,7 +43,6 @@ pub(super) fn parse_end(payload: &[u8], deprecate_eof: bool) -> Result<Completio
     }
 }
 
-/// Statement number, columns and parameters of a prepared statement.
 pub(super) fn parse_prepared(payload: &[u8]) -> Result<(u32, u16, u16), ProtocolError> {
     let mut reader = Reader(payload);
     let mut parse = || {

@@ -146,22 +146,7 @@ proptest! {
     }
 
     #[test]
-    fn garbage_gives_an_error_or_nothing_and_keeps_memory_bounded(
-        bytes in vec(any::<u8>(), 0..3_000),
-        cuts in vec(any::<usize>(), 0..10),
-        deprecate_eof: bool,
-        capture: bool,
-        prepared: bool,
-    ) {
-        let mut reader = ResponseReader::new(deprecate_eof, 1_000).with_names();
-        reader.begin(if prepared { Expect::Prepared } else { Expect::Binary }, 1, capture);
-        reader.offer_file();
-        let _ = events(&mut reader, &bytes, &cuts);
-        prop_assert!(reader.head.len() <= 1_000 && reader.names().len() <= COLUMNS_MAX as usize);
-    }
-
-    #[test]
-    fn a_damaged_response_never_panics(
+    fn a_damaged_response_never_panics_and_keeps_memory_bounded(
         kind in 0_u8..5,
         at: prop::sample::Index,
         value: u8,
@@ -173,6 +158,7 @@ proptest! {
         reader.begin(Expect::Text, 1, true);
         reader.offer_file();
         let _ = events(&mut reader, &bytes, &[]);
+        prop_assert!(reader.head.len() <= 1_000 && reader.names().len() <= COLUMNS_MAX as usize);
     }
 
     #[test]

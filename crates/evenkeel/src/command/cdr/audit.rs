@@ -52,9 +52,6 @@ pub struct Args {
     /// What happened to a record whose key came before
     #[arg(long, value_name = "WHAT", default_value = "refuse")]
     pub duplicates: DuplicatesWord,
-    /// Findings to name [default: 100, with --json 100,000]
-    #[arg(long, value_name = "N")]
-    pub names: Option<usize>,
     /// Folder of `evenkeel cdr export`: check its files, and compare the tables with them
     #[arg(long, value_name = "DIR", conflicts_with_all = ["inputs", "layout", "rejects"])]
     pub export: Option<PathBuf>,
@@ -81,7 +78,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         rejects: args.rejects.clone(),
         duplicates: args.duplicates.into(),
         after: None,
-        names: args.names.unwrap_or(if args.json { 100_000 } else { 100 }),
+        names: names(args.json),
         scratch: &std::env::temp_dir(),
         stop: &session.stop,
     };
@@ -96,6 +93,11 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         false => out::write(&text(&report, took_s))?,
     }
     Ok(if report.total() > 0 { ExitCode::from(FINDING) } else { ExitCode::SUCCESS })
+}
+
+/// Findings that get names.
+pub(super) fn names(json: bool) -> usize {
+    if json { 100_000 } else { 100 }
 }
 
 fn record_type(args: &Args, file: &LayoutFile) -> Result<usize> {
@@ -121,7 +123,7 @@ fn json(report: &Report, took_s: f64) -> Result<String> {
 pub(super) fn findings(report: &Report) -> String {
     let mut text: String = report.findings.iter().map(line).collect();
     if (report.findings.len() as u64) < report.total() && !report.findings.is_empty() {
-        text.push_str(&format!("and more: --names {} shows all\n", report.total()));
+        text.push_str("and more: --json names 100,000\n");
     }
     text.push_str(&sentence(report));
     text

@@ -3,10 +3,10 @@
 use super::moved::Shown;
 use super::server;
 use crate::command::{Session, mode};
-use crate::failure::{FINDING, WithHint};
+use crate::failure::FINDING;
 use crate::progress::View;
 use crate::{format, out};
-use anyhow::{Result, anyhow};
+use anyhow::Result;
 use evenkeel_haul::dispatch::{Audit, DayDone, Dispatched, Job, NamePattern, dispatch};
 use evenkeel_site::server::Control;
 use std::process::ExitCode;
@@ -18,9 +18,9 @@ pub(super) const BATCH: u64 = 1_000_000;
 #[command(after_help = "\
 Examples:
   evenkeel cdr dispatch mysql://app@db1/calls --table calls --by started
-  evenkeel cdr dispatch mysql://app@db1/calls --table calls --by started --null-day calls_undated --json
+  evenkeel cdr dispatch mysql://app@db1/calls --table calls --by started --json
 
-Each record goes to the table of its day. A missing day table is made like the source. The table evenkeel_dispatches says what was
+Each record goes to the table of its day; one without a date stays. A missing day table is made like the source. The table evenkeel_dispatches says what was
 moved; run the same command again after a kill, and it continues.
 
 InnoDB: a transaction copies the records of a day, or of a part of it, and deletes them from the source.
@@ -45,9 +45,6 @@ pub struct Args {
     /// Names of the day tables
     #[arg(long, value_name = "PATTERN", default_value = "{table}_{day}")]
     pub name: String,
-    /// Table for records without a date; without it they stay in the source
-    #[arg(long, value_name = "TABLE")]
-    pub null_day: Option<String>,
     /// Records of one transaction, about; a day is split where an index begins with COLUMN
     #[arg(long, value_name = "N", default_value_t = BATCH, value_parser = clap::value_parser!(u64).range(1..))]
     pub batch: u64,
@@ -81,26 +78,14 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
 
 fn job(args: &Args) -> Result<Job> {
     let names = NamePattern::parse(&args.name, &args.table)?;
-    check_null_day(args.null_day.as_deref(), &args.table, &names)?;
     Ok(Job {
         table: args.table.clone(),
         by: args.by.clone(),
         names,
-        null_day: args.null_day.clone(),
         batch: args.batch,
         audit: !args.no_audit,
         days_max: args.max_days,
     })
-}
-
-/// Whether a table for records without a date is one of its own.
-pub(super) fn check_null_day(null_day: Option<&str>, table: &str, names: &NamePattern) -> Result<()> {
-    let is_taken = |name: &&str| *name == table || names.day(name).is_some();
-    match null_day.filter(is_taken) {
-        Some(name) => Err(anyhow!("--null-day {name} is the source or the table of a day"))
-            .hint(format!("as --null-day {table}_undated")),
-        None => Ok(()),
-    }
 }
 
 /// What became of the records, a line for each day.
@@ -112,7 +97,7 @@ fn text(job: &Job, done: &Dispatched) -> String {
     for day in &done.days {
         text.push_str(&line(day));
     }
-    let days = done.days.iter().filter(|day| day.day.is_some() && day.records > 0).count();
+    let days = done.days.iter().filter(|day| day.records > 0).count();
     text.push_str(&format!(
         "{} of {}\n",
         format::counted(usize::try_from(done.records).unwrap_or(usize::MAX), "record"),
@@ -120,7 +105,7 @@ fn text(job: &Job, done: &Dispatched) -> String {
     ));
     if done.undated > 0 {
         text.push_str(&format!(
-            "{} records without a date stay in {}; --null-day TABLE moves them\n",
+            "{} records without a date stay in {}\n",
             format::count(done.undated),
             job.table
         ));
@@ -152,9 +137,8 @@ fn audited(audit: &Audit) -> String {
 }
 
 fn line(day: &DayDone) -> String {
-    let name = day.day.map_or("no date".to_owned(), |day| day.to_string());
     let made = if day.created { ", new table" } else { "" };
-    let mut line = format!("{name:<10}  {:>12}  {}{made}\n", format::count(day.records), day.table);
+    let mut line = format!("{}  {:>12}  {}{made}\n", day.day, format::count(day.records), day.table);
     if let Some(refused) = &day.refused {
         line.push_str(&format!("            others stay in the source: {refused}\n"));
     }

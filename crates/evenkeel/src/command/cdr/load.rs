@@ -172,7 +172,7 @@ fn records(session: &Session, args: &Args) -> Result<ExitCode> {
         rejects: &rejects,
         duplicates,
         scratch: &std::env::temp_dir(),
-        names: if args.json { 100_000 } else { 100 },
+        names: super::audit::names(args.json),
         stop: &session.stop,
     };
     let is_wanted = !args.no_audit && loaded.wants_audit();

@@ -5,7 +5,6 @@ use crate::admission::{Caller, Loan, Outcome, SessionId};
 use evenkeel_core::control::{Decision, Reason};
 use std::sync::{Mutex, mpsc};
 
-/// Wants a limit, until it is made to fail.
 struct Wants(u32);
 
 impl Controller for Wants {

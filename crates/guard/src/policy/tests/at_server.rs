@@ -46,17 +46,3 @@ fn statements_without_a_permit_are_of_no_kind() {
     assert_eq!(administrator.at_server(), None);
     assert_eq!(administrator.replied(&ok(IDLE)).statement, 0);
 }
-
-#[test]
-fn only_a_query_that_sleeps_and_nothing_else_idles() {
-    for (text, idles) in [
-        ("SELECT SLEEP(5)", true),
-        ("DO SLEEP(5)", true),
-        ("SET @a = SLEEP(5)", true),
-        ("EXECUTE s USING SLEEP(0)", false),
-        ("UPDATE t SET b = CONCAT(b, IF(SLEEP(0), 'y', 'z'))", false),
-        ("LOAD DATA INFILE 'x' INTO TABLE t (a) SET b = SLEEP(0)", false),
-    ] {
-        assert_eq!(Statement::read(text.as_bytes(), true, true).idles, idles, "{text}");
-    }
-}

@@ -23,31 +23,24 @@ fn without_autocommit_a_single_select_opens_a_transaction() {
 }
 
 #[test]
-fn a_deadlock_ends_the_transaction_though_no_flag_says_so() {
-    let mut session = after(&[("BEGIN", TRX)]);
-    let after = run(&mut session, "UPDATE t SET a = 1", error(1213));
-    assert_eq!((after.ended, after.open), (Some(Outcome::RolledBack), false));
-}
-
-#[test]
-fn a_lock_wait_time_out_leaves_the_transaction_open_and_colours_its_rollback() {
-    let mut session = after(&[("BEGIN", TRX)]);
-    let after = run(&mut session, "UPDATE t SET a = 1", error(1205));
-    assert_eq!((after.ended, after.open), (None, true));
-    assert_eq!(run(&mut session, "ROLLBACK", ok(IDLE)).ended, Some(Outcome::RolledBack));
-}
-
-#[test]
-fn a_transaction_that_commits_after_an_error_has_succeeded() {
-    let mut session = after(&[("BEGIN", TRX)]);
-    run(&mut session, "UPDATE t SET a = 1", error(1205));
-    assert_eq!(run(&mut session, "COMMIT", ok(IDLE)).ended, Some(Outcome::Success));
-}
-
-#[test]
-fn a_rollback_that_the_client_wanted_is_no_failure() {
-    let mut session = after(&[("BEGIN", TRX), ("SELECT 1", TRX)]);
-    assert_eq!(run(&mut session, "ROLLBACK", ok(IDLE)).ended, Some(Outcome::Success));
+fn an_open_transaction_ends_as_the_answers_say() {
+    let (success, rolled_back) = (Some(Outcome::Success), Some(Outcome::RolledBack));
+    let waited = ("UPDATE t SET a = 1", error(1205), None, true);
+    for (why, steps) in [
+        ("a deadlock, though no flag says so", vec![("SELECT 1", error(1213), rolled_back, false)]),
+        ("a lock wait time-out", vec![waited, ("ROLLBACK", ok(IDLE), rolled_back, false)]),
+        ("a commit after an error", vec![waited, ("COMMIT", ok(IDLE), success, false)]),
+        ("a rollback that the client wanted", vec![("ROLLBACK", ok(IDLE), success, false)]),
+        ("a chain", vec![("COMMIT AND CHAIN", ok(TRX), success, true)]),
+        ("another begin", vec![("START TRANSACTION", ok(TRX), success, true)]),
+        ("a definition", vec![("CREATE TABLE u (a INT)", ok(IDLE), success, false)]),
+    ] {
+        let mut session = after(&[("BEGIN", TRX)]);
+        for (text, reply, ended, open) in steps {
+            let after = run(&mut session, text, reply);
+            assert_eq!((after.ended, after.open), (ended, open), "{why}: {text}");
+        }
+    }
 }
 
 #[test]
@@ -74,27 +67,6 @@ fn a_procedure_that_fails_may_have_opened_a_transaction() {
     assert!(run(&mut session, "CALL p()", error(1054)).open);
     assert_eq!(session.passage_at(&query("SELECT 1")), Passage::Unqueued);
     assert!(!run(&mut session, "SELECT 1", ok(IDLE)).open);
-}
-
-#[test]
-fn commit_and_chain_completes_and_goes_on() {
-    let mut session = after(&[("BEGIN", TRX)]);
-    let chained = run(&mut session, "COMMIT AND CHAIN", ok(TRX));
-    assert_eq!((chained.ended, chained.open), (Some(Outcome::Success), true));
-}
-
-#[test]
-fn a_begin_inside_a_transaction_completes_the_open_one() {
-    let mut session = after(&[("BEGIN", TRX)]);
-    let after = run(&mut session, "START TRANSACTION", ok(TRX));
-    assert_eq!((after.ended, after.open), (Some(Outcome::Success), true));
-}
-
-#[test]
-fn definitions_commit_and_the_flag_shows_it() {
-    let mut session = after(&[("BEGIN", TRX)]);
-    let after = run(&mut session, "CREATE TABLE u (a INT)", ok(IDLE));
-    assert_eq!((after.ended, after.open), (Some(Outcome::Success), false));
 }
 
 #[test]

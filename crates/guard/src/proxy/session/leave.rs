@@ -9,7 +9,6 @@ use evenkeel_wire::relay::CommandKind;
 /// What to do when a client has left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Leave {
-    /// Nothing is left to wait for.
     Close,
     /// Read on until the server has answered everything.
     Drain,

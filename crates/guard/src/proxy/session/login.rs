@@ -7,12 +7,9 @@ use evenkeel_wire::packet::{self, PacketReader};
 use evenkeel_wire::relay::Dialect;
 use evenkeel_wire::relay::hello::{self, ClientHello, ServerHello, Verdict};
 
-/// Why a login ended without a session.
 #[derive(Debug)]
 pub enum LoginEnd {
-    /// The server said no, and its words have gone to the client.
     Refused,
-    /// The guard says no.
     Guard(Refusal),
 }
 
@@ -28,16 +25,13 @@ impl From<Refusal> for LoginEnd {
     }
 }
 
-/// A session that the server has accepted.
 #[derive(Debug)]
 pub struct Accepted {
     pub dialect: Dialect,
     pub client: ClientHello,
     /// What the server calls the session.
     pub thread: u32,
-    /// Flags of the session.
     pub status: u16,
-    /// The packet that says so, for the client.
     pub packet: Vec<u8>,
     /// Whether both sides see the same security; else only some plugins work.
     pub equal: bool,
@@ -45,17 +39,12 @@ pub struct Accepted {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Turn {
-    /// The server greets.
     Greeting,
-    /// The client answers, or asks for TLS first.
     Answer,
-    /// The server judges.
     Server,
-    /// The client proves.
     Client,
 }
 
-/// The state of a login.
 pub struct Login {
     arrival: Arrival,
     turn: Turn,
@@ -101,12 +90,10 @@ impl Login {
         }
     }
 
-    /// Whether the client is to say something.
     pub fn is_clients_turn(&self) -> bool {
         matches!(self.turn, Turn::Answer | Turn::Client)
     }
 
-    /// Whether the client has been greeted.
     pub fn has_greeted(&self) -> bool {
         self.hello.is_some()
     }

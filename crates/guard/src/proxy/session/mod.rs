@@ -41,7 +41,6 @@ enum Stage {
     Parting(Option<Box<Relay>>),
 }
 
-/// A session: what one client and the server say to each other, and the permits for it.
 pub struct Session {
     id: SessionId,
     stage: Stage,
@@ -52,7 +51,6 @@ pub struct Session {
     server: u32,
     /// When the session began, and from its end on when that was.
     since: Nanos,
-    /// The client sends nothing any more.
     client_ended: bool,
     /// The client does not listen any more either.
     client_deaf: bool,
@@ -62,7 +60,6 @@ pub struct Session {
 }
 
 impl Session {
-    /// One whose connection to the server is being made.
     pub fn new(id: SessionId, arrival: Arrival, now: Nanos) -> Self {
         Self {
             id,
@@ -79,12 +76,10 @@ impl Session {
         }
     }
 
-    /// The number of the session.
     pub fn id(&self) -> SessionId {
         self.id
     }
 
-    /// Whether it waits for its connection to the server.
     pub fn is_connecting(&self) -> bool {
         matches!(self.stage, Stage::Connecting)
     }
@@ -102,7 +97,6 @@ impl Session {
         }
     }
 
-    /// Whether anything is due from the server.
     pub fn awaits_server(&self) -> bool {
         match &self.stage {
             Stage::Connecting => false,
@@ -292,7 +286,6 @@ impl Session {
         Ok(())
     }
 
-    /// From the server to the client.
     fn down(&mut self, bytes: &[u8], cx: &mut Context<'_>) -> Result<(), End> {
         let Stage::Relay(relay) = &mut self.stage else { return Ok(()) };
         let range = relay.understand(bytes, cx)?;
@@ -315,7 +308,6 @@ impl Session {
         self.go_on(cx)
     }
 
-    /// From the client to the server.
     fn up(&mut self, bytes: &[u8], cx: &mut Context<'_>) -> Result<(), End> {
         let Stage::Relay(relay) = &mut self.stage else { return Ok(()) };
         relay.heard(cx);

@@ -8,7 +8,6 @@ use crate::admission::Rejection;
 use evenkeel_wire::relay::Step;
 
 impl Relay {
-    /// The command at the front of what is held is refused.
     pub fn refuse(&mut self, rejection: Rejection, cx: &mut Context<'_>) -> Result<(), Refusal> {
         if let Step::Command(command) = self.commands.next(&self.held)? {
             self.commands.accept(&command);

@@ -11,7 +11,6 @@ use evenkeel_core::Nanos;
 use evenkeel_wire::relay::{Command, CommandKind, CommandReader, Dialect, Expect, ReplyReader, Step};
 use evenkeel_wire::relay::{hello, sql};
 
-/// A command of the guard's own, whose answer the client does not see.
 #[derive(Debug)]
 pub enum Question {
     /// How the account authenticates; then the client hears that its login was accepted.
@@ -32,7 +31,6 @@ pub struct Taken {
     pub refused: Option<Rejection>,
 }
 
-/// The state of a session.
 pub struct Relay {
     pub(super) commands: CommandReader,
     pub(super) replies: ReplyReader,
@@ -125,12 +123,10 @@ impl Relay {
         }
     }
 
-    /// The server that it counts at.
     pub fn server(&self) -> u32 {
         self.seat.server()
     }
 
-    /// What it has of the gate.
     pub fn standing(&self) -> Option<Standing> {
         self.permit.as_ref().map(Permit::standing)
     }
@@ -211,9 +207,6 @@ impl Relay {
             statement: command.statement(),
         });
         let passage = self.policy.passage(&seen);
-        if seen.kills().is_some() && self.seat.kills() {
-            return Ok(false);
-        }
         if passage != Passage::Bypass {
             if !self.enter(passage, taken, cx) {
                 return Ok(false);
@@ -229,9 +222,6 @@ impl Relay {
             self.busy_since = cx.now;
         }
         self.sent = cx.now;
-        if let Some(thread) = seen.kills() {
-            self.seat.begin_kill(thread, cx.notices);
-        }
         self.policy.sent(seen, passage);
         self.commands.accept(command);
         self.replies.expect(command.kind);
@@ -341,7 +331,6 @@ impl Relay {
         self.replies.pending() == 0 && (!self.held.is_empty() || self.is_discarding())
     }
 
-    /// Whether nothing is due from the server.
     pub fn is_quiet(&self) -> bool {
         self.replies.pending() == 0 && self.question.is_none()
     }

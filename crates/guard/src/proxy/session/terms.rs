@@ -13,17 +13,13 @@ use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The two ends of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// The client that connected to the guard.
     Client,
-    /// The server behind the guard.
     Server,
 }
 
 impl Side {
-    /// The end that it talks to.
     pub fn other(self) -> Self {
         match self {
             Self::Client => Self::Server,
@@ -32,7 +28,6 @@ impl Side {
     }
 }
 
-/// What happens to a session.
 #[derive(Debug)]
 pub enum Event<'a> {
     /// The connection to the server is there; which server it is, by the gate's count.

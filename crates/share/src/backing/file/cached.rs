@@ -23,7 +23,6 @@ pub(super) enum Tried {
     Part(Work, usize),
 }
 
-/// Whether reads from the cache are tried.
 #[derive(Debug, Default)]
 pub(super) struct Cached {
     /// Reads to come that are not tried, and how many those will be after the next one that finds nothing.
@@ -46,7 +45,6 @@ impl Cached {
         !skips
     }
 
-    /// Reads what the cache holds.
     pub fn read(&mut self, file: &Opened, work: Work) -> Tried {
         let Work::Read { offset, mut buffer } = work else { return Tried::Part(work, 0) };
         let read = read_cached(&file.file, buffer.as_mut_slice(), offset);

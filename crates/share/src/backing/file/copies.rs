@@ -20,7 +20,6 @@ const PAGE: u64 = 4_096;
 /// A larger copy is long enough for a thread to pay.
 const BYTES_MAX: u64 = 64 << 10;
 
-/// Whether writes may be done at once.
 pub(super) struct Copies {
     clock: Clock,
     /// Before this instant no write is done at once.

@@ -31,7 +31,6 @@ const THREADS: usize = 16;
 /// After this it is tried again to hand over what the kernel had no memory for.
 const AGAIN: Nanos = Nanos(1_000_000);
 
-/// What does the I/Os.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Executor {
     /// io_uring where the kernel allows it, threads where not.
@@ -53,7 +52,6 @@ impl fmt::Display for Executor {
     }
 }
 
-/// How a file is used.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FileOptions {
     /// Past the kernel's cache. What is not in whole blocks of the file is read, changed and written back, one change
@@ -62,7 +60,6 @@ pub struct FileOptions {
     pub direct: bool,
     /// It is not written; others may read it too where it is a file.
     pub read_only: bool,
-    /// What does the I/Os.
     pub executor: Executor,
 }
 

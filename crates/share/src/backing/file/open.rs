@@ -13,11 +13,9 @@ use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 /// Sizes are a multiple of this, as of any disk.
 const SECTOR: u64 = 512;
 
-/// A file and what is known about it.
 #[derive(Debug)]
 pub(in crate::backing) struct Opened {
     pub file: File,
-    /// Whether it is a block device.
     pub is_device: bool,
     pub read_only: bool,
     /// Whole blocks; what is left over at the end of the file is not used.
@@ -118,7 +116,6 @@ impl Opened {
         if offset > self.end.load(Ordering::SeqCst) { Err(Errno::IO) } else { Ok(()) }
     }
 
-    /// Why what was written may be gone.
     pub fn lost(&self) -> Option<Errno> {
         let errno = self.lost.load(Ordering::SeqCst);
         (errno != 0).then_some(Errno(errno))

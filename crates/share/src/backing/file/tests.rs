@@ -201,20 +201,6 @@ fn what_is_no_disk_is_refused_in_words() {
     assert_eq!(FileBacking::open(odd.path(), FileOptions::default()).unwrap().bytes(), 512);
 }
 
-#[test]
-fn who_does_the_io_is_known_by_name() {
-    let file = sparse(1 << 20);
-    let with = |executor| FileBacking::open(file.path(), options(executor, false)).map(|opened| opened.by());
-    assert_eq!(with(Executor::Threads).unwrap().to_string(), "threads");
-    let any = with(Executor::Any).unwrap();
-    match with(Executor::Uring) {
-        Ok(uring) => assert_eq!((uring, uring.to_string()), (any, "uring".to_owned())),
-        Err(error) => {
-            assert_eq!((any, true), (Executor::Threads, error.to_string().starts_with("no io_uring")))
-        }
-    }
-}
-
 /// What has ended, after waiting for so many.
 fn ended(backing: &mut FileBacking, count: usize) -> Vec<Ended> {
     let (mut ended, clock) = (Vec::new(), Clock::start());

@@ -22,24 +22,14 @@ const SPINDLES_MAX: usize = 4_096;
 /// Work further ahead than this is of before a restart of the machine, when its clock began anew.
 const AHEAD_NS: u64 = 600 * 1_000_000_000;
 
-/// Why a file is no simulated array.
 #[derive(Debug, thiserror::Error)]
 pub enum ArrayError {
-    /// It cannot be made, opened or mapped.
     #[error("simulated array {path}: {source}")]
-    File {
-        /// The file that all hosts of the array share.
-        path: String,
-        /// The error of the system.
-        source: io::Error,
-    },
-    /// The file is not one of a simulated array.
+    File { path: String, source: io::Error },
     #[error("{0} is not a simulated array of this version")]
     Format(String),
-    /// There is a file already, which would be lost.
     #[error("{0} exists and is not a simulated array of this version: it is not replaced")]
     Other(String),
-    /// There is no array with such figures.
     #[error("simulated array: {0}")]
     Plan(&'static str),
 }

@@ -20,7 +20,6 @@ use std::io;
 use std::os::fd::RawFd;
 use std::path::Path;
 
-/// A backing behind a simulated array.
 pub struct Simulated {
     inner: Box<dyn Backing>,
     array: Array<SharedCalendar>,

@@ -21,16 +21,11 @@ const BACKGROUND: u16 = 256;
 const CONGESTED: u16 = 192;
 const BLOCK: u32 = 4_096;
 
-/// Which disk is shown.
 #[derive(Clone, Debug)]
 pub struct FuseDisk {
-    /// Its place in the engine.
     pub disk: usize,
-    /// Name of the file.
     pub name: String,
-    /// Size of the file.
     pub bytes: u64,
-    /// The file may not be changed.
     pub read_only: bool,
 }
 

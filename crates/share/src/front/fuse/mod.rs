@@ -69,7 +69,6 @@ impl FuseFront {
         self.detached
     }
 
-    /// Whether it has been taken down, by whomever.
     pub fn has_ended(&self) -> bool {
         self.session.as_ref().is_none_or(|session| session.guard.is_finished())
     }

@@ -82,24 +82,12 @@ fn what_fio_writes_in_all_sizes_at_once_it_finds_again() {
     let Some(shown) = shown_or_left_out(false) else { return };
     shown.engine.handle().set_window(6.0);
     let file = format!("--filename={}", shown.front.file().display());
+    let words = "--name=verify --size=4M --rw=randrw --bssplit=512/20:4k/40:20k/20:64k/20 --direct=1 --ioengine=libaio \
+                 --iodepth=32 --loops=4 --verify=crc32c --verify_fatal=1 --verify_state_save=0 --fallocate=none \
+                 --fsync=64 --output-format=terse";
     let mut fio = Command::new("fio");
-    fio.args([
-        "--name=verify",
-        "--size=4M",
-        "--rw=randrw",
-        "--bssplit=512/20:4k/40:20k/20:64k/20",
-        "--direct=1",
-    ]);
-    fio.args([
-        "--ioengine=libaio",
-        "--iodepth=32",
-        "--loops=4",
-        "--verify=crc32c",
-        "--verify_fatal=1",
-        "--verify_state_save=0",
-    ]);
-    fio.args(["--fallocate=none", "--fsync=64", "--output-format=terse", &file])
-        .current_dir(shown.folder.path().join(".."));
+    fio.args(words.split(' ').filter(|word| !word.is_empty())).arg(&file);
+    fio.current_dir(shown.folder.path().join(".."));
     let Ok(output) = fio.output() else {
         return left_out("fio is not installed");
     };
@@ -107,15 +95,10 @@ fn what_fio_writes_in_all_sizes_at_once_it_finds_again() {
         String::from_utf8_lossy(&output.stderr).into_owned() + &String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success() && !said.contains("verify:"), "{said}");
     let seen = shown.engine.handle().measure(PATIENCE).unwrap();
-    assert!(
-        seen.counts.disks[0].writes > 200 && seen.counts.disks[0].flushes > 0,
-        "{:?}",
-        seen.counts.disks[0]
-    );
-    assert!(
-        seen.measured.period.wanted() > seen.measured.period.outstanding,
-        "the window was full, fio wanted more"
-    );
+    let counts = &seen.counts.disks[0];
+    assert!(counts.writes > 200 && counts.flushes > 0, "{counts:?}");
+    let period = &seen.measured.period;
+    assert!(period.wanted() > period.outstanding, "the window was full, fio wanted more");
 }
 
 #[test]
@@ -180,18 +163,31 @@ fn a_disk_that_may_only_be_read_is_not_written() {
 }
 
 #[test]
-fn what_has_users_is_not_taken_down_but_hidden_in_the_end() {
-    let Some(mut shown) = shown_or_left_out(false) else { return };
-    let file = open(&shown.front.file());
-    let error = shown.front.unmount().unwrap_err();
-    assert!(matches!(error, FuseError::Busy(_)), "{error}");
-    assert!(matches!(look(shown.folder.path()), Err(FuseError::InUse(_))));
-    drop(shown.front);
-    assert_eq!(fs::read_dir(shown.folder.path()).unwrap().count(), 0);
-    file.write_all_at(b"still", 0).unwrap();
-    drop(file);
-    look(shown.folder.path()).unwrap();
-    shown.engine.stop().unwrap();
+fn what_has_users_is_not_taken_down_but_hidden_and_goes_with_the_last() {
+    for detaches in [false, true] {
+        let Some(mut shown) = shown_or_left_out(false) else { return };
+        let file = open(&shown.front.file());
+        let error = shown.front.unmount().unwrap_err();
+        assert!(matches!(error, FuseError::Busy(_)), "{error}");
+        assert!(matches!(look(shown.folder.path()), Err(FuseError::InUse(_))));
+        let hidden = || assert_eq!(fs::read_dir(shown.folder.path()).unwrap().count(), 0);
+        if detaches {
+            shown.front.detach().unwrap();
+            hidden();
+            file.write_all_at(b"still", 0).unwrap();
+            assert!(!shown.front.has_ended());
+            drop(file);
+            shown.front.unmount().unwrap();
+            assert!(shown.front.has_ended());
+        } else {
+            drop(shown.front);
+            hidden();
+            file.write_all_at(b"still", 0).unwrap();
+            drop(file);
+            look(shown.folder.path()).unwrap();
+            shown.engine.stop().unwrap();
+        }
+    }
 }
 
 #[test]
@@ -247,17 +243,4 @@ fn a_place_that_cannot_be_mounted_on_is_refused_in_words() {
     assert!(said(folder.path()).starts_with("folder not empty: "));
     assert!(said(Path::new("/proc")).starts_with("already a mount point: "));
     assert!(said(Path::new("/")).starts_with("already a mount point: "));
-}
-
-#[test]
-fn a_file_that_was_hidden_goes_with_its_last_user() {
-    let Some(mut shown) = shown_or_left_out(false) else { return };
-    let file = open(&shown.front.file());
-    shown.front.detach().unwrap();
-    assert_eq!(fs::read_dir(shown.folder.path()).unwrap().count(), 0);
-    file.write_all_at(b"hidden", 0).unwrap();
-    assert!(!shown.front.has_ended());
-    drop(file);
-    shown.front.unmount().unwrap();
-    assert!(shown.front.has_ended());
 }

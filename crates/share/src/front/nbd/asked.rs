@@ -15,7 +15,6 @@ pub(super) fn weight(length: u32) -> u64 {
 /// What an answer has to know of its request.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Asked {
-    /// The client's name for it.
     pub cookie: u64,
     pub offset: u64,
     pub length: u32,
@@ -64,12 +63,10 @@ impl List {
         Some(asked)
     }
 
-    /// Bytes that all of them move.
     pub fn weight(&self) -> u64 {
         self.weight
     }
 
-    /// How many there are.
     pub fn len(&self) -> usize {
         self.places.len() - self.free.len()
     }

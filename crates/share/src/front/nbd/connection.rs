@@ -29,13 +29,10 @@ const READS: usize = 16;
 /// What reading needs of the front.
 pub(super) struct Context<'a> {
     pub exports: &'a [Export],
-    /// What TLS is done with.
     pub tls: Option<&'a Arc<ServerConfig>>,
     pub memory: &'a mut Memory,
     pub requests: &'a mut Vec<Request>,
-    /// What is read from a socket, if it is no payload.
     pub scratch: &'a mut [u8],
-    /// Number of the connection.
     pub connection: u64,
 }
 
@@ -44,7 +41,6 @@ pub(super) struct Context<'a> {
 pub(super) enum Flow {
     /// The socket is empty, or nothing more is read of it.
     Empty,
-    /// There is more.
     More,
     /// It goes on when something was given back.
     Waits,
@@ -62,7 +58,6 @@ enum Phase {
     },
 }
 
-/// The connection of one client.
 pub(super) struct Connection {
     /// None when it is gone, and answers are still to come.
     stream: Option<Stream>,
@@ -228,7 +223,6 @@ impl Connection {
         self.held -= self.payload.drop(memory);
     }
 
-    /// The disk that it has chosen.
     pub fn disk(&self) -> Option<usize> {
         if let Phase::Serving { disk, .. } = self.phase { Some(disk) } else { None }
     }

@@ -4,12 +4,9 @@ use crate::{ListenAddress, ShareError};
 use evenkeel_os::Listener;
 use evenkeel_os::address::Address;
 
-/// A socket at which clients arrive.
 pub(super) struct Door {
     pub listener: Listener,
-    /// As it was asked for.
     pub address: Address,
-    /// The only disk that is there.
     pub disk: Option<usize>,
     /// Clients that came here and are still there.
     pub clients: usize,

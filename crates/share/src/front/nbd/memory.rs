@@ -14,7 +14,6 @@ const SIZES: usize = (LARGEST / LEAST).ilog2() as usize + 1;
 /// What a request without bytes is counted with: less than what it takes in the queues of the engine.
 const REQUEST: usize = 256;
 
-/// What a request is counted with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Held {
     pub bytes: usize,
@@ -148,7 +147,6 @@ impl Memory {
         std::mem::take(&mut self.released)
     }
 
-    /// Bytes in use.
     #[cfg(test)]
     pub fn used(&self) -> usize {
         self.used

@@ -39,7 +39,6 @@ const CLIENTS_MAX: usize = 1_000;
 /// Descriptors that are kept from clients: for disks, metrics, the bus and files of configuration.
 const DESCRIPTORS_KEPT: usize = 32;
 
-/// Disks for clients of sockets.
 pub(crate) struct Nbd {
     doors: Vec<Door>,
     exports: Vec<Export>,
@@ -49,19 +48,16 @@ pub(crate) struct Nbd {
     connections: Vec<Option<Box<Connection>>>,
     free: Vec<usize>,
     clients: usize,
-    /// Clients that ever came.
     arrivals: u64,
     /// When clients are looked at next; never, while none owes anything.
     look_at: Nanos,
     now: Nanos,
     memory: Memory,
     scratch: Box<[u8]>,
-    /// Most clients at a time.
     most: usize,
     /// Somebody may wait to be accepted; where the system had nothing for him, it is asked again at this instant.
     knocked: bool,
     knock_at: Nanos,
-    /// Clients that found no room.
     crowd: Crowd,
     /// Disks and numbers of clients that went and have requests in the engine.
     gone: Vec<(usize, u64)>,
@@ -105,7 +101,6 @@ impl Nbd {
         self.doors.iter().filter_map(|door| door.listener.port()).collect()
     }
 
-    /// Somebody owes something.
     fn look_again(&mut self) {
         self.look_at = self.look_at.min(self.now + LOOK);
     }

@@ -11,7 +11,6 @@ use std::io::{self, IoSlice};
 enum Lead {
     /// The head of an answer.
     Head(Head),
-    /// What the handshake says.
     Bytes(Vec<u8>),
 }
 
@@ -36,7 +35,6 @@ impl Answer {
     }
 }
 
-/// What is to be sent, in turn.
 #[derive(Default)]
 pub(super) struct Output {
     answers: VecDeque<Answer>,
@@ -58,7 +56,6 @@ pub(super) enum Sent {
 }
 
 impl Output {
-    /// The bytes of the handshake.
     pub fn say(&mut self, bytes: Vec<u8>) {
         if !bytes.is_empty() {
             self.add(Lead::Bytes(bytes), Buffer::default(), Held::default());
@@ -75,12 +72,10 @@ impl Output {
         self.answers.push_back(Answer { lead, buffer, held });
     }
 
-    /// Answers that are not all sent.
     pub fn len(&self) -> usize {
         self.answers.len()
     }
 
-    /// Bytes that were ever sent.
     pub fn total(&self) -> u64 {
         self.total
     }
@@ -95,7 +90,6 @@ impl Output {
         self.held
     }
 
-    /// Sends what the socket takes.
     pub fn flush(&mut self, stream: &mut Stream, memory: &mut Memory) -> io::Result<Sent> {
         while !self.answers.is_empty() {
             let (sent, whole) = match self.send(stream) {

@@ -19,7 +19,6 @@ const STEP: u64 = 256 << 10;
 const HANDSHAKE: u32 = 10;
 /// Looks at a payload or an answer that does not move.
 const STILL: u32 = 30;
-/// The same where others wait for memory.
 const STILL_HUNGRY: u32 = 5;
 /// Bytes of a payload, or of answers, for each look after the first ones, where others wait for memory. A write of 1 MiB, as
 /// disks mostly send them, may take six seconds, so that a line of 2 Mbit/s suffices for it; the largest there is, of 32 MiB,
@@ -84,7 +83,6 @@ impl Still {
 struct Load {
     whole: u64,
     until: u64,
-    /// Bytes moved, and how many of them had been when it began.
     moved: u64,
     begun: u64,
 }
@@ -147,7 +145,6 @@ impl Watch {
         self.hunger >= HUNGRY
     }
 
-    /// Looks at it, and says whether it has had all the patience that there is. `hungry`: others wait for memory.
     pub fn is_over(&mut self, owes: Owes, hungry: bool) -> bool {
         let (payload, filling, answers) = match owes {
             Owes::Choice => {

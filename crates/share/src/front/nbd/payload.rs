@@ -25,7 +25,6 @@ pub(super) enum Payload {
     },
 }
 
-/// What was due is there.
 pub(super) enum Filled {
     Write { cookie: u64, work: Work, held: Held },
     Skipped { cookie: u64, failure: Failure },
@@ -62,7 +61,6 @@ impl Payload {
         matches!(self, Self::Write { .. })
     }
 
-    /// Bytes of it that have come: as a number that only grows.
     pub fn moved(&self) -> u64 {
         match self {
             Self::None => 0,

@@ -31,7 +31,6 @@ impl Write for Wire<'_> {
 }
 
 impl Stream {
-    /// A stream without TLS.
     pub fn new(socket: Socket) -> Self {
         Self { socket, tls: None }
     }
@@ -112,7 +111,6 @@ impl Stream {
         Ok(())
     }
 
-    /// Whether the socket has not taken all that was sent.
     pub fn has_unsent(&self) -> bool {
         self.tls.as_ref().is_some_and(|tls| tls.wants_write())
     }

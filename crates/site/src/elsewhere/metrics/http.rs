@@ -14,7 +14,6 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(5);
 const HEAD_LINES_MAX: usize = 200;
 const HEAD_LINE_BYTES_MAX: usize = 8 << 10;
 
-/// Where a page is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in super::super) struct Url {
     host: String,
@@ -80,7 +79,6 @@ impl std::fmt::Display for Url {
     }
 }
 
-/// The text of the page.
 pub(super) fn get(url: &Url, addresses: &[SocketAddr]) -> io::Result<String> {
     let clock = Clock::start();
     let stream = connect(addresses, &clock)?;
@@ -148,7 +146,6 @@ enum Length {
     ToTheEnd,
 }
 
-/// Status line and headers.
 fn head(reader: &mut impl BufRead) -> io::Result<Length> {
     let status = next_line(reader, HEAD_LINE_BYTES_MAX)?.unwrap_or_default();
     let code = status.strip_prefix("HTTP/1.").and_then(|rest| rest.split(' ').nth(1));

@@ -17,21 +17,16 @@ use text::Page;
 /// Time from one look to the next: a page costs the far machine some 10 ms of CPU, so that this is one per cent of one CPU.
 pub(super) const EVERY: Nanos = Nanos::from_secs(1);
 
-/// A page that was there at least once.
 #[derive(Clone, Debug)]
 pub(super) struct Metrics {
     url: Url,
     addresses: Vec<SocketAddr>,
-    /// What it said of the machine.
     pub host: Option<String>,
-    /// Release of its kernel, where the page has it.
     pub kernel: Option<String>,
-    /// CPUs that it has.
     pub cpus: f64,
 }
 
 impl Metrics {
-    /// Looks at the page.
     pub(super) fn start(url: &Url) -> Result<Self, ElsewhereError> {
         let failed = |why: String| ElsewhereError::Page { url: url.to_string(), why };
         let addresses = url.addresses().map_err(|error| failed(error.to_string()))?;
@@ -92,7 +87,6 @@ pub(super) struct Looked {
     pub readings: Readings,
     /// By how much the place of a reading may be wrong.
     pub bound: Option<Nanos>,
-    /// Why the last look brought nothing.
     pub failed: Option<String>,
 }
 
@@ -129,7 +123,6 @@ mod tests {
     use std::io::{BufRead, BufReader, Write};
     use std::net::TcpListener;
 
-    /// A machine of two CPUs that are busy for half of the time, of which a tenth is stolen, by this machine's clock.
     fn page() -> String {
         let now = monotonic().as_secs_f64();
         let times = [("user", 0.5), ("system", 0.0), ("idle", 0.4), ("steal", 0.1)];

@@ -10,20 +10,15 @@ use std::collections::{BTreeMap, BTreeSet};
 /// CPUs that a machine can have; a page that names more is none.
 const CPUS_MAX: usize = 8192;
 
-/// What a page says.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Page {
-    /// Its instant is left open.
     pub reading: FarReading,
-    /// Name of the host.
     pub host: Option<String>,
-    /// Release of its kernel, where the page has it.
     pub kernel: Option<String>,
     /// The time of all CPUs in all states: where it stands still, so do the counters.
     pub elapsed: Nanos,
 }
 
-/// Sums on the way.
 #[derive(Default)]
 struct Sums {
     modes: BTreeMap<String, f64>,

@@ -42,7 +42,6 @@ const START_PATIENCE: Duration = Duration::from_secs(1);
 /// Another program may take a free port between our look and the server's start.
 const PORT_TRIES: usize = 5;
 
-/// Who hears of events.
 type Events<'a> = &'a mut dyn FnMut(SandboxEvent);
 
 /// A running private server.
@@ -123,7 +122,7 @@ impl Sandbox {
             let _ = std::fs::remove_file(&record.socket);
             events(SandboxEvent::Note(format!("removed the stale pid file of process {pid}, which is gone")));
         }
-        drop(Groups::adopt(record.groups()));
+        drop(Groups::adopt(record.groups.clone()));
         record.socket = paths.socket()?;
         record.cpus = spec.cpus.as_ref().map(CpuSet::to_string);
         record.memory = spec.memory;
@@ -155,7 +154,7 @@ impl Sandbox {
     /// One that was found running; it stays when the value is dropped.
     pub(in crate::sandbox) fn adopted(paths: Paths, record: Record, id: ProcessId) -> Self {
         let mut sandbox = Self::new(paths, record, None);
-        sandbox.groups = Groups::adopt(sandbox.record.groups());
+        sandbox.groups = Groups::adopt(sandbox.record.groups.clone());
         sandbox.oom_before = sandbox.groups.oom_kills();
         sandbox.server = Some(Server::adopted(id));
         sandbox.outlives = true;
@@ -337,7 +336,6 @@ impl Sandbox {
         Ok(())
     }
 
-    /// Shuts the server down cleanly; the data stay.
     pub fn down(mut self, events: Events<'_>) -> Result<(), SandboxError> {
         self.take_lock()?;
         self.stop(events);

@@ -7,17 +7,14 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 impl Sandbox {
-    /// Name, unique within the root directory of sandboxes.
     pub fn name(&self) -> &str {
         &self.paths.name
     }
 
-    /// Its directory: my.cnf, data, tmp, server.log, sandbox.json.
     pub fn dir(&self) -> &Path {
         &self.paths.dir
     }
 
-    /// Its unix socket.
     pub fn socket(&self) -> &Path {
         &self.record.socket
     }
@@ -27,7 +24,6 @@ impl Sandbox {
         self.record.detached
     }
 
-    /// Whether it is up, as far as this value knows.
     pub fn is_up(&self) -> bool {
         self.server.is_some()
     }

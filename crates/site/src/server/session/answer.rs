@@ -8,18 +8,14 @@ use std::io::Read;
 /// Gets the rows of an answer, one by one; after an error it gets no more.
 pub(in crate::server) type EachRow<'a> = &'a mut dyn FnMut(&Row<'_>) -> Result<(), SessionError>;
 
-/// How a statement ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
     /// Rows that came back.
     pub rows: u64,
-    /// Rows that the statement changed, as the server counts them.
     pub affected_rows: u64,
-    /// AUTO_INCREMENT value of an insert.
     pub last_insert_id: u64,
     /// Warnings that SHOW WARNINGS would list.
     pub warnings: u16,
-    /// The statement that was prepared.
     pub(super) prepared: Option<Handle>,
 }
 
@@ -33,12 +29,10 @@ impl Outcome {
     }
 }
 
-/// An answer that is being taken.
 pub(super) struct Taking<'a> {
     each: Option<EachRow<'a>>,
     /// What the server may ask for.
     pub file: Option<&'a mut dyn Read>,
-    /// The number of the packet with which it is to begin, once the server has asked.
     pub wanted: Option<u8>,
     outcome: Outcome,
     /// Does not end the session, so that the rest of the answer is read first.
@@ -95,7 +89,6 @@ impl<'a> Taking<'a> {
         Ok(())
     }
 
-    /// The answer was read to its end.
     pub fn end(self) -> Result<Outcome, SessionError> {
         self.failure.map_or(Ok(self.outcome), Err)
     }

@@ -28,14 +28,12 @@ const ROW_MAX: usize = 64 << 20;
 /// A server that takes no farewell within this time does not need one.
 const FAREWELL: Duration = Duration::from_secs(1);
 
-/// A session that is logged in.
 pub(super) struct Session {
     channel: Channel,
     id: u32,
     reader: ResponseReader,
     inbox: Box<[u8]>,
     out: Vec<u8>,
-    /// Statements that the server keeps.
     prepared: Prepared,
     warnings: u16,
     /// Whether it was hung up.
@@ -43,22 +41,18 @@ pub(super) struct Session {
 }
 
 impl Session {
-    /// Its number at the server.
     pub fn id(&self) -> u32 {
         self.id
     }
 
-    /// Warnings of the last statement.
     pub fn warnings(&self) -> u16 {
         self.warnings
     }
 
-    /// Names of the columns of the last answer whose rows were taken.
     pub fn names(&self) -> &[String] {
         self.reader.names()
     }
 
-    /// The socket in another hand.
     pub fn cable(&self) -> io::Result<Cable> {
         self.channel.cable()
     }
@@ -68,13 +62,11 @@ impl Session {
         self.channel.limit_waits(limit)
     }
 
-    /// Makes a statement in text; `each` gets the rows of its first result.
     pub fn query(&mut self, sql: &str, each: Option<EachRow<'_>>) -> Result<Outcome, SessionError> {
         let sequence = command::query(&mut self.out, sql.as_bytes());
         self.ask(Expect::Text, sequence, Taking::new(each))
     }
 
-    /// First value of the first row; `None` where there is no row or it is NULL.
     pub fn value(&mut self, sql: &str) -> Result<Option<String>, SessionError> {
         let mut first = None;
         let mut take = |row: &Row<'_>| {
@@ -87,7 +79,6 @@ impl Session {
         Ok(first.flatten().map(|text| String::from_utf8_lossy(&text).into_owned()))
     }
 
-    /// Asks whether the server is there.
     pub fn ping(&mut self) -> Result<(), SessionError> {
         let sequence = command::ping(&mut self.out);
         self.ask(Expect::Text, sequence, Taking::new(None)).map(drop)

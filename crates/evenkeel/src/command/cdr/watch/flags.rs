@@ -12,7 +12,7 @@ Examples:
   evenkeel cdr watch incoming mysql://app@db1/calls --layout calls.toml --table calls --by start --keep 90d \\
       --metrics 127.0.0.1:9305
   evenkeel cdr watch incoming mysql://app@db1/calls --layout calls.toml --table calls --by start --pattern '*.cdr*' \\
-      --done archive --set-aside bad --json
+      --done archive --json
   evenkeel cdr watch incoming sandbox:demo --layout calls.toml --table calls --by start --once --settle 0s
 
 Each file that appears is loaded and audited (`cdr load`), its records go to day tables (`cdr dispatch`), and with --keep old day tables
@@ -21,7 +21,7 @@ with a dot or end with .part or .tmp are ignored. The database knows what is don
 
 If the audit finds something, FILE.audit in the folder of rejects names it, and nothing is dispatched until you remove that file.
 
-A file that cannot be loaded is named once and left or set aside, never deleted. A server that is down is waited for.
+A file that cannot be loaded is named once and left where it is. A server that is down is waited for.
 
 Exit codes: with --once 0 done, 1 a file was refused, an audit found something, or records stay in the source; 2 wrong use, or no
 file can be processed; 130, 143 stopped by Ctrl-C, SIGTERM.")]
@@ -52,9 +52,6 @@ pub struct Args {
     /// Folder on the same file system to move finished files to
     #[arg(long, value_name = "DIR")]
     pub done: Option<PathBuf>,
-    /// Folder on the same file system to move refused files to
-    #[arg(long, value_name = "DIR")]
-    pub set_aside: Option<PathBuf>,
     /// Address to serve /metrics for Prometheus, as 127.0.0.1:9305
     #[arg(long, value_name = "ADDR")]
     pub metrics: Option<String>,
@@ -77,9 +74,6 @@ pub struct JobFlags {
     /// Names of the day tables
     #[arg(long, value_name = "PATTERN", default_value = "{table}_{day}")]
     pub name: String,
-    /// Table for records without a date; without it they stay in the source
-    #[arg(long, value_name = "TABLE")]
-    pub null_day: Option<String>,
     /// Dispatch nothing if the table has records of more days: some dates may be wrong
     #[arg(long, value_name = "N", default_value_t = 62)]
     pub max_days: usize,

@@ -1,6 +1,6 @@
 //! Flags become what is done with each file.
 
-use super::super::dispatch::{BATCH, check_null_day};
+use super::super::dispatch::BATCH;
 use super::super::retire;
 use super::flags::{Args, JobFlags};
 use crate::command::Session;
@@ -34,7 +34,6 @@ pub fn chain<'a>(
     let flags = &args.job;
     let table = flags.table.tables(file)?.into_iter().next().context("a type of record")?;
     let names = NamePattern::parse(&flags.name, &table.name)?;
-    check_null_day(flags.null_day.as_deref(), &table.name, &names)?;
     let part_bytes = units::bytes(&flags.transaction).context("--transaction")?;
     let keep_days = flags.keep.as_deref().map(|text| retire::days(text, "--keep")).transpose()?;
     let retire = |keep_days| Retire {
@@ -62,7 +61,6 @@ pub fn chain<'a>(
             table: table.name.clone(),
             by: flags.by.clone(),
             names,
-            null_day: flags.null_day.clone(),
             batch: BATCH,
             audit: true,
             days_max: flags.max_days,

@@ -6,7 +6,7 @@ use anyhow::Result;
 use evenkeel_haul::dispatch::{DayDone, Dispatched, RetiredTable};
 use serde::Serialize;
 use std::borrow::Cow;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// A line of JSON.
 #[derive(Serialize)]
@@ -42,7 +42,6 @@ enum Line<'a> {
         file: Cow<'a, str>,
         why: &'a str,
         hint: Option<&'a str>,
-        set_aside: Option<Cow<'a, str>>,
     },
 }
 
@@ -173,23 +172,13 @@ pub fn left_over(json: bool, done: &Dispatched) -> Result<()> {
 }
 
 /// Says that a file cannot be loaded.
-pub fn refused(
-    json: bool,
-    path: &Path,
-    (why, hint): (&str, Option<&str>),
-    set_aside: Option<&PathBuf>,
-) -> Result<()> {
+pub fn refused(json: bool, path: &Path, (why, hint): (&str, Option<&str>)) -> Result<()> {
     if json {
-        let set_aside = set_aside.map(|place| place.to_string_lossy());
-        let line = Line::Refused { file: path.to_string_lossy(), why, hint, set_aside };
+        let line = Line::Refused { file: path.to_string_lossy(), why, hint };
         return Ok(out::line(serde_json::to_string(&line)?)?);
     }
     let hint = hint.map(|hint| format!("; hint: {hint}")).unwrap_or_default();
-    let place = match set_aside {
-        Some(place) => format!("set aside as {}", place.display()),
-        None => "left where it is".to_owned(),
-    };
-    one_line(&format!("{}: refused, {place}: {why}{hint}", name(path)))
+    one_line(&format!("{}: refused, left where it is: {why}{hint}", name(path)))
 }
 
 /// Whoever may put files into the folder chooses their names, and none makes two lines of one.

@@ -15,7 +15,7 @@ use anyhow::{Context, Result};
 use evenkeel_core::Nanos;
 use evenkeel_haul::HaulError;
 use evenkeel_haul::dispatch::DispatchError;
-use evenkeel_haul::watch::{Chain, Folder, Moved, Trouble, WatchError, move_to};
+use evenkeel_haul::watch::{Chain, Folder, Trouble, WatchError};
 use evenkeel_os::latest::Latest;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -272,41 +272,17 @@ impl<'a> Watch<'a> {
                 self.say_once(path, &format!("{error}; it is taken again once it has settled"));
                 Ok(())
             }
-            trouble @ (Trouble::Bad | Trouble::Statement) => self.refuse(path, error, trouble),
+            Trouble::Bad | Trouble::Statement => self.refuse(path, error),
             _ => Err(self.ended(error)).with_context(|| format!("at {}", path.display())),
         }
     }
 
-    fn refuse(&mut self, path: &Path, error: WatchError, trouble: Trouble) -> Result<()> {
-        let seen = self.folder.identity(path);
+    fn refuse(&mut self, path: &Path, error: WatchError) -> Result<()> {
         self.folder.over(path);
         self.counts.failed += 1;
         self.is_finding = true;
-        // Where the server refuses a statement, the file may be as good as any.
-        let aside = self.args.set_aside.as_deref().filter(|_| trouble == Trouble::Bad);
-        if aside.is_some() {
-            // What it brought is taken out again while it is still there to be read.
-            self.catch_up()?;
-        }
         let (hint, why) = (error.hint(), failure::line(&error.into()));
-        let moved = aside.zip(seen).map(|(folder, seen)| move_to(path, folder, seen));
-        let place = match moved {
-            None => None,
-            Some(Ok(Moved::To(to))) => Some(to),
-            Some(Ok(Moved::Changed)) => {
-                self.leave(path, &Left::Changed);
-                None
-            }
-            Some(Ok(Moved::Swapped(to))) => {
-                self.leave(path, &Left::Swapped(to));
-                None
-            }
-            Some(Err(error)) => {
-                self.say_once(path, &format!("{} cannot be set aside: {error}", path.display()));
-                None
-            }
-        };
-        line::refused(self.args.json, path, (&why, hint), place.as_ref())
+        line::refused(self.args.json, path, (&why, hint))
     }
 
     /// Dispatches what was loaded before and is still in the source, and takes out what a cut load has left there; whether all of

@@ -14,22 +14,22 @@ impl Drop for Down {
     }
 }
 
-/// A file system of one MiB.
-fn a_mib_at(folder: &TempDir) -> Result<Down, String> {
+/// A disk of 8 MiB on a file system of one; `None` where none can be mounted here.
+fn on_a_mib() -> Option<(TempDir, Down, PathBuf)> {
+    let folder = TempDir::new().unwrap();
     let at = folder.path().to_str().unwrap().to_owned();
-    system("mount", &["-t", "tmpfs", "-o", "size=1m", "none", &at])?;
-    Ok(Down(vec!["umount".to_owned(), at]))
+    if let Err(why) = system("mount", &["-t", "tmpfs", "-o", "size=1m", "none", &at]) {
+        left_out(format!("no file system can be mounted: {why}"));
+        return None;
+    }
+    let (down, path) = (Down(vec!["umount".to_owned(), at]), folder.path().join("disk"));
+    File::create(&path).unwrap().set_len(8 << 20).unwrap();
+    Some((folder, down, path))
 }
 
 #[test]
 fn a_full_disk_says_so_and_what_was_there_stays() {
-    let folder = TempDir::new().unwrap();
-    let _down = match a_mib_at(&folder) {
-        Ok(down) => down,
-        Err(why) => return left_out(format!("no file system can be mounted: {why}")),
-    };
-    let path: PathBuf = folder.path().join("disk");
-    File::create(&path).unwrap().set_len(8 << 20).unwrap();
+    let Some((_folder, _down, path)) = on_a_mib() else { return };
     for options in ways(&path) {
         let engine = serve(&path, options);
         done(&engine, write(0, &[5; 4_096])).unwrap();
@@ -46,13 +46,7 @@ fn a_full_disk_says_so_and_what_was_there_stays() {
 
 #[test]
 fn a_durable_write_for_which_there_is_no_space_takes_nothing_with_it() {
-    let folder = TempDir::new().unwrap();
-    let _down = match a_mib_at(&folder) {
-        Ok(down) => down,
-        Err(why) => return left_out(format!("no file system can be mounted: {why}")),
-    };
-    let path: PathBuf = folder.path().join("disk");
-    File::create(&path).unwrap().set_len(8 << 20).unwrap();
+    let Some((_folder, _down, path)) = on_a_mib() else { return };
     let durable =
         |offset, bytes: &[u8]| Work::Write { offset, buffer: Buffer::from_slice(bytes), durable: true };
     for options in ways(&path) {

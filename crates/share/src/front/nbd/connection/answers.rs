@@ -70,7 +70,6 @@ impl Connection {
         }
     }
 
-    /// Sends what the socket takes.
     pub fn flush(&mut self, memory: &mut Memory) -> io::Result<Sent> {
         let Some(stream) = &mut self.stream else { return Ok(Sent::All) };
         let sent = self.output.flush(stream, memory)?;
