@@ -13,7 +13,8 @@ impl Gate {
     /// counts no more. Who waits would go to the old one too: it is let through, and is not counted there.
     pub fn new_server(&mut self, now: Nanos) -> u32 {
         self.server = self.server.wrapping_add(1);
-        for (tenant, waiter) in self.tenants.clear() {
+        let killed = self.killed_waiters();
+        for (tenant, waiter) in self.tenants.clear().into_iter().chain(killed) {
             let wait = now - waiter.since;
             self.tenants.count(tenant);
             self.tenants.get(tenant).waits.record(wait);

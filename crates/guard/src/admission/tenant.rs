@@ -102,11 +102,11 @@ impl Tenants {
     }
 
     /// Who waits for the server's thread of this number.
-    pub fn of_thread(&self, thread: u32) -> Option<(TenantId, Ticket, SessionId)> {
-        (0..).map(TenantId).zip(&self.all).find_map(|(id, tenant)| {
-            let (ticket, waiter) = tenant.waiting.iter().find(|(_, waiter)| waiter.thread == thread)?;
-            Some((id, *ticket, waiter.session))
-        })
+    pub fn of_thread(&self, thread: u32) -> Option<(TenantId, Ticket, Waiter)> {
+        let waiters = (0..).map(TenantId).zip(&self.all);
+        let mut waiters =
+            waiters.flat_map(|(id, tenant)| tenant.waiting.iter().map(move |(t, w)| (id, *t, *w)));
+        waiters.find(|(_, _, waiter)| waiter.thread == thread)
     }
 
     /// Takes a waiter out of its queue without serving it.

@@ -77,8 +77,8 @@ pub struct After {
     /// What ended, by the digests of its first statements; 0 where nothing is known.
     pub digest: u64,
     pub statement: u64,
-    /// The server's thread that a KILL QUERY was for.
-    pub killed: Option<u32>,
+    /// It was a KILL QUERY.
+    pub killed: bool,
 }
 
 /// The statement that the server has at hand.
@@ -107,6 +107,14 @@ pub struct Seen {
     closes: Option<u32>,
     /// It runs a statement that the server cannot know.
     absent: bool,
+}
+
+impl Seen {
+    /// The server's thread whose statement it ends.
+    pub fn kills(&self) -> Option<u32> {
+        let runs = matches!(self.code, Code::Query | Code::Execute);
+        self.statement.as_ref().filter(|_| runs)?.kills
+    }
 }
 
 #[derive(Debug)]
@@ -258,7 +266,7 @@ impl Session {
     /// The oldest command that was not answered has its answer.
     pub fn replied(&mut self, reply: &Reply) -> After {
         let Some(pending) = self.pending.pop_front() else {
-            return After { ended: None, open: self.is_open(), digest: 0, statement: 0, killed: None };
+            return After { ended: None, open: self.is_open(), digest: 0, statement: 0, killed: false };
         };
         self.under_permit -= usize::from(pending.permit);
         let before = self.hold.transaction;
@@ -284,13 +292,13 @@ impl Session {
             (self.digest, self.statements, self.trouble) = (0, 0, None);
         }
         let statement = pending.statement.as_ref().filter(|_| pending.permit);
-        let ran = pending.statement.as_ref().filter(|_| pending.code != Code::Prepare);
         After {
             ended: ended.filter(|_| !self.administrator),
             open: self.is_open(),
             digest,
             statement: statement.map_or(0, |statement| statement.digest),
-            killed: ran.and_then(|statement| statement.kills),
+            killed: pending.code != Code::Prepare
+                && pending.statement.as_ref().is_some_and(|statement| statement.kills.is_some()),
         }
     }
 

@@ -89,7 +89,7 @@ fn an_administrator_never_needs_a_permit() {
     assert_eq!(session.passage_at(&query("UPDATE t SET a = 1")), Passage::Bypass);
     assert_eq!(
         run(&mut session, "BEGIN", ok(TRX)),
-        After { ended: None, open: false, digest: 0, statement: 0, killed: None }
+        After { ended: None, open: false, digest: 0, statement: 0, killed: false }
     );
 }
 
@@ -138,6 +138,6 @@ fn an_answer_that_nobody_asked_for_changes_nothing() {
     let mut session = after(&[("BEGIN", TRX)]);
     assert_eq!(
         session.replied(&error(1213)),
-        After { ended: None, open: true, digest: 0, statement: 0, killed: None }
+        After { ended: None, open: true, digest: 0, statement: 0, killed: false }
     );
 }

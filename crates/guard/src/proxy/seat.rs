@@ -20,6 +20,21 @@ pub struct Seat {
     caller: Caller,
     /// Its commands pass the queue though it holds nothing but named locks.
     exemption: Option<Exemption>,
+    /// A KILL QUERY of its own that the server has not answered.
+    kill: Option<Kill>,
+}
+
+/// A KILL QUERY that is under way; where it is dropped, nobody is killed.
+struct Kill {
+    door: Arc<dyn Door>,
+    caller: Caller,
+}
+
+impl Drop for Kill {
+    fn drop(&mut self) {
+        let caller = self.caller;
+        self.door.reach(None, &mut |gate, now| gate.end_kill(now, caller, false));
+    }
 }
 
 /// Leave to pass the queue for the sake of a named lock; it ends when it is dropped.
@@ -79,7 +94,7 @@ impl Seat {
         tenant: TenantId,
         (server, thread): (u32, u32),
     ) -> Self {
-        Self { door, caller: Caller { session, tenant, server, thread }, exemption: None }
+        Self { door, caller: Caller { session, tenant, server, thread }, exemption: None, kill: None }
     }
 
     pub fn set_tenant(&mut self, tenant: TenantId) {
@@ -127,10 +142,30 @@ impl Seat {
         self.exemption.is_some()
     }
 
-    /// The server has done a KILL QUERY of this session.
-    pub fn has_killed(&self, thread: u32, own: &mut Vec<Notice>) {
+    /// A KILL QUERY of its own goes to the server: who waits with that thread does not begin before it is answered.
+    pub fn begin_kill(&mut self, thread: u32, own: &mut Vec<Notice>) {
         let caller = self.caller;
-        self.door.reach(Some(own), &mut |gate, now| gate.killed(now, caller, thread));
+        self.door.reach(Some(own), &mut |gate, now| gate.begin_kill(now, caller, thread));
+        self.kill = Some(Kill { door: Arc::clone(&self.door), caller });
+    }
+
+    /// Whether a KILL QUERY of its own waits for its answer.
+    pub fn kills(&self) -> bool {
+        self.kill.is_some()
+    }
+
+    /// The server has done it: the wait ends too.
+    pub fn has_killed(&mut self, own: &mut Vec<Notice>) {
+        if let Some(kill) = &self.kill {
+            let caller = kill.caller;
+            self.door.reach(Some(own), &mut |gate, now| gate.end_kill(now, caller, true));
+        }
+        self.kill = None;
+    }
+
+    /// The server has refused it.
+    pub fn has_not_killed(&mut self) {
+        self.kill = None;
     }
 
     /// The session holds no named lock any more, or something else too.

@@ -207,6 +207,9 @@ impl Relay {
             statement: command.statement(),
         });
         let passage = self.policy.passage(&seen);
+        if seen.kills().is_some() && self.seat.kills() {
+            return Ok(false);
+        }
         if passage != Passage::Bypass {
             if !self.enter(passage, taken, cx) {
                 return Ok(false);
@@ -222,6 +225,9 @@ impl Relay {
             self.busy_since = cx.now;
         }
         self.sent = cx.now;
+        if let Some(thread) = seen.kills() {
+            self.seat.begin_kill(thread, cx.notices);
+        }
         self.policy.sent(seen, passage);
         self.commands.accept(command);
         self.replies.expect(command.kind);

@@ -91,8 +91,11 @@ impl Relay {
         let said = std::mem::take(&mut self.reply);
         self.results = 0;
         let after = self.policy.replied(&said);
-        if let Some(thread) = after.killed.filter(|_| said.error.is_none()) {
-            self.seat.has_killed(thread, cx.notices);
+        if after.killed {
+            match said.error {
+                None => self.seat.has_killed(cx.notices),
+                Some(_) => self.seat.has_not_killed(),
+            }
         }
         let took = cx.now - self.busy_since;
         if said.error.is_none() {
