@@ -23,11 +23,6 @@ impl ExactSum {
             self.whole = self.whole.saturating_add(1);
         }
     }
-
-    /// The sum in one number, rounded once.
-    pub(super) fn value(&self) -> f64 {
-        self.whole as f64 + self.fraction
-    }
 }
 
 #[cfg(test)]

@@ -18,9 +18,8 @@ mod sections;
 mod study;
 
 pub use compare::compare;
-pub use details::Details;
 #[cfg(test)]
-pub use details::RunDetails;
+pub use details::{Details, RunDetails};
 pub use page::page as html;
 pub use page_map::page_maps;
 pub use save::save;

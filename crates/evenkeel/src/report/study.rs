@@ -130,7 +130,6 @@ impl Study {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::fixture;
 
     #[test]

@@ -118,7 +118,8 @@ fn a_flag_that_means_nothing_beside_another_one_is_refused() {
         "explain --list --workload tpcw.simple",
     ] {
         let said = refused(home.path(), &words(line));
-        let is_refused = ["cannot be used with", "were not provided"].iter().any(|words| said.contains(words));
+        let is_refused =
+            ["cannot be used with", "were not provided"].iter().any(|words| said.contains(words));
         assert!(is_refused, "{line}: {said}");
     }
 }

@@ -127,7 +127,7 @@ fn finding(sides: &Sides<'_>, found: &Found, known: &Known) -> Finding {
     let input = found.record.and_then(|place| sides.records.inputs.get(place.input as usize));
     let file = input.map(|input| match (found.kind, sides.rejects) {
         (Kind::GarbledReject, Some(rejects)) => refused::path(rejects, input, sides.records.inputs),
-        _ => Input::path(input).to_owned(),
+        _ => input.path().to_owned(),
     });
     let table = found.row.and_then(|(_, _, number)| sides.tables.found.get(usize::try_from(number).ok()?));
     let changed = match (found.kind, record, row) {

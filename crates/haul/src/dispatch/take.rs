@@ -79,11 +79,7 @@ fn refuse_late_journal(work: &mut Work<'_>) -> Result<(), DispatchError> {
 }
 
 /// Without transactions a key that is there already would end a copy in its middle, so that it is looked for first.
-fn refuse_keys_that_come_again(
-    work: &mut Work<'_>,
-    day: Day,
-    table: &str,
-) -> Result<(), DispatchError> {
+fn refuse_keys_that_come_again(work: &mut Work<'_>, day: Day, table: &str) -> Result<(), DispatchError> {
     let (source, which) = (quoted(&work.job.table), Which::of(day, &work.by).sql(&work.by));
     for key in source::unique_keys(work.control, table)?.into_iter().filter(|key| !key.is_empty()) {
         let key: Vec<String> = key.into_iter().map(|(column, _)| column).collect();

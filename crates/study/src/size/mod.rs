@@ -44,7 +44,8 @@ pub fn sized(plan: &PlanFile, runs: &[RunFile]) -> Vec<Sized> {
         let settled: Vec<_> = all.iter().filter(|at| is_settled(at)).cloned().collect();
         let ends = ends(&all, &settled, runs, &bounds);
         let series = group.first().and_then(|first| plan.series.get(*first));
-        let is_short = |at: &(f64, Vec<&CellSummary>)| counting(&at.1, runs).iter().any(|run| run.measured_s < STALL_S);
+        let is_short =
+            |at: &(f64, Vec<&CellSummary>)| counting(&at.1, runs).iter().any(|run| run.measured_s < STALL_S);
         Sized {
             misses_stalls: series.is_some_and(|series| series.writes) && settled.iter().any(is_short),
             label: headline.label,

@@ -2,7 +2,7 @@
 
 mod live;
 
-use super::cli::evenkeel;
+use super::cli::{configured, evenkeel};
 use crate::patience::eventually;
 use std::fs;
 use std::io::{BufRead, BufReader};
