@@ -30,9 +30,6 @@ use side::Count;
 
 /// Compares the second side to the first. Runs whose generator was late count, unless the verdict is another one with responses that
 /// count from the sending: then they are set aside.
-///
-/// # Errors
-/// They have nothing in common that could be compared.
 pub fn compare(
     first: &Side,
     second: &Side,

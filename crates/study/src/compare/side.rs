@@ -57,8 +57,6 @@ pub struct Side {
 }
 
 impl Side {
-    /// # Errors
-    /// A file cannot be read.
     pub fn read(folder: &StudyFolder, cell: Option<u32>) -> Result<Self, StoreError> {
         Ok(Self::of(folder.plan()?, folder.runs()?, cell))
     }
@@ -113,8 +111,6 @@ impl Side {
         Self { series, ..self }
     }
 
-    /// # Errors
-    /// The study has no such cell.
     pub fn checked(self) -> Result<Self, CompareError> {
         match self.cell {
             Some(cell) if self.cell().is_none() => Err(CompareError::NoCell { study: self.plan.id, cell }),

@@ -47,9 +47,6 @@ struct Loaded {
 }
 
 /// Orders from both for the time of the setting; `None` where somebody asked to stop.
-///
-/// # Errors
-/// A load does not begin, a host or a server ends.
 pub fn contend(
     workplace: &Workplace<'_>,
     pair: &Pair,

@@ -43,9 +43,6 @@ pub struct Images {
 
 impl Images {
     /// Fills a store, and makes the images in `folder`.
-    ///
-    /// # Errors
-    /// The server does not start or cannot be filled, no room, or Ctrl-C.
     pub fn make(
         workplace: &Workplace<'_>,
         folder: &Path,
@@ -67,9 +64,6 @@ impl Images {
     }
 
     /// Copies one to `to`.
-    ///
-    /// # Errors
-    /// No room.
     pub fn copy(&self, place: usize, to: &Path) -> Result<()> {
         let arguments = [OsStr::new("--sparse=always"), self.files[place].as_os_str(), to.as_os_str()];
         tools::run("cp", &arguments).doing(|| format!("making {}", to.display())).map(drop)

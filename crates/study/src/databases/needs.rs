@@ -18,9 +18,6 @@ const PROGRAMS: [(&str, &str); 6] = [
 ];
 
 /// Whether all is there.
-///
-/// # Errors
-/// Something is missing: names all of it, and what to do about each.
 pub fn check() -> Result<()> {
     let mut missing = missing();
     if let Err(error) = sandbox::check_server(None) {

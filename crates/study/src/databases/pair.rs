@@ -43,9 +43,6 @@ pub struct Pair {
 
 impl Pair {
     /// Puts both up in a folder of their own, on copies of the images.
-    ///
-    /// # Errors
-    /// A host or a server does not start; what was started is down again.
     pub fn up(
         workplace: &Workplace<'_>,
         scratch: Scratch,
@@ -133,18 +130,12 @@ impl Pair {
     }
 
     /// Whether all still run.
-    ///
-    /// # Errors
-    /// One has ended; with what it said. Of a host and its server it is the host, which the server cannot do without.
     pub fn check(&self) -> Result<()> {
         self.data.iter().chain(&self.logs).try_for_each(|host| host.check())?;
         Ok(self.servers.iter().try_for_each(Sandbox::check)?)
     }
 
     /// Takes all down, and removes what the run wrote.
-    ///
-    /// # Errors
-    /// A host had ended badly, or had to be killed.
     pub fn down(self) -> Result<()> {
         let Self { servers, data, logs, scratch } = self;
         drop(servers);

@@ -25,9 +25,6 @@ pub struct Databases<'a> {
 
 impl<'a> Databases<'a> {
     /// By its plan.
-    ///
-    /// # Errors
-    /// Its setting is not that of this study.
     pub fn of(workplace: Workplace<'a>, plan: &Plan) -> Result<Self> {
         let setting = published::setting(plan)?;
         Ok(Self { workplace, plan: plan.clone(), setting, made: None })

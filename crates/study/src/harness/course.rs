@@ -24,15 +24,9 @@ pub trait Course {
     fn takes(&self, key: &Self::Key) -> Nanos;
 
     /// What comes next, by what is known so far; `None` at the end.
-    ///
-    /// # Errors
-    /// It cannot go on.
     fn next(&mut self) -> Result<Option<Block<Self::Key>>, Self::Error>;
 
     /// Makes an attempt at a run, numbered from 1, and keeps it; false where somebody asked to stop.
-    ///
-    /// # Errors
-    /// It cannot be measured or kept.
     fn make(&mut self, key: &Self::Key, attempt: u32) -> Result<bool, Self::Error>;
 
     /// A run was disturbed, and this attempt at it follows.
@@ -74,9 +68,6 @@ impl<K> Block<K> {
 }
 
 /// Goes from block to block; whether all came to its end, or somebody asked to stop.
-///
-/// # Errors
-/// Those of the course. Finished runs stay.
 pub fn go_through<C: Course>(course: &mut C, stop: &Stop) -> Result<bool, C::Error> {
     while let Some(block) = course.next()? {
         for key in &block.keys {
@@ -92,9 +83,6 @@ pub fn go_through<C: Course>(course: &mut C, stop: &Stop) -> Result<bool, C::Err
 }
 
 /// Whether going through it would make no run: all are made, and none that was disturbed would be made again.
-///
-/// # Errors
-/// Those of the course.
 pub fn is_complete<C: Course>(course: &mut C) -> Result<bool, C::Error> {
     while let Some(block) = course.next()? {
         let is_missing = block.keys.iter().any(|key| course.finished(key).is_none());

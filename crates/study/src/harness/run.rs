@@ -144,9 +144,6 @@ impl Attempt for Run {
 }
 
 /// Keeps a finished run.
-///
-/// # Errors
-/// The disk refuses.
 pub fn keep(folder: &StudyFolder, run: &Run) -> Result<(), StoreError> {
     let run = Run { format: FORMAT, ..run.clone() };
     let name = attempt_name(&Run::name(&run.part, &run.levels, run.repeat), run.attempt);
@@ -159,9 +156,6 @@ pub fn keep(folder: &StudyFolder, run: &Run) -> Result<(), StoreError> {
 }
 
 /// All finished runs of a folder; of several attempts at one the least disturbed, which says so.
-///
-/// # Errors
-/// A damaged file, by name.
 pub fn read(folder: &StudyFolder) -> Result<Vec<Run>, StoreError> {
     let mut runs = Vec::new();
     for (path, mut run) in folder.runs_named::<Run>()? {

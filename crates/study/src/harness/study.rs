@@ -32,15 +32,9 @@ pub trait Study {
     fn takes_s(&self, part: &Part, levels: &[String]) -> f64;
 
     /// Puts up what the runs of a part need. It is called before the first run of a part that is missing.
-    ///
-    /// # Errors
-    /// A server does not start, say.
     fn prepare(&mut self, part: &Part, tell: Notify<'_>) -> Result<(), Self::Error>;
 
     /// Makes a run; `None` where somebody asked to stop. The harness says which run it is.
-    ///
-    /// # Errors
-    /// It cannot be measured.
     fn run(&mut self, order: &Order<'_>, tell: Notify<'_>) -> Result<Option<Run>, Self::Error>;
 
     /// What the runs say, of the published finding too.

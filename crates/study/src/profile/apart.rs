@@ -58,9 +58,6 @@ pub(crate) struct Asked {
 
 impl Server {
     /// One that nobody else measures on meanwhile.
-    ///
-    /// # Errors
-    /// Another study has it.
     pub fn new(spec: SiteSpec) -> Result<Self, StudyError> {
         let held = hold(std::slice::from_ref(&spec))?;
         Ok(Self { site: Site::new(&spec), spec, ready: None, _held: held })
@@ -133,9 +130,6 @@ impl Server {
     }
 
     /// What is about to happen to a server that others use, on one line; `None` of a private one.
-    ///
-    /// # Errors
-    /// It is not up, or does not say how many connections it has left.
     pub fn announced(
         &self,
         workload: &dyn Workload,

@@ -19,9 +19,6 @@ pub struct StatementPlans {
 
 impl StatementPlans {
     /// The plans, for who needs all statements.
-    ///
-    /// # Errors
-    /// The server refuses one.
     pub fn all(mut self) -> Result<Vec<StatementPlanRecord>, StudyError> {
         match self.refused.is_empty() {
             true => Ok(self.plans),

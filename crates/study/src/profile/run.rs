@@ -41,9 +41,6 @@ pub fn run(
 }
 
 /// What follows from all runs of a study that has nothing left to measure, for which no server need be started; `None` of any other.
-///
-/// # Errors
-/// A damaged file, by name, and those of the disk.
 pub fn finished(spec: &StudySpec, folder: &StudyFolder) -> Result<Option<SummaryFile>, StudyError> {
     let (stop, mut tell) = (Stop::default(), |_| {});
     let mut study = Study::of(spec, folder, &stop, &mut tell)?;

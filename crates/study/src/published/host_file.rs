@@ -53,9 +53,6 @@ pub struct DiskFile {
 
 impl HostFile {
     /// Writes it.
-    ///
-    /// # Errors
-    /// The file cannot be written.
     pub fn write(&self, path: &Path) -> Result<()> {
         fs::write(path, self.to_string()).doing(|| format!("writing {}", path.display()))
     }

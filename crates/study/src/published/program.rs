@@ -9,27 +9,15 @@ use std::path::{Path, PathBuf};
 /// The program around the studies.
 pub trait Program {
     /// Starts a guard, and returns when it listens and its controller has decided for the first time.
-    ///
-    /// # Errors
-    /// It does not start; with what it said.
     fn guard(&self, plan: &GuardPlan) -> Result<Box<dyn Guard>>;
 
     /// Starts a host of shared storage with the configuration in a file, and returns when clients can connect.
-    ///
-    /// # Errors
-    /// It does not start; with what it said.
     fn host(&self, config: &Path) -> Result<Box<dyn Host>>;
 
     /// Starts a host with the configuration of one disk, and returns when that is mounted at `at`.
-    ///
-    /// # Errors
-    /// It does not start, or the disk cannot be mounted; with what it said.
     fn mount(&self, config: &Path, at: &Path) -> Result<Box<dyn Host>>;
 
     /// Reads the text of a workload file; `file` is its name in errors.
-    ///
-    /// # Errors
-    /// What is wrong with it.
     fn workload(&self, file: &str, text: &str) -> Result<Definition>;
 }
 
@@ -59,15 +47,9 @@ pub trait Guard {
     fn process(&self) -> u32;
 
     /// The ticks since the last call, or since it started.
-    ///
-    /// # Errors
-    /// Its journal cannot be read.
     fn ticks(&mut self) -> Result<Vec<Tick>>;
 
     /// Ends it, and hands out all of its ticks.
-    ///
-    /// # Errors
-    /// It had ended badly before, had to be killed, or left no journal.
     fn end(self: Box<Self>) -> Result<Vec<Tick>>;
 }
 
@@ -86,21 +68,12 @@ pub trait Host {
     fn nbd(&self) -> &str;
 
     /// Whether it still runs.
-    ///
-    /// # Errors
-    /// It has ended; with what it said.
     fn check(&self) -> Result<()>;
 
     /// What it says of its last period; `None` before the first one has ended.
-    ///
-    /// # Errors
-    /// It has ended; with what it said.
     fn status(&self) -> Result<Option<HostStatus>>;
 
     /// Has it unmount its disk, flush and end.
-    ///
-    /// # Errors
-    /// It had ended badly before, or had to be killed.
     fn stop(self: Box<Self>) -> Result<()>;
 }
 

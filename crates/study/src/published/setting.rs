@@ -39,9 +39,6 @@ pub(crate) trait Numbers {
 }
 
 /// What a plan says of a study's own setting.
-///
-/// # Errors
-/// It is that of another study or of another version, or a number makes no sense; with file, key and what is allowed.
 pub(crate) fn setting<T: DeserializeOwned + Numbers>(plan: &Plan) -> Result<T> {
     let text = serde_json::to_vec_pretty(&plan.setting)?;
     let setting: T = serde_json::from_slice(&text).map_err(|error| wrong(plan, &explained(&text, &error)))?;

@@ -39,9 +39,6 @@ struct Visit {
 
 impl Live<'_> {
     /// Runs it; `None` where somebody asked to stop.
-    ///
-    /// # Errors
-    /// A host or fio fails.
     pub fn run(&self, workplace: &Workplace<'_>) -> Result<Option<Trace>> {
         simulated::create(&self.array(), &self.experiment.array).doing(|| "making the array")?;
         let hosts = self.start(workplace)?;

@@ -50,9 +50,6 @@ pub fn way(name: &str) -> Option<Treatment> {
 }
 
 /// The way of a run.
-///
-/// # Errors
-/// The plan names none that is known.
 pub(crate) fn way_of(order: &Order<'_>) -> Result<Treatment> {
     let unknown = || PublishedError::unreadable("way");
     way(order.level("way")).ok_or_else(unknown)

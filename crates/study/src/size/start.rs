@@ -52,9 +52,6 @@ impl Busy {
 /// or, where that is more, what is under way in the mean at the highest rate that is trusted, `rate tau` by Little's law (Oper. Res. 9 (1961)
 /// 383); and no fewer than there are CPUs. Of a profile of several servers,
 /// or levels, the least counts: a guard that begins low finds its way up, and one that begins high does harm.
-///
-/// # Errors
-/// The profile trusts no rate.
 pub fn start(plan: &PlanFile, runs: &[RunFile]) -> Result<Start, SizeError> {
     let cells = summarise(plan, runs).cells;
     let all = trust_limits(plan, runs).into_iter();

@@ -32,9 +32,6 @@ struct CaveatInFile {
 pub struct Caveats<'a>(#[serde(with = "self")] pub &'a [Caveat]);
 
 /// Writes a list; for `#[serde(with)]`.
-///
-/// # Errors
-/// Those of the writer.
 pub fn serialize<S: Serializer>(caveats: &[Caveat], out: S) -> Result<S::Ok, S::Error> {
     #[derive(Serialize)]
     struct One<'a>(#[serde(with = "CaveatInFile")] &'a Caveat);
@@ -42,9 +39,6 @@ pub fn serialize<S: Serializer>(caveats: &[Caveat], out: S) -> Result<S::Ok, S::
 }
 
 /// Reads a list; for `#[serde(with)]`. Published studies of before kept sentences alone: each is a doubt without a name.
-///
-/// # Errors
-/// What is neither, such as a severity that nobody knows.
 pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Caveat>, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]

@@ -48,9 +48,6 @@ impl Table {
     }
 
     /// Reads a file of this form.
-    ///
-    /// # Errors
-    /// It is not there, or cannot be read.
     pub fn read(path: &Path) -> Result<Self, StoreError> {
         Ok(Self::parse(&text(path)?))
     }
@@ -223,17 +220,11 @@ impl super::StudyFolder {
     }
 
     /// Files beside `run.json` of any finished run that are not there or empty: a look at names alone, for a list of studies.
-    ///
-    /// # Errors
-    /// The folder cannot be listed.
     pub fn missing(&self) -> Result<Vec<StoreError>, StoreError> {
         Ok(self.finished()?.into_iter().flat_map(|run| RunFolder::new(run).missing()).collect())
     }
 
     /// Files beside `run.json` of any finished run that cannot be read: looks into each.
-    ///
-    /// # Errors
-    /// The folder cannot be listed.
     pub fn damage(&self) -> Result<Vec<StoreError>, StoreError> {
         Ok(self.finished()?.into_iter().flat_map(|run| RunFolder::new(run).damage()).collect())
     }

@@ -32,9 +32,6 @@ pub struct RunTables<'a> {
 
 impl RunTables<'_> {
     /// Writes them to the unfinished folder of a run.
-    ///
-    /// # Errors
-    /// The disk refuses.
     pub fn write(&self, dir: &Path) -> Result<(), StoreError> {
         write_text(&dir.join("intervals.csv"), &self.intervals())?;
         write_text(&dir.join("sense.csv"), &self.sense_table())?;

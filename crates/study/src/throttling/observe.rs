@@ -44,9 +44,6 @@ struct Ends {
 impl Observer {
     /// Begins now; `delay` later the measured phase begins, and lasts `measure`. A guard in front of the server is named by its
     /// process.
-    ///
-    /// # Errors
-    /// The server lets nobody in, or there is no thread.
     pub fn start(
         mut plan: SensePlan,
         target: &Target,

@@ -56,9 +56,6 @@ pub struct Front {
 
 impl Bench<'_> {
     /// Puts up what stands between clients and server.
-    ///
-    /// # Errors
-    /// The guard does not start.
     pub fn front(&self, way: Treatment) -> Result<Front> {
         let server = self.server.tcp_target()?;
         let journal = self.scratch.join("guard.jsonl");
@@ -92,9 +89,6 @@ impl Bench<'_> {
     }
 
     /// A load of closed clients that do not think.
-    ///
-    /// # Errors
-    /// The server does not tell what its data are.
     pub fn load(
         &self,
         target: &Target,
@@ -123,9 +117,6 @@ impl Bench<'_> {
     }
 
     /// Measures a point of this name; `None` where somebody asked to stop.
-    ///
-    /// # Errors
-    /// Guard, load or server fail.
     pub fn point(&self, name: &str, way: Treatment, clients: u32, times: Times) -> Result<Option<Run>> {
         let mut front = self.front(way)?;
         let plan =
@@ -160,9 +151,6 @@ impl Bench<'_> {
     }
 
     /// Load that nobody looks at: a server that was just filled or started is slower at first.
-    ///
-    /// # Errors
-    /// The load does not start.
     pub fn warm_up(&self, clients: u32, warm_up_s: f64) -> Result<()> {
         let seed = self.seed.child("warm up");
         let plan = self.load(&self.server.tcp_target()?, clients.max(4), seed, (0.0, warm_up_s))?;
@@ -172,9 +160,6 @@ impl Bench<'_> {
 
     /// Runs a load and looks at the server meanwhile, and at the guard in front of it; `begun` is told once how long the load has
     /// run.
-    ///
-    /// # Errors
-    /// Load or server fail.
     pub fn observed(
         &self,
         plan: &LoadPlan,
@@ -227,17 +212,11 @@ impl Front {
     }
 
     /// The ticks of the guard since the last call; none without one.
-    ///
-    /// # Errors
-    /// Its journal cannot be read.
     pub fn ticks(&mut self) -> Result<Vec<Tick>> {
         self.guard.as_mut().map_or_else(|| Ok(Vec::new()), |guard| guard.ticks())
     }
 
     /// Ends the guard and hands out its ticks.
-    ///
-    /// # Errors
-    /// It ended badly, or left no journal.
     pub fn end(self) -> Result<Vec<Tick>> {
         self.guard.map_or_else(|| Ok(Vec::new()), |guard| guard.end())
     }

@@ -33,9 +33,6 @@ pub struct Server {
 
 impl Server {
     /// Starts it for the shopping mix and fills it.
-    ///
-    /// # Errors
-    /// It does not start, or cannot be filled.
     pub fn start(
         workplace: &Workplace<'_>,
         id: &str,
@@ -59,9 +56,6 @@ impl Server {
     }
 
     /// Starts it anew with a small buffer pool, and makes the second workload's table.
-    ///
-    /// # Errors
-    /// It does not start again, or refuses the table.
     pub fn turn_to_second(&mut self, workplace: &Workplace<'_>, tell: Notify<'_>) -> Result<()> {
         if self.second.is_some() {
             return Ok(());
@@ -88,25 +82,16 @@ impl Server {
     }
 
     /// By its socket, for looking at it.
-    ///
-    /// # Errors
-    /// It does not run.
     pub fn target(&self) -> Result<Target> {
         Ok(Target { database: Some(self.database()), ..self.server.sandbox()?.target() })
     }
 
     /// By TCP, as clients and guards reach it.
-    ///
-    /// # Errors
-    /// It does not run.
     pub fn tcp_target(&self) -> Result<Target> {
         Ok(Target { database: Some(self.database()), ..self.server.sandbox()?.tcp_target() })
     }
 
     /// Its process.
-    ///
-    /// # Errors
-    /// It does not run, or has ended; then with the reason.
     pub fn pid(&self) -> Result<u32> {
         let sandbox = self.server.sandbox()?;
         sandbox.check()?;
@@ -114,9 +99,6 @@ impl Server {
     }
 
     /// What is asked of it now, as its data are now.
-    ///
-    /// # Errors
-    /// It does not answer.
     pub fn workload(&self) -> Result<Arc<dyn Workload>> {
         let target = self.target()?;
         let Some(definition) = &self.second else { return workload("tpcw.shopping", &target) };

@@ -38,9 +38,6 @@ pub struct Settled {
 impl Bench<'_> {
     /// Measures a load behind a guard whose limit has settled, or has not after the longest wait; `None` where somebody
     /// asked to stop.
-    ///
-    /// # Errors
-    /// Guard, load or server fail.
     pub fn settled(&self, front: &mut Front, plan: &LoadPlan, settle: Settle) -> Result<Option<Settled>> {
         let mut before = plan.clone();
         before.warm_up = Nanos::ZERO;

@@ -86,9 +86,6 @@ impl<'a> Bed<'a> {
     }
 
     /// A server that is up; whether it was started just now.
-    ///
-    /// # Errors
-    /// It does not start, or cannot be asked.
     pub fn begin(&mut self, wanted: &Wanted, tell: Notify<'_>) -> Result<bool> {
         let record = self.target(wanted.key.target)?.clone();
         let doing = || format!("preparing {}", record.words());
@@ -100,17 +97,11 @@ impl<'a> Bed<'a> {
     }
 
     /// A server that was begun.
-    ///
-    /// # Errors
-    /// It was not.
     pub fn standing(&self, key: &Key) -> Result<&Standing> {
         self.servers.get(key).ok_or_else(|| PublishedError::wrong("a server of the study is not up"))
     }
 
     /// Whether two targets lead to one server.
-    ///
-    /// # Errors
-    /// One of them is not up, or cannot be reached.
     pub fn is_one(&self, one: &Key, other: &Key) -> Result<bool> {
         let target = |key| up(&self.standing(key)?.server);
         share_locks(target(one)?, target(other)?, self.workplace.stop)

@@ -23,9 +23,6 @@ const PAGES_MIN: u64 = 64;
 
 /// What tables hold that nobody's data set describes, by name: their columns, and how many rows. Indexes are left out, since one that is
 /// missing is a cause to be found.
-///
-/// # Errors
-/// It does not let us look.
 pub(super) fn data_of(
     control: &mut Control,
     tables: &[String],
@@ -47,9 +44,6 @@ pub(super) fn data_of(
 }
 
 /// What the server believes of the indexes of these tables, a line for each.
-///
-/// # Errors
-/// It does not let us look.
 pub(super) fn statistics_of(control: &mut Control, tables: &[String]) -> Result<String, TargetError> {
     let named: Vec<String> = tables.iter().map(|table| literal(table.as_bytes())).collect();
     let named = if named.is_empty() { "NULL".to_owned() } else { named.join(",") };

@@ -74,9 +74,6 @@ pub(super) struct Pages {
 }
 
 /// The indexes of tables of a stopped server, and pictures of their files.
-///
-/// # Errors
-/// A file is not there, or not to be understood.
 pub(super) fn pages_of(
     data: &Path,
     database: &str,

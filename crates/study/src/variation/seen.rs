@@ -139,9 +139,6 @@ pub(super) fn observations(setting: &Setting, runs: &[OnTarget<'_>]) -> Vec<Obse
 }
 
 /// What each level makes of the variance.
-///
-/// # Errors
-/// There are too few runs.
 pub(super) fn components(setting: &Setting, runs: &[OnTarget<'_>]) -> Result<Components, VarianceError> {
     Components::of(&runs.iter().filter_map(|run| run.repeat(setting)).collect::<Vec<_>>())
 }
