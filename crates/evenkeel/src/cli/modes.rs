@@ -40,7 +40,7 @@ const PRIVATE: [(&[&str], &[&str]); 2] = [
     ),
     (
         &["study", "variation"],
-        &["servers", "populations", "pool", "via", "ebs", "items", "set", "cpus", "server_binary"],
+        &["servers", "pool", "via", "ebs", "items", "set", "cpus", "server_binary"],
     ),
 ];
 

@@ -23,7 +23,7 @@ pub use compare::compare;
 pub use details::Details;
 #[cfg(test)]
 pub use details::RunDetails;
-pub use page_map::page_maps;
+pub use page_map::{Picture, PictureIndex, page_maps};
 pub use save::save;
 
 use crate::config;

@@ -137,13 +137,13 @@ fn rows_of_filled_tables_may_be_written_and_what_a_stored_function_writes_needs_
 }
 
 #[test]
-fn the_study_of_variation_asks_servers_of_others_gently_and_writes_nothing_unasked() {
+fn the_study_of_variation_asks_servers_of_others_no_more_than_was_said_and_writes_nothing_unasked() {
     let servers = [shop(), shop()];
     let home = servers[0].file("home");
     let urls = servers.each_ref().map(url);
     let study = |sql: &str| -> Vec<String> {
         let file = workload(&servers[0], &[(sql, 1)]);
-        let flags = "--load 50 --starts 1 --runs 1 --duration 1s --warm-up 0s --timeout 1s --may-differ";
+        let flags = "--rate 10 --starts 1 --runs 1 --duration 1s --warm-up 0s --timeout 1s --may-differ";
         let asked = ["study", "variation", &urls[0], &urls[1], "--workload", &file];
         asked.into_iter().chain(flags.split(' ')).map(str::to_owned).collect()
     };
@@ -158,10 +158,13 @@ fn the_study_of_variation_asks_servers_of_others_gently_and_writes_nothing_unask
 
     servers.iter().for_each(|server| drop(server.sql("FLUSH STATUS")));
     let line = study("SELECT SLEEP(0.05), total FROM orders WHERE id = 5");
+    let searched: Vec<&str> =
+        line.iter().map(|flag| if flag == "--rate" { "--load" } else { flag.as_str() }).collect();
+    assert!(refused(&home, &searched).contains("give the rates by --rate"));
     let output = evenkeel(&home, &line.iter().map(String::as_str).collect::<Vec<_>>());
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.success(), "{said}");
-    assert!(said.contains("which only read; connections: at most ") && said.contains("first 10/s"), "{said}");
+    assert!(said.contains("which only read; connections: at most ") && said.contains("rates: 10/s"), "{said}");
     let most = "SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = 'MAX_USED_CONNECTIONS'";
     for server in &servers {
         let most: u32 = server.sql(most).parse().expect("a number");

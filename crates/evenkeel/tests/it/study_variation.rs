@@ -53,7 +53,7 @@ fn a_study_that_is_killed_goes_on_and_says_of_each_suspect_what_it_found() {
     let home = tempfile::tempdir().expect("a temporary directory");
     let file = home.path().join("newest.toml");
     fs::write(&file, NEWEST).expect("a workload");
-    let more = ["--starts", "3", "--populations", "2", "--mu", "requests=50%", "--workload"];
+    let more = ["--starts", "3", "--mu", "requests=50%", "--workload"];
     let tiny = [&TINY[..], &more, &[file.to_str().expect("a path")]].concat();
     let mut study = command(home.path(), &tiny)
         .stdout(Stdio::null())
@@ -86,7 +86,7 @@ fn suspects_have_verdicts(results: &Value) {
     let layout = verdicts[2]["evidence"].as_str().expect("a sentence");
     assert!(layout.contains("pages of both lie alike"), "{layout}");
     let levels = results["components"].as_array().expect("components");
-    for known in ["population", "start", "run", "request"] {
+    for known in ["start", "run", "request"] {
         assert!(levels.iter().any(|level| level["level"] == known), "{known} in {levels:#?}");
     }
     let figures = &results["cells"][0]["figures"];
@@ -184,7 +184,6 @@ fn what_cannot_be_measured_is_refused_before_anything_starts() {
         (&["sandbox:nobody"], "no sandbox"),
         (&["--duet", "--servers", "1"], "name a second one"),
         (&["--reset", "mysql://a@b/c=true"], "leave --reset out"),
-        (&["--factor", "start=plain,faster"], "none of plain, no-aslr and huge-pages"),
         (&["--resume", "nothing"], "no study named nothing"),
     ] {
         let told = refused(home.path(), &[&["study", "variation"], flags].concat());

@@ -43,8 +43,6 @@ pub fn judge(plan: &Plan, setting: &Setting, runs: &[Run]) -> Judgement {
         (part.name.clone(), "latency_ms", ms, format!("threshold {ms:.0} ms"))
     };
     Judgement {
-        verdicts: Vec::new(),
-        components: Vec::new(),
         headline: headline(plan, &cells),
         published: "With four times the shares host b made 1.78 times the orders of host a, and 0.96 times \
                     without control. Both together made 1.12 times as many as without control.",
@@ -56,10 +54,9 @@ pub fn judge(plan: &Plan, setting: &Setting, runs: &[Run]) -> Judgement {
         findings: parts().filter_map(|part| finding(part, &cells)).collect(),
         sentences: parts().flat_map(|part| sentences(part, &cells)).collect(),
         caveats: caveats(runs),
-        place: Vec::new(),
         references: parts().filter(|part| most(part) == Some(PUBLISHED_MOST)).flat_map(references).collect(),
-        pictures: Vec::new(),
         guides: parts().map(threshold).collect(),
+        ..Judgement::default()
     }
 }
 

@@ -2,7 +2,6 @@
 
 use evenkeel_core::caveat::Caveat;
 use evenkeel_core::why::Verdict;
-use evenkeel_sense::pages::PageMap;
 
 /// All that a study says of its runs.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -23,8 +22,6 @@ pub struct Judgement {
     pub verdicts: Vec<Verdict>,
     /// What makes runs differ, level by level.
     pub components: Vec<Share>,
-    /// Files as pictures, page by page.
-    pub pictures: Vec<Picture>,
     /// Further sentences, by the name of the part that they are about.
     pub sentences: Vec<(String, String)>,
     /// Doubts about the whole and about single runs.
@@ -35,36 +32,6 @@ pub struct Judgement {
     pub references: Vec<Reference>,
     /// Levels worth a line in a chart: part, figure, value, and what it is.
     pub guides: Vec<(String, &'static str, f64, String)>,
-}
-
-/// A file as a picture.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Picture {
-    /// Which file, of whom.
-    pub title: String,
-    /// One page of every few, in the order of the file.
-    pub map: PageMap,
-    /// Its indexes, in the order in which the map has them.
-    pub indexes: Vec<PictureIndex>,
-}
-
-impl Picture {
-    /// What stands above a file of so many pages, of which one of `step` is shown.
-    pub fn title(file: &str, pages: u64, page_kib: usize, step: u64) -> String {
-        let shown = if step == 1 { String::new() } else { format!(", one of {step} shown") };
-        format!("{file}: {pages} pages of {page_kib} KiB{shown}")
-    }
-}
-
-/// An index of a file in a picture.
-#[derive(Clone, Debug, PartialEq)]
-pub struct PictureIndex {
-    /// Its table and name.
-    pub name: String,
-    /// Pages with rows.
-    pub leaves: u64,
-    /// Share of them whose successor in the order of keys is the next page of the file.
-    pub in_order: Option<f64>,
 }
 
 /// What one level makes of the variance of a run.

@@ -17,7 +17,7 @@ mod study;
 pub use cells::{Cell, Moment, cells, moments};
 pub(crate) use course::{Block, Course, go_through, is_complete as is_course_complete};
 pub use figure::{Chart, Figure, Scale, Unit};
-pub use judgement::{Finding, Judgement, Number, Outcome, Picture, PictureIndex, Reference, Share};
+pub use judgement::{Finding, Judgement, Number, Outcome, Reference, Share};
 pub use measure::{is_complete, measure, plan_of};
 pub use plan::{FORMAT, Factor, Level, Part, Plan};
 pub use run::{Run, Series, keep, read};

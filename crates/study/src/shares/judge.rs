@@ -23,8 +23,6 @@ pub fn judge(plan: &Plan, setting: Setting, runs: &[Run]) -> Judgement {
     let of = |part: &Part| experiments.iter().find(|experiment| experiment.name == part.name);
     let parts = || plan.parts.iter().filter_map(|part| Some((part, of(part)?)));
     Judgement {
-        verdicts: Vec::new(),
-        components: Vec::new(),
         headline: headline(&cells),
         published: PUBLISHED,
         source: SOURCE,
@@ -35,12 +33,10 @@ pub fn judge(plan: &Plan, setting: Setting, runs: &[Run]) -> Judgement {
         ),
         setting: what(plan, setting, &cells),
         findings: parts().flat_map(|(part, _)| findings(part, &cells)).collect(),
-        sentences: Vec::new(),
         caveats: caveats(setting.live),
-        place: Vec::new(),
         references: parts().flat_map(|(_, experiment)| references(experiment)).collect(),
-        pictures: Vec::new(),
         guides: parts().map(|(part, experiment)| threshold(part, experiment)).collect(),
+        ..Judgement::default()
     }
 }
 

@@ -24,8 +24,6 @@ pub fn judge(plan: &Plan, setting: &Setting, runs: &[Run]) -> Judgement {
         tmpdir(),
     ];
     Judgement {
-        verdicts: Vec::new(),
-        components: Vec::new(),
         headline: words::headline(&cells, &findings, &sized),
         published: words::PUBLISHED,
         source: words::SOURCE,
@@ -35,9 +33,8 @@ pub fn judge(plan: &Plan, setting: &Setting, runs: &[Run]) -> Judgement {
         caveats: words::caveats(plan, setting, runs),
         place: words::place(setting),
         references: references(),
-        pictures: Vec::new(),
-        guides: Vec::new(),
         findings,
+        ..Judgement::default()
     }
 }
 

@@ -18,8 +18,6 @@ pub fn judge(plan: &Plan, setting: &Setting, runs: &[Run]) -> Judgement {
     });
     let best = verdicts.iter().filter_map(|verdict| Some((verdict.load, verdict.fall.as_ref()?.best.1)));
     Judgement {
-        verdicts: Vec::new(),
-        components: Vec::new(),
         headline: words::headline(&verdicts, runs),
         published: words::PUBLISHED,
         source: words::SOURCE,
@@ -29,8 +27,6 @@ pub fn judge(plan: &Plan, setting: &Setting, runs: &[Run]) -> Judgement {
         sentences: sentences.collect(),
         caveats: words::caveats(plan, setting, runs),
         place: place(&setting.place),
-        references: Vec::new(),
-        pictures: Vec::new(),
         guides: best
             .map(|(load, rate)| {
                 (
@@ -41,6 +37,7 @@ pub fn judge(plan: &Plan, setting: &Setting, runs: &[Run]) -> Judgement {
                 )
             })
             .collect(),
+        ..Judgement::default()
     }
 }
 

@@ -63,19 +63,16 @@ pub(super) struct Noted {
     pub statistics: Option<String>,
     pub pages: Option<String>,
     pub room: Option<String>,
-    /// How its server is started, where that is set.
-    pub start: Option<String>,
     /// Whether it is far, and the delay of its network known by probes alone.
     pub by_probes: bool,
 }
 
 /// What two targets have besides their runs.
 pub(super) fn compared(slow: &Noted, fast: &Noted) -> Facts {
-    let starts = slow.start.clone().zip(fast.start.clone()).filter(|(slow, fast)| slow != fast);
     Facts {
         plans: plans(slow, fast),
         pages: pages(slow, fast),
-        starts,
+        starts: None,
         pools_differ: pools_differ(slow, fast),
         by_probes: slow.by_probes || fast.by_probes,
     }

@@ -117,7 +117,5 @@ pub(super) fn shares(components: &Components) -> Vec<Share> {
 /// What one more unit of each level costs, in seconds.
 pub(super) fn costs(setting: &Setting) -> Costs {
     let run_s = setting.warm_up_s + setting.duration_s;
-    let fill_s = if setting.is_private() { super::time::fill_s(setting) } else { 0.0 };
-    // The first filling of a server comes with it.
-    Costs([0.0, fill_s, 4.0 + setting.warm_up_s, run_s, 0.0])
+    Costs([0.0, 0.0, 4.0 + setting.warm_up_s, run_s, 0.0])
 }

@@ -16,9 +16,6 @@ pub struct Setting {
     pub workload_file: Option<String>,
     /// Runs of each start of a server.
     pub runs_of_start: u32,
-    /// How often a private server's tables are filled anew, each time with the same rows; starts go from one filling to the next.
-    #[serde(default = "one")]
-    pub populations: u32,
     /// Of which share of the requests the server itself tells the execution time; `None`: probes stand for the network.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mu: Option<MuRecord>,
@@ -46,10 +43,6 @@ pub struct Setting {
     pub machine: MachineRecord,
 }
 
-fn one() -> u32 {
-    1
-}
-
 /// How the network's part of a request is told.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MuRecord {
@@ -70,7 +63,6 @@ impl Numbers for Setting {
     fn numbers(&self) -> Vec<Number> {
         vec![
             Number::new("runs_of_start", self.runs_of_start.into(), 1.0, 1e6),
-            Number::new("populations", self.populations.into(), 0.0, 1e3),
             Number::new("mu.share_percent", self.mu.map_or(100.0, |mu| mu.share_percent), 1e-6, 100.0),
             Number::around_s("warm_up_s", self.warm_up_s),
             Number::measured_s("duration_s", self.duration_s),
@@ -92,9 +84,6 @@ pub struct TargetRecord {
     /// The shell command that starts it anew, where it is not ours.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reset: Option<String>,
-    /// How a private server is started.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub start: Option<String>,
 }
 
 /// What data a private server holds.
@@ -144,11 +133,7 @@ impl TargetRecord {
 
     /// What it is called in sentences.
     pub fn words(&self) -> String {
-        match (&self.start, self.is_private()) {
-            (Some(start), _) => format!("{} (started {start})", self.name),
-            (None, true) => self.name.clone(),
-            (None, false) => format!("{} ({})", self.name, self.url),
-        }
+        if self.is_private() { self.name.clone() } else { format!("{} ({})", self.name, self.url) }
     }
 }
 
@@ -157,12 +142,6 @@ impl Setting {
     pub fn start_and_run(&self, repeat: u32) -> (u32, u32) {
         let runs = self.runs_of_start.max(1);
         ((repeat.saturating_sub(1)) / runs + 1, (repeat.saturating_sub(1)) % runs + 1)
-    }
-
-    /// Which filling of its tables a start of a private server is on, from 0: one after the other, so that fillings differ in no time of
-    /// day.
-    pub fn population(&self, start: u32) -> u32 {
-        start.saturating_sub(1) % self.populations.max(1)
     }
 
     /// Whether servers can be filled and restarted at will.
@@ -199,14 +178,5 @@ mod tests {
         let all: Vec<(u32, u32)> = (1..=7).map(|repeat| setting.start_and_run(repeat)).collect();
         assert_eq!(all, [(1, 1), (1, 2), (1, 3), (2, 1), (2, 2), (2, 3), (3, 1)]);
         assert_eq!(Setting::default().start_and_run(2), (2, 1));
-    }
-
-    #[test]
-    fn starts_go_from_one_filling_of_the_tables_to_the_next() {
-        let of = |populations: u32| -> Vec<u32> {
-            let setting = Setting { populations, ..Setting::default() };
-            (0..=4).map(|start| setting.population(start)).collect()
-        };
-        assert_eq!((of(2), of(1), of(0)), (vec![0, 0, 1, 0, 1], vec![0; 5], vec![0; 5]));
     }
 }

@@ -1,6 +1,6 @@
 //! The study's judgement on runs that were never made.
 
-use super::figures::{KEPT_UP, NEIGHBOURS, NETWORK, READ, READS, ROWS, TAU, THETA, THROUGHPUT};
+use super::figures::{KEPT_UP, NETWORK, READ, READS, ROWS, TAU, THETA, THROUGHPUT};
 use super::parts::{Extent, parts};
 use super::record::{DataRecord, PRIVATE, Setting, TargetRecord};
 use crate::harness::{FORMAT, Judgement, Outcome, Plan, Run};
@@ -135,22 +135,13 @@ fn servers_that_are_alike_have_no_cause_and_their_components_are_told() {
 }
 
 #[test]
-fn fillings_of_the_tables_are_a_level_of_their_own_where_each_has_several_starts() {
-    let setting = Setting { populations: 2, ..setting() };
-    let said = judged(&setting, 0.0);
-    let levels: Vec<&str> = said.components.iter().map(|share| share.level).collect();
-    assert_eq!(levels, ["target", "population", "start", "run"]);
-}
-
-#[test]
 fn each_published_finding_stands_beside_ours_also_where_it_cannot_be_told() {
     let said = judged(&setting(), 0.0);
     let outcome = |name: &str| said.findings.iter().find(|one| one.name == name).unwrap().outcome;
-    assert_eq!(said.findings.len(), 12);
+    assert_eq!(said.findings.len(), 11);
     for name in [
         "network-is-not-the-cause",
         "a-dump-takes-it-away",
-        "reads-are-foretold",
         "rented-servers-differ",
         "simple-reads-are-alike",
         "writes-vary-little",
@@ -268,24 +259,6 @@ fn a_dump_takes_variation_away_where_it_is_faster_and_servers_agree_then() {
     assert_eq!(dump_runs(-5.0, 0.0), Outcome::DoesNotHold);
     assert_eq!(dump_runs(0.0, 0.0), Outcome::NotTestable, "of servers that do not differ nobody knows");
     assert_eq!(dump_runs(10.0, 15.0), Outcome::DoesNotHold, "servers are apart after the dump as well");
-}
-
-#[test]
-fn servers_that_are_started_in_two_ways_are_told_from_each_other_in_the_first_sentence() {
-    let mut setting = Setting { populations: 2, ..setting() };
-    setting.targets[0].start = Some("huge-pages".to_owned());
-    setting.targets[1].start = Some("plain".to_owned());
-    let mut all = runs(&setting, 0.0);
-    for (number, run) in all.iter_mut().enumerate() {
-        // Neighbours that nobody sees might be another reason.
-        run.set(NEIGHBOURS, 1.0 + 0.1 * (number % 3) as f64);
-        let slower = run.figure(TAU).unwrap() + if run.levels[0] == "t1" { 3.0 } else { 0.0 };
-        run.set(TAU, slower);
-    }
-    let said = super::judge(&plan_of(&setting), &setting, &all);
-    assert!(said.headline.ends_with("the cause is the start of the server."), "{}", said.headline);
-    let start = said.verdicts.iter().find(|verdict| verdict.suspect == Suspect::Start).unwrap();
-    assert!(start.evidence.contains("huge-pages") && start.evidence.contains("plain"), "{start:?}");
 }
 
 #[test]

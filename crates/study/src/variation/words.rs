@@ -83,11 +83,9 @@ pub(super) fn headline(setting: &Setting, found: &Found<'_>) -> String {
             dominates(found.components.as_ref())
         );
     }
-    // Starts make response times vary, which is no reason why one server is slower in the mean, unless it is started in another way.
-    let start = |target: usize| setting.targets.get(target).and_then(|target| target.start.as_ref());
-    let is_other_way = start(why.slow) != start(why.fast);
-    let is_told = |suspect: &Suspect| *suspect != Suspect::Start || is_other_way;
-    let causes: Vec<&str> = why.causes().filter(is_told).map(Suspect::words).collect();
+    // Starts make response times vary, which is no reason why one server is slower in the mean.
+    let causes: Vec<&str> =
+        why.causes().filter(|suspect| *suspect != Suspect::Start).map(Suspect::words).collect();
     let because = match causes.as_slice() {
         [] if at.untrusted.is_some() => {
             format!("no cause is named, since {}", at.untrusted.as_deref().unwrap_or_default())

@@ -49,7 +49,6 @@ fn setting(session: &Session, args: &Args) -> Result<Setting> {
         workload: args.workload.clone(),
         workload_file,
         runs_of_start: args.runs,
-        populations: servers::populations(args)?,
         mu: mu::parse(&args.mu, None)?
             .map(|plan| MuRecord { share_percent: 100.0 * plan.share, told_by: plan.told_by }),
         warm_up_s: seconds(args.warm_up.as_deref(), "--warm-up", (args, [2.0, 1.0, 10.0]), 0.0)?,
@@ -127,11 +126,6 @@ fn plan(args: &Args, setting: &Setting) -> Result<Plan> {
         other_starts: args.starts.unwrap_or_else(|| by_extent(args, [3, 2, 10])),
         class_starts: args.starts.unwrap_or_else(|| by_extent(args, [3, 1, 10])),
     };
-    if args.populations > extent.starts {
-        return Err(anyhow!("{} populations have fewer starts, {}", args.populations, extent.starts)).hint(
-            "give --starts at least as many; with twice as many, fillings can be separated from starts",
-        );
-    }
     published::plan(
         NAME,
         args.seed,

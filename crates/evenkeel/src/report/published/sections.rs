@@ -6,10 +6,9 @@ use crate::published::{Published, against, hosts, share_words, shown};
 use crate::report::legend::swatch;
 use crate::report::markup::Text;
 use crate::report::page::figure;
-use crate::report::page_map::page_maps;
 use crate::report::sections::{evidence, section, table};
 use evenkeel_core::caveat::Caveat;
-use evenkeel_study::harness::{Cell, Figure, Part, Picture};
+use evenkeel_study::harness::{Cell, Figure, Part};
 use std::fmt::Write as _;
 
 /// What was found, beside what was published.
@@ -85,23 +84,6 @@ pub fn why(view: &Published<'_>) -> String {
         table("Suspects", head, &format!("<tbody>{body}</tbody>"))
     );
     section("why", "Why", "", &inner)
-}
-
-/// Files page by page.
-pub fn pictures(view: &Published<'_>) -> String {
-    let drawn = |picture: &Picture| {
-        let svg = page_maps(std::slice::from_ref(picture));
-        format!("<figure class=\"card\"><div class=\"drawing\">{svg}</div></figure>\n")
-    };
-    match view.said.pictures.as_slice() {
-        [] => String::new(),
-        all => section(
-            "pages",
-            "Pages of the tables",
-            "Each square is a page, in the order of the file. An index in order is an even ramp; one that is shuffled is noise.",
-            &all.iter().map(drawn).collect::<String>(),
-        ),
-    }
 }
 
 /// Charts and table of one part.

@@ -1,7 +1,6 @@
-//! The published findings beside ours: `storage` has those of buffer pool and layout, `statements` those of the simple read and the write, `class` that of several statements of a class, `foretold` what pages and plan tell of reads beforehand.
+//! The published findings beside ours.
 
 mod class;
-mod foretold;
 mod made;
 mod statements;
 mod storage;
@@ -35,7 +34,6 @@ pub(super) fn all(setting: &Setting, cells: &[Cell<'_>], found: &Found<'_>) -> V
         storage::pool(setting, cells),
         storage::pool_at_high_rates(setting, cells),
         storage::dump(setting, cells),
-        foretold::pools(setting, cells),
         servers(setting, found),
         statements::simple(setting, cells),
         statements::write(setting, cells),

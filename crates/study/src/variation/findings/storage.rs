@@ -1,6 +1,5 @@
 //! Findings about what is read from disk: the buffer pool and the storage layout.
 
-use super::foretold::price;
 use super::made::{breaks, finding, untested};
 use super::statements::limit_over;
 use crate::format;
@@ -13,7 +12,7 @@ use evenkeel_core::statistics::{Estimate, Ratio, Sample, deviations_ratio, unpai
 use std::collections::BTreeMap;
 
 /// A figure of a part at one level of each of some factors: means of starts, whose runs are not independent, without runs whose queue grew.
-pub(super) fn means(
+fn means(
     setting: &Setting,
     cells: &[Cell<'_>],
     part: &str,
@@ -55,7 +54,7 @@ fn words(ratio: &Ratio) -> String {
 }
 
 /// Smallest and largest level of a numeric factor of a part that was measured.
-pub(super) fn ends(cells: &[Cell<'_>], part: &str, factor: &str) -> Option<(String, String)> {
+fn ends(cells: &[Cell<'_>], part: &str, factor: &str) -> Option<(String, String)> {
     let own = || cells.iter().filter(|cell| cell.part.name == part);
     let by = |one: &&Cell<'_>, other: &&Cell<'_>| {
         one.number(factor).unwrap_or_default().total_cmp(&other.number(factor).unwrap_or_default())
@@ -184,18 +183,13 @@ pub(super) fn dump(setting: &Setting, cells: &[Cell<'_>]) -> Finding {
         let at = [("layout", layout), (LOAD, load.as_deref().unwrap_or_default())];
         Estimate::of(&means(setting, cells, LAYOUT, &at, READS)).map(|reads| reads.mean)
     };
-    let priced = price(|layout, figure| {
-        let at = [("layout", layout), (LOAD, load.as_deref().unwrap_or_default())];
-        means(setting, cells, LAYOUT, &at, figure)
-    });
     let here = match (&ratio, reads("script"), reads("dump")) {
         (Some(ratio), Some(script), Some(dump)) => format!(
             "Here the mean response time after the script is {} times that after the dump at the highest \
-             rate, with {} and {} reads from disk per request.{}",
+             rate, with {} and {} reads from disk per request.",
             words(ratio),
             format::significant(script, 3),
-            format::significant(dump, 3),
-            priced.words
+            format::significant(dump, 3)
         ),
         (Some(ratio), _, _) => {
             format!(
@@ -217,8 +211,7 @@ pub(super) fn dump(setting: &Setting, cells: &[Cell<'_>]) -> Finding {
     };
     let limits = [("trust_limit_percent_of_dump", &of_dump), ("trust_limit_percent_of_script", &of_script)];
     let limits = limits.into_iter().filter_map(|(name, limit)| Some(Number::plain(name, limit.utilisation?)));
-    let numbers =
-        number("script_over_dump", ratio.as_ref()).into_iter().chain(priced.numbers).chain(limits).collect();
+    let numbers = number("script_over_dump", ratio.as_ref()).into_iter().chain(limits).collect();
     // One server has no other one to be like.
     let has_several = setting.targets.len() > 1;
     let alike = breaks(&points, &of_dump).map(|breaks| !breaks).filter(|alike| has_several || !alike);

@@ -20,16 +20,12 @@ Examples:
       --reset 'mysql://bench@db2/tpcw=ssh db2 systemctl restart mariadb'
   evenkeel study variation mysql://app@db1/shop mysql://app@db2/shop --workload orders.toml --rate 20,40
       why do two servers of your own differ, with your own statements?
-  evenkeel study variation --factor start=plain,no-aslr --parts rates
-      does it matter where the server's memory lies?
-  evenkeel study variation --parts rates --populations 3 --starts 6
-      do response times change if tables are filled again with the same rows?
   evenkeel study variation --parts rates --mu requests=5%
       the network's part from the server's own times instead of probes
   evenkeel study variation --resume last
 
 Servers that should be alike are started several times, and each start has several runs. The variance is split into servers, \
-fillings of the tables, starts, runs and requests, each with its interval. Then each suspect (network, disk, layout, plan, \
+starts, runs and requests, each with its interval. Then each suspect (network, disk, layout, plan, \
 start, stolen CPU time, neighbours) is the cause, not the cause, or undecided, with one sentence of evidence. Without a URL \
 private servers are started.
 
@@ -54,7 +50,7 @@ pub struct Args {
     /// Arrival rates per second; only the first part is then measured [default: --load]
     #[arg(long, short, value_name = "LIST", value_delimiter = ',', conflicts_with = "load", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub rate: Vec<u32>,
-    /// Rates in percent of what a server carries, by a short first search [default: 30,60,85; --full: 10 to 100 by 10]
+    /// Rates in percent of what a private server carries, by a short first look [default: 30,60,85; --full: 10 to 100 by 10]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=200))]
     pub load: Vec<u32>,
     /// Starts of each server [default: 5, in other parts than the first 3; --quick: 3 and 2; --full: 10]
@@ -63,9 +59,6 @@ pub struct Args {
     /// Runs of each start
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     pub runs: u32,
-    /// Number of fillings of each private server's tables, with the same rows; its starts take turns between them
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
-    pub populations: u32,
     /// How the network delay is measured: by a small probe about once a second, or by requests=SHARE: the server reports how long
     /// it worked on that share of the requests (as in profile --mu)
     #[arg(long, value_name = "probe|requests=SHARE", default_value = "probe")]
@@ -89,9 +82,6 @@ pub struct Args {
     /// Let a workload of your own write, lock and call stored functions on servers named by URL, which may have other users
     #[arg(long)]
     pub allow_writes: bool,
-    /// A factor to vary on private servers: start=plain,no-aslr,huge-pages
-    #[arg(long, value_name = "NAME=LEVELS")]
-    pub factor: Vec<String>,
     /// Measure servers even if they differ in settings or data
     #[arg(long)]
     pub may_differ: bool,

@@ -13,7 +13,6 @@ use evenkeel_study::variation::record::{PRIVATE, TargetRecord};
 
 /// Servers in their order.
 pub fn targets(session: &Session, args: &Args) -> Result<Vec<TargetRecord>> {
-    let starts = starts(args)?;
     if args.targets.is_empty() {
         if let Some(reset) = args.reset.first() {
             return Err(anyhow!(
@@ -21,10 +20,7 @@ pub fn targets(session: &Session, args: &Args) -> Result<Vec<TargetRecord>> {
             ))
             .hint("name your server, or leave --reset out");
         }
-        return Ok(private(args.servers, &starts));
-    }
-    if !starts.is_empty() {
-        return Err(anyhow!("--factor start needs private servers")).hint("leave the URLs out");
+        return Ok((1..=args.servers).map(private).collect());
     }
     let mut found = Vec::new();
     for (at, text) in args.targets.iter().enumerate() {
@@ -33,25 +29,14 @@ pub fn targets(session: &Session, args: &Args) -> Result<Vec<TargetRecord>> {
             name: format!("t{}", at + 1),
             url: text.clone(),
             reset: reset_of(args, text)?,
-            start: None,
         });
     }
     named_resets(args)?;
     Ok(found)
 }
 
-fn private(servers: u32, starts: &[String]) -> Vec<TargetRecord> {
-    let target = |number: usize, start: Option<&String>| TargetRecord {
-        name: format!("t{number}"),
-        url: PRIVATE.to_owned(),
-        reset: None,
-        start: start.cloned(),
-    };
-    match starts {
-        [] => (1..=servers as usize).map(|number| target(number, None)).collect(),
-        // Each level is a target of its own, so that levels are interleaved and compared as servers are.
-        levels => levels.iter().enumerate().map(|(at, level)| target(at + 1, Some(level))).collect(),
-    }
+fn private(number: u32) -> TargetRecord {
+    TargetRecord { name: format!("t{number}"), url: PRIVATE.to_owned(), reset: None }
 }
 
 /// A server that is not there, or a password that would be kept, is told before anything starts.
@@ -112,37 +97,6 @@ fn named_resets(args: &Args) -> Result<()> {
         Some(text) => Err(anyhow!("--reset {text:?} belongs to none of the servers"))
             .hint("it begins with the URL of a server as on the command line, followed by = and the command"),
     }
-}
-
-/// Levels of the factor `start`.
-fn starts(args: &Args) -> Result<Vec<String>> {
-    let Some(text) = args.factor.first() else { return Ok(Vec::new()) };
-    let wrong = || anyhow!("--factor {text:?} is not a factor of this study");
-    let levels = text.strip_prefix("start=").filter(|_| args.factor.len() == 1);
-    let levels = levels
-        .ok_or_else(wrong)
-        .hint("write --factor start=plain,no-aslr,huge-pages; its other factors are parts: layout, pool")?;
-    let levels: Vec<String> = levels.split(',').map(str::trim).map(str::to_owned).collect();
-    for level in &levels {
-        sandbox::Start::from_name(level).with_context(|| format!("reading --factor {text}"))?.check()?;
-    }
-    if levels.len() < 2 {
-        return Err(anyhow!("--factor {text} has one level, and nothing to compare it with"))
-            .hint("name two or more");
-    }
-    Ok(levels)
-}
-
-/// How often tables are filled.
-pub fn populations(args: &Args) -> Result<u32> {
-    if args.populations > 1 && !args.targets.is_empty() {
-        return Err(anyhow!(
-            "--populations {} fills tables, which is done on private servers only",
-            args.populations
-        ))
-        .hint("leave the URLs out, so that private servers are filled");
-    }
-    Ok(args.populations)
 }
 
 /// A pool in percent of the tables.
