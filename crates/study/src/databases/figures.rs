@@ -1,12 +1,12 @@
 //! What is kept of a run: figures of each host, as `window@a`, and every period of both.
 
 use super::NAMES;
-use super::record::{Figures, Period, Run, Setting};
+use super::record::{Figures, Period, Run};
 use crate::harness::{self, Chart, Figure, Scale, Series, Unit};
 use crate::shares::figures::{beta, window};
 
 /// All of them, in the order of columns. Without control there is no window, and beta says nothing.
-pub const FIGURES: [Figure; 16] = [
+pub const FIGURES: [Figure; 12] = [
     Figure::plain("orders_per_minute", ["orders", "1/min"]),
     Figure::plain("order_ms", ["an order", "ms"]),
     Figure::plain("orders_ratio", ["orders", "b / a"]),
@@ -37,14 +37,10 @@ pub const FIGURES: [Figure; 16] = [
     Figure::plain("orders_per_minute_se", ["se", "within a run"]),
     Figure::plain("rolled_back", ["no stock", ""]),
     Figure::plain("lost", ["lost", ""]),
-    Figure::plain("opened", ["window", "late in the lull"]),
-    Figure::plain("beta_before", ["beta", "before it"]),
-    Figure::plain("beta_in_lull", ["beta", "late in it"]),
-    Figure::plain("beta_after", ["beta", "in the end"]),
 ];
 
 /// A run as it is kept.
-pub fn kept(setting: &Setting, run: &Run) -> harness::Run {
+pub fn kept(run: &Run) -> harness::Run {
     let mut kept = harness::Run {
         series: series(&run.periods),
         caveats: run.caveats.clone(),
@@ -54,14 +50,6 @@ pub fn kept(setting: &Setting, run: &Run) -> harness::Run {
         of_host(&mut kept, name, host);
     }
     kept.set("orders_ratio", run.ratio());
-    if let Some(eased) = run.eased(setting) {
-        for (name, opened) in NAMES.iter().zip(eased.opened) {
-            kept.set(&format!("opened@{name}"), opened);
-        }
-        for (figure, beta) in ["beta_before", "beta_in_lull", "beta_after"].into_iter().zip(eased.beta) {
-            kept.set(&format!("{figure}@b"), beta);
-        }
-    }
     kept
 }
 

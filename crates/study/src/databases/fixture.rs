@@ -1,20 +1,14 @@
 //! A setting and runs for tests.
 
+use super::figures::kept;
+use super::parts;
 use super::record::{Figures, Key, Period, Run, Setting};
-use super::{kept, parts};
 use crate::harness::{self, FORMAT, Plan};
 use evenkeel_core::share::experiment::Treatment;
 
 /// The setting of the study that the fixtures are of.
 pub fn setting() -> Setting {
-    Setting {
-        clients: 48,
-        warm_up_s: 4.0,
-        duration_s: 8.0,
-        lull_s: 0.0,
-        size: "200MB".to_owned(),
-        period_s: 0.5,
-    }
+    Setting { clients: 48, warm_up_s: 4.0, duration_s: 8.0, size: "200MB".to_owned(), period_s: 0.5 }
 }
 
 /// Two rounds of everything.
@@ -35,7 +29,7 @@ pub fn runs(of: &[Run]) -> Vec<harness::Run> {
         part: format!("most-{}", run.key.most),
         levels: vec![run.key.way.name().to_owned()],
         repeat: run.key.round,
-        ..kept(&setting(), run)
+        ..kept(run)
     };
     of.iter().map(named).collect()
 }
@@ -69,7 +63,6 @@ pub fn run(way: Treatment, most: u32, round: u32, orders_per_minute: [f64; 2]) -
         key: Key { way, most, round },
         hosts: orders_per_minute.map(figures),
         periods: (0..48).map(period).collect(),
-        lull: None,
         caveats: Vec::new(),
     }
 }

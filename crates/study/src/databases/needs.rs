@@ -52,14 +52,3 @@ fn missing() -> Vec<(String, String)> {
     }
     missing
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_missing_is_told_with_what_to_do() {
-        assert!(missing().iter().all(|(what, remedy)| !what.is_empty() && !remedy.is_empty()));
-        assert!(tools::is_there("sh") && !tools::is_there("no-such-program"));
-    }
-}

@@ -1,11 +1,12 @@
 //! The study as the harness makes it: a store is filled once, and every run has two hosts on copies of it.
 
 use super::contend::contend;
+use super::figures::kept;
 use super::images::Images;
 use super::needs;
 use super::pair::Pair;
 use super::record::{Key, Setting};
-use super::{FIGURES, judge, kept, most};
+use super::{FIGURES, judge, most};
 use crate::harness::{Figure, Judgement, Notify, Order, Part, Plan, Run, Study};
 use crate::published::{self, PublishedError, Result, Scratch, Workplace};
 use crate::shares::way_of;
@@ -39,7 +40,7 @@ impl Study for Databases<'_> {
     }
 
     fn takes_s(&self, _: &Part, _: &[String]) -> f64 {
-        self.setting.whole_s() + AROUND_S
+        self.setting.run_s() + AROUND_S
     }
 
     fn prepare(&mut self, _: &Part, tell: Notify<'_>) -> Result<()> {
@@ -63,7 +64,7 @@ impl Study for Databases<'_> {
         let pair = Pair::up(&self.workplace, scratch.inside("run")?, images, &self.setting, key)?;
         let run = contend(&self.workplace, &pair, &self.setting, Seed(self.plan.seed), key)?;
         pair.down()?;
-        Ok(run.map(|run| Run { started_unix_s, ..kept(&self.setting, &run) }))
+        Ok(run.map(|run| Run { started_unix_s, ..kept(&run) }))
     }
 
     fn judge(&self, plan: &Plan, runs: &[Run]) -> Judgement {

@@ -29,9 +29,6 @@ pub struct Flags {
     /// Load before measuring begins [default: half of the measured time]
     #[arg(long, value_name = "TIME", requires = "databases")]
     warm_up: Option<String>,
-    /// Then host b has a twelfth of its clients for this time, and all of them for the measured time again [default: never]
-    #[arg(long, value_name = "TIME", requires = "databases")]
-    lull: Option<String>,
     /// Size of each store [default: 200MB; --quick: 100MB]
     #[arg(long, value_name = "SIZE", requires = "databases")]
     size: Option<Size>,
@@ -71,21 +68,11 @@ impl Flags {
             clients: self.clients,
             warm_up_s: time(self.warm_up.as_deref(), "--warm-up", duration_s / 2.0)?,
             duration_s,
-            lull_s: self.lull_s(period_s)?,
             size: size.to_string(),
             period_s,
         };
         let parts = parts(&setting, &self.most(), &self.ways()?, self.rounds);
         Ok((setting, parts))
-    }
-
-    fn lull_s(&self, period_s: f64) -> Result<f64> {
-        let lull_s = time(self.lull.as_deref(), "--lull", 0.0)?;
-        if self.lull.is_some() && lull_s < 8.0 * period_s {
-            return Err(anyhow!("--lull is {lull_s} s, and a window is set every {period_s} s"))
-                .hint("its last quarter is evaluated, and windows open slowly: 80s as published");
-        }
-        Ok(lull_s)
     }
 
     fn most(&self) -> Vec<u32> {
@@ -142,7 +129,6 @@ mod tests {
         assert_eq!((whole.run_s(), whole.size.as_str(), runs(&parts)), (60.0, "200MB", 6));
         let (quick, parts) = setting(&["--quick", "--rounds", "2"]).unwrap();
         assert_eq!((quick.run_s(), quick.size.as_str(), runs(&parts)), (12.0, "100MB", 6));
-        assert_eq!(setting(&["--lull", "80s"]).unwrap().0.whole_s(), 180.0, "40 s follow it");
     }
 
     #[test]
@@ -160,7 +146,6 @@ mod tests {
             &["--ways", "none"][..],
             &["--duration", "1s"],
             &["--most", "0"],
-            &["--lull", "1s"],
             &["--size", "x"],
         ] {
             assert!(setting(flags).is_err(), "{flags:?}");
