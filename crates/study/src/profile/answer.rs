@@ -1,11 +1,10 @@
 //! What all runs of a group say about what is carried, as bounds.
 
 use super::judge::{self, REFUSALS};
-use super::saturation::saturation;
 use super::unanswered::Unanswered;
 use crate::store::format::{
-    BoundsRecord, CellRecord, CellSummary, DomainRecord, NeighboursRecord, PlanFile, RangeRecord, RunFile,
-    Severity, Verdict, WorkRecord,
+    BoundsRecord, CellRecord, CellSummary, DomainRecord, NeighboursRecord, PlanFile, ProbeRecord,
+    RangeRecord, RunFile, Severity, Verdict, WorkRecord,
 };
 use crate::store::run_name;
 use evenkeel_core::bounds::alone::Method;
@@ -78,6 +77,12 @@ pub(super) fn saturation_elsewhere(plan: &PlanFile, runs: &[RunFile], cell: &Cel
         carried.rates.iter().filter(|known| known.fate == Fate::Carried && known.rate > cell.rate_per_s);
     let highest = above.map(|known| known.rate).reduce(f64::max);
     carried.in_overload.or_else(|| saturation(&plan.probes, cell.series)).or(highest)
+}
+
+/// The saturation that the search found, per second; `None` where there was none.
+pub(super) fn saturation(probes: &[ProbeRecord], series: usize) -> Option<f64> {
+    let own = probes.iter().filter(|probe| probe.series == series);
+    own.map(|probe| probe.throughput_per_s).filter(|found| *found > 0.0).reduce(f64::max)
 }
 
 fn of_series(plan: &PlanFile, cells: &[CellSummary], runs: &[RunFile], series: usize) -> BoundsRecord {

@@ -3,8 +3,7 @@
 use super::disk::READ_MS;
 use super::event::Notify;
 use super::held::hold;
-use super::measure::measure;
-use super::run_order::RunOrder;
+use super::measure::{RunOrder, measure};
 use super::site::{self, Ready, Setting, Site};
 use super::spec::{Reset, SeriesSpec, ServerSpec, SiteSpec, StudySpec};
 use super::{StudyError, manifest, plans, preflight};

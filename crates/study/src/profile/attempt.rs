@@ -1,9 +1,8 @@
 //! One run on a cold server.
 
 use super::ledger::Ledger;
-use super::measure::{Measured, SENSE_COLUMNS, measure};
+use super::measure::{Measured, RunOrder, SENSE_COLUMNS, arrivals, measure};
 use super::run::Study;
-use super::run_order::{RunOrder, arrivals};
 use super::site::{self, Ready, Setting};
 use super::spec::Reset;
 use super::{StudyError, StudyEvent};

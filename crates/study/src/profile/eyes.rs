@@ -1,8 +1,8 @@
 //! Who watches a run while its load goes on.
 
 use super::StudyError;
+use super::measure::RunOrder;
 use super::observe::{Glance, Heard, Observer};
-use super::run_order::RunOrder;
 use super::site::Ready;
 use super::spec::StudySpec;
 use evenkeel_core::Nanos;

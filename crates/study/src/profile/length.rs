@@ -1,8 +1,8 @@
 //! How long a run lasts: near saturation longer, since response times depend on one another for longer there; and on a slow server
 //! longer, since a run of few arrivals tells nothing.
 
+use super::answer::saturation;
 use super::run::Study;
-use super::saturation::saturation;
 use super::spec::Budget;
 use crate::store::format::{CellRecord, ProbeRecord};
 use evenkeel_core::Nanos;

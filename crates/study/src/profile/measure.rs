@@ -2,17 +2,21 @@
 
 use super::eyes::Eyes;
 use super::figures::{counts, kinds, orders_per_minute, times};
+use super::ledger::Ledger;
 use super::observe::Observation;
 use super::pooled;
-use super::run_order::RunOrder;
 use super::site::Ready;
 use super::spec::StudySpec;
 use super::{StudyError, StudyEvent, around, disk, judge, parts, preflight, stretch};
 use crate::store::SenseRow;
-use crate::store::format::{CpuRecord, DomainRecord, FORMAT, RunFile, SensedBy};
+use crate::store::format::{CellRecord, CpuRecord, DomainRecord, FORMAT, Process, RunFile, SensedBy};
 use evenkeel_core::Nanos;
 use evenkeel_core::caveat::Caveat;
-use evenkeel_lab::load::{self, ArrivalPlan, LoadPlan, LoadProgress, LoadResult, PartsPlan, SessionPolicy};
+use evenkeel_core::random::Seed;
+use evenkeel_lab::load::{
+    self, ArrivalPlan, LoadPlan, LoadProgress, LoadResult, PartsPlan, SessionPolicy, Together,
+};
+use evenkeel_lab::workload::Workload;
 use evenkeel_os::clock::{Clock, unix_time};
 use evenkeel_os::stop::Stop;
 use evenkeel_sense::cpu::CpuUse;
@@ -20,6 +24,7 @@ use evenkeel_sense::sampler::SenseSample;
 use evenkeel_site::elsewhere;
 use evenkeel_site::server::{Control, Target, TargetError};
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// After the last arrival, what is under way is awaited for this long at most; a queue that is longer is no
@@ -28,6 +33,42 @@ const DRAIN_MAX: Nanos = Nanos::from_secs(5);
 
 /// CPU time of the server in a run over the requests that it completed, microseconds.
 const SERVER_CPU: &str = "server_cpu_us_per_request";
+
+/// What one run asks.
+pub(super) struct RunOrder<'a> {
+    pub cell: &'a CellRecord,
+    pub repeat: u32,
+    pub attempt: u32,
+    pub order: u32,
+    pub workload: Arc<dyn Workload>,
+    pub arrivals: ArrivalPlan,
+    pub warm_up: Nanos,
+    pub measure: Nanos,
+    /// Whether the server was started for this run.
+    pub is_cold: bool,
+    /// Where the request log goes, if one is kept.
+    pub request_log: Option<PathBuf>,
+    /// Other loads that it begins together with.
+    pub together: Option<Together>,
+    /// Who counts what it writes, where somebody has to.
+    pub ledger: Option<Ledger<'a>>,
+}
+
+impl RunOrder<'_> {
+    /// The seed of this run: its own for each cell, repeat and attempt, so that no two runs ask the same rows.
+    fn seed(&self, spec: &StudySpec) -> Seed {
+        let seed = spec.seed.child("run").numbered(u64::from(self.cell.id)).numbered(u64::from(self.repeat));
+        if self.attempt > 1 { seed.child("attempt").numbered(u64::from(self.attempt)) } else { seed }
+    }
+}
+
+/// The arrivals of a cell.
+pub(super) fn arrivals(process: Process, rate: f64) -> ArrivalPlan {
+    match process {
+        Process::Poisson => ArrivalPlan::Poisson(rate),
+        Process::Constant => ArrivalPlan::Constant(rate),
+    }
+}
 
 /// What one run brought.
 pub(super) struct Measured {

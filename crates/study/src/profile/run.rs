@@ -1,11 +1,11 @@
 //! From the first server to the last run.
 
-use super::climb::Climbs;
 use super::event::Notify;
 use super::held::hold;
+use super::rates::Climbs;
+use super::sequence::Turns;
 use super::site::Site;
 use super::spec::StudySpec;
-use super::turns::Turns;
 use super::{StudyError, StudyEvent, ledger, order, summary};
 use crate::harness::{Block, Course, go_through, is_course_complete};
 use crate::store::StudyFolder;

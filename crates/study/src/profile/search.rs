@@ -2,8 +2,7 @@
 
 use super::judge;
 use super::ledger::Ledger;
-use super::measure::{Measured, measure};
-use super::run_order::{RunOrder, arrivals};
+use super::measure::{Measured, RunOrder, arrivals, measure};
 use super::site::Ready;
 use super::spec::StudySpec;
 use super::{StudyError, StudyEvent};

@@ -3,12 +3,11 @@
 use super::answer;
 use super::cells;
 use super::figures::{add_counts, estimate_record};
-use super::inherited;
 use super::sentence::{Findings, trust_reason};
 use super::unanswered::Unanswered;
 use crate::store::format::{
-    Caveat, CellSummary, CountsRecord, EstimateRecord, FORMAT, HeadlineRecord, PlanFile, RunFile, Severity,
-    SummaryFile, SweepRecord, Verdict,
+    Caveat, CellSummary, CountsRecord, EstimateRecord, FORMAT, HeadlineRecord, PlanFile, ResetRecord,
+    RunFile, Severity, SummaryFile, SweepRecord, Verdict,
 };
 use evenkeel_core::statistics::Estimate;
 use evenkeel_core::trust::{Capacity, Point, Settling, Tolerance, TrustLimit};
@@ -250,7 +249,7 @@ fn caveats(plan: &PlanFile, runs: &[RunFile], planned: u32) -> Vec<Caveat> {
     let command = if plan.kind == super::NAME { "profile" } else { "study" };
     let command = format!("evenkeel {command} --resume {}", plan.id);
     let incomplete = Caveat::incomplete(done, planned, plan.rates_known, &command);
-    let not_reset = inherited::caveat(plan, runs);
+    let not_reset = (plan.settings.reset == ResetRecord::Nothing).then(Caveat::not_reset);
     let rises = first_block_rises(plan).then(Caveat::first_block_rises);
     let ends = plan.sweeps.iter().filter_map(|sweep| not_measured(plan, sweep));
     incomplete.into_iter().chain(not_reset).chain(ends).chain(rises).collect()
