@@ -38,14 +38,12 @@ pub struct Part {
     /// What it is, in a few words.
     pub title: String,
     /// Why it is measured, for the page.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub about: String,
     /// Factors; figures are drawn against a numeric one.
     pub factors: Vec<Factor>,
     /// Runs of each combination.
     pub repeats: u32,
     /// Instants worth a mark where figures are drawn over time: seconds, and what happens then.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub marks: Vec<(f64, String)>,
 }
 
@@ -64,7 +62,6 @@ pub struct Level {
     /// Name, of letters, digits, `.` and `-`; a number where the factor is numeric.
     pub name: String,
     /// What it is, in a few words; empty where the name says it.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub title: String,
 }
 

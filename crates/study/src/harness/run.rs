@@ -25,13 +25,11 @@ pub struct Run {
     /// What was measured, by name with unit. One of several hosts has its name behind: `ios_per_s@a`.
     pub figures: BTreeMap<String, f64>,
     /// What is no number, by name: why there are no counters, say.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub notes: BTreeMap<String, String>,
     /// Doubts about this run.
-    #[serde(default, skip_serializing_if = "Vec::is_empty", with = "crate::store::caveats")]
+    #[serde(with = "crate::store::caveats")]
     pub caveats: Vec<Caveat>,
     /// Attempt at it, from 1; above where an earlier one was disturbed from outside.
-    #[serde(default = "first_attempt", skip_serializing_if = "is_first")]
     pub attempt: u32,
     /// What reached other attempts at it, which were set aside. Each stands in a folder of its own.
     #[serde(skip)]
@@ -48,14 +46,6 @@ pub struct Series {
     pub columns: Vec<String>,
     /// An instant in seconds from the start, and a value for each column.
     pub rows: Vec<(f64, Vec<Option<f64>>)>,
-}
-
-fn first_attempt() -> u32 {
-    1
-}
-
-fn is_first(attempt: &u32) -> bool {
-    *attempt <= 1
 }
 
 impl Run {

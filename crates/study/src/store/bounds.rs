@@ -18,16 +18,12 @@ pub struct NeighboursRecord {
     /// Mean response time of the requests that arrived in them, ms; absent where none did.
     pub clear_tau_ms: Option<f64>,
     /// Share of the CPUs' time for which a quota of its control group held the server back, percent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held_by_quota_percent: Option<f64>,
     /// That quota, in CPUs.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quota_cpus: Option<f64>,
     /// Times that heat slowed one of its CPUs down.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slowed_by_heat: Option<u64>,
     /// Clock of its CPUs beside their fastest, percent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock_percent: Option<f64>,
 }
 
@@ -67,17 +63,14 @@ pub struct BoundsRecord {
     pub p95_below_ms: Option<f64>,
     /// ... at this rate: the highest carried one that meets the objective, and without an objective the knee, where the
     /// throughput over the mean response time is the largest.
-    #[serde(default)]
     pub p95_at_per_s: Option<f64>,
     /// The server carries at most this, requests per second.
     pub at_most_per_s: Option<f64>,
     /// So many connections were all busy at the rate that was refused, while the server's CPUs were not: they may be the limit.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connections: Option<f64>,
     /// What it would carry without neighbours, requests per second.
     pub by_itself_per_s: Option<RangeRecord>,
     /// How that was found: `undisturbed`, `clear-stretches`, `taken-handed-back`.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub by_itself_from: String,
     /// Share of the time of its runs that counted for it, percent.
     pub by_itself_coverage_percent: Option<f64>,

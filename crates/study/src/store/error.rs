@@ -1,6 +1,5 @@
 //! Why a study folder cannot be used.
 
-use super::explained::explained;
 use super::format::FORMAT;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -25,12 +24,10 @@ pub enum StoreError {
         source: io::Error,
     },
     /// A file is not what it should be.
-    #[error("{path} is damaged or not of Evenkeel: {what}")]
+    #[error("{path} is damaged or not of Evenkeel: {source}")]
     Damaged {
         /// The file that cannot be read.
         path: PathBuf,
-        /// The key, what is wrong with it, and the line.
-        what: String,
         /// What the parser said.
         source: serde_json::Error,
     },
@@ -104,12 +101,6 @@ impl StoreError {
         move |source| Self::Io { action, path, source }
     }
 
-    /// A file with this text that the parser refused.
-    pub(crate) fn damaged(path: &Path, text: &[u8], source: serde_json::Error) -> Self {
-        let what = format!("{}, line {}", explained(text, &source), source.line());
-        Self::Damaged { path: path.to_owned(), what, source }
-    }
-
     /// The file or folder that it is about, where there is one.
     pub fn path(&self) -> Option<&Path> {
         match self {
@@ -139,9 +130,6 @@ impl StoreError {
                 "the run's figures are in its run.json; to measure the rest again, move the folder of that \
                  run away and continue with `--resume`"
             }
-            Self::Damaged { .. } if self.is_of_before() => {
-                "move that file away; the others can be read without it, and `--resume` measures it again"
-            }
             Self::Damaged { .. } => "move that file away; the runs can be read without it",
             Self::Newer { .. } => "use the version of Evenkeel that wrote it, or a later one",
             Self::Unknown { .. } | Self::Ambiguous { .. } => "`evenkeel runs` lists all studies",
@@ -168,13 +156,8 @@ impl StoreError {
             Self::Unread { path, .. } if path.ends_with("run.json") => {
                 "move the folder of that run away, and continue with `--resume`, which measures what is missing"
             }
-            Self::Unread { path, .. }
-                if path.ends_with("plan.json") || path.ends_with("plan.before.json") =>
-            {
+            Self::Unread { path, .. } if path.ends_with("plan.json") => {
                 "restore the plan from a backup, or correct that key by hand; finished runs stay in the folder"
-            }
-            Self::Unread { .. } if self.is_of_before() => {
-                "move that file away; the others can be read without it, and `--resume` measures it again"
             }
             Self::Io { .. } | Self::Unread { .. } | Self::Histogram { .. } => return None,
         })
@@ -189,12 +172,6 @@ impl StoreError {
             Self::Io { path, source, .. } => is_known(path) && source.kind() == io::ErrorKind::NotFound,
             _ => false,
         }
-    }
-
-    /// Whether it is about a finished point or step as it was kept before published studies had one form.
-    fn is_of_before(&self) -> bool {
-        let folder = self.path().and_then(Path::parent).and_then(Path::file_name);
-        folder.is_some_and(|folder| folder == "points" || folder == "steps")
     }
 
     /// Whether the disk is full.

@@ -369,7 +369,11 @@ fn read_head(path: &Path) -> Result<(Head, Vec<u8>), StoreError> {
 }
 
 fn parsed<T: DeserializeOwned>(path: &Path, text: &[u8]) -> Result<T, StoreError> {
-    serde_json::from_slice(text).map_err(|source| StoreError::damaged(path, text, source))
+    serde_json::from_slice(text).map_err(damaged(path))
+}
+
+fn damaged(path: &Path) -> impl FnOnce(serde_json::Error) -> StoreError {
+    move |source| StoreError::Damaged { path: path.to_owned(), source }
 }
 
 /// As [`replace_json`], and makes the name durable too.
@@ -383,8 +387,7 @@ const BESIDE: &str = ".json.new";
 
 /// Writes beside, makes durable, renames: a reader sees the old file or the new one, also after a power cut.
 fn replace_json<T: Serialize>(path: &Path, value: &T) -> Result<(), StoreError> {
-    let mut text =
-        serde_json::to_vec_pretty(value).map_err(|source| StoreError::damaged(path, &[], source))?;
+    let mut text = serde_json::to_vec_pretty(value).map_err(damaged(path))?;
     text.push(b'\n');
     let beside = path.with_extension(&BESIDE[1..]);
     let write = || {

@@ -16,7 +16,6 @@ pub struct ManifestFile {
     /// Plans of the workload's statements.
     pub plans: Vec<StatementPlanRecord>,
     /// What whoever sees a server from elsewhere says of its machine, in words, by label of the target.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub sensed: BTreeMap<String, BTreeMap<String, String>>,
 }
 
@@ -49,12 +48,9 @@ pub struct StatementPlanRecord {
     /// Share of the total work, percent, where it was measured.
     pub work_share_percent: Option<f64>,
     /// Why a read was not made and measured; absent where it was, of writes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_made: Option<String>,
     /// A CREATE INDEX statement that would spare it a full scan; nobody has tried it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proposal: Option<String>,
     /// Share of the rows that all statements read, percent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rows_share_percent: Option<f64>,
 }

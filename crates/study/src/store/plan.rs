@@ -38,16 +38,12 @@ pub struct PlanFile {
     /// What the search for the saturation saw, for each series.
     pub probes: Vec<ProbeRecord>,
     /// Sweeps that have ended.
-    #[serde(default)]
     pub sweeps: Vec<SweepRecord>,
     /// Why a study whose runs are chosen one by one has ended; absent where it goes on, or has a fixed number of runs.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended: Option<String>,
-    /// CRC-32 of the user's file beside the plan, a workload or a study; absent where there is none, and in older plans.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// CRC-32 of the user's file beside the plan, a workload or a study; absent where there is none.
     pub file_crc32: Option<u32>,
-    /// Workload files that a study of a file names, of which copies stand beside the plan; empty without any, and in older plans.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    /// Workload files that a study of a file names, of which copies stand beside the plan; empty without any.
     pub workload_files: Vec<WorkloadFileRecord>,
 }
 
@@ -110,19 +106,14 @@ pub struct SettingsRecord {
     /// Whether each request is logged.
     pub request_log: bool,
     /// How often a disturbed run is measured again at most.
-    #[serde(default = "retries_default")]
     pub retries: u32,
     /// Whether every rate is measured, also those above the end of the sweep.
-    #[serde(default)]
     pub whole_sweep: bool,
     /// Measured phase of a run near saturation at most, seconds; absent where none grows.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub longest_s: Option<f64>,
     /// Where runs are chosen one by one, the width of the bounds at which they are tight enough, percent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until_percent: Option<f64>,
     /// The same, time at most, seconds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub within_s: Option<f64>,
 }
 
@@ -131,11 +122,6 @@ impl SettingsRecord {
     pub fn is_sequence(&self) -> bool {
         self.until_percent.is_some() || self.within_s.is_some()
     }
-}
-
-/// What a plan of before this was a setting goes on with.
-fn retries_default() -> u32 {
-    1
 }
 
 /// A server under test.
@@ -167,7 +153,6 @@ pub struct SeriesRecord {
     /// How the data came in.
     pub layout: LayoutRecord,
     /// Level of each factor of a study file; empty without one.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub levels: BTreeMap<String, String>,
 }
 

@@ -1,6 +1,4 @@
 //! What stands beside `run.json`, read again: intervals, CPU samples, the distribution of response times.
-//!
-//! Columns are found by name, so that a study of another version is read as far as it says the same.
 
 use super::error::{BESIDE, StoreError};
 use super::folder::read;
@@ -70,14 +68,11 @@ impl Table {
     }
 
     fn intervals(&self) -> Option<Vec<IntervalRow>> {
-        let columns = ["start_s", "arrivals", "completed", "response_mean_ms", "in_flight"];
-        let [start, arrivals, completed, response, backlog] =
+        let columns = ["start_s", "arrivals", "completed", "responses", "response_mean_ms", "in_flight"];
+        let [start, arrivals, completed, responses, response, backlog] =
             columns.map(|name| self.column(name).map(Iterator::collect::<Vec<_>>));
         let (start, arrivals, completed) = (start?, arrivals?, completed?);
-        let (response, backlog) = (response?, backlog?);
-        // Folders of before spread the sum of response times over all arrivals.
-        let responses =
-            self.column("responses").map_or_else(|| arrivals.clone(), Iterator::collect::<Vec<_>>);
+        let (responses, response, backlog) = (responses?, response?, backlog?);
         (0..self.rows.len())
             .map(|at| {
                 Some(IntervalRow {
@@ -244,23 +239,14 @@ mod tests {
 
     #[test]
     fn intervals_of_any_length_are_read_and_a_torn_line_is_told() {
-        let head = "start_s,arrivals,completed,lost,response_mean_ms,lag_max_ms,in_flight\n";
-        let table = Table::parse(&format!("{head}0,30,32,0,5.9,2.7,0\n0.25,45,43,0,7.8,0.07,2\n"));
-        let rows = table.intervals().unwrap();
-        assert_eq!((rows.len(), rows[1].start_s, rows[1].backlog), (2, 0.25, 2.0));
+        let head = "start_s,arrivals,completed,lost,responses,response_mean_ms,lag_max_ms,in_flight\n";
         assert_eq!(Table::parse(&format!("{head}0,30,32")).intervals(), None);
         assert_eq!(Table::parse("").intervals(), None);
-        assert_eq!(rows[1].responses, 45.0, "folders of before spread it over all arrivals");
-    }
-
-    #[test]
-    fn a_mean_is_over_the_requests_that_have_a_response_and_may_be_of_none() {
-        let head = "start_s,arrivals,completed,lost,responses,response_mean_ms,lag_max_ms,in_flight\n";
         let rows = Table::parse(&format!("{head}0,30,20,10,20,5.9,2.7,0\n1,45,0,45,0,,0.07,2\n"))
             .intervals()
             .unwrap();
         assert_eq!((rows[0].responses, rows[0].response_mean_ms), (20.0, 5.9));
-        assert_eq!((rows[1].responses, rows[1].response_mean_ms), (0.0, 0.0));
+        assert_eq!((rows[1].responses, rows[1].response_mean_ms, rows[1].backlog), (0.0, 0.0, 2.0));
         assert_eq!(
             Table::parse(&format!("{head}0,30,20,10,20,,2.7,0\n")).intervals(),
             None,

@@ -25,7 +25,6 @@ pub struct RunFile {
     /// Repeat, from 1.
     pub repeat: u32,
     /// Attempt at this repeat, from 1; above 1 where an earlier one was disturbed from outside.
-    #[serde(default = "first_attempt")]
     pub attempt: u32,
     /// Other attempts at this repeat, which were disturbed more. Not in the file: each stands in a folder of its
     /// own, and which of them stands for the repeat is found anew whenever they are read.
@@ -62,7 +61,6 @@ pub struct RunFile {
     /// Whether the response came to rest.
     pub stability: Verdict,
     /// The same with responses counted from the instant of sending, without the generator's own lag; absent where that is no other.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stability_sent: Option<Verdict>,
     /// Requests that had arrived and not ended at the end of the measured phase.
     pub backlog_at_end: u64,
@@ -86,36 +84,27 @@ pub struct RunFile {
     pub status: BTreeMap<String, f64>,
     /// Probe delay mu over the run's probes, ms: response time less execution time at the server. Absent where the server
     /// does not tell.
-    #[serde(default)]
     pub mu_ms: Option<EstimateRecord>,
     /// Gauges of the server over the measured phase, by name.
-    #[serde(default)]
     pub gauges: BTreeMap<String, GaugeRecord>,
     /// By kind of request.
     pub kinds: Vec<KindRecord>,
     /// The same by statement.
     pub statements: Vec<KindRecord>,
     /// By step of a request; empty where requests have no steps.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<KindRecord>,
     /// Orders per minute; absent where requests are no orders.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub orders_per_minute: Option<PerMinuteRecord>,
     /// Requests that the workload itself rolled back; they are completed all the same.
-    #[serde(default, skip_serializing_if = "is_zero")]
     pub rolled_back: u64,
     /// Errors after which a client went on with its request.
-    #[serde(default, skip_serializing_if = "is_zero")]
     pub tried_again: u64,
     /// The measured phase in twenty stretches.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub batches: Vec<BatchRecord>,
     /// Relaxation times of the queue that the measured phase lasted, by its own mean backlog; absent where nothing was
     /// under way.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub relaxations: Option<f64>,
     /// What neighbours took of the server's CPUs; absent where that cannot be seen.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub neighbours: Option<NeighboursRecord>,
     /// Errors by code with one text each.
     pub error_texts: BTreeMap<u16, String>,
@@ -123,26 +112,14 @@ pub struct RunFile {
     #[serde(with = "super::caveats")]
     pub caveats: Vec<Caveat>,
     /// Where the CPU figures come from; absent in folders from before others than this machine could bring them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sensed: Option<SensedRecord>,
     /// What the deltas in `status` are of; absent where the server did not tell them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status_stretch: Option<StretchRecord>,
     /// The part of `mu_ms` in which the probe's own thread, and that of the server as far as it is known, could have run and
     /// waited for a CPU, ms; absent where the kernel does not tell.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probe_wait_ms: Option<EstimateRecord>,
     /// What the response times of some requests are made of; absent where that was not asked for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parts: Option<PartsRecord>,
-}
-
-fn is_zero(number: &u64) -> bool {
-    *number == 0
-}
-
-fn first_attempt() -> u32 {
-    1
 }
 
 /// An attempt at a run that was set aside for one that was disturbed less.

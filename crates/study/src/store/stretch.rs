@@ -9,11 +9,9 @@ pub struct StretchRecord {
     pub seconds: f64,
     /// Requests that the server began in it, by its own count of statements, or those that were completed in it where that
     /// count does not tell; absent where nobody knows.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requests: Option<f64>,
     /// How long a part of it the reading took: half the time between question and answer, of both ends. Counters that are not
     /// read at the same moment as the count of statements may be of a stretch so much longer or shorter.
-    #[serde(default)]
     pub slack_s: f64,
 }
 

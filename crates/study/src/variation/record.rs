@@ -12,12 +12,10 @@ pub struct Setting {
     /// What the part `rates` asks.
     pub workload: String,
     /// Text of the file that the workload is named by, where it is one of the user's.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workload_file: Option<String>,
     /// Runs of each start of a server.
     pub runs_of_start: u32,
     /// Of which share of the requests the server itself tells the execution time; `None`: probes stand for the network.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mu: Option<MuRecord>,
     /// Load before measuring begins, seconds.
     pub warm_up_s: f64,
@@ -82,7 +80,6 @@ pub struct TargetRecord {
     /// How it is reached, without password: a URL, `sandbox:NAME`, or `private`.
     pub url: String,
     /// The shell command that starts it anew, where it is not ours.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reset: Option<String>,
 }
 
