@@ -7,6 +7,7 @@
 
 mod cells;
 mod course;
+mod doubts;
 mod figure;
 mod judgement;
 mod measure;
@@ -16,6 +17,7 @@ mod study;
 
 pub use cells::{Cell, Moment, cells, moments};
 pub(crate) use course::{Block, Course, go_through, is_complete as is_course_complete};
+pub(crate) use doubts::doubts;
 pub use figure::{Chart, Figure, Scale, Unit};
 pub use judgement::{Finding, Judgement, Number, Outcome, Reference, Share};
 pub use measure::{is_complete, measure, plan_of};

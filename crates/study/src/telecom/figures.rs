@@ -25,16 +25,3 @@ pub const FIGURES: [Figure; 20] = [
     Figure::plain("steal_percent", ["steal", "%"]),
     Figure::plain("other_load_percent", ["other CPU", "%"]),
 ];
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_figure_has_a_name_of_its_own() {
-        let mut keys: Vec<&str> = FIGURES.iter().map(|figure| figure.key).collect();
-        keys.sort_unstable();
-        keys.dedup();
-        assert_eq!(keys.len(), FIGURES.len());
-    }
-}

@@ -4,8 +4,8 @@ use super::NOT_TESTABLE;
 use super::parts::{self, CRASH, DAYS, LOAD, WATCHING, cell};
 use super::record::{Method, PUBLISHED_RECORDS, Setting, Tuning};
 use crate::format;
-use crate::harness::{Cell, Finding, Outcome, Plan, Run};
-use evenkeel_core::caveat::{Caveat, OTHER_LOAD_MAX, RUNS_MIN, STEAL_MAX, Severity};
+use crate::harness::{Cell, Finding, Outcome, Plan, Run, doubts};
+use evenkeel_core::caveat::{Caveat, Severity};
 
 /// The published finding.
 pub(super) const PUBLISHED: &str = "Call records of a day (22 GB) are loaded into MySQL in 2.5 h instead of \
@@ -150,32 +150,7 @@ fn direct(cells: &[Cell<'_>]) -> Option<String> {
 
 /// All that there is to doubt.
 pub(super) fn caveats(plan: &Plan, setting: &Setting, runs: &[Run]) -> Vec<Caveat> {
-    let mut found = Vec::new();
-    let planned: usize = plan.parts.iter().map(crate::harness::Part::runs).sum();
-    if runs.len() < planned {
-        let text = format!("Unfinished: {} of {planned} runs.", runs.len());
-        found.push(Caveat::new("unfinished", Severity::Doubt, text));
-    }
-    let disturbed = [
-        ("steal_percent", STEAL_MAX, "the hypervisor took"),
-        ("other_load_percent", OTHER_LOAD_MAX, "others on the machine used"),
-    ];
-    for (figure, most, who) in disturbed {
-        let worst = runs.iter().filter_map(|run| run.figure(figure)).fold(0.0, f64::max);
-        if worst > most {
-            let text = format!(
-                "In at least one run {who} {} of its CPUs: times may be longer than they would be.",
-                format::percent(worst)
-            );
-            let code = if figure == "steal_percent" { "steal" } else { "other-load" };
-            found.push(Caveat::new(code, Severity::Doubt, text).with(figure, worst));
-        }
-    }
-    if plan.parts.iter().any(|part| part.repeats > 0 && u64::from(part.repeats) < RUNS_MIN) {
-        let text =
-            "Fewer than three runs of each: intervals are missing or wide, and little can be concluded.";
-        found.push(Caveat::new("few-runs", Severity::Doubt, text));
-    }
+    let mut found = doubts(&plan.parts.iter().collect::<Vec<_>>(), runs);
     found.extend(standing(setting));
     found
 }

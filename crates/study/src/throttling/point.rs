@@ -265,7 +265,6 @@ fn server_figures(run: &mut Run, load: &LoadResult, seen: &Seen, in_flight: f64)
         run.set("cpu_ms_per_commit", server.and_then(|used| per_commit(used.busy.as_millis_f64() * share)));
         run.set("theta_percent", server.map(|used| used.total));
         run.set("steal_percent", whole.domain.as_ref().and_then(|used| used.steal));
-        run.set("other_percent", whole.other_load);
         let counted = whole.counters.unwrap_or_default();
         let events =
             |estimate: Option<evenkeel_sense::counters::Estimate>| per_commit(estimate?.events * share);

@@ -33,7 +33,7 @@ pub fn headline(verdicts: &[Verdict], runs: &[Run]) -> String {
         (true, false) => ", which is within the noise",
         _ => "",
     };
-    let other = other_percent(runs);
+    let other = most(runs, "other_load_percent");
     let disturbed = if other > OTHER_LOAD_MUCH {
         let other = format::percent(other);
         format!(". Other programs used up to {other} of the machine: measure again when it is quiet")
@@ -41,13 +41,6 @@ pub fn headline(verdicts: &[Verdict], runs: &[Run]) -> String {
         String::new()
     };
     format!("{shown}: without control the shopping mix {}{doubt}{disturbed}", falls(fall))
-}
-
-/// Most that other programs used, percent of the machine. In older folders the CPU time of a guard is among that of others.
-fn other_percent(runs: &[Run]) -> f64 {
-    let is_direct = |run: &Run| run.levels.first().is_some_and(|way| way == Treatment::Direct.name());
-    let before = |run: &Run| run.figure("other_percent").filter(|_| is_direct(run));
-    runs.iter().filter_map(|run| run.figure("other_load_percent").or_else(|| before(run))).fold(0.0, f64::max)
 }
 
 fn most(runs: &[Run], figure: &str) -> f64 {
@@ -227,7 +220,7 @@ mod tests {
     #[test]
     fn a_disturbed_machine_is_told_in_the_first_sentence() {
         let mut runs = falling();
-        runs[0].set("other_percent", 70.0);
+        runs[0].set("other_load_percent", 70.0);
         let text = headline(&verdicts_of(&runs), &runs);
         assert!(text.ends_with("used up to 70 % of the machine: measure again when it is quiet"), "{text}");
     }
