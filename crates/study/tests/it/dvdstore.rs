@@ -1,6 +1,7 @@
 //! DVD Store on real servers: its data, its orders, and what they leave.
 
-use crate::sandbox::{settings, spec, up};
+use crate::load::{Script, plan};
+use crate::sandbox::server;
 use crate::shop::shop;
 use evenkeel_core::Nanos;
 use evenkeel_core::random::{Random, Seed};
@@ -8,7 +9,7 @@ use evenkeel_lab::data::dvdstore::Size;
 use evenkeel_lab::data::tpcw::Date;
 use evenkeel_lab::data::{DataError, DataSpec, Found, Stamp, Via, check, populate, reload, remove, verify};
 use evenkeel_lab::explain::Executor;
-use evenkeel_lab::load::{ArrivalPlan, LoadPlan, LoadProgress, LoadResult, Protocol, SessionPolicy, run};
+use evenkeel_lab::load::{ArrivalPlan, LoadPlan, LoadProgress, LoadResult, Protocol, run};
 use evenkeel_lab::workload::dvdstore::Database;
 use evenkeel_lab::workload::{Parameters, Workload, find};
 use evenkeel_os::stop::Stop;
@@ -28,16 +29,6 @@ fn tiny(via: Via) -> DataSpec {
 
 fn fill(target: &Target, via: Via) -> Stamp {
     populate(target, &tiny(via), &std::env::temp_dir(), &Stop::default(), &mut |_| {}).unwrap()
-}
-
-/// A server of its own.
-fn server(more: &[(&str, &str)]) -> (tempfile::TempDir, Sandbox) {
-    let home = tempfile::tempdir().unwrap();
-    let mut spec = spec(home.path(), "store");
-    spec.settings.extend(settings(&[("local_infile", "ON"), ("innodb_flush_log_at_trx_commit", "0")]));
-    spec.settings.extend(settings(more));
-    let sandbox = up(&spec).unwrap();
-    (home, sandbox)
 }
 
 fn store(sandbox: &Sandbox) -> Control {
@@ -62,23 +53,12 @@ fn load(
     change: impl FnOnce(&mut LoadPlan),
     progress: &mut dyn FnMut(LoadProgress),
 ) -> LoadResult {
+    let clients = ArrivalPlan::Closed { clients: 8, think: Nanos::ZERO };
     let mut plan = LoadPlan {
-        target: control.target().clone(),
         workload: workload(control),
-        arrivals: ArrivalPlan::Closed { clients: 8, think: Nanos::ZERO },
         warm_up: Nanos::ZERO,
-        warm_up_max: None,
         measure: Nanos::from_secs(2),
-        drain: Nanos::from_secs(60),
-        timeout: Nanos::from_secs(60),
-        seed: Seed(5),
-        sessions: SessionPolicy::Pooled { max: 32 },
-        protocol: Protocol::Prepared,
-        threads: 1,
-        cpus: vec![],
-        busy_poll: false,
-        request_log: None,
-        parts: None,
+        ..plan(control.target().clone(), Script::new(&[]), clients)
     };
     change(&mut plan);
     run(&plan, stop, progress).unwrap()

@@ -17,7 +17,7 @@ pub(super) fn dumps(directory: &Path) -> Vec<String> {
 
 #[test]
 fn a_reload_that_fails_or_stops_changes_nothing_and_says_where_the_dump_is() {
-    let (home, sandbox) = server();
+    let (home, sandbox) = server(&[]);
     let target = database(&sandbox, "tpcw");
     let stamp = fill(&target, &tiny(Via::Insert)).unwrap();
     let mut admin = control(&target);
@@ -51,7 +51,7 @@ fn a_reload_that_fails_or_stops_changes_nothing_and_says_where_the_dump_is() {
 
 #[test]
 fn a_reload_that_was_killed_in_its_swap_is_recognised_and_finished() {
-    let (home, sandbox) = server();
+    let (home, sandbox) = server(&[]);
     let target = database(&sandbox, "tpcw");
     let stamp = fill(&target, &tiny(Via::Load)).unwrap();
     let mut admin = control(&target);
@@ -78,7 +78,7 @@ fn is_busy(error: &DataError) -> bool {
 
 #[test]
 fn a_reload_loses_no_write_that_was_acknowledged_meanwhile() {
-    let (home, sandbox) = server();
+    let (home, sandbox) = server(&[]);
     let target = database(&sandbox, "tpcw");
     fill(&target, &tiny(Via::Load)).unwrap();
     Stamp::mark_written(&mut control(&target)).unwrap();
