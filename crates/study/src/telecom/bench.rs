@@ -36,8 +36,6 @@ pub(super) struct Plan {
     pub way: Method,
     pub indexes: Indexes,
     pub part_bytes: u64,
-    /// Whether the table may have lost its rows to day tables meanwhile.
-    pub again: bool,
 }
 
 /// What a load took.
@@ -51,7 +49,7 @@ pub(super) struct Took {
 impl Plan {
     /// One as `evenkeel cdr load` makes it.
     pub fn of(way: Method, indexes: Indexes) -> Self {
-        Self { way, indexes, part_bytes: PART_BYTES, again: false }
+        Self { way, indexes, part_bytes: PART_BYTES }
     }
 }
 
@@ -84,7 +82,7 @@ impl Files {
                 indexes: plan.indexes,
                 part_bytes: plan.part_bytes,
                 warnings: Warnings::End,
-                again: plan.again,
+                again: false,
             },
             sent,
             stop,

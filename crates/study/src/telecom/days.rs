@@ -94,7 +94,7 @@ impl Bench<'_> {
         }
         match source {
             Source::Direct => {
-                let plan = Plan { again: false, ..Plan::of(Method::Tuned, Indexes::Before) };
+                let plan = Plan::of(Method::Tuned, Indexes::Before);
                 self.load(plan, vec![day.input()], &AtomicU64::new(0))?;
             }
             Source::Widths | Source::Delimited => self.load_lines(day)?,

@@ -76,11 +76,6 @@ impl Files {
         }
     }
 
-    /// All of them as inputs.
-    pub fn inputs(&self) -> Vec<Input> {
-        self.days.iter().map(DayFile::input).collect()
-    }
-
     /// Records of all days.
     pub fn records(&self) -> u64 {
         self.days.iter().map(|day| day.records).sum()

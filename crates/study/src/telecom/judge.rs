@@ -1,6 +1,6 @@
 //! What the runs come to, beside the published findings.
 
-use super::parts::{DAYS, LOAD, TMPDIR, WATCHING, cell};
+use super::parts::{DAYS, LOAD, cell};
 use super::record::Setting;
 use super::references::references;
 use super::rule::{LITTLE, rule};
@@ -20,8 +20,6 @@ pub fn judge(plan: &Plan, setting: &Setting, runs: &[Run]) -> Judgement {
         order(&cells, "tuned", "InnoDB"),
         order(&cells, "myisam", "MyISAM"),
         separators(&cells),
-        nmon(&cells),
-        tmpdir(),
     ];
     Judgement {
         headline: words::headline(&cells, &findings, &sized),
@@ -29,7 +27,7 @@ pub fn judge(plan: &Plan, setting: &Setting, runs: &[Run]) -> Judgement {
         source: words::SOURCE,
         rule: rule(),
         setting: words::setting(plan, setting),
-        sentences: words::sentences(plan, setting, &cells, runs),
+        sentences: words::sentences(plan, setting, &cells),
         caveats: words::caveats(plan, setting, runs),
         place: words::place(setting),
         references: references(),
@@ -146,41 +144,5 @@ fn separators(cells: &[Cell<'_>]) -> Finding {
             .to_owned(),
         here: beside(ratio.as_ref(), "adding them by a file between takes", size::SEPARATORS),
         numbers: number("added_over_from_source", ratio.as_ref()),
-    }
-}
-
-/// Only against sar: which of the two costs more is what was published.
-fn nmon(cells: &[Cell<'_>]) -> Finding {
-    let ratio = ratio(cells, WATCHING, &["nmon"], &["sar"]);
-    let over = |watcher: &str| self::ratio(cells, WATCHING, &[watcher], &["none"]);
-    let mut numbers = number("nmon_over_sar", ratio.as_ref());
-    for watcher in ["ours", "sar", "nmon"] {
-        numbers.extend(number(&format!("{watcher}_over_nobody"), over(watcher).as_ref()));
-    }
-    let here = match &ratio {
-        Some(ratio) => {
-            format!("Here a load beside nmon takes {} times as long as beside sar.", format::ratio(ratio))
-        }
-        None => "sar and nmon were not both there: packages sysstat and nmon (apt-get install sysstat nmon)."
-            .to_owned(),
-    };
-    Finding {
-        name: "nmon-costs-too-much",
-        part: WATCHING.to_owned(),
-        outcome: Outcome::of(above_one(ratio.as_ref())),
-        published: "collection by nmon costs too much, sar takes its place".to_owned(),
-        here,
-        numbers,
-    }
-}
-
-fn tmpdir() -> Finding {
-    Finding {
-        name: "tmpdir-of-its-own-removes-the-bottleneck",
-        part: TMPDIR.to_owned(),
-        outcome: Outcome::NotTestable,
-        published: "above 20 threads a tmpdir on a channel of its own removes the bottleneck".to_owned(),
-        here: words::TMPDIR.to_owned(),
-        numbers: Vec::new(),
     }
 }

@@ -1,7 +1,7 @@
 //! The telecom study: call records exported, converted, loaded, dispatched and audited, each beside the published figure.
 //!
 //! `study` is what the harness makes: `bed` is the private server, `files` the records, `bench` loads and audits them; `load`, `crash`,
-//! `dispatch`, `days`, `export` and `watching` (by a `watcher`) are runs, `machine` looks at the machine meanwhile.
+//! `dispatch`, `days` and `export` are runs, `machine` looks at the machine meanwhile.
 //!
 //! All else is pure: `record` is the setting in its plan, `parts` which runs there are, `time` how long they take, `figures` which
 //! figures a run has, `judge` what the runs say of the published findings by the
@@ -27,8 +27,6 @@ mod study;
 #[cfg(test)]
 mod tests;
 pub mod time;
-mod watcher;
-mod watching;
 mod words;
 
 pub use dispatch::BATCH;
@@ -46,6 +44,3 @@ pub const SHIPPED: Shipped = Shipped {
     question: "how long do call records take from files to day tables, and is one lost when the server is killed?",
     command: "study telecom",
 };
-
-/// Name of the note of a run that says why nothing was measured.
-pub const NOT_TESTABLE: &str = "not-testable-here";

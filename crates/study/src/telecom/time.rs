@@ -1,6 +1,6 @@
 //! How long runs take, by what was measured on two cores: said before a study begins, and used for the time that is left.
 
-use super::parts::{CRASH, DAYS, DISPATCH, EXPORT, LOAD, WATCHING};
+use super::parts::{CRASH, DAYS, DISPATCH, EXPORT, LOAD};
 use super::record::Setting;
 use crate::harness::Part;
 
@@ -27,7 +27,6 @@ pub fn takes_s(setting: &Setting, part: &Part, levels: &[String]) -> f64 {
         (DISPATCH, ..) => (20.0 + 30.0 + audit_s) * all,
         (DAYS, ..) => (5.0 + 25.0 + 30.0 + audit_s) * all,
         (EXPORT, ..) => (20.0 + 10.0 + audit_s) * day,
-        (WATCHING, ..) => (25.0 + audit_s) * all,
         _ => 0.0,
     };
     AROUND_S + records_s

@@ -1,8 +1,7 @@
 //! The sentences of the study.
 
-use super::NOT_TESTABLE;
-use super::parts::{self, CRASH, DAYS, LOAD, WATCHING, cell};
-use super::record::{Method, PUBLISHED_RECORDS, Setting, Tuning};
+use super::parts::{CRASH, DAYS, LOAD, cell};
+use super::record::{PUBLISHED_RECORDS, Setting, Tuning};
 use crate::format;
 use crate::harness::{Cell, Finding, Outcome, Plan, Run, doubts};
 use evenkeel_core::caveat::{Caveat, Severity};
@@ -13,16 +12,6 @@ pub(super) const PUBLISHED: &str = "Call records of a day (22 GB) are loaded int
                                     through the whole chain in less time than one did before.";
 /// Where it was published.
 pub(super) const SOURCE: &str = "telecom study: MySQL 5.1.41 with the InnoDB plugin 1.0.6, a master of 32 cores and 32 GB, storage by channels of 1 Gb/s";
-/// Why nothing is run of it.
-pub(super) const TMPDIR: &str = "The published result comes from replaying a log of large SELECTs by 12 to \
-                                 28 threads, which Evenkeel does not have yet. Indexes that are \
-                                 made after the rows write to tmpdir too, but were not published with it on a device of its own, and the study is given one \
-                                 disk: a second folder, or a loop device, would share its channel, and a tmpfs would spare the writes instead of moving them. \
-                                 One channel or two cannot be simulated from a load either: which writes wait for which is not told by its bytes, so that \
-                                 the answer would be what is assumed of it.";
-
-/// Days of a month in the mean.
-const DAYS_OF_MONTH: f64 = 365.25 / 12.0;
 
 /// What was done, in a line.
 pub(super) fn setting(plan: &Plan, setting: &Setting) -> String {
@@ -60,17 +49,11 @@ pub(super) fn headline(cells: &[Cell<'_>], findings: &[Finding], sized: &[Option
 }
 
 /// Further sentences, by part; the last one of a part stands on the first screen too.
-pub(super) fn sentences(
-    plan: &Plan,
-    setting: &Setting,
-    cells: &[Cell<'_>],
-    runs: &[Run],
-) -> Vec<(String, String)> {
-    let mut said = vec![(parts::TMPDIR.to_owned(), format!("Not testable here. {TMPDIR}"))];
+pub(super) fn sentences(plan: &Plan, setting: &Setting, cells: &[Cell<'_>]) -> Vec<(String, String)> {
+    let mut said = Vec::new();
     for (tuning, name) in [(Tuning::Untuned, "Untuned"), (Tuning::Tuned, "Tuned")] {
         said.push((LOAD.to_owned(), format!("{name} is {}.", tuning.words(setting.pool_mib))));
     }
-    said.extend(months(cells).map(|text| (LOAD.to_owned(), text)));
     said.extend(loads(cells).map(|text| (LOAD.to_owned(), text)));
     let ways = plan.part(CRASH).into_iter().flat_map(|part| &part.factors[0].levels);
     let crashes: Vec<String> = ways.filter_map(|way| crash(cells, &way.name, way.words())).collect();
@@ -80,13 +63,6 @@ pub(super) fn sentences(
         said.push((CRASH.to_owned(), text));
     }
     said.extend(direct(cells).map(|text| (DAYS.to_owned(), text)));
-    let mut missing: Vec<&str> =
-        runs.iter().filter_map(|run| run.notes.get(NOT_TESTABLE)).map(String::as_str).collect();
-    missing.sort_unstable();
-    missing.dedup();
-    if !missing.is_empty() {
-        said.push((WATCHING.to_owned(), format!("Not testable here: {}.", missing.join("; "))));
-    }
     said
 }
 
@@ -101,25 +77,6 @@ fn loads(cells: &[Cell<'_>]) -> Option<String> {
     };
     let (fastest, slowest) = (known.first()?, known.last()?);
     Some(format!("The fastest way is {}, the slowest {}.", words(fastest), words(slowest)))
-}
-
-/// The disk that months of records need at the published rate, by the size of a row here.
-fn months(cells: &[Cell<'_>]) -> Option<String> {
-    let of = |method: Method| {
-        let bytes = cell(cells, LOAD, &[method.name(), "before"])?.mean("bytes_per_row")?;
-        let terabytes = |months: f64| PUBLISHED_RECORDS as f64 * DAYS_OF_MONTH * months * bytes / 1e12;
-        let [three, six] = [3.0, 6.0].map(|months| format::short(terabytes(months)));
-        Some(format!("{} {three} TB for 3 months, {six} TB for 6", method.words()))
-    };
-    let known: Vec<String> =
-        [Method::Tuned, Method::MyIsam, Method::Aria].into_iter().filter_map(of).collect();
-    (!known.is_empty()).then(|| {
-        format!(
-            "Disk volume of {} records a day with their indexes: {}.",
-            format::count(PUBLISHED_RECORDS),
-            known.join("; ")
-        )
-    })
 }
 
 fn crash(cells: &[Cell<'_>], way: &str, words: &str) -> Option<String> {

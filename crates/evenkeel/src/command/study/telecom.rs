@@ -32,8 +32,7 @@ Examples:
 
 Synthetic call records of three days on a private server: exported, loaded (InnoDB untuned and tuned, MyISAM, Aria; indexes \
 before and after), cut by a server that is killed, dispatched to a table for each day, and the whole chain with and without \
-separators from the source; and what watching costs by our sampler, sar and nmon (packages sysstat and nmon). Every load is audited, \
-record by record. Each figure is shown beside the published one.
+separators from the source. Every load is audited, record by record. Each figure is shown beside the published one.
 
 Exit codes: 0 done; 2 wrong use, no server, or a record that was lost or doubled; 130, 143 stopped by Ctrl-C, SIGTERM: finished \
 runs are kept (continue with --resume).")]
@@ -50,7 +49,7 @@ pub struct Args {
     /// Runs of each combination [default: 3; --quick: 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000))]
     repeats: Option<u32>,
-    /// Only these parts: export, load, crash, dispatch, days, watching, tmpdir
+    /// Only these parts: export, load, crash, dispatch, days
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     parts: Vec<String>,
     /// Seed of records and order
