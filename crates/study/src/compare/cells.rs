@@ -9,7 +9,6 @@ use crate::profile::is_same_rate;
 use crate::store::format::CellSummary;
 use evenkeel_core::experiment::{self, Pair};
 
-/// A cell, and the study it is of.
 type Cell<'a> = (&'a Side, &'a CellSummary);
 
 pub(super) fn found(first: Cell<'_>, second: Cell<'_>, figure: Figure) -> Result<Found, CompareError> {
@@ -69,7 +68,6 @@ fn parted(first: Cell<'_>, second: Cell<'_>, side: experiment::Side, runs: (usiz
     Found { parted: vec![parted], ..Found::default() }
 }
 
-/// That of both.
 fn rate(first: Cell<'_>, second: Cell<'_>) -> Option<f64> {
     is_same_rate(first.1.rate_per_s, second.1.rate_per_s).then_some(first.1.rate_per_s)
 }

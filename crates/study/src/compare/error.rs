@@ -7,19 +7,11 @@ use thiserror::Error;
 pub enum CompareError {
     /// A cell that is not there.
     #[error("study {study} has no cell {cell}")]
-    NoCell {
-        /// Name of the study.
-        study: String,
-        /// What was asked for.
-        cell: u32,
-    },
-    /// One side is a cell and the other a study.
+    NoCell { study: String, cell: u32 },
     #[error("a cell cannot be compared to a whole study")]
     CellAndStudy,
-    /// Different numbers of series.
     #[error("the first study has {first} series and the second {second}")]
     Series {
-        /// Of the first.
         first: usize,
         /// Of the second.
         second: usize,
@@ -28,16 +20,11 @@ pub enum CompareError {
     #[error(
         "study {study} has no rate that was refused for certain, and the bounds of what both carry overlap"
     )]
-    NoOverload {
-        /// Name of the study.
-        study: String,
-    },
+    NoOverload { study: String },
     /// No rate that both have tells anything of response times.
     #[error("{}", no_common_rate(*common, *levels, left_out))]
     NoCommonRate {
-        /// Rates that both have.
         common: usize,
-        /// Whether the two are levels of one study.
         levels: bool,
         /// Rates of the first at which the response settled.
         rates: Vec<f64>,
@@ -46,10 +33,7 @@ pub enum CompareError {
     },
     /// Neither cell has a figure that tells anything.
     #[error("these two cells cannot be compared: {why}")]
-    Doubtful {
-        /// Of one of them or both.
-        why: &'static str,
-    },
+    Doubtful { why: &'static str },
     /// Throughput of cells that were not overloaded.
     #[error(
         "the throughput of a cell that was not overloaded is that of its arrivals, which does not show what \
@@ -61,10 +45,7 @@ pub enum CompareError {
         "there is no {figure} to compare: on one side the generator failed in all runs, nothing was \
          answered, or it was not measured"
     )]
-    NoFigure {
-        /// Name of the figure.
-        figure: &'static str,
-    },
+    NoFigure { figure: &'static str },
 }
 
 fn no_common_rate(common: usize, levels: bool, left_out: &[String]) -> String {
@@ -84,7 +65,6 @@ fn told(left_out: &[String]) -> String {
 }
 
 impl CompareError {
-    /// What to do about it.
     pub fn hint(&self) -> Option<String> {
         Some(match self {
             Self::NoCell { study, .. } => {

@@ -12,7 +12,6 @@ use evenkeel_core::caveat::threshold::LAG_SHARE_DECIDES;
 pub struct CellName {
     /// As [`crate::store::resolve`] takes it.
     pub study: String,
-    /// Number of the cell.
     pub cell: Option<u32>,
 }
 
@@ -32,13 +31,11 @@ impl CellName {
 /// Code of the caveat that runs are still to come.
 const INCOMPLETE: &str = "incomplete";
 
-/// From when on responses count, and which runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Count {
     /// From the instant at which a request was due.
     #[default]
     Due,
-    /// From the instant of its sending.
     Sent,
     /// From when it was due, without the runs whose generator was late.
     Punctual,
@@ -61,7 +58,6 @@ impl Side {
         Ok(Self::of(folder.plan()?, folder.runs()?, cell))
     }
 
-    /// From what stands in the files.
     pub fn of(plan: PlanFile, runs: Vec<RunFile>, cell: Option<u32>) -> Self {
         let (summary, series) = (summarise(&plan, &runs), (0..plan.series.len()).collect());
         Self { summary, series, plan, runs, cell, count: Count::default() }
@@ -78,7 +74,6 @@ impl Side {
         self.summary.cells.iter().filter(|cell| self.series.contains(&cell.series)).map(late).sum()
     }
 
-    /// What a series carries by all of its runs.
     pub(super) fn bounds(&self, series: usize) -> Option<&BoundsRecord> {
         let own = self.summary.headlines.iter().find(|headline| headline.series.contains(&series));
         own.map(|headline| &headline.bounds)
@@ -118,12 +113,10 @@ impl Side {
         }
     }
 
-    /// Name of the study.
     pub fn name(&self) -> &str {
         &self.plan.id
     }
 
-    /// The plan of the study.
     pub fn plan(&self) -> &PlanFile {
         &self.plan
     }
@@ -175,7 +168,6 @@ impl Side {
         self.runs.iter().filter(move |run| run.cell == id && stands(run) && counts(run))
     }
 
-    /// The figures of the runs that are compared.
     pub(super) fn figures(&self, cell: &CellSummary, figure: Figure) -> Vec<f64> {
         self.standing(cell).filter_map(|run| figure.of(run, self.count)).collect()
     }

@@ -28,7 +28,6 @@ const LOOKS: f64 = 2.0;
 /// Longest nap, so that Ctrl-C is seen.
 const NAP: Duration = Duration::from_millis(100);
 
-/// A run at work.
 struct Contest<'a> {
     workplace: &'a Workplace<'a>,
     pair: &'a Pair,

@@ -39,7 +39,6 @@ pub const FIGURES: [Figure; 12] = [
     Figure::plain("lost", ["lost", ""]),
 ];
 
-/// A run as it is kept.
 pub fn kept(run: &Run) -> harness::Run {
     let mut kept = harness::Run {
         series: series(&run.periods),

@@ -6,12 +6,10 @@ use super::record::{Figures, Key, Period, Run, Setting};
 use crate::harness::{self, FORMAT, Plan};
 use evenkeel_core::share::experiment::Treatment;
 
-/// The setting of the study that the fixtures are of.
 pub fn setting() -> Setting {
     Setting { clients: 48, warm_up_s: 4.0, duration_s: 8.0, size: "200MB".to_owned(), period_s: 0.5 }
 }
 
-/// Two rounds of everything.
 pub fn plan() -> Plan {
     Plan {
         format: FORMAT,
@@ -23,7 +21,6 @@ pub fn plan() -> Plan {
     }
 }
 
-/// Runs as they are kept.
 pub fn runs(of: &[Run]) -> Vec<harness::Run> {
     let named = |run: &Run| harness::Run {
         part: format!("most-{}", run.key.most),

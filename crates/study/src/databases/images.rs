@@ -28,7 +28,6 @@ const SETTINGS: [(&str, &str); 3] = [
 /// Of the server that fills, so that it takes its time for rows alone.
 const FILL: [(&str, &str); 2] =
     [("innodb_buffer_pool_size", "256M"), ("innodb_flush_log_at_trx_commit", "0")];
-/// Seed of the rows.
 const ROWS: u64 = 1;
 /// Room beyond twice what there is, for what runs add: sparse, so that it takes no space until then.
 const ROOM: [u64; 2] = [256 << 20, 64 << 20];

@@ -34,7 +34,6 @@ impl fmt::Display for Bound {
     }
 }
 
-/// All of it.
 pub fn judge(plan: &Plan, setting: &Setting, runs: &[Run]) -> Judgement {
     let cells = cells(plan, runs);
     let parts = || plan.parts.iter();

@@ -30,14 +30,12 @@ use crate::published::Shipped;
 /// The study's name in plans and on the command line.
 pub const NAME: &str = "databases";
 
-/// What it asks, and how it is made.
 pub const SHIPPED: Shipped = Shipped {
     name: NAME,
     question: "do two databases on shared storage get the shares of orders that they were given?",
     command: "study shares --databases",
 };
 
-/// The hosts by place.
 pub const NAMES: [&str; 2] = ["a", "b"];
 /// Shares of the hosts, in the order of [`NAMES`].
 pub const SHARES: [f64; 2] = [1.0, 4.0];

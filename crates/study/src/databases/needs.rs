@@ -7,7 +7,6 @@ use std::fs::{self, OpenOptions};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// Programs, each with its package.
 const PROGRAMS: [(&str, &str); 6] = [
     ("losetup", "mount"),
     ("mount", "mount"),
@@ -17,7 +16,6 @@ const PROGRAMS: [(&str, &str); 6] = [
     ("cp", "coreutils"),
 ];
 
-/// Whether all is there.
 pub fn check() -> Result<()> {
     let mut missing = missing();
     if let Err(error) = sandbox::check_server(None) {
@@ -32,7 +30,6 @@ pub fn check() -> Result<()> {
     Err(PublishedError::with_hint(what, remedies.join("; ")))
 }
 
-/// What is missing of the system, and what to do.
 fn missing() -> Vec<(String, String)> {
     let mut missing = Vec::new();
     // The owner of a process is its effective user.

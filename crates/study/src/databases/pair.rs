@@ -19,7 +19,6 @@ const DATA: ArrayPlan = ArrayPlan { spindles: 6, mean_s: 0.0057, ..ARRAY };
 const INITIAL: f64 = 16.0;
 /// That of the redo logs: nothing bounds them.
 const FREE: f64 = 64.0;
-/// Data, and redo logs.
 const KINDS: [&str; 2] = ["data", "logs"];
 /// Of the measured servers: a pool that holds a part of the data, and commits that wait for the disk.
 const SETTINGS: [(&str, &str); 4] = [
@@ -124,12 +123,10 @@ impl Pair {
         &self.data
     }
 
-    /// The store of a host, by its place.
     pub fn store(&self, host: usize) -> Target {
         Target { database: Some(dvdstore::NAME.to_owned()), ..self.servers[host].tcp_target() }
     }
 
-    /// Whether all still run.
     pub fn check(&self) -> Result<()> {
         self.data.iter().chain(&self.logs).try_for_each(|host| host.check())?;
         Ok(self.servers.iter().try_for_each(Sandbox::check)?)

@@ -14,18 +14,14 @@ pub struct Setting {
     pub warm_up_s: f64,
     /// Measured time of a run.
     pub duration_s: f64,
-    /// Of each store, by its name.
     pub size: String,
-    /// From one window to the next.
     pub period_s: f64,
 }
 
 /// What tells a run from the others of the study.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Key {
-    /// What sets the windows.
     pub way: Treatment,
-    /// Most window of a host.
     pub most: u32,
     /// Round, from 1.
     pub round: u32,
@@ -34,9 +30,7 @@ pub struct Key {
 /// A finished run, with what was measured of both hosts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Run {
-    /// Which run of the study it is.
     pub key: Key,
-    /// Of the measured time.
     pub hosts: [Figures; 2],
     /// Since both loads began, in order of time.
     pub periods: Vec<Period>,
@@ -49,7 +43,6 @@ pub struct Run {
 pub struct Figures {
     /// Orders per minute, those rolled back for want of stock among them, as the benchmark has it.
     pub orders_per_minute: f64,
-    /// Standard error of that within the run.
     pub standard_error: Option<f64>,
     /// Mean time of an order.
     pub response_ms: f64,
@@ -71,14 +64,11 @@ pub struct Figures {
     pub beta: f64,
 }
 
-/// A period of a host.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Period {
     /// Its end, since both loads began.
     pub at_s: f64,
-    /// Place of the host.
     pub host: usize,
-    /// The window from then on.
     pub window: f64,
     /// Mean under way in it.
     pub outstanding: f64,

@@ -25,7 +25,6 @@ pub struct Databases<'a> {
 }
 
 impl<'a> Databases<'a> {
-    /// By its plan.
     pub fn of(workplace: Workplace<'a>, plan: &Plan) -> Result<Self> {
         let setting = published::setting(plan)?;
         Ok(Self { workplace, plan: plan.clone(), setting, made: None })

@@ -5,10 +5,8 @@ use super::record::{Figures, Period};
 use super::{NAMES, SHARES};
 use crate::published::HostStatus;
 
-/// What hosts have said.
 #[derive(Debug, Default)]
 pub struct Watch {
-    /// In order of time.
     pub periods: Vec<Period>,
     /// The last period of each host, on its own clock.
     last: [Option<Counted>; NAMES.len()],

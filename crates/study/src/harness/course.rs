@@ -11,13 +11,10 @@ pub trait Course {
     type Error;
     /// What tells a run from the others of the course.
     type Key: Clone;
-    /// A run that was made.
     type Run: Attempt;
 
-    /// Those that stand.
     fn runs(&self) -> &[Self::Run];
 
-    /// Whether a run is this one.
     fn is(&self, run: &Self::Run, key: &Self::Key) -> bool;
 
     /// How long a run takes, roughly.
@@ -37,7 +34,6 @@ pub trait Course {
         self.runs().iter().find(|run| self.is(run, key))
     }
 
-    /// Attempts at all runs that were set aside.
     fn attempts_set_aside(&self) -> u32 {
         count(self.runs().iter().map(Attempt::attempts_set_aside).sum())
     }
@@ -56,7 +52,6 @@ pub struct Block<K> {
     pub keys: Vec<K>,
     /// How often one is made again at most.
     pub retries: u32,
-    /// How often all of them together are.
     pub retries_in_all: u32,
 }
 

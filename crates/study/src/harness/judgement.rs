@@ -6,15 +6,11 @@ use evenkeel_core::why::Verdict;
 /// All that a study says of its runs.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Judgement {
-    /// The first sentence.
     pub headline: String,
-    /// The published finding.
     pub published: &'static str,
     /// Where and on what it was published.
     pub source: &'static str,
-    /// By which rule it is judged here.
     pub rule: String,
-    /// What was done, in a line.
     pub setting: String,
     /// The published findings, each beside ours.
     pub findings: Vec<Finding>,
@@ -43,16 +39,13 @@ pub struct Share {
     pub deviation: Number,
     /// Its share of a run's variance, percent.
     pub percent: f64,
-    /// How many units of it there are.
     pub units: f64,
 }
 
 /// What was published of a combination of levels.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reference {
-    /// Name of its part.
     pub part: String,
-    /// What it is of, in words.
     pub words: String,
     /// Figures by name, as in runs.
     pub figures: Vec<(String, f64)>,
@@ -61,17 +54,11 @@ pub struct Reference {
 /// A published finding beside ours.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
-    /// Name, for programs.
     pub name: &'static str,
-    /// The part that it is of.
     pub part: String,
-    /// Whether it holds here.
     pub outcome: Outcome,
-    /// What was published, in a few words.
     pub published: String,
-    /// What was found here, a sentence.
     pub here: String,
-    /// The numbers behind it.
     pub numbers: Vec<Number>,
 }
 
@@ -80,7 +67,6 @@ pub struct Finding {
 pub enum Outcome {
     /// The finding holds here too.
     Holds,
-    /// It does not.
     DoesNotHold,
     /// It cannot be told from these runs or on this machine.
     NotTestable,
@@ -106,10 +92,8 @@ impl Outcome {
     }
 }
 
-/// A number behind a finding.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Number {
-    /// Name, with unit.
     pub name: String,
     /// The number, in the unit that its name ends with.
     pub value: f64,

@@ -50,7 +50,6 @@ pub fn plan_of(folder: &StudyFolder) -> Result<Plan, StoreError> {
     }
 }
 
-/// A study under way, part by part.
 struct Parts<'a, S: ?Sized> {
     study: &'a mut S,
     plan: &'a Plan,
@@ -69,7 +68,6 @@ struct Parts<'a, S: ?Sized> {
 type Key = (usize, Vec<String>, u32);
 
 impl<'a, S: Study + ?Sized> Parts<'a, S> {
-    /// With the runs that the folder has.
     fn of(
         study: &'a mut S,
         plan: &'a Plan,
@@ -102,7 +100,6 @@ impl<'a, S: Study + ?Sized> Parts<'a, S> {
         self.left(wanted.flat_map(|(at, part)| self.keys(at, part))).as_secs_f64()
     }
 
-    /// All runs of a part.
     fn keys(&self, at: usize, part: &Part) -> impl Iterator<Item = Key> {
         part.order(self.plan.seed).into_iter().map(move |(levels, repeat)| (at, levels, repeat))
     }

@@ -14,9 +14,7 @@ use std::path::Path;
 pub struct Run {
     /// Version of the file, [`FORMAT`].
     pub format: u32,
-    /// Name of its part.
     pub part: String,
-    /// Level of each factor of the part.
     pub levels: Vec<String>,
     /// Repeat, from 1.
     pub repeat: u32,
@@ -61,13 +59,11 @@ impl Run {
         self.figures.get(name).copied()
     }
 
-    /// The name of its folder.
     pub fn name(part: &str, levels: &[String], repeat: u32) -> String {
         let levels: String = levels.iter().map(|level| format!("-{level}")).collect();
         format!("{part}{levels}-r{repeat}")
     }
 
-    /// Whether it is this one.
     pub fn is(&self, part: &str, levels: &[String], repeat: u32) -> bool {
         (self.part.as_str(), self.levels.as_slice(), self.repeat) == (part, levels, repeat)
     }
@@ -129,11 +125,9 @@ impl Attempt for Run {
         self.set_aside.append(&mut other.set_aside);
     }
 
-    /// As they come.
     fn sort(_: &mut [Self]) {}
 }
 
-/// Keeps a finished run.
 pub fn keep(folder: &StudyFolder, run: &Run) -> Result<(), StoreError> {
     let run = Run { format: FORMAT, ..run.clone() };
     let name = attempt_name(&Run::name(&run.part, &run.levels, run.repeat), run.attempt);

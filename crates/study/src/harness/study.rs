@@ -7,12 +7,10 @@ use super::run::Run;
 use crate::store::StoreError;
 use evenkeel_lab::data::DataProgress;
 
-/// A published study.
 pub trait Study {
     /// Why it cannot go on.
     type Error: From<StoreError>;
 
-    /// Its figures, in the order of columns.
     fn figures(&self) -> &'static [Figure];
 
     /// Whether a part is measured, by what is known before it. A part that was passed over is asked of again in a resume.
@@ -41,15 +39,11 @@ pub trait Study {
     fn judge(&self, plan: &Plan, runs: &[Run]) -> Judgement;
 }
 
-/// Who is told what goes on.
 pub type Notify<'a> = &'a mut dyn FnMut(Event);
 
-/// Which run is to be made.
 #[derive(Clone, Copy, Debug)]
 pub struct Order<'a> {
-    /// The part that it belongs to.
     pub part: &'a Part,
-    /// Level of each factor of the part.
     pub levels: &'a [String],
     /// Repeat, from 1.
     pub repeat: u32,
@@ -63,26 +57,21 @@ impl Order<'_> {
         self.part.place(factor).and_then(|place| self.levels.get(place)).map_or("", String::as_str)
     }
 
-    /// Its name, as that of its folder.
     pub fn name(&self) -> String {
         Run::name(&self.part.name, self.levels, self.repeat)
     }
 }
 
-/// What goes on.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
     /// Something begins that has no measure.
     Step(String),
-    /// Data is being written.
     Data(DataProgress),
-    /// A run begins.
     RunBegins {
         /// The run's name, as that of its folder.
         run: String,
         /// Place among the missing runs of its part, from 1.
         number: usize,
-        /// How many of them there are.
         of: usize,
         /// For all that is still to come, at most, seconds.
         left_s: f64,

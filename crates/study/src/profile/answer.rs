@@ -154,7 +154,6 @@ fn p95(
     fits.max_by(|one, other| one.0.total_cmp(&other.0)).map(|(_, rate, high)| (rate, high))
 }
 
-/// One run as the mathematics takes it.
 fn run_at(rate: f64, run: &RunFile) -> RunAt {
     let lost = run.counts.arrivals.saturating_sub(run.counts.completed);
     let theta = run.theta.as_ref().filter(|theta| theta.domain == DomainRecord::Process);

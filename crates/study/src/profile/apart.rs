@@ -29,7 +29,6 @@ pub(crate) const CPU_WAIT_MS: &str = "server_cpu_wait_ms_per_request";
 /// More than a private server lets in, which are 2,000 as in the published study.
 const SESSIONS_REFUSED: u32 = 2_200;
 
-/// A server from start to start.
 pub(crate) struct Server {
     site: Site,
     spec: SiteSpec,
@@ -37,7 +36,6 @@ pub(crate) struct Server {
     _held: Vec<File>,
 }
 
-/// A run that is asked for.
 pub(crate) struct Asked {
     pub workload: Arc<dyn Workload>,
     pub arrivals: ArrivalPlan,
@@ -51,7 +49,6 @@ pub(crate) struct Asked {
     pub parts: Option<PartsPlan>,
     /// Whether each request opens a session of its own, until a private server refuses them.
     pub is_refused: bool,
-    /// Others that it begins together with.
     pub together: Option<Together>,
 }
 
@@ -102,7 +99,6 @@ impl Server {
         self.site.down(tell)
     }
 
-    /// Leaves it as it was found.
     pub fn leave(&mut self, study: &str, tell: Notify<'_>) -> Result<(), StudyError> {
         self.ready = None;
         self.site.leave(study, tell)
@@ -205,7 +201,6 @@ impl Server {
     }
 }
 
-/// Tables that the statements of a workload ask.
 pub(crate) fn tables(workload: &dyn Workload) -> Vec<String> {
     let all = workload.statements().iter().flat_map(|statement| statement.tables.iter().cloned());
     all.collect::<BTreeSet<String>>().into_iter().collect()

@@ -33,7 +33,6 @@ impl Study<'_> {
         kept
     }
 
-    /// Place of the next attempt in the order of all.
     pub(super) fn next_order(&self) -> u32 {
         u32::try_from(self.runs.len()).unwrap_or(u32::MAX).saturating_add(self.attempts_set_aside() + 1)
     }

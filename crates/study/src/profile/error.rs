@@ -67,7 +67,6 @@ pub enum StudyError {
     /// Another study is under way on a private server.
     #[error("the private server {name:?} is measured by another study")]
     Held { name: String },
-    /// The reset command failed.
     #[error("the reset command {command:?} {how}")]
     Reset { command: String, how: String },
     /// The stored study is another one.

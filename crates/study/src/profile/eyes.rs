@@ -25,7 +25,6 @@ pub(super) struct Eyes<'a> {
     pub watch: Option<elsewhere::Watch>,
     glance: Glance,
     pub heard: Heard,
-    /// Why the run is given up.
     pub failed: Option<StudyError>,
 }
 

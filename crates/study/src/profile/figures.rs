@@ -96,7 +96,6 @@ pub fn estimate(values: &[f64]) -> EstimateRecord {
     Estimate::of(values).as_ref().map_or_else(EstimateRecord::default, estimate_record)
 }
 
-/// An estimate for the store.
 pub fn estimate_record(estimate: &Estimate) -> EstimateRecord {
     EstimateRecord {
         n: u32::try_from(estimate.n).unwrap_or(u32::MAX),

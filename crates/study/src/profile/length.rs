@@ -18,7 +18,6 @@ const ARRIVALS: f64 = 1.3 * ARRIVALS_MIN as f64;
 const WAITS_MOST: Nanos = Nanos::from_secs(120);
 const WAITS_PART: u64 = 8;
 
-/// Phases of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Phases {
     pub warm_up: Nanos,

@@ -34,7 +34,6 @@ const DRAIN_MAX: Nanos = Nanos::from_secs(5);
 /// CPU time of the server in a run over the requests that it completed, microseconds.
 const SERVER_CPU: &str = "server_cpu_us_per_request";
 
-/// What one run asks.
 pub(super) struct RunOrder<'a> {
     pub cell: &'a CellRecord,
     pub repeat: u32,
@@ -62,7 +61,6 @@ impl RunOrder<'_> {
     }
 }
 
-/// The arrivals of a cell.
 pub(super) fn arrivals(process: Process, rate: f64) -> ArrivalPlan {
     match process {
         Process::Poisson => ArrivalPlan::Poisson(rate),
@@ -70,7 +68,6 @@ pub(super) fn arrivals(process: Process, rate: f64) -> ArrivalPlan {
     }
 }
 
-/// What one run brought.
 pub(super) struct Measured {
     pub run: RunFile,
     pub load: LoadResult,

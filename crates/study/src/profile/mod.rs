@@ -75,7 +75,6 @@ use crate::published::Shipped;
 /// The study's name in plans and on the command line.
 pub const NAME: &str = "profile";
 
-/// What it asks, and how it is made.
 pub const SHIPPED: Shipped = Shipped {
     name: NAME,
     question: "how many requests a second does a server carry, and how far can its response times be trusted?",

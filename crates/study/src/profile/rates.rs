@@ -19,7 +19,6 @@ pub(super) struct Climb {
 
 /// All series side by side, so that what drifts with time meets them alike.
 pub(super) struct Climbs {
-    /// Those that go on.
     pub open: Vec<Climb>,
     /// How many rates of each were begun, from 1.
     pub step: u32,

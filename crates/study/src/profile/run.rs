@@ -50,7 +50,6 @@ pub fn finished(spec: &StudySpec, folder: &StudyFolder) -> Result<Option<Summary
     study.summary().map(Some)
 }
 
-/// A study under way.
 pub(super) struct Study<'a> {
     pub spec: &'a StudySpec,
     pub folder: &'a StudyFolder,
@@ -64,7 +63,6 @@ pub(super) struct Study<'a> {
     pub runs: Vec<RunFile>,
     /// Doubts that hold for every run.
     pub caveats: Vec<Caveat>,
-    /// Cells when the plan was told last.
     cells_told: usize,
     /// Blocks that were begun.
     blocks: u32,
@@ -75,7 +73,6 @@ pub(super) struct Study<'a> {
 }
 
 impl<'a> Study<'a> {
-    /// With what the folder has.
     fn of(
         spec: &'a StudySpec,
         folder: &'a StudyFolder,
@@ -194,7 +191,6 @@ impl<'a> Study<'a> {
 
 impl Course for Study<'_> {
     type Error = StudyError;
-    /// A cell and the repeat of it.
     type Key = (CellRecord, u32);
     type Run = RunFile;
 

@@ -28,7 +28,6 @@ const PROBE_MAX: Nanos = Nanos::from_secs(4);
 const PROBE_STEP: Nanos = Nanos::from_secs(2);
 const STEP_RATE: f64 = 40.0;
 
-/// The search on one server that is up.
 pub(super) struct Search<'a> {
     pub spec: &'a StudySpec,
     pub series: usize,

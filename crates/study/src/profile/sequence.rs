@@ -37,7 +37,6 @@ pub(super) struct Turns {
     pub groups: VecDeque<Vec<usize>>,
     /// Runs that are left of the group whose turn it is: series and rate.
     pub runs: VecDeque<(usize, f64)>,
-    /// Why others ended.
     pub end: End,
 }
 
@@ -155,7 +154,6 @@ impl Study<'_> {
         })
     }
 
-    /// One more run of the cell of this series and rate.
     fn once_more(&mut self, series: usize, rate: f64) -> Result<(CellRecord, u32), StudyError> {
         let known = self.plan.cells.len();
         let cell = order::cell_of(&mut self.plan, series, rate);

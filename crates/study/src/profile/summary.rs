@@ -119,7 +119,6 @@ fn tolerance(plan: &PlanFile) -> Tolerance {
     }
 }
 
-/// One point for each rate, over all targets of the group.
 fn points(cells: &[CellSummary], runs: &[RunFile], plan: &PlanFile, group: &[usize]) -> Vec<Point> {
     let mut rates: Vec<f64> =
         cells.iter().filter(|cell| group.contains(&cell.series)).map(|cell| cell.rate_per_s).collect();

@@ -75,7 +75,6 @@ fn performance_schema(control: &mut Control) -> Result<Option<Problem>, TargetEr
     }
 }
 
-/// Consumers that have to be on and are not.
 fn off(control: &mut Control) -> Result<Vec<String>, TargetError> {
     let rows = control.query(
         "SELECT NAME FROM performance_schema.setup_consumers WHERE ENABLED = 'NO' AND NAME IN \

@@ -26,13 +26,11 @@ const READINGS: usize = 3;
 /// What a probe asks: nothing that takes time, so that its response time is nearly all delay.
 const PROBE: &str = "SELECT 1";
 
-/// What was seen of the server.
 #[derive(Debug, Default)]
 pub(super) struct Watched {
     /// From one end of the measured phase to the other, with what it is of; `None` where the server did not answer at one
     /// of them.
     pub status: Option<(StatusUse, StatusStretch)>,
-    /// Gauges by name.
     pub gauges: BTreeMap<String, GaugeRecord>,
     /// Delay of the probes, ms; `None` where the server does not tell how long a statement took it.
     pub mu_ms: Option<EstimateRecord>,

@@ -13,10 +13,8 @@ use crate::throttling::{self, Throttling};
 use crate::variation::{self, Variation};
 use std::path::Path;
 
-/// A study by its plan.
 pub type AnyStudy<'a> = Box<dyn Study<Error = PublishedError> + 'a>;
 
-/// The study that made a plan.
 pub fn of_plan<'a>(workplace: Workplace<'a>, plan: &Plan) -> Result<AnyStudy<'a>> {
     match plan.kind.as_str() {
         throttling::NAME => Ok(Box::new(Throttling::of(workplace, plan)?)),

@@ -6,7 +6,6 @@ use evenkeel_core::control::Sample;
 use evenkeel_lab::workload::user::Definition;
 use std::path::{Path, PathBuf};
 
-/// The program around the studies.
 pub trait Program {
     /// Starts a guard, and returns when it listens and its controller has decided for the first time.
     fn guard(&self, plan: &GuardPlan) -> Result<Box<dyn Guard>>;
@@ -21,18 +20,15 @@ pub trait Program {
     fn workload(&self, file: &str, text: &str) -> Result<Definition>;
 }
 
-/// What kind of guard it is to be.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct GuardPlan {
     /// The server: host:port or the path of its socket.
     pub backend: String,
-    /// Name of the controller.
     pub controller: &'static str,
     /// The limit to begin with, which is also the largest; `None`: the guard's defaults.
     pub limit: Option<u32>,
     /// Span of the means of the published controller, seconds; `None`: as published.
     pub span_s: Option<f64>,
-    /// File for its journal.
     pub journal: PathBuf,
     /// Whether it counts events of the hardware, on all CPUs.
     pub counters: bool,
@@ -43,22 +39,18 @@ pub trait Guard {
     /// Where clients connect: `127.0.0.1:port`.
     fn address(&self) -> &str;
 
-    /// Its process, for its CPU time.
     fn process(&self) -> u32;
 
     /// The ticks since the last call, or since it started.
     fn ticks(&mut self) -> Result<Vec<Tick>>;
 
-    /// Ends it, and hands out all of its ticks.
     fn end(self: Box<Self>) -> Result<Vec<Tick>>;
 }
 
-/// A tick of a guard.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tick {
     /// What the controller got to see.
     pub sample: Sample,
-    /// The limit that it decided.
     pub decided: u32,
 }
 
@@ -67,7 +59,6 @@ pub trait Host {
     /// Where NBD clients connect: `127.0.0.1:port`; empty of one whose disk is mounted.
     fn nbd(&self) -> &str;
 
-    /// Whether it still runs.
     fn check(&self) -> Result<()>;
 
     /// What it says of its last period; `None` before the first one has ended.
@@ -77,12 +68,10 @@ pub trait Host {
     fn stop(self: Box<Self>) -> Result<()>;
 }
 
-/// What a host says of a period.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct HostStatus {
     /// End of the period, in seconds since the host began.
     pub at_s: f64,
-    /// The window from then on.
     pub window: f64,
     /// Mean of I/Os under way.
     pub outstanding: f64,
@@ -92,11 +81,9 @@ pub struct HostStatus {
     pub latency_s: Option<f64>,
     /// What shares add to the window, as the published law counts it; `None` under another one.
     pub beta: Option<f64>,
-    /// Its disks, in their order.
     pub disks: Vec<DiskStatus>,
 }
 
-/// What a host says of a disk.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct DiskStatus {
     /// Weight of the disk among all of the array.

@@ -10,7 +10,6 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Scratch(PathBuf);
 
 impl Scratch {
-    /// That of a study.
     pub fn of_study(workplace: &Workplace<'_>, id: &str) -> Result<Self> {
         Self::new(&workplace.home.join("scratch").join(id))
     }

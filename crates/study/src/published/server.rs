@@ -20,18 +20,15 @@ impl PrivateServer {
         Ok(server)
     }
 
-    /// The server itself.
     pub fn sandbox(&self) -> Result<&Sandbox> {
         self.sandbox.as_ref().ok_or_else(not_running)
     }
 
-    /// The server itself, to restart it.
     pub fn sandbox_mut(&mut self) -> Result<&mut Sandbox> {
         self.sandbox.as_mut().ok_or_else(not_running)
     }
 }
 
-/// There is no server to ask.
 pub(crate) fn not_running() -> PublishedError {
     PublishedError::wrong("the private server is not running")
 }

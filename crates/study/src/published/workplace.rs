@@ -16,7 +16,6 @@ pub struct Workplace<'a> {
 }
 
 impl Workplace<'_> {
-    /// Folder for dumps of data.
     pub fn dumps(&self) -> PathBuf {
         self.home.join("dumps")
     }

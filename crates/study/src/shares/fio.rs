@@ -53,7 +53,6 @@ impl Fio {
         Ok(Self { process: command.spawn().doing(|| "starting fio")?, log: log.to_owned() })
     }
 
-    /// Whether it still runs.
     pub fn runs(&mut self) -> Result<bool> {
         match self.process.try_wait().doing(|| "waiting for fio")? {
             None => Ok(true),

@@ -9,14 +9,12 @@ use evenkeel_core::share::experiment::{Experiment, Published, Treatment, publish
 /// Latency counts as at the threshold within this, percent.
 const NEAR_PERCENT: f64 = 10.0;
 
-/// The published finding.
 const PUBLISHED: &str = "Hosts adapt their windows to the latency that all of them report. They get the \
                          device in proportion to their shares, and its latency stays at a threshold.";
 
 /// Where it was published.
 const SOURCE: &str = "PARDA, FAST 2009, section 5: hosts of ESX on an array of ten disks";
 
-/// All of it.
 pub fn judge(plan: &Plan, setting: Setting, runs: &[Run]) -> Judgement {
     let cells = cells(plan, runs);
     let experiments = published();
@@ -48,7 +46,6 @@ fn is_judged(cell: &Cell<'_>) -> bool {
     cell.mean("shares_judged").is_some_and(|judged| judged > 0.0)
 }
 
-/// What came out, over all experiments.
 fn headline(cells: &[Cell<'_>]) -> String {
     if cells.is_empty() {
         return "Nothing has been measured yet.".to_owned();

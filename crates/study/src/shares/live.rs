@@ -28,7 +28,6 @@ pub struct Live<'a> {
     pub folder: &'a Path,
 }
 
-/// A client and when it is there.
 struct Visit {
     host: usize,
     disk: usize,

@@ -25,7 +25,6 @@ use evenkeel_core::share::experiment::Treatment;
 /// The study's name in plans and on the command line.
 pub const NAME: &str = "shares";
 
-/// What it asks, and how it is made.
 pub const SHIPPED: Shipped = Shipped {
     name: NAME,
     question: "do hosts that share storage get their shares, and does its latency stay at a threshold?",
@@ -35,7 +34,6 @@ pub const SHIPPED: Shipped = Shipped {
 /// Seconds between two windows in the published experiments.
 pub const PUBLISHED_S: f64 = 2.0;
 
-/// A way in words.
 pub fn words(way: Treatment) -> &'static str {
     match way {
         Treatment::Uncontrolled => "uncontrolled",
@@ -44,12 +42,10 @@ pub fn words(way: Treatment) -> &'static str {
     }
 }
 
-/// The way of this name.
 pub fn way(name: &str) -> Option<Treatment> {
     Treatment::ALL.into_iter().find(|way| way.name() == name)
 }
 
-/// The way of a run.
 pub(crate) fn way_of(order: &Order<'_>) -> Result<Treatment> {
     let unknown = || PublishedError::unreadable("way");
     way(order.level("way")).ok_or_else(unknown)

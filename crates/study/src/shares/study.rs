@@ -19,7 +19,6 @@ pub struct Shares<'a> {
 }
 
 impl<'a> Shares<'a> {
-    /// By its plan.
     pub fn of(workplace: Workplace<'a>, plan: &Plan) -> Result<Self> {
         let setting = published::setting(plan)?;
         Ok(Self { workplace, plan: plan.clone(), setting, scratch: None })

@@ -19,7 +19,6 @@ const NOTHING: SizeError = SizeError::NothingTrusted;
 /// Where a guard begins, and what that follows from.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Start {
-    /// The limit that the guard begins with.
     pub limit: u32,
     /// The highest rate that the profile trusts, per second.
     pub rate: f64,

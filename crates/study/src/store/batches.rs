@@ -9,11 +9,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 /// A stretch of the measured phase, a twentieth of it, by scheduled arrival.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct BatchRecord {
-    /// Arrivals scheduled in it.
     pub arrivals: u64,
     /// Those that failed, timed out or were never sent.
     pub lost: u64,
-    /// Those that were completed.
     pub completed: u64,
     /// Sum of their response times; what failed is not in it, what timed out or was never sent at its age.
     pub response_sum_ms: f64,

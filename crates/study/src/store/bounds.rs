@@ -11,7 +11,6 @@ pub struct NeighboursRecord {
     pub taken_percent: f64,
     /// Length of the stretches that nobody disturbed, guard bands left out, seconds.
     pub clear_s: f64,
-    /// Completions in them.
     pub clear_completed: u64,
     /// What was taken in them all the same: less than one stretch can tell, percent.
     pub clear_taken_percent: f64,
@@ -19,7 +18,6 @@ pub struct NeighboursRecord {
     pub clear_tau_ms: Option<f64>,
     /// Share of the CPUs' time for which a quota of its control group held the server back, percent.
     pub held_by_quota_percent: Option<f64>,
-    /// That quota, in CPUs.
     pub quota_cpus: Option<f64>,
     /// Times that heat slowed one of its CPUs down.
     pub slowed_by_heat: Option<u64>,
@@ -45,7 +43,6 @@ pub struct WorkRecord {
     pub per_request: f64,
     /// Its 95 % interval; absent of fewer than three runs.
     pub range: Option<RangeRecord>,
-    /// Runs behind it.
     pub runs: u32,
     /// Requests per second at which the resource ends, by the utilisation law, if nobody else uses it; absent where its
     /// capacity is not known.
@@ -57,7 +54,6 @@ pub struct WorkRecord {
 pub struct BoundsRecord {
     /// The server carries at least this, requests per second.
     pub at_least_per_s: Option<f64>,
-    /// The rate at which that was seen.
     pub seen_at_per_s: Option<f64>,
     /// 95th percentile of the response time, ms: below this, with 95 % confidence ...
     pub p95_below_ms: Option<f64>,
@@ -78,19 +74,16 @@ pub struct BoundsRecord {
     pub work: Vec<WorkRecord>,
     /// Share of the server's CPUs that neighbours took, percent, over all runs; absent where it cannot be seen.
     pub taken_percent: Option<f64>,
-    /// Runs behind all this.
     pub runs: u32,
     /// Runs that took no part, because their generator failed or their requests did.
     pub left_out: u32,
 }
 
 impl BoundsRecord {
-    /// Whether there is any.
     pub fn is_something(&self) -> bool {
         self.at_least_per_s.is_some() || self.at_most_per_s.is_some() || self.by_itself_per_s.is_some()
     }
 
-    /// What one request takes of this resource.
     pub fn work_of(&self, resource: &str) -> Option<&WorkRecord> {
         self.work.iter().find(|work| work.resource == resource)
     }

@@ -3,10 +3,8 @@
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What became of the arrivals.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CountsRecord {
-    /// Requests that were scheduled.
     pub arrivals: u64,
     /// Requests that were answered without error.
     pub completed: u64,

@@ -16,11 +16,9 @@ pub enum StoreError {
     /// The operating system refused.
     #[error("cannot {action} {path}: {source}")]
     Io {
-        /// What was tried.
         action: &'static str,
         /// The file or folder that was refused.
         path: PathBuf,
-        /// What the system said.
         source: io::Error,
     },
     /// A file is not what it should be.
@@ -28,33 +26,20 @@ pub enum StoreError {
     Damaged {
         /// The file that cannot be read.
         path: PathBuf,
-        /// What the parser said.
         source: serde_json::Error,
     },
     /// Written by a later version.
     #[error("{path} has format {found}, this version reads up to {FORMAT}")]
-    Newer {
-        /// The file that is newer.
-        path: PathBuf,
-        /// The format that stands in it.
-        found: u32,
-    },
-    /// No folder of that name.
+    Newer { path: PathBuf, found: u32 },
     #[error("no study named {name} in {root}")]
     Unknown {
-        /// What was asked for.
         name: String,
         /// Where it was looked for.
         root: PathBuf,
     },
     /// The start of a name fits several.
     #[error("{name} fits several studies: {fits}")]
-    Ambiguous {
-        /// What was asked for.
-        name: String,
-        /// The names that it fits.
-        fits: String,
-    },
+    Ambiguous { name: String, fits: String },
     /// A published study where a profile was asked for.
     #[error("{path} is a study of {kind}, not a profile")]
     Published {
@@ -82,13 +67,11 @@ pub enum StoreError {
     Unread {
         /// The file that cannot be read.
         path: PathBuf,
-        /// What is wrong with it.
         text: String,
     },
     /// Histogram could not be written.
     #[error("cannot write histogram {path}: {text}")]
     Histogram {
-        /// The file that was to be written.
         path: PathBuf,
         /// What the histogram's writer said.
         text: String,
@@ -174,7 +157,6 @@ impl StoreError {
         }
     }
 
-    /// Whether the disk is full.
     pub fn is_disk_full(&self) -> bool {
         matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull)
     }

@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(from = "EstimateInFile", into = "EstimateInFile")]
 pub struct EstimateRecord {
-    /// Runs, or values.
     pub n: u32,
     /// Mean; says nothing where `n` is zero, and is null in files then.
     pub mean: f64,

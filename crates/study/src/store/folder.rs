@@ -13,7 +13,6 @@ use std::io::{self, Write};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-/// An open study folder.
 #[derive(Debug)]
 pub struct StudyFolder {
     path: PathBuf,
@@ -89,7 +88,6 @@ impl StudyFolder {
         Ok(folder)
     }
 
-    /// Opens a folder to read.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         let folder = Self { path: path.to_owned(), _lock: None };
         folder.head()?;
@@ -215,7 +213,6 @@ impl StudyFolder {
     }
 }
 
-/// The name of a run in its study.
 pub fn run_name(cell: u32, repeat: u32) -> String {
     format!("c{cell:02}-r{repeat}")
 }
@@ -243,10 +240,8 @@ fn is_finished(entry: &Path) -> bool {
     is_run || entry.extension().is_none_or(|extension| extension.to_string_lossy().starts_with(&ATTEMPT[1..]))
 }
 
-/// A folder in a list of studies.
 #[derive(Debug)]
 pub struct Listed {
-    /// Name of the folder.
     pub name: String,
     /// The open folder, or why it cannot be read.
     pub folder: Result<StudyFolder, StoreError>,

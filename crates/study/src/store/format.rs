@@ -30,7 +30,6 @@ pub const FORMAT: u32 = 1;
 /// What every `plan.json` has, and every other file of a folder as far as its format goes.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct Head {
-    /// Version of the file.
     pub format: u32,
     /// `profile`, the name of a study file, or that of a published study.
     #[serde(default)]

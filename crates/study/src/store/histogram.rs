@@ -6,7 +6,6 @@ use std::io::Read;
 /// How an unpacked and a packed histogram of the second version begin.
 const COOKIE: u32 = 0x1c84_9313;
 const PACKED_COOKIE: u32 = 0x1c84_9314;
-/// Cookie and length of a packed one.
 const PACKED_HEAD_BYTES: usize = 8;
 /// Cookie, length, offset, digits, lowest and highest value, and a ratio.
 const HEAD_BYTES: usize = 40;

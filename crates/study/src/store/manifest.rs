@@ -13,18 +13,14 @@ pub struct ManifestFile {
     pub machine: BTreeMap<String, String>,
     /// Servers, in the order of the plan's targets.
     pub servers: Vec<ServerRecord>,
-    /// Plans of the workload's statements.
     pub plans: Vec<StatementPlanRecord>,
     /// What whoever sees a server from elsewhere says of its machine, in words, by label of the target.
     pub sensed: BTreeMap<String, BTreeMap<String, String>>,
 }
 
-/// A server, as it was when the study began.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ServerRecord {
-    /// Version as the server names it.
     pub version: String,
-    /// All global variables.
     pub variables: BTreeMap<String, String>,
     /// The data set's stamp, in words, by key.
     pub data: BTreeMap<String, String>,
@@ -32,16 +28,12 @@ pub struct ServerRecord {
     pub tables_bytes: Option<u64>,
 }
 
-/// The plan of one statement.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StatementPlanRecord {
-    /// Name of the statement.
     pub statement: String,
     /// Whether it is simple, complex or a write.
     pub class: ClassRecord,
-    /// Why it is of that class, in words.
     pub reason: String,
-    /// Text of the statement.
     pub sql: String,
     /// The server's EXPLAIN, as text.
     pub plan: String,

@@ -11,7 +11,6 @@ pub struct PartsRecord {
     pub share_percent: f64,
     /// Who told how long a statement took the server.
     pub told_by: ToldBy,
-    /// Requests that were drawn and completed.
     pub drawn: u64,
     /// Of those, requests of which the server told how long it worked.
     pub told: u64,

@@ -17,9 +17,7 @@ use std::path::{Path, PathBuf};
 pub struct IntervalRow {
     /// Seconds from the start of the measured phase to its start.
     pub start_s: f64,
-    /// Arrivals scheduled in it.
     pub arrivals: f64,
-    /// Completions in it.
     pub completed: f64,
     /// Arrivals that the mean is over: all that have ended, but for those that failed.
     pub responses: f64,
@@ -45,12 +43,10 @@ impl Table {
         Self { columns, rows: lines.map(|line| line.split(',').map(number).collect()).collect() }
     }
 
-    /// Reads a file of this form.
     pub fn read(path: &Path) -> Result<Self, StoreError> {
         Ok(Self::parse(&text(path)?))
     }
 
-    /// Names of the columns, in their order.
     pub fn names(&self) -> &[String] {
         &self.columns
     }
@@ -103,7 +99,6 @@ impl Distribution {
         Self(histogram)
     }
 
-    /// Number of values in it.
     pub fn count(&self) -> u64 {
         self.0.len()
     }
@@ -127,7 +122,6 @@ fn empty() -> Histogram<u64> {
     histogram
 }
 
-/// The folder of one run, to be read.
 #[derive(Clone, Debug)]
 pub struct RunFolder(PathBuf);
 
@@ -209,7 +203,6 @@ fn response_of(log: &[u8]) -> Result<Distribution, String> {
 }
 
 impl super::StudyFolder {
-    /// The folder of a finished run.
     pub fn run_folder(&self, run: &RunFile) -> RunFolder {
         RunFolder::new(self.run_dir(run))
     }

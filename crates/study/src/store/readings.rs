@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 /// CPU of a domain, percent of its capacity.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CpuRecord {
-    /// What is counted.
     pub domain: DomainRecord,
     /// CPUs that make 100 %.
     pub cpus: f64,
@@ -27,7 +26,6 @@ pub struct CpuRecord {
 /// A gauge of the server, looked at again and again.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct GaugeRecord {
-    /// How often it was looked at.
     pub samples: u32,
     /// Mean over these looks, in the gauge's own unit.
     pub mean: f64,

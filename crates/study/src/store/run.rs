@@ -20,7 +20,6 @@ use std::collections::BTreeMap;
 pub struct RunFile {
     /// Version of the file, [`FORMAT`](super::format::FORMAT).
     pub format: u32,
-    /// Number of the cell in the plan.
     pub cell: u32,
     /// Repeat, from 1.
     pub repeat: u32,
@@ -34,11 +33,8 @@ pub struct RunFile {
     pub order: u32,
     /// Seconds since 1970 at the start.
     pub started_unix_s: u64,
-    /// Seed of this run.
     pub seed: u64,
-    /// Length of the measured phase.
     pub measured_s: f64,
-    /// What became of the arrivals.
     pub counts: CountsRecord,
     /// Completions of the measured phase's arrivals per second.
     pub throughput_per_s: f64,
@@ -87,7 +83,6 @@ pub struct RunFile {
     pub mu_ms: Option<EstimateRecord>,
     /// Gauges of the server over the measured phase, by name.
     pub gauges: BTreeMap<String, GaugeRecord>,
-    /// By kind of request.
     pub kinds: Vec<KindRecord>,
     /// The same by statement.
     pub statements: Vec<KindRecord>,
@@ -106,7 +101,6 @@ pub struct RunFile {
     pub relaxations: Option<f64>,
     /// What neighbours took of the server's CPUs; absent where that cannot be seen.
     pub neighbours: Option<NeighboursRecord>,
-    /// Errors by code with one text each.
     pub error_texts: BTreeMap<u16, String>,
     /// Doubts about this run.
     #[serde(with = "super::caveats")]
@@ -135,12 +129,9 @@ pub struct AttemptRecord {
     pub tau_ms: Option<f64>,
 }
 
-/// One kind of request or statement.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct KindRecord {
-    /// Name of the kind.
     pub name: String,
-    /// How many completed.
     pub completed: u64,
     /// Failed, timed out or unsent.
     pub lost: u64,

@@ -21,11 +21,8 @@ pub struct SummaryFile {
     /// Doubts about the whole.
     #[serde(with = "super::caveats")]
     pub caveats: Vec<Caveat>,
-    /// Runs that are finished.
     pub runs_done: u32,
-    /// Runs planned, as far as known.
     pub runs_planned: u32,
-    /// Whether all is done.
     pub complete: bool,
     /// Why a study whose runs are chosen one by one has ended; absent where it goes on, or has a fixed number of runs.
     pub ended: Option<String>,
@@ -38,15 +35,12 @@ pub struct SummaryFile {
 /// What a group of series carries.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HeadlineRecord {
-    /// Indices of the series.
     pub series: Vec<usize>,
     /// Label of the group; empty where there is one only.
     pub label: String,
-    /// The sentence: what is carried.
     pub text: String,
     /// Up to which rate p95 stays below a time.
     pub p95_text: String,
-    /// What a request costs in CPU.
     pub cpu_text: String,
     /// What of it can be relied on, and what not. Empty before anything is measured.
     pub trust_text: String,
@@ -62,7 +56,6 @@ pub struct HeadlineRecord {
     pub trust_theta_percent: Option<f64>,
     /// Whether trust ended inside the measured range (otherwise it reaches at least so far).
     pub trust_ended: bool,
-    /// Why it ends there.
     pub trust_reason: String,
 }
 
@@ -75,16 +68,13 @@ pub struct UndisturbedRecord {
     pub coverage_percent: f64,
 }
 
-/// One cell over its runs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CellSummary {
-    /// Number of the cell in the plan.
     pub cell: u32,
     /// Index into the plan's series.
     pub series: usize,
     /// Arrivals per second that were asked for.
     pub rate_per_s: f64,
-    /// Finished runs of the cell.
     pub runs: u32,
     /// Attempts at them that were set aside, because something from outside disturbed them more.
     pub attempts_set_aside: u32,

@@ -22,7 +22,6 @@ pub struct SenseRow {
 /// What goes beside `run.json`.
 #[derive(Debug)]
 pub struct RunTables<'a> {
-    /// Histograms and intervals.
     pub load: &'a LoadResult,
     /// Columns of `sense.csv` after `at_s`.
     pub sense_columns: Vec<&'static str>,
@@ -103,7 +102,6 @@ impl RunTables<'_> {
     }
 }
 
-/// A file of a run that is text.
 pub(crate) fn write_text(path: &Path, text: &str) -> Result<(), StoreError> {
     fs::write(path, text).map_err(StoreError::io("write", path))
 }

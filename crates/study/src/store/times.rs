@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(from = "InFile", into = "InFile")]
 pub struct TimesRecord {
-    /// Number of values.
     pub count: u64,
     /// Mean, in milliseconds.
     pub mean_ms: f64,

@@ -12,7 +12,6 @@ use std::path::PathBuf;
 /// The database that every run makes anew.
 const DATABASE: &str = "telecom";
 
-/// A running server.
 pub(super) struct Bed {
     server: PrivateServer,
     pool_mib: u64,
@@ -20,7 +19,6 @@ pub(super) struct Bed {
 }
 
 impl Bed {
-    /// Starts it.
     pub fn start(
         workplace: &Workplace<'_>,
         id: &str,
@@ -61,7 +59,6 @@ impl Bed {
         }
     }
 
-    /// Starts it again after a kill.
     pub fn start_again(&mut self, workplace: &Workplace<'_>) -> Result<()> {
         Ok(self.server.sandbox_mut()?.restart(
             &std::collections::BTreeMap::new(),

@@ -16,7 +16,6 @@ use evenkeel_os::stop::Stop;
 use evenkeel_site::server::Target;
 use std::sync::atomic::AtomicU64;
 
-/// The table that records are loaded into.
 pub(super) const TABLE: &str = "calls";
 /// Bytes of a file in one transaction, as `evenkeel cdr load` has it.
 pub(super) const PART_BYTES: u64 = 32 << 20;
@@ -26,11 +25,9 @@ pub(super) struct Bench<'a> {
     pub workplace: Workplace<'a>,
     pub files: &'a Files,
     pub bed: &'a mut Bed,
-    /// Name of the run, for errors.
     pub name: String,
 }
 
-/// How a day is loaded.
 #[derive(Clone, Copy)]
 pub(super) struct Plan {
     pub way: Method,
@@ -38,7 +35,6 @@ pub(super) struct Plan {
     pub part_bytes: u64,
 }
 
-/// What a load took.
 pub(super) struct Took {
     pub rows: u64,
     pub seconds: f64,

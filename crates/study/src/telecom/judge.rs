@@ -10,7 +10,6 @@ use crate::format;
 use crate::harness::{Cell, Finding, Judgement, Number, Outcome, Plan, Run, cells};
 use evenkeel_core::statistics::{Ratio, unpaired_ratio};
 
-/// All of it.
 pub fn judge(plan: &Plan, setting: &Setting, runs: &[Run]) -> Judgement {
     let cells = cells(plan, runs);
     let sized = sizes(&cells);
@@ -79,7 +78,6 @@ fn separators_ratio(cells: &[Cell<'_>]) -> Option<Ratio> {
     ratio(cells, DAYS, &["widths"], &["delimited"])
 }
 
-/// Ours, and the published factor beside it.
 fn beside(ratio: Option<&Ratio>, words: &str, published: Published) -> String {
     in_words(ratio, words) + &ratio.map_or_else(String::new, |ours| published.sentence(Some(ours)))
 }

@@ -9,7 +9,6 @@ use evenkeel_haul::load::Indexes;
 use std::sync::atomic::AtomicU64;
 
 impl Bench<'_> {
-    /// Loads a day and audits it.
     pub fn load_run(&mut self, way: Method, indexes: Indexes) -> Result<Run> {
         self.bed.make_ready(way.tuning(), &self.workplace)?;
         let (mut run, days) = (Run::default(), &self.files.days[..1]);

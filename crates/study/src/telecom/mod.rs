@@ -38,7 +38,6 @@ use crate::published::Shipped;
 /// The study's name in plans and on the command line.
 pub const NAME: &str = "telecom";
 
-/// What it asks, and how it is made.
 pub const SHIPPED: Shipped = Shipped {
     name: NAME,
     question: "how long do call records take from files to day tables, and is one lost when the server is killed?",

@@ -9,9 +9,7 @@ pub const LOAD: &str = "load";
 pub const CRASH: &str = "crash";
 /// From one table to a table for each day.
 pub const DISPATCH: &str = "dispatch";
-/// The whole chain, day by day.
 pub const DAYS: &str = "days";
-/// A table as files.
 pub const EXPORT: &str = "export";
 
 /// All of them; each of its combinations is measured so often.

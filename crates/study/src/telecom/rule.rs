@@ -3,7 +3,6 @@
 /// Times that differ by less than this share differ little.
 pub(super) const LITTLE: f64 = 0.2;
 
-/// By which rule it is judged.
 pub(super) fn rule() -> String {
     format!(
         "One way takes longer than another where the whole 95 % interval of the ratio of their times (over runs, Student's t) is above 1; that is the \

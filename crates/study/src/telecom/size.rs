@@ -6,7 +6,6 @@ use evenkeel_core::statistics::Ratio;
 /// How many times as long one way took as another one when it was published.
 #[derive(Clone, Copy)]
 pub(super) struct Published {
-    /// So many times.
     pub factor: f64,
     /// Whether it was published as "more than that", so that a larger factor agrees with it.
     pub at_least: bool,

@@ -26,7 +26,6 @@ pub struct Telecom<'a> {
 }
 
 impl<'a> Telecom<'a> {
-    /// By its plan.
     pub fn of(workplace: Workplace<'a>, plan: &Plan) -> Result<Self> {
         let setting = published::setting(plan)?;
         Ok(Self { workplace, plan: plan.clone(), setting, made: None })

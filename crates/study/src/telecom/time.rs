@@ -32,13 +32,11 @@ pub fn takes_s(setting: &Setting, part: &Part, levels: &[String]) -> f64 {
     AROUND_S + records_s
 }
 
-/// Seconds for a million records.
 fn untuned_s(records: u64) -> f64 {
     let outgrown = (records as f64 / FITTING).max(1.0).log2();
     (TUNED_S * (1.0 + outgrown)).min(UNTUNED_S)
 }
 
-/// Seconds of all parts.
 pub fn whole_s(setting: &Setting, parts: &[Part]) -> f64 {
     let of = |part: &Part| -> f64 {
         let runs = part.combinations().into_iter().map(|levels| takes_s(setting, part, &levels));

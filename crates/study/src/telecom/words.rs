@@ -6,14 +6,12 @@ use crate::format;
 use crate::harness::{Cell, Finding, Outcome, Plan, Run, doubts};
 use evenkeel_core::caveat::{Caveat, Severity};
 
-/// The published finding.
 pub(super) const PUBLISHED: &str = "Call records of a day (22 GB) are loaded into MySQL in 2.5 h instead of \
                                     12.5 h with the InnoDB plugin, and in 79 min with MyISAM. Three days go \
                                     through the whole chain in less time than one did before.";
 /// Where it was published.
 pub(super) const SOURCE: &str = "telecom study: MySQL 5.1.41 with the InnoDB plugin 1.0.6, a master of 32 cores and 32 GB, storage by channels of 1 Gb/s";
 
-/// What was done, in a line.
 pub(super) fn setting(plan: &Plan, setting: &Setting) -> String {
     let (records, part) = (setting.records, setting.records as f64 / PUBLISHED_RECORDS as f64);
     let repeats = plan.parts.first().map_or(0, |part| part.repeats);
@@ -27,7 +25,6 @@ pub(super) fn setting(plan: &Plan, setting: &Setting) -> String {
     )
 }
 
-/// The first sentence.
 pub(super) fn headline(cells: &[Cell<'_>], findings: &[Finding], sized: &[Option<bool>]) -> String {
     let audited: f64 = cells.iter().flat_map(|cell| cell.values("records")).sum();
     if audited == 0.0 {
@@ -105,7 +102,6 @@ fn direct(cells: &[Cell<'_>]) -> Option<String> {
     ))
 }
 
-/// All that there is to doubt.
 pub(super) fn caveats(plan: &Plan, setting: &Setting, runs: &[Run]) -> Vec<Caveat> {
     let mut found = doubts(&plan.parts.iter().collect::<Vec<_>>(), runs);
     found.extend(standing(setting));

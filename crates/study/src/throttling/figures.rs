@@ -6,7 +6,6 @@ use crate::harness::{Chart, Figure, Scale, Unit};
 pub const SETTLED: &str = "limit_settled";
 /// How long that took, or was waited for, seconds.
 pub const WAITED: &str = "settle_waited_s";
-/// The limit then.
 pub const SETTLED_AT: &str = "settle_limit";
 
 /// All that are shown, in the order of columns. A guard that never limits has a limit that says nothing.

@@ -9,7 +9,6 @@ use crate::harness::{Finding, Judgement, Number, Outcome, Plan, Run, cells};
 /// A controller that loses less than this share of the peak keeps it.
 const KEPT: f64 = 1.0 - FALL_PERCENT / 100.0;
 
-/// All of it.
 pub fn judge(plan: &Plan, setting: &Setting, runs: &[Run]) -> Judgement {
     let cells = cells(plan, runs);
     let verdicts = verdicts(&cells);

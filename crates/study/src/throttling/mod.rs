@@ -32,7 +32,6 @@ use crate::published::Shipped;
 /// The study's name in plans and on the command line.
 pub const NAME: &str = "throttling";
 
-/// What it asks, and how it is made.
 pub const SHIPPED: Shipped = Shipped {
     name: NAME,
     question: "does throughput fall beyond a peak as clients are added, and does a controller keep it there?",

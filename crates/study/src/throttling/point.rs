@@ -29,21 +29,15 @@ const DEADLOCK: u16 = 1213;
 
 /// Where points are measured.
 pub struct Bench<'a> {
-    /// How it is measured.
     pub setting: &'a Setting,
-    /// Seed of the study.
     pub seed: Seed,
-    /// The server that is measured.
     pub server: &'a Server,
-    /// CPUs of the server.
     pub server_cpus: CpuSet,
-    /// CPUs of clients and guard.
     pub generator_cpus: CpuSet,
     /// For the journals of guards; removed by whoever made it.
     pub scratch: &'a Path,
     /// Set when somebody asks to stop.
     pub stop: &'a Stop,
-    /// Who starts guards.
     pub program: &'a dyn Program,
 }
 
@@ -206,7 +200,6 @@ impl Bench<'_> {
 }
 
 impl Front {
-    /// The process of the guard.
     pub fn guard_process(&self) -> Option<u32> {
         self.guard.as_ref().map(|guard| guard.process())
     }
@@ -216,7 +209,6 @@ impl Front {
         self.guard.as_mut().map_or_else(|| Ok(Vec::new()), |guard| guard.ticks())
     }
 
-    /// Ends the guard and hands out its ticks.
     pub fn end(self) -> Result<Vec<Tick>> {
         self.guard.map_or_else(|| Ok(Vec::new()), |guard| guard.end())
     }
@@ -227,7 +219,6 @@ fn address(text: &str) -> Option<Address> {
     Some(Address::Tcp { host: host.to_owned(), port: port.parse().ok()? })
 }
 
-/// What the clients saw.
 fn outcome(run: &mut Run, load: &LoadResult) {
     let counts = &load.counts;
     let measured_s = load.measured.as_secs_f64().max(1e-9);
@@ -334,12 +325,5 @@ mod tests {
         let found: Vec<u32> = during(&ticks, 0.45, 0.75).iter().map(|tick| tick.decided).collect();
         assert_eq!(found, [14, 15, 16]);
         assert!(during(&ticks[..5], 0.0, 9.0).is_empty(), "nothing ever ran");
-    }
-
-    #[test]
-    fn an_address_is_read_back() {
-        let read = address("127.0.0.1:3307");
-        assert_eq!(read, Some(Address::Tcp { host: "127.0.0.1".to_owned(), port: 3307 }));
-        assert_eq!(address("nowhere"), None);
     }
 }

@@ -81,7 +81,6 @@ impl Server {
         if self.second.is_some() { SECOND_DATABASE.to_owned() } else { DataSpec::DATABASE.to_owned() }
     }
 
-    /// By its socket, for looking at it.
     pub fn target(&self) -> Result<Target> {
         Ok(Target { database: Some(self.database()), ..self.server.sandbox()?.target() })
     }
@@ -91,7 +90,6 @@ impl Server {
         Ok(Target { database: Some(self.database()), ..self.server.sandbox()?.tcp_target() })
     }
 
-    /// Its process.
     pub fn pid(&self) -> Result<u32> {
         let sandbox = self.server.sandbox()?;
         sandbox.check()?;

@@ -23,15 +23,11 @@ const SPARE_S: f64 = 60.0;
 
 /// A point, and what the limit did before it.
 pub struct Settled {
-    /// What the limit did.
     pub settling: Settling,
     /// When the measured load began, in seconds of the guard's clock.
     pub began_s: f64,
-    /// And of the calendar.
     pub started_unix_s: u64,
-    /// The measured load.
     pub load: LoadResult,
-    /// The server meanwhile.
     pub seen: Option<Seen>,
 }
 

@@ -12,7 +12,6 @@ use evenkeel_core::caveat::threshold::OTHER_LOAD_MUCH;
 pub use doubts::caveats;
 pub use settling::rest;
 
-/// The published finding.
 pub const PUBLISHED: &str = "Without control, throughput rises with load to a peak and then falls as misses of the data \
                              translation buffer and of the data cache grow. With the controller it stays at the peak \
                              through the overload. How it moves after a change of load stayed unsatisfactory.";
@@ -70,7 +69,6 @@ pub(super) fn falls(fall: &Fall) -> String {
     )
 }
 
-/// Sentences on one workload.
 pub fn sentences(verdict: &Verdict) -> Vec<String> {
     let mut said = Vec::new();
     if let (Load::Reread, Some(fall)) = (verdict.load, &verdict.fall) {
@@ -157,7 +155,6 @@ fn kept(verdict: &Verdict) -> Option<String> {
     Some(format!("Throughput with {clients} clients over the best without control: {}.", all.join("; ")))
 }
 
-/// The rule by which it is judged.
 pub fn rule() -> String {
     format!(
         "A curve does not show the finding if it loses less than {FALL_PERCENT} % from its best to the \
@@ -166,7 +163,6 @@ pub fn rule() -> String {
     )
 }
 
-/// What was done, in a line.
 pub fn setting(plan: &Plan, setting: &Setting) -> String {
     let part = plan.part(Load::Shopping.name());
     let clients = part.and_then(|part| part.factors.get(part.place("clients")?));
@@ -188,7 +184,7 @@ pub fn setting(plan: &Plan, setting: &Setting) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixture::{falling, flat, plan, reread};
+    use super::super::fixture::{falling, plan, reread};
     use super::super::verdict::verdicts;
     use super::*;
     use crate::harness::cells;
@@ -200,21 +196,6 @@ mod tests {
 
     fn said_of(runs: &[Run]) -> String {
         sentences(&verdicts_of(runs)[0]).join(" ")
-    }
-
-    #[test]
-    fn a_curve_that_stays_is_not_shown_here() {
-        let text = headline(&verdicts_of(&flat()), &flat());
-        assert!(
-            text.starts_with("Not shown here: without control the shopping mix loses 2 % (95 % interval"),
-            "{text}"
-        );
-        assert!(
-            text.ends_with("of its best throughput of 1,000/s, reached at 8 clients, with 64 clients"),
-            "{text}"
-        );
-        assert!(headline(&verdicts_of(&falling()), &falling()).starts_with("Shown here: "));
-        assert_eq!(headline(&[], &[]), "Nothing has been measured yet.");
     }
 
     #[test]
@@ -242,18 +223,5 @@ mod tests {
         );
         assert!(said.contains("pages missed by the buffer pool 50.0 to 200 (4-fold)"), "{said}");
         assert!(said.contains("at least double, and waits for row locks take 0 % of the time"), "{said}");
-    }
-
-    #[test]
-    fn each_way_is_named_with_what_it_keeps() {
-        let said = said_of(&falling());
-        assert!(
-            said.contains("Evenkeel's controller 0.9 (0.") && said.contains("at a mean limit of 4"),
-            "{said}"
-        );
-        assert!(
-            said.contains("at a mean limit of 4, not settled in 3 runs; Evenkeel's controller"),
-            "{said}"
-        );
     }
 }

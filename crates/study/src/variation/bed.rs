@@ -31,11 +31,9 @@ pub(super) struct Key {
     pub via: String,
 }
 
-/// What is wanted of a server.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Wanted {
     pub key: Key,
-    /// Number of its start.
     pub start: u32,
     /// Percent of the tables that the statement asks; `None` where it is not ours to set.
     pub pool_percent: Option<f64>,
@@ -49,9 +47,7 @@ pub(super) struct Wanted {
 pub(super) struct Standing {
     pub server: Server,
     pub workload: Arc<dyn Workload>,
-    /// Its name or file.
     asked: String,
-    /// What it says of itself.
     pub record: ServerRecord,
     /// For which group of workloads, start and pool it was started; `None` before the first start.
     begun: Option<(String, u32, Option<u64>)>,
@@ -268,7 +264,6 @@ impl Drop for Bed<'_> {
 }
 
 impl Standing {
-    /// Asks this of it from now on.
     fn ask(&mut self, workplace: &Workplace<'_>, setting: &Setting, name: &str) -> Result<()> {
         let target = up(&self.server)?.clone();
         self.workload = asked(workplace, setting, name, &target)?;
@@ -358,7 +353,6 @@ fn pool_bytes(percent: f64, tables_bytes: Option<u64>) -> Option<u64> {
     Some((bytes.div_ceil(1 << 20) << 20).max(crate::profile::POOL_BYTES_MIN))
 }
 
-/// What a profile tells, as a published study tells it.
 fn steps(tell: Notify<'_>) -> impl FnMut(StudyEvent) + '_ {
     move |event| match event {
         StudyEvent::Preparing(text) | StudyEvent::Warning(text) => tell(Event::Step(text)),

@@ -9,7 +9,6 @@ use std::collections::BTreeMap;
 pub(super) const PLAN: &str = "plan";
 /// Sizes and distinct values of indexes, as the server guesses them.
 pub(super) const STATISTICS: &str = "statistics";
-/// For how many pages the buffer pool has room.
 pub(super) const ROOM: &str = "pool_pages";
 /// How indexes lie in their files.
 pub(super) const PAGES: &str = "pages";
@@ -55,7 +54,6 @@ pub(super) fn statistics_of(control: &mut Control, tables: &[String]) -> Result<
     Ok(rows.rows.iter().map(line).collect::<Vec<_>>().join("\n"))
 }
 
-/// A target as its notes tell of it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Noted {
     pub name: String,
@@ -108,7 +106,6 @@ fn statistics(slow: &Noted, fast: &Noted) -> String {
     }
 }
 
-/// Statistics by their names.
 fn numbers(text: &str) -> BTreeMap<&str, f64> {
     let of_line = |line| {
         let (name, value) = str::rsplit_once(line, ' ')?;

@@ -6,19 +6,14 @@ use crate::harness::{Chart, Figure, Scale, Unit};
 pub const TAU: &str = "tau_ms";
 /// What a request spends between client and server, without waiting for a CPU.
 pub const NETWORK: &str = "network_ms";
-/// Pages that a request reads from disk.
 pub const READS: &str = "disk_reads_per_request";
 /// Pages that a request would read from disk by the pages that its plan touches and the room that there is for them, where requests overlap.
 pub const AT_ONCE: &str = "foretold_reads_at_once";
 /// The same where each is answered before the next one comes.
 pub const ONE_BY_ONE: &str = "foretold_reads_one_by_one";
-/// Requests under way in the mean.
 pub const UNDER_WAY: &str = "under_way";
-/// What one such read takes.
 pub const READ: &str = "read_ms";
-/// Rows that a request touches.
 pub const ROWS: &str = "rows_per_request";
-/// Utilisation of the server.
 pub const THETA: &str = "theta_percent";
 /// What the server's threads wait for a CPU.
 pub const CPU_WAIT: &str = "cpu_wait_ms";

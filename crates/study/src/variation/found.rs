@@ -9,7 +9,6 @@ use evenkeel_core::trust::{Point, Settling, Tolerance, TrustLimit};
 use evenkeel_core::variance::{Components, Costs};
 use evenkeel_core::why::Why;
 
-/// Runs at one rate, on all targets.
 pub(super) struct AtRate<'a> {
     /// Arrivals per second, as the runs have them.
     pub rate: f64,
@@ -48,7 +47,6 @@ impl<'a> Found<'a> {
         Self { rates, judged, is_settled, limit, components }
     }
 
-    /// The rate that suspects are judged at.
     pub fn judged(&self) -> Option<&AtRate<'a>> {
         self.rates.get(self.judged?)
     }

@@ -6,7 +6,6 @@ use super::seen::is_valid;
 use super::{findings, references, words};
 use crate::harness::{Judgement, Plan, Run, cells};
 
-/// All of it.
 pub fn judge(plan: &Plan, setting: &Setting, runs: &[Run]) -> Judgement {
     let found = Found::of(setting, &cells(plan, runs));
     // Of rates that are judged, those that failed are among them and make it known; no finding is about what made the load.

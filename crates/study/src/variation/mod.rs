@@ -35,7 +35,6 @@ use crate::published::Shipped;
 /// The study's name in plans and on the command line.
 pub const NAME: &str = "variation";
 
-/// What it asks, and how it is made.
 pub const SHIPPED: Shipped = Shipped {
     name: NAME,
     question: "how much do response times differ from run to run, start to start and server to server, and why?",

@@ -13,7 +13,6 @@ const SHARED: &str = "ibdata1";
 pub struct IndexPages {
     /// Table and index, as `item.PRIMARY`.
     pub index: String,
-    /// Pages in use.
     pub pages: u64,
     /// Share of leaves whose successor in the order of keys is the next page of the file.
     pub in_order: Option<f64>,

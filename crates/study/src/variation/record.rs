@@ -4,7 +4,6 @@ use crate::published::{Number, Numbers};
 use evenkeel_lab::load::{PartsPlan, ToldBy};
 use serde::{Deserialize, Serialize};
 
-/// All of it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Setting {
     /// Servers, in their order; those that stand are private.
@@ -13,7 +12,6 @@ pub struct Setting {
     pub workload: String,
     /// Text of the file that the workload is named by, where it is one of the user's.
     pub workload_file: Option<String>,
-    /// Runs of each start of a server.
     pub runs_of_start: u32,
     /// Of which share of the requests the server itself tells the execution time; `None`: probes stand for the network.
     pub mu: Option<MuRecord>,
@@ -25,7 +23,6 @@ pub struct Setting {
     pub timeout_s: f64,
     /// Whether all targets get the same arrivals at the same instants.
     pub duet: bool,
-    /// Data of private servers.
     pub data: DataRecord,
     /// Buffer pool of private servers, percent of the tables that the statement asks.
     pub pool_percent: f64,
@@ -46,12 +43,10 @@ pub struct Setting {
 pub struct MuRecord {
     /// Share of the requests that are asked about, percent.
     pub share_percent: f64,
-    /// What tells of them.
     pub told_by: ToldBy,
 }
 
 impl MuRecord {
-    /// As a load takes it.
     pub fn plan(&self) -> PartsPlan {
         PartsPlan { share: self.share_percent / 100.0, told_by: self.told_by, server_pid: None }
     }
@@ -72,7 +67,6 @@ impl Numbers for Setting {
     }
 }
 
-/// A server under test.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TargetRecord {
     /// Its name in levels and figures: t1, t2.
@@ -90,18 +84,14 @@ pub struct DataRecord {
     pub ebs: u32,
     /// NUM_ITEMS of TPC-W.
     pub items: u32,
-    /// Seed of the rows.
     pub seed: u64,
-    /// How the rows come in.
     pub via: String,
 }
 
 /// The machine that the study was made on, as far as it tells.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct MachineRecord {
-    /// Name of its processor.
     pub processor: Option<String>,
-    /// CPUs of the machine.
     pub cpus: Option<String>,
     /// Hypervisor, where there is one.
     pub hypervisor: Option<String>,
@@ -128,7 +118,6 @@ impl TargetRecord {
         self.is_here() || self.reset.is_some()
     }
 
-    /// What it is called in sentences.
     pub fn words(&self) -> String {
         if self.is_private() { self.name.clone() } else { format!("{} ({})", self.name, self.url) }
     }

@@ -11,7 +11,6 @@ pub(super) const TABLE_II: [(&str, [f64; 4], [f64; 4]); 3] = [
     ("D", [1_857.0, 3_655.0, 5_481.0, 7_341.0], [1.43, 1.56, 1.55, 1.81]),
 ];
 
-/// All of them.
 pub(super) fn references() -> Vec<Reference> {
     let delays = TABLE_II.iter().map(|(server, _, delays)| Reference {
         part: RATES.to_owned(),

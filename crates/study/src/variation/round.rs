@@ -19,16 +19,13 @@ use std::thread;
 
 /// Clients of the first look, which says what a server carries about.
 const CLIENTS: u32 = 16;
-/// Its length, and its warm-up.
 const LOOK: (Nanos, Nanos) = (Nanos::from_secs(3), Nanos::from_secs(1));
 
-/// A run on servers that are up.
 pub(super) struct Round<'a, 'b> {
     pub bed: &'a Bed<'b>,
     pub setting: &'a Setting,
     /// Servers that get the load at once, with the places of their targets.
     pub keys: Vec<Key>,
-    /// For its seed.
     pub name: String,
     /// Whether each request opens a session, until the server refuses them.
     pub is_refused: bool,
@@ -158,7 +155,6 @@ fn doubts(file: &RunFile, setting: &Setting, key: &Key) -> Vec<Caveat> {
     grave.map(|caveat| caveat.clone().of(&which)).collect()
 }
 
-/// What a run says, by name.
 fn figures(run: &mut Run, file: &RunFile, of_target: &str) {
     let measures = server_measures(file);
     let answered = file.response.count > 0;

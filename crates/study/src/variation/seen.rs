@@ -15,13 +15,10 @@ use evenkeel_core::variance::{Components, Observation as Repeat, Position, Varia
 use evenkeel_core::why::{Facts, Observation, Seen};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A run on one target.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct OnTarget<'a> {
     pub target: usize,
-    /// Number of the start of its server.
     pub start: u32,
-    /// Number of the run of that start.
     pub number: u32,
     pub run: &'a Run,
 }
@@ -48,7 +45,6 @@ fn place(setting: &Setting, cell: &Cell<'_>) -> usize {
 }
 
 impl OnTarget<'_> {
-    /// A figure of this target.
     pub fn figure(&self, setting: &Setting, name: &str) -> Option<f64> {
         self.run.figure(&format!("{name}{}", setting.of_target(self.target)))
     }
@@ -133,12 +129,10 @@ pub(super) fn valid<'a>(runs: Vec<OnTarget<'a>>) -> Vec<OnTarget<'a>> {
     }
 }
 
-/// What core judges.
 pub(super) fn observations(setting: &Setting, runs: &[OnTarget<'_>]) -> Vec<Observation> {
     runs.iter().filter_map(|run| run.observation(setting)).collect()
 }
 
-/// What each level makes of the variance.
 pub(super) fn components(setting: &Setting, runs: &[OnTarget<'_>]) -> Result<Components, VarianceError> {
     Components::of(&runs.iter().filter_map(|run| run.repeat(setting)).collect::<Vec<_>>())
 }

@@ -28,13 +28,11 @@ pub struct Variation<'a> {
 }
 
 impl<'a> Variation<'a> {
-    /// By its plan.
     pub fn of(workplace: Workplace<'a>, plan: &Plan) -> Result<Self> {
         let setting = published::setting(plan)?;
         Ok(Self { workplace, plan: plan.clone(), setting, bed: None, carried: RefCell::default() })
     }
 
-    /// Servers that a run is on.
     fn keys(&self, order: &Order<'_>) -> Result<Vec<Key>> {
         let via = match order.level(parts::LAYOUT) {
             "" => self.setting.data.via.clone(),

@@ -11,14 +11,12 @@ use evenkeel_core::variance::{Components, Level};
 use evenkeel_core::why::{LITTLE, NEIGHBOURS_MIN, Ruling, SHARE_MIN, STOLEN_MIN, Suspect, Why};
 use std::collections::BTreeSet;
 
-/// The published finding.
 pub(super) const PUBLISHED: &str = "Profiles of servers that should be alike agree up to a utilisation of 50 %; beyond that they differ by disk I/O, whose root \
                                     is the storage layout: reloaded from a dump they agree up to 80 %.";
 /// Where it was published.
 pub(super) const SOURCE: &str = "variation study: MySQL 5.1 with InnoDB on Xen 4.1.2, four nodes of four cores at 3.1 GHz, guests with one virtual CPU; and ten \
                                  servers of Amazon EC2";
 
-/// By which rule it is judged.
 pub(super) fn rule() -> String {
     format!(
         "The slowest and the fastest server are compared, start by start, or run by run if there is a \
@@ -36,7 +34,6 @@ pub(super) fn rule() -> String {
     )
 }
 
-/// What was done, in a line.
 pub(super) fn setting(plan: &Plan, setting: &Setting) -> String {
     let part = plan.part(RATES).or_else(|| plan.parts.first());
     let starts = part.map_or(0, |part| part.repeats / setting.runs_of_start.max(1));
@@ -121,7 +118,6 @@ fn dominates(components: Option<&Components>) -> String {
     format!("Most of the variance of a run ({:.0} %) lies {between}{certain}.", 100.0 * dominant.share)
 }
 
-/// Further sentences, by part.
 pub(super) fn sentences(setting: &Setting, found: &Found<'_>) -> Vec<(String, String)> {
     let mut said = Vec::new();
     let mut say = |text: String| said.push((RATES.to_owned(), text));

@@ -119,7 +119,7 @@ fn plan(session: &Session, args: &Args) -> Result<Plan> {
     let setting = Setting {
         ebs: args.ebs.unwrap_or(if args.quick { 1 } else { 10 }),
         items: args.items.unwrap_or(if args.quick { 1_000 } else { 10_000 }),
-        settle: Some(Settle::of_span(span_s)),
+        settle: Settle::of_span(span_s),
         shopping: times(args, Load::Shopping)?,
         reread: times(args, Load::Reread)?,
         second: args.second,

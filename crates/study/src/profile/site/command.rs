@@ -81,9 +81,8 @@ mod tests {
             let outcome = outcome.recv_timeout(Duration::from_secs(60)).expect("it goes on");
             assert!(matches!(outcome, Err(StudyError::Stopped)), "{outcome:?}");
             // One that has ended has no command line.
-            let runs = |pid: &str| {
-                fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| !line.is_empty())
-            };
+            let runs =
+                |pid: &str| fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| !line.is_empty());
             while fs::read_to_string(&pids).unwrap().lines().any(runs) {
                 thread::sleep(LOOK_EVERY);
             }

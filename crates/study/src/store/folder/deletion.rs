@@ -25,7 +25,6 @@ impl StudyFolder {
         Ok(Self { _lock: Some(lock(&path)?), path })
     }
 
-    /// Deletes it with all of its runs.
     pub fn delete(self) -> Result<(), StoreError> {
         fs::remove_dir_all(&self.path).map_err(StoreError::io("remove", &self.path))
     }

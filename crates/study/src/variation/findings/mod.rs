@@ -20,7 +20,6 @@ use made::{breaks, finding, untested};
 /// Utilisation up to which script-filled servers of the study agreed, percent.
 const PUBLISHED_LIMIT: f64 = 50.0;
 
-/// All of them, in the order of their figures.
 pub(super) fn all(setting: &Setting, cells: &[Cell<'_>], found: &Found<'_>) -> Vec<Finding> {
     vec![
         limit(setting, found),
