@@ -119,18 +119,3 @@ fn size_of(folder: &Path) -> Result<u64> {
 fn rounded(bytes: u64) -> u64 {
     bytes.next_multiple_of(1 << 20)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn all_files_below_a_folder_count() {
-        let folder = tempfile::tempdir().unwrap();
-        fs::create_dir(folder.path().join("below")).unwrap();
-        fs::write(folder.path().join("one"), [0; 100]).unwrap();
-        fs::write(folder.path().join("below/two"), [0; 23]).unwrap();
-        assert_eq!(size_of(folder.path()).unwrap(), 123);
-        assert_eq!((rounded(1), rounded(1 << 20)), (1 << 20, 1 << 20));
-    }
-}

@@ -340,16 +340,6 @@ mod tests {
     }
 
     #[test]
-    fn a_cell_without_batches_has_the_mean_over_its_runs() {
-        let mut runs = runs(0.9, 8.0, 3);
-        let pooled = summary(&runs).tau_ms;
-        runs.iter_mut().for_each(|run| run.batches.clear());
-        let old = summary(&runs).tau_ms;
-        let mean = runs.iter().map(|run| run.response.mean_ms).sum::<f64>() / 3.0;
-        assert!((old.mean - mean).abs() < 1e-9 && old.mean != pooled.mean, "{old:?} {pooled:?}");
-    }
-
-    #[test]
     fn a_lower_bound_keeps_its_standard_error_for_the_trust_limit() {
         let cell = summary(&runs(0.95, 8.0, 3));
         let core = to_core(&cell.tau_ms).unwrap();

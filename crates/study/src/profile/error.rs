@@ -182,19 +182,3 @@ impl StudyError {
         })
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn who_loses_the_connection_is_told_where_to_look_and_how_to_go_on() {
-        let lost = || TargetError::Lost { address: "db1:3306".into(), reason: "server disconnected".into() };
-        for error in [StudyError::Target(lost()), StudyError::Explain(lost().into())] {
-            let hint = error.hint().unwrap_or_default();
-            assert!(hint.contains("error log") && hint.contains("finished runs are kept"), "{hint}");
-            assert!(hint.contains(crate::store::GOES_ON), "{hint}");
-        }
-        assert!(lost().hint().is_some_and(|hint| !hint.contains("--resume")));
-    }
-}

@@ -126,11 +126,6 @@ mod tests {
     }
 
     #[test]
-    fn no_values_make_no_times() {
-        assert_eq!(times(&Histogram::<u64>::new(3).unwrap(), None), TimesRecord::default());
-    }
-
-    #[test]
     fn counts_of_runs_add_up() {
         let mut total = CountsRecord::default();
         let run =

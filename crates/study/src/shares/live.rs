@@ -224,15 +224,6 @@ mod tests {
     }
 
     #[test]
-    fn clients_come_in_the_order_of_their_times() {
-        let experiment = published().swap_remove(4).scaled(0.25);
-        let visits = live(&experiment, Treatment::Evenkeel).visits();
-        assert_eq!(visits.len(), 7);
-        assert_eq!((visits[0].host, visits[0].disk, visits[0].stretch), (0, 0, (77.5, 112.5)));
-        assert!(visits.iter().rev().is_sorted_by_key(|visit| visit.stretch.0));
-    }
-
-    #[test]
     fn a_period_is_counted_once_however_often_a_host_is_asked() {
         let mut watch = Watch::new(1, 0.5, 0.2);
         let status = |at_s| Some(HostStatus { at_s, ios_per_s: 100.0, ..HostStatus::default() });

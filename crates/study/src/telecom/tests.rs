@@ -107,19 +107,3 @@ fn one_run_of_each_shows_nothing() {
         said.findings
     );
 }
-
-#[test]
-fn every_published_figure_is_of_a_part_and_of_figures_that_there_are() {
-    let said = said(&[]);
-    let known: Vec<&str> = super::figures::FIGURES.iter().map(|figure| figure.key).collect();
-    for reference in &said.references {
-        assert!(plan().part(&reference.part).is_some(), "{reference:?}");
-        assert!(reference.figures.iter().all(|(name, value)| known.contains(&name.as_str()) && *value > 0.0));
-    }
-    let rate = |words: &str| {
-        let found = said.references.iter().find(|reference| reference.words == words).expect("a reference");
-        found.figures.iter().find(|(name, _)| name == "rows_per_s").expect("a rate").1
-    };
-    assert!((rate("MyISAM, indexes after") - 14_768.0).abs() < 1.0);
-    assert!((rate("InnoDB tuned") - 1_551.0).abs() < 1.0);
-}

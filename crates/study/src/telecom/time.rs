@@ -44,22 +44,3 @@ pub fn whole_s(setting: &Setting, parts: &[Part]) -> f64 {
     };
     parts.iter().map(of).sum()
 }
-
-#[cfg(test)]
-mod tests {
-    use super::super::parts::parts;
-    use super::super::record::PUBLISHED_RECORDS;
-    use super::*;
-
-    fn hours(records: u64, repeats: u32) -> f64 {
-        let setting = Setting { records, days: 3, pool_mib: 64, ..Setting::default() };
-        whole_s(&setting, &parts(&setting, repeats)) / 3600.0
-    }
-
-    #[test]
-    fn the_default_takes_a_third_of_an_hour_at_most_and_the_published_size_days() {
-        assert!(hours(super::super::record::DEFAULT_RECORDS, 3) <= 1.0 / 3.0);
-        assert!(hours(super::super::record::QUICK_RECORDS, 1) <= 0.05);
-        assert!(hours(PUBLISHED_RECORDS, 3) > 100.0);
-    }
-}

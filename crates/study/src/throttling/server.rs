@@ -115,17 +115,3 @@ fn statements(text: &str) -> Vec<String> {
     let code: Vec<&str> = text.lines().filter(|line| !line.trim_start().starts_with("--")).collect();
     code.join("\n").split(';').map(str::trim).filter(|part| !part.is_empty()).map(str::to_owned).collect()
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_statements_of_the_second_workload_are_built_in() {
-        let statements = statements(REREAD_SQL);
-        assert_eq!(statements.len(), 2);
-        assert!(
-            statements[0].starts_with("CREATE TABLE leaf") && statements[1].starts_with("INSERT INTO leaf")
-        );
-    }
-}

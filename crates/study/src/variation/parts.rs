@@ -206,12 +206,4 @@ mod tests {
         others.targets[0].url = "mysql://db1/tpcw".to_owned();
         assert_eq!(all(&others, &extent()), [RATES]);
     }
-
-    #[test]
-    fn repeats_are_starts_times_runs_and_a_duet_has_no_target_to_choose() {
-        let found = parts(&setting(), &extent());
-        assert_eq!((found[0].repeats, found[0].runs(), found[1].repeats), (6, 24, 4));
-        let duet = parts(&Setting { duet: true, ..setting() }, &extent());
-        assert!(duet[0].place(TARGET).is_none() && duet[0].runs() == 12);
-    }
 }

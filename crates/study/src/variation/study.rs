@@ -253,13 +253,6 @@ fn number(level: &str, most: f64) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::harness::Factor;
-
-    #[test]
-    fn rates_are_announced_as_they_will_be() {
-        let part = |factor| Part { factors: vec![Factor::numeric(factor, [20, 40])], ..Part::default() };
-        assert_eq!(rates(&part(RATE)), "rates: 20/s, 40/s");
-    }
 
     #[test]
     fn a_level_is_a_number_that_a_server_can_be_asked_for() {

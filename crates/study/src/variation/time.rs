@@ -46,18 +46,3 @@ pub fn whole_s(setting: &Setting, parts: &[Part]) -> f64 {
     let data_s = servers * fills * fill_s(setting);
     data_s + parts.iter().map(|part| part.runs() as f64 * takes_s(setting, part)).sum::<f64>()
 }
-
-#[cfg(test)]
-mod tests {
-    use super::super::tests::{plan, setting};
-    use super::*;
-
-    #[test]
-    fn longer_runs_and_more_of_them_take_longer() {
-        let (plan, setting) = (plan(), setting());
-        let longer = Setting { duration_s: 180.0, ..setting.clone() };
-        assert!(whole_s(&longer, &plan.parts) > 10.0 * whole_s(&setting, &plan.parts));
-        let one = whole_s(&setting, &plan.parts[..1]);
-        assert!(one < whole_s(&setting, &plan.parts));
-    }
-}

@@ -228,38 +228,6 @@ fn orders_out_of_stock_are_rolled_back_and_no_failures() {
     assert_eq!(number(&mut control, "SELECT COUNT(*) FROM CUST_HIST H WHERE H.ORDERID > 1200"), 0);
 }
 
-/// Makes orders one after the other, and sums up the tables that they change.
-fn orders(control: &mut Control, count: usize, seed: u64) -> Vec<String> {
-    let workload = workload(control);
-    let executor = Executor::new(workload.statements());
-    let (mut client, mut random) = (workload.client(0), Random::new(Seed(seed)));
-    let mut parameters = Parameters::new();
-    for _ in 0..count {
-        client.begin(&mut random);
-        let mut reply = None;
-        while let Some(index) = client.step(reply.as_ref(), &mut random, &mut parameters) {
-            reply = Some(executor.execute(control, index, &parameters).unwrap());
-        }
-    }
-    ["CUSTOMERS", "ORDERS", "ORDERLINES", "INVENTORY"]
-        .map(|table| control.query(&format!("CHECKSUM TABLE {table}")).unwrap().rows[0][1].clone().unwrap())
-        .to_vec()
-}
-
-#[test]
-fn a_seed_decides_the_orders() {
-    let shop = shop();
-    let sums = [("ds_one", 7), ("ds_same", 7), ("ds_other", 8)].map(|(name, seed)| {
-        let mut control = shop.empty(name);
-        fill(control.target(), Via::Load);
-        orders(&mut control, 30, seed)
-    });
-    assert_eq!(sums[0], sums[1]);
-    for (one, other) in sums[0].iter().zip(&sums[2]) {
-        assert_ne!(one, other);
-    }
-}
-
 /// Rows that each way to browse finds in so many orders.
 fn found(control: &mut Control, name: &str, tries: usize) -> u64 {
     let workload = workload(control);

@@ -94,25 +94,6 @@ fn all_ways_in_give_the_same_rows_on_any_number_of_threads() {
     }
 }
 
-#[test]
-fn progress_rises_to_the_number_of_rows() {
-    let (_home, sandbox) = server(&[]);
-    let mut reports = Vec::new();
-    let target = database(&sandbox, "tpcw");
-    let stamp =
-        populate(&target, &tiny(Via::Insert), &std::env::temp_dir(), &Stop::default(), &mut |progress| {
-            reports.push(progress)
-        });
-    let last = *reports.last().unwrap();
-    assert!(reports.is_sorted_by_key(|report| (report.rows_done, report.bytes)), "{reports:?}");
-    assert_eq!(last.rows_done, stamp.unwrap().rows());
-    assert!(last.rows_total >= last.rows_done && last.bytes > 100 * last.rows_done, "{last:?}");
-    let mut again = 0;
-    populate(&target, &tiny(Via::Insert), &std::env::temp_dir(), &Stop::default(), &mut |_| again += 1)
-        .unwrap();
-    assert_eq!(again, 0, "a data set that is there is reused");
-}
-
 /// Each query counts the rows that break a rule.
 const BROKEN_RULES: &[&str] = &[
     "address WHERE LENGTH(addr_street1) NOT BETWEEN 15 AND 40 OR LENGTH(addr_street2) NOT BETWEEN 15 AND 40 \
@@ -302,14 +283,6 @@ fn two_processes_do_not_work_on_one_set() {
         }
     });
     assert!(tried && stamp.is_ok());
-}
-
-#[test]
-fn a_server_without_local_infile_is_refused_with_the_other_way() {
-    let (_home, sandbox) = server(&[]);
-    control(&sandbox.target()).exec("SET GLOBAL local_infile = OFF").unwrap();
-    let refused = fill(&database(&sandbox, "tpcw"), &tiny(Via::Load)).unwrap_err();
-    assert!(refused.hint().is_some_and(|hint| hint.contains("--via insert")), "{refused}");
 }
 
 #[test]
