@@ -23,7 +23,7 @@ impl Study<'_> {
         if !before.servers.is_empty() {
             return manifest::same(&before, &found);
         }
-        self.folder.write_manifest(&found)?;
+        self.folder.write("manifest.json", &found)?;
         Ok(self.folder.write_plan(&self.plan)?)
     }
 

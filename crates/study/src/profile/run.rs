@@ -100,7 +100,7 @@ impl<'a> Study<'a> {
     pub(super) fn summary(&self) -> Result<SummaryFile, StudyError> {
         let written = ledger::read(self.folder)?;
         let summary = SummaryFile { written, ..summary::summarise(&self.plan, &self.runs) };
-        self.folder.write_summary(&summary)?;
+        self.folder.write("summary.json", &summary)?;
         Ok(summary)
     }
 

@@ -59,7 +59,7 @@ impl Findings<'_> {
     }
 
     pub(super) fn cpu(&self) -> String {
-        match self.bounds.work_of("cpu_ms").and_then(|work| work.range) {
+        match self.bounds.cpu.as_ref().and_then(|cpu| cpu.range) {
             _ if !self.is_measured => String::new(),
             Some(range) => format!("A request costs {} ms of CPU", between(range.low, range.high)),
             None => "CPU cost per request: unknown. It takes three valid runs and the server's CPU use (--sense-with)"
@@ -73,7 +73,7 @@ impl Findings<'_> {
         }
         let known = [
             (self.bounds.is_something(), "the bounds"),
-            (self.bounds.work_of("cpu_ms").is_some_and(|work| work.range.is_some()), "the CPU cost"),
+            (self.bounds.cpu.as_ref().is_some_and(|cpu| cpu.range.is_some()), "the CPU cost"),
         ];
         let mut reliable: Vec<String> =
             known.iter().filter(|(is_known, _)| *is_known).map(|(_, what)| (*what).to_owned()).collect();

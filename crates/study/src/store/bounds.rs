@@ -34,18 +34,16 @@ pub struct RangeRecord {
     pub high: f64,
 }
 
-/// What one request takes of a resource: the mean over the valid runs that complete at least half as much as the busiest.
+/// What one request takes of the CPU: the mean over the valid runs that complete at least half as much as the busiest.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WorkRecord {
-    /// `cpu_ms`, `disk_reads`, `read_bytes`, `write_bytes`, `disk_busy_ms`.
-    pub resource: String,
-    /// What one request takes, in the resource's unit.
+    /// CPU time, ms.
     pub per_request: f64,
     /// Its 95 % interval; absent of fewer than three runs.
     pub range: Option<RangeRecord>,
     pub runs: u32,
-    /// Requests per second at which the resource ends, by the utilisation law, if nobody else uses it; absent where its
-    /// capacity is not known.
+    /// Requests per second that use all CPUs, by the utilisation law, if nobody else uses them; absent where their number is
+    /// not known.
     pub ends_at_per_s: Option<RangeRecord>,
 }
 
@@ -70,8 +68,7 @@ pub struct BoundsRecord {
     pub by_itself_from: String,
     /// Share of the time of its runs that counted for it, percent.
     pub by_itself_coverage_percent: Option<f64>,
-    /// What one request takes of each resource that is seen.
-    pub work: Vec<WorkRecord>,
+    pub cpu: Option<WorkRecord>,
     /// Share of the server's CPUs that neighbours took, percent, over all runs; absent where it cannot be seen.
     pub taken_percent: Option<f64>,
     pub runs: u32,
@@ -82,9 +79,5 @@ pub struct BoundsRecord {
 impl BoundsRecord {
     pub fn is_something(&self) -> bool {
         self.at_least_per_s.is_some() || self.at_most_per_s.is_some() || self.by_itself_per_s.is_some()
-    }
-
-    pub fn work_of(&self, resource: &str) -> Option<&WorkRecord> {
-        self.work.iter().find(|work| work.resource == resource)
     }
 }

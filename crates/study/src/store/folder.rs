@@ -139,16 +139,6 @@ impl StudyFolder {
         if path.exists() { read_json(&path) } else { Ok(ManifestFile::default()) }
     }
 
-    /// Writes `manifest.json`, whole or not at all.
-    pub fn write_manifest(&self, manifest: &ManifestFile) -> Result<(), StoreError> {
-        write_json(&self.path.join("manifest.json"), manifest)
-    }
-
-    /// Writes `summary.json`, whole or not at all.
-    pub fn write_summary(&self, summary: &SummaryFile) -> Result<(), StoreError> {
-        write_json(&self.path.join("summary.json"), summary)
-    }
-
     /// Finished runs by order; of several attempts at one the least disturbed stands, with the others in its list.
     /// A run that cannot be read is an error that names it, not a gap.
     pub fn runs(&self) -> Result<Vec<RunFile>, StoreError> {

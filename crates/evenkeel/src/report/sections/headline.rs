@@ -162,7 +162,7 @@ fn bounds(bounds: &BoundsRecord) -> Vec<Tile> {
         (None, None) => None,
     };
     let apart = |range: RangeRecord| between(range.low, range.high);
-    let cpu = bounds.work_of("cpu_ms");
+    let cpu = bounds.cpu.as_ref();
     let ends = cpu.and_then(|work| work.ends_at_per_s);
     let ends = ends.map_or_else(String::new, |range| {
         format!("; all CPU that it may use is used at {} /s", apart(range))
