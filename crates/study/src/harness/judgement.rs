@@ -1,6 +1,7 @@
 //! What a study says: of the published finding, and of its own runs.
 
 use evenkeel_core::caveat::Caveat;
+use evenkeel_core::statistics::Ratio;
 use evenkeel_core::why::Verdict;
 
 /// All that a study says of its runs.
@@ -105,5 +106,21 @@ impl Number {
     /// One without an interval.
     pub fn plain(name: &str, value: f64) -> Self {
         Self { name: name.to_owned(), value, interval: None }
+    }
+
+    /// That of a ratio, where it is known.
+    pub(crate) fn of(name: &str, ratio: Option<&Ratio>) -> Vec<Self> {
+        let number =
+            |ratio: &Ratio| Self { name: name.to_owned(), value: ratio.ratio, interval: ratio.interval };
+        ratio.map(number).into_iter().collect()
+    }
+}
+
+/// Whether all of the interval of a ratio is above this; not known where it is on both sides, or there is none.
+pub(crate) fn above(ratio: Option<&Ratio>, least: f64) -> Option<bool> {
+    match ratio?.interval? {
+        (low, _) if low > least => Some(true),
+        (_, high) if high <= least => Some(false),
+        _ => None,
     }
 }

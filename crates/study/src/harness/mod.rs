@@ -19,6 +19,7 @@ pub use cells::{Cell, Moment, cells, moments};
 pub(crate) use course::{Block, Course, go_through, is_complete as is_course_complete};
 pub(crate) use doubts::doubts;
 pub use figure::{Chart, Figure, Scale, Unit};
+pub(crate) use judgement::above;
 pub use judgement::{Finding, Judgement, Number, Outcome, Reference, Share};
 pub use measure::{is_complete, measure, plan_of};
 pub use plan::{FORMAT, Factor, Level, Part, Plan};

@@ -7,7 +7,7 @@ use super::rule::{LITTLE, rule};
 use super::size::{self, Published};
 use super::words;
 use crate::format;
-use crate::harness::{Cell, Finding, Judgement, Number, Outcome, Plan, Run, cells};
+use crate::harness::{Cell, Finding, Judgement, Number, Outcome, Plan, Run, above, cells};
 use evenkeel_core::statistics::{Ratio, unpaired_ratio};
 
 pub fn judge(plan: &Plan, setting: &Setting, runs: &[Run]) -> Judgement {
@@ -39,21 +39,6 @@ pub fn judge(plan: &Plan, setting: &Setting, runs: &[Run]) -> Judgement {
 fn ratio(cells: &[Cell<'_>], part: &str, of: &[&str], over: &[&str]) -> Option<Ratio> {
     let seconds = |levels| Some(cell(cells, part, levels)?.values("seconds"));
     unpaired_ratio(&seconds(of)?, &seconds(over)?)
-}
-
-/// Whether a ratio is above 1 in all that its interval has; not known where it has 1 in it, or there is none.
-fn above_one(ratio: Option<&Ratio>) -> Option<bool> {
-    match ratio?.interval? {
-        (low, _) if low > 1.0 => Some(true),
-        (_, high) if high <= 1.0 => Some(false),
-        _ => None,
-    }
-}
-
-fn number(name: &str, ratio: Option<&Ratio>) -> Vec<Number> {
-    let number =
-        |ratio: &Ratio| Number { name: name.to_owned(), value: ratio.ratio, interval: ratio.interval };
-    ratio.map(number).into_iter().collect()
 }
 
 /// Of each factor that was published, whether it lies within the interval of ours.
@@ -94,10 +79,10 @@ fn untuned(cells: &[Cell<'_>]) -> Finding {
     Finding {
         name: "tuning-shortens-the-load",
         part: LOAD.to_owned(),
-        outcome: Outcome::of(above_one(ratio.as_ref())),
+        outcome: Outcome::of(above(ratio.as_ref(), 1.0)),
         published: "InnoDB untuned takes more than 24 h for a day, tuned 12 h 32 min".to_owned(),
         here: beside(ratio.as_ref(), "untuned takes", size::UNTUNED),
-        numbers: number("untuned_over_tuned", ratio.as_ref()),
+        numbers: Number::of("untuned_over_tuned", ratio.as_ref()),
     }
 }
 
@@ -106,10 +91,10 @@ fn my_isam(cells: &[Cell<'_>]) -> Finding {
     Finding {
         name: "myisam-is-faster",
         part: LOAD.to_owned(),
-        outcome: Outcome::of(above_one(ratio.as_ref())),
+        outcome: Outcome::of(above(ratio.as_ref(), 1.0)),
         published: "MyISAM takes 79 min for a day with its indexes, InnoDB 149 min".to_owned(),
         here: beside(ratio.as_ref(), "InnoDB takes", size::INNODB_OVER_MYISAM),
-        numbers: number("innodb_over_myisam", ratio.as_ref()),
+        numbers: Number::of("innodb_over_myisam", ratio.as_ref()),
     }
 }
 
@@ -128,7 +113,7 @@ fn order(cells: &[Cell<'_>], way: &str, engine: &str) -> Finding {
         outcome: Outcome::of(known),
         published: format!("{engine}: indexes before or after the load make little difference"),
         here: in_words(ratio.as_ref(), "with the indexes before it takes"),
-        numbers: number(&format!("{way}_before_over_after"), ratio.as_ref()),
+        numbers: Number::of(&format!("{way}_before_over_after"), ratio.as_ref()),
     }
 }
 
@@ -137,10 +122,10 @@ fn separators(cells: &[Cell<'_>]) -> Finding {
     Finding {
         name: "separators-from-the-source-save-time",
         part: DAYS.to_owned(),
-        outcome: Outcome::of(above_one(ratio.as_ref())),
+        outcome: Outcome::of(above(ratio.as_ref(), 1.0)),
         published: "separators from the source save 3 h 20 min of 15 h 20 min (1.28 times as long without)"
             .to_owned(),
         here: beside(ratio.as_ref(), "adding them by a file between takes", size::SEPARATORS),
-        numbers: number("added_over_from_source", ratio.as_ref()),
+        numbers: Number::of("added_over_from_source", ratio.as_ref()),
     }
 }

@@ -1,5 +1,6 @@
 //! What the study needs to know beside parts and repeats, as it stands in its plan; and the ways of the published study.
 
+pub use crate::published::MachineRecord;
 use crate::published::{Number, Numbers};
 use evenkeel_haul::table::Engine;
 use serde::{Deserialize, Serialize};
@@ -15,17 +16,6 @@ pub struct Setting {
     pub pool_mib: u64,
     /// Where all this ran.
     pub place: MachineRecord,
-}
-
-/// The machine that the study was made on, as far as it tells.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct MachineRecord {
-    pub processor: Option<String>,
-    pub cpus: Option<String>,
-    /// Hypervisor, where there is one.
-    pub hypervisor: Option<String>,
-    /// The server's program; `None`: the system's.
-    pub server_binary: Option<String>,
 }
 
 /// A row with its indexes takes about so many bytes.

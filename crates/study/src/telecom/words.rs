@@ -151,11 +151,6 @@ fn standing(setting: &Setting) -> Vec<Caveat> {
 
 /// Where it was measured.
 pub(super) fn place(setting: &Setting) -> Vec<(&'static str, String)> {
-    let told = |value: &Option<String>| value.clone().unwrap_or_else(|| format::ABSENT.to_owned());
-    vec![
-        ("processor", told(&setting.place.processor)),
-        ("CPUs", told(&setting.place.cpus)),
-        ("hypervisor", told(&setting.place.hypervisor)),
-        ("pool of the tuned server", format!("{} MiB", setting.pool_mib)),
-    ]
+    let pool = ("pool of the tuned server", format!("{} MiB", setting.pool_mib));
+    setting.place.known().into_iter().chain([pool]).collect()
 }

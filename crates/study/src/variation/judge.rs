@@ -26,7 +26,7 @@ pub fn judge(plan: &Plan, setting: &Setting, runs: &[Run]) -> Judgement {
         components: found.components.as_ref().map(shares).unwrap_or_default(),
         sentences: words::sentences(setting, &found),
         caveats: words::caveats(setting, runs),
-        place: words::machine(setting),
+        place: setting.machine.known(),
         references: references::references(),
         ..Judgement::default()
     }

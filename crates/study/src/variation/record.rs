@@ -1,5 +1,6 @@
 //! What the study needs to know beside parts and repeats, as it stands in its plan.
 
+pub use crate::published::MachineRecord;
 use crate::published::{Number, Numbers};
 use evenkeel_lab::load::{PartsPlan, ToldBy};
 use serde::{Deserialize, Serialize};
@@ -86,17 +87,6 @@ pub struct DataRecord {
     pub items: u32,
     pub seed: u64,
     pub via: String,
-}
-
-/// The machine that the study was made on, as far as it tells.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct MachineRecord {
-    pub processor: Option<String>,
-    pub cpus: Option<String>,
-    /// Hypervisor, where there is one.
-    pub hypervisor: Option<String>,
-    /// The server's program; `None`: the system's.
-    pub server_binary: Option<String>,
 }
 
 /// What a target of a study of its own servers is called where others have a URL.

@@ -224,11 +224,3 @@ fn of_runs(runs: &[Run]) -> Vec<Caveat> {
     };
     kinds.into_iter().map(told).collect()
 }
-
-/// Where it was measured.
-pub(super) fn machine(setting: &Setting) -> Vec<(&'static str, String)> {
-    let machine = &setting.machine;
-    let known =
-        [("processor", &machine.processor), ("CPUs", &machine.cpus), ("hypervisor", &machine.hypervisor)];
-    known.into_iter().filter_map(|(name, value)| Some((name, value.clone()?))).collect()
-}

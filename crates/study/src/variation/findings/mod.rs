@@ -7,7 +7,7 @@ mod storage;
 
 use super::figures::{NETWORK, TAU};
 use super::found::{AtRate, Found};
-use super::parts::{COMPLEX_STATEMENT, RATES, WRITE};
+use super::parts::{COMPLEX_STATEMENT, RATES};
 use super::record::{Setting, TargetRecord};
 use super::seen;
 use crate::format;
@@ -23,12 +23,6 @@ const PUBLISHED_LIMIT: f64 = 50.0;
 pub(super) fn all(setting: &Setting, cells: &[Cell<'_>], found: &Found<'_>) -> Vec<Finding> {
     vec![
         limit(setting, found),
-        untested(
-            "a-host-is-trusted-further",
-            RATES,
-            "a guest with one virtual CPU is trusted up to 50 %, its host with four cores up to 80 % (Figure 7)",
-            "One kind of server was measured: a guest beside its host needs a hypervisor.",
-        ),
         network(setting, found),
         storage::pool(setting, cells),
         storage::pool_at_high_rates(setting, cells),
@@ -36,12 +30,6 @@ pub(super) fn all(setting: &Setting, cells: &[Cell<'_>], found: &Found<'_>) -> V
         servers(setting, found),
         statements::simple(setting, cells),
         statements::write(setting, cells),
-        untested(
-            "write-on-guests-and-hosts",
-            WRITE,
-            "a guest carries more than twice the host's writes (Figure 14)",
-            "There is one domain: a guest beside its host needs a hypervisor.",
-        ),
         class::alike(setting, cells),
     ]
 }
