@@ -255,9 +255,9 @@ fn what_is_missing_beside_a_run_is_named_by_all_readers(home: &Path, study: &Pat
         evenkeel(home, &words).status.code()
     });
     assert_eq!(whole, [Some(0), Some(0)]);
-    let file = study.join("runs/c01-r2/response.hdr");
+    let file = study.join("runs/c01-r2/response.csv");
     let kept = std::fs::read(&file).expect("its distribution");
-    for torn in [None, Some(&b""[..]), Some(&kept[..kept.len() / 2])] {
+    for torn in [None, Some(&b""[..]), Some(&kept[..kept.len() - 1])] {
         match torn {
             None => std::fs::remove_file(&file).expect("removed"),
             Some(part) => std::fs::write(&file, part).expect("written"),
@@ -271,7 +271,7 @@ fn what_is_missing_beside_a_run_is_named_by_all_readers(home: &Path, study: &Pat
             let told = [&output.stdout, &output.stderr]
                 .map(|text| String::from_utf8_lossy(text).into_owned())
                 .concat();
-            assert!(told.contains("damaged") && told.contains("c01-r2/response.hdr"), "{line}: {told}");
+            assert!(told.contains("damaged") && told.contains("c01-r2/response.csv"), "{line}: {told}");
             assert!(told.contains("hint: ") || told.contains("\"hint\""), "{line}: {told}");
             // All figures are exported, since they stand in other files.
             let code = if line.starts_with("export") { 0 } else { 1 };

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// Files that every finished run has beside `run.json`.
-pub(super) const BESIDE: [&str; 3] = ["intervals.csv", "sense.csv", "response.hdr"];
+pub(super) const BESIDE: [&str; 3] = ["intervals.csv", "sense.csv", "response.csv"];
 
 /// How hints say that a study is to go on. Whoever shows them puts the command in its place, which this crate does not know.
 pub const GOES_ON: &str = "`--resume`";
@@ -69,13 +69,6 @@ pub enum StoreError {
         path: PathBuf,
         text: String,
     },
-    /// Histogram could not be written.
-    #[error("cannot write histogram {path}: {text}")]
-    Histogram {
-        path: PathBuf,
-        /// What the histogram's writer said.
-        text: String,
-    },
 }
 
 impl StoreError {
@@ -94,8 +87,7 @@ impl StoreError {
             | Self::Foreign { path, .. }
             | Self::Locked(path)
             | Self::Exists(path)
-            | Self::Unread { path, .. }
-            | Self::Histogram { path, .. } => Some(path),
+            | Self::Unread { path, .. } => Some(path),
             Self::Unknown { .. } | Self::Ambiguous { .. } => None,
         }
     }
@@ -142,7 +134,7 @@ impl StoreError {
             Self::Unread { path, .. } if path.ends_with("plan.json") => {
                 "restore the plan from a backup, or correct that key by hand; finished runs stay in the folder"
             }
-            Self::Io { .. } | Self::Unread { .. } | Self::Histogram { .. } => return None,
+            Self::Io { .. } | Self::Unread { .. } => return None,
         })
     }
 

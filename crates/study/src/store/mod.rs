@@ -3,7 +3,7 @@
 //! ```text
 //! RUNS/ID/plan.json        what is to be measured
 //!         manifest.json    where: machine, servers, variables, data, statement plans
-//!         runs/c03-r2/     one finished run: run.json, response.hdr, intervals.csv, sense.csv,
+//!         runs/c03-r2/     one finished run: run.json, response.csv, intervals.csv, sense.csv,
 //!                          requests.csv.zst where asked for
 //!         runs/c03-r2.attempt-2/   the same run measured once more, because something disturbed it from
 //!                          outside; the less disturbed attempt stands, found anew whenever they are read
@@ -25,7 +25,6 @@ mod error;
 mod estimates;
 mod folder;
 pub mod format;
-mod histogram;
 pub(crate) mod lateness;
 mod manifest;
 mod orders;

@@ -3,12 +3,7 @@
 use super::error::{BESIDE, StoreError};
 use super::folder::read;
 use super::format::RunFile;
-use super::histogram;
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::Histogram;
-use hdrhistogram::serialization::Deserializer;
-use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -63,6 +58,13 @@ impl Table {
         at.zip(values).filter_map(|(at, value)| Some((at?, value?))).collect()
     }
 
+    fn distribution(&self) -> Option<Distribution> {
+        let (times, counts) = (self.column("response_ms")?, self.column("count")?);
+        let values: Option<Vec<(f64, u64)>> =
+            times.zip(counts).map(|(ms, count)| Some((ms?, count? as u64))).collect();
+        values.map(Distribution::of)
+    }
+
     fn intervals(&self) -> Option<Vec<IntervalRow>> {
         let columns = ["start_s", "arrivals", "completed", "responses", "response_mean_ms", "in_flight"];
         let [start, arrivals, completed, responses, response, backlog] =
@@ -89,12 +91,12 @@ impl Table {
 pub struct Distribution(Histogram<u64>);
 
 impl Distribution {
-    /// Of values in milliseconds, each with how often it was seen; for tests and simulations.
+    /// Of values in milliseconds, each with how often it was seen.
     pub fn of(values: impl IntoIterator<Item = (f64, u64)>) -> Self {
         let mut histogram = empty();
         for (ms, count) in values {
             // It grows by itself, so that nothing is too large to be recorded.
-            let _ = histogram.record_n((ms * 1e6).max(1.0) as u64, count);
+            let _ = histogram.record_n((ms * 1e6).round().max(1.0) as u64, count);
         }
         Self(histogram)
     }
@@ -166,40 +168,20 @@ impl RunFolder {
         is_named.then_some(table).ok_or_else(unread)
     }
 
-    /// Reads the response times of `response.hdr`.
+    /// Reads `response.csv`.
     pub fn response(&self) -> Result<Distribution, StoreError> {
-        let path = self.0.join("response.hdr");
-        response_of(&whole(&path)?).map_err(|text| StoreError::Unread { path, text })
+        let path = self.0.join("response.csv");
+        let unread =
+            || StoreError::Unread { path: path.clone(), text: "a column or a value is missing".into() };
+        Table::parse(&text(&path)?).distribution().ok_or_else(unread)
     }
 }
 
 /// All of a file of lines; one whose last line has no end is cut short.
-fn whole(path: &Path) -> Result<Vec<u8>, StoreError> {
-    let bytes = read(path)?;
-    match bytes.last() {
-        None | Some(b'\n') => Ok(bytes),
-        Some(_) => Err(StoreError::Unread { path: path.to_owned(), text: "it is cut short".into() }),
-    }
-}
-
 fn text(path: &Path) -> Result<String, StoreError> {
-    let unread = |_| StoreError::Unread { path: path.to_owned(), text: "it is no text".into() };
-    String::from_utf8(whole(path)?).map_err(unread)
-}
-
-/// The histogram with the tag `response` of an HdrHistogram interval log.
-fn response_of(log: &[u8]) -> Result<Distribution, String> {
-    for entry in IntervalLogIterator::new(log) {
-        let LogEntry::Interval(entry) = entry.map_err(|error| format!("{error:?}"))? else { continue };
-        if entry.tag().is_some_and(|tag| tag.as_str() == "response") {
-            let bytes = STANDARD.decode(entry.encoded_histogram()).map_err(|error| error.to_string())?;
-            let histogram = Deserializer::new().deserialize(&mut histogram::plain(&bytes)?.as_slice());
-            let mut all = empty();
-            all.add(histogram.map_err(|error| format!("{error:?}"))?).map_err(|error| error.to_string())?;
-            return Ok(Distribution(all));
-        }
-    }
-    Err("there is no histogram of response times".to_owned())
+    let unread = |text: &str| StoreError::Unread { path: path.to_owned(), text: text.to_owned() };
+    let text = String::from_utf8(read(path)?).map_err(|_| unread("it is no text"))?;
+    if text.is_empty() || text.ends_with('\n') { Ok(text) } else { Err(unread("it is cut short")) }
 }
 
 impl super::StudyFolder {
@@ -252,10 +234,10 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let folder = RunFolder::new(home.path().to_owned());
         let told = folder.response().unwrap_err().to_string();
-        assert!(told.contains("response.hdr") && folder.intervals().is_err() && folder.sense().is_err());
-        for torn in ["", "#only a comment\n", "Tag=response,0.000,8.000,34177023.000,AAAA\n", "Tag=resp"] {
-            fs::write(home.path().join("response.hdr"), torn).unwrap();
-            assert!(folder.response().unwrap_err().to_string().contains("response.hdr"), "{torn}");
+        assert!(told.contains("response.csv") && folder.intervals().is_err() && folder.sense().is_err());
+        for torn in ["", "response_ms\n1.5\n", "response_ms,count\n1.5\n", "response_ms,count\n1.5,12"] {
+            fs::write(home.path().join("response.csv"), torn).unwrap();
+            assert!(folder.response().unwrap_err().to_string().contains("response.csv"), "{torn}");
         }
     }
 

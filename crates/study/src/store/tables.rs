@@ -1,14 +1,10 @@
-//! The tables and histograms of one run.
+//! The tables of one run.
 
 use super::error::StoreError;
 use evenkeel_lab::load::LoadResult;
-use hdrhistogram::Histogram;
-use hdrhistogram::serialization::V2DeflateSerializer;
-use hdrhistogram::serialization::interval_log::IntervalLogWriterBuilder;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
-use std::time::Duration;
 
 /// One line of `sense.csv`: an instant of the measured phase, and values in the order of the columns.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,14 +30,16 @@ impl RunTables<'_> {
     pub fn write(&self, dir: &Path) -> Result<(), StoreError> {
         write_text(&dir.join("intervals.csv"), &self.intervals())?;
         write_text(&dir.join("sense.csv"), &self.sense_table())?;
-        let histograms = [
-            ("response", &self.load.response),
-            ("service", &self.load.service),
-            ("first-byte", &self.load.first_byte),
-            ("lag", &self.load.lag),
-            ("session-wait", &self.load.session_wait),
-        ];
-        self.write_log(&dir.join("response.hdr"), &histograms)
+        write_text(&dir.join("response.csv"), &self.responses())
+    }
+
+    /// How often each response time was seen, to 0.1 %.
+    fn responses(&self) -> String {
+        let mut text = String::from("response_ms,count\n");
+        for seen in self.load.response.iter_recorded() {
+            let _ = writeln!(text, "{:.6},{}", seen.value_iterated_to() as f64 / 1e6, seen.count_at_value());
+        }
+        text
     }
 
     fn intervals(&self) -> String {
@@ -81,24 +79,6 @@ impl RunTables<'_> {
             text.push('\n');
         }
         text
-    }
-
-    /// An HdrHistogram interval log with one tag for each time, values in nanoseconds.
-    fn write_log(&self, path: &Path, histograms: &[(&str, &Histogram<u64>)]) -> Result<(), StoreError> {
-        let failed = |text: String| StoreError::Histogram { path: path.to_owned(), text };
-        let mut bytes = Vec::new();
-        let mut serializer = V2DeflateSerializer::new();
-        let mut log = IntervalLogWriterBuilder::new()
-            .add_comment("Evenkeel; values in nanoseconds")
-            .begin_log_with(&mut bytes, &mut serializer)
-            .map_err(|error| failed(error.to_string()))?;
-        for (name, histogram) in histograms {
-            let tag = hdrhistogram::serialization::interval_log::Tag::new(name)
-                .ok_or_else(|| failed(format!("{name} is not a tag")))?;
-            log.write_histogram(histogram, Duration::ZERO, self.load.measured.into(), Some(tag))
-                .map_err(|error| failed(format!("{error:?}")))?;
-        }
-        fs::write(path, &bytes).map_err(StoreError::io("write", path))
     }
 }
 
