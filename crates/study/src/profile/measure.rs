@@ -299,7 +299,6 @@ fn status_values(status: &evenkeel_sense::status::StatusUse) -> BTreeMap<String,
 
 /// Further measures by name with their unit; what is not available is not there.
 fn sense_values(whole: &SenseSample, load: &LoadResult) -> BTreeMap<String, f64> {
-    let seconds = whole.duration.as_secs_f64().max(1e-9);
     let requests = stretch::completed(load, whole.at - whole.duration, whole.at);
     let each = |count: f64| requests.map(|requests| count / requests);
     let mut values = BTreeMap::new();
@@ -309,38 +308,20 @@ fn sense_values(whole: &SenseSample, load: &LoadResult) -> BTreeMap<String, f64>
         }
     };
     let share = |stall: &Option<evenkeel_sense::pressure::Stall>| stall.as_ref().map(|stall| stall.share);
-    put("domain_cpu_percent", whole.domain.as_ref().map(|used| used.total));
     put(SERVER_CPU, whole.server.as_ref().and_then(|used| each(used.busy.as_micros_f64())));
     // All of a machine, where nobody sees the server's own process there.
     let domain = whole.domain.as_ref().filter(|_| whole.server.is_none());
     put("domain_cpu_us_per_request", domain.and_then(|used| each(used.busy.as_micros_f64())));
-    put("host_cpu_percent", whole.host.as_ref().map(|used| used.total));
     put("host_steal_percent", whole.host.as_ref().and_then(|used| used.steal));
-    put("generator_cpus_percent", whole.generator_cpus.as_ref().map(|used| used.total));
     put("psi_cpu_some_percent", share(&whole.pressure.cpu.some));
     put("psi_memory_full_percent", share(&whole.pressure.memory.full));
     put("psi_io_some_percent", share(&whole.pressure.io.some));
     put("psi_io_full_percent", share(&whole.pressure.io.full));
-    put("server_read_bytes_per_s", whole.process_io.as_ref().map(|io| io.read_bytes as f64 / seconds));
-    put("server_write_bytes_per_s", whole.process_io.as_ref().map(|io| io.write_bytes as f64 / seconds));
-    put("disk_reads_per_s", whole.device_io.as_ref().map(|io| io.reads as f64 / seconds));
-    put("disk_writes_per_s", whole.device_io.as_ref().map(|io| io.writes as f64 / seconds));
-    put("disk_busy_percent", whole.device_io.as_ref().map(|io| 100.0 * io.busy.as_secs_f64() / seconds));
+    let busy_percent = |busy: Nanos| 100.0 * busy.as_secs_f64() / whole.duration.as_secs_f64().max(1e-9);
+    put("disk_busy_percent", whole.device_io.as_ref().map(|io| busy_percent(io.busy)));
     let switches = whole.switches.as_ref().map(|switches| switches.voluntary + switches.involuntary);
     put("server_switches_per_request", switches.and_then(|count| each(count as f64)));
     disk::values(whole, requests).into_iter().for_each(|(name, value)| put(name, Some(value)));
-    if let Some(counters) = &whole.counters {
-        let per_request =
-            |count: &Option<evenkeel_sense::counters::Estimate>| count.and_then(|count| each(count.events));
-        put("cycles_per_request", per_request(&counters.cycles));
-        put("instructions_per_request", per_request(&counters.instructions));
-        put("dtlb_misses_per_request", per_request(&counters.dtlb_load_misses));
-        let all = [counters.cycles, counters.instructions, counters.dtlb_load_misses, counters.cache_misses];
-        // Below 100 the figures are extrapolated: other profilers had the counters for the rest of the time.
-        let counted = all.iter().flatten().map(|count| 100.0 * count.counted).reduce(f64::min);
-        put("counters_counted_percent", counted);
-        put("cache_misses_per_request", per_request(&counters.cache_misses));
-    }
     values
 }
 

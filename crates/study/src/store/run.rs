@@ -72,8 +72,8 @@ pub struct RunFile {
     pub other_load_percent: Option<f64>,
     /// Context switches of the generator per completed request.
     pub generator_switches_per_request: Option<f64>,
-    /// Further measures by name with unit suffix: `psi_cpu_some_percent`, `disk_read_bytes_per_s`,
-    /// `cycles_per_request` ...; absent where not available.
+    /// Further measures by name with unit suffix: `psi_cpu_some_percent`, `disk_reads_per_request`
+    /// ...; absent where not available.
     pub sense: BTreeMap<String, f64>,
     /// Deltas of server status counters over `status_stretch`, about the measured phase, without those of the session that
     /// asks; gauges at its end.
