@@ -1,9 +1,11 @@
 //! Both stores ordered from at the same time, and what came of it.
 
 use super::NAMES;
+use super::figures::series;
 use super::pair::Pair;
-use super::record::{Figures, Key, Run, Setting};
+use super::record::Setting;
 use super::watch::Watch;
+use crate::harness::Run;
 use crate::profile::{load_caveats, orders_per_minute, times};
 use crate::published::{PublishedError, Result, Workplace, workload};
 use evenkeel_core::Nanos;
@@ -38,19 +40,12 @@ struct Contest<'a> {
 }
 
 /// Orders from both for the time of the setting; `None` where somebody asked to stop.
-pub fn contend(
-    workplace: &Workplace<'_>,
-    pair: &Pair,
-    setting: &Setting,
-    seed: Seed,
-    key: Key,
-) -> Result<Option<Run>> {
+pub fn contend(workplace: &Workplace<'_>, pair: &Pair, setting: &Setting, seed: Seed) -> Result<Option<Run>> {
     let mut contest = Contest { workplace, pair, setting, watch: Watch::default(), clock: Clock::start() };
-    let seed = seed.numbered(u64::from(key.round));
     let plans: Vec<LoadPlan> =
         (0..NAMES.len()).map(|host| plan(pair, setting, host, seed)).collect::<Result<_>>()?;
     let Some(results) = contest.loaded(&plans)? else { return Ok(None) };
-    Ok(Some(outcome(setting, key, contest.watch, &plans, &results)))
+    Ok(Some(outcome(setting, &contest.watch, &plans, &results)))
 }
 
 impl Contest<'_> {
@@ -157,29 +152,38 @@ fn within(setting: &Setting) -> (f64, f64) {
     (setting.warm_up_s, setting.run_s())
 }
 
-fn outcome(setting: &Setting, key: Key, watch: Watch, plans: &[LoadPlan], results: &[LoadResult]) -> Run {
-    let mut hosts = [Figures::default(); NAMES.len()];
-    let mut caveats = Vec::new();
+fn outcome(setting: &Setting, watch: &Watch, plans: &[LoadPlan], results: &[LoadResult]) -> Run {
+    let mut run = Run { series: series(&watch.periods), ..Run::default() };
     for (host, (plan, result)) in plans.iter().zip(results).enumerate() {
-        hosts[host] = figures(result, watch.figures(host, within(setting)));
+        let name = NAMES[host];
+        for (figure, value) in orders(result).into_iter().chain(watch.figures(host, within(setting))) {
+            run.set(&format!("{figure}@{name}"), value);
+        }
         // Clients that do not think are always under way.
         let found = load_caveats(plan, result);
         let doubts = found.into_iter().filter(|caveat| caveat.code != "backlog-at-end");
-        caveats.extend(doubts.map(|caveat: Caveat| caveat.of(&format!("host {}: ", NAMES[host]))));
+        run.caveats.extend(doubts.map(|caveat: Caveat| caveat.of(&format!("host {name}: "))));
     }
-    Run { key, hosts, periods: watch.periods, caveats }
+    run.set("orders_ratio", ratio(&run));
+    run
 }
 
-/// What the clients saw, over what the disk did.
-fn figures(load: &LoadResult, disk: Figures) -> Figures {
+/// Orders of host b over those of host a; `None` where a made none.
+pub fn ratio(run: &Run) -> Option<f64> {
+    let [a, b] = NAMES.map(|name| run.figure(&format!("orders_per_minute@{name}")));
+    a.filter(|a| *a > 0.0).zip(b).map(|(a, b)| b / a)
+}
+
+/// What the clients saw. Orders rolled back for want of stock count, as the benchmark has it.
+fn orders(load: &LoadResult) -> [(&'static str, Option<f64>); 5] {
     let orders = orders_per_minute(load);
     let counts = &load.counts;
-    Figures {
-        orders_per_minute: orders.as_ref().map_or(0.0, |orders| orders.mean),
-        standard_error: orders.and_then(|orders| orders.se),
-        response_ms: times(&load.response, Some(load.response_sum)).mean_ms,
-        rolled_back: load.rolled_back,
-        lost: counts.failed.values().sum::<u64>() + counts.timed_out + counts.unsent,
-        ..disk
-    }
+    let lost = counts.failed.values().sum::<u64>() + counts.timed_out + counts.unsent;
+    [
+        ("orders_per_minute", Some(orders.as_ref().map_or(0.0, |orders| orders.mean))),
+        ("orders_per_minute_se", orders.and_then(|orders| orders.se)),
+        ("order_ms", Some(times(&load.response, Some(load.response_sum)).mean_ms)),
+        ("rolled_back", Some(load.rolled_back as f64)),
+        ("lost", Some(lost as f64)),
+    ]
 }

@@ -205,15 +205,16 @@ fn caveats(runs: &[Run]) -> Vec<Caveat> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixture::{plan, run, runs};
+    use super::super::fixture::{plan, run};
     use super::*;
 
     #[test]
     fn what_bounds_the_ratio_is_told_by_the_favoured_host() {
-        let bound_of = |wanted_way, window, wants| {
+        let bound_of = |wanted_way, window: f64, wants: f64| {
             let mut run = run(wanted_way, 32, 1, [1.0, 1.0]);
-            (run.hosts[1].window, run.hosts[1].wanted) = (window, wants);
-            let (plan, runs) = (plan(), runs(&[run]));
+            run.set("window@b", window);
+            run.set("wanted@b", wants);
+            let (plan, runs) = (plan(), [run]);
             bound(&cells(&plan, &runs)[0])
         };
         assert_eq!(bound_of(Treatment::Parda, 31.0, 20.0), Some(Bound::MostWindow));

@@ -154,7 +154,7 @@ mod tests {
     fn file(way: Treatment, most: u32) -> HostFile {
         let scratch = Scratch::nowhere("/no/such folder");
         let pair = Pair { servers: vec![], data: vec![], logs: vec![], scratch };
-        let told = pair.data_window(&setting(), Key { way, most, round: 1 });
+        let told = pair.data_window(&setting(), Key { way, most });
         pair.file(0, 1, told)
     }
 

@@ -1,7 +1,6 @@
 //! What is to be run, and what a run brought.
 
 use crate::published::{Number, Numbers};
-use evenkeel_core::caveat::Caveat;
 use evenkeel_core::share::experiment::Treatment;
 use serde::{Deserialize, Serialize};
 
@@ -23,45 +22,6 @@ pub struct Setting {
 pub struct Key {
     pub way: Treatment,
     pub most: u32,
-    /// Round, from 1.
-    pub round: u32,
-}
-
-/// A finished run, with what was measured of both hosts.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Run {
-    pub key: Key,
-    pub hosts: [Figures; 2],
-    /// Since both loads began, in order of time.
-    pub periods: Vec<Period>,
-    /// Doubts of the load generator, each once, with the host.
-    pub caveats: Vec<Caveat>,
-}
-
-/// What a host made in the measured time of a run.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Figures {
-    /// Orders per minute, those rolled back for want of stock among them, as the benchmark has it.
-    pub orders_per_minute: f64,
-    pub standard_error: Option<f64>,
-    /// Mean time of an order.
-    pub response_ms: f64,
-    /// Orders rolled back for want of stock.
-    pub rolled_back: u64,
-    /// Orders that failed, or were given up.
-    pub lost: u64,
-    /// Of its data disk.
-    pub ios_per_s: f64,
-    /// Of its data disk, weighted by I/Os.
-    pub latency_ms: Option<f64>,
-    /// Mean over periods.
-    pub window: f64,
-    /// I/Os under way or held back, mean over periods.
-    pub wanted: f64,
-    /// I/Os under way, mean over periods.
-    pub outstanding: f64,
-    /// Mean over periods.
-    pub beta: f64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -97,13 +57,5 @@ impl Setting {
     /// Time of load in a run up to the end of the measured time.
     pub fn run_s(&self) -> f64 {
         self.warm_up_s + self.duration_s
-    }
-}
-
-impl Run {
-    /// Orders of host b over those of host a; `None` where a made none.
-    pub fn ratio(&self) -> Option<f64> {
-        let [a, b] = &self.hosts;
-        (a.orders_per_minute > 0.0).then(|| b.orders_per_minute / a.orders_per_minute)
     }
 }

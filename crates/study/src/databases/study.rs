@@ -1,7 +1,6 @@
 //! The study as the harness makes it: a store is filled once, and every run has two hosts on copies of it.
 
 use super::contend::contend;
-use super::figures::kept;
 use super::images::Images;
 use super::needs;
 use super::pair::Pair;
@@ -58,12 +57,13 @@ impl Study for Databases<'_> {
         let way = way_of(order)?;
         let unknown = || PublishedError::unreadable("most window");
         let most = most(order.part).ok_or_else(unknown)?;
-        let key = Key { way, most, round: order.repeat };
+        let key = Key { way, most };
         let started_unix_s = unix_time().as_secs();
         let pair = Pair::up(&self.workplace, scratch.inside("run")?, images, &self.setting, key)?;
-        let run = contend(&self.workplace, &pair, &self.setting, Seed(self.plan.seed), key)?;
+        let seed = Seed(self.plan.seed).numbered(u64::from(order.repeat));
+        let run = contend(&self.workplace, &pair, &self.setting, seed)?;
         pair.down()?;
-        Ok(run.map(|run| Run { started_unix_s, ..kept(&run) }))
+        Ok(run.map(|run| Run { started_unix_s, ..run }))
     }
 
     fn judge(&self, plan: &Plan, runs: &[Run]) -> Judgement {
