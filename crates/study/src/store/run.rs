@@ -2,14 +2,10 @@
 
 use super::batches::BatchRecord;
 use super::bounds::NeighboursRecord;
-use super::counts::CountsRecord;
 use super::estimates::EstimateRecord;
-use super::orders::PerMinuteRecord;
 use super::parts::PartsRecord;
-use super::readings::{CpuRecord, GaugeRecord};
-use super::stretch::StretchRecord;
 use super::times::TimesRecord;
-use super::words::Verdict;
+use super::words::{DomainRecord, Verdict};
 use evenkeel_core::caveat::Caveat;
 use evenkeel_site::elsewhere::SensedRecord;
 use serde::{Deserialize, Serialize};
@@ -137,4 +133,87 @@ pub struct KindRecord {
     pub lost: u64,
     /// Response times of those that completed or were given up.
     pub times: TimesRecord,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CountsRecord {
+    pub arrivals: u64,
+    /// Requests that were answered without error.
+    pub completed: u64,
+    /// Answered by an error, by code.
+    pub failed: BTreeMap<u16, u64>,
+    /// Requests given up at the age of the timeout.
+    pub timed_out: u64,
+    /// Requests that were never sent.
+    pub unsent: u64,
+}
+
+/// Orders per minute of a run, with their spread over stretches of it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct PerMinuteRecord {
+    /// Over the whole measured phase.
+    pub mean: f64,
+    /// Standard error by batch means; absent of fewer than two stretches.
+    pub se: Option<f64>,
+    /// In the slowest stretch.
+    pub lowest: f64,
+    /// In the fastest one.
+    pub highest: f64,
+    /// Number of stretches.
+    pub stretches: u32,
+    /// Length of one, seconds.
+    pub stretch_s: f64,
+}
+
+/// From one reading of the server's status to the next.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct StretchRecord {
+    /// Its length. An overloaded server answers late, so that it is not that of the measured phase.
+    pub seconds: f64,
+    /// Requests that the server began in it, by its own count of statements, or those that were completed in it where that
+    /// count does not tell; absent where nobody knows.
+    pub requests: Option<f64>,
+    /// How long a part of it the reading took: half the time between question and answer, of both ends. Counters that are not
+    /// read at the same moment as the count of statements may be of a stretch so much longer or shorter.
+    pub slack_s: f64,
+}
+
+impl StretchRecord {
+    /// Beyond, the figures of one reading would be off by 5 %.
+    const SLACK_MAX: f64 = 0.025;
+
+    /// Whether counters that are read one after the other belong to about the same stretch.
+    pub fn is_sharp(&self) -> bool {
+        self.slack_s <= Self::SLACK_MAX * self.seconds
+    }
+}
+
+/// CPU of a domain, percent of its capacity.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CpuRecord {
+    pub domain: DomainRecord,
+    /// CPUs that make 100 %.
+    pub cpus: f64,
+    /// Utilisation theta: all but idle, iowait and steal.
+    pub total_percent: f64,
+    /// Time in user code, percent.
+    pub user_percent: f64,
+    /// Time in the kernel, percent.
+    pub system_percent: f64,
+    /// Waiting for disks; absent where the domain does not tell.
+    pub iowait_percent: Option<f64>,
+    /// Stolen by the hypervisor; absent where the domain does not tell.
+    pub steal_percent: Option<f64>,
+    /// Number of samples behind the means.
+    pub samples: u32,
+}
+
+/// A gauge of the server, looked at again and again.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GaugeRecord {
+    pub samples: u32,
+    /// Mean over these looks, in the gauge's own unit.
+    pub mean: f64,
+    /// Largest value seen.
+    pub max: f64,
 }

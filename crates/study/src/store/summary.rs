@@ -1,8 +1,8 @@
 //! What stands in `summary.json`.
 
 use super::bounds::BoundsRecord;
-use super::counts::CountsRecord;
 use super::estimates::EstimateRecord;
+use super::run::CountsRecord;
 use super::words::Verdict;
 use super::written::WrittenFile;
 use evenkeel_core::caveat::Caveat;

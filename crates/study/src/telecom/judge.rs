@@ -3,9 +3,8 @@
 use super::parts::{DAYS, LOAD, cell};
 use super::record::Setting;
 use super::references::references;
-use super::rule::{LITTLE, rule};
 use super::size::{self, Published};
-use super::words;
+use super::words::{self, LITTLE};
 use crate::format;
 use crate::harness::{Cell, Finding, Judgement, Number, Outcome, Plan, Run, above, cells};
 use evenkeel_core::statistics::{Ratio, unpaired_ratio};
@@ -24,7 +23,7 @@ pub fn judge(plan: &Plan, setting: &Setting, runs: &[Run]) -> Judgement {
         headline: words::headline(&cells, &findings, &sized),
         published: words::PUBLISHED,
         source: words::SOURCE,
-        rule: rule(),
+        rule: words::rule(),
         setting: words::setting(plan, setting),
         sentences: words::sentences(plan, setting, &cells),
         caveats: words::caveats(plan, setting, runs),

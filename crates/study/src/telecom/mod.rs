@@ -1,27 +1,24 @@
 //! The telecom study: call records exported, converted, loaded, dispatched and audited, each beside the published figure.
 //!
-//! `study` is what the harness makes: `bed` is the private server, `files` the records, `bench` loads and audits them; `load`, `crash`,
-//! `dispatch`, `days` and `export` are runs, `machine` looks at the machine meanwhile.
+//! `study` is what the harness makes: `bed` is the private server, `files` the records, `bench` loads and audits them; `runs`, `crash`
+//! and `days` are runs, `machine` looks at the machine meanwhile.
 //!
 //! All else is pure: `record` is the setting in its plan, `parts` which runs there are, `time` how long they take, `figures` which
-//! figures a run has, `judge` what the runs say of the published findings by the
-//! `rule` and by the `size` of published factors, `references` the published figures themselves.
+//! figures a run has, `judge` what the runs say of the published findings and
+//! by the `size` of published factors, `references` the published figures themselves.
 
 mod bed;
 mod bench;
 mod crash;
 mod days;
-mod dispatch;
-mod export;
 pub mod figures;
 mod files;
 mod judge;
-mod load;
 mod machine;
 pub mod parts;
 pub mod record;
 mod references;
-mod rule;
+mod runs;
 mod size;
 mod study;
 #[cfg(test)]
@@ -29,8 +26,8 @@ mod tests;
 pub mod time;
 mod words;
 
-pub use dispatch::BATCH;
 pub use judge::judge;
+pub use runs::BATCH;
 pub use study::Telecom;
 
 use crate::published::Shipped;
