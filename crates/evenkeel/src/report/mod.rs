@@ -67,7 +67,7 @@ impl Records {
 
     /// As one side of a comparison.
     fn side(&self) -> Side {
-        Side::of(self.plan.clone(), self.runs.clone(), None)
+        Side::of(self.plan.clone(), self.runs.clone())
     }
 }
 

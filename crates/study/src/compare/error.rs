@@ -5,11 +5,6 @@ use thiserror::Error;
 /// Why two things cannot be compared.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum CompareError {
-    /// A cell that is not there.
-    #[error("study {study} has no cell {cell}")]
-    NoCell { study: String, cell: u32 },
-    #[error("a cell cannot be compared to a whole study")]
-    CellAndStudy,
     #[error("the first study has {first} series and the second {second}")]
     Series {
         first: usize,
@@ -31,15 +26,6 @@ pub enum CompareError {
         /// What does not take part, with the reason: rates that both have, and series that one of them has alone.
         left_out: Vec<String>,
     },
-    /// Neither cell has a figure that tells anything.
-    #[error("these two cells cannot be compared: {why}")]
-    Doubtful { why: &'static str },
-    /// Throughput of cells that were not overloaded.
-    #[error(
-        "the throughput of a cell that was not overloaded is that of its arrivals, which does not show what \
-         the server can do"
-    )]
-    NotBusy,
     /// Runs without an answer, or of a generator that failed.
     #[error(
         "there is no {figure} to compare: on one side the generator failed in all runs, nothing was \
@@ -67,11 +53,7 @@ fn told(left_out: &[String]) -> String {
 impl CompareError {
     pub fn hint(&self) -> Option<String> {
         Some(match self {
-            Self::NoCell { study, .. } => {
-                format!("`evenkeel report {study}` numbers the cells; write STUDY:3 or STUDY:c03")
-            }
-            Self::CellAndStudy => "name two studies, or a cell of each, as last:c03".to_owned(),
-            Self::Series { .. } => "name a cell of each, as last:c03".to_owned(),
+            Self::Series { .. } => "measure both with the same targets and levels".to_owned(),
             Self::NoOverload { .. } => {
                 "measure it with --within, which goes into overload, or compare response times (--of response)"
                     .to_owned()
@@ -88,13 +70,6 @@ impl CompareError {
             }
             Self::NoCommonRate { .. } => {
                 "measure both at the same rates: --rate 100,200 --repeats 5".to_owned()
-            }
-            Self::Doubtful { .. } => {
-                "name cells whose queues settled, or compare two overloaded ones by --of throughput".to_owned()
-            }
-            Self::NotBusy => {
-                "compare response times (--of response or --of p95), or name two cells whose queues did not settle"
-                    .to_owned()
             }
             Self::NoFigure { .. } => {
                 "`evenkeel report` says why: give the generator CPUs of its own (--generator-cpus), or \

@@ -36,7 +36,7 @@ fn runs(response_ms: [f64; 2]) -> Vec<RunFile> {
 }
 
 fn side(id: &str, response_ms: [f64; 2]) -> Side {
-    Side::of(plan(id), runs(response_ms), None)
+    Side::of(plan(id), runs(response_ms))
 }
 
 fn ratio(found: &Compared) -> f64 {
@@ -74,7 +74,7 @@ fn of_pools(id: &str, labels: [&str; 2]) -> Side {
         let slow = if label.contains("20") { 50.0 } else { 10.0 };
         all.extend(runs([slow, slow]).into_iter().filter(|run| run.cell == at as u32 + 1));
     }
-    Side::of(plan, all, None)
+    Side::of(plan, all)
 }
 
 #[test]
@@ -96,7 +96,7 @@ fn two_studies_that_were_asked_different_things_are_compared_and_it_is_told() {
     let (one, mut other) = (side("one", [10.0, 20.0]), plan("two"));
     assert!(response(&one, &side("two", [10.0, 20.0])).unlike.is_empty());
     other.series[0].workload = "dvdstore".to_owned();
-    let other = Side::of(other, runs([10.0, 20.0]), None);
+    let other = Side::of(other, runs([10.0, 20.0]));
     let found = response(&one, &other);
     assert_eq!(found.unlike, ["one ran w, two ran dvdstore"]);
 }
@@ -109,7 +109,7 @@ fn unsettled(mut all: Vec<RunFile>, count: u32) -> Vec<RunFile> {
 }
 
 fn of_runs(id: &str, runs: Vec<RunFile>) -> Side {
-    Side::of(plan(id), runs, None)
+    Side::of(plan(id), runs)
 }
 
 #[test]
@@ -187,32 +187,10 @@ fn rates_that_cancel_one_another_are_worse_where_one_is() {
 }
 
 #[test]
-fn cells_are_compared_only_where_their_figures_tell_something() {
-    let cell = |runs: Vec<RunFile>, cell| Side::of(plan("one"), runs, Some(cell));
-    let (settled, collapsed) = (runs([10.0, 20.0]), unsettled(runs([10.0, 24.0]), 4));
-    let found = response(&cell(settled.clone(), 2), &cell(collapsed.clone(), 2));
-    assert_eq!((found.verdict, found.comparison), (Judged::Worse, None));
-    let both = compare(&cell(collapsed.clone(), 2), &cell(collapsed.clone(), 2), Figure::P95, margin());
-    assert!(matches!(both, Err(CompareError::Doubtful { .. })), "{both:?}");
-
-    let carried = |first, second| compare(&first, &second, Figure::Throughput, margin());
-    let arrivals = carried(cell(settled.clone(), 1), cell(settled.clone(), 2));
-    assert_eq!(arrivals.unwrap_err(), CompareError::NotBusy);
-    let found = carried(cell(settled.clone(), 2), cell(collapsed.clone(), 2)).unwrap();
-    assert_eq!(found.verdict, Judged::Worse);
-    let found = carried(cell(collapsed.clone(), 2), cell(settled.clone(), 2)).unwrap();
-    assert_eq!(found.verdict, Judged::Better);
-    // A server that carries 100 a second and one that does not carry 200: nobody knows which does more.
-    let unknown = carried(cell(settled, 1), cell(collapsed.clone(), 2));
-    assert_eq!(unknown.unwrap_err(), CompareError::NotBusy);
-    assert_eq!(carried(cell(collapsed.clone(), 2), cell(collapsed, 2)).unwrap().verdict, Judged::Same);
-}
-
-#[test]
 fn a_rate_with_a_single_run_does_not_take_the_interval_from_all() {
     let mut few = runs([12.0, 24.0]);
     few.retain(|run| run.cell == 1 || run.repeat == 1);
-    let few = Side::of(plan("two"), few, None);
+    let few = Side::of(plan("two"), few);
     let found = response(&side("one", [10.0, 20.0]), &few);
     assert_eq!((found.conditions.len(), found.verdict), (1, Judged::Worse));
     assert!(
@@ -227,22 +205,18 @@ fn what_has_nothing_in_common_is_refused_with_what_to_measure() {
     let one = side("one", [10.0, 20.0]);
     let mut elsewhere = plan("two");
     elsewhere.cells.iter_mut().for_each(|cell| cell.rate_per_s += 7.0);
-    let other = Side::of(elsewhere, runs([10.0, 20.0]), None);
+    let other = Side::of(elsewhere, runs([10.0, 20.0]));
     let error = compare(&one, &other, Figure::Response, margin()).unwrap_err();
     assert!(error.hint().unwrap().contains("--rate 100,200"), "{error:?}");
     let none = "the two studies have no rate in common at which response times could be compared";
     assert_eq!(error.to_string(), none);
     let error = compare(&one, &one.clone(), Figure::Throughput, margin()).unwrap_err();
     assert!(matches!(error, CompareError::NoOverload { .. }), "{error:?}");
-    let cell = Side::of(plan("one"), runs([10.0, 20.0]), Some(1));
-    assert_eq!(compare(&one, &cell, Figure::Response, margin()).unwrap_err(), CompareError::CellAndStudy);
-    let none = Side::of(plan("one"), runs([10.0, 20.0]), Some(9)).checked().unwrap_err();
-    assert_eq!(none, CompareError::NoCell { study: "one".into(), cell: 9 });
 }
 
 #[test]
 fn a_side_with_runs_to_come_says_so_and_how_it_goes_on() {
-    let unfinished = |id: &str, cell| Side::of(plan(id), runs([10.0, 20.0])[..7].to_vec(), cell);
+    let unfinished = |id: &str| Side::of(plan(id), runs([10.0, 20.0])[..7].to_vec());
     let told = |one: &Side, other: &Side| {
         let found = response(one, other);
         found.caveats.iter().map(ToString::to_string).collect::<Vec<_>>()
@@ -250,18 +224,8 @@ fn a_side_with_runs_to_come_says_so_and_how_it_goes_on() {
     let whole = side("one", [10.0, 20.0]);
     let missing = "Of 8 runs 7 are finished. Continue with `evenkeel profile --resume two`.";
     assert_eq!(told(&whole, &side("two", [10.0, 20.0])), [""; 0]);
-    assert_eq!(told(&whole, &unfinished("two", None)), [missing]);
-    assert_eq!(told(&unfinished("two", None), &unfinished("two", None)), [missing], "once of one study");
-    let cell = Side::of(plan("one"), runs([10.0, 20.0]), Some(1));
-    assert_eq!(told(&cell, &unfinished("two", Some(1))), [""; 0], "that cell has all of its runs");
-    assert_eq!(told(&cell, &unfinished("two", Some(2))), [missing]);
-}
-
-#[test]
-fn two_cells_of_one_study_are_compared_whatever_their_rates() {
-    let of = |cell| Side::of(plan("one"), runs([10.0, 20.0]), Some(cell));
-    let found = response(&of(1), &of(2));
-    assert_eq!((found.verdict, found.conditions[0].rate_per_s), (Judged::Worse, None));
+    assert_eq!(told(&whole, &unfinished("two")), [missing]);
+    assert_eq!(told(&unfinished("two"), &unfinished("two")), [missing], "once of one study");
 }
 
 #[test]
@@ -273,7 +237,7 @@ fn throughput_in_overload_is_that_of_runs_that_kept_the_server_busy() {
             run.throughput_per_s = throughput + f64::from(run.repeat);
             run.counts = CountsRecord { arrivals: 1_600, completed: 1_600, ..CountsRecord::default() };
         }
-        Side::of(plan(id), all, None)
+        Side::of(plan(id), all)
     };
     let found =
         compare(&overloaded("one", 140.0), &overloaded("two", 170.0), Figure::Throughput, margin()).unwrap();
@@ -342,7 +306,7 @@ fn cpu_for_a_request_is_compared_also_without_a_rate_in_common() {
             let micros = micros * (1.0 + 0.01 * f64::from(run.repeat));
             run.sense.insert("server_cpu_us_per_request".to_owned(), micros);
         }
-        Side::of(plan, all, None)
+        Side::of(plan, all)
     };
     let one = of("one", 500.0, 0.0);
     let found = compare(&one, &of("two", 400.0, 7.0), Figure::Cpu, margin()).unwrap();
@@ -373,7 +337,7 @@ fn one_that_carries_more_than_the_other_at_most_is_better_without_a_rate_in_comm
     plan.cells.iter_mut().for_each(|cell| cell.rate_per_s *= 4.0);
     let mut carried = runs([10.0, 20.0]);
     carried.iter_mut().for_each(|run| busy(run, 4.0));
-    let (one, two) = (of_runs("one", refused), Side::of(plan, carried, None));
+    let (one, two) = (of_runs("one", refused), Side::of(plan, carried));
     let found = compare(&one, &two, Figure::Throughput, margin()).unwrap();
     assert_eq!((found.verdict, found.carried.len()), (Judged::Better, 1), "{found:?}");
     let back = compare(&two, &one, Figure::Throughput, margin()).unwrap();
@@ -388,6 +352,6 @@ fn more_runs_are_repeats_of_all_cells_and_take_as_long_as_runs_did() {
     assert_eq!((more.repeats, more.seconds), (Some(7), 90.0));
     let mut plan = plan("two");
     plan.settings.within_s = Some(600.0);
-    let more = Side::of(plan, runs([10.0, 20.0]), None).more(9, 4);
+    let more = Side::of(plan, runs([10.0, 20.0])).more(9, 4);
     assert_eq!((more.repeats, more.times, more.seconds), (None, 3, 1_800.0));
 }
