@@ -24,7 +24,7 @@ impl Study<'_> {
             return manifest::same(&before, &found);
         }
         self.folder.write("manifest.json", &found)?;
-        Ok(self.folder.write_plan(&self.plan)?)
+        Ok(self.folder.write("plan.json", &self.plan)?)
     }
 
     /// Tries each limit of a disk before any data is made for it.

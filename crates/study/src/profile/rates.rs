@@ -80,7 +80,7 @@ impl Study<'_> {
             self.end_of_step(&mut climbs, cells)?;
         }
         self.plan.rates_known = true;
-        self.folder.write_plan(&self.plan)?;
+        self.folder.write("plan.json", &self.plan)?;
         Ok(None)
     }
 
@@ -98,7 +98,7 @@ impl Study<'_> {
                     order::cell_of(&mut self.plan, *one, rate);
                 }
             }
-            self.folder.write_plan(&self.plan)?;
+            self.folder.write("plan.json", &self.plan)?;
             open.push(Climb { series, sweep });
         }
         if self.spec.duration < Nanos::from_secs(SECONDS_MIN as u64) {
@@ -147,7 +147,7 @@ impl Study<'_> {
             cells.extend(climb.series.iter().map(|series| order::cell_of(&mut self.plan, *series, rate)));
         }
         if self.plan.cells.len() > known {
-            self.folder.write_plan(&self.plan)?;
+            self.folder.write("plan.json", &self.plan)?;
         }
         Ok(order::block(&cells, self.spec.seed.child("climb"), climbs.step))
     }
@@ -190,7 +190,7 @@ impl Study<'_> {
             reason: end.to_string(),
             not_measured_per_s: above.clone(),
         });
-        self.folder.write_plan(&self.plan)?;
+        self.folder.write("plan.json", &self.plan)?;
         if end != SweepEnd::AllMeasured {
             let labels = climb.series.iter().map(|one| self.plan.series[*one].label.clone());
             (self.tell)(StudyEvent::SweepEnds {

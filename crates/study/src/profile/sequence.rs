@@ -88,7 +88,7 @@ impl Study<'_> {
             }
         };
         self.plan.ended = Some(end.words().to_owned());
-        self.folder.write_plan(&self.plan)?;
+        self.folder.write("plan.json", &self.plan)?;
         Ok(None)
     }
 
@@ -99,7 +99,7 @@ impl Study<'_> {
             self.first_rates(group)?;
         }
         self.plan.rates_known = true;
-        self.folder.write_plan(&self.plan)?;
+        self.folder.write("plan.json", &self.plan)?;
         self.tell_plan();
         self.warn_of_little_time(budget);
         Ok(Turns { groups: groups.into(), runs: VecDeque::new(), end: End::Enough })
@@ -158,7 +158,7 @@ impl Study<'_> {
         let known = self.plan.cells.len();
         let cell = order::cell_of(&mut self.plan, series, rate);
         if self.plan.cells.len() > known {
-            self.folder.write_plan(&self.plan)?;
+            self.folder.write("plan.json", &self.plan)?;
         }
         let done = self.runs.iter().filter(|run| run.cell == cell.id).count();
         Ok((cell, u32::try_from(done + 1).unwrap_or(u32::MAX)))
@@ -175,7 +175,7 @@ impl Study<'_> {
                 order::cell_of(&mut self.plan, *series, rate);
             }
         }
-        Ok(self.folder.write_plan(&self.plan)?)
+        Ok(self.folder.write("plan.json", &self.plan)?)
     }
 
     /// Whether a run at this rate would end behind the budget.

@@ -26,8 +26,7 @@ impl StudyFolder {
         Self::create_for(root, &plan.id, plan)
     }
 
-    /// The same with copies of the user's files, each by its name. They are durable before there is a plan, because a study
-    /// with a plan and without these could not go on.
+    /// The same with copies of the user's files by name, which are durable before the plan: without them a study cannot go on.
     pub fn create_with(
         root: &Path,
         plan: &PlanFile,
@@ -126,11 +125,6 @@ impl StudyFolder {
     /// Writes a file of the folder as JSON: a reader sees the old one or the new one, also after a power cut.
     pub fn write(&self, name: &str, value: &impl Serialize) -> Result<(), StoreError> {
         write_json(&self.path.join(name), value)
-    }
-
-    /// Writes `plan.json`, whole or not at all.
-    pub fn write_plan(&self, plan: &PlanFile) -> Result<(), StoreError> {
-        write_json(&self.path.join("plan.json"), plan)
     }
 
     /// Reads `manifest.json`; an empty one where the study was killed before it was written.
@@ -241,8 +235,7 @@ fn is_study(path: &Path) -> bool {
     path.join("plan.json").exists() || path.join("runs").is_dir()
 }
 
-/// All study folders under a root, oldest first, also those whose plan is damaged or lost: a study that is
-/// not listed would be taken for one that never was. What has neither a plan nor runs is no study.
+/// All study folders under a root, oldest first, also those whose plan is damaged or lost.
 pub fn list(root: &Path) -> Result<Vec<Listed>, StoreError> {
     if !root.exists() {
         return Ok(Vec::new());
@@ -272,8 +265,7 @@ fn is_measured(study: &Path) -> bool {
     !runs.is_dir() || read_dir(&runs).is_ok_and(|runs| runs.iter().any(|run| is_finished(run)))
 }
 
-/// Finds a study by path, by name, by the start of its name, or by `last`: the newest that has a result, or of several without any
-/// the newest.
+/// Finds a study by path, by name, by the start of its name, or by `last`: the newest that has a result, else the newest.
 pub fn resolve(root: &Path, name: &str) -> Result<PathBuf, StoreError> {
     find(root, name, is_measured)
 }
@@ -331,7 +323,6 @@ fn lock(path: &Path) -> Result<File, StoreError> {
     if evenkeel_os::exclusive(&handle) { Ok(handle) } else { Err(StoreError::Locked(path.to_owned())) }
 }
 
-/// A file of a study is never larger, by far.
 const FILE_BYTES_MAX: u64 = 256 << 20;
 
 /// Reads a file of a study; a pipe of its name, say, is refused and not waited for.
