@@ -3,7 +3,6 @@
 use super::parts::{DAYS, LOAD, cell};
 use super::record::Setting;
 use super::references::references;
-use super::size::{self, Published};
 use super::words::{self, LITTLE};
 use crate::format;
 use crate::harness::{Cell, Finding, Judgement, Number, Outcome, Plan, Run, above, cells};
@@ -11,7 +10,6 @@ use evenkeel_core::statistics::{Ratio, unpaired_ratio};
 
 pub fn judge(plan: &Plan, setting: &Setting, runs: &[Run]) -> Judgement {
     let cells = cells(plan, runs);
-    let sized = sizes(&cells);
     let findings = vec![
         untuned(&cells),
         my_isam(&cells),
@@ -20,7 +18,7 @@ pub fn judge(plan: &Plan, setting: &Setting, runs: &[Run]) -> Judgement {
         separators(&cells),
     ];
     Judgement {
-        headline: words::headline(&cells, &findings, &sized),
+        headline: words::headline(&cells, &findings),
         published: words::PUBLISHED,
         source: words::SOURCE,
         rule: words::rule(),
@@ -40,32 +38,6 @@ fn ratio(cells: &[Cell<'_>], part: &str, of: &[&str], over: &[&str]) -> Option<R
     unpaired_ratio(&seconds(of)?, &seconds(over)?)
 }
 
-/// Of each factor that was published, whether it lies within the interval of ours.
-fn sizes(cells: &[Cell<'_>]) -> Vec<Option<bool>> {
-    let within = |published: Published, ratio: Option<Ratio>| published.within(ratio.as_ref());
-    vec![
-        within(size::UNTUNED, untuned_ratio(cells)),
-        within(size::INNODB_OVER_MYISAM, my_isam_ratio(cells)),
-        within(size::SEPARATORS, separators_ratio(cells)),
-    ]
-}
-
-fn untuned_ratio(cells: &[Cell<'_>]) -> Option<Ratio> {
-    ratio(cells, LOAD, &["untuned", "before"], &["tuned", "before"])
-}
-
-fn my_isam_ratio(cells: &[Cell<'_>]) -> Option<Ratio> {
-    ratio(cells, LOAD, &["tuned", "after"], &["myisam", "after"])
-}
-
-fn separators_ratio(cells: &[Cell<'_>]) -> Option<Ratio> {
-    ratio(cells, DAYS, &["widths"], &["delimited"])
-}
-
-fn beside(ratio: Option<&Ratio>, words: &str, published: Published) -> String {
-    in_words(ratio, words) + &ratio.map_or_else(String::new, |ours| published.sentence(Some(ours)))
-}
-
 fn in_words(ratio: Option<&Ratio>, words: &str) -> String {
     ratio.map_or_else(
         || "It was not measured.".to_owned(),
@@ -74,25 +46,25 @@ fn in_words(ratio: Option<&Ratio>, words: &str) -> String {
 }
 
 fn untuned(cells: &[Cell<'_>]) -> Finding {
-    let ratio = untuned_ratio(cells);
+    let ratio = ratio(cells, LOAD, &["untuned", "before"], &["tuned", "before"]);
     Finding {
         name: "tuning-shortens-the-load",
         part: LOAD.to_owned(),
         outcome: Outcome::of(above(ratio.as_ref(), 1.0)),
         published: "InnoDB untuned takes more than 24 h for a day, tuned 12 h 32 min".to_owned(),
-        here: beside(ratio.as_ref(), "untuned takes", size::UNTUNED),
+        here: in_words(ratio.as_ref(), "untuned takes"),
         numbers: Number::of("untuned_over_tuned", ratio.as_ref()),
     }
 }
 
 fn my_isam(cells: &[Cell<'_>]) -> Finding {
-    let ratio = my_isam_ratio(cells);
+    let ratio = ratio(cells, LOAD, &["tuned", "after"], &["myisam", "after"]);
     Finding {
         name: "myisam-is-faster",
         part: LOAD.to_owned(),
         outcome: Outcome::of(above(ratio.as_ref(), 1.0)),
         published: "MyISAM takes 79 min for a day with its indexes, InnoDB 149 min".to_owned(),
-        here: beside(ratio.as_ref(), "InnoDB takes", size::INNODB_OVER_MYISAM),
+        here: in_words(ratio.as_ref(), "InnoDB takes"),
         numbers: Number::of("innodb_over_myisam", ratio.as_ref()),
     }
 }
@@ -117,14 +89,14 @@ fn order(cells: &[Cell<'_>], way: &str, engine: &str) -> Finding {
 }
 
 fn separators(cells: &[Cell<'_>]) -> Finding {
-    let ratio = separators_ratio(cells);
+    let ratio = ratio(cells, DAYS, &["widths"], &["delimited"]);
     Finding {
         name: "separators-from-the-source-save-time",
         part: DAYS.to_owned(),
         outcome: Outcome::of(above(ratio.as_ref(), 1.0)),
         published: "separators from the source save 3 h 20 min of 15 h 20 min (1.28 times as long without)"
             .to_owned(),
-        here: beside(ratio.as_ref(), "adding them by a file between takes", size::SEPARATORS),
+        here: in_words(ratio.as_ref(), "adding them by a file between takes"),
         numbers: Number::of("added_over_from_source", ratio.as_ref()),
     }
 }

@@ -4,8 +4,8 @@
 //! and `days` are runs, `machine` looks at the machine meanwhile.
 //!
 //! All else is pure: `record` is the setting in its plan, `parts` which runs there are, `time` how long they take, `figures` which
-//! figures a run has, `judge` what the runs say of the published findings and
-//! by the `size` of published factors, `references` the published figures themselves.
+//! figures a run has, `judge` what the runs say of the published findings,
+//! `references` the published figures themselves.
 
 mod bed;
 mod bench;
@@ -19,7 +19,6 @@ pub mod parts;
 pub mod record;
 mod references;
 mod runs;
-mod size;
 mod study;
 #[cfg(test)]
 mod tests;

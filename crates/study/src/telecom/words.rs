@@ -18,9 +18,7 @@ pub(super) const LITTLE: f64 = 0.2;
 pub(super) fn rule() -> String {
     format!(
         "One way takes longer than another where the whole 95 % interval of the ratio of their times (over runs, Student's t) is above 1; that is the \
-         direction of a finding. Its size is shown beside it: whether the published factor is within that \
-         interval. Times \
-         differ little where the whole interval is within {:.0} %. Every load is audited, record by record; one that lost or doubled a record \
+         direction of a finding. Times differ little where the whole interval is within {:.0} %. Every load is audited, record by record; one that lost or doubled a record \
          would have ended the study.",
         100.0 * LITTLE
     )
@@ -39,22 +37,19 @@ pub(super) fn setting(plan: &Plan, setting: &Setting) -> String {
     )
 }
 
-pub(super) fn headline(cells: &[Cell<'_>], findings: &[Finding], sized: &[Option<bool>]) -> String {
+pub(super) fn headline(cells: &[Cell<'_>], findings: &[Finding]) -> String {
     let audited: f64 = cells.iter().flat_map(|cell| cell.values("records")).sum();
     if audited == 0.0 {
         return "Nothing has been measured yet.".to_owned();
     }
     let count = |outcome| findings.iter().filter(|finding| finding.outcome == outcome).count();
     format!(
-        "Of {} published findings the direction holds here in {}, does not in {}, and is open in {}; of {} \
-         published factors the size is \
-         within our interval in {}. Every load was audited, {} records in all; one that lost or doubled a record would have ended the study.",
+        "Of {} published findings the direction holds here in {}, does not in {}, and is open in {}. \
+         Every load was audited, {} records in all; one that lost or doubled a record would have ended the study.",
         findings.len(),
         count(Outcome::Holds),
         count(Outcome::DoesNotHold),
         count(Outcome::NotTestable),
-        sized.len(),
-        sized.iter().filter(|within| **within == Some(true)).count(),
         format::count(audited as u64)
     )
 }
