@@ -72,13 +72,3 @@ impl Published {
 pub fn beta(shares: f64, wanted: f64, window: f64) -> f64 {
     if window > 0.0 { shares * (wanted / window).min(1.0) } else { shares }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_host_that_fills_half_its_window_has_half_its_beta() {
-        assert_eq!((beta(4.0, 8.0, 16.0), beta(4.0, 40.0, 16.0), beta(1.0, 0.0, 16.0)), (2.0, 4.0, 0.0));
-    }
-}

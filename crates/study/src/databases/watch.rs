@@ -119,11 +119,4 @@ mod tests {
         let beta: Vec<f64> = watch.periods.iter().map(|period| period.beta).collect();
         assert_eq!(beta, [2.0, 2.0], "8 of 16, also in the period at whose end the window fell to 4");
     }
-
-    #[test]
-    fn beta_is_the_laws_own_where_it_has_one() {
-        let mut watch = Watch::default();
-        watch.look(1, &HostStatus { beta: Some(3.0), ..status(1.0, 0, 16.0) }, 0.1, (0.0, 1.0));
-        assert_eq!(watch.periods[0].beta, 3.0);
-    }
 }

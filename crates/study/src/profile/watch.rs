@@ -280,11 +280,4 @@ mod tests {
         looks.iter().for_each(|at| tenths[(at.0 % 1_000_000_000 / 100_000_000) as usize] += 1);
         assert!(tenths.iter().all(|count| (10..=14).contains(count)), "{tenths:?}");
     }
-
-    #[test]
-    fn a_gauge_keeps_its_mean_and_its_largest_value() {
-        let mut gauge = GaugeRecord::default();
-        [1, 5, 3].into_iter().for_each(|value| add(&mut gauge, value));
-        assert_eq!(gauge, GaugeRecord { samples: 3, mean: 3.0, max: 5.0 });
-    }
 }

@@ -152,21 +152,6 @@ fn a_restart_is_cold_keeps_the_data_and_takes_other_settings() {
 }
 
 #[test]
-fn data_survive_down_and_up() {
-    let home = tempfile::tempdir().unwrap();
-    let spec = spec(home.path(), "a");
-    let sandbox = up(&spec).unwrap();
-    Control::connect(&sandbox.target()).unwrap().exec("CREATE DATABASE kept").unwrap();
-    drop(sandbox);
-    let mut bootstrapped = false;
-    let sandbox = Sandbox::up(&spec, &Stop::default(), &mut |event| {
-        bootstrapped |= matches!(event, SandboxEvent::Bootstrapping { .. });
-    });
-    assert_eq!(value(&sandbox.unwrap(), "SHOW DATABASES LIKE 'kept'"), "kept");
-    assert!(!bootstrapped);
-}
-
-#[test]
 fn an_unknown_setting_is_refused_with_the_servers_words_and_the_sandbox_recovers() {
     let home = tempfile::tempdir().unwrap();
     let mut wrong = spec(home.path(), "a");
