@@ -1,12 +1,11 @@
 //! A run of a published study, and its folder: `run.json`, and `series.csv` where something was watched over time.
 
 use super::plan::FORMAT;
-use crate::store::{Attempt, StoreError, StudyFolder, Table, add, attempt_name, write_text};
+use crate::store::{Attempt, Series, StoreError, StudyFolder, Table, add, attempt_name, write_text};
 use evenkeel_core::caveat::Caveat;
 use evenkeel_core::disturbance::Disturbance;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::path::Path;
 
 /// A run. What was not available is absent, and never zero.
@@ -37,15 +36,6 @@ pub struct Run {
     pub series: Series,
 }
 
-/// Figures over time.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Series {
-    /// Names with unit, as of figures.
-    pub columns: Vec<String>,
-    /// An instant in seconds from the start, and a value for each column.
-    pub rows: Vec<(f64, Vec<Option<f64>>)>,
-}
-
 impl Run {
     /// Adds a figure; what is not there or no finite number is left out.
     pub fn set(&mut self, name: &str, value: impl Into<Option<f64>>) {
@@ -66,39 +56,6 @@ impl Run {
 
     pub fn is(&self, part: &str, levels: &[String], repeat: u32) -> bool {
         (self.part.as_str(), self.levels.as_slice(), self.repeat) == (part, levels, repeat)
-    }
-}
-
-impl Series {
-    /// The values of a column with their instants, without absent ones.
-    pub fn over_time(&self, name: &str) -> Vec<(f64, f64)> {
-        let Some(place) = self.columns.iter().position(|column| column == name) else { return Vec::new() };
-        self.rows.iter().filter_map(|(at_s, values)| Some((*at_s, (*values.get(place)?)?))).collect()
-    }
-
-    fn csv(&self) -> String {
-        let mut text = format!("at_s,{}\n", self.columns.join(","));
-        for (at_s, values) in &self.rows {
-            let _ = write!(text, "{at_s}");
-            for value in values {
-                text.push(',');
-                // Writing to a text does not fail.
-                let _ = value.map_or(Ok(()), |value| write!(text, "{value}"));
-            }
-            text.push('\n');
-        }
-        text
-    }
-
-    fn of(table: &Table) -> Self {
-        let columns: Vec<String> = table.names().iter().filter(|name| *name != "at_s").cloned().collect();
-        let values: Vec<Vec<Option<f64>>> =
-            columns.iter().filter_map(|name| Some(table.column(name)?.collect())).collect();
-        let instants = table.column("at_s").into_iter().flatten().enumerate();
-        let row = |(at, at_s): (usize, Option<f64>)| {
-            Some((at_s?, values.iter().map(|column| column.get(at).copied().flatten()).collect()))
-        };
-        Self { rows: instants.filter_map(row).collect(), columns }
     }
 }
 

@@ -1,7 +1,7 @@
 //! One run on a cold server.
 
 use super::ledger::Ledger;
-use super::measure::{Measured, RunOrder, SENSE_COLUMNS, arrivals, measure};
+use super::measure::{Measured, RunOrder, arrivals, measure};
 use super::run::Study;
 use super::site::{self, Ready, Setting};
 use super::spec::Reset;
@@ -102,9 +102,9 @@ impl Study<'_> {
     }
 
     fn keep(&mut self, measured: Measured, name: &str) -> Result<(), StudyError> {
-        let Measured { mut run, load, rows } = measured;
+        let Measured { mut run, load, sense } = measured;
         run.caveats.extend_from_slice(&self.caveats);
-        let tables = RunTables { load: &load, sense_columns: SENSE_COLUMNS.to_vec(), sense: rows };
+        let tables = RunTables { load: &load, sense };
         self.folder.finish_run(name, &run, |dir| tables.write(dir))?;
         store::add(&mut self.runs, run.clone());
         store::lateness::judge(&mut self.runs);

@@ -8,7 +8,7 @@ use super::pooled;
 use super::site::Ready;
 use super::spec::StudySpec;
 use super::{StudyError, StudyEvent, around, disk, judge, parts, preflight, stretch};
-use crate::store::SenseRow;
+use crate::store::Series;
 use crate::store::format::{CellRecord, CpuRecord, DomainRecord, FORMAT, Process, RunFile, SensedBy};
 use evenkeel_core::Nanos;
 use evenkeel_core::caveat::Caveat;
@@ -71,7 +71,7 @@ pub(super) fn arrivals(process: Process, rate: f64) -> ArrivalPlan {
 pub(super) struct Measured {
     pub run: RunFile,
     pub load: LoadResult,
-    pub rows: Vec<SenseRow>,
+    pub sense: Series,
 }
 
 /// Runs the load on a server that is up and says what it brought; `None` where somebody asked to stop.
@@ -126,7 +126,8 @@ pub(super) fn measure(
         run.caveats.push(Caveat::few_connections(sessions.max(), &limit, spec.kind == super::NAME));
     }
     let rows = observation.iter().flat_map(|seen| &seen.sense.samples).map(sense_row).collect();
-    Ok(Some(Measured { run, load, rows }))
+    let sense = Series { columns: SENSE_COLUMNS.map(str::to_owned).to_vec(), rows };
+    Ok(Some(Measured { run, load, sense }))
 }
 
 /// Whether a rate that was not carried had all connections at work, while the server's CPUs were not at their end as far as known.
@@ -326,7 +327,7 @@ fn sense_values(whole: &SenseSample, load: &LoadResult) -> BTreeMap<String, f64>
 }
 
 /// Columns of `sense.csv`.
-pub(super) const SENSE_COLUMNS: [&str; 10] = [
+const SENSE_COLUMNS: [&str; 10] = [
     "theta_percent",
     "user_percent",
     "system_percent",
@@ -339,11 +340,11 @@ pub(super) const SENSE_COLUMNS: [&str; 10] = [
     "other_load_percent",
 ];
 
-fn sense_row(sample: &SenseSample) -> SenseRow {
+fn sense_row(sample: &SenseSample) -> (f64, Vec<Option<f64>>) {
     let domain = sample.domain.as_ref();
-    SenseRow {
-        at_s: sample.at.as_secs_f64(),
-        values: vec![
+    (
+        sample.at.as_secs_f64(),
+        vec![
             theta(sample).map(|used| used.total),
             theta(sample).and_then(|used| used.user),
             theta(sample).and_then(|used| used.system),
@@ -355,5 +356,5 @@ fn sense_row(sample: &SenseSample) -> SenseRow {
             sample.pressure.io.some.as_ref().map(|stall| stall.share),
             sample.other_load,
         ],
-    }
+    )
 }

@@ -42,4 +42,4 @@ pub use error::{GOES_ON, StoreError};
 pub use folder::{Listed, StudyFolder, attempt_name, list, resolve, resolve_begun, run_name};
 pub use readers::{Distribution, IntervalRow, RunFolder, Table};
 pub(crate) use tables::write_text;
-pub use tables::{RunTables, SenseRow};
+pub use tables::{RunTables, Series};
