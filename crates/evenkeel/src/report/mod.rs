@@ -22,7 +22,7 @@ pub use details::Details;
 #[cfg(test)]
 pub use details::RunDetails;
 pub use page::page as html;
-pub use page_map::page_maps;
+pub use page_map::{Picture, PictureIndex, page_maps};
 pub use save::save;
 pub use study::Study;
 
