@@ -100,29 +100,14 @@ impl Caveat {
         )
     }
 
-    /// A server of the user's was not restarted between runs.
+    /// Nothing restarts the server between runs.
     pub fn not_reset() -> Self {
         Self::new(
             "no-reset",
             Note,
-            "The server was not restarted between runs, so a run inherits the buffer pool of the previous \
-             run. Restart it by --reset-command.",
+            "The server is not restarted between runs, so a run may inherit the buffer pool of the previous \
+             one. Restart it by --reset-command; for a private server omit --no-reset.",
         )
-    }
-
-    /// So many runs began on a private server that the run before had left running.
-    pub fn kept_up(inherited: usize, runs: usize) -> Option<Self> {
-        let text = format!(
-            "The server was not restarted before {inherited} of {}, so {} the buffer pool of the previous \
-             run. Restart it before each run: omit --no-reset.",
-            plural(runs as u64, "run", "runs"),
-            if inherited == 1 { "it inherits" } else { "they inherit" }
-        );
-        (inherited > 0).then(|| {
-            Self::new("no-reset", Note, text)
-                .with("inherited_runs", inherited as f64)
-                .with("runs", runs as f64)
-        })
     }
 
     /// Runs of a study are still to be measured: fewer are finished than planned, or not all cells are known. It goes on with this

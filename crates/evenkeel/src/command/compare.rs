@@ -1,4 +1,4 @@
-//! `evenkeel compare`: is the second study, or cell, better than the first?
+//! `evenkeel compare`: is the second study better than the first?
 
 use super::Session;
 use crate::config::units;
@@ -8,7 +8,7 @@ use crate::study::comparison;
 use crate::study::stored;
 use anyhow::{Result, anyhow};
 use evenkeel_core::experiment::{Margin, Verdict};
-use evenkeel_study::compare::{self, CellName, Figure, Side};
+use evenkeel_study::compare::{self, Figure, Side};
 use evenkeel_study::published::kind as published_kind;
 use evenkeel_study::store::StudyFolder;
 use std::path::PathBuf;
@@ -20,7 +20,6 @@ use std::process::ExitCode;
 Examples:
   evenkeel compare before after                        two studies by their names (`profile --name before`)
   evenkeel compare before after --of p95               are answers slower at the rates that both have?
-  evenkeel compare last:c01 last:c02 --of response     two cells, numbered as in the report
   evenkeel compare before after --margin 2% --json     for CI: exit code 1 where it is worse
 
 The first line is the verdict on the second study: better, worse, the same, or too close to tell. Its figure is given as a \
@@ -36,7 +35,7 @@ at different times: whatever changed between them, such as the neighbours, is pa
 
 Exit codes: 0 the same, better, or too close to tell; 1 worse (without --of: in any figure); 2 nothing can be compared, or a study is damaged.")]
 pub struct Args {
-    /// The study before the change (its folder, its name or a prefix of it, or `last`), or a cell of one as STUDY:c03
+    /// The study before the change (its folder, its name or a prefix of it, or `last`)
     #[arg(value_name = "A")]
     pub first: String,
     /// The study after the change, named the same way
@@ -71,9 +70,9 @@ fn margin(text: &str) -> Result<Margin, String> {
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let (first, first_is_damaged) = side(session, args, &args.first)?;
     let (second, second_is_damaged) = side(session, args, &args.second)?;
-    if CellName::parse(&args.first).cell.is_none() && first.name() == second.name() {
+    if first.name() == second.name() {
         return Err(anyhow!("both names are of the study {}", first.name()))
-            .hint("name two studies, or two cells as last:c03; `evenkeel runs` lists all studies");
+            .hint("name two studies; `evenkeel runs` lists all of them");
     }
     let names = [args.first.as_str(), args.second.as_str()];
     let compared = comparison::of_two([&first, &second], names, args.of, args.margin);
@@ -103,23 +102,13 @@ fn exit_code(verdict: Verdict, is_damaged: bool) -> ExitCode {
 }
 
 fn side(session: &Session, args: &Args, name: &str) -> Result<(Side, bool)> {
-    let name = CellName::parse(name);
-    let path = stored::path(session, args.output.as_ref(), &name.study)?;
+    let path = stored::path(session, args.output.as_ref(), name)?;
     if let Some(kind) = published_kind(&path)? {
         return Err(anyhow!(
-            "{} is the published study of {kind}, and `compare` takes profiles and studies of files",
-            name.study
+            "{name} is the published study of {kind}, and `compare` takes profiles and studies of files"
         ))
-        .hint(format!(
-            "`evenkeel runs {}` shows what it found, beside the publication's figures",
-            name.study
-        ));
+        .hint(format!("`evenkeel runs {name}` shows what it found, beside the publication's figures"));
     }
     let folder = StudyFolder::open(&path)?;
-    let side = Side::read(&folder, name.cell)?.checked();
-    let side = side.map_err(|error| {
-        let hint = error.hint().unwrap_or_default();
-        anyhow::Error::from(error).context(crate::failure::Hint(hint))
-    })?;
-    Ok((side, stored::tell_damage(&folder)?))
+    Ok((Side::read(&folder)?, stored::tell_damage(&folder)?))
 }

@@ -1,9 +1,8 @@
 //! Files as a picture, as `evenkeel layout --svg` writes it.
 
 use super::found::{FoundFile, label};
-use crate::report::page_maps;
+use crate::report::{Picture, PictureIndex, page_maps};
 use evenkeel_sense::pages::{IndexLayout, IndexName};
-use evenkeel_study::harness::{Picture, PictureIndex};
 
 pub fn picture(files: &[FoundFile]) -> String {
     page_maps(&files.iter().map(of_file).collect::<Vec<_>>())

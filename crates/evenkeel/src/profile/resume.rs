@@ -65,7 +65,7 @@ pub fn extended(folder: &StudyFolder, repeats: Option<u32>) -> Result<PlanFile> 
         .hint("ask for more, or leave --repeats out");
     }
     plan.settings.repeats = repeats;
-    folder.write_plan(&plan)?;
+    folder.write("plan.json", &plan)?;
     Ok(plan)
 }
 

@@ -31,7 +31,7 @@ pub struct RunDetails {
     pub intervals: Result<Vec<IntervalRow>, String>,
     /// The table of `sense.csv`.
     pub sense: Result<Table, String>,
-    /// The distribution of `response.hdr`.
+    /// The distribution of `response.csv`.
     pub response: Result<Distribution, String>,
 }
 
@@ -49,7 +49,7 @@ impl Details {
             let details = RunDetails {
                 intervals: beside.intervals().map_err(|error| told("intervals.csv", &error)),
                 sense: beside.sense().map_err(|error| told("sense.csv", &error)),
-                response: beside.response().map_err(|error| told("response.hdr", &error)),
+                response: beside.response().map_err(|error| told("response.csv", &error)),
             };
             ((run.cell, run.repeat), details)
         };
@@ -139,7 +139,7 @@ mod tests {
             sense: Ok(Table::parse(
                 "at_s,theta_percent,steal_percent,other_load_percent\n0.5,10,1,4\n1.0,20,,6\n1.5,40,3,0\n",
             )),
-            response: Err("response.hdr is missing".to_owned()),
+            response: Err("response.csv is missing".to_owned()),
         }
     }
 

@@ -21,7 +21,7 @@ pub use compare::compare;
 #[cfg(test)]
 pub use details::{Details, RunDetails};
 pub use page::page as html;
-pub use page_map::page_maps;
+pub use page_map::{Picture, PictureIndex, page_maps};
 pub use save::save;
 pub use study::Study;
 

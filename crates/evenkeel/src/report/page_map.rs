@@ -2,8 +2,7 @@
 //! keys. An index that lies in order is an even ramp, a shuffled one is noise.
 
 use super::markup::Text;
-use evenkeel_sense::pages::{PageCell, PageKind};
-use evenkeel_study::harness::Picture;
+use evenkeel_sense::pages::{PageCell, PageKind, PageMap};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -17,6 +16,32 @@ const KEY: &str = "from the first key (light) to the last (dark); black: above t
 /// Hue and saturation of the indexes in turn: those of Okabe and Ito, which people with any colour blindness can tell apart.
 const HUES: [(u16, u8); 6] = [(202, 90), (26, 90), (163, 85), (326, 45), (48, 85), (262, 40)];
 
+/// A file as a picture.
+pub struct Picture {
+    pub title: String,
+    /// One page of every few, in the order of the file.
+    pub map: PageMap,
+    /// Its indexes, in the order in which the map has them.
+    pub indexes: Vec<PictureIndex>,
+}
+
+/// An index of a file in a picture.
+pub struct PictureIndex {
+    pub name: String,
+    pub leaves: u64,
+    /// Share of the leaves whose successor in the order of keys is the next page of the file.
+    pub in_order: Option<f64>,
+}
+
+impl Picture {
+    /// What stands above a file of so many pages, of which one of `step` is shown.
+    pub fn title(file: &str, pages: u64, page_kib: usize, step: u64) -> String {
+        let shown = if step == 1 { String::new() } else { format!(", one of {step} shown") };
+        format!("{file}: {pages} pages of {page_kib} KiB{shown}")
+    }
+}
+
+/// One picture of all files.
 pub fn page_maps(files: &[Picture]) -> String {
     let width = 2 * MARGIN + ROW * SIDE;
     let mut top = MARGIN;

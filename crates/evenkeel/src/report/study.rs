@@ -51,7 +51,7 @@ impl Study {
     }
 
     pub fn side(&self) -> Side {
-        Side::of(self.plan.clone(), self.runs.clone(), None)
+        Side::of(self.plan.clone(), self.runs.clone())
     }
 
     pub fn cells_of(&self, series: usize) -> Vec<&CellSummary> {

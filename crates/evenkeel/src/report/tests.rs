@@ -35,10 +35,10 @@ fn the_distribution_has_a_line_for_each_rate_and_what_cannot_be_read_is_told() {
         assert!(whole.contains(text), "{text}");
     }
     let cell = fixture.summary.cells[0].cell;
-    let missing = || Err("response.hdr is missing".to_owned());
+    let missing = || Err("response.csv is missing".to_owned());
     fixture.details.0.get_mut(&(cell, 2)).unwrap().response = missing();
     let page = self::page(&fixture);
-    assert!(page.contains("Left out: 10/s, run 2: response.hdr is missing"));
+    assert!(page.contains("Left out: 10/s, run 2: response.csv is missing"));
     assert_eq!(of(&page).matches("<g class=\"trace r").count(), 6, "two runs of the cell are left");
     fixture.details.0.values_mut().for_each(|details| details.response = missing());
     assert!(of(&self::page(&fixture)).contains(">not available<"));

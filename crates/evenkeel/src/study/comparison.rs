@@ -1,4 +1,4 @@
-//! What a comparison of two studies, cells or levels says, for people and programs.
+//! What a comparison of two studies or levels says, for people and programs.
 
 use crate::format;
 use evenkeel_core::experiment::{self, Comparison, Margin, Verdict};
@@ -70,7 +70,7 @@ pub fn of_two(
 
 /// Each level of a study of a file against the first of its factor, over all levels of the other factors.
 pub fn of_levels(plan: &PlanFile, runs: &[RunFile], of: Figure, margin: Margin) -> Vec<Wording> {
-    let side = Side::of(plan.clone(), runs.to_vec(), None);
+    let side = Side::of(plan.clone(), runs.to_vec());
     let pair = |pair: LevelPair| {
         let (first, second) = (side.clone().of_series(pair.series.0), side.clone().of_series(pair.series.1));
         let names = [&pair.first, &pair.second].map(|level| format!("{} {level}", pair.factor));
@@ -334,7 +334,7 @@ mod tests {
                 run.response.mean_ms *= if (run.repeat + turn).is_multiple_of(2) { 0.8 } else { 1.25 };
                 run.started_unix_s = apart_s * at as u64;
             }
-            Side::of(fixture.plan, fixture.runs, None)
+            Side::of(fixture.plan, fixture.runs)
         };
         let margin = Margin::new(0.05).unwrap();
         let sides = [&side("one", 0), &side("two", 1)];

@@ -209,9 +209,9 @@ fn a_killed_profile_leaves_no_server_and_goes_on_where_it_was() {
 
 fn what_is_missing_beside_a_run_is_named_by_all_readers(home: &Path, study: &Path) {
     assert_eq!(["runs", "runs last"].map(|line| asked(home, &words(line)).0), [Some(0), Some(0)]);
-    let file = study.join("runs/c01-r2/response.hdr");
+    let file = study.join("runs/c01-r2/response.csv");
     let kept = std::fs::read(&file).expect("its distribution");
-    for torn in [None, Some(&b""[..]), Some(&kept[..kept.len() / 2])] {
+    for torn in [None, Some(&b""[..]), Some(&kept[..kept.len() - 1])] {
         match torn {
             None => std::fs::remove_file(&file).expect("removed"),
             Some(part) => std::fs::write(&file, part).expect("written"),
@@ -221,7 +221,7 @@ fn what_is_missing_beside_a_run_is_named_by_all_readers(home: &Path, study: &Pat
                 continue; // The list looks at the names and lengths of files alone.
             }
             let (code, told) = asked(home, &words(line));
-            assert!(told.contains("damaged") && told.contains("c01-r2/response.hdr"), "{line}: {told}");
+            assert!(told.contains("damaged") && told.contains("c01-r2/response.csv"), "{line}: {told}");
             assert!(told.contains("hint: ") || told.contains("\"hint\""), "{line}: {told}");
             // All figures are exported, since they stand in other files.
             assert_eq!(code, Some(if line.starts_with("export") { 0 } else { 1 }), "{line}: {told}");

@@ -124,13 +124,13 @@ fn what_a_stored_function_writes_needs_the_flag_and_is_told() {
 }
 
 #[test]
-fn the_study_of_variation_asks_servers_of_others_gently_and_writes_nothing_unasked() {
+fn the_study_of_variation_asks_servers_of_others_no_more_than_was_said_and_writes_nothing_unasked() {
     let servers = [shop(), shop()];
     let home = servers[0].file("home");
     let urls = servers.each_ref().map(url);
     let study = |sql: &str| {
         let file = workload(&servers[0], &[(sql, 1)]);
-        let settings = "load=50 starts=1 runs=1 duration=1s warm-up=0s timeout=1s may-differ=yes";
+        let settings = "rate=10 starts=1 runs=1 duration=1s warm-up=0s timeout=1s may-differ=yes";
         format!("study variation url={} url={} workload={file} {settings}", urls[0], urls[1])
     };
     let line = study("UPDATE orders SET total = total + 1 WHERE id = 5");
@@ -143,9 +143,13 @@ fn the_study_of_variation_asks_servers_of_others_gently_and_writes_nothing_unask
 
     servers.iter().for_each(|server| drop(server.sql("FLUSH STATUS")));
     let line = study("SELECT SLEEP(0.05), total FROM orders WHERE id = 5");
+    assert!(refused(&home, &words(&line.replace("rate=10", "load=50"))).contains("give the rates by rate="));
     let (code, said) = asked(&home, &words(&line));
     assert_eq!(code, Some(0), "{said}");
-    assert!(said.contains("which only read; connections: at most ") && said.contains("first 10/s"), "{said}");
+    assert!(
+        said.contains("which only read; connections: at most ") && said.contains("rates: 10/s"),
+        "{said}"
+    );
     let most = "SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = 'MAX_USED_CONNECTIONS'";
     for server in &servers {
         let most: u32 = server.sql(most).parse().expect("a number");

@@ -5,21 +5,8 @@ use thiserror::Error;
 /// Why two things cannot be compared.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum CompareError {
-    /// A cell that is not there.
-    #[error("study {study} has no cell {cell}")]
-    NoCell {
-        /// Name of the study.
-        study: String,
-        /// What was asked for.
-        cell: u32,
-    },
-    /// One side is a cell and the other a study.
-    #[error("a cell cannot be compared to a whole study")]
-    CellAndStudy,
-    /// Different numbers of series.
     #[error("the first study has {first} series and the second {second}")]
     Series {
-        /// Of the first.
         first: usize,
         /// Of the second.
         second: usize,
@@ -28,43 +15,23 @@ pub enum CompareError {
     #[error(
         "study {study} has no rate that was refused for certain, and the bounds of what both carry overlap"
     )]
-    NoOverload {
-        /// Name of the study.
-        study: String,
-    },
+    NoOverload { study: String },
     /// No rate that both have tells anything of response times.
     #[error("{}", no_common_rate(*common, *levels, left_out))]
     NoCommonRate {
-        /// Rates that both have.
         common: usize,
-        /// Whether the two are levels of one study.
         levels: bool,
         /// Rates of the first at which the response settled.
         rates: Vec<f64>,
         /// What does not take part, with the reason: rates that both have, and series that one of them has alone.
         left_out: Vec<String>,
     },
-    /// Neither cell has a figure that tells anything.
-    #[error("these two cells cannot be compared: {why}")]
-    Doubtful {
-        /// Of one of them or both.
-        why: &'static str,
-    },
-    /// Throughput of cells that were not overloaded.
-    #[error(
-        "the throughput of a cell that was not overloaded is that of its arrivals, which does not show what \
-         the server can do"
-    )]
-    NotBusy,
     /// Runs without an answer, or of a generator that failed.
     #[error(
         "there is no {figure} to compare: on one side the generator failed in all runs, nothing was \
          answered, or it was not measured"
     )]
-    NoFigure {
-        /// Name of the figure.
-        figure: &'static str,
-    },
+    NoFigure { figure: &'static str },
 }
 
 fn no_common_rate(common: usize, levels: bool, left_out: &[String]) -> String {
@@ -84,14 +51,9 @@ fn told(left_out: &[String]) -> String {
 }
 
 impl CompareError {
-    /// What to do about it.
     pub fn hint(&self) -> Option<String> {
         Some(match self {
-            Self::NoCell { study, .. } => {
-                format!("`evenkeel report {study}` numbers the cells; write STUDY:3 or STUDY:c03")
-            }
-            Self::CellAndStudy => "name two studies, or a cell of each, as last:c03".to_owned(),
-            Self::Series { .. } => "name a cell of each, as last:c03".to_owned(),
+            Self::Series { .. } => "measure both with the same targets and levels".to_owned(),
             Self::NoOverload { .. } => {
                 "measure it with --within, which goes into overload, or compare response times (--of response)"
                     .to_owned()
@@ -108,13 +70,6 @@ impl CompareError {
             }
             Self::NoCommonRate { .. } => {
                 "measure both at the same rates: --rate 100,200 --repeats 5".to_owned()
-            }
-            Self::Doubtful { .. } => {
-                "name cells whose queues settled, or compare two overloaded ones by --of throughput".to_owned()
-            }
-            Self::NotBusy => {
-                "compare response times (--of response or --of p95), or name two cells whose queues did not settle"
-                    .to_owned()
             }
             Self::NoFigure { .. } => {
                 "`evenkeel report` says why: give the generator CPUs of its own (--generator-cpus), or \

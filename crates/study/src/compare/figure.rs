@@ -5,7 +5,6 @@ use crate::profile::cpu_ms_per_request;
 use crate::store::format::{RunFile, TimesRecord};
 use evenkeel_core::experiment::Better;
 
-/// What is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Figure {
     /// Completions per second in overload, or of two cells.
@@ -19,7 +18,6 @@ pub enum Figure {
 }
 
 impl Figure {
-    /// All of them by their names.
     pub const NAMES: [(&str, Self); 4] = [
         ("throughput", Self::Throughput),
         ("response", Self::Response),
@@ -32,7 +30,6 @@ impl Figure {
         Self::NAMES.iter().find(|(_, figure)| *figure == self).map_or("", |(name, _)| name)
     }
 
-    /// The figure in a sentence.
     pub fn words(self) -> &'static str {
         match self {
             Self::Throughput => "throughput",
@@ -42,7 +39,6 @@ impl Figure {
         }
     }
 
-    /// The one of this name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::NAMES.iter().find(|(known, _)| *known == name).map(|(_, figure)| *figure)
     }

@@ -32,7 +32,6 @@ pub struct Carried {
 /// A statement of the mix, at the rates that both sides have.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Statement {
-    /// Its name, as the workload has it.
     pub name: String,
     /// Times from the sending to the last answer; *better* and *worse* have the risk of all statements together.
     pub comparison: Comparison,

@@ -6,10 +6,8 @@ use super::{CompareError, Figure};
 use evenkeel_core::caveat::Caveat;
 use evenkeel_core::experiment::{Comparison, Margin, Pair, Side, Verdict};
 
-/// What came of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Compared {
-    /// What was compared.
     pub figure: Figure,
     /// Within it, two figures count as the same.
     pub margin: Margin,
@@ -23,7 +21,6 @@ pub struct Compared {
     pub statements: Vec<Statement>,
     /// Over all conditions, each with the same weight; `None` without any.
     pub comparison: Option<Comparison>,
-    /// What follows from all of it.
     pub verdict: Verdict,
     /// What of both does not take part, rates and series, with the reason.
     pub left_out: Vec<String>,

@@ -6,11 +6,9 @@ use std::collections::BTreeMap;
 /// A level of a factor against the factor's first one, with the series of both under the same levels of all other factors.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LevelPair {
-    /// Name of the factor.
     pub factor: String,
     /// Its first level, which the other one is compared with.
     pub first: String,
-    /// The other one.
     pub second: String,
     /// Series with the first, and with the second in the same order.
     pub series: (Vec<usize>, Vec<usize>),

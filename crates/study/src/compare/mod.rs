@@ -1,11 +1,10 @@
-//! One study against another, or one cell against another: is the second better, worse, or the same?
+//! One study against another: is the second better, worse, or the same?
 //!
 //! What is compared is runs with runs under the same conditions: throughput in overload, where a server does all that it can, or
 //! response times at the rates that both were asked for. A rate that one side carried and the other did not has no response time to
 //! compare, and says more than any: it is a finding of its own. What else differs between the two is not judged here; that they
 //! were asked different things is told.
 
-mod cells;
 mod error;
 mod figure;
 mod found;
@@ -22,7 +21,7 @@ pub use found::{Carried, Condition, Statement};
 pub use judged::Compared;
 pub use levels::{LevelPair, level_pairs};
 pub use settling::Parted;
-pub use side::{CellName, More, Side};
+pub use side::{More, Side};
 
 use evenkeel_core::caveat::Caveat;
 use evenkeel_core::experiment::{Margin, Verdict};
@@ -30,9 +29,6 @@ use side::Count;
 
 /// Compares the second side to the first. Runs whose generator was late count, unless the verdict is another one with responses that
 /// count from the sending: then they are set aside.
-///
-/// # Errors
-/// They have nothing in common that could be compared.
 pub fn compare(
     first: &Side,
     second: &Side,
@@ -65,12 +61,10 @@ fn punctual(first: &Side, second: &Side, figure: Figure, margin: Margin) -> Resu
 }
 
 fn counted(first: &Side, second: &Side, figure: Figure, margin: Margin) -> Result<Compared, CompareError> {
-    let found = match (first.cell(), second.cell()) {
-        (Some(one), Some(other)) => cells::found((first, one), (second, other), figure)?,
-        (None, None) if figure == Figure::Throughput => studies::in_overload(first, second)?,
-        (None, None) if figure == Figure::Cpu => studies::cpu(first, second)?,
-        (None, None) => studies::at_common_rates(first, second, figure)?,
-        _ => return Err(CompareError::CellAndStudy),
+    let found = match figure {
+        Figure::Throughput => studies::in_overload(first, second)?,
+        Figure::Cpu => studies::cpu(first, second)?,
+        Figure::Response | Figure::P95 => studies::at_common_rates(first, second, figure)?,
     };
     judged::of(found, figure, margin, (matched::unlike(first, second), unfinished(first, second)))
 }

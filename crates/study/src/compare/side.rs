@@ -1,44 +1,19 @@
-//! One side of a comparison: a study, or one of its cells.
+//! One side of a comparison.
 
-use super::error::CompareError;
 use super::figure::Figure;
 use crate::profile::{self, overload_throughputs, stands, summarise};
 use crate::store::format::{BoundsRecord, Caveat, CellSummary, PlanFile, RunFile, SummaryFile, Verdict};
 use crate::store::{StoreError, StudyFolder};
 use evenkeel_core::caveat::threshold::LAG_SHARE_DECIDES;
 
-/// The name of a side: a study, and perhaps a cell of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CellName {
-    /// As [`crate::store::resolve`] takes it.
-    pub study: String,
-    /// Number of the cell.
-    pub cell: Option<u32>,
-}
-
-impl CellName {
-    /// Reads `last`, `last:c03` or `last:3`.
-    pub fn parse(text: &str) -> Self {
-        let split = text
-            .rsplit_once(':')
-            .and_then(|(study, cell)| Some((study, cell.strip_prefix('c').unwrap_or(cell).parse().ok()?)));
-        match split {
-            Some((study, cell)) => Self { study: study.to_owned(), cell: Some(cell) },
-            None => Self { study: text.to_owned(), cell: None },
-        }
-    }
-}
-
 /// Code of the caveat that runs are still to come.
 const INCOMPLETE: &str = "incomplete";
 
-/// From when on responses count, and which runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Count {
     /// From the instant at which a request was due.
     #[default]
     Due,
-    /// From the instant of its sending.
     Sent,
     /// From when it was due, without the runs whose generator was late.
     Punctual,
@@ -50,23 +25,19 @@ pub struct Side {
     plan: PlanFile,
     runs: Vec<RunFile>,
     summary: SummaryFile,
-    cell: Option<u32>,
     /// Those of its series that are compared, in the order of the other side's.
     series: Vec<usize>,
     count: Count,
 }
 
 impl Side {
-    /// # Errors
-    /// A file cannot be read.
-    pub fn read(folder: &StudyFolder, cell: Option<u32>) -> Result<Self, StoreError> {
-        Ok(Self::of(folder.plan()?, folder.runs()?, cell))
+    pub fn read(folder: &StudyFolder) -> Result<Self, StoreError> {
+        Ok(Self::of(folder.plan()?, folder.runs()?))
     }
 
-    /// From what stands in the files.
-    pub fn of(plan: PlanFile, runs: Vec<RunFile>, cell: Option<u32>) -> Self {
+    pub fn of(plan: PlanFile, runs: Vec<RunFile>) -> Self {
         let (summary, series) = (summarise(&plan, &runs), (0..plan.series.len()).collect());
-        Self { summary, series, plan, runs, cell, count: Count::default() }
+        Self { summary, series, plan, runs, count: Count::default() }
     }
 
     /// The same study, counted in another way.
@@ -80,7 +51,6 @@ impl Side {
         self.summary.cells.iter().filter(|cell| self.series.contains(&cell.series)).map(late).sum()
     }
 
-    /// What a series carries by all of its runs.
     pub(super) fn bounds(&self, series: usize) -> Option<&BoundsRecord> {
         let own = self.summary.headlines.iter().find(|headline| headline.series.contains(&series));
         own.map(|headline| &headline.bounds)
@@ -113,37 +83,17 @@ impl Side {
         Self { series, ..self }
     }
 
-    /// # Errors
-    /// The study has no such cell.
-    pub fn checked(self) -> Result<Self, CompareError> {
-        match self.cell {
-            Some(cell) if self.cell().is_none() => Err(CompareError::NoCell { study: self.plan.id, cell }),
-            _ => Ok(self),
-        }
-    }
-
-    /// Name of the study.
     pub fn name(&self) -> &str {
         &self.plan.id
     }
 
-    /// The plan of the study.
     pub fn plan(&self) -> &PlanFile {
         &self.plan
     }
 
-    /// That runs of it are still to come: of the study, or of the cell that is compared.
+    /// That runs of it are still to come.
     pub fn unfinished(&self) -> Option<&Caveat> {
-        let is_whole = |cell: &CellSummary| {
-            let made = self.runs.iter().filter(|run| run.cell == cell.cell).count();
-            made >= self.plan.settings.repeats as usize
-        };
-        let caveat = self.summary.caveats.iter().find(|caveat| caveat.code == INCOMPLETE);
-        caveat.filter(|_| !self.cell().is_some_and(is_whole))
-    }
-
-    pub(super) fn cell(&self) -> Option<&CellSummary> {
-        self.summary.cells.iter().find(|cell| Some(cell.cell) == self.cell)
+        self.summary.caveats.iter().find(|caveat| caveat.code == INCOMPLETE)
     }
 
     pub(super) fn series(&self) -> &[usize] {
@@ -154,13 +104,12 @@ impl Side {
         self.plan.series.get(series).map_or("", |series| &series.label)
     }
 
-    /// What is asked of the series that are compared, or of that of the cell; each once.
+    /// What is asked of the series that are compared, each once.
     pub(super) fn workloads(&self) -> Vec<&str> {
-        let of_cell = self.cell().map(|cell| vec![cell.series]);
-        let series = of_cell.unwrap_or_else(|| self.series.clone());
-        let mut names: Vec<&str> = series
-            .into_iter()
-            .filter_map(|at| self.plan.series.get(at))
+        let mut names: Vec<&str> = self
+            .series
+            .iter()
+            .filter_map(|at| self.plan.series.get(*at))
             .map(|own| own.workload.as_str())
             .collect();
         names.sort_unstable();
@@ -179,7 +128,6 @@ impl Side {
         self.runs.iter().filter(move |run| run.cell == id && stands(run) && counts(run))
     }
 
-    /// The figures of the runs that are compared.
     pub(super) fn figures(&self, cell: &CellSummary, figure: Figure) -> Vec<f64> {
         self.standing(cell).filter_map(|run| figure.of(run, self.count)).collect()
     }
@@ -227,18 +175,4 @@ pub struct More {
 /// Whether a run's lag is a notable part of the response times of its cell.
 fn is_late(run: &RunFile, cell: &CellSummary) -> bool {
     run.lag.measured().is_some_and(|lag| lag.mean_ms > LAG_SHARE_DECIDES * cell.tau_ms.mean)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_side_is_a_study_or_a_cell_of_one() {
-        let name = |study: &str, cell| CellName { study: study.to_owned(), cell };
-        assert_eq!(CellName::parse("last"), name("last", None));
-        assert_eq!(CellName::parse("last:c03"), name("last", Some(3)));
-        assert_eq!(CellName::parse("/runs/a:b:12"), name("/runs/a:b", Some(12)));
-        assert_eq!(CellName::parse("C:here"), name("C:here", None));
-    }
 }

@@ -94,23 +94,16 @@ pub(super) fn cpu(first: &Side, second: &Side) -> Result<Found, CompareError> {
     }
 }
 
-/// Each statement by itself, at the rates that both carried, or of two cells.
+/// Each statement by itself, at the rates that both carried.
 pub(super) fn statements(first: &Side, second: &Side, figure: Figure, margin: Margin) -> Vec<Statement> {
-    let cells: Vec<(&CellSummary, &CellSummary)> = match (first.cell(), second.cell()) {
-        (Some(one), Some(other)) => vec![(one, other)],
-        _ => {
-            let series = matched::series(first, second, &mut Vec::new()).unwrap_or_default();
-            let common =
-                series.into_iter().flat_map(|(_, one, other)| common_cells((first, one), (second, other)));
-            common.collect()
-        }
-    };
+    let series = matched::series(first, second, &mut Vec::new()).unwrap_or_default();
+    let cells = series.into_iter().flat_map(|(_, one, other)| common_cells((first, one), (second, other)));
     let alike = |(own, its): &(&CellSummary, &CellSummary)| {
         let settling =
             (Settling::of(first, own, Figure::Response), Settling::of(second, its, Figure::Response));
         matches!(relation(&settling.0, &settling.1), Relation::Alike)
     };
-    let cells: Vec<_> = cells.into_iter().filter(alike).collect();
+    let cells: Vec<_> = cells.filter(alike).collect();
     let pairs = |name: &str| -> Vec<Pair> {
         let pair = |(own, its): &(&CellSummary, &CellSummary)| Pair {
             first: first.of_statement(own, name, figure),

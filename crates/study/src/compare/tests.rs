@@ -7,10 +7,10 @@ use evenkeel_core::experiment::{Side as Where, Verdict as Judged};
 const PLAN: &str = r#"{"format":1,"id":"one","kind":"profile","created_unix_s":1,"tool":"0","command":[],"seed":1,
 "settings":{"arrivals":"poisson","repeats":4,"duration_s":8,"warm_up_s":1,"timeout_s":10,"sessions":"pooled:8","protocol":"prepared",
 "reset":"none","theta_ceiling_percent":100,"objective_p95_ms":null,"tolerance_se_percent":10,"tolerance_spread_percent":40,
-"generator_cpus":[],"request_log":false},
+"generator_cpus":[],"request_log":false,"retries":1,"whole_sweep":false},
 "targets":[{"label":"a","url":"mysql://a","cpus":[],"memory_bytes":null}],
-"series":[{"label":"a","target":0,"workload":"w","pool_bytes":null,"pool_percent":null,"layout":"as-is"}],
-"rate":"100,200","cells":[{"id":1,"series":0,"rate_per_s":100.0},{"id":2,"series":0,"rate_per_s":200.0}],"rates_known":true,"probes":[]}"#;
+"series":[{"label":"a","target":0,"workload":"w","pool_bytes":null,"pool_percent":null,"layout":"as-is","levels":{}}],
+"rate":"100,200","cells":[{"id":1,"series":0,"rate_per_s":100.0},{"id":2,"series":0,"rate_per_s":200.0}],"rates_known":true,"probes":[],"sweeps":[],"workload_files":[]}"#;
 
 pub(crate) fn plan(id: &str) -> PlanFile {
     let plan: PlanFile = serde_json::from_str(PLAN).unwrap();
@@ -36,7 +36,7 @@ fn runs(response_ms: [f64; 2]) -> Vec<RunFile> {
 }
 
 fn side(id: &str, response_ms: [f64; 2]) -> Side {
-    Side::of(plan(id), runs(response_ms), None)
+    Side::of(plan(id), runs(response_ms))
 }
 
 fn ratio(found: &Compared) -> f64 {
@@ -47,15 +47,19 @@ fn margin() -> Margin {
     Margin::new(0.05).unwrap()
 }
 
+fn response(first: &Side, second: &Side) -> Compared {
+    compare(first, second, Figure::Response, margin()).unwrap()
+}
+
 #[test]
 fn response_times_are_compared_at_all_rates_that_both_have() {
     let (one, slower) = (side("one", [10.0, 20.0]), side("two", [12.0, 24.0]));
-    let found = compare(&one, &slower, Figure::Response, margin()).unwrap();
+    let found = response(&one, &slower);
     assert_eq!((found.conditions.len(), found.verdict), (2, Judged::Worse));
     assert!((ratio(&found) - 1.2).abs() < 1e-9, "{found:?}");
     let back = compare(&slower, &one, Figure::P95, margin()).unwrap();
     assert_eq!(back.verdict, Judged::Better);
-    let same = compare(&one, &side("three", [10.1, 20.2]), Figure::Response, margin()).unwrap();
+    let same = response(&one, &side("three", [10.1, 20.2]));
     assert_eq!(same.verdict, Judged::Same, "{same:?}");
 }
 
@@ -70,30 +74,30 @@ fn of_pools(id: &str, labels: [&str; 2]) -> Side {
         let slow = if label.contains("20") { 50.0 } else { 10.0 };
         all.extend(runs([slow, slow]).into_iter().filter(|run| run.cell == at as u32 + 1));
     }
-    Side::of(plan, all, None)
+    Side::of(plan, all)
 }
 
 #[test]
 fn series_are_held_against_those_of_the_same_label_whatever_their_order() {
     let (one, turned) = (of_pools("one", ["20 %", "100 %"]), of_pools("two", ["100 %", "20 %"]));
-    let found = compare(&one, &turned, Figure::Response, margin()).unwrap();
+    let found = response(&one, &turned);
     assert_eq!((found.verdict, found.conditions.len()), (Judged::Same, 2), "{found:?}");
     let further = of_pools("three", ["50 %", "20 %"]);
-    let found = compare(&one, &further, Figure::Response, margin()).unwrap();
+    let found = response(&one, &further);
     assert_eq!((found.conditions.len(), found.conditions[0].label.as_str()), (1, "20 %"));
     assert_eq!(found.left_out, ["100 %: of the first alone", "50 %: of the second alone"]);
     let others = of_pools("four", ["a", "b"]);
-    let found = compare(&one, &others, Figure::Response, margin()).unwrap();
+    let found = response(&one, &others);
     assert_eq!(found.conditions[0].label, "a against 20 %");
 }
 
 #[test]
 fn two_studies_that_were_asked_different_things_are_compared_and_it_is_told() {
     let (one, mut other) = (side("one", [10.0, 20.0]), plan("two"));
-    assert!(compare(&one, &side("two", [10.0, 20.0]), Figure::Response, margin()).unwrap().unlike.is_empty());
+    assert!(response(&one, &side("two", [10.0, 20.0])).unlike.is_empty());
     other.series[0].workload = "dvdstore".to_owned();
-    let other = Side::of(other, runs([10.0, 20.0]), None);
-    let found = compare(&one, &other, Figure::Response, margin()).unwrap();
+    let other = Side::of(other, runs([10.0, 20.0]));
+    let found = response(&one, &other);
     assert_eq!(found.unlike, ["one ran w, two ran dvdstore"]);
 }
 
@@ -105,13 +109,13 @@ fn unsettled(mut all: Vec<RunFile>, count: u32) -> Vec<RunFile> {
 }
 
 fn of_runs(id: &str, runs: Vec<RunFile>) -> Side {
-    Side::of(plan(id), runs, None)
+    Side::of(plan(id), runs)
 }
 
 #[test]
 fn rates_whose_response_says_nothing_on_either_side_are_left_out_by_name() {
     let [one, two] = ["one", "two"].map(|id| of_runs(id, unsettled(runs([10.0, 24.0]), 4)));
-    let found = compare(&one, &two, Figure::Response, margin()).unwrap();
+    let found = response(&one, &two);
     assert_eq!((found.conditions.len(), found.parted.len(), found.verdict), (1, 0, Judged::Same));
     assert!(
         found.left_out[0].starts_with("200 requests/s: the queue did not settle"),
@@ -133,7 +137,7 @@ fn a_rate_that_the_first_carried_and_the_second_did_not_is_worse_whatever_the_ot
         assert!(found.left_out.is_empty(), "{:?}", found.left_out);
     }
     let slower = of_runs("two", unsettled(runs([10.0, 24.0]), 4));
-    let back = compare(&slower, &one, Figure::Response, margin()).unwrap();
+    let back = response(&slower, &one);
     assert_eq!((back.verdict, back.parted[0].side), (Judged::Better, Where::Better));
     // Nobody overloaded the first, so that there is no throughput in overload; that it carries more is known all the same.
     let found = compare(&one, &collapsed, Figure::Throughput, margin()).unwrap();
@@ -144,8 +148,7 @@ fn a_rate_that_the_first_carried_and_the_second_did_not_is_worse_whatever_the_ot
 fn requests_that_were_given_up_in_every_run_of_one_side_are_a_rate_that_it_did_not_carry() {
     let mut given_up = runs([10.0, 20.0]);
     given_up.iter_mut().filter(|run| run.cell == 2).for_each(|run| run.lower_bound = true);
-    let found =
-        compare(&side("one", [10.0, 20.0]), &of_runs("two", given_up), Figure::Response, margin()).unwrap();
+    let found = response(&side("one", [10.0, 20.0]), &of_runs("two", given_up));
     assert_eq!(found.verdict, Judged::Worse, "{found:?}");
 }
 
@@ -153,9 +156,7 @@ fn requests_that_were_given_up_in_every_run_of_one_side_are_a_rate_that_it_did_n
 fn a_rate_that_did_not_settle_in_some_runs_forbids_a_verdict_that_passes_over_it() {
     let one = side("one", [10.0, 20.0]);
     let verdict = |response_ms: [f64; 2], count: u32| {
-        let found =
-            compare(&one, &of_runs("two", unsettled(runs(response_ms), count)), Figure::Response, margin())
-                .unwrap();
+        let found = response(&one, &of_runs("two", unsettled(runs(response_ms), count)));
         assert!(
             found.parted.is_empty()
                 && found.left_out[0].contains("the second did not settle in 1 of its 4 runs")
@@ -171,20 +172,13 @@ fn a_rate_that_did_not_settle_in_some_runs_forbids_a_verdict_that_passes_over_it
 fn a_single_run_does_not_tell_that_a_rate_is_carried() {
     let mut one = runs([10.0, 20.0]);
     one.retain(|run| run.cell == 1 || run.repeat == 1);
-    let found = compare(
-        &of_runs("one", one),
-        &of_runs("two", unsettled(runs([10.0, 20.0]), 4)),
-        Figure::Response,
-        margin(),
-    )
-    .unwrap();
+    let found = response(&of_runs("one", one), &of_runs("two", unsettled(runs([10.0, 20.0]), 4)));
     assert_eq!((found.verdict, found.parted.len()), (Judged::NotKnown { runs_more: None }, 0));
 }
 
 #[test]
 fn rates_that_cancel_one_another_are_worse_where_one_is() {
-    let found =
-        compare(&side("one", [10.0, 20.0]), &side("two", [13.0, 15.4]), Figure::Response, margin()).unwrap();
+    let found = response(&side("one", [10.0, 20.0]), &side("two", [13.0, 15.4]));
     let ratio = ratio(&found);
     assert!((ratio - 1.0).abs() < 0.01, "{ratio}");
     let by_itself: Vec<_> = found.conditions.iter().map(|condition| condition.by_itself).collect();
@@ -193,34 +187,11 @@ fn rates_that_cancel_one_another_are_worse_where_one_is() {
 }
 
 #[test]
-fn cells_are_compared_only_where_their_figures_tell_something() {
-    let cell = |runs: Vec<RunFile>, cell| Side::of(plan("one"), runs, Some(cell));
-    let (settled, collapsed) = (runs([10.0, 20.0]), unsettled(runs([10.0, 24.0]), 4));
-    let found =
-        compare(&cell(settled.clone(), 2), &cell(collapsed.clone(), 2), Figure::Response, margin()).unwrap();
-    assert_eq!((found.verdict, found.comparison), (Judged::Worse, None));
-    let both = compare(&cell(collapsed.clone(), 2), &cell(collapsed.clone(), 2), Figure::P95, margin());
-    assert!(matches!(both, Err(CompareError::Doubtful { .. })), "{both:?}");
-
-    let carried = |first, second| compare(&first, &second, Figure::Throughput, margin());
-    let arrivals = carried(cell(settled.clone(), 1), cell(settled.clone(), 2));
-    assert_eq!(arrivals.unwrap_err(), CompareError::NotBusy);
-    let found = carried(cell(settled.clone(), 2), cell(collapsed.clone(), 2)).unwrap();
-    assert_eq!(found.verdict, Judged::Worse);
-    let found = carried(cell(collapsed.clone(), 2), cell(settled.clone(), 2)).unwrap();
-    assert_eq!(found.verdict, Judged::Better);
-    // A server that carries 100 a second and one that does not carry 200: nobody knows which does more.
-    let unknown = carried(cell(settled, 1), cell(collapsed.clone(), 2));
-    assert_eq!(unknown.unwrap_err(), CompareError::NotBusy);
-    assert_eq!(carried(cell(collapsed.clone(), 2), cell(collapsed, 2)).unwrap().verdict, Judged::Same);
-}
-
-#[test]
 fn a_rate_with_a_single_run_does_not_take_the_interval_from_all() {
     let mut few = runs([12.0, 24.0]);
     few.retain(|run| run.cell == 1 || run.repeat == 1);
-    let few = Side::of(plan("two"), few, None);
-    let found = compare(&side("one", [10.0, 20.0]), &few, Figure::Response, margin()).unwrap();
+    let few = Side::of(plan("two"), few);
+    let found = response(&side("one", [10.0, 20.0]), &few);
     assert_eq!((found.conditions.len(), found.verdict), (1, Judged::Worse));
     assert!(
         found.left_out[0].contains("200 requests/s: one side has fewer than two runs"),
@@ -234,63 +205,27 @@ fn what_has_nothing_in_common_is_refused_with_what_to_measure() {
     let one = side("one", [10.0, 20.0]);
     let mut elsewhere = plan("two");
     elsewhere.cells.iter_mut().for_each(|cell| cell.rate_per_s += 7.0);
-    let other = Side::of(elsewhere, runs([10.0, 20.0]), None);
+    let other = Side::of(elsewhere, runs([10.0, 20.0]));
     let error = compare(&one, &other, Figure::Response, margin()).unwrap_err();
     assert!(error.hint().unwrap().contains("--rate 100,200"), "{error:?}");
     let none = "the two studies have no rate in common at which response times could be compared";
     assert_eq!(error.to_string(), none);
     let error = compare(&one, &one.clone(), Figure::Throughput, margin()).unwrap_err();
     assert!(matches!(error, CompareError::NoOverload { .. }), "{error:?}");
-    let cell = Side::of(plan("one"), runs([10.0, 20.0]), Some(1));
-    assert_eq!(compare(&one, &cell, Figure::Response, margin()).unwrap_err(), CompareError::CellAndStudy);
-    let none = Side::of(plan("one"), runs([10.0, 20.0]), Some(9)).checked().unwrap_err();
-    assert_eq!(none, CompareError::NoCell { study: "one".into(), cell: 9 });
-}
-
-#[test]
-fn rates_that_both_have_and_that_do_not_count_are_not_told_as_rates_that_nobody_measured() {
-    let stormy = |id: &str| {
-        let mut all = runs([10.0, 20.0]);
-        all.iter_mut().for_each(|run| run.stability = Verdict::Unstable);
-        Side::of(plan(id), all, None)
-    };
-    let told = |one: &Side, other: &Side| {
-        let error = compare(one, other, Figure::Response, margin()).unwrap_err();
-        assert!(error.hint().unwrap().contains("queues settle"), "{error:?}");
-        error.to_string()
-    };
-    let studies = told(&stormy("one"), &stormy("two"));
-    assert!(
-        studies.starts_with("at none of the 2 rates that both studies have can response times"),
-        "{studies}"
-    );
-    assert!(studies.contains("100 requests/s: the queue did not settle"), "{studies}");
-    let levels = told(&stormy("one"), &stormy("one"));
-    assert!(levels.starts_with("at none of the 2 rates that both levels have"), "{levels}");
 }
 
 #[test]
 fn a_side_with_runs_to_come_says_so_and_how_it_goes_on() {
-    let unfinished = |id: &str, cell| Side::of(plan(id), runs([10.0, 20.0])[..7].to_vec(), cell);
+    let unfinished = |id: &str| Side::of(plan(id), runs([10.0, 20.0])[..7].to_vec());
     let told = |one: &Side, other: &Side| {
-        let found = compare(one, other, Figure::Response, margin()).unwrap();
+        let found = response(one, other);
         found.caveats.iter().map(ToString::to_string).collect::<Vec<_>>()
     };
     let whole = side("one", [10.0, 20.0]);
     let missing = "Of 8 runs 7 are finished. Continue with `evenkeel profile --resume two`.";
     assert_eq!(told(&whole, &side("two", [10.0, 20.0])), [""; 0]);
-    assert_eq!(told(&whole, &unfinished("two", None)), [missing]);
-    assert_eq!(told(&unfinished("two", None), &unfinished("two", None)), [missing], "once of one study");
-    let cell = Side::of(plan("one"), runs([10.0, 20.0]), Some(1));
-    assert_eq!(told(&cell, &unfinished("two", Some(1))), [""; 0], "that cell has all of its runs");
-    assert_eq!(told(&cell, &unfinished("two", Some(2))), [missing]);
-}
-
-#[test]
-fn two_cells_of_one_study_are_compared_whatever_their_rates() {
-    let of = |cell| Side::of(plan("one"), runs([10.0, 20.0]), Some(cell));
-    let found = compare(&of(1), &of(2), Figure::Response, margin()).unwrap();
-    assert_eq!((found.verdict, found.conditions[0].rate_per_s), (Judged::Worse, None));
+    assert_eq!(told(&whole, &unfinished("two")), [missing]);
+    assert_eq!(told(&unfinished("two"), &unfinished("two")), [missing], "once of one study");
 }
 
 #[test]
@@ -302,7 +237,7 @@ fn throughput_in_overload_is_that_of_runs_that_kept_the_server_busy() {
             run.throughput_per_s = throughput + f64::from(run.repeat);
             run.counts = CountsRecord { arrivals: 1_600, completed: 1_600, ..CountsRecord::default() };
         }
-        Side::of(plan(id), all, None)
+        Side::of(plan(id), all)
     };
     let found =
         compare(&overloaded("one", 140.0), &overloaded("two", 170.0), Figure::Throughput, margin()).unwrap();
@@ -343,7 +278,7 @@ fn a_lag_that_changes_no_verdict_sets_no_run_aside() {
         let found = compare(&before, &after, figure, margin()).unwrap();
         assert_eq!((found.verdict, found.conditions.len(), found.left_out.len()), (Judged::Better, 2, 0));
     }
-    let found = compare(&before, &after, Figure::Response, margin()).unwrap();
+    let found = response(&before, &after);
     let told = |at: usize| (found.statements[at].name.as_str(), found.statements[at].comparison.verdict);
     assert_eq!((told(0), told(1)), (("search", Judged::Better), ("detail", Judged::Same)));
 }
@@ -352,12 +287,12 @@ fn a_lag_that_changes_no_verdict_sets_no_run_aside() {
 fn runs_are_set_aside_where_the_verdict_depends_on_their_lag() {
     // Slower by the lag alone at one rate, and the same at the other.
     let slower = of_runs("two", late(runs([12.0, 20.0]), 1, 2.0));
-    let found = compare(&side("one", [10.0, 20.0]), &slower, Figure::Response, margin()).unwrap();
+    let found = response(&side("one", [10.0, 20.0]), &slower);
     assert_eq!((found.verdict, found.conditions.len()), (Judged::Same, 1), "{found:?}");
     assert!(found.left_out.iter().any(|left| left.starts_with("4 runs in which the generator was late")));
     // Where all are late, nothing is left to tell.
     let all = of_runs("three", late(late(runs([12.0, 24.0]), 1, 2.0), 2, 4.0));
-    let found = compare(&side("one", [10.0, 20.0]), &all, Figure::Response, margin()).unwrap();
+    let found = response(&side("one", [10.0, 20.0]), &all);
     assert_eq!(found.verdict, Judged::NotKnown { runs_more: None });
 }
 
@@ -371,7 +306,7 @@ fn cpu_for_a_request_is_compared_also_without_a_rate_in_common() {
             let micros = micros * (1.0 + 0.01 * f64::from(run.repeat));
             run.sense.insert("server_cpu_us_per_request".to_owned(), micros);
         }
-        Side::of(plan, all, None)
+        Side::of(plan, all)
     };
     let one = of("one", 500.0, 0.0);
     let found = compare(&one, &of("two", 400.0, 7.0), Figure::Cpu, margin()).unwrap();
@@ -402,7 +337,7 @@ fn one_that_carries_more_than_the_other_at_most_is_better_without_a_rate_in_comm
     plan.cells.iter_mut().for_each(|cell| cell.rate_per_s *= 4.0);
     let mut carried = runs([10.0, 20.0]);
     carried.iter_mut().for_each(|run| busy(run, 4.0));
-    let (one, two) = (of_runs("one", refused), Side::of(plan, carried, None));
+    let (one, two) = (of_runs("one", refused), Side::of(plan, carried));
     let found = compare(&one, &two, Figure::Throughput, margin()).unwrap();
     assert_eq!((found.verdict, found.carried.len()), (Judged::Better, 1), "{found:?}");
     let back = compare(&two, &one, Figure::Throughput, margin()).unwrap();
@@ -417,6 +352,6 @@ fn more_runs_are_repeats_of_all_cells_and_take_as_long_as_runs_did() {
     assert_eq!((more.repeats, more.seconds), (Some(7), 90.0));
     let mut plan = plan("two");
     plan.settings.within_s = Some(600.0);
-    let more = Side::of(plan, runs([10.0, 20.0]), None).more(9, 4);
+    let more = Side::of(plan, runs([10.0, 20.0])).more(9, 4);
     assert_eq!((more.repeats, more.times, more.seconds), (None, 3, 1_800.0));
 }

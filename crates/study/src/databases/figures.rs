@@ -1,12 +1,12 @@
 //! What is kept of a run: figures of each host, as `window@a`, and every period of both.
 
 use super::NAMES;
-use super::record::{Figures, Period, Run, Setting};
-use crate::harness::{self, Chart, Figure, Scale, Series, Unit};
+use super::record::Period;
+use crate::harness::{Chart, Figure, Scale, Series, Unit};
 use crate::shares::figures::{beta, window};
 
 /// All of them, in the order of columns. Without control there is no window, and beta says nothing.
-pub const FIGURES: [Figure; 16] = [
+pub const FIGURES: [Figure; 12] = [
     Figure::plain("orders_per_minute", ["orders", "1/min"]),
     Figure::plain("order_ms", ["an order", "ms"]),
     Figure::plain("orders_ratio", ["orders", "b / a"]),
@@ -37,53 +37,10 @@ pub const FIGURES: [Figure; 16] = [
     Figure::plain("orders_per_minute_se", ["se", "within a run"]),
     Figure::plain("rolled_back", ["no stock", ""]),
     Figure::plain("lost", ["lost", ""]),
-    Figure::plain("opened", ["window", "late in the lull"]),
-    Figure::plain("beta_before", ["beta", "before it"]),
-    Figure::plain("beta_in_lull", ["beta", "late in it"]),
-    Figure::plain("beta_after", ["beta", "in the end"]),
 ];
 
-/// A run as it is kept.
-pub fn kept(setting: &Setting, run: &Run) -> harness::Run {
-    let mut kept = harness::Run {
-        series: series(&run.periods),
-        caveats: run.caveats.clone(),
-        ..harness::Run::default()
-    };
-    for (name, host) in NAMES.iter().zip(&run.hosts) {
-        of_host(&mut kept, name, host);
-    }
-    kept.set("orders_ratio", run.ratio());
-    if let Some(eased) = run.eased(setting) {
-        for (name, opened) in NAMES.iter().zip(eased.opened) {
-            kept.set(&format!("opened@{name}"), opened);
-        }
-        for (figure, beta) in ["beta_before", "beta_in_lull", "beta_after"].into_iter().zip(eased.beta) {
-            kept.set(&format!("{figure}@b"), beta);
-        }
-    }
-    kept
-}
-
-fn of_host(kept: &mut harness::Run, name: &str, host: &Figures) {
-    for (figure, value) in [
-        ("orders_per_minute", Some(host.orders_per_minute)),
-        ("orders_per_minute_se", host.standard_error),
-        ("order_ms", Some(host.response_ms)),
-        ("rolled_back", Some(host.rolled_back as f64)),
-        ("lost", Some(host.lost as f64)),
-        ("ios_per_s", Some(host.ios_per_s)),
-        ("latency_ms", host.latency_ms),
-        ("window", Some(host.window)),
-        ("wanted", Some(host.wanted)),
-        ("outstanding", Some(host.outstanding)),
-        ("beta", Some(host.beta)),
-    ] {
-        kept.set(&format!("{figure}@{name}"), value);
-    }
-}
-
-fn series(periods: &[Period]) -> Series {
+/// Every period of both hosts.
+pub fn series(periods: &[Period]) -> Series {
     const OF_HOST: [&str; 6] = ["window", "outstanding", "wanted", "beta", "ios_per_s", "latency_ms"];
     let columns: Vec<String> =
         NAMES.iter().flat_map(|host| OF_HOST.map(|figure| format!("{figure}@{host}"))).collect();

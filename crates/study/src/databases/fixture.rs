@@ -1,23 +1,16 @@
 //! A setting and runs for tests.
 
-use super::record::{Figures, Key, Period, Run, Setting};
-use super::{kept, parts};
-use crate::harness::{self, FORMAT, Plan};
+use super::contend::ratio;
+use super::figures::series;
+use super::record::{Period, Setting};
+use super::{NAMES, parts};
+use crate::harness::{FORMAT, Plan, Run};
 use evenkeel_core::share::experiment::Treatment;
 
-/// The setting of the study that the fixtures are of.
 pub fn setting() -> Setting {
-    Setting {
-        clients: 48,
-        warm_up_s: 4.0,
-        duration_s: 8.0,
-        lull_s: 0.0,
-        size: "200MB".to_owned(),
-        period_s: 0.5,
-    }
+    Setting { clients: 48, warm_up_s: 4.0, duration_s: 8.0, size: "200MB".to_owned(), period_s: 0.5 }
 }
 
-/// Two rounds of everything.
 pub fn plan() -> Plan {
     Plan {
         format: FORMAT,
@@ -29,32 +22,8 @@ pub fn plan() -> Plan {
     }
 }
 
-/// Runs as they are kept.
-pub fn runs(of: &[Run]) -> Vec<harness::Run> {
-    let named = |run: &Run| harness::Run {
-        part: format!("most-{}", run.key.most),
-        levels: vec![run.key.way.name().to_owned()],
-        repeat: run.key.round,
-        ..kept(&setting(), run)
-    };
-    of.iter().map(named).collect()
-}
-
 /// A run with these orders per minute.
 pub fn run(way: Treatment, most: u32, round: u32, orders_per_minute: [f64; 2]) -> Run {
-    let figures = |orders_per_minute| Figures {
-        orders_per_minute,
-        standard_error: Some(12.0),
-        response_ms: 273.0,
-        rolled_back: 3,
-        ios_per_s: 600.0,
-        latency_ms: Some(14.5),
-        window: 8.0,
-        wanted: 12.0,
-        outstanding: 7.5,
-        beta: 1.0,
-        ..Figures::default()
-    };
     let period = |number: usize| Period {
         at_s: 0.5 * (1 + number / 2) as f64,
         host: number % 2,
@@ -65,11 +34,30 @@ pub fn run(way: Treatment, most: u32, round: u32, orders_per_minute: [f64; 2]) -
         ios_per_s: 600.0,
         latency_s: (number > 3).then_some(0.0145),
     };
-    Run {
-        key: Key { way, most, round },
-        hosts: orders_per_minute.map(figures),
-        periods: (0..48).map(period).collect(),
-        lull: None,
-        caveats: Vec::new(),
+    let mut run = Run {
+        part: format!("most-{most}"),
+        levels: vec![way.name().to_owned()],
+        repeat: round,
+        series: series(&(0..48).map(period).collect::<Vec<_>>()),
+        ..Run::default()
+    };
+    for (name, orders) in NAMES.iter().zip(orders_per_minute) {
+        for (figure, value) in [
+            ("orders_per_minute", orders),
+            ("orders_per_minute_se", 12.0),
+            ("order_ms", 273.0),
+            ("rolled_back", 3.0),
+            ("lost", 0.0),
+            ("ios_per_s", 600.0),
+            ("latency_ms", 14.5),
+            ("window", 8.0),
+            ("wanted", 12.0),
+            ("outstanding", 7.5),
+            ("beta", 1.0),
+        ] {
+            run.set(&format!("{figure}@{name}"), value);
+        }
     }
+    run.set("orders_ratio", ratio(&run));
+    run
 }

@@ -28,7 +28,6 @@ const SETTINGS: [(&str, &str); 3] = [
 /// Of the server that fills, so that it takes its time for rows alone.
 const FILL: [(&str, &str); 2] =
     [("innodb_buffer_pool_size", "256M"), ("innodb_flush_log_at_trx_commit", "0")];
-/// Seed of the rows.
 const ROWS: u64 = 1;
 /// Room beyond twice what there is, for what runs add: sparse, so that it takes no space until then.
 const ROOM: [u64; 2] = [256 << 20, 64 << 20];
@@ -43,9 +42,6 @@ pub struct Images {
 
 impl Images {
     /// Fills a store, and makes the images in `folder`.
-    ///
-    /// # Errors
-    /// The server does not start or cannot be filled, no room, or Ctrl-C.
     pub fn make(
         workplace: &Workplace<'_>,
         folder: &Path,
@@ -67,9 +63,6 @@ impl Images {
     }
 
     /// Copies one to `to`.
-    ///
-    /// # Errors
-    /// No room.
     pub fn copy(&self, place: usize, to: &Path) -> Result<()> {
         let arguments = [OsStr::new("--sparse=always"), self.files[place].as_os_str(), to.as_os_str()];
         tools::run("cp", &arguments).doing(|| format!("making {}", to.display())).map(drop)
@@ -125,19 +118,4 @@ fn size_of(folder: &Path) -> Result<u64> {
 
 fn rounded(bytes: u64) -> u64 {
     bytes.next_multiple_of(1 << 20)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn all_files_below_a_folder_count() {
-        let folder = tempfile::tempdir().unwrap();
-        fs::create_dir(folder.path().join("below")).unwrap();
-        fs::write(folder.path().join("one"), [0; 100]).unwrap();
-        fs::write(folder.path().join("below/two"), [0; 23]).unwrap();
-        assert_eq!(size_of(folder.path()).unwrap(), 123);
-        assert_eq!((rounded(1), rounded(1 << 20)), (1 << 20, 1 << 20));
-    }
 }

@@ -34,7 +34,6 @@ impl fmt::Display for Bound {
     }
 }
 
-/// All of it.
 pub fn judge(plan: &Plan, setting: &Setting, runs: &[Run]) -> Judgement {
     let cells = cells(plan, runs);
     let parts = || plan.parts.iter();
@@ -43,8 +42,6 @@ pub fn judge(plan: &Plan, setting: &Setting, runs: &[Run]) -> Judgement {
         (part.name.clone(), "latency_ms", ms, format!("threshold {ms:.0} ms"))
     };
     Judgement {
-        verdicts: Vec::new(),
-        components: Vec::new(),
         headline: headline(plan, &cells),
         published: "With four times the shares host b made 1.78 times the orders of host a, and 0.96 times \
                     without control. Both together made 1.12 times as many as without control.",
@@ -56,10 +53,9 @@ pub fn judge(plan: &Plan, setting: &Setting, runs: &[Run]) -> Judgement {
         findings: parts().filter_map(|part| finding(part, &cells)).collect(),
         sentences: parts().flat_map(|part| sentences(part, &cells)).collect(),
         caveats: caveats(runs),
-        place: Vec::new(),
         references: parts().filter(|part| most(part) == Some(PUBLISHED_MOST)).flat_map(references).collect(),
-        pictures: Vec::new(),
         guides: parts().map(threshold).collect(),
+        ..Judgement::default()
     }
 }
 
@@ -209,15 +205,16 @@ fn caveats(runs: &[Run]) -> Vec<Caveat> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixture::{plan, run, runs};
+    use super::super::fixture::{plan, run};
     use super::*;
 
     #[test]
     fn what_bounds_the_ratio_is_told_by_the_favoured_host() {
-        let bound_of = |wanted_way, window, wants| {
+        let bound_of = |wanted_way, window: f64, wants: f64| {
             let mut run = run(wanted_way, 32, 1, [1.0, 1.0]);
-            (run.hosts[1].window, run.hosts[1].wanted) = (window, wants);
-            let (plan, runs) = (plan(), runs(&[run]));
+            run.set("window@b", window);
+            run.set("wanted@b", wants);
+            let (plan, runs) = (plan(), [run]);
             bound(&cells(&plan, &runs)[0])
         };
         assert_eq!(bound_of(Treatment::Parda, 31.0, 20.0), Some(Bound::MostWindow));

@@ -20,7 +20,7 @@ pub mod record;
 mod study;
 mod watch;
 
-pub use figures::{FIGURES, kept};
+pub use figures::FIGURES;
 pub use judge::judge;
 pub use parts::{most, parts};
 pub use study::Databases;
@@ -28,11 +28,9 @@ pub use study::Databases;
 /// The study's name in plans and on the command line.
 pub const NAME: &str = "databases";
 
-/// What it asks.
 pub const QUESTION: &str =
     "do two databases on shared storage get the shares of orders that they were given?";
 
-/// The hosts by place.
 pub const NAMES: [&str; 2] = ["a", "b"];
 /// Shares of the hosts, in the order of [`NAMES`].
 pub const SHARES: [f64; 2] = [1.0, 4.0];
@@ -68,19 +66,4 @@ impl Published {
 /// The published law adds this to the window, times a K of 1; where it sets the window the host tells its own figure.
 pub fn beta(shares: f64, wanted: f64, window: f64) -> f64 {
     if window > 0.0 { shares * (wanted / window).min(1.0) } else { shares }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_host_that_fills_half_its_window_has_half_its_beta() {
-        assert_eq!((beta(4.0, 8.0, 16.0), beta(4.0, 40.0, 16.0), beta(1.0, 0.0, 16.0)), (2.0, 4.0, 0.0));
-    }
-
-    #[test]
-    fn ratios_are_those_of_the_publication() {
-        assert_eq!(format!("{:.2} {:.2}", UNCONTROLLED.ratio(), PARDA.ratio()), "0.96 1.78");
-    }
 }

@@ -7,7 +7,6 @@ use std::fs::{self, OpenOptions};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// Programs, each with its package.
 const PROGRAMS: [(&str, &str); 6] = [
     ("losetup", "mount"),
     ("mount", "mount"),
@@ -17,10 +16,6 @@ const PROGRAMS: [(&str, &str); 6] = [
     ("cp", "coreutils"),
 ];
 
-/// Whether all is there.
-///
-/// # Errors
-/// Something is missing: names all of it, and what to do about each.
 pub fn check() -> Result<()> {
     let mut missing = missing();
     if let Err(error) = sandbox::check_server(None) {
@@ -35,7 +30,6 @@ pub fn check() -> Result<()> {
     Err(PublishedError::with_hint(what, remedies.join("; ")))
 }
 
-/// What is missing of the system, and what to do.
 fn missing() -> Vec<(String, String)> {
     let mut missing = Vec::new();
     // The owner of a process is its effective user.
@@ -54,15 +48,4 @@ fn missing() -> Vec<(String, String)> {
         missing.push((format!("no {program}"), format!("apt install {package}")));
     }
     missing
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_missing_is_told_with_what_to_do() {
-        assert!(missing().iter().all(|(what, remedy)| !what.is_empty() && !remedy.is_empty()));
-        assert!(tools::is_there("sh") && !tools::is_there("no-such-program"));
-    }
 }

@@ -19,7 +19,6 @@ const DATA: ArrayPlan = ArrayPlan { spindles: 6, mean_s: 0.0057, ..ARRAY };
 const INITIAL: f64 = 16.0;
 /// That of the redo logs: nothing bounds them.
 const FREE: f64 = 64.0;
-/// Data, and redo logs.
 const KINDS: [&str; 2] = ["data", "logs"];
 /// Of the measured servers: a pool that holds a part of the data, and commits that wait for the disk.
 const SETTINGS: [(&str, &str); 4] = [
@@ -43,9 +42,6 @@ pub struct Pair {
 
 impl Pair {
     /// Puts both up in a folder of their own, on copies of the images.
-    ///
-    /// # Errors
-    /// A host or a server does not start; what was started is down again.
     pub fn up(
         workplace: &Workplace<'_>,
         scratch: Scratch,
@@ -127,24 +123,16 @@ impl Pair {
         &self.data
     }
 
-    /// The store of a host, by its place.
     pub fn store(&self, host: usize) -> Target {
         Target { database: Some(dvdstore::NAME.to_owned()), ..self.servers[host].tcp_target() }
     }
 
-    /// Whether all still run.
-    ///
-    /// # Errors
-    /// One has ended; with what it said. Of a host and its server it is the host, which the server cannot do without.
     pub fn check(&self) -> Result<()> {
         self.data.iter().chain(&self.logs).try_for_each(|host| host.check())?;
         Ok(self.servers.iter().try_for_each(Sandbox::check)?)
     }
 
     /// Takes all down, and removes what the run wrote.
-    ///
-    /// # Errors
-    /// A host had ended badly, or had to be killed.
     pub fn down(self) -> Result<()> {
         let Self { servers, data, logs, scratch } = self;
         drop(servers);
@@ -166,7 +154,7 @@ mod tests {
     fn file(way: Treatment, most: u32) -> HostFile {
         let scratch = Scratch::nowhere("/no/such folder");
         let pair = Pair { servers: vec![], data: vec![], logs: vec![], scratch };
-        let told = pair.data_window(&setting(), Key { way, most, round: 1 });
+        let told = pair.data_window(&setting(), Key { way, most });
         pair.file(0, 1, told)
     }
 

@@ -10,21 +10,13 @@ const MOST: &str = "most-";
 
 /// A part for each most window.
 pub fn parts(setting: &Setting, windows: &[u32], ways: &[Treatment], rounds: u32) -> Vec<Part> {
-    let lull = setting.lull_s > 0.0;
-    let marks = match lull {
-        true => vec![
-            (setting.run_s(), String::new()),
-            (setting.run_s() + setting.lull_s, "b asks less".to_owned()),
-        ],
-        false => vec![(setting.warm_up_s, "measured".to_owned())],
-    };
     let part = |most: &u32| Part {
         name: format!("{MOST}{most}"),
         title: format!("windows of at most {most}"),
         about: "The charts are of the first round of each way.".to_owned(),
         factors: vec![Factor::named("way", ways.iter().map(|way| (way.name(), words(*way))))],
         repeats: rounds,
-        marks: marks.clone(),
+        marks: vec![(setting.warm_up_s, "measured".to_owned())],
     };
     windows.iter().map(part).collect()
 }

@@ -5,7 +5,7 @@ use super::images::Images;
 use super::needs;
 use super::pair::Pair;
 use super::record::{Key, Setting};
-use super::{FIGURES, judge, kept, most};
+use super::{FIGURES, judge, most};
 use crate::harness::{Figure, Judgement, Notify, Order, Part, Plan, Run, Study};
 use crate::published::{self, PublishedError, Result, Scratch, Workplace};
 use crate::shares::way_of;
@@ -24,10 +24,6 @@ pub struct Databases<'a> {
 }
 
 impl<'a> Databases<'a> {
-    /// By its plan.
-    ///
-    /// # Errors
-    /// Its setting is not that of this study.
     pub fn of(workplace: Workplace<'a>, plan: &Plan) -> Result<Self> {
         let setting = published::setting(plan)?;
         Ok(Self { workplace, plan: plan.clone(), setting, made: None })
@@ -42,7 +38,7 @@ impl Study for Databases<'_> {
     }
 
     fn takes_s(&self, _: &Part, _: &[String]) -> f64 {
-        self.setting.whole_s() + AROUND_S
+        self.setting.run_s() + AROUND_S
     }
 
     fn prepare(&mut self, _: &Part, tell: Notify<'_>) -> Result<()> {
@@ -61,12 +57,13 @@ impl Study for Databases<'_> {
         let way = way_of(order)?;
         let unknown = || PublishedError::unreadable("most window");
         let most = most(order.part).ok_or_else(unknown)?;
-        let key = Key { way, most, round: order.repeat };
+        let key = Key { way, most };
         let started_unix_s = unix_time().as_secs();
         let pair = Pair::up(&self.workplace, scratch.inside("run")?, images, &self.setting, key)?;
-        let run = contend(&self.workplace, &pair, &self.setting, Seed(self.plan.seed), key)?;
+        let seed = Seed(self.plan.seed).numbered(u64::from(order.repeat));
+        let run = contend(&self.workplace, &pair, &self.setting, seed)?;
         pair.down()?;
-        Ok(run.map(|run| Run { started_unix_s, ..kept(&self.setting, &run) }))
+        Ok(run.map(|run| Run { started_unix_s, ..run }))
     }
 
     fn judge(&self, plan: &Plan, runs: &[Run]) -> Judgement {

@@ -91,14 +91,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_estimate_without_runs_is_not_available() {
-        assert_eq!(estimate_time(&EstimateRecord::default()), ABSENT);
-        assert_eq!(estimate_rate(&EstimateRecord::default()), ABSENT);
-        let nan = EstimateRecord { n: 3, mean: f64::NAN, ..EstimateRecord::default() };
-        assert_eq!(estimate_percent(&nan), ABSENT);
-    }
-
-    #[test]
     fn an_estimate_of_a_time_takes_the_unit_of_its_mean() {
         let made = |mean: f64, half: f64| EstimateRecord {
             n: 3,

@@ -87,7 +87,6 @@ pub fn beside(mean: f64, half_width: Option<f64>) -> String {
 /// Digits of what stands in a row of means without intervals.
 pub const BESIDE_DIGITS: usize = 3;
 
-/// To the place of this power of ten.
 fn rounded(value: f64, place: i32) -> String {
     let unit = 10_f64.powi(place);
     fixed((value / unit).round() * unit, (-place).max(0) as usize)

@@ -2,7 +2,6 @@
 
 use super::{ABSENT, significant};
 
-/// The unit a time is printed in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimeUnit {
     /// Millionths of a second.

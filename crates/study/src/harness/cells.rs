@@ -9,14 +9,11 @@ use evenkeel_core::statistics::Estimate;
 pub struct Cell<'a> {
     /// Where it belongs.
     pub part: &'a Part,
-    /// Level of each factor.
     pub levels: &'a [String],
-    /// Its runs, in the order of repeats.
     pub runs: Vec<&'a Run>,
 }
 
 impl Cell<'_> {
-    /// The values of a figure, of those runs that have it.
     pub fn values(&self, figure: &str) -> Vec<f64> {
         self.runs.iter().filter_map(|run| run.figure(figure)).collect()
     }
@@ -36,12 +33,10 @@ impl Cell<'_> {
         self.part.place(factor).and_then(|place| self.levels.get(place)).map_or("", String::as_str)
     }
 
-    /// The level of a numeric factor.
     pub fn number(&self, factor: &str) -> Option<f64> {
         self.level(factor).parse().ok()
     }
 
-    /// The level of a factor in words.
     pub fn words(&self, factor: &str) -> &str {
         let level = self.level(factor);
         let place = self.part.place(factor);
@@ -51,7 +46,6 @@ impl Cell<'_> {
     }
 }
 
-/// All combinations that have runs, in the order of the plan.
 pub fn cells<'a>(plan: &'a Plan, runs: &'a [Run]) -> Vec<Cell<'a>> {
     let mut found = Vec::new();
     for part in &plan.parts {
@@ -70,7 +64,6 @@ pub fn cells<'a>(plan: &'a Plan, runs: &'a [Run]) -> Vec<Cell<'a>> {
 /// A figure at an instant, over repeats.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Moment {
-    /// Seconds from the start.
     pub at_s: f64,
     /// Mean over the repeats.
     pub mean: f64,

@@ -11,28 +11,19 @@ pub trait Course {
     type Error;
     /// What tells a run from the others of the course.
     type Key: Clone;
-    /// A run that was made.
     type Run: Attempt;
 
-    /// Those that stand.
     fn runs(&self) -> &[Self::Run];
 
-    /// Whether a run is this one.
     fn is(&self, run: &Self::Run, key: &Self::Key) -> bool;
 
     /// How long a run takes, roughly.
     fn takes(&self, key: &Self::Key) -> Nanos;
 
     /// What comes next, by what is known so far; `None` at the end.
-    ///
-    /// # Errors
-    /// It cannot go on.
     fn next(&mut self) -> Result<Option<Block<Self::Key>>, Self::Error>;
 
     /// Makes an attempt at a run, numbered from 1, and keeps it; false where somebody asked to stop.
-    ///
-    /// # Errors
-    /// It cannot be measured or kept.
     fn make(&mut self, key: &Self::Key, attempt: u32) -> Result<bool, Self::Error>;
 
     /// A run was disturbed, and this attempt at it follows.
@@ -43,7 +34,6 @@ pub trait Course {
         self.runs().iter().find(|run| self.is(run, key))
     }
 
-    /// Attempts at all runs that were set aside.
     fn attempts_set_aside(&self) -> u32 {
         count(self.runs().iter().map(Attempt::attempts_set_aside).sum())
     }
@@ -62,7 +52,6 @@ pub struct Block<K> {
     pub keys: Vec<K>,
     /// How often one is made again at most.
     pub retries: u32,
-    /// How often all of them together are.
     pub retries_in_all: u32,
 }
 
@@ -74,9 +63,6 @@ impl<K> Block<K> {
 }
 
 /// Goes from block to block; whether all came to its end, or somebody asked to stop.
-///
-/// # Errors
-/// Those of the course. Finished runs stay.
 pub fn go_through<C: Course>(course: &mut C, stop: &Stop) -> Result<bool, C::Error> {
     while let Some(block) = course.next()? {
         for key in &block.keys {
@@ -92,9 +78,6 @@ pub fn go_through<C: Course>(course: &mut C, stop: &Stop) -> Result<bool, C::Err
 }
 
 /// Whether going through it would make no run: all are made, and none that was disturbed would be made again.
-///
-/// # Errors
-/// Those of the course.
 pub fn is_complete<C: Course>(course: &mut C) -> Result<bool, C::Error> {
     while let Some(block) = course.next()? {
         let is_missing = block.keys.iter().any(|key| course.finished(key).is_none());

@@ -13,24 +13,17 @@ pub struct Figure {
     pub is_flag: bool,
 }
 
-/// How a figure is drawn.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Chart {
-    /// Above the chart.
     pub heading: &'static str,
-    /// Title of its axis.
     pub axis: &'static str,
-    /// What to look for.
     pub words: &'static str,
-    /// What its numbers are.
     pub unit: Unit,
-    /// How its axis is divided.
     pub scale: Scale,
     /// A level that says nothing here and is not drawn: the limit of a guard that has none.
     pub without: &'static str,
 }
 
-/// What the numbers of an axis are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// A number of things per second.
@@ -43,7 +36,6 @@ pub enum Unit {
     Plain,
 }
 
-/// How an axis is divided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
     /// Evenly from zero.
@@ -60,7 +52,6 @@ impl Figure {
         Self { key, head, chart: None, is_flag: false }
     }
 
-    /// One that is drawn too.
     pub const fn drawn(key: &'static str, head: [&'static str; 2], chart: Chart) -> Self {
         Self { key, head, chart: Some(chart), is_flag: false }
     }
@@ -72,7 +63,6 @@ impl Figure {
 }
 
 impl Chart {
-    /// A chart of all levels.
     pub const fn new(
         heading: &'static str,
         axis: &'static str,

@@ -1,21 +1,17 @@
 //! What a study says: of the published finding, and of its own runs.
 
 use evenkeel_core::caveat::Caveat;
+use evenkeel_core::statistics::Ratio;
 use evenkeel_core::why::Verdict;
-use evenkeel_sense::pages::PageMap;
 
 /// All that a study says of its runs.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Judgement {
-    /// The first sentence.
     pub headline: String,
-    /// The published finding.
     pub published: &'static str,
     /// Where and on what it was published.
     pub source: &'static str,
-    /// By which rule it is judged here.
     pub rule: String,
-    /// What was done, in a line.
     pub setting: String,
     /// The published findings, each beside ours.
     pub findings: Vec<Finding>,
@@ -23,8 +19,6 @@ pub struct Judgement {
     pub verdicts: Vec<Verdict>,
     /// What makes runs differ, level by level.
     pub components: Vec<Share>,
-    /// Files as pictures, page by page.
-    pub pictures: Vec<Picture>,
     /// Further sentences, by the name of the part that they are about.
     pub sentences: Vec<(String, String)>,
     /// Doubts about the whole and about single runs.
@@ -37,36 +31,6 @@ pub struct Judgement {
     pub guides: Vec<(String, &'static str, f64, String)>,
 }
 
-/// A file as a picture.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Picture {
-    /// Which file, of whom.
-    pub title: String,
-    /// One page of every few, in the order of the file.
-    pub map: PageMap,
-    /// Its indexes, in the order in which the map has them.
-    pub indexes: Vec<PictureIndex>,
-}
-
-impl Picture {
-    /// What stands above a file of so many pages, of which one of `step` is shown.
-    pub fn title(file: &str, pages: u64, page_kib: usize, step: u64) -> String {
-        let shown = if step == 1 { String::new() } else { format!(", one of {step} shown") };
-        format!("{file}: {pages} pages of {page_kib} KiB{shown}")
-    }
-}
-
-/// An index of a file in a picture.
-#[derive(Clone, Debug, PartialEq)]
-pub struct PictureIndex {
-    /// Its table and name.
-    pub name: String,
-    /// Pages with rows.
-    pub leaves: u64,
-    /// Share of them whose successor in the order of keys is the next page of the file.
-    pub in_order: Option<f64>,
-}
-
 /// What one level makes of the variance of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Share {
@@ -76,16 +40,13 @@ pub struct Share {
     pub deviation: Number,
     /// Its share of a run's variance, percent.
     pub percent: f64,
-    /// How many units of it there are.
     pub units: f64,
 }
 
 /// What was published of a combination of levels.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reference {
-    /// Name of its part.
     pub part: String,
-    /// What it is of, in words.
     pub words: String,
     /// Figures by name, as in runs.
     pub figures: Vec<(String, f64)>,
@@ -94,17 +55,11 @@ pub struct Reference {
 /// A published finding beside ours.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
-    /// Name, for programs.
     pub name: &'static str,
-    /// The part that it is of.
     pub part: String,
-    /// Whether it holds here.
     pub outcome: Outcome,
-    /// What was published, in a few words.
     pub published: String,
-    /// What was found here, a sentence.
     pub here: String,
-    /// The numbers behind it.
     pub numbers: Vec<Number>,
 }
 
@@ -113,7 +68,6 @@ pub struct Finding {
 pub enum Outcome {
     /// The finding holds here too.
     Holds,
-    /// It does not.
     DoesNotHold,
     /// It cannot be told from these runs or on this machine.
     NotTestable,
@@ -139,10 +93,8 @@ impl Outcome {
     }
 }
 
-/// A number behind a finding.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Number {
-    /// Name, with unit.
     pub name: String,
     /// The number, in the unit that its name ends with.
     pub value: f64,
@@ -154,5 +106,21 @@ impl Number {
     /// One without an interval.
     pub fn plain(name: &str, value: f64) -> Self {
         Self { name: name.to_owned(), value, interval: None }
+    }
+
+    /// That of a ratio, where it is known.
+    pub(crate) fn of(name: &str, ratio: Option<&Ratio>) -> Vec<Self> {
+        let number =
+            |ratio: &Ratio| Self { name: name.to_owned(), value: ratio.ratio, interval: ratio.interval };
+        ratio.map(number).into_iter().collect()
+    }
+}
+
+/// Whether all of the interval of a ratio is above this; not known where it is on both sides, or there is none.
+pub(crate) fn above(ratio: Option<&Ratio>, least: f64) -> Option<bool> {
+    match ratio?.interval? {
+        (low, _) if low > least => Some(true),
+        (_, high) if high <= least => Some(false),
+        _ => None,
     }
 }

@@ -14,9 +14,6 @@ const RUNS_MAX: usize = 100_000;
 
 /// Measures what is missing in a folder; whether all came to its end, or somebody asked to stop. Finished runs stay whatever
 /// becomes of the rest.
-///
-/// # Errors
-/// Those of the study, and of the disk.
 pub fn measure<S: Study + ?Sized>(
     study: &mut S,
     folder: &StudyFolder,
@@ -28,9 +25,6 @@ pub fn measure<S: Study + ?Sized>(
 }
 
 /// Whether there is nothing left to measure in a folder, which nothing has to be started for.
-///
-/// # Errors
-/// A damaged file, by name.
 pub fn is_complete<S: Study + ?Sized>(study: &mut S, folder: &StudyFolder) -> Result<bool, S::Error> {
     let plan = plan_of(folder)?;
     course::is_complete(&mut Parts::of(study, &plan, folder, &mut |_| {})?)
@@ -38,9 +32,6 @@ pub fn is_complete<S: Study + ?Sized>(study: &mut S, folder: &StudyFolder) -> Re
 
 /// The plan of a folder, as far as it is one that a study may have made: a plan that somebody edited must neither fill the memory with combinations
 /// nor name folders elsewhere.
-///
-/// # Errors
-/// It is damaged, or no such plan.
 pub fn plan_of(folder: &StudyFolder) -> Result<Plan, StoreError> {
     let plan: Plan = folder.read("plan.json")?;
     let unread = |text: String| StoreError::Unread { path: folder.path().join("plan.json"), text };
@@ -59,7 +50,6 @@ pub fn plan_of(folder: &StudyFolder) -> Result<Plan, StoreError> {
     }
 }
 
-/// A study under way, part by part.
 struct Parts<'a, S: ?Sized> {
     study: &'a mut S,
     plan: &'a Plan,
@@ -78,7 +68,6 @@ struct Parts<'a, S: ?Sized> {
 type Key = (usize, Vec<String>, u32);
 
 impl<'a, S: Study + ?Sized> Parts<'a, S> {
-    /// With the runs that the folder has.
     fn of(
         study: &'a mut S,
         plan: &'a Plan,
@@ -111,7 +100,6 @@ impl<'a, S: Study + ?Sized> Parts<'a, S> {
         self.left(wanted.flat_map(|(at, part)| self.keys(at, part))).as_secs_f64()
     }
 
-    /// All runs of a part.
     fn keys(&self, at: usize, part: &Part) -> impl Iterator<Item = Key> {
         part.order(self.plan.seed).into_iter().map(move |(levels, repeat)| (at, levels, repeat))
     }

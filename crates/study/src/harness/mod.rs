@@ -7,6 +7,7 @@
 
 mod cells;
 mod course;
+mod doubts;
 mod figure;
 mod judgement;
 mod measure;
@@ -14,13 +15,16 @@ mod plan;
 mod run;
 mod study;
 
+pub use crate::store::Series;
 pub use cells::{Cell, Moment, cells, moments};
 pub(crate) use course::{Block, Course, go_through, is_complete as is_course_complete};
+pub(crate) use doubts::doubts;
 pub use figure::{Chart, Figure, Scale, Unit};
-pub use judgement::{Finding, Judgement, Number, Outcome, Picture, PictureIndex, Reference, Share};
+pub(crate) use judgement::above;
+pub use judgement::{Finding, Judgement, Number, Outcome, Reference, Share};
 pub use measure::{is_complete, measure, plan_of};
 pub use plan::{FORMAT, Factor, Level, Part, Plan};
-pub use run::{Run, Series, keep, read};
+pub use run::{Run, keep, read};
 pub use study::{Event, Notify, Order, Study};
 
 #[cfg(test)]

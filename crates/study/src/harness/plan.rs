@@ -12,19 +12,14 @@ pub const FORMAT: u32 = 1;
 pub struct Plan {
     /// Version of the file, [`FORMAT`].
     pub format: u32,
-    /// Name of the folder.
     pub id: String,
-    /// Name of the study.
     pub kind: String,
     /// Seconds since 1970.
     pub created_unix_s: u64,
-    /// Version of Evenkeel.
     pub tool: String,
     /// Command line, to be read by people: a resume goes by the plan.
     pub command: Vec<String>,
-    /// Seed of everything random.
     pub seed: u64,
-    /// What is measured, in this order.
     pub parts: Vec<Part>,
     /// What else the study needs to know, in a form of its own.
     pub setting: serde_json::Value,
@@ -35,17 +30,12 @@ pub struct Plan {
 pub struct Part {
     /// Name, of letters, digits and `-`.
     pub name: String,
-    /// What it is, in a few words.
     pub title: String,
-    /// Why it is measured, for the page.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub about: String,
     /// Factors; figures are drawn against a numeric one.
     pub factors: Vec<Factor>,
-    /// Runs of each combination.
     pub repeats: u32,
     /// Instants worth a mark where figures are drawn over time: seconds, and what happens then.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub marks: Vec<(f64, String)>,
 }
 
@@ -54,17 +44,14 @@ pub struct Part {
 pub struct Factor {
     /// Name, of letters, digits and `-`.
     pub name: String,
-    /// Its levels, in the order in which they are shown.
     pub levels: Vec<Level>,
 }
 
-/// A value of a factor.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Level {
     /// Name, of letters, digits, `.` and `-`; a number where the factor is numeric.
     pub name: String,
     /// What it is, in a few words; empty where the name says it.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub title: String,
 }
 
@@ -116,7 +103,6 @@ impl Part {
         is_well(&self.name) && levels.map(|level| level.name.as_str()).all(is_well)
     }
 
-    /// Runs in all.
     pub fn runs(&self) -> usize {
         let each = self.factors.iter().map(|factor| factor.levels.len());
         each.fold(self.repeats as usize, usize::saturating_mul)
@@ -133,7 +119,6 @@ impl Part {
         shuffled(self.combinations(), Seed(seed).child(&self.name).numbered(u64::from(repeat)))
     }
 
-    /// Place of a factor.
     pub fn place(&self, factor: &str) -> Option<usize> {
         self.factors.iter().position(|known| known.name == factor)
     }
@@ -150,7 +135,6 @@ impl Plan {
         format!("{}-{}", self.id, self.created_unix_s)
     }
 
-    /// The part of this name.
     pub fn part(&self, name: &str) -> Option<&Part> {
         self.parts.iter().find(|part| part.name == name)
     }

@@ -1,12 +1,11 @@
 //! A run of a published study, and its folder: `run.json`, and `series.csv` where something was watched over time.
 
 use super::plan::FORMAT;
-use crate::store::{Attempt, StoreError, StudyFolder, Table, add, attempt_name, write_text};
+use crate::store::{Attempt, Series, StoreError, StudyFolder, Table, add, attempt_name, write_text};
 use evenkeel_core::caveat::Caveat;
 use evenkeel_core::disturbance::Disturbance;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::path::Path;
 
 /// A run. What was not available is absent, and never zero.
@@ -14,9 +13,7 @@ use std::path::Path;
 pub struct Run {
     /// Version of the file, [`FORMAT`].
     pub format: u32,
-    /// Name of its part.
     pub part: String,
-    /// Level of each factor of the part.
     pub levels: Vec<String>,
     /// Repeat, from 1.
     pub repeat: u32,
@@ -25,13 +22,11 @@ pub struct Run {
     /// What was measured, by name with unit. One of several hosts has its name behind: `ios_per_s@a`.
     pub figures: BTreeMap<String, f64>,
     /// What is no number, by name: why there are no counters, say.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub notes: BTreeMap<String, String>,
     /// Doubts about this run.
-    #[serde(default, skip_serializing_if = "Vec::is_empty", with = "crate::store::caveats")]
+    #[serde(with = "crate::store::caveats")]
     pub caveats: Vec<Caveat>,
     /// Attempt at it, from 1; above where an earlier one was disturbed from outside.
-    #[serde(default = "first_attempt", skip_serializing_if = "is_first")]
     pub attempt: u32,
     /// What reached other attempts at it, which were set aside. Each stands in a folder of its own.
     #[serde(skip)]
@@ -39,23 +34,6 @@ pub struct Run {
     /// What was watched over time; in a file of its own.
     #[serde(skip)]
     pub series: Series,
-}
-
-/// Figures over time.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Series {
-    /// Names with unit, as of figures.
-    pub columns: Vec<String>,
-    /// An instant in seconds from the start, and a value for each column.
-    pub rows: Vec<(f64, Vec<Option<f64>>)>,
-}
-
-fn first_attempt() -> u32 {
-    1
-}
-
-fn is_first(attempt: &u32) -> bool {
-    *attempt <= 1
 }
 
 impl Run {
@@ -71,48 +49,13 @@ impl Run {
         self.figures.get(name).copied()
     }
 
-    /// The name of its folder.
     pub fn name(part: &str, levels: &[String], repeat: u32) -> String {
         let levels: String = levels.iter().map(|level| format!("-{level}")).collect();
         format!("{part}{levels}-r{repeat}")
     }
 
-    /// Whether it is this one.
     pub fn is(&self, part: &str, levels: &[String], repeat: u32) -> bool {
         (self.part.as_str(), self.levels.as_slice(), self.repeat) == (part, levels, repeat)
-    }
-}
-
-impl Series {
-    /// The values of a column with their instants, without absent ones.
-    pub fn over_time(&self, name: &str) -> Vec<(f64, f64)> {
-        let Some(place) = self.columns.iter().position(|column| column == name) else { return Vec::new() };
-        self.rows.iter().filter_map(|(at_s, values)| Some((*at_s, (*values.get(place)?)?))).collect()
-    }
-
-    fn csv(&self) -> String {
-        let mut text = format!("at_s,{}\n", self.columns.join(","));
-        for (at_s, values) in &self.rows {
-            let _ = write!(text, "{at_s}");
-            for value in values {
-                text.push(',');
-                // Writing to a text does not fail.
-                let _ = value.map_or(Ok(()), |value| write!(text, "{value}"));
-            }
-            text.push('\n');
-        }
-        text
-    }
-
-    fn of(table: &Table) -> Self {
-        let columns: Vec<String> = table.names().iter().filter(|name| *name != "at_s").cloned().collect();
-        let values: Vec<Vec<Option<f64>>> =
-            columns.iter().filter_map(|name| Some(table.column(name)?.collect())).collect();
-        let instants = table.column("at_s").into_iter().flatten().enumerate();
-        let row = |(at, at_s): (usize, Option<f64>)| {
-            Some((at_s?, values.iter().map(|column| column.get(at).copied().flatten()).collect()))
-        };
-        Self { rows: instants.filter_map(row).collect(), columns }
     }
 }
 
@@ -139,14 +82,9 @@ impl Attempt for Run {
         self.set_aside.append(&mut other.set_aside);
     }
 
-    /// As they come.
     fn sort(_: &mut [Self]) {}
 }
 
-/// Keeps a finished run.
-///
-/// # Errors
-/// The disk refuses.
 pub fn keep(folder: &StudyFolder, run: &Run) -> Result<(), StoreError> {
     let run = Run { format: FORMAT, ..run.clone() };
     let name = attempt_name(&Run::name(&run.part, &run.levels, run.repeat), run.attempt);
@@ -159,9 +97,6 @@ pub fn keep(folder: &StudyFolder, run: &Run) -> Result<(), StoreError> {
 }
 
 /// All finished runs of a folder; of several attempts at one the least disturbed, which says so.
-///
-/// # Errors
-/// A damaged file, by name.
 pub fn read(folder: &StudyFolder) -> Result<Vec<Run>, StoreError> {
     let mut runs = Vec::new();
     for (path, mut run) in folder.runs_named::<Run>()? {

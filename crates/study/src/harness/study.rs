@@ -7,12 +7,10 @@ use super::run::Run;
 use crate::store::StoreError;
 use evenkeel_lab::data::DataProgress;
 
-/// A published study.
 pub trait Study {
     /// Why it cannot go on.
     type Error: From<StoreError>;
 
-    /// Its figures, in the order of columns.
     fn figures(&self) -> &'static [Figure];
 
     /// Whether a part is measured, by what is known before it. A part that was passed over is asked of again in a resume.
@@ -32,30 +30,20 @@ pub trait Study {
     fn takes_s(&self, part: &Part, levels: &[String]) -> f64;
 
     /// Puts up what the runs of a part need. It is called before the first run of a part that is missing.
-    ///
-    /// # Errors
-    /// A server does not start, say.
     fn prepare(&mut self, part: &Part, tell: Notify<'_>) -> Result<(), Self::Error>;
 
     /// Makes a run; `None` where somebody asked to stop. The harness says which run it is.
-    ///
-    /// # Errors
-    /// It cannot be measured.
     fn run(&mut self, order: &Order<'_>, tell: Notify<'_>) -> Result<Option<Run>, Self::Error>;
 
     /// What the runs say, of the published finding too.
     fn judge(&self, plan: &Plan, runs: &[Run]) -> Judgement;
 }
 
-/// Who is told what goes on.
 pub type Notify<'a> = &'a mut dyn FnMut(Event);
 
-/// Which run is to be made.
 #[derive(Clone, Copy, Debug)]
 pub struct Order<'a> {
-    /// The part that it belongs to.
     pub part: &'a Part,
-    /// Level of each factor of the part.
     pub levels: &'a [String],
     /// Repeat, from 1.
     pub repeat: u32,
@@ -69,26 +57,21 @@ impl Order<'_> {
         self.part.place(factor).and_then(|place| self.levels.get(place)).map_or("", String::as_str)
     }
 
-    /// Its name, as that of its folder.
     pub fn name(&self) -> String {
         Run::name(&self.part.name, self.levels, self.repeat)
     }
 }
 
-/// What goes on.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
     /// Something begins that has no measure.
     Step(String),
-    /// Data is being written.
     Data(DataProgress),
-    /// A run begins.
     RunBegins {
         /// The run's name, as that of its folder.
         run: String,
         /// Place among the missing runs of its part, from 1.
         number: usize,
-        /// How many of them there are.
         of: usize,
         /// For all that is still to come, at most, seconds.
         left_s: f64,

@@ -139,19 +139,3 @@ fn a_run_that_was_cut_off_is_measured_again_and_one_that_is_damaged_is_named() {
     let error = read(&folder).unwrap_err();
     assert!(error.to_string().contains("work-1-small-r1/run.json"), "{error}");
 }
-
-#[test]
-fn every_repeat_holds_every_combination_once_in_an_order_of_its_own() {
-    let part = &plan().parts[0];
-    let order = part.order(7);
-    assert_eq!((order.len(), part.runs()), (12, 12));
-    let block = |repeat: u32| -> Vec<Vec<String>> {
-        order.iter().filter(|(_, of)| *of == repeat).map(|(levels, _)| levels.clone()).collect()
-    };
-    assert!(block(1) != block(2) || block(2) != block(3));
-    let (mut first, mut second) = (block(1), block(2));
-    first.sort();
-    second.sort();
-    assert_eq!(first, second);
-    assert_eq!(part.order(7), part.order(7));
-}

@@ -1,11 +1,10 @@
 //! What all runs of a group say about what is carried, as bounds.
 
 use super::judge::{self, REFUSALS};
-use super::saturation::saturation;
 use super::unanswered::Unanswered;
 use crate::store::format::{
-    BoundsRecord, CellRecord, CellSummary, DomainRecord, NeighboursRecord, PlanFile, RangeRecord, RunFile,
-    Severity, Verdict, WorkRecord,
+    BoundsRecord, CellRecord, CellSummary, DomainRecord, NeighboursRecord, PlanFile, ProbeRecord,
+    RangeRecord, RunFile, Severity, Verdict, WorkRecord,
 };
 use crate::store::run_name;
 use evenkeel_core::bounds::alone::Method;
@@ -80,6 +79,12 @@ pub(super) fn saturation_elsewhere(plan: &PlanFile, runs: &[RunFile], cell: &Cel
     carried.in_overload.or_else(|| saturation(&plan.probes, cell.series)).or(highest)
 }
 
+/// The saturation that the search found, per second; `None` where there was none.
+pub(super) fn saturation(probes: &[ProbeRecord], series: usize) -> Option<f64> {
+    let own = probes.iter().filter(|probe| probe.series == series);
+    own.map(|probe| probe.throughput_per_s).filter(|found| *found > 0.0).reduce(f64::max)
+}
+
 fn of_series(plan: &PlanFile, cells: &[CellSummary], runs: &[RunFile], series: usize) -> BoundsRecord {
     let at = runs_of(plan, runs, series);
     let answer = Answer::of(&at);
@@ -102,7 +107,7 @@ fn of_series(plan: &PlanFile, cells: &[CellSummary], runs: &[RunFile], series: u
         by_itself_per_s: answer.alone.filter(|_| tells).map(|alone| range(alone.range)),
         by_itself_from: answer.alone.map_or_else(String::new, |alone| way(&alone).to_owned()),
         by_itself_coverage_percent: answer.alone.map(|alone| 100.0 * alone.coverage),
-        work: work(&valid, capacity(&valid)),
+        cpu: cpu(&valid, capacity(&valid)),
         taken_percent: answer.taken_percent,
         runs: u32::try_from(at.len() - answer.left_out).unwrap_or(u32::MAX),
         left_out: u32::try_from(answer.left_out).unwrap_or(u32::MAX),
@@ -149,7 +154,6 @@ fn p95(
     fits.max_by(|one, other| one.0.total_cmp(&other.0)).map(|(_, rate, high)| (rate, high))
 }
 
-/// One run as the mathematics takes it.
 fn run_at(rate: f64, run: &RunFile) -> RunAt {
     let lost = run.counts.arrivals.saturating_sub(run.counts.completed);
     let theta = run.theta.as_ref().filter(|theta| theta.domain == DomainRecord::Process);
@@ -206,33 +210,16 @@ fn failed(run: &RunFile) -> f64 {
     failed as f64 / run.counts.arrivals.max(1) as f64
 }
 
-/// What a request takes of each resource. Only the CPU's capacity is known: a device that is always busy may do more at once.
-fn work(runs: &[&RunFile], cpus: Option<f64>) -> Vec<WorkRecord> {
-    // By requests of the same stretch, as the run has it, and so of the run as a whole.
-    let cpu = runs.iter().filter_map(|run| Some((run.throughput_per_s, 1e3 * cpu_by_request(run)?)));
-    let cpu = Work::of(&cpu.collect::<Vec<_>>());
-    let per_s = |name: &str, unit: f64| {
-        let points = runs.iter().filter_map(|run| Some((run.throughput_per_s, run.sense.get(name)? * unit)));
-        Work::of(&points.collect::<Vec<_>>())
-    };
-    let found = [
-        ("cpu_ms", cpu, cpus.map(|cpus| 1e3 * cpus)),
-        ("disk_busy_ms", per_s("disk_busy_percent", 10.0), None),
-        ("disk_reads", per_s("disk_reads_per_s", 1.0), None),
-        ("read_bytes", per_s("server_read_bytes_per_s", 1.0), None),
-        ("write_bytes", per_s("server_write_bytes_per_s", 1.0), None),
-    ];
-    found.into_iter().filter_map(|(name, work, capacity)| Some(record(name, work?, capacity))).collect()
-}
-
-fn record(resource: &str, work: Work, capacity: Option<f64>) -> WorkRecord {
-    WorkRecord {
-        resource: resource.to_owned(),
+/// CPU time of a request, by requests of the same stretch, as the run has it, and so of the run as a whole.
+fn cpu(runs: &[&RunFile], cpus: Option<f64>) -> Option<WorkRecord> {
+    let points = runs.iter().filter_map(|run| Some((run.throughput_per_s, 1e3 * cpu_by_request(run)?)));
+    let work = Work::of(&points.collect::<Vec<_>>())?;
+    Some(WorkRecord {
         per_request: work.per_request,
         range: work.range.map(range),
         runs: u32::try_from(work.runs).unwrap_or(u32::MAX),
-        ends_at_per_s: capacity.and_then(|capacity| work.ends_at(capacity)).map(range),
-    }
+        ends_at_per_s: cpus.and_then(|cpus| work.ends_at(1e3 * cpus)).map(range),
+    })
 }
 
 /// CPUs that the server may use, where they are seen: those of its set, or as much of them as its quota allows.
@@ -262,7 +249,12 @@ fn hull(one: BoundsRecord, other: BoundsRecord) -> BoundsRecord {
     let wide =
         |a: RangeRecord, b: RangeRecord| RangeRecord { low: a.low.min(b.low), high: a.high.max(b.high) };
     let by_itself = one.by_itself_per_s.zip(other.by_itself_per_s).map(|(a, b)| wide(a, b));
-    let work = one.work.iter().filter_map(|own| Some(work_hull(own, other.work_of(&own.resource)?, wide)));
+    let cpu = one.cpu.zip(other.cpu).map(|(one, other)| WorkRecord {
+        per_request: f64::midpoint(one.per_request, other.per_request),
+        range: one.range.zip(other.range).map(|(a, b)| wide(a, b)),
+        runs: one.runs + other.runs,
+        ends_at_per_s: one.ends_at_per_s.zip(other.ends_at_per_s).map(|(a, b)| wide(a, b)),
+    });
     BoundsRecord {
         at_least_per_s: both(one.at_least_per_s, other.at_least_per_s, f64::min),
         seen_at_per_s: both(one.seen_at_per_s, other.seen_at_per_s, f64::min),
@@ -277,24 +269,10 @@ fn hull(one: BoundsRecord, other: BoundsRecord) -> BoundsRecord {
             other.by_itself_coverage_percent,
             f64::min,
         ),
-        work: work.collect(),
+        cpu,
         taken_percent: both(one.taken_percent, other.taken_percent, f64::max),
         runs: one.runs + other.runs,
         left_out: one.left_out + other.left_out,
-    }
-}
-
-fn work_hull(
-    one: &WorkRecord,
-    other: &WorkRecord,
-    wide: impl Fn(RangeRecord, RangeRecord) -> RangeRecord,
-) -> WorkRecord {
-    WorkRecord {
-        resource: one.resource.clone(),
-        per_request: f64::midpoint(one.per_request, other.per_request),
-        range: one.range.zip(other.range).map(|(a, b)| wide(a, b)),
-        runs: one.runs + other.runs,
-        ends_at_per_s: one.ends_at_per_s.zip(other.ends_at_per_s).map(|(a, b)| wide(a, b)),
     }
 }
 

@@ -3,8 +3,7 @@
 use super::disk::READ_MS;
 use super::event::Notify;
 use super::held::hold;
-use super::measure::measure;
-use super::run_order::RunOrder;
+use super::measure::{RunOrder, measure};
 use super::site::{self, Ready, Setting, Site};
 use super::spec::{Reset, SeriesSpec, ServerSpec, SiteSpec, StudySpec};
 use super::{StudyError, manifest, plans, preflight};
@@ -30,7 +29,6 @@ pub(crate) const CPU_WAIT_MS: &str = "server_cpu_wait_ms_per_request";
 /// More than a private server lets in, which are 2,000 as in the published study.
 const SESSIONS_REFUSED: u32 = 2_200;
 
-/// A server from start to start.
 pub(crate) struct Server {
     site: Site,
     spec: SiteSpec,
@@ -38,7 +36,6 @@ pub(crate) struct Server {
     _held: Vec<File>,
 }
 
-/// A run that is asked for.
 pub(crate) struct Asked {
     pub workload: Arc<dyn Workload>,
     pub arrivals: ArrivalPlan,
@@ -52,15 +49,11 @@ pub(crate) struct Asked {
     pub parts: Option<PartsPlan>,
     /// Whether each request opens a session of its own, until a private server refuses them.
     pub is_refused: bool,
-    /// Others that it begins together with.
     pub together: Option<Together>,
 }
 
 impl Server {
     /// One that nobody else measures on meanwhile.
-    ///
-    /// # Errors
-    /// Another study has it.
     pub fn new(spec: SiteSpec) -> Result<Self, StudyError> {
         let held = hold(std::slice::from_ref(&spec))?;
         Ok(Self { site: Site::new(&spec), spec, ready: None, _held: held })
@@ -106,7 +99,6 @@ impl Server {
         self.site.down(tell)
     }
 
-    /// Leaves it as it was found.
     pub fn leave(&mut self, study: &str, tell: Notify<'_>) -> Result<(), StudyError> {
         self.ready = None;
         self.site.leave(study, tell)
@@ -133,9 +125,6 @@ impl Server {
     }
 
     /// What is about to happen to a server that others use, on one line; `None` of a private one.
-    ///
-    /// # Errors
-    /// It is not up, or does not say how many connections it has left.
     pub fn announced(
         &self,
         workload: &dyn Workload,
@@ -212,7 +201,6 @@ impl Server {
     }
 }
 
-/// Tables that the statements of a workload ask.
 pub(crate) fn tables(workload: &dyn Workload) -> Vec<String> {
     let all = workload.statements().iter().flat_map(|statement| statement.tables.iter().cloned());
     all.collect::<BTreeSet<String>>().into_iter().collect()

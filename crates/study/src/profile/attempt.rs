@@ -1,9 +1,8 @@
 //! One run on a cold server.
 
 use super::ledger::Ledger;
-use super::measure::{Measured, SENSE_COLUMNS, measure};
+use super::measure::{Measured, RunOrder, arrivals, measure};
 use super::run::Study;
-use super::run_order::{RunOrder, arrivals};
 use super::site::{self, Ready, Setting};
 use super::spec::Reset;
 use super::{StudyError, StudyEvent};
@@ -34,7 +33,6 @@ impl Study<'_> {
         kept
     }
 
-    /// Place of the next attempt in the order of all.
     pub(super) fn next_order(&self) -> u32 {
         u32::try_from(self.runs.len()).unwrap_or(u32::MAX).saturating_add(self.attempts_set_aside() + 1)
     }
@@ -104,9 +102,9 @@ impl Study<'_> {
     }
 
     fn keep(&mut self, measured: Measured, name: &str) -> Result<(), StudyError> {
-        let Measured { mut run, load, rows } = measured;
+        let Measured { mut run, load, sense } = measured;
         run.caveats.extend_from_slice(&self.caveats);
-        let tables = RunTables { load: &load, sense_columns: SENSE_COLUMNS.to_vec(), sense: rows };
+        let tables = RunTables { load: &load, sense };
         self.folder.finish_run(name, &run, |dir| tables.write(dir))?;
         store::add(&mut self.runs, run.clone());
         store::lateness::judge(&mut self.runs);

@@ -112,7 +112,6 @@ pub fn stands(run: &RunFile) -> bool {
     run.caveats.iter().all(|caveat| caveat.severity != Severity::Invalid)
 }
 
-/// The runs that do not, by their names.
 fn left_out(all: &[&RunFile], standing: &[&RunFile]) -> Option<Caveat> {
     let is_left = |run: &&&RunFile| !standing.iter().any(|other| other.repeat == run.repeat);
     let runs: Vec<String> = all.iter().filter(is_left).map(|run| run_name(run.cell, run.repeat)).collect();
@@ -166,7 +165,6 @@ fn in_runs(caveat: Caveat, count: usize, of: usize) -> Caveat {
     Caveat { text, ..caveat }.with("in_runs", count as f64).with("of_runs", of as f64)
 }
 
-/// What reached the attempts that were set aside.
 fn set_aside(runs: &[&RunFile]) -> Vec<Disturbance> {
     runs.iter().flat_map(|run| &run.set_aside).map(AttemptRecord::disturbance).collect()
 }
@@ -199,7 +197,6 @@ fn add_spreads(plan: &PlanFile, cells: &mut [CellSummary]) {
     }
 }
 
-/// An estimate of the store as that of the mathematics.
 pub fn to_core(record: &EstimateRecord) -> Option<evenkeel_core::statistics::Estimate> {
     use evenkeel_core::statistics::{ErrorBar, Estimate};
     // A lower bound has no upper end, however far one goes.
@@ -340,16 +337,6 @@ mod tests {
         }
         let found = summary(&three).undisturbed.unwrap();
         assert_eq!((found.tau_ms.n, found.tau_ms.mean, found.coverage_percent), (2, 6.0, 50.0));
-    }
-
-    #[test]
-    fn a_cell_without_batches_has_the_mean_over_its_runs() {
-        let mut runs = runs(0.9, 8.0, 3);
-        let pooled = summary(&runs).tau_ms;
-        runs.iter_mut().for_each(|run| run.batches.clear());
-        let old = summary(&runs).tau_ms;
-        let mean = runs.iter().map(|run| run.response.mean_ms).sum::<f64>() / 3.0;
-        assert!((old.mean - mean).abs() < 1e-9 && old.mean != pooled.mean, "{old:?} {pooled:?}");
     }
 
     #[test]

@@ -107,10 +107,4 @@ mod tests {
         run.status.insert("Innodb_data_reads".to_owned(), 0.0);
         assert!(figures(&run).is_empty(), "no read has no time");
     }
-
-    #[test]
-    fn a_share_of_no_pages_is_no_share() {
-        assert_eq!(miss_percent(Some(200.0), Some(3.0)), Some(1.5));
-        assert_eq!((miss_percent(Some(0.0), Some(0.0)), miss_percent(None, Some(1.0))), (None, None));
-    }
 }

@@ -67,7 +67,6 @@ pub enum StudyError {
     /// Another study is under way on a private server.
     #[error("the private server {name:?} is measured by another study")]
     Held { name: String },
-    /// The reset command failed.
     #[error("the reset command {command:?} {how}")]
     Reset { command: String, how: String },
     /// The stored study is another one.
@@ -179,21 +178,5 @@ impl StudyError {
                 return None;
             }
         })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn who_loses_the_connection_is_told_where_to_look_and_how_to_go_on() {
-        let lost = || TargetError::Lost { address: "db1:3306".into(), reason: "server disconnected".into() };
-        for error in [StudyError::Target(lost()), StudyError::Explain(lost().into())] {
-            let hint = error.hint().unwrap_or_default();
-            assert!(hint.contains("error log") && hint.contains("finished runs are kept"), "{hint}");
-            assert!(hint.contains(crate::store::GOES_ON), "{hint}");
-        }
-        assert!(lost().hint().is_some_and(|hint| !hint.contains("--resume")));
     }
 }

@@ -1,8 +1,8 @@
 //! Who watches a run while its load goes on.
 
 use super::StudyError;
+use super::measure::RunOrder;
 use super::observe::{Glance, Heard, Observer};
-use super::run_order::RunOrder;
 use super::site::Ready;
 use super::spec::StudySpec;
 use evenkeel_core::Nanos;
@@ -25,7 +25,6 @@ pub(super) struct Eyes<'a> {
     pub watch: Option<elsewhere::Watch>,
     glance: Glance,
     pub heard: Heard,
-    /// Why the run is given up.
     pub failed: Option<StudyError>,
 }
 
@@ -83,7 +82,6 @@ fn sense_plan(spec: &StudySpec, ready: &Ready) -> SensePlan {
         data_dir: ready.data_dir.clone(),
         delay: Nanos::ZERO,
         duration: Nanos::ZERO,
-        // Counters of the CPUs mean the server only where it has CPUs to itself.
-        counters: matches!(ready.domain, Some(Domain::Cpus(_))),
+        counters: false,
     }
 }

@@ -96,7 +96,6 @@ pub fn estimate(values: &[f64]) -> EstimateRecord {
     Estimate::of(values).as_ref().map_or_else(EstimateRecord::default, estimate_record)
 }
 
-/// An estimate for the store.
 pub fn estimate_record(estimate: &Estimate) -> EstimateRecord {
     EstimateRecord {
         n: u32::try_from(estimate.n).unwrap_or(u32::MAX),
@@ -124,21 +123,5 @@ mod tests {
         assert!((record.p50_ms - 50.0).abs() < 0.1, "{}", record.p50_ms);
         assert!((record.p99_ms - 99.0).abs() < 0.1, "{}", record.p99_ms);
         assert_eq!(record.count, 100);
-    }
-
-    #[test]
-    fn no_values_make_no_times() {
-        assert_eq!(times(&Histogram::<u64>::new(3).unwrap(), None), TimesRecord::default());
-    }
-
-    #[test]
-    fn counts_of_runs_add_up() {
-        let mut total = CountsRecord::default();
-        let run =
-            CountsRecord { arrivals: 5, completed: 2, failed: [(1213, 1)].into(), timed_out: 1, unsent: 1 };
-        add_counts(&mut total, &run);
-        add_counts(&mut total, &run);
-        assert_eq!(total.arrivals, total.completed + total.failed[&1213] + total.timed_out + total.unsent);
-        assert_eq!(total.failed[&1213], 2);
     }
 }

@@ -9,9 +9,6 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 
 /// Locks every private server of a study for as long as the files are open; the kernel lets go of them however we end.
-///
-/// # Errors
-/// One of them is named twice, another study has one of them, or the lock cannot be made.
 pub(super) fn hold(sites: &[SiteSpec]) -> Result<Vec<File>, StudyError> {
     let private = |site: &SiteSpec| match &site.place {
         ServerSpec::Sandbox { sandbox, .. } => Some((sandbox.home.clone(), sandbox.name.clone())),

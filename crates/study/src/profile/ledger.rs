@@ -15,7 +15,6 @@ impl Ledger<'_> {
         self.change(|file| file.unknown_loads += 1)
     }
 
-    /// A load that began has written this.
     pub fn ends(&self, written: &Written) -> Result<(), StoreError> {
         self.change(|file| {
             file.unknown_loads = file.unknown_loads.saturating_sub(1);

@@ -1,8 +1,8 @@
 //! How long a run lasts: near saturation longer, since response times depend on one another for longer there; and on a slow server
 //! longer, since a run of few arrivals tells nothing.
 
+use super::answer::saturation;
 use super::run::Study;
-use super::saturation::saturation;
 use super::spec::Budget;
 use crate::store::format::{CellRecord, ProbeRecord};
 use evenkeel_core::Nanos;
@@ -18,7 +18,6 @@ const ARRIVALS: f64 = 1.3 * ARRIVALS_MIN as f64;
 const WAITS_MOST: Nanos = Nanos::from_secs(120);
 const WAITS_PART: u64 = 8;
 
-/// Phases of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Phases {
     pub warm_up: Nanos,

@@ -6,15 +6,11 @@ use crate::store::format::{ManifestFile, PlanFile, ServerRecord, TargetRecord};
 use evenkeel_core::caveat::Caveat;
 use evenkeel_lab::data::{Stamp, tables_size};
 use evenkeel_os::stop::Stop;
-use evenkeel_sense::counters::{Counters, Event};
-use evenkeel_sense::cpu::Domain;
 use evenkeel_sense::machine::Machine;
 use evenkeel_site::server::Control;
 use std::collections::BTreeMap;
-use std::error::Error;
 
-/// What this machine says of itself, in words; what it does not say is not there. Of hardware counters it also says
-/// why there are none.
+/// What this machine says of itself, in words; what it does not say is not there.
 pub(super) fn machine(ready: &Ready) -> BTreeMap<String, String> {
     let machine = Machine::read(ready.data_dir.as_deref());
     let mut words = BTreeMap::new();
@@ -24,7 +20,6 @@ pub(super) fn machine(ready: &Ready) -> BTreeMap<String, String> {
         }
     };
     put("cpu", machine.processor.model);
-    put("hardware_counters", Some(hardware_counters(ready.domain.as_ref())));
     put("cpus", machine.cpus.map(|cpus| cpus.to_string()));
     put("governor", machine.governor);
     put(
@@ -44,24 +39,6 @@ pub(super) fn machine(ready: &Ready) -> BTreeMap<String, String> {
         put("storage", Some(format!("{} ({})", storage.file_system, storage.options)));
     }
     words
-}
-
-/// Which hardware counters there are on the CPUs of the server, or why none.
-fn hardware_counters(domain: Option<&Domain>) -> String {
-    let Some(Domain::Cpus(cpus)) = domain else {
-        return "not requested: they are those of the server only if it has CPUs of its own".to_owned();
-    };
-    match Counters::open(cpus) {
-        Ok(counters) => {
-            let names: Vec<&str> = counters.events().map(Event::name).collect();
-            format!("{} of CPU {cpus}", names.join(", "))
-        }
-        Err(error) => {
-            let source = error.source().map_or_else(String::new, |source| format!(": {source}"));
-            let hint = error.hint().map_or_else(String::new, |hint| format!("; hint: {hint}"));
-            format!("not available: {error}{source}{hint}")
-        }
-    }
 }
 
 /// What a server that is up says of itself, and the size of the workload's tables.

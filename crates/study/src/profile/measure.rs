@@ -2,17 +2,21 @@
 
 use super::eyes::Eyes;
 use super::figures::{counts, kinds, orders_per_minute, times};
+use super::ledger::Ledger;
 use super::observe::Observation;
 use super::pooled;
-use super::run_order::RunOrder;
 use super::site::Ready;
 use super::spec::StudySpec;
 use super::{StudyError, StudyEvent, around, disk, judge, parts, preflight, stretch};
-use crate::store::SenseRow;
-use crate::store::format::{CpuRecord, DomainRecord, FORMAT, RunFile, SensedBy};
+use crate::store::Series;
+use crate::store::format::{CellRecord, CpuRecord, DomainRecord, FORMAT, Process, RunFile, SensedBy};
 use evenkeel_core::Nanos;
 use evenkeel_core::caveat::Caveat;
-use evenkeel_lab::load::{self, ArrivalPlan, LoadPlan, LoadProgress, LoadResult, PartsPlan, SessionPolicy};
+use evenkeel_core::random::Seed;
+use evenkeel_lab::load::{
+    self, ArrivalPlan, LoadPlan, LoadProgress, LoadResult, PartsPlan, SessionPolicy, Together,
+};
+use evenkeel_lab::workload::Workload;
 use evenkeel_os::clock::{Clock, unix_time};
 use evenkeel_os::stop::Stop;
 use evenkeel_sense::cpu::CpuUse;
@@ -20,6 +24,7 @@ use evenkeel_sense::sampler::SenseSample;
 use evenkeel_site::elsewhere;
 use evenkeel_site::server::{Control, Target, TargetError};
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// After the last arrival, what is under way is awaited for this long at most; a queue that is longer is no
@@ -29,11 +34,44 @@ const DRAIN_MAX: Nanos = Nanos::from_secs(5);
 /// CPU time of the server in a run over the requests that it completed, microseconds.
 const SERVER_CPU: &str = "server_cpu_us_per_request";
 
-/// What one run brought.
+pub(super) struct RunOrder<'a> {
+    pub cell: &'a CellRecord,
+    pub repeat: u32,
+    pub attempt: u32,
+    pub order: u32,
+    pub workload: Arc<dyn Workload>,
+    pub arrivals: ArrivalPlan,
+    pub warm_up: Nanos,
+    pub measure: Nanos,
+    /// Whether the server was started for this run.
+    pub is_cold: bool,
+    /// Where the request log goes, if one is kept.
+    pub request_log: Option<PathBuf>,
+    /// Other loads that it begins together with.
+    pub together: Option<Together>,
+    /// Who counts what it writes, where somebody has to.
+    pub ledger: Option<Ledger<'a>>,
+}
+
+impl RunOrder<'_> {
+    /// The seed of this run: its own for each cell, repeat and attempt, so that no two runs ask the same rows.
+    fn seed(&self, spec: &StudySpec) -> Seed {
+        let seed = spec.seed.child("run").numbered(u64::from(self.cell.id)).numbered(u64::from(self.repeat));
+        if self.attempt > 1 { seed.child("attempt").numbered(u64::from(self.attempt)) } else { seed }
+    }
+}
+
+pub(super) fn arrivals(process: Process, rate: f64) -> ArrivalPlan {
+    match process {
+        Process::Poisson => ArrivalPlan::Poisson(rate),
+        Process::Constant => ArrivalPlan::Constant(rate),
+    }
+}
+
 pub(super) struct Measured {
     pub run: RunFile,
     pub load: LoadResult,
-    pub rows: Vec<SenseRow>,
+    pub sense: Series,
 }
 
 /// Runs the load on a server that is up and says what it brought; `None` where somebody asked to stop.
@@ -88,7 +126,8 @@ pub(super) fn measure(
         run.caveats.push(Caveat::few_connections(sessions.max(), &limit, spec.kind == super::NAME));
     }
     let rows = observation.iter().flat_map(|seen| &seen.sense.samples).map(sense_row).collect();
-    Ok(Some(Measured { run, load, rows }))
+    let sense = Series { columns: SENSE_COLUMNS.map(str::to_owned).to_vec(), rows };
+    Ok(Some(Measured { run, load, sense }))
 }
 
 /// Whether a rate that was not carried had all connections at work, while the server's CPUs were not at their end as far as known.
@@ -261,7 +300,6 @@ fn status_values(status: &evenkeel_sense::status::StatusUse) -> BTreeMap<String,
 
 /// Further measures by name with their unit; what is not available is not there.
 fn sense_values(whole: &SenseSample, load: &LoadResult) -> BTreeMap<String, f64> {
-    let seconds = whole.duration.as_secs_f64().max(1e-9);
     let requests = stretch::completed(load, whole.at - whole.duration, whole.at);
     let each = |count: f64| requests.map(|requests| count / requests);
     let mut values = BTreeMap::new();
@@ -271,43 +309,25 @@ fn sense_values(whole: &SenseSample, load: &LoadResult) -> BTreeMap<String, f64>
         }
     };
     let share = |stall: &Option<evenkeel_sense::pressure::Stall>| stall.as_ref().map(|stall| stall.share);
-    put("domain_cpu_percent", whole.domain.as_ref().map(|used| used.total));
     put(SERVER_CPU, whole.server.as_ref().and_then(|used| each(used.busy.as_micros_f64())));
     // All of a machine, where nobody sees the server's own process there.
     let domain = whole.domain.as_ref().filter(|_| whole.server.is_none());
     put("domain_cpu_us_per_request", domain.and_then(|used| each(used.busy.as_micros_f64())));
-    put("host_cpu_percent", whole.host.as_ref().map(|used| used.total));
     put("host_steal_percent", whole.host.as_ref().and_then(|used| used.steal));
-    put("generator_cpus_percent", whole.generator_cpus.as_ref().map(|used| used.total));
     put("psi_cpu_some_percent", share(&whole.pressure.cpu.some));
     put("psi_memory_full_percent", share(&whole.pressure.memory.full));
     put("psi_io_some_percent", share(&whole.pressure.io.some));
     put("psi_io_full_percent", share(&whole.pressure.io.full));
-    put("server_read_bytes_per_s", whole.process_io.as_ref().map(|io| io.read_bytes as f64 / seconds));
-    put("server_write_bytes_per_s", whole.process_io.as_ref().map(|io| io.write_bytes as f64 / seconds));
-    put("disk_reads_per_s", whole.device_io.as_ref().map(|io| io.reads as f64 / seconds));
-    put("disk_writes_per_s", whole.device_io.as_ref().map(|io| io.writes as f64 / seconds));
-    put("disk_busy_percent", whole.device_io.as_ref().map(|io| 100.0 * io.busy.as_secs_f64() / seconds));
+    let busy_percent = |busy: Nanos| 100.0 * busy.as_secs_f64() / whole.duration.as_secs_f64().max(1e-9);
+    put("disk_busy_percent", whole.device_io.as_ref().map(|io| busy_percent(io.busy)));
     let switches = whole.switches.as_ref().map(|switches| switches.voluntary + switches.involuntary);
     put("server_switches_per_request", switches.and_then(|count| each(count as f64)));
     disk::values(whole, requests).into_iter().for_each(|(name, value)| put(name, Some(value)));
-    if let Some(counters) = &whole.counters {
-        let per_request =
-            |count: &Option<evenkeel_sense::counters::Estimate>| count.and_then(|count| each(count.events));
-        put("cycles_per_request", per_request(&counters.cycles));
-        put("instructions_per_request", per_request(&counters.instructions));
-        put("dtlb_misses_per_request", per_request(&counters.dtlb_load_misses));
-        let all = [counters.cycles, counters.instructions, counters.dtlb_load_misses, counters.cache_misses];
-        // Below 100 the figures are extrapolated: other profilers had the counters for the rest of the time.
-        let counted = all.iter().flatten().map(|count| 100.0 * count.counted).reduce(f64::min);
-        put("counters_counted_percent", counted);
-        put("cache_misses_per_request", per_request(&counters.cache_misses));
-    }
     values
 }
 
 /// Columns of `sense.csv`.
-pub(super) const SENSE_COLUMNS: [&str; 10] = [
+const SENSE_COLUMNS: [&str; 10] = [
     "theta_percent",
     "user_percent",
     "system_percent",
@@ -320,11 +340,11 @@ pub(super) const SENSE_COLUMNS: [&str; 10] = [
     "other_load_percent",
 ];
 
-fn sense_row(sample: &SenseSample) -> SenseRow {
+fn sense_row(sample: &SenseSample) -> (f64, Vec<Option<f64>>) {
     let domain = sample.domain.as_ref();
-    SenseRow {
-        at_s: sample.at.as_secs_f64(),
-        values: vec![
+    (
+        sample.at.as_secs_f64(),
+        vec![
             theta(sample).map(|used| used.total),
             theta(sample).and_then(|used| used.user),
             theta(sample).and_then(|used| used.system),
@@ -336,5 +356,5 @@ fn sense_row(sample: &SenseSample) -> SenseRow {
             sample.pressure.io.some.as_ref().map(|stall| stall.share),
             sample.other_load,
         ],
-    }
+    )
 }

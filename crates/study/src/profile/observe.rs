@@ -16,7 +16,6 @@ use std::time::Duration;
 /// An overloaded server has so long after the run to answer the last look.
 const LAST_LOOK: Nanos = Nanos::from_secs(5);
 
-/// Both observers of one run.
 pub(super) struct Observer {
     sampler: Sampler,
     server: JoinHandle<Watched>,
@@ -26,11 +25,9 @@ pub(super) struct Observer {
     stop: Stop,
 }
 
-/// What they saw.
 pub(super) struct Observation {
     /// What the machine's sensors saw.
     pub sense: SenseRecord,
-    /// What the server said of itself.
     pub server: Watched,
     /// Neighbours, where they can be seen.
     pub neighbours: Option<NeighbourRecord>,
@@ -109,7 +106,6 @@ impl Heard {
         }
     }
 
-    /// Time since then.
     pub(super) fn silent_for(&self) -> Nanos {
         self.clock.now() - self.at
     }

@@ -27,27 +27,3 @@ pub fn cell_of(plan: &mut PlanFile, series: usize, rate_per_s: f64) -> CellRecor
 pub fn is_same_rate(one: f64, other: f64) -> bool {
     (one - other).abs() <= 1e-12 * one.abs()
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn cells(count: u32) -> Vec<CellRecord> {
-        (1..=count).map(|id| CellRecord { id, series: 0, rate_per_s: f64::from(id) }).collect()
-    }
-
-    #[test]
-    fn a_block_holds_every_cell_once() {
-        let mut ids: Vec<u32> = block(&cells(20), Seed(1), 1).iter().map(|cell| cell.id).collect();
-        ids.sort_unstable();
-        assert_eq!(ids, (1..=20).collect::<Vec<_>>());
-    }
-
-    #[test]
-    fn blocks_differ_and_can_be_repeated() {
-        let cells = cells(20);
-        assert_ne!(block(&cells, Seed(1), 1), block(&cells, Seed(1), 2));
-        assert_ne!(block(&cells, Seed(1), 1), block(&cells, Seed(2), 1));
-        assert_eq!(block(&cells, Seed(1), 1), block(&cells, Seed(1), 1));
-    }
-}

@@ -11,17 +11,12 @@ use std::fmt::Write as _;
 /// What the server makes of a workload's statements.
 #[derive(Clone, Debug, Default)]
 pub struct StatementPlans {
-    /// Plans, heaviest first.
     pub plans: Vec<StatementPlanRecord>,
     /// Statements that it does not take.
     pub refused: Vec<Refused>,
 }
 
 impl StatementPlans {
-    /// The plans, for who needs all statements.
-    ///
-    /// # Errors
-    /// The server refuses one.
     pub fn all(mut self) -> Result<Vec<StatementPlanRecord>, StudyError> {
         match self.refused.is_empty() {
             true => Ok(self.plans),

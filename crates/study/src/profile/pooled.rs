@@ -3,7 +3,6 @@
 use crate::store::format::{EstimateRecord, RunFile};
 use evenkeel_core::statistics::pooled::{Figure, Pooled, Run};
 
-/// The runs of a cell; of folders from before there were batches, none.
 pub(super) struct CellRuns {
     /// Those with an answer first.
     runs: Vec<Run>,
@@ -164,14 +163,6 @@ pub(super) mod tests {
         assert_eq!(cell.time_ms(|runs| runs.tau()).unwrap().n, 2);
         let throughput = cell.throughput().unwrap();
         assert!(throughput.n == 3 && throughput.mean < 0.8 * whole.mean, "{throughput:?}");
-    }
-
-    #[test]
-    fn runs_from_before_there_were_batches_are_not_pooled() {
-        let mut runs = runs(0.5, 8.0, 3);
-        assert!(cell(&runs).is_some());
-        runs[2].batches.clear();
-        assert!(cell(&runs).is_none());
     }
 
     #[test]

@@ -86,7 +86,6 @@ pub(super) fn sessions(
     Ok((spec.sessions.with_max(max), of_others.then_some(borne.limit)))
 }
 
-/// Statements that each session of a load prepares.
 pub fn prepared_statements(workload: &dyn Workload, protocol: Protocol) -> u32 {
     let prepared = workload.statements().iter().filter(|statement| statement.prepared).count();
     match protocol {

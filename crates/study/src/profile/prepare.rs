@@ -23,8 +23,8 @@ impl Study<'_> {
         if !before.servers.is_empty() {
             return manifest::same(&before, &found);
         }
-        self.folder.write_manifest(&found)?;
-        Ok(self.folder.write_plan(&self.plan)?)
+        self.folder.write("manifest.json", &found)?;
+        Ok(self.folder.write("plan.json", &self.plan)?)
     }
 
     /// Tries each limit of a disk before any data is made for it.

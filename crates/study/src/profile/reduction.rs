@@ -10,7 +10,6 @@ use evenkeel_core::statistics::difference;
 pub struct Reduction {
     /// Index of the series with the larger pool.
     pub series: usize,
-    /// Index of the one with the smallest.
     pub smallest: usize,
     /// Arrivals per second.
     pub rate_per_s: f64,

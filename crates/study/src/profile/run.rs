@@ -1,11 +1,11 @@
 //! From the first server to the last run.
 
-use super::climb::Climbs;
 use super::event::Notify;
 use super::held::hold;
+use super::rates::Climbs;
+use super::sequence::Turns;
 use super::site::Site;
 use super::spec::StudySpec;
-use super::turns::Turns;
 use super::{StudyError, StudyEvent, ledger, order, summary};
 use crate::harness::{Block, Course, go_through, is_course_complete};
 use crate::store::StudyFolder;
@@ -41,9 +41,6 @@ pub fn run(
 }
 
 /// What follows from all runs of a study that has nothing left to measure, for which no server need be started; `None` of any other.
-///
-/// # Errors
-/// A damaged file, by name, and those of the disk.
 pub fn finished(spec: &StudySpec, folder: &StudyFolder) -> Result<Option<SummaryFile>, StudyError> {
     let (stop, mut tell) = (Stop::default(), |_| {});
     let mut study = Study::of(spec, folder, &stop, &mut tell)?;
@@ -53,7 +50,6 @@ pub fn finished(spec: &StudySpec, folder: &StudyFolder) -> Result<Option<Summary
     study.summary().map(Some)
 }
 
-/// A study under way.
 pub(super) struct Study<'a> {
     pub spec: &'a StudySpec,
     pub folder: &'a StudyFolder,
@@ -67,7 +63,6 @@ pub(super) struct Study<'a> {
     pub runs: Vec<RunFile>,
     /// Doubts that hold for every run.
     pub caveats: Vec<Caveat>,
-    /// Cells when the plan was told last.
     cells_told: usize,
     /// Blocks that were begun.
     blocks: u32,
@@ -78,7 +73,6 @@ pub(super) struct Study<'a> {
 }
 
 impl<'a> Study<'a> {
-    /// With what the folder has.
     fn of(
         spec: &'a StudySpec,
         folder: &'a StudyFolder,
@@ -106,7 +100,7 @@ impl<'a> Study<'a> {
     pub(super) fn summary(&self) -> Result<SummaryFile, StudyError> {
         let written = ledger::read(self.folder)?;
         let summary = SummaryFile { written, ..summary::summarise(&self.plan, &self.runs) };
-        self.folder.write_summary(&summary)?;
+        self.folder.write("summary.json", &summary)?;
         Ok(summary)
     }
 
@@ -197,7 +191,6 @@ impl<'a> Study<'a> {
 
 impl Course for Study<'_> {
     type Error = StudyError;
-    /// A cell and the repeat of it.
     type Key = (CellRecord, u32);
     type Run = RunFile;
 

@@ -2,8 +2,7 @@
 
 use super::judge;
 use super::ledger::Ledger;
-use super::measure::{Measured, measure};
-use super::run_order::{RunOrder, arrivals};
+use super::measure::{Measured, RunOrder, arrivals, measure};
 use super::site::Ready;
 use super::spec::StudySpec;
 use super::{StudyError, StudyEvent};
@@ -29,7 +28,6 @@ const PROBE_MAX: Nanos = Nanos::from_secs(4);
 const PROBE_STEP: Nanos = Nanos::from_secs(2);
 const STEP_RATE: f64 = 40.0;
 
-/// The search on one server that is up.
 pub(super) struct Search<'a> {
     pub spec: &'a StudySpec,
     pub series: usize,

@@ -9,7 +9,6 @@ use evenkeel_core::trust::TrustLimit;
 /// More runs than these are not named one by one in a sentence.
 const NAMES_MAX: usize = 4;
 
-/// All that the sentences are made of.
 pub(super) struct Findings<'a> {
     pub plan: &'a PlanFile,
     /// Series that differ in the target alone.
@@ -20,7 +19,6 @@ pub(super) struct Findings<'a> {
     pub left_out: &'a [String],
     /// Where nothing was answered at any rate, with the server unused: nothing says what is carried.
     pub unanswered: bool,
-    /// Whether anything is measured.
     pub is_measured: bool,
     /// Valid runs that were too short to tell whether the response settles.
     pub too_short: u32,
@@ -29,7 +27,6 @@ pub(super) struct Findings<'a> {
 }
 
 impl Findings<'_> {
-    /// What is carried.
     pub(super) fn carries(&self) -> String {
         if !self.is_measured {
             return "Nothing is measured yet".to_owned();
@@ -61,9 +58,8 @@ impl Findings<'_> {
         }
     }
 
-    /// What a request costs in CPU.
     pub(super) fn cpu(&self) -> String {
-        match self.bounds.work_of("cpu_ms").and_then(|work| work.range) {
+        match self.bounds.cpu.as_ref().and_then(|cpu| cpu.range) {
             _ if !self.is_measured => String::new(),
             Some(range) => format!("A request costs {} ms of CPU", between(range.low, range.high)),
             None => "CPU cost per request: unknown. It takes three valid runs and the server's CPU use (--sense-with)"
@@ -71,14 +67,13 @@ impl Findings<'_> {
         }
     }
 
-    /// What of it can be relied on, and what not.
     pub(super) fn trusts(&self) -> String {
         if !self.is_measured {
             return String::new();
         }
         let known = [
             (self.bounds.is_something(), "the bounds"),
-            (self.bounds.work_of("cpu_ms").is_some_and(|work| work.range.is_some()), "the CPU cost"),
+            (self.bounds.cpu.as_ref().is_some_and(|cpu| cpu.range.is_some()), "the CPU cost"),
         ];
         let mut reliable: Vec<String> =
             known.iter().filter(|(is_known, _)| *is_known).map(|(_, what)| (*what).to_owned()).collect();
@@ -158,7 +153,6 @@ impl Findings<'_> {
         format!("No bound can be given for {what}: {why}")
     }
 
-    /// Of runs that were usable.
     fn why_runs_are_too_few(&self, runs: u32, left_out: u32) -> String {
         let seconds = self.plan.settings.duration_s;
         let why = match () {

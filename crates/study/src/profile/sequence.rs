@@ -2,7 +2,6 @@
 
 use super::run::Study;
 use super::spec::Budget;
-use super::turns::{End, Turns};
 use super::{StudyError, StudyEvent, answer, length, order, summary};
 use crate::store::format::CellRecord;
 use evenkeel_core::Nanos;
@@ -19,6 +18,47 @@ const RUNS_MAX: usize = 2_000;
 
 /// Runs of the two rates that a study begins with: what the first bounds cost.
 pub const RUNS_FIRST: u32 = 6;
+
+/// Why a sequence ended; of several series, the one that weighs most, in this order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum End {
+    Enough,
+    Exhausted,
+    TooFewArrivals,
+    RequestsFail,
+    GeneratorFails,
+    TooMany,
+    TimeIsUp,
+}
+
+/// Groups of series, each in its turn, so that what drifts with time meets them alike.
+pub(super) struct Turns {
+    /// Those that go on, the next one first.
+    pub groups: VecDeque<Vec<usize>>,
+    /// Runs that are left of the group whose turn it is: series and rate.
+    pub runs: VecDeque<(usize, f64)>,
+    pub end: End,
+}
+
+impl End {
+    pub(super) fn words(self) -> &'static str {
+        match self {
+            Self::Enough => "the bounds are as tight as requested",
+            Self::TimeIsUp => "the time is up",
+            Self::Exhausted => "no further run of this length tightens the bounds",
+            Self::TooFewArrivals => {
+                "the server carries so little that a run has too few arrivals: give runs more time by \
+                 --duration, and all of them by --within"
+            }
+            Self::RequestsFail => {
+                "too many requests fail at the rate to measure next: see the errors by `evenkeel load`, and \
+                 fix what the server names"
+            }
+            Self::GeneratorFails => "the generator fails at the rate to measure next",
+            Self::TooMany => "2,000 runs are made",
+        }
+    }
+}
 
 impl Study<'_> {
     /// The next run; `None` at the end of the sequence. What the folder has already counts.
@@ -48,7 +88,7 @@ impl Study<'_> {
             }
         };
         self.plan.ended = Some(end.words().to_owned());
-        self.folder.write_plan(&self.plan)?;
+        self.folder.write("plan.json", &self.plan)?;
         Ok(None)
     }
 
@@ -59,7 +99,7 @@ impl Study<'_> {
             self.first_rates(group)?;
         }
         self.plan.rates_known = true;
-        self.folder.write_plan(&self.plan)?;
+        self.folder.write("plan.json", &self.plan)?;
         self.tell_plan();
         self.warn_of_little_time(budget);
         Ok(Turns { groups: groups.into(), runs: VecDeque::new(), end: End::Enough })
@@ -114,12 +154,11 @@ impl Study<'_> {
         })
     }
 
-    /// One more run of the cell of this series and rate.
     fn once_more(&mut self, series: usize, rate: f64) -> Result<(CellRecord, u32), StudyError> {
         let known = self.plan.cells.len();
         let cell = order::cell_of(&mut self.plan, series, rate);
         if self.plan.cells.len() > known {
-            self.folder.write_plan(&self.plan)?;
+            self.folder.write("plan.json", &self.plan)?;
         }
         let done = self.runs.iter().filter(|run| run.cell == cell.id).count();
         Ok((cell, u32::try_from(done + 1).unwrap_or(u32::MAX)))
@@ -136,7 +175,7 @@ impl Study<'_> {
                 order::cell_of(&mut self.plan, *series, rate);
             }
         }
-        Ok(self.folder.write_plan(&self.plan)?)
+        Ok(self.folder.write("plan.json", &self.plan)?)
     }
 
     /// Whether a run at this rate would end behind the budget.

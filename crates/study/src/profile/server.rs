@@ -35,8 +35,9 @@ pub const COUNTERS_PER_REQUEST: [(&str, &[&str]); 11] = [
 /// Figures of one run by name with their unit: counters per request of the stretch that they were counted in, and the threads
 /// that were running, the one that asks included. What the server did not tell is not there.
 pub fn server_measures(run: &RunFile) -> BTreeMap<&'static str, f64> {
-    let requests = requests(run);
-    let is_sharp = run.status_stretch.as_ref().is_none_or(StretchRecord::is_sharp);
+    let stretch = run.status_stretch.as_ref();
+    let requests = stretch.and_then(|stretch| stretch.requests).filter(|requests| *requests > 0.0);
+    let is_sharp = stretch.is_none_or(StretchRecord::is_sharp);
     let is_of_it = |name: &str| is_sharp || is_of_sessions(name);
     let sum = |counters: &[&str]| {
         let known = counters.iter().filter(|name| is_of_it(name)).filter_map(|name| run.status.get(*name));
@@ -59,18 +60,6 @@ pub fn server_measures(run: &RunFile) -> BTreeMap<&'static str, f64> {
     measures
 }
 
-/// Requests of the stretch that the status is of. Older folders do not tell the stretch: there it is taken for the measured
-/// phase, where as many requests were completed as had arrived in it.
-fn requests(run: &RunFile) -> Option<f64> {
-    /// Requests that ended in another stretch than they arrived in.
-    const MOVED_MAX: f64 = 0.05;
-    if let Some(stretch) = &run.status_stretch {
-        return stretch.requests.filter(|requests| *requests > 0.0);
-    }
-    let (of_arrivals, in_time) = (run.counts.completed as f64, run.throughput_per_s * run.measured_s);
-    (of_arrivals > 0.0 && (in_time - of_arrivals).abs() <= MOVED_MAX * of_arrivals).then_some(of_arrivals)
-}
-
 /// The same over the runs of a cell; each figure over the runs that have it.
 pub(super) fn over_runs(runs: &[&RunFile]) -> BTreeMap<String, EstimateRecord> {
     let mut values: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
@@ -83,42 +72,28 @@ pub(super) fn over_runs(runs: &[&RunFile]) -> BTreeMap<String, EstimateRecord> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::format::CountsRecord;
 
     const PAGES: &str = "pool_read_requests_per_request";
     const TABLES: &str = "tmp_tables_per_request";
 
-    fn run(stretch: Option<StretchRecord>) -> RunFile {
+    fn run(stretch: StretchRecord) -> RunFile {
         let status = [("Innodb_buffer_pool_read_requests", 6_000.0), ("Created_tmp_tables", 200.0)];
         RunFile {
             status: status.map(|(name, count)| (name.to_owned(), count)).into(),
-            // Of the arrivals of ten seconds, half were completed while the load drained.
-            counts: CountsRecord { completed: 500, ..CountsRecord::default() },
-            measured_s: 10.0,
-            throughput_per_s: 25.0,
-            status_stretch: stretch,
+            status_stretch: Some(stretch),
             ..RunFile::default()
         }
     }
 
     #[test]
     fn what_the_server_did_is_divided_by_the_requests_of_the_same_stretch() {
-        let told = |requests, slack_s| {
-            server_measures(&run(Some(StretchRecord { seconds: 8.0, requests, slack_s })))
-        };
+        let told =
+            |requests, slack_s| server_measures(&run(StretchRecord { seconds: 8.0, requests, slack_s }));
         let sharp = told(Some(200.0), 0.1);
         assert_eq!((sharp[PAGES], sharp[TABLES]), (30.0, 1.0));
         // Pages are counted a moment later than statements, temporary tables are not.
         let slow = told(Some(200.0), 0.3);
         assert_eq!((slow.get(PAGES), slow[TABLES]), (None, 1.0));
         assert!(told(None, 0.0).is_empty() && told(Some(0.0), 0.0).is_empty());
-    }
-
-    #[test]
-    fn a_run_that_does_not_tell_its_stretch_counts_where_as_many_ended_as_arrived() {
-        let mut run = run(None);
-        assert!(server_measures(&run).is_empty(), "half of the requests ended in another stretch");
-        run.throughput_per_s = 49.0;
-        assert_eq!(server_measures(&run)[PAGES], 12.0);
     }
 }

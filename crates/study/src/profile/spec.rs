@@ -22,21 +22,16 @@ pub struct StudySpec {
     pub kind: String,
     /// Command line without secrets, enough to repeat or resume the study.
     pub command: Vec<String>,
-    /// Seed of everything random.
     pub seed: Seed,
-    /// Process of the arrivals.
     pub process: Process,
-    /// The rates of a sweep, or how they are found.
     pub rates: RatePlan,
     /// The same as it was written, for the plan.
     pub rate_text: String,
-    /// Repeats of each cell.
     pub repeats: u32,
     /// Measured phase of a run.
     pub duration: Nanos,
     /// Measured phase of a run near saturation at most, where a search has found that; as `duration` where none is to grow.
     pub longest: Nanos,
-    /// Warm-up before it.
     pub warm_up: Nanos,
     /// Age at which a request is given up.
     pub timeout: Nanos,
@@ -52,13 +47,10 @@ pub struct StudySpec {
     pub theta_ceiling_percent: f64,
     /// Objective for the 95th percentile.
     pub objective_p95: Option<Nanos>,
-    /// Tolerances of the trust limit.
     pub tolerance: Tolerance,
-    /// CPUs for the load threads.
     pub generator_cpus: Vec<usize>,
     /// Of how many requests the parts of the response time are to be known; `None` of none.
     pub parts: Option<PartsPlan>,
-    /// Whether each request is logged.
     pub request_log: bool,
     /// How often a disturbed run is measured again at most.
     pub retries: u32,
@@ -108,7 +100,6 @@ pub enum Reset {
 /// A server with one data set on it.
 #[derive(Clone)]
 pub struct SiteSpec {
-    /// Label of the target it belongs to.
     pub target_label: String,
     /// Where it is.
     pub place: ServerSpec,
@@ -129,9 +120,7 @@ pub enum ServerSpec {
     Named {
         /// Root directory of all sandboxes.
         home: PathBuf,
-        /// Name of the sandbox.
         name: String,
-        /// Database that is asked.
         database: String,
     },
     /// A private one that lives as long as the study.
@@ -146,19 +135,16 @@ pub enum ServerSpec {
 /// One combination of factors other than the rate.
 #[derive(Clone)]
 pub struct SeriesSpec {
-    /// Label in tables and plots.
     pub label: String,
     /// Index into the plan's targets.
     pub target: usize,
     /// Index into [`StudySpec::sites`].
     pub site: usize,
-    /// What is asked.
     pub workload: Arc<dyn Workload>,
     /// Size of the buffer pool; `None` where the server's own stays.
     pub pool: Option<PoolSize>,
     /// What its disk gives at most while it is measured; a private server alone has one.
     pub disk: DiskLimit,
-    /// How the data came in.
     pub layout: LayoutRecord,
     /// Level of each factor of a study file.
     pub levels: BTreeMap<String, String>,
@@ -176,12 +162,10 @@ impl SeriesSpec {
     }
 }
 
-/// Whether a workload changes the database.
 pub fn writes(workload: &dyn Workload) -> bool {
     workload.statements().iter().any(|statement| sql::may_write(&statement.sql))
 }
 
-/// Size of the buffer pool.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum PoolSize {
     /// Percent of the tables and indexes that the workload uses.

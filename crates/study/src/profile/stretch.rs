@@ -39,7 +39,6 @@ impl<'a> Course<'a> {
     }
 }
 
-/// What the deltas of a status are of.
 pub(super) fn record(
     plan: &LoadPlan,
     load: &LoadResult,

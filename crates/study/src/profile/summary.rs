@@ -3,12 +3,11 @@
 use super::answer;
 use super::cells;
 use super::figures::{add_counts, estimate_record};
-use super::inherited;
 use super::sentence::{Findings, trust_reason};
 use super::unanswered::Unanswered;
 use crate::store::format::{
-    Caveat, CellSummary, CountsRecord, EstimateRecord, FORMAT, HeadlineRecord, PlanFile, RunFile, Severity,
-    SummaryFile, SweepRecord, Verdict,
+    Caveat, CellSummary, CountsRecord, EstimateRecord, FORMAT, HeadlineRecord, PlanFile, ResetRecord,
+    RunFile, Severity, SummaryFile, SweepRecord, Verdict,
 };
 use evenkeel_core::statistics::Estimate;
 use evenkeel_core::trust::{Capacity, Point, Settling, Tolerance, TrustLimit};
@@ -120,7 +119,6 @@ fn tolerance(plan: &PlanFile) -> Tolerance {
     }
 }
 
-/// One point for each rate, over all targets of the group.
 fn points(cells: &[CellSummary], runs: &[RunFile], plan: &PlanFile, group: &[usize]) -> Vec<Point> {
     let mut rates: Vec<f64> =
         cells.iter().filter(|cell| group.contains(&cell.series)).map(|cell| cell.rate_per_s).collect();
@@ -250,7 +248,7 @@ fn caveats(plan: &PlanFile, runs: &[RunFile], planned: u32) -> Vec<Caveat> {
     let command = if plan.kind == super::NAME { "profile" } else { "study" };
     let command = format!("evenkeel {command} --resume {}", plan.id);
     let incomplete = Caveat::incomplete(done, planned, plan.rates_known, &command);
-    let not_reset = inherited::caveat(plan, runs);
+    let not_reset = (plan.settings.reset == ResetRecord::Nothing).then(Caveat::not_reset);
     let rises = first_block_rises(plan).then(Caveat::first_block_rises);
     let ends = plan.sweeps.iter().filter_map(|sweep| not_measured(plan, sweep));
     incomplete.into_iter().chain(not_reset).chain(ends).chain(rises).collect()

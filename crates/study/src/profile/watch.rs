@@ -26,13 +26,11 @@ const READINGS: usize = 3;
 /// What a probe asks: nothing that takes time, so that its response time is nearly all delay.
 const PROBE: &str = "SELECT 1";
 
-/// What was seen of the server.
 #[derive(Debug, Default)]
 pub(super) struct Watched {
     /// From one end of the measured phase to the other, with what it is of; `None` where the server did not answer at one
     /// of them.
     pub status: Option<(StatusUse, StatusStretch)>,
-    /// Gauges by name.
     pub gauges: BTreeMap<String, GaugeRecord>,
     /// Delay of the probes, ms; `None` where the server does not tell how long a statement took it.
     pub mu_ms: Option<EstimateRecord>,
@@ -281,12 +279,5 @@ mod tests {
         let mut tenths = [0; 10];
         looks.iter().for_each(|at| tenths[(at.0 % 1_000_000_000 / 100_000_000) as usize] += 1);
         assert!(tenths.iter().all(|count| (10..=14).contains(count)), "{tenths:?}");
-    }
-
-    #[test]
-    fn a_gauge_keeps_its_mean_and_its_largest_value() {
-        let mut gauge = GaugeRecord::default();
-        [1, 5, 3].into_iter().for_each(|value| add(&mut gauge, value));
-        assert_eq!(gauge, GaugeRecord { samples: 3, mean: 3.0, max: 5.0 });
     }
 }

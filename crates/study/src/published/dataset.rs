@@ -14,9 +14,6 @@ use std::sync::Arc;
 const THREADS_MAX: usize = 8;
 
 /// Fills the database of a target with a data set that runs will write to; the connection that says so to the server.
-///
-/// # Errors
-/// It cannot be filled, or somebody asked to stop.
 pub(crate) fn fill(
     workplace: &Workplace<'_>,
     target: &Target,
@@ -34,9 +31,6 @@ pub(crate) fn fill(
 }
 
 /// A workload of a file of the user's, on the tables of a target.
-///
-/// # Errors
-/// The server does not answer, or the file does not fit its tables.
 pub(crate) fn workload_of_file(
     workplace: &Workplace<'_>,
     (file, text): (&str, &str),
@@ -49,9 +43,6 @@ pub(crate) fn workload_of_file(
 }
 
 /// A workload by its name on what the database of a target holds now.
-///
-/// # Errors
-/// The server does not answer, or holds no data set.
 pub(crate) fn workload(name: &str, target: &Target) -> Result<Arc<dyn Workload>> {
     let mut control = Control::connect(target)?;
     let stamp = Stamp::read(&mut control)?;

@@ -14,7 +14,6 @@ use std::error::Error;
 /// What may go wrong in a published study.
 pub type Result<T, E = PublishedError> = std::result::Result<T, E>;
 
-/// An error of whatever type.
 pub type AnyError = Box<dyn Error + Send + Sync>;
 
 /// Why a published study cannot go on. What was finished before stays in its folder. An error of a library is also its

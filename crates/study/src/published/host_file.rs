@@ -6,42 +6,33 @@ use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The configuration of a host.
 #[derive(Clone, Debug)]
 pub struct HostFile {
     /// Name of the host, which the others know it by.
     pub name: String,
     /// Where NBD is served; a host whose disk is mounted needs none.
     pub nbd: Option<&'static str>,
-    /// How its window is set.
     pub window: WindowFile,
     /// The slot file that is its bus; `None` for a host that reports to nobody.
     pub slots: Option<PathBuf>,
-    /// The disks that it serves.
     pub disks: Vec<DiskFile>,
 }
 
-/// How its window is set.
 #[derive(Clone, Copy, Debug)]
 pub struct WindowFile {
-    /// Name of the law.
     pub law: &'static str,
     /// Latency threshold in seconds.
     pub threshold_s: f64,
     /// From one window to the next, in seconds.
     pub period_s: f64,
-    /// The window to begin with.
     pub initial: f64,
-    /// The largest window.
     pub most: f64,
 }
 
 /// A disk of it, in front of a simulated array.
 #[derive(Clone, Debug)]
 pub struct DiskFile {
-    /// Name of the disk.
     pub name: String,
-    /// File that it stands for.
     pub backing: PathBuf,
     /// Of a backing that does not exist yet, as `256M`.
     pub size: Option<&'static str>,
@@ -52,10 +43,6 @@ pub struct DiskFile {
 }
 
 impl HostFile {
-    /// Writes it.
-    ///
-    /// # Errors
-    /// The file cannot be written.
     pub fn write(&self, path: &Path) -> Result<()> {
         fs::write(path, self.to_string()).doing(|| format!("writing {}", path.display()))
     }

@@ -11,13 +11,8 @@ use crate::throttling::{self, Throttling};
 use crate::variation::{self, Variation};
 use std::path::Path;
 
-/// A study by its plan.
 pub type AnyStudy<'a> = Box<dyn Study<Error = PublishedError> + 'a>;
 
-/// The study that made a plan.
-///
-/// # Errors
-/// There is none of this name, or its setting is not its own.
 pub fn of_plan<'a>(workplace: Workplace<'a>, plan: &Plan) -> Result<AnyStudy<'a>> {
     match plan.kind.as_str() {
         throttling::NAME => Ok(Box::new(Throttling::of(workplace, plan)?)),
@@ -33,18 +28,12 @@ pub fn of_plan<'a>(workplace: Workplace<'a>, plan: &Plan) -> Result<AnyStudy<'a>
 }
 
 /// The name of the published study in a folder; `None` of a profile.
-///
-/// # Errors
-/// Its plan cannot be read.
 pub fn kind(path: &Path) -> Result<Option<String>> {
     let head = StudyFolder::open(path)?.head()?;
     Ok(head.is_published().then_some(head.kind))
 }
 
 /// A study with its runs; `None` of a profile.
-///
-/// # Errors
-/// A damaged file, by name.
 pub fn stored(path: &Path) -> Result<Option<(Plan, Vec<Run>)>> {
     let folder = StudyFolder::open(path)?;
     if !folder.head()?.is_published() {

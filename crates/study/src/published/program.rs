@@ -6,45 +6,29 @@ use evenkeel_core::control::Sample;
 use evenkeel_lab::workload::user::Definition;
 use std::path::{Path, PathBuf};
 
-/// The program around the studies.
 pub trait Program {
     /// Starts a guard, and returns when it listens and its controller has decided for the first time.
-    ///
-    /// # Errors
-    /// It does not start; with what it said.
     fn guard(&self, plan: &GuardPlan) -> Result<Box<dyn Guard>>;
 
     /// Starts a host of shared storage with the configuration in a file, and returns when clients can connect.
-    ///
-    /// # Errors
-    /// It does not start; with what it said.
     fn host(&self, config: &Path) -> Result<Box<dyn Host>>;
 
     /// Starts a host with the configuration of one disk, and returns when that is mounted at `at`.
-    ///
-    /// # Errors
-    /// It does not start, or the disk cannot be mounted; with what it said.
     fn mount(&self, config: &Path, at: &Path) -> Result<Box<dyn Host>>;
 
     /// Reads the text of a workload file; `file` is its name in errors.
-    ///
-    /// # Errors
-    /// What is wrong with it.
     fn workload(&self, file: &str, text: &str) -> Result<Definition>;
 }
 
-/// What kind of guard it is to be.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct GuardPlan {
     /// The server: host:port or the path of its socket.
     pub backend: String,
-    /// Name of the controller.
     pub controller: &'static str,
     /// The limit to begin with, which is also the largest; `None`: the guard's defaults.
     pub limit: Option<u32>,
     /// Span of the means of the published controller, seconds; `None`: as published.
     pub span_s: Option<f64>,
-    /// File for its journal.
     pub journal: PathBuf,
     /// Whether it counts events of the hardware, on all CPUs.
     pub counters: bool,
@@ -55,28 +39,18 @@ pub trait Guard {
     /// Where clients connect: `127.0.0.1:port`.
     fn address(&self) -> &str;
 
-    /// Its process, for its CPU time.
     fn process(&self) -> u32;
 
     /// The ticks since the last call, or since it started.
-    ///
-    /// # Errors
-    /// Its journal cannot be read.
     fn ticks(&mut self) -> Result<Vec<Tick>>;
 
-    /// Ends it, and hands out all of its ticks.
-    ///
-    /// # Errors
-    /// It had ended badly before, had to be killed, or left no journal.
     fn end(self: Box<Self>) -> Result<Vec<Tick>>;
 }
 
-/// A tick of a guard.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tick {
     /// What the controller got to see.
     pub sample: Sample,
-    /// The limit that it decided.
     pub decided: u32,
 }
 
@@ -85,31 +59,19 @@ pub trait Host {
     /// Where NBD clients connect: `127.0.0.1:port`; empty of one whose disk is mounted.
     fn nbd(&self) -> &str;
 
-    /// Whether it still runs.
-    ///
-    /// # Errors
-    /// It has ended; with what it said.
     fn check(&self) -> Result<()>;
 
     /// What it says of its last period; `None` before the first one has ended.
-    ///
-    /// # Errors
-    /// It has ended; with what it said.
     fn status(&self) -> Result<Option<HostStatus>>;
 
     /// Has it unmount its disk, flush and end.
-    ///
-    /// # Errors
-    /// It had ended badly before, or had to be killed.
     fn stop(self: Box<Self>) -> Result<()>;
 }
 
-/// What a host says of a period.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct HostStatus {
     /// End of the period, in seconds since the host began.
     pub at_s: f64,
-    /// The window from then on.
     pub window: f64,
     /// Mean of I/Os under way.
     pub outstanding: f64,
@@ -119,11 +81,9 @@ pub struct HostStatus {
     pub latency_s: Option<f64>,
     /// What shares add to the window, as the published law counts it; `None` under another one.
     pub beta: Option<f64>,
-    /// Its disks, in their order.
     pub disks: Vec<DiskStatus>,
 }
 
-/// What a host says of a disk.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct DiskStatus {
     /// Weight of the disk among all of the array.

@@ -10,18 +10,11 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Scratch(PathBuf);
 
 impl Scratch {
-    /// That of a study.
-    ///
-    /// # Errors
-    /// It cannot be made.
     pub fn of_study(workplace: &Workplace<'_>, id: &str) -> Result<Self> {
         Self::new(&workplace.home.join("scratch").join(id))
     }
 
     /// One of a run inside of it, which must go first.
-    ///
-    /// # Errors
-    /// It cannot be made.
     pub fn inside(&self, name: &str) -> Result<Self> {
         Self::new(&self.0.join(name))
     }

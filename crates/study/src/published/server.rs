@@ -13,9 +13,6 @@ pub(crate) struct PrivateServer {
 
 impl PrivateServer {
     /// Starts it. What a killed study left under its name is not trusted, and removed before.
-    ///
-    /// # Errors
-    /// It does not start.
     pub fn up(workplace: &Workplace<'_>, spec: &SandboxSpec) -> Result<Self> {
         clean(&spec.home, &spec.name)?;
         let mut server = Self { sandbox: None, home: spec.home.clone(), name: spec.name.clone() };
@@ -23,24 +20,15 @@ impl PrivateServer {
         Ok(server)
     }
 
-    /// The server itself.
-    ///
-    /// # Errors
-    /// It is being removed.
     pub fn sandbox(&self) -> Result<&Sandbox> {
         self.sandbox.as_ref().ok_or_else(not_running)
     }
 
-    /// The server itself, to restart it.
-    ///
-    /// # Errors
-    /// It is being removed.
     pub fn sandbox_mut(&mut self) -> Result<&mut Sandbox> {
         self.sandbox.as_mut().ok_or_else(not_running)
     }
 }
 
-/// There is no server to ask.
 pub(crate) fn not_running() -> PublishedError {
     PublishedError::wrong("the private server is not running")
 }

@@ -16,9 +16,6 @@ pub struct Fio {
 }
 
 /// Whether fio is there and speaks NBD.
-///
-/// # Errors
-/// It is not or does not.
 pub fn check() -> Result<()> {
     let hint = "install a fio with the engine nbd (Debian: apt install fio), or leave live=yes out";
     let said = Command::new("fio").arg("--enghelp").stdin(Stdio::null()).output();
@@ -33,9 +30,6 @@ pub fn check() -> Result<()> {
 
 impl Fio {
     /// Reads and writes at random places of the disk at `uri` for so long. What it prints goes to `log`.
-    ///
-    /// # Errors
-    /// It does not start.
     pub fn start(uri: &str, plan: &DiskPlan, time: Duration, seed: u64, log: &Path) -> Result<Self> {
         let mut command = Command::new("fio");
         command.args(["--name=client", "--ioengine=nbd", "--time_based=1", "--norandommap=1", "--thread=1"]);
@@ -59,10 +53,6 @@ impl Fio {
         Ok(Self { process: command.spawn().doing(|| "starting fio")?, log: log.to_owned() })
     }
 
-    /// Whether it still runs.
-    ///
-    /// # Errors
-    /// It has failed; with what it said.
     pub fn runs(&mut self) -> Result<bool> {
         match self.process.try_wait().doing(|| "waiting for fio")? {
             None => Ok(true),

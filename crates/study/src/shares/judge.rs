@@ -9,22 +9,18 @@ use evenkeel_core::share::experiment::{Experiment, Published, Treatment, publish
 /// Latency counts as at the threshold within this, percent.
 const NEAR_PERCENT: f64 = 10.0;
 
-/// The published finding.
 const PUBLISHED: &str = "Hosts adapt their windows to the latency that all of them report. They get the \
                          device in proportion to their shares, and its latency stays at a threshold.";
 
 /// Where it was published.
 const SOURCE: &str = "PARDA, FAST 2009, section 5: hosts of ESX on an array of ten disks";
 
-/// All of it.
 pub fn judge(plan: &Plan, setting: Setting, runs: &[Run]) -> Judgement {
     let cells = cells(plan, runs);
     let experiments = published();
     let of = |part: &Part| experiments.iter().find(|experiment| experiment.name == part.name);
     let parts = || plan.parts.iter().filter_map(|part| Some((part, of(part)?)));
     Judgement {
-        verdicts: Vec::new(),
-        components: Vec::new(),
         headline: headline(&cells),
         published: PUBLISHED,
         source: SOURCE,
@@ -35,12 +31,10 @@ pub fn judge(plan: &Plan, setting: Setting, runs: &[Run]) -> Judgement {
         ),
         setting: what(plan, setting, &cells),
         findings: parts().flat_map(|(part, _)| findings(part, &cells)).collect(),
-        sentences: Vec::new(),
         caveats: caveats(setting.live),
-        place: Vec::new(),
         references: parts().flat_map(|(_, experiment)| references(experiment)).collect(),
-        pictures: Vec::new(),
         guides: parts().map(|(part, experiment)| threshold(part, experiment)).collect(),
+        ..Judgement::default()
     }
 }
 
@@ -52,7 +46,6 @@ fn is_judged(cell: &Cell<'_>) -> bool {
     cell.mean("shares_judged").is_some_and(|judged| judged > 0.0)
 }
 
-/// What came out, over all experiments.
 fn headline(cells: &[Cell<'_>]) -> String {
     if cells.is_empty() {
         return "Nothing has been measured yet.".to_owned();

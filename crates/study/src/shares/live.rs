@@ -28,7 +28,6 @@ pub struct Live<'a> {
     pub folder: &'a Path,
 }
 
-/// A client and when it is there.
 struct Visit {
     host: usize,
     disk: usize,
@@ -39,9 +38,6 @@ struct Visit {
 
 impl Live<'_> {
     /// Runs it; `None` where somebody asked to stop.
-    ///
-    /// # Errors
-    /// A host or fio fails.
     pub fn run(&self, workplace: &Workplace<'_>) -> Result<Option<Trace>> {
         simulated::create(&self.array(), &self.experiment.array).doing(|| "making the array")?;
         let hosts = self.start(workplace)?;
@@ -225,15 +221,6 @@ mod tests {
         let file = live(&experiment, Treatment::Evenkeel).config(5, &experiment.hosts[5]);
         assert_eq!((file.window.law, file.slots), ("fixed", None));
         assert!(file.window.initial >= f64::from(experiment.hosts[5].disks[0].depth));
-    }
-
-    #[test]
-    fn clients_come_in_the_order_of_their_times() {
-        let experiment = published().swap_remove(4).scaled(0.25);
-        let visits = live(&experiment, Treatment::Evenkeel).visits();
-        assert_eq!(visits.len(), 7);
-        assert_eq!((visits[0].host, visits[0].disk, visits[0].stretch), (0, 0, (77.5, 112.5)));
-        assert!(visits.iter().rev().is_sorted_by_key(|visit| visit.stretch.0));
     }
 
     #[test]

@@ -25,14 +25,12 @@ use evenkeel_core::share::experiment::Treatment;
 /// The study's name in plans and on the command line.
 pub const NAME: &str = "shares";
 
-/// What it asks.
 pub const QUESTION: &str =
     "do hosts that share storage get their shares, and does its latency stay at a threshold?";
 
 /// Seconds between two windows in the published experiments.
 pub const PUBLISHED_S: f64 = 2.0;
 
-/// A way in words.
 pub fn words(way: Treatment) -> &'static str {
     match way {
         Treatment::Uncontrolled => "uncontrolled",
@@ -41,15 +39,10 @@ pub fn words(way: Treatment) -> &'static str {
     }
 }
 
-/// The way of this name.
 pub fn way(name: &str) -> Option<Treatment> {
     Treatment::ALL.into_iter().find(|way| way.name() == name)
 }
 
-/// The way of a run.
-///
-/// # Errors
-/// The plan names none that is known.
 pub(crate) fn way_of(order: &Order<'_>) -> Result<Treatment> {
     let unknown = || PublishedError::unreadable("way");
     way(order.level("way")).ok_or_else(unknown)

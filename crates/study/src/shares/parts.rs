@@ -6,7 +6,6 @@ use crate::published::{Number, Numbers};
 use evenkeel_core::share::experiment::{Experiment, Treatment};
 use serde::{Deserialize, Serialize};
 
-/// How it is made.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Setting {
     /// Seconds between two windows.
@@ -21,7 +20,6 @@ impl Numbers for Setting {
     }
 }
 
-/// A part for each experiment.
 pub fn parts(experiments: &[Experiment], setting: Setting) -> Vec<Part> {
     let part = |experiment: &Experiment| {
         let experiment = scaled(experiment, setting);

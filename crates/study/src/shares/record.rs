@@ -7,7 +7,6 @@ use evenkeel_core::share::simulation::{Row, Trace};
 /// A window as large as this bounds nothing, and is none.
 const UNBOUNDED: f64 = 1e9;
 
-/// The trace of an experiment and what it comes to.
 pub fn record(experiment: &Experiment, trace: &Trace, period_s: f64) -> Run {
     let outcome = judge(experiment, trace);
     let mut run = Run { series: series(experiment, trace, period_s), ..Run::default() };

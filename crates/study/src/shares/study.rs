@@ -19,10 +19,6 @@ pub struct Shares<'a> {
 }
 
 impl<'a> Shares<'a> {
-    /// By its plan.
-    ///
-    /// # Errors
-    /// Its setting is not that of this study.
     pub fn of(workplace: Workplace<'a>, plan: &Plan) -> Result<Self> {
         let setting = published::setting(plan)?;
         Ok(Self { workplace, plan: plan.clone(), setting, scratch: None })

@@ -19,21 +19,17 @@ const STALL_S: f64 = 45.0;
 pub struct Sized {
     /// Which of several; empty where there is one only.
     pub label: String,
-    /// Name of its workload.
     pub workload: String,
     /// Whether the workload writes while the runs were too short to meet the stalls of a server that flushes.
     pub misses_stalls: bool,
-    /// How far the profile is trusted.
     pub limit: TrustLimit,
     /// What the server carries, and what a request takes of it.
     pub bounds: BoundsRecord,
-    /// Its models, or why there are none.
     pub server: Result<Server, SizeError>,
     /// The model of each statement of a mix, by its name.
     pub statements: Vec<(String, Sizing)>,
 }
 
-/// All servers of a profile.
 pub fn sized(plan: &PlanFile, runs: &[RunFile]) -> Vec<Sized> {
     let summary = summarise(plan, runs);
     let limits = trust_limits(plan, runs).into_iter().zip(summary.headlines);
@@ -69,7 +65,6 @@ fn settles(rate: f64, cells: &[&CellSummary], bounds: &BoundsRecord) -> bool {
     })
 }
 
-/// Cells at each rate, by rising rate.
 fn at_rates(cells: &[CellSummary], is_own: impl Fn(&CellSummary) -> bool) -> Vec<(f64, Vec<&CellSummary>)> {
     let mut found: Vec<(f64, Vec<&CellSummary>)> = Vec::new();
     for cell in cells.iter().filter(|cell| is_own(cell)) {
@@ -163,7 +158,6 @@ fn full_at(cells: &[(f64, Vec<&CellSummary>)], runs: &[RunFile]) -> Option<f64> 
     Some(1.0 / Work::of(&points)?.per_request)
 }
 
-/// CPUs that serve.
 fn cpus(cells: &[(f64, Vec<&CellSummary>)], runs: &[RunFile]) -> f64 {
     let is_own = |run: &&RunFile| cells.iter().any(|(_, own)| own.iter().any(|cell| cell.cell == run.cell));
     let own = || runs.iter().filter(is_own);

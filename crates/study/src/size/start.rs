@@ -19,7 +19,6 @@ const NOTHING: SizeError = SizeError::NothingTrusted;
 /// Where a guard begins, and what that follows from.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Start {
-    /// The limit that the guard begins with.
     pub limit: u32,
     /// The highest rate that the profile trusts, per second.
     pub rate: f64,
@@ -52,9 +51,6 @@ impl Busy {
 /// or, where that is more, what is under way in the mean at the highest rate that is trusted, `rate tau` by Little's law (Oper. Res. 9 (1961)
 /// 383); and no fewer than there are CPUs. Of a profile of several servers,
 /// or levels, the least counts: a guard that begins low finds its way up, and one that begins high does harm.
-///
-/// # Errors
-/// The profile trusts no rate.
 pub fn start(plan: &PlanFile, runs: &[RunFile]) -> Result<Start, SizeError> {
     let cells = summarise(plan, runs).cells;
     let all = trust_limits(plan, runs).into_iter();

@@ -11,13 +11,10 @@ pub trait Attempt: Sized {
     /// Its number among the attempts at its run, from 1.
     fn attempt(&self) -> u32;
 
-    /// What reached it from outside.
     fn disturbance(&self) -> Disturbance;
 
-    /// How many others were set aside for it.
     fn attempts_set_aside(&self) -> usize;
 
-    /// Sets another one aside for it, with those that were for that one.
     fn set_aside(&mut self, other: Self);
 
     /// Brings runs into their order, whatever it is.

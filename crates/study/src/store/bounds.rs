@@ -11,23 +11,17 @@ pub struct NeighboursRecord {
     pub taken_percent: f64,
     /// Length of the stretches that nobody disturbed, guard bands left out, seconds.
     pub clear_s: f64,
-    /// Completions in them.
     pub clear_completed: u64,
     /// What was taken in them all the same: less than one stretch can tell, percent.
     pub clear_taken_percent: f64,
     /// Mean response time of the requests that arrived in them, ms; absent where none did.
     pub clear_tau_ms: Option<f64>,
     /// Share of the CPUs' time for which a quota of its control group held the server back, percent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held_by_quota_percent: Option<f64>,
-    /// That quota, in CPUs.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quota_cpus: Option<f64>,
     /// Times that heat slowed one of its CPUs down.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slowed_by_heat: Option<u64>,
     /// Clock of its CPUs beside their fastest, percent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock_percent: Option<f64>,
 }
 
@@ -40,19 +34,16 @@ pub struct RangeRecord {
     pub high: f64,
 }
 
-/// What one request takes of a resource: the mean over the valid runs that complete at least half as much as the busiest.
+/// What one request takes of the CPU: the mean over the valid runs that complete at least half as much as the busiest.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WorkRecord {
-    /// `cpu_ms`, `disk_reads`, `read_bytes`, `write_bytes`, `disk_busy_ms`.
-    pub resource: String,
-    /// What one request takes, in the resource's unit.
+    /// CPU time, ms.
     pub per_request: f64,
     /// Its 95 % interval; absent of fewer than three runs.
     pub range: Option<RangeRecord>,
-    /// Runs behind it.
     pub runs: u32,
-    /// Requests per second at which the resource ends, by the utilisation law, if nobody else uses it; absent where its
-    /// capacity is not known.
+    /// Requests per second that use all CPUs, by the utilisation law, if nobody else uses them; absent where their number is
+    /// not known.
     pub ends_at_per_s: Option<RangeRecord>,
 }
 
@@ -61,44 +52,32 @@ pub struct WorkRecord {
 pub struct BoundsRecord {
     /// The server carries at least this, requests per second.
     pub at_least_per_s: Option<f64>,
-    /// The rate at which that was seen.
     pub seen_at_per_s: Option<f64>,
     /// 95th percentile of the response time, ms: below this, with 95 % confidence ...
     pub p95_below_ms: Option<f64>,
     /// ... at this rate: the highest carried one that meets the objective, and without an objective the knee, where the
     /// throughput over the mean response time is the largest.
-    #[serde(default)]
     pub p95_at_per_s: Option<f64>,
     /// The server carries at most this, requests per second.
     pub at_most_per_s: Option<f64>,
     /// So many connections were all busy at the rate that was refused, while the server's CPUs were not: they may be the limit.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connections: Option<f64>,
     /// What it would carry without neighbours, requests per second.
     pub by_itself_per_s: Option<RangeRecord>,
     /// How that was found: `undisturbed`, `clear-stretches`, `taken-handed-back`.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub by_itself_from: String,
     /// Share of the time of its runs that counted for it, percent.
     pub by_itself_coverage_percent: Option<f64>,
-    /// What one request takes of each resource that is seen.
-    pub work: Vec<WorkRecord>,
+    pub cpu: Option<WorkRecord>,
     /// Share of the server's CPUs that neighbours took, percent, over all runs; absent where it cannot be seen.
     pub taken_percent: Option<f64>,
-    /// Runs behind all this.
     pub runs: u32,
     /// Runs that took no part, because their generator failed or their requests did.
     pub left_out: u32,
 }
 
 impl BoundsRecord {
-    /// Whether there is any.
     pub fn is_something(&self) -> bool {
         self.at_least_per_s.is_some() || self.at_most_per_s.is_some() || self.by_itself_per_s.is_some()
-    }
-
-    /// What one request takes of this resource.
-    pub fn work_of(&self, resource: &str) -> Option<&WorkRecord> {
-        self.work.iter().find(|work| work.resource == resource)
     }
 }

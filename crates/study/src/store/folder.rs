@@ -13,7 +13,6 @@ use std::io::{self, Write};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-/// An open study folder.
 #[derive(Debug)]
 pub struct StudyFolder {
     path: PathBuf,
@@ -27,8 +26,7 @@ impl StudyFolder {
         Self::create_for(root, &plan.id, plan)
     }
 
-    /// The same with copies of the user's files, each by its name. They are durable before there is a plan, because a study
-    /// with a plan and without these could not go on.
+    /// The same with copies of the user's files by name, which are durable before the plan: without them a study cannot go on.
     pub fn create_with(
         root: &Path,
         plan: &PlanFile,
@@ -89,7 +87,6 @@ impl StudyFolder {
         Ok(folder)
     }
 
-    /// Opens a folder to read.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         let folder = Self { path: path.to_owned(), _lock: None };
         folder.head()?;
@@ -130,25 +127,10 @@ impl StudyFolder {
         write_json(&self.path.join(name), value)
     }
 
-    /// Writes `plan.json`, whole or not at all.
-    pub fn write_plan(&self, plan: &PlanFile) -> Result<(), StoreError> {
-        write_json(&self.path.join("plan.json"), plan)
-    }
-
     /// Reads `manifest.json`; an empty one where the study was killed before it was written.
     pub fn manifest(&self) -> Result<ManifestFile, StoreError> {
         let path = self.path.join("manifest.json");
         if path.exists() { read_json(&path) } else { Ok(ManifestFile::default()) }
-    }
-
-    /// Writes `manifest.json`, whole or not at all.
-    pub fn write_manifest(&self, manifest: &ManifestFile) -> Result<(), StoreError> {
-        write_json(&self.path.join("manifest.json"), manifest)
-    }
-
-    /// Writes `summary.json`, whole or not at all.
-    pub fn write_summary(&self, summary: &SummaryFile) -> Result<(), StoreError> {
-        write_json(&self.path.join("summary.json"), summary)
     }
 
     /// Finished runs by order; of several attempts at one the least disturbed stands, with the others in its list.
@@ -215,7 +197,6 @@ impl StudyFolder {
     }
 }
 
-/// The name of a run in its study.
 pub fn run_name(cell: u32, repeat: u32) -> String {
     format!("c{cell:02}-r{repeat}")
 }
@@ -243,10 +224,8 @@ fn is_finished(entry: &Path) -> bool {
     is_run || entry.extension().is_none_or(|extension| extension.to_string_lossy().starts_with(&ATTEMPT[1..]))
 }
 
-/// A folder in a list of studies.
 #[derive(Debug)]
 pub struct Listed {
-    /// Name of the folder.
     pub name: String,
     /// The open folder, or why it cannot be read.
     pub folder: Result<StudyFolder, StoreError>,
@@ -256,8 +235,7 @@ fn is_study(path: &Path) -> bool {
     path.join("plan.json").exists() || path.join("runs").is_dir()
 }
 
-/// All study folders under a root, oldest first, also those whose plan is damaged or lost: a study that is
-/// not listed would be taken for one that never was. What has neither a plan nor runs is no study.
+/// All study folders under a root, oldest first, also those whose plan is damaged or lost.
 pub fn list(root: &Path) -> Result<Vec<Listed>, StoreError> {
     if !root.exists() {
         return Ok(Vec::new());
@@ -287,8 +265,7 @@ fn is_measured(study: &Path) -> bool {
     !runs.is_dir() || read_dir(&runs).is_ok_and(|runs| runs.iter().any(|run| is_finished(run)))
 }
 
-/// Finds a study by path, by name, by the start of its name, or by `last`: the newest that has a result, or of several without any
-/// the newest.
+/// Finds a study by path, by name, by the start of its name, or by `last`: the newest that has a result, else the newest.
 pub fn resolve(root: &Path, name: &str) -> Result<PathBuf, StoreError> {
     find(root, name, is_measured)
 }
@@ -346,7 +323,6 @@ fn lock(path: &Path) -> Result<File, StoreError> {
     if evenkeel_os::exclusive(&handle) { Ok(handle) } else { Err(StoreError::Locked(path.to_owned())) }
 }
 
-/// A file of a study is never larger, by far.
 const FILE_BYTES_MAX: u64 = 256 << 20;
 
 /// Reads a file of a study; a pipe of its name, say, is refused and not waited for.
@@ -369,7 +345,11 @@ fn read_head(path: &Path) -> Result<(Head, Vec<u8>), StoreError> {
 }
 
 fn parsed<T: DeserializeOwned>(path: &Path, text: &[u8]) -> Result<T, StoreError> {
-    serde_json::from_slice(text).map_err(|source| StoreError::damaged(path, text, source))
+    serde_json::from_slice(text).map_err(damaged(path))
+}
+
+fn damaged(path: &Path) -> impl FnOnce(serde_json::Error) -> StoreError {
+    move |source| StoreError::Damaged { path: path.to_owned(), source }
 }
 
 /// As [`replace_json`], and makes the name durable too.
@@ -383,8 +363,7 @@ const BESIDE: &str = ".json.new";
 
 /// Writes beside, makes durable, renames: a reader sees the old file or the new one, also after a power cut.
 fn replace_json<T: Serialize>(path: &Path, value: &T) -> Result<(), StoreError> {
-    let mut text =
-        serde_json::to_vec_pretty(value).map_err(|source| StoreError::damaged(path, &[], source))?;
+    let mut text = serde_json::to_vec_pretty(value).map_err(damaged(path))?;
     text.push(b'\n');
     let beside = path.with_extension(&BESIDE[1..]);
     let write = || {

@@ -3,18 +3,16 @@
 
 pub use super::batches::BatchRecord;
 pub use super::bounds::{BoundsRecord, NeighboursRecord, RangeRecord, WorkRecord};
-pub use super::counts::CountsRecord;
 pub use super::estimates::EstimateRecord;
 pub use super::manifest::{ManifestFile, ServerRecord, StatementPlanRecord};
-pub use super::orders::PerMinuteRecord;
 pub use super::parts::{PartMeansRecord, PartsRecord};
 pub use super::plan::{
     CellRecord, PlanFile, ProbeRecord, SeriesRecord, SettingsRecord, SweepRecord, TargetRecord,
     WorkloadFileRecord,
 };
-pub use super::readings::{CpuRecord, GaugeRecord};
-pub use super::run::{AttemptRecord, KindRecord, RunFile};
-pub use super::stretch::StretchRecord;
+pub use super::run::{
+    AttemptRecord, CountsRecord, CpuRecord, GaugeRecord, KindRecord, PerMinuteRecord, RunFile, StretchRecord,
+};
 pub use super::summary::{CellSummary, HeadlineRecord, SummaryFile, UndisturbedRecord};
 pub use super::times::TimesRecord;
 pub use super::words::{ClassRecord, DomainRecord, LayoutRecord, Process, ResetRecord, Verdict};
@@ -30,7 +28,6 @@ pub const FORMAT: u32 = 1;
 /// What every `plan.json` has, and every other file of a folder as far as its format goes.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct Head {
-    /// Version of the file.
     pub format: u32,
     /// `profile`, the name of a study file, or that of a published study.
     #[serde(default)]

@@ -13,19 +13,14 @@ pub struct ManifestFile {
     pub machine: BTreeMap<String, String>,
     /// Servers, in the order of the plan's targets.
     pub servers: Vec<ServerRecord>,
-    /// Plans of the workload's statements.
     pub plans: Vec<StatementPlanRecord>,
     /// What whoever sees a server from elsewhere says of its machine, in words, by label of the target.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub sensed: BTreeMap<String, BTreeMap<String, String>>,
 }
 
-/// A server, as it was when the study began.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ServerRecord {
-    /// Version as the server names it.
     pub version: String,
-    /// All global variables.
     pub variables: BTreeMap<String, String>,
     /// The data set's stamp, in words, by key.
     pub data: BTreeMap<String, String>,
@@ -33,28 +28,21 @@ pub struct ServerRecord {
     pub tables_bytes: Option<u64>,
 }
 
-/// The plan of one statement.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StatementPlanRecord {
-    /// Name of the statement.
     pub statement: String,
     /// Whether it is simple, complex or a write.
     pub class: ClassRecord,
-    /// Why it is of that class, in words.
     pub reason: String,
-    /// Text of the statement.
     pub sql: String,
     /// The server's EXPLAIN, as text.
     pub plan: String,
     /// Share of the total work, percent, where it was measured.
     pub work_share_percent: Option<f64>,
     /// Why a read was not made and measured; absent where it was, of writes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_made: Option<String>,
     /// A CREATE INDEX statement that would spare it a full scan; nobody has tried it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proposal: Option<String>,
     /// Share of the rows that all statements read, percent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rows_share_percent: Option<f64>,
 }

@@ -3,7 +3,7 @@
 //! ```text
 //! RUNS/ID/plan.json        what is to be measured
 //!         manifest.json    where: machine, servers, variables, data, statement plans
-//!         runs/c03-r2/     one finished run: run.json, response.hdr, intervals.csv, sense.csv,
+//!         runs/c03-r2/     one finished run: run.json, response.csv, intervals.csv, sense.csv,
 //!                          requests.csv.zst where asked for
 //!         runs/c03-r2.attempt-2/   the same run measured once more, because something disturbed it from
 //!                          outside; the less disturbed attempt stands, found anew whenever they are read
@@ -20,22 +20,16 @@ mod attempts;
 mod batches;
 mod bounds;
 pub(crate) mod caveats;
-mod counts;
 mod error;
 mod estimates;
-mod explained;
 mod folder;
 pub mod format;
-mod histogram;
 pub(crate) mod lateness;
 mod manifest;
-mod orders;
 mod parts;
 mod plan;
 mod readers;
-mod readings;
 mod run;
-mod stretch;
 mod summary;
 mod tables;
 mod times;
@@ -45,8 +39,7 @@ mod written;
 pub use attempts::{Attempt, add};
 pub use caveats::Caveats;
 pub use error::{GOES_ON, StoreError};
-pub(crate) use explained::explained;
 pub use folder::{Listed, StudyFolder, attempt_name, list, resolve, resolve_begun, run_name};
 pub use readers::{Distribution, IntervalRow, RunFolder, Table};
 pub(crate) use tables::write_text;
-pub use tables::{RunTables, SenseRow};
+pub use tables::{RunTables, Series};

@@ -11,16 +11,13 @@ pub struct PartsRecord {
     pub share_percent: f64,
     /// Who told how long a statement took the server.
     pub told_by: ToldBy,
-    /// Requests that were drawn and completed.
     pub drawn: u64,
     /// Of those, requests of which the server told how long it worked.
     pub told: u64,
     /// Means over these; absent where the server told of none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub means: Option<PartMeansRecord>,
     /// What a drawn request took longer than one that was not drawn, ms, with its interval: requests are drawn by chance, so that nothing
     /// but the measuring makes the two differ. Absent where all or none were drawn.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub price_ms: Option<EstimateRecord>,
 }
 
@@ -36,7 +33,6 @@ pub struct PartMeansRecord {
     /// From when an answer was there to when the generator's thread read it.
     pub waking_ms: f64,
     /// What the server's thread could have run and waited for a CPU; absent where the server runs elsewhere or does not name its threads.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_waking_ms: Option<f64>,
     /// What the server says that it worked.
     pub execution_ms: f64,

@@ -11,21 +11,17 @@ use std::collections::BTreeMap;
 pub struct PlanFile {
     /// Version of the file, [`FORMAT`](super::format::FORMAT).
     pub format: u32,
-    /// Name of the folder.
     pub id: String,
     /// `profile`, or the name of a study file.
     pub kind: String,
     /// Seconds since 1970.
     pub created_unix_s: u64,
-    /// Version of Evenkeel.
     pub tool: String,
     /// Command line, without secrets.
     pub command: Vec<String>,
-    /// Seed of everything random.
     pub seed: u64,
     /// What stays the same in all cells.
     pub settings: SettingsRecord,
-    /// Targets, by label.
     pub targets: Vec<TargetRecord>,
     /// What changes besides the rate; a cell names its series by index.
     pub series: Vec<SeriesRecord>,
@@ -33,21 +29,15 @@ pub struct PlanFile {
     pub rate: String,
     /// Cells; grows while rates are being found.
     pub cells: Vec<CellRecord>,
-    /// Whether all cells are known.
     pub rates_known: bool,
     /// What the search for the saturation saw, for each series.
     pub probes: Vec<ProbeRecord>,
-    /// Sweeps that have ended.
-    #[serde(default)]
     pub sweeps: Vec<SweepRecord>,
     /// Why a study whose runs are chosen one by one has ended; absent where it goes on, or has a fixed number of runs.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended: Option<String>,
-    /// CRC-32 of the user's file beside the plan, a workload or a study; absent where there is none, and in older plans.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// CRC-32 of the user's file beside the plan, a workload or a study; absent where there is none.
     pub file_crc32: Option<u32>,
-    /// Workload files that a study of a file names, of which copies stand beside the plan; empty without any, and in older plans.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    /// Workload files that a study of a file names, of which copies stand beside the plan; empty without any.
     pub workload_files: Vec<WorkloadFileRecord>,
 }
 
@@ -70,9 +60,7 @@ pub struct WorkloadFileRecord {
 /// How a sweep through rates ended, for series that differ in the target alone.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SweepRecord {
-    /// Indices of the series.
     pub series: Vec<usize>,
-    /// Why it ended, in words.
     pub reason: String,
     /// Rates above the end, which are not measured.
     pub not_measured_per_s: Vec<f64>,
@@ -81,9 +69,7 @@ pub struct SweepRecord {
 /// What stays the same in all cells.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SettingsRecord {
-    /// Process of the arrivals.
     pub arrivals: Process,
-    /// Repeats of each cell.
     pub repeats: u32,
     /// Measured phase, seconds.
     pub duration_s: f64,
@@ -93,7 +79,6 @@ pub struct SettingsRecord {
     pub timeout_s: f64,
     /// `pooled:N` or `per-request:N`.
     pub sessions: String,
-    /// How statements travel.
     pub protocol: Protocol,
     /// What happens before each run.
     pub reset: ResetRecord,
@@ -107,22 +92,16 @@ pub struct SettingsRecord {
     pub tolerance_spread_percent: f64,
     /// CPUs of the load threads; empty where they were not pinned.
     pub generator_cpus: Vec<usize>,
-    /// Whether each request is logged.
     pub request_log: bool,
     /// How often a disturbed run is measured again at most.
-    #[serde(default = "retries_default")]
     pub retries: u32,
     /// Whether every rate is measured, also those above the end of the sweep.
-    #[serde(default)]
     pub whole_sweep: bool,
     /// Measured phase of a run near saturation at most, seconds; absent where none grows.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub longest_s: Option<f64>,
     /// Where runs are chosen one by one, the width of the bounds at which they are tight enough, percent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until_percent: Option<f64>,
     /// The same, time at most, seconds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub within_s: Option<f64>,
 }
 
@@ -133,12 +112,6 @@ impl SettingsRecord {
     }
 }
 
-/// What a plan of before this was a setting goes on with.
-fn retries_default() -> u32 {
-    1
-}
-
-/// A server under test.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TargetRecord {
     /// Label in tables: `a`, `b`, or the host.
@@ -147,7 +120,6 @@ pub struct TargetRecord {
     pub url: String,
     /// CPUs of its domain; empty where all.
     pub cpus: Vec<usize>,
-    /// Memory limit of its domain.
     pub memory_bytes: Option<u64>,
 }
 
@@ -158,7 +130,6 @@ pub struct SeriesRecord {
     pub label: String,
     /// Index into `targets`.
     pub target: usize,
-    /// Name of the workload.
     pub workload: String,
     /// Whether its statements change rows.
     #[serde(default)]
@@ -167,10 +138,8 @@ pub struct SeriesRecord {
     pub pool_bytes: Option<u64>,
     /// The same in percent of the tables and indexes of the statement.
     pub pool_percent: Option<f64>,
-    /// How the data came in.
     pub layout: LayoutRecord,
     /// Level of each factor of a study file; empty without one.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub levels: BTreeMap<String, String>,
 }
 
@@ -187,14 +156,12 @@ impl SeriesRecord {
     }
 }
 
-/// One combination of all factors.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CellRecord {
     /// Number, unique in the study.
     pub id: u32,
     /// Index into `series`.
     pub series: usize,
-    /// Arrival rate asked for.
     pub rate_per_s: f64,
 }
 

@@ -1,16 +1,9 @@
 //! What stands beside `run.json`, read again: intervals, CPU samples, the distribution of response times.
-//!
-//! Columns are found by name, so that a study of another version is read as far as it says the same.
 
 use super::error::{BESIDE, StoreError};
 use super::folder::read;
 use super::format::RunFile;
-use super::histogram;
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::Histogram;
-use hdrhistogram::serialization::Deserializer;
-use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -19,9 +12,7 @@ use std::path::{Path, PathBuf};
 pub struct IntervalRow {
     /// Seconds from the start of the measured phase to its start.
     pub start_s: f64,
-    /// Arrivals scheduled in it.
     pub arrivals: f64,
-    /// Completions in it.
     pub completed: f64,
     /// Arrivals that the mean is over: all that have ended, but for those that failed.
     pub responses: f64,
@@ -47,15 +38,10 @@ impl Table {
         Self { columns, rows: lines.map(|line| line.split(',').map(number).collect()).collect() }
     }
 
-    /// Reads a file of this form.
-    ///
-    /// # Errors
-    /// It is not there, or cannot be read.
     pub fn read(path: &Path) -> Result<Self, StoreError> {
         Ok(Self::parse(&text(path)?))
     }
 
-    /// Names of the columns, in their order.
     pub fn names(&self) -> &[String] {
         &self.columns
     }
@@ -72,15 +58,19 @@ impl Table {
         at.zip(values).filter_map(|(at, value)| Some((at?, value?))).collect()
     }
 
+    fn distribution(&self) -> Option<Distribution> {
+        let (times, counts) = (self.column("response_ms")?, self.column("count")?);
+        let values: Option<Vec<(f64, u64)>> =
+            times.zip(counts).map(|(ms, count)| Some((ms?, count? as u64))).collect();
+        values.map(Distribution::of)
+    }
+
     fn intervals(&self) -> Option<Vec<IntervalRow>> {
-        let columns = ["start_s", "arrivals", "completed", "response_mean_ms", "in_flight"];
-        let [start, arrivals, completed, response, backlog] =
+        let columns = ["start_s", "arrivals", "completed", "responses", "response_mean_ms", "in_flight"];
+        let [start, arrivals, completed, responses, response, backlog] =
             columns.map(|name| self.column(name).map(Iterator::collect::<Vec<_>>));
         let (start, arrivals, completed) = (start?, arrivals?, completed?);
-        let (response, backlog) = (response?, backlog?);
-        // Folders of before spread the sum of response times over all arrivals.
-        let responses =
-            self.column("responses").map_or_else(|| arrivals.clone(), Iterator::collect::<Vec<_>>);
+        let (responses, response, backlog) = (responses?, response?, backlog?);
         (0..self.rows.len())
             .map(|at| {
                 Some(IntervalRow {
@@ -101,17 +91,16 @@ impl Table {
 pub struct Distribution(Histogram<u64>);
 
 impl Distribution {
-    /// Of values in milliseconds, each with how often it was seen; for tests and simulations.
+    /// Of values in milliseconds, each with how often it was seen.
     pub fn of(values: impl IntoIterator<Item = (f64, u64)>) -> Self {
         let mut histogram = empty();
         for (ms, count) in values {
             // It grows by itself, so that nothing is too large to be recorded.
-            let _ = histogram.record_n((ms * 1e6).max(1.0) as u64, count);
+            let _ = histogram.record_n((ms * 1e6).round().max(1.0) as u64, count);
         }
         Self(histogram)
     }
 
-    /// Number of values in it.
     pub fn count(&self) -> u64 {
         self.0.len()
     }
@@ -135,7 +124,6 @@ fn empty() -> Histogram<u64> {
     histogram
 }
 
-/// The folder of one run, to be read.
 #[derive(Clone, Debug)]
 pub struct RunFolder(PathBuf);
 
@@ -180,60 +168,33 @@ impl RunFolder {
         is_named.then_some(table).ok_or_else(unread)
     }
 
-    /// Reads the response times of `response.hdr`.
+    /// Reads `response.csv`.
     pub fn response(&self) -> Result<Distribution, StoreError> {
-        let path = self.0.join("response.hdr");
-        response_of(&whole(&path)?).map_err(|text| StoreError::Unread { path, text })
+        let path = self.0.join("response.csv");
+        let unread =
+            || StoreError::Unread { path: path.clone(), text: "a column or a value is missing".into() };
+        Table::parse(&text(&path)?).distribution().ok_or_else(unread)
     }
 }
 
 /// All of a file of lines; one whose last line has no end is cut short.
-fn whole(path: &Path) -> Result<Vec<u8>, StoreError> {
-    let bytes = read(path)?;
-    match bytes.last() {
-        None | Some(b'\n') => Ok(bytes),
-        Some(_) => Err(StoreError::Unread { path: path.to_owned(), text: "it is cut short".into() }),
-    }
-}
-
 fn text(path: &Path) -> Result<String, StoreError> {
-    let unread = |_| StoreError::Unread { path: path.to_owned(), text: "it is no text".into() };
-    String::from_utf8(whole(path)?).map_err(unread)
-}
-
-/// The histogram with the tag `response` of an HdrHistogram interval log.
-fn response_of(log: &[u8]) -> Result<Distribution, String> {
-    for entry in IntervalLogIterator::new(log) {
-        let LogEntry::Interval(entry) = entry.map_err(|error| format!("{error:?}"))? else { continue };
-        if entry.tag().is_some_and(|tag| tag.as_str() == "response") {
-            let bytes = STANDARD.decode(entry.encoded_histogram()).map_err(|error| error.to_string())?;
-            let histogram = Deserializer::new().deserialize(&mut histogram::plain(&bytes)?.as_slice());
-            let mut all = empty();
-            all.add(histogram.map_err(|error| format!("{error:?}"))?).map_err(|error| error.to_string())?;
-            return Ok(Distribution(all));
-        }
-    }
-    Err("there is no histogram of response times".to_owned())
+    let unread = |text: &str| StoreError::Unread { path: path.to_owned(), text: text.to_owned() };
+    let text = String::from_utf8(read(path)?).map_err(|_| unread("it is no text"))?;
+    if text.is_empty() || text.ends_with('\n') { Ok(text) } else { Err(unread("it is cut short")) }
 }
 
 impl super::StudyFolder {
-    /// The folder of a finished run.
     pub fn run_folder(&self, run: &RunFile) -> RunFolder {
         RunFolder::new(self.run_dir(run))
     }
 
     /// Files beside `run.json` of any finished run that are not there or empty: a look at names alone, for a list of studies.
-    ///
-    /// # Errors
-    /// The folder cannot be listed.
     pub fn missing(&self) -> Result<Vec<StoreError>, StoreError> {
         Ok(self.finished()?.into_iter().flat_map(|run| RunFolder::new(run).missing()).collect())
     }
 
     /// Files beside `run.json` of any finished run that cannot be read: looks into each.
-    ///
-    /// # Errors
-    /// The folder cannot be listed.
     pub fn damage(&self) -> Result<Vec<StoreError>, StoreError> {
         Ok(self.finished()?.into_iter().flat_map(|run| RunFolder::new(run).damage()).collect())
     }
@@ -253,23 +214,14 @@ mod tests {
 
     #[test]
     fn intervals_of_any_length_are_read_and_a_torn_line_is_told() {
-        let head = "start_s,arrivals,completed,lost,response_mean_ms,lag_max_ms,in_flight\n";
-        let table = Table::parse(&format!("{head}0,30,32,0,5.9,2.7,0\n0.25,45,43,0,7.8,0.07,2\n"));
-        let rows = table.intervals().unwrap();
-        assert_eq!((rows.len(), rows[1].start_s, rows[1].backlog), (2, 0.25, 2.0));
+        let head = "start_s,arrivals,completed,lost,responses,response_mean_ms,lag_max_ms,in_flight\n";
         assert_eq!(Table::parse(&format!("{head}0,30,32")).intervals(), None);
         assert_eq!(Table::parse("").intervals(), None);
-        assert_eq!(rows[1].responses, 45.0, "folders of before spread it over all arrivals");
-    }
-
-    #[test]
-    fn a_mean_is_over_the_requests_that_have_a_response_and_may_be_of_none() {
-        let head = "start_s,arrivals,completed,lost,responses,response_mean_ms,lag_max_ms,in_flight\n";
         let rows = Table::parse(&format!("{head}0,30,20,10,20,5.9,2.7,0\n1,45,0,45,0,,0.07,2\n"))
             .intervals()
             .unwrap();
         assert_eq!((rows[0].responses, rows[0].response_mean_ms), (20.0, 5.9));
-        assert_eq!((rows[1].responses, rows[1].response_mean_ms), (0.0, 0.0));
+        assert_eq!((rows[1].responses, rows[1].response_mean_ms, rows[1].backlog), (0.0, 0.0, 2.0));
         assert_eq!(
             Table::parse(&format!("{head}0,30,20,10,20,,2.7,0\n")).intervals(),
             None,
@@ -282,10 +234,10 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let folder = RunFolder::new(home.path().to_owned());
         let told = folder.response().unwrap_err().to_string();
-        assert!(told.contains("response.hdr") && folder.intervals().is_err() && folder.sense().is_err());
-        for torn in ["", "#only a comment\n", "Tag=response,0.000,8.000,34177023.000,AAAA\n", "Tag=resp"] {
-            fs::write(home.path().join("response.hdr"), torn).unwrap();
-            assert!(folder.response().unwrap_err().to_string().contains("response.hdr"), "{torn}");
+        assert!(told.contains("response.csv") && folder.intervals().is_err() && folder.sense().is_err());
+        for torn in ["", "response_ms\n1.5\n", "response_ms,count\n1.5\n", "response_ms,count\n1.5,12"] {
+            fs::write(home.path().join("response.csv"), torn).unwrap();
+            assert!(folder.response().unwrap_err().to_string().contains("response.csv"), "{torn}");
         }
     }
 

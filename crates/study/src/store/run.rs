@@ -2,14 +2,10 @@
 
 use super::batches::BatchRecord;
 use super::bounds::NeighboursRecord;
-use super::counts::CountsRecord;
 use super::estimates::EstimateRecord;
-use super::orders::PerMinuteRecord;
 use super::parts::PartsRecord;
-use super::readings::{CpuRecord, GaugeRecord};
-use super::stretch::StretchRecord;
 use super::times::TimesRecord;
-use super::words::Verdict;
+use super::words::{DomainRecord, Verdict};
 use evenkeel_core::caveat::Caveat;
 use evenkeel_site::elsewhere::SensedRecord;
 use serde::{Deserialize, Serialize};
@@ -20,12 +16,10 @@ use std::collections::BTreeMap;
 pub struct RunFile {
     /// Version of the file, [`FORMAT`](super::format::FORMAT).
     pub format: u32,
-    /// Number of the cell in the plan.
     pub cell: u32,
     /// Repeat, from 1.
     pub repeat: u32,
     /// Attempt at this repeat, from 1; above 1 where an earlier one was disturbed from outside.
-    #[serde(default = "first_attempt")]
     pub attempt: u32,
     /// Other attempts at this repeat, which were disturbed more. Not in the file: each stands in a folder of its
     /// own, and which of them stands for the repeat is found anew whenever they are read.
@@ -35,11 +29,8 @@ pub struct RunFile {
     pub order: u32,
     /// Seconds since 1970 at the start.
     pub started_unix_s: u64,
-    /// Seed of this run.
     pub seed: u64,
-    /// Length of the measured phase.
     pub measured_s: f64,
-    /// What became of the arrivals.
     pub counts: CountsRecord,
     /// Completions of the measured phase's arrivals per second.
     pub throughput_per_s: f64,
@@ -62,7 +53,6 @@ pub struct RunFile {
     /// Whether the response came to rest.
     pub stability: Verdict,
     /// The same with responses counted from the instant of sending, without the generator's own lag; absent where that is no other.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stability_sent: Option<Verdict>,
     /// Requests that had arrived and not ended at the end of the measured phase.
     pub backlog_at_end: u64,
@@ -78,71 +68,48 @@ pub struct RunFile {
     pub other_load_percent: Option<f64>,
     /// Context switches of the generator per completed request.
     pub generator_switches_per_request: Option<f64>,
-    /// Further measures by name with unit suffix: `psi_cpu_some_percent`, `disk_read_bytes_per_s`,
-    /// `cycles_per_request` ...; absent where not available.
+    /// Further measures by name with unit suffix: `psi_cpu_some_percent`, `disk_reads_per_request`
+    /// ...; absent where not available.
     pub sense: BTreeMap<String, f64>,
     /// Deltas of server status counters over `status_stretch`, about the measured phase, without those of the session that
     /// asks; gauges at its end.
     pub status: BTreeMap<String, f64>,
     /// Probe delay mu over the run's probes, ms: response time less execution time at the server. Absent where the server
     /// does not tell.
-    #[serde(default)]
     pub mu_ms: Option<EstimateRecord>,
     /// Gauges of the server over the measured phase, by name.
-    #[serde(default)]
     pub gauges: BTreeMap<String, GaugeRecord>,
-    /// By kind of request.
     pub kinds: Vec<KindRecord>,
     /// The same by statement.
     pub statements: Vec<KindRecord>,
     /// By step of a request; empty where requests have no steps.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<KindRecord>,
     /// Orders per minute; absent where requests are no orders.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub orders_per_minute: Option<PerMinuteRecord>,
     /// Requests that the workload itself rolled back; they are completed all the same.
-    #[serde(default, skip_serializing_if = "is_zero")]
     pub rolled_back: u64,
     /// Errors after which a client went on with its request.
-    #[serde(default, skip_serializing_if = "is_zero")]
     pub tried_again: u64,
     /// The measured phase in twenty stretches.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub batches: Vec<BatchRecord>,
     /// Relaxation times of the queue that the measured phase lasted, by its own mean backlog; absent where nothing was
     /// under way.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub relaxations: Option<f64>,
     /// What neighbours took of the server's CPUs; absent where that cannot be seen.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub neighbours: Option<NeighboursRecord>,
-    /// Errors by code with one text each.
     pub error_texts: BTreeMap<u16, String>,
     /// Doubts about this run.
     #[serde(with = "super::caveats")]
     pub caveats: Vec<Caveat>,
     /// Where the CPU figures come from; absent in folders from before others than this machine could bring them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sensed: Option<SensedRecord>,
     /// What the deltas in `status` are of; absent where the server did not tell them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status_stretch: Option<StretchRecord>,
     /// The part of `mu_ms` in which the probe's own thread, and that of the server as far as it is known, could have run and
     /// waited for a CPU, ms; absent where the kernel does not tell.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probe_wait_ms: Option<EstimateRecord>,
     /// What the response times of some requests are made of; absent where that was not asked for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parts: Option<PartsRecord>,
-}
-
-fn is_zero(number: &u64) -> bool {
-    *number == 0
-}
-
-fn first_attempt() -> u32 {
-    1
 }
 
 /// An attempt at a run that was set aside for one that was disturbed less.
@@ -158,15 +125,95 @@ pub struct AttemptRecord {
     pub tau_ms: Option<f64>,
 }
 
-/// One kind of request or statement.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct KindRecord {
-    /// Name of the kind.
     pub name: String,
-    /// How many completed.
     pub completed: u64,
     /// Failed, timed out or unsent.
     pub lost: u64,
     /// Response times of those that completed or were given up.
     pub times: TimesRecord,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CountsRecord {
+    pub arrivals: u64,
+    /// Requests that were answered without error.
+    pub completed: u64,
+    /// Answered by an error, by code.
+    pub failed: BTreeMap<u16, u64>,
+    /// Requests given up at the age of the timeout.
+    pub timed_out: u64,
+    /// Requests that were never sent.
+    pub unsent: u64,
+}
+
+/// Orders per minute of a run, with their spread over stretches of it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct PerMinuteRecord {
+    /// Over the whole measured phase.
+    pub mean: f64,
+    /// Standard error by batch means; absent of fewer than two stretches.
+    pub se: Option<f64>,
+    /// In the slowest stretch.
+    pub lowest: f64,
+    /// In the fastest one.
+    pub highest: f64,
+    /// Number of stretches.
+    pub stretches: u32,
+    /// Length of one, seconds.
+    pub stretch_s: f64,
+}
+
+/// From one reading of the server's status to the next.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct StretchRecord {
+    /// Its length. An overloaded server answers late, so that it is not that of the measured phase.
+    pub seconds: f64,
+    /// Requests that the server began in it, by its own count of statements, or those that were completed in it where that
+    /// count does not tell; absent where nobody knows.
+    pub requests: Option<f64>,
+    /// How long a part of it the reading took: half the time between question and answer, of both ends. Counters that are not
+    /// read at the same moment as the count of statements may be of a stretch so much longer or shorter.
+    pub slack_s: f64,
+}
+
+impl StretchRecord {
+    /// Beyond, the figures of one reading would be off by 5 %.
+    const SLACK_MAX: f64 = 0.025;
+
+    /// Whether counters that are read one after the other belong to about the same stretch.
+    pub fn is_sharp(&self) -> bool {
+        self.slack_s <= Self::SLACK_MAX * self.seconds
+    }
+}
+
+/// CPU of a domain, percent of its capacity.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CpuRecord {
+    pub domain: DomainRecord,
+    /// CPUs that make 100 %.
+    pub cpus: f64,
+    /// Utilisation theta: all but idle, iowait and steal.
+    pub total_percent: f64,
+    /// Time in user code, percent.
+    pub user_percent: f64,
+    /// Time in the kernel, percent.
+    pub system_percent: f64,
+    /// Waiting for disks; absent where the domain does not tell.
+    pub iowait_percent: Option<f64>,
+    /// Stolen by the hypervisor; absent where the domain does not tell.
+    pub steal_percent: Option<f64>,
+    /// Number of samples behind the means.
+    pub samples: u32,
+}
+
+/// A gauge of the server, looked at again and again.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GaugeRecord {
+    pub samples: u32,
+    /// Mean over these looks, in the gauge's own unit.
+    pub mean: f64,
+    /// Largest value seen.
+    pub max: f64,
 }

@@ -1,8 +1,8 @@
 //! What stands in `summary.json`.
 
 use super::bounds::BoundsRecord;
-use super::counts::CountsRecord;
 use super::estimates::EstimateRecord;
+use super::run::CountsRecord;
 use super::words::Verdict;
 use super::written::WrittenFile;
 use evenkeel_core::caveat::Caveat;
@@ -21,42 +21,30 @@ pub struct SummaryFile {
     /// Doubts about the whole.
     #[serde(with = "super::caveats")]
     pub caveats: Vec<Caveat>,
-    /// Runs that are finished.
     pub runs_done: u32,
-    /// Runs planned, as far as known.
     pub runs_planned: u32,
-    /// Whether all is done.
     pub complete: bool,
     /// Why a study whose runs are chosen one by one has ended; absent where it goes on, or has a fixed number of runs.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended: Option<String>,
     /// Whether every stable cell's measurement is valid.
     pub valid: bool,
     /// What all loads wrote to servers that others use; absent where nothing was written there.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub written: Option<WrittenFile>,
 }
 
 /// What a group of series carries.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HeadlineRecord {
-    /// Indices of the series.
     pub series: Vec<usize>,
     /// Label of the group; empty where there is one only.
     pub label: String,
-    /// The sentence: what is carried.
     pub text: String,
     /// Up to which rate p95 stays below a time.
-    #[serde(default)]
     pub p95_text: String,
-    /// What a request costs in CPU.
-    #[serde(default)]
     pub cpu_text: String,
     /// What of it can be relied on, and what not. Empty before anything is measured.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub trust_text: String,
     /// What is carried, as bounds from all valid runs.
-    #[serde(default)]
     pub bounds: BoundsRecord,
     /// Throughput that is carried at the highest trusted rate that meets the objective.
     pub capacity_per_s: Option<EstimateRecord>,
@@ -68,7 +56,6 @@ pub struct HeadlineRecord {
     pub trust_theta_percent: Option<f64>,
     /// Whether trust ended inside the measured range (otherwise it reaches at least so far).
     pub trust_ended: bool,
-    /// Why it ends there.
     pub trust_reason: String,
 }
 
@@ -81,19 +68,15 @@ pub struct UndisturbedRecord {
     pub coverage_percent: f64,
 }
 
-/// One cell over its runs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CellSummary {
-    /// Number of the cell in the plan.
     pub cell: u32,
     /// Index into the plan's series.
     pub series: usize,
     /// Arrivals per second that were asked for.
     pub rate_per_s: f64,
-    /// Finished runs of the cell.
     pub runs: u32,
     /// Attempts at them that were set aside, because something from outside disturbed them more.
-    #[serde(default)]
     pub attempts_set_aside: u32,
     /// Whether the response came to rest in all runs.
     pub stability: Verdict,
@@ -118,15 +101,12 @@ pub struct CellSummary {
     /// 99th percentile of the dispatch lag, ms.
     pub lag_p99_ms: EstimateRecord,
     /// Wait for a session, the mean over all requests of a run, ms; part of tau.
-    #[serde(default)]
     pub session_wait_ms: EstimateRecord,
     /// Buffer pool reads from disk per request.
     pub pool_reads_per_request: Option<EstimateRecord>,
     /// Probe delay mu, ms: response time of a small probe less its execution time at the server.
-    #[serde(default)]
     pub mu_ms: EstimateRecord,
     /// What the server did, by name with its unit ([`crate::profile::server_measures`]).
-    #[serde(default)]
     pub server: BTreeMap<String, EstimateRecord>,
     /// Difference between the largest and the smallest tau of targets at this rate, ms.
     pub target_spread_ms: Option<f64>,
@@ -138,10 +118,8 @@ pub struct CellSummary {
     #[serde(with = "super::caveats")]
     pub caveats: Vec<Caveat>,
     /// The part of `mu_ms` in which the threads of the probe waited for a CPU, ms.
-    #[serde(default)]
     pub probe_wait_ms: EstimateRecord,
     /// Tau of the requests that arrived outside of the bursts in which neighbours took of the server's CPUs; absent where neighbours cannot be seen, or where no request arrived in such
     /// a time.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub undisturbed: Option<UndisturbedRecord>,
 }

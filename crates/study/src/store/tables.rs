@@ -1,51 +1,77 @@
-//! The tables and histograms of one run.
+//! The tables of one run.
 
 use super::error::StoreError;
+use super::readers::Table;
 use evenkeel_lab::load::LoadResult;
-use hdrhistogram::Histogram;
-use hdrhistogram::serialization::V2DeflateSerializer;
-use hdrhistogram::serialization::interval_log::IntervalLogWriterBuilder;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
-use std::time::Duration;
 
-/// One line of `sense.csv`: an instant of the measured phase, and values in the order of the columns.
-#[derive(Clone, Debug, PartialEq)]
-pub struct SenseRow {
-    /// Seconds from the start of the measured phase.
-    pub at_s: f64,
-    /// Values; `None` is written as an empty field.
-    pub values: Vec<Option<f64>>,
+/// Figures over time.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Series {
+    /// Names with unit, as of figures.
+    pub columns: Vec<String>,
+    /// An instant in seconds from the start, and a value for each column.
+    pub rows: Vec<(f64, Vec<Option<f64>>)>,
+}
+
+impl Series {
+    /// The values of a column with their instants, without absent ones.
+    pub fn over_time(&self, name: &str) -> Vec<(f64, f64)> {
+        let Some(place) = self.columns.iter().position(|column| column == name) else { return Vec::new() };
+        self.rows.iter().filter_map(|(at_s, values)| Some((*at_s, (*values.get(place)?)?))).collect()
+    }
+
+    pub(crate) fn csv(&self) -> String {
+        let mut text = format!("at_s,{}\n", self.columns.join(","));
+        for (at_s, values) in &self.rows {
+            let _ = write!(text, "{at_s}");
+            for value in values {
+                text.push(',');
+                // Writing to a text does not fail.
+                let _ = value.map_or(Ok(()), |value| write!(text, "{value}"));
+            }
+            text.push('\n');
+        }
+        text
+    }
+
+    pub(crate) fn of(table: &Table) -> Self {
+        let columns: Vec<String> = table.names().iter().filter(|name| *name != "at_s").cloned().collect();
+        let values: Vec<Vec<Option<f64>>> =
+            columns.iter().filter_map(|name| Some(table.column(name)?.collect())).collect();
+        let instants = table.column("at_s").into_iter().flatten().enumerate();
+        let row = |(at, at_s): (usize, Option<f64>)| {
+            Some((at_s?, values.iter().map(|column| column.get(at).copied().flatten()).collect()))
+        };
+        Self { rows: instants.filter_map(row).collect(), columns }
+    }
 }
 
 /// What goes beside `run.json`.
 #[derive(Debug)]
 pub struct RunTables<'a> {
-    /// Histograms and intervals.
     pub load: &'a LoadResult,
-    /// Columns of `sense.csv` after `at_s`.
-    pub sense_columns: Vec<&'static str>,
-    /// Lines of `sense.csv`.
-    pub sense: Vec<SenseRow>,
+    /// What `sense.csv` has.
+    pub sense: Series,
 }
 
 impl RunTables<'_> {
     /// Writes them to the unfinished folder of a run.
-    ///
-    /// # Errors
-    /// The disk refuses.
     pub fn write(&self, dir: &Path) -> Result<(), StoreError> {
         write_text(&dir.join("intervals.csv"), &self.intervals())?;
-        write_text(&dir.join("sense.csv"), &self.sense_table())?;
-        let histograms = [
-            ("response", &self.load.response),
-            ("service", &self.load.service),
-            ("first-byte", &self.load.first_byte),
-            ("lag", &self.load.lag),
-            ("session-wait", &self.load.session_wait),
-        ];
-        self.write_log(&dir.join("response.hdr"), &histograms)
+        write_text(&dir.join("sense.csv"), &self.sense.csv())?;
+        write_text(&dir.join("response.csv"), &self.responses())
+    }
+
+    /// How often each response time was seen, to 0.1 %.
+    fn responses(&self) -> String {
+        let mut text = String::from("response_ms,count\n");
+        for seen in self.load.response.iter_recorded() {
+            let _ = writeln!(text, "{:.6},{}", seen.value_iterated_to() as f64 / 1e6, seen.count_at_value());
+        }
+        text
     }
 
     fn intervals(&self) -> String {
@@ -71,42 +97,8 @@ impl RunTables<'_> {
         }
         text
     }
-
-    fn sense_table(&self) -> String {
-        let mut text = format!("at_s,{}\n", self.sense_columns.join(","));
-        for row in &self.sense {
-            let _ = write!(text, "{:.3}", row.at_s);
-            for value in &row.values {
-                let _ = match value {
-                    Some(value) => write!(text, ",{value:.6}"),
-                    None => write!(text, ","),
-                };
-            }
-            text.push('\n');
-        }
-        text
-    }
-
-    /// An HdrHistogram interval log with one tag for each time, values in nanoseconds.
-    fn write_log(&self, path: &Path, histograms: &[(&str, &Histogram<u64>)]) -> Result<(), StoreError> {
-        let failed = |text: String| StoreError::Histogram { path: path.to_owned(), text };
-        let mut bytes = Vec::new();
-        let mut serializer = V2DeflateSerializer::new();
-        let mut log = IntervalLogWriterBuilder::new()
-            .add_comment("Evenkeel; values in nanoseconds")
-            .begin_log_with(&mut bytes, &mut serializer)
-            .map_err(|error| failed(error.to_string()))?;
-        for (name, histogram) in histograms {
-            let tag = hdrhistogram::serialization::interval_log::Tag::new(name)
-                .ok_or_else(|| failed(format!("{name} is not a tag")))?;
-            log.write_histogram(histogram, Duration::ZERO, self.load.measured.into(), Some(tag))
-                .map_err(|error| failed(format!("{error:?}")))?;
-        }
-        fs::write(path, &bytes).map_err(StoreError::io("write", path))
-    }
 }
 
-/// A file of a run that is text.
 pub(crate) fn write_text(path: &Path, text: &str) -> Result<(), StoreError> {
     fs::write(path, text).map_err(StoreError::io("write", path))
 }

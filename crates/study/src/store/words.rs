@@ -10,7 +10,6 @@ words! {
         Settled = "settled",
         /// The queue grew to the end.
         Unstable = "unstable",
-        /// The run was too short to tell.
         #[default]
         TooShort = "too-short",
         /// The runs of the cell differ; of a single run never.
@@ -25,7 +24,6 @@ words! {
         /// All processes on the server's CPUs.
         #[default]
         Host = "host",
-        /// A control group.
         Cgroup = "cgroup",
         /// The server's own process.
         Process = "process",
@@ -47,7 +45,6 @@ words! {
         Load = "load",
         /// From a dump.
         Dump = "dump",
-        /// As the server had them.
         AsIs = "as-is",
     }
 }
@@ -55,13 +52,11 @@ words! {
 words! {
     /// What happened before each run.
     ResetRecord {
-        /// The server was restarted.
         Restart = "restart",
         /// The database was restored, and the server restarted.
         Restore = "restore",
         /// A command of the user's was run.
         Command = "command",
-        /// Nothing was done.
         Nothing = "none",
     }
 }
@@ -77,11 +72,9 @@ words! {
 }
 
 words! {
-    /// Class of a statement.
     ClassRecord {
         /// Finds its rows by an index.
         Simple = "simple",
-        /// Does more than that.
         Complex = "complex",
         /// The statement changes rows.
         Write = "write",

@@ -11,7 +11,6 @@ use evenkeel_site::server::{Control, Target};
 /// The database that every run makes anew.
 const DATABASE: &str = "telecom";
 
-/// A running server.
 pub(super) struct Bed {
     server: PrivateServer,
     pool_mib: u64,
@@ -19,7 +18,6 @@ pub(super) struct Bed {
 }
 
 impl Bed {
-    /// Starts it.
     pub fn start(workplace: &Workplace<'_>, id: &str, pool_mib: u64) -> Result<Self> {
         let mut spec = SandboxSpec::new(workplace.home, id);
         let tuning = Tuning::Tuned;
@@ -54,7 +52,6 @@ impl Bed {
         }
     }
 
-    /// Starts it again after a kill.
     pub fn start_again(&mut self, workplace: &Workplace<'_>) -> Result<()> {
         Ok(self.server.sandbox_mut()?.restart(
             &std::collections::BTreeMap::new(),

@@ -16,7 +16,6 @@ use evenkeel_os::stop::Stop;
 use evenkeel_site::server::Target;
 use std::sync::atomic::AtomicU64;
 
-/// The table that records are loaded into.
 pub(super) const TABLE: &str = "calls";
 /// Bytes of a file in one transaction, as `evenkeel cdr load` has it.
 pub(super) const PART_BYTES: u64 = 32 << 20;
@@ -26,21 +25,16 @@ pub(super) struct Bench<'a> {
     pub workplace: Workplace<'a>,
     pub files: &'a Files,
     pub bed: &'a mut Bed,
-    /// Name of the run, for errors.
     pub name: String,
 }
 
-/// How a day is loaded.
 #[derive(Clone, Copy)]
 pub(super) struct Plan {
     pub way: Method,
     pub indexes: Indexes,
     pub part_bytes: u64,
-    /// Whether the table may have lost its rows to day tables meanwhile.
-    pub again: bool,
 }
 
-/// What a load took.
 pub(super) struct Took {
     pub rows: u64,
     pub seconds: f64,
@@ -51,7 +45,7 @@ pub(super) struct Took {
 impl Plan {
     /// One as `evenkeel cdr load` makes it.
     pub fn of(way: Method, indexes: Indexes) -> Self {
-        Self { way, indexes, part_bytes: PART_BYTES, again: false }
+        Self { way, indexes, part_bytes: PART_BYTES }
     }
 }
 
@@ -84,7 +78,7 @@ impl Files {
                 indexes: plan.indexes,
                 part_bytes: plan.part_bytes,
                 warnings: Warnings::End,
-                again: plan.again,
+                again: false,
             },
             sent,
             stop,

@@ -17,7 +17,6 @@ const NAP: Duration = Duration::from_micros(200);
 /// At these shares of the bytes the server is killed; the next one where the load was over before the killer saw it.
 const KILL_AT: [f64; 4] = [0.5, 0.25, 0.1, 0.0];
 
-/// A load that was cut.
 struct Cut {
     seconds: f64,
     sent: u64,

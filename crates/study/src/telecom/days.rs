@@ -26,7 +26,6 @@ pub(super) enum Source {
 }
 
 impl Source {
-    /// The one of this name.
     pub fn from_name(name: &str) -> Option<Self> {
         match name {
             "widths" => Some(Self::Widths),
@@ -37,7 +36,6 @@ impl Source {
     }
 }
 
-/// Seconds of each step.
 #[derive(Clone, Copy, Default)]
 struct Steps {
     convert: f64,
@@ -53,7 +51,6 @@ impl Steps {
 }
 
 impl Bench<'_> {
-    /// All days by one source.
     pub fn days_run(&mut self, source: Source) -> Result<Run> {
         self.bed.make_ready(Tuning::Tuned, &self.workplace)?;
         let (mut run, mut days) = (Run::default(), Vec::new());
@@ -94,7 +91,7 @@ impl Bench<'_> {
         }
         match source {
             Source::Direct => {
-                let plan = Plan { again: false, ..Plan::of(Method::Tuned, Indexes::Before) };
+                let plan = Plan::of(Method::Tuned, Indexes::Before);
                 self.load(plan, vec![day.input()], &AtomicU64::new(0))?;
             }
             Source::Widths | Source::Delimited => self.load_lines(day)?,
@@ -115,7 +112,6 @@ impl Bench<'_> {
         self.files.scratch.path().join("delimited")
     }
 
-    /// Makes delimited files of days.
     fn converted(&self, days: &[DayFile]) -> Result<()> {
         let into = self.delimited();
         let job = Job {

@@ -11,20 +11,16 @@ use std::fs::{self, File};
 use std::io::BufWriter;
 use std::path::PathBuf;
 
-/// The first day.
 const FIRST: &str = "20260801";
 
-/// A file for each day, and the layout of all.
 pub(super) struct Files {
     /// Where fields lie.
     pub layout: LayoutFile,
-    /// The days, in their order.
     pub days: Vec<DayFile>,
     /// Folder for what only runs need.
     pub scratch: Scratch,
 }
 
-/// The records of a day.
 pub(super) struct DayFile {
     /// The day, as `yyyymmdd`.
     pub day: String,
@@ -41,7 +37,6 @@ impl DayFile {
 }
 
 impl Files {
-    /// Makes them.
     pub fn make(
         workplace: &Workplace<'_>,
         scratch: Scratch,
@@ -76,12 +71,6 @@ impl Files {
         }
     }
 
-    /// All of them as inputs.
-    pub fn inputs(&self) -> Vec<Input> {
-        self.days.iter().map(DayFile::input).collect()
-    }
-
-    /// Records of all days.
     pub fn records(&self) -> u64 {
         self.days.iter().map(|day| day.records).sum()
     }

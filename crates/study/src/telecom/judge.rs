@@ -1,43 +1,34 @@
 //! What the runs come to, beside the published findings.
 
-use super::parts::{DAYS, LOAD, TMPDIR, WATCHING, cell};
+use super::parts::{DAYS, LOAD, cell};
 use super::record::Setting;
 use super::references::references;
-use super::rule::{LITTLE, rule};
-use super::size::{self, Published};
-use super::words;
+use super::words::{self, LITTLE};
 use crate::format;
-use crate::harness::{Cell, Finding, Judgement, Number, Outcome, Plan, Run, cells};
+use crate::harness::{Cell, Finding, Judgement, Number, Outcome, Plan, Run, above, cells};
 use evenkeel_core::statistics::{Ratio, unpaired_ratio};
 
-/// All of it.
 pub fn judge(plan: &Plan, setting: &Setting, runs: &[Run]) -> Judgement {
     let cells = cells(plan, runs);
-    let sized = sizes(&cells);
     let findings = vec![
         untuned(&cells),
         my_isam(&cells),
         order(&cells, "tuned", "InnoDB"),
         order(&cells, "myisam", "MyISAM"),
         separators(&cells),
-        nmon(&cells),
-        tmpdir(),
     ];
     Judgement {
-        verdicts: Vec::new(),
-        components: Vec::new(),
-        headline: words::headline(&cells, &findings, &sized),
+        headline: words::headline(&cells, &findings),
         published: words::PUBLISHED,
         source: words::SOURCE,
-        rule: rule(),
+        rule: words::rule(),
         setting: words::setting(plan, setting),
-        sentences: words::sentences(plan, setting, &cells, runs),
+        sentences: words::sentences(plan, setting, &cells),
         caveats: words::caveats(plan, setting, runs),
         place: words::place(setting),
         references: references(),
-        pictures: Vec::new(),
-        guides: Vec::new(),
         findings,
+        ..Judgement::default()
     }
 }
 
@@ -45,48 +36,6 @@ pub fn judge(plan: &Plan, setting: &Setting, runs: &[Run]) -> Judgement {
 fn ratio(cells: &[Cell<'_>], part: &str, of: &[&str], over: &[&str]) -> Option<Ratio> {
     let seconds = |levels| Some(cell(cells, part, levels)?.values("seconds"));
     unpaired_ratio(&seconds(of)?, &seconds(over)?)
-}
-
-/// Whether a ratio is above 1 in all that its interval has; not known where it has 1 in it, or there is none.
-fn above_one(ratio: Option<&Ratio>) -> Option<bool> {
-    match ratio?.interval? {
-        (low, _) if low > 1.0 => Some(true),
-        (_, high) if high <= 1.0 => Some(false),
-        _ => None,
-    }
-}
-
-fn number(name: &str, ratio: Option<&Ratio>) -> Vec<Number> {
-    let number =
-        |ratio: &Ratio| Number { name: name.to_owned(), value: ratio.ratio, interval: ratio.interval };
-    ratio.map(number).into_iter().collect()
-}
-
-/// Of each factor that was published, whether it lies within the interval of ours.
-fn sizes(cells: &[Cell<'_>]) -> Vec<Option<bool>> {
-    let within = |published: Published, ratio: Option<Ratio>| published.within(ratio.as_ref());
-    vec![
-        within(size::UNTUNED, untuned_ratio(cells)),
-        within(size::INNODB_OVER_MYISAM, my_isam_ratio(cells)),
-        within(size::SEPARATORS, separators_ratio(cells)),
-    ]
-}
-
-fn untuned_ratio(cells: &[Cell<'_>]) -> Option<Ratio> {
-    ratio(cells, LOAD, &["untuned", "before"], &["tuned", "before"])
-}
-
-fn my_isam_ratio(cells: &[Cell<'_>]) -> Option<Ratio> {
-    ratio(cells, LOAD, &["tuned", "after"], &["myisam", "after"])
-}
-
-fn separators_ratio(cells: &[Cell<'_>]) -> Option<Ratio> {
-    ratio(cells, DAYS, &["widths"], &["delimited"])
-}
-
-/// Ours, and the published factor beside it.
-fn beside(ratio: Option<&Ratio>, words: &str, published: Published) -> String {
-    in_words(ratio, words) + &ratio.map_or_else(String::new, |ours| published.sentence(Some(ours)))
 }
 
 fn in_words(ratio: Option<&Ratio>, words: &str) -> String {
@@ -97,26 +46,26 @@ fn in_words(ratio: Option<&Ratio>, words: &str) -> String {
 }
 
 fn untuned(cells: &[Cell<'_>]) -> Finding {
-    let ratio = untuned_ratio(cells);
+    let ratio = ratio(cells, LOAD, &["untuned", "before"], &["tuned", "before"]);
     Finding {
         name: "tuning-shortens-the-load",
         part: LOAD.to_owned(),
-        outcome: Outcome::of(above_one(ratio.as_ref())),
+        outcome: Outcome::of(above(ratio.as_ref(), 1.0)),
         published: "InnoDB untuned takes more than 24 h for a day, tuned 12 h 32 min".to_owned(),
-        here: beside(ratio.as_ref(), "untuned takes", size::UNTUNED),
-        numbers: number("untuned_over_tuned", ratio.as_ref()),
+        here: in_words(ratio.as_ref(), "untuned takes"),
+        numbers: Number::of("untuned_over_tuned", ratio.as_ref()),
     }
 }
 
 fn my_isam(cells: &[Cell<'_>]) -> Finding {
-    let ratio = my_isam_ratio(cells);
+    let ratio = ratio(cells, LOAD, &["tuned", "after"], &["myisam", "after"]);
     Finding {
         name: "myisam-is-faster",
         part: LOAD.to_owned(),
-        outcome: Outcome::of(above_one(ratio.as_ref())),
+        outcome: Outcome::of(above(ratio.as_ref(), 1.0)),
         published: "MyISAM takes 79 min for a day with its indexes, InnoDB 149 min".to_owned(),
-        here: beside(ratio.as_ref(), "InnoDB takes", size::INNODB_OVER_MYISAM),
-        numbers: number("innodb_over_myisam", ratio.as_ref()),
+        here: in_words(ratio.as_ref(), "InnoDB takes"),
+        numbers: Number::of("innodb_over_myisam", ratio.as_ref()),
     }
 }
 
@@ -135,55 +84,19 @@ fn order(cells: &[Cell<'_>], way: &str, engine: &str) -> Finding {
         outcome: Outcome::of(known),
         published: format!("{engine}: indexes before or after the load make little difference"),
         here: in_words(ratio.as_ref(), "with the indexes before it takes"),
-        numbers: number(&format!("{way}_before_over_after"), ratio.as_ref()),
+        numbers: Number::of(&format!("{way}_before_over_after"), ratio.as_ref()),
     }
 }
 
 fn separators(cells: &[Cell<'_>]) -> Finding {
-    let ratio = separators_ratio(cells);
+    let ratio = ratio(cells, DAYS, &["widths"], &["delimited"]);
     Finding {
         name: "separators-from-the-source-save-time",
         part: DAYS.to_owned(),
-        outcome: Outcome::of(above_one(ratio.as_ref())),
+        outcome: Outcome::of(above(ratio.as_ref(), 1.0)),
         published: "separators from the source save 3 h 20 min of 15 h 20 min (1.28 times as long without)"
             .to_owned(),
-        here: beside(ratio.as_ref(), "adding them by a file between takes", size::SEPARATORS),
-        numbers: number("added_over_from_source", ratio.as_ref()),
-    }
-}
-
-/// Only against sar: which of the two costs more is what was published.
-fn nmon(cells: &[Cell<'_>]) -> Finding {
-    let ratio = ratio(cells, WATCHING, &["nmon"], &["sar"]);
-    let over = |watcher: &str| self::ratio(cells, WATCHING, &[watcher], &["none"]);
-    let mut numbers = number("nmon_over_sar", ratio.as_ref());
-    for watcher in ["ours", "sar", "nmon"] {
-        numbers.extend(number(&format!("{watcher}_over_nobody"), over(watcher).as_ref()));
-    }
-    let here = match &ratio {
-        Some(ratio) => {
-            format!("Here a load beside nmon takes {} times as long as beside sar.", format::ratio(ratio))
-        }
-        None => "sar and nmon were not both there: packages sysstat and nmon (apt-get install sysstat nmon)."
-            .to_owned(),
-    };
-    Finding {
-        name: "nmon-costs-too-much",
-        part: WATCHING.to_owned(),
-        outcome: Outcome::of(above_one(ratio.as_ref())),
-        published: "collection by nmon costs too much, sar takes its place".to_owned(),
-        here,
-        numbers,
-    }
-}
-
-fn tmpdir() -> Finding {
-    Finding {
-        name: "tmpdir-of-its-own-removes-the-bottleneck",
-        part: TMPDIR.to_owned(),
-        outcome: Outcome::NotTestable,
-        published: "above 20 threads a tmpdir on a channel of its own removes the bottleneck".to_owned(),
-        here: words::TMPDIR.to_owned(),
-        numbers: Vec::new(),
+        here: in_words(ratio.as_ref(), "adding them by a file between takes"),
+        numbers: Number::of("added_over_from_source", ratio.as_ref()),
     }
 }

@@ -20,8 +20,8 @@ impl Watch {
         Self { at: monotonic(), host: Domain::Host.read(), server: bed.cpu(), own: own() }
     }
 
-    /// Notes what was used since then, with `rows` that were stored; seconds. Of a server that was killed meanwhile nothing is known.
-    pub fn end(self, bed: &Bed, rows: u64, run: &mut Run) -> f64 {
+    /// Notes what was used since then, with `rows` that were stored. Of a server that was killed meanwhile nothing is known.
+    pub fn end(self, bed: &Bed, rows: u64, run: &mut Run) {
         let over = monotonic() - self.at;
         let used = |before: &Option<CpuReading>, after: Option<CpuReading>| {
             CpuUse::between(before.as_ref()?, &after?, over)
@@ -39,7 +39,6 @@ impl Watch {
             (100.0 * (host - server - own) / capacity).max(0.0)
         });
         run.set("other_load_percent", percent);
-        over.as_secs_f64()
     }
 }
 

@@ -1,46 +1,35 @@
 //! The telecom study: call records exported, converted, loaded, dispatched and audited, each beside the published figure.
 //!
-//! `study` is what the harness makes: `bed` is the private server, `files` the records, `bench` loads and audits them; `load`, `crash`,
-//! `dispatch`, `days`, `export` and `watching` (by a `watcher`) are runs, `machine` looks at the machine meanwhile.
+//! `study` is what the harness makes: `bed` is the private server, `files` the records, `bench` loads and audits them; `runs`, `crash`
+//! and `days` are runs, `machine` looks at the machine meanwhile.
 //!
 //! All else is pure: `record` is the setting in its plan, `parts` which runs there are, `time` how long they take, `figures` which
-//! figures a run has, `judge` what the runs say of the published findings by the
-//! `rule` and by the `size` of published factors, `references` the published figures themselves.
+//! figures a run has, `judge` what the runs say of the published findings,
+//! `references` the published figures themselves.
 
 mod bed;
 mod bench;
 mod crash;
 mod days;
-mod dispatch;
-mod export;
 pub mod figures;
 mod files;
 mod judge;
-mod load;
 mod machine;
 pub mod parts;
 pub mod record;
 mod references;
-mod rule;
-mod size;
+mod runs;
 mod study;
 #[cfg(test)]
 mod tests;
 pub mod time;
-mod watcher;
-mod watching;
 mod words;
 
-pub use dispatch::BATCH;
 pub use judge::judge;
 pub use study::Telecom;
 
 /// The study's name in plans and on the command line.
 pub const NAME: &str = "telecom";
 
-/// What it asks.
 pub const QUESTION: &str =
     "how long do call records take from files to day tables, and is one lost when the server is killed?";
-
-/// Name of the note of a run that says why nothing was measured.
-pub const NOT_TESTABLE: &str = "not-testable-here";

@@ -9,14 +9,8 @@ pub const LOAD: &str = "load";
 pub const CRASH: &str = "crash";
 /// From one table to a table for each day.
 pub const DISPATCH: &str = "dispatch";
-/// The whole chain, day by day.
 pub const DAYS: &str = "days";
-/// A table as files.
 pub const EXPORT: &str = "export";
-/// What it costs to watch.
-pub const WATCHING: &str = "watching";
-/// A folder for temporary tables on a device of its own.
-pub const TMPDIR: &str = "tmpdir";
 
 /// All of them; each of its combinations is measured so often.
 pub fn parts(setting: &Setting, repeats: u32) -> Vec<Part> {
@@ -37,9 +31,6 @@ pub fn parts(setting: &Setting, repeats: u32) -> Vec<Part> {
         part(CRASH, "a server that is killed in the middle of a load", "Half of a day is in when the server is killed (SIGKILL) and started again; the load is run again and goes on.".to_owned(), vec![ways(&[Method::Tuned, Method::MyIsam])]),
         part(DISPATCH, "from one table to a table for each day", format!("{all} rows of {days} days, InnoDB tuned."), vec![dispatch_ways()]),
         part(DAYS, "the chain, day by day", format!("{days} days of {records} records, one after the other, InnoDB tuned: convert, load into one table, dispatch to the day's table, audit."), vec![sources()]),
-        part(WATCHING, "what watching costs", format!("{all} records are loaded (InnoDB tuned, indexes before) while somebody watches the machine each second, or our sampler about seven times a second."), vec![watchers()]),
-        // Nothing is run of it: what it takes is not there yet, and the finding says so.
-        Part { repeats: 0, ..part(TMPDIR, "a folder for temporary tables on a device of its own", String::new(), vec![Factor::named("tmpdir", [("data", "beside the data"), ("own", "on a device of its own")]), Factor::numeric("channels", [1, 2])]) },
     ]
 }
 
@@ -75,8 +66,4 @@ fn sources() -> Factor {
             ("delimited", "separators from the source"),
         ],
     )
-}
-
-fn watchers() -> Factor {
-    Factor::named("watcher", [("none", "nobody"), ("ours", "our sampler"), ("sar", "sar"), ("nmon", "nmon")])
 }

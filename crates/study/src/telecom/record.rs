@@ -1,5 +1,6 @@
 //! What the study needs to know beside parts and repeats, as it stands in its plan; and the ways of the published study.
 
+pub use crate::published::MachineRecord;
 use crate::published::{Number, Numbers};
 use evenkeel_haul::table::Engine;
 use serde::{Deserialize, Serialize};
@@ -7,28 +8,14 @@ use serde::{Deserialize, Serialize};
 /// Records that the published study had a day: 210 million in three days.
 pub const PUBLISHED_RECORDS: u64 = 70_000_000;
 
-/// All of it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Setting {
-    /// Records of a day.
     pub records: u64,
-    /// Days of records, one file each.
     pub days: u32,
     /// Buffer pool and key buffer of a server that is tuned, MiB.
     pub pool_mib: u64,
     /// Where all this ran.
     pub place: MachineRecord,
-}
-
-/// The machine that the study was made on, as far as it tells.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct MachineRecord {
-    /// Name of its processor.
-    pub processor: Option<String>,
-    /// CPUs of the machine.
-    pub cpus: Option<String>,
-    /// Hypervisor, where there is one.
-    pub hypervisor: Option<String>,
 }
 
 /// A row with its indexes takes about so many bytes.
@@ -59,7 +46,6 @@ impl Setting {
     }
 }
 
-/// How the server is set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tuning {
     /// As MySQL 5.1 was without a configuration, as far as those settings still exist.
@@ -97,7 +83,6 @@ impl Tuning {
     }
 }
 
-/// A way of loading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
     /// InnoDB on a server without a configuration.
@@ -111,10 +96,8 @@ pub enum Method {
 }
 
 impl Method {
-    /// All of them.
     pub const ALL: [Self; 4] = [Self::Untuned, Self::Tuned, Self::MyIsam, Self::Aria];
 
-    /// Name, as in file names.
     pub fn name(self) -> &'static str {
         match self {
             Self::Untuned => "untuned",
@@ -124,12 +107,10 @@ impl Method {
         }
     }
 
-    /// The one of this name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|way| way.name() == name)
     }
 
-    /// What it is, in a few words.
     pub fn words(self) -> &'static str {
         match self {
             Self::Untuned => "InnoDB untuned",
@@ -148,7 +129,6 @@ impl Method {
         }
     }
 
-    /// How its server is set.
     pub fn tuning(self) -> Tuning {
         if self == Self::Untuned { Tuning::Untuned } else { Tuning::Tuned }
     }

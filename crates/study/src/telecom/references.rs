@@ -4,14 +4,11 @@ use super::parts::{DAYS, DISPATCH, EXPORT, LOAD};
 use super::record::PUBLISHED_RECORDS;
 use crate::harness::Reference;
 
-/// Records of a day.
 const DAY: f64 = PUBLISHED_RECORDS as f64;
-/// MB of a day.
 const DAY_MB: f64 = 22_000.0;
 const MINUTE: f64 = 60.0;
 const HOUR: f64 = 3_600.0;
 
-/// All of them.
 pub(super) fn references() -> Vec<Reference> {
     let rate = |part: &str, words: &str, records: f64, seconds: f64| Reference {
         part: part.to_owned(),

@@ -5,7 +5,7 @@ use super::bench::Bench;
 use super::days::Source;
 use super::figures::FIGURES;
 use super::files::Files;
-use super::parts::{CRASH, DAYS, DISPATCH, EXPORT, LOAD, WATCHING};
+use super::parts::{CRASH, DAYS, DISPATCH, EXPORT, LOAD};
 use super::record::{Method, Setting};
 use super::time;
 use crate::harness::{Event, Figure, Judgement, Notify, Order, Part, Plan, Run, Study};
@@ -26,7 +26,6 @@ pub struct Telecom<'a> {
 }
 
 impl<'a> Telecom<'a> {
-    /// By its plan.
     pub fn of(workplace: Workplace<'a>, plan: &Plan) -> Result<Self> {
         let setting = published::setting(plan)?;
         Ok(Self { workplace, plan: plan.clone(), setting, made: None })
@@ -48,7 +47,6 @@ impl<'a> Telecom<'a> {
                 bench.days_run(source.ok_or_else(|| PublishedError::unreadable("source"))?)
             }
             EXPORT => bench.export_run(),
-            WATCHING => bench.watching_run(order.level("watcher")),
             _ => Err(PublishedError::unreadable("part")),
         }
     }

@@ -1,6 +1,6 @@
 //! How long runs take, by what was measured on two cores: said before a study begins, and used for the time that is left.
 
-use super::parts::{CRASH, DAYS, DISPATCH, EXPORT, LOAD, WATCHING};
+use super::parts::{CRASH, DAYS, DISPATCH, EXPORT, LOAD};
 use super::record::Setting;
 use crate::harness::Part;
 
@@ -27,42 +27,20 @@ pub fn takes_s(setting: &Setting, part: &Part, levels: &[String]) -> f64 {
         (DISPATCH, ..) => (20.0 + 30.0 + audit_s) * all,
         (DAYS, ..) => (5.0 + 25.0 + 30.0 + audit_s) * all,
         (EXPORT, ..) => (20.0 + 10.0 + audit_s) * day,
-        (WATCHING, ..) => (25.0 + audit_s) * all,
         _ => 0.0,
     };
     AROUND_S + records_s
 }
 
-/// Seconds for a million records.
 fn untuned_s(records: u64) -> f64 {
     let outgrown = (records as f64 / FITTING).max(1.0).log2();
     (TUNED_S * (1.0 + outgrown)).min(UNTUNED_S)
 }
 
-/// Seconds of all parts.
 pub fn whole_s(setting: &Setting, parts: &[Part]) -> f64 {
     let of = |part: &Part| -> f64 {
         let runs = part.combinations().into_iter().map(|levels| takes_s(setting, part, &levels));
         runs.sum::<f64>() * f64::from(part.repeats)
     };
     parts.iter().map(of).sum()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::parts::parts;
-    use super::super::record::PUBLISHED_RECORDS;
-    use super::*;
-
-    fn hours(records: u64, repeats: u32) -> f64 {
-        let setting = Setting { records, days: 3, pool_mib: 64, ..Setting::default() };
-        whole_s(&setting, &parts(&setting, repeats)) / 3600.0
-    }
-
-    #[test]
-    fn the_default_takes_a_third_of_an_hour_at_most_and_the_published_size_days() {
-        assert!(hours(super::super::record::DEFAULT_RECORDS, 3) <= 1.0 / 3.0);
-        assert!(hours(super::super::record::QUICK_RECORDS, 1) <= 0.05);
-        assert!(hours(PUBLISHED_RECORDS, 3) > 100.0);
-    }
 }

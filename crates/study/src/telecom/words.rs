@@ -1,30 +1,29 @@
 //! The sentences of the study.
 
-use super::NOT_TESTABLE;
-use super::parts::{self, CRASH, DAYS, LOAD, WATCHING, cell};
-use super::record::{Method, PUBLISHED_RECORDS, Setting, Tuning};
+use super::parts::{CRASH, DAYS, LOAD, cell};
+use super::record::{PUBLISHED_RECORDS, Setting, Tuning};
 use crate::format;
-use crate::harness::{Cell, Finding, Outcome, Plan, Run};
-use evenkeel_core::caveat::{Caveat, OTHER_LOAD_MAX, RUNS_MIN, STEAL_MAX, Severity};
+use crate::harness::{Cell, Finding, Outcome, Plan, Run, doubts};
+use evenkeel_core::caveat::{Caveat, Severity};
 
-/// The published finding.
 pub(super) const PUBLISHED: &str = "Call records of a day (22 GB) are loaded into MySQL in 2.5 h instead of \
                                     12.5 h with the InnoDB plugin, and in 79 min with MyISAM. Three days go \
                                     through the whole chain in less time than one did before.";
 /// Where it was published.
 pub(super) const SOURCE: &str = "telecom study: MySQL 5.1.41 with the InnoDB plugin 1.0.6, a master of 32 cores and 32 GB, storage by channels of 1 Gb/s";
-/// Why nothing is run of it.
-pub(super) const TMPDIR: &str = "The published result comes from replaying a log of large SELECTs by 12 to \
-                                 28 threads, which Evenkeel does not have yet. Indexes that are \
-                                 made after the rows write to tmpdir too, but were not published with it on a device of its own, and the study is given one \
-                                 disk: a second folder, or a loop device, would share its channel, and a tmpfs would spare the writes instead of moving them. \
-                                 One channel or two cannot be simulated from a load either: which writes wait for which is not told by its bytes, so that \
-                                 the answer would be what is assumed of it.";
 
-/// Days of a month in the mean.
-const DAYS_OF_MONTH: f64 = 365.25 / 12.0;
+/// Times that differ by less than this share differ little.
+pub(super) const LITTLE: f64 = 0.2;
 
-/// What was done, in a line.
+pub(super) fn rule() -> String {
+    format!(
+        "One way takes longer than another where the whole 95 % interval of the ratio of their times (over runs, Student's t) is above 1; that is the \
+         direction of a finding. Times differ little where the whole interval is within {:.0} %. Every load is audited, record by record; one that lost or doubled a record \
+         would have ended the study.",
+        100.0 * LITTLE
+    )
+}
+
 pub(super) fn setting(plan: &Plan, setting: &Setting) -> String {
     let (records, part) = (setting.records, setting.records as f64 / PUBLISHED_RECORDS as f64);
     let repeats = plan.parts.first().map_or(0, |part| part.repeats);
@@ -38,39 +37,29 @@ pub(super) fn setting(plan: &Plan, setting: &Setting) -> String {
     )
 }
 
-/// The first sentence.
-pub(super) fn headline(cells: &[Cell<'_>], findings: &[Finding], sized: &[Option<bool>]) -> String {
+pub(super) fn headline(cells: &[Cell<'_>], findings: &[Finding]) -> String {
     let audited: f64 = cells.iter().flat_map(|cell| cell.values("records")).sum();
     if audited == 0.0 {
         return "Nothing has been measured yet.".to_owned();
     }
     let count = |outcome| findings.iter().filter(|finding| finding.outcome == outcome).count();
     format!(
-        "Of {} published findings the direction holds here in {}, does not in {}, and is open in {}; of {} \
-         published factors the size is \
-         within our interval in {}. Every load was audited, {} records in all; one that lost or doubled a record would have ended the study.",
+        "Of {} published findings the direction holds here in {}, does not in {}, and is open in {}. \
+         Every load was audited, {} records in all; one that lost or doubled a record would have ended the study.",
         findings.len(),
         count(Outcome::Holds),
         count(Outcome::DoesNotHold),
         count(Outcome::NotTestable),
-        sized.len(),
-        sized.iter().filter(|within| **within == Some(true)).count(),
         format::count(audited as u64)
     )
 }
 
 /// Further sentences, by part; the last one of a part stands on the first screen too.
-pub(super) fn sentences(
-    plan: &Plan,
-    setting: &Setting,
-    cells: &[Cell<'_>],
-    runs: &[Run],
-) -> Vec<(String, String)> {
-    let mut said = vec![(parts::TMPDIR.to_owned(), format!("Not testable here. {TMPDIR}"))];
+pub(super) fn sentences(plan: &Plan, setting: &Setting, cells: &[Cell<'_>]) -> Vec<(String, String)> {
+    let mut said = Vec::new();
     for (tuning, name) in [(Tuning::Untuned, "Untuned"), (Tuning::Tuned, "Tuned")] {
         said.push((LOAD.to_owned(), format!("{name} is {}.", tuning.words(setting.pool_mib))));
     }
-    said.extend(months(cells).map(|text| (LOAD.to_owned(), text)));
     said.extend(loads(cells).map(|text| (LOAD.to_owned(), text)));
     let ways = plan.part(CRASH).into_iter().flat_map(|part| &part.factors[0].levels);
     let crashes: Vec<String> = ways.filter_map(|way| crash(cells, &way.name, way.words())).collect();
@@ -80,13 +69,6 @@ pub(super) fn sentences(
         said.push((CRASH.to_owned(), text));
     }
     said.extend(direct(cells).map(|text| (DAYS.to_owned(), text)));
-    let mut missing: Vec<&str> =
-        runs.iter().filter_map(|run| run.notes.get(NOT_TESTABLE)).map(String::as_str).collect();
-    missing.sort_unstable();
-    missing.dedup();
-    if !missing.is_empty() {
-        said.push((WATCHING.to_owned(), format!("Not testable here: {}.", missing.join("; "))));
-    }
     said
 }
 
@@ -101,25 +83,6 @@ fn loads(cells: &[Cell<'_>]) -> Option<String> {
     };
     let (fastest, slowest) = (known.first()?, known.last()?);
     Some(format!("The fastest way is {}, the slowest {}.", words(fastest), words(slowest)))
-}
-
-/// The disk that months of records need at the published rate, by the size of a row here.
-fn months(cells: &[Cell<'_>]) -> Option<String> {
-    let of = |method: Method| {
-        let bytes = cell(cells, LOAD, &[method.name(), "before"])?.mean("bytes_per_row")?;
-        let terabytes = |months: f64| PUBLISHED_RECORDS as f64 * DAYS_OF_MONTH * months * bytes / 1e12;
-        let [three, six] = [3.0, 6.0].map(|months| format::short(terabytes(months)));
-        Some(format!("{} {three} TB for 3 months, {six} TB for 6", method.words()))
-    };
-    let known: Vec<String> =
-        [Method::Tuned, Method::MyIsam, Method::Aria].into_iter().filter_map(of).collect();
-    (!known.is_empty()).then(|| {
-        format!(
-            "Disk volume of {} records a day with their indexes: {}.",
-            format::count(PUBLISHED_RECORDS),
-            known.join("; ")
-        )
-    })
 }
 
 fn crash(cells: &[Cell<'_>], way: &str, words: &str) -> Option<String> {
@@ -148,34 +111,8 @@ fn direct(cells: &[Cell<'_>]) -> Option<String> {
     ))
 }
 
-/// All that there is to doubt.
 pub(super) fn caveats(plan: &Plan, setting: &Setting, runs: &[Run]) -> Vec<Caveat> {
-    let mut found = Vec::new();
-    let planned: usize = plan.parts.iter().map(crate::harness::Part::runs).sum();
-    if runs.len() < planned {
-        let text = format!("Unfinished: {} of {planned} runs.", runs.len());
-        found.push(Caveat::new("unfinished", Severity::Doubt, text));
-    }
-    let disturbed = [
-        ("steal_percent", STEAL_MAX, "the hypervisor took"),
-        ("other_load_percent", OTHER_LOAD_MAX, "others on the machine used"),
-    ];
-    for (figure, most, who) in disturbed {
-        let worst = runs.iter().filter_map(|run| run.figure(figure)).fold(0.0, f64::max);
-        if worst > most {
-            let text = format!(
-                "In at least one run {who} {} of its CPUs: times may be longer than they would be.",
-                format::percent(worst)
-            );
-            let code = if figure == "steal_percent" { "steal" } else { "other-load" };
-            found.push(Caveat::new(code, Severity::Doubt, text).with(figure, worst));
-        }
-    }
-    if plan.parts.iter().any(|part| part.repeats > 0 && u64::from(part.repeats) < RUNS_MIN) {
-        let text =
-            "Fewer than three runs of each: intervals are missing or wide, and little can be concluded.";
-        found.push(Caveat::new("few-runs", Severity::Doubt, text));
-    }
+    let mut found = doubts(&plan.parts.iter().collect::<Vec<_>>(), runs);
     found.extend(standing(setting));
     found
 }
@@ -223,11 +160,6 @@ fn standing(setting: &Setting) -> Vec<Caveat> {
 
 /// Where it was measured.
 pub(super) fn place(setting: &Setting) -> Vec<(&'static str, String)> {
-    let told = |value: &Option<String>| value.clone().unwrap_or_else(|| format::ABSENT.to_owned());
-    vec![
-        ("processor", told(&setting.place.processor)),
-        ("CPUs", told(&setting.place.cpus)),
-        ("hypervisor", told(&setting.place.hypervisor)),
-        ("pool of the tuned server", format!("{} MiB", setting.pool_mib)),
-    ]
+    let pool = ("pool of the tuned server", format!("{} MiB", setting.pool_mib));
+    setting.place.known().into_iter().chain([pool]).collect()
 }

@@ -5,13 +5,12 @@ use super::parts::{self, Sweep};
 use super::record::{Load, MachineRecord, Second, Setting, Settle, StepPlan, Times, Treatment};
 use crate::harness::{FORMAT, Plan, Run, Series};
 
-/// The setting of the study that the fixtures are of.
 pub fn setting() -> Setting {
     let times = Times { warm_up_s: 1.0, duration_s: 4.0 };
     Setting {
         ebs: 1,
         items: 1_000,
-        settle: Some(Settle::of_span(Settle::PUBLISHED_S)),
+        settle: Settle::of_span(Settle::PUBLISHED_S),
         shopping: times,
         reread: times,
         second: Second::Auto,
@@ -44,7 +43,6 @@ pub fn plan() -> Plan {
     }
 }
 
-/// Whether a run is of this way and number of clients.
 pub fn is(run: &Run, way: Treatment, clients: u32) -> bool {
     run.levels == [way.name().to_owned(), clients.to_string()]
 }

@@ -9,7 +9,6 @@ use crate::harness::{Finding, Judgement, Number, Outcome, Plan, Run, cells};
 /// A controller that loses less than this share of the peak keeps it.
 const KEPT: f64 = 1.0 - FALL_PERCENT / 100.0;
 
-/// All of it.
 pub fn judge(plan: &Plan, setting: &Setting, runs: &[Run]) -> Judgement {
     let cells = cells(plan, runs);
     let verdicts = verdicts(&cells);
@@ -18,8 +17,6 @@ pub fn judge(plan: &Plan, setting: &Setting, runs: &[Run]) -> Judgement {
     });
     let best = verdicts.iter().filter_map(|verdict| Some((verdict.load, verdict.fall.as_ref()?.best.1)));
     Judgement {
-        verdicts: Vec::new(),
-        components: Vec::new(),
         headline: words::headline(&verdicts, runs),
         published: words::PUBLISHED,
         source: words::SOURCE,
@@ -29,8 +26,6 @@ pub fn judge(plan: &Plan, setting: &Setting, runs: &[Run]) -> Judgement {
         sentences: sentences.collect(),
         caveats: words::caveats(plan, setting, runs),
         place: place(&setting.place),
-        references: Vec::new(),
-        pictures: Vec::new(),
         guides: best
             .map(|(load, rate)| {
                 (
@@ -41,6 +36,7 @@ pub fn judge(plan: &Plan, setting: &Setting, runs: &[Run]) -> Judgement {
                 )
             })
             .collect(),
+        ..Judgement::default()
     }
 }
 

@@ -30,7 +30,6 @@ pub use study::Throttling;
 /// The study's name in plans and on the command line.
 pub const NAME: &str = "throttling";
 
-/// What it asks.
 pub const QUESTION: &str =
     "does throughput fall beyond a peak as clients are added, and does a controller keep it there?";
 

@@ -16,14 +16,12 @@ use std::time::Duration;
 /// Looks at the stop switch this often while it waits.
 const PATIENCE: Duration = Duration::from_millis(20);
 
-/// Both at work.
 pub struct Observer {
     sampler: Sampler,
     ends: JoinHandle<Ends>,
     stop: Stop,
 }
 
-/// What they saw.
 pub struct Seen {
     /// What the machine's sensors saw.
     pub sense: SenseRecord,
@@ -33,7 +31,6 @@ pub struct Seen {
     pub other_load_percent: Option<f64>,
 }
 
-/// What was read at both ends.
 #[derive(Default)]
 struct Ends {
     status: Option<StatusUse>,
@@ -44,9 +41,6 @@ struct Ends {
 impl Observer {
     /// Begins now; `delay` later the measured phase begins, and lasts `measure`. A guard in front of the server is named by its
     /// process.
-    ///
-    /// # Errors
-    /// The server lets nobody in, or there is no thread.
     pub fn start(
         mut plan: SensePlan,
         target: &Target,
@@ -95,7 +89,6 @@ fn without_guard(other_percent: f64, guard_cpus: f64, capacity: f64) -> f64 {
     (other_percent - 100.0 * guard_cpus / capacity).max(0.0)
 }
 
-/// What a process has used, and when it was looked at.
 fn cpu_of(process: u32, clock: &Clock) -> Option<(CpuReading, Nanos)> {
     Some((Domain::Process(process).read()?, clock.now()))
 }

@@ -10,18 +10,13 @@ pub const STEP: &str = "step";
 /// A point costs this much besides its load, seconds: a guard is started and stopped, sessions are opened.
 const OVERHEAD_S: f64 = 0.8;
 
-/// What a sweep over numbers of clients has.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sweep {
-    /// Numbers of clients, rising.
     pub clients: Vec<u32>,
-    /// What stands between.
     pub ways: Vec<Treatment>,
-    /// Runs of each point.
     pub repeats: u32,
 }
 
-/// A workload as a part.
 pub fn of_load(load: Load, sweep: &Sweep) -> Part {
     Part {
         name: load.name().to_owned(),
@@ -33,7 +28,6 @@ pub fn of_load(load: Load, sweep: &Sweep) -> Part {
     }
 }
 
-/// The step as a part.
 pub fn of_step(setting: &Setting, of: &[Treatment], repeats: u32) -> Part {
     let step = &setting.step;
     Part {
@@ -90,11 +84,5 @@ mod tests {
             |way: Treatment| takes_s(&setting, &plan.parts[0], &[way.name().to_owned(), "8".to_owned()]);
         assert!((point(Treatment::Reflection) - point(Treatment::Evenkeel) - 600.0).abs() < 1e-9);
         assert!((point(Treatment::Evenkeel) - point(Treatment::Direct)).abs() < 1e-9);
-    }
-
-    #[test]
-    fn every_repeat_holds_every_point_once() {
-        let part = &plan().parts[0];
-        assert_eq!((part.runs(), part.factors[0].levels.len()), (36, 4));
     }
 }

@@ -29,21 +29,15 @@ const DEADLOCK: u16 = 1213;
 
 /// Where points are measured.
 pub struct Bench<'a> {
-    /// How it is measured.
     pub setting: &'a Setting,
-    /// Seed of the study.
     pub seed: Seed,
-    /// The server that is measured.
     pub server: &'a Server,
-    /// CPUs of the server.
     pub server_cpus: CpuSet,
-    /// CPUs of clients and guard.
     pub generator_cpus: CpuSet,
     /// For the journals of guards; removed by whoever made it.
     pub scratch: &'a Path,
     /// Set when somebody asks to stop.
     pub stop: &'a Stop,
-    /// Who starts guards.
     pub program: &'a dyn Program,
 }
 
@@ -56,9 +50,6 @@ pub struct Front {
 
 impl Bench<'_> {
     /// Puts up what stands between clients and server.
-    ///
-    /// # Errors
-    /// The guard does not start.
     pub fn front(&self, way: Treatment) -> Result<Front> {
         let server = self.server.tcp_target()?;
         let journal = self.scratch.join("guard.jsonl");
@@ -92,9 +83,6 @@ impl Bench<'_> {
     }
 
     /// A load of closed clients that do not think.
-    ///
-    /// # Errors
-    /// The server does not tell what its data are.
     pub fn load(
         &self,
         target: &Target,
@@ -123,9 +111,6 @@ impl Bench<'_> {
     }
 
     /// Measures a point of this name; `None` where somebody asked to stop.
-    ///
-    /// # Errors
-    /// Guard, load or server fail.
     pub fn point(&self, name: &str, way: Treatment, clients: u32, times: Times) -> Result<Option<Run>> {
         let mut front = self.front(way)?;
         let plan =
@@ -160,9 +145,6 @@ impl Bench<'_> {
     }
 
     /// Load that nobody looks at: a server that was just filled or started is slower at first.
-    ///
-    /// # Errors
-    /// The load does not start.
     pub fn warm_up(&self, clients: u32, warm_up_s: f64) -> Result<()> {
         let seed = self.seed.child("warm up");
         let plan = self.load(&self.server.tcp_target()?, clients.max(4), seed, (0.0, warm_up_s))?;
@@ -172,9 +154,6 @@ impl Bench<'_> {
 
     /// Runs a load and looks at the server meanwhile, and at the guard in front of it; `begun` is told once how long the load has
     /// run.
-    ///
-    /// # Errors
-    /// Load or server fail.
     pub fn observed(
         &self,
         plan: &LoadPlan,
@@ -221,23 +200,15 @@ impl Bench<'_> {
 }
 
 impl Front {
-    /// The process of the guard.
     pub fn guard_process(&self) -> Option<u32> {
         self.guard.as_ref().map(|guard| guard.process())
     }
 
     /// The ticks of the guard since the last call; none without one.
-    ///
-    /// # Errors
-    /// Its journal cannot be read.
     pub fn ticks(&mut self) -> Result<Vec<Tick>> {
         self.guard.as_mut().map_or_else(|| Ok(Vec::new()), |guard| guard.ticks())
     }
 
-    /// Ends the guard and hands out its ticks.
-    ///
-    /// # Errors
-    /// It ended badly, or left no journal.
     pub fn end(self) -> Result<Vec<Tick>> {
         self.guard.map_or_else(|| Ok(Vec::new()), |guard| guard.end())
     }
@@ -248,7 +219,6 @@ fn address(text: &str) -> Option<Address> {
     Some(Address::Tcp { host: host.to_owned(), port: port.parse().ok()? })
 }
 
-/// What the clients saw.
 fn outcome(run: &mut Run, load: &LoadResult) {
     let counts = &load.counts;
     let measured_s = load.measured.as_secs_f64().max(1e-9);
@@ -286,7 +256,6 @@ fn server_figures(run: &mut Run, load: &LoadResult, seen: &Seen, in_flight: f64)
         run.set("cpu_ms_per_commit", server.and_then(|used| per_commit(used.busy.as_millis_f64() * share)));
         run.set("theta_percent", server.map(|used| used.total));
         run.set("steal_percent", whole.domain.as_ref().and_then(|used| used.steal));
-        run.set("other_percent", whole.other_load);
         let counted = whole.counters.unwrap_or_default();
         let events =
             |estimate: Option<evenkeel_sense::counters::Estimate>| per_commit(estimate?.events * share);
@@ -356,12 +325,5 @@ mod tests {
         let found: Vec<u32> = during(&ticks, 0.45, 0.75).iter().map(|tick| tick.decided).collect();
         assert_eq!(found, [14, 15, 16]);
         assert!(during(&ticks[..5], 0.0, 9.0).is_empty(), "nothing ever ran");
-    }
-
-    #[test]
-    fn an_address_is_read_back() {
-        let read = address("127.0.0.1:3307");
-        assert_eq!(read, Some(Address::Tcp { host: "127.0.0.1".to_owned(), port: 3307 }));
-        assert_eq!(address("nowhere"), None);
     }
 }

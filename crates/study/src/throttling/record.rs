@@ -4,7 +4,6 @@ use crate::published::{Number, Numbers};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// What is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Load {
@@ -15,7 +14,6 @@ pub enum Load {
 }
 
 impl Load {
-    /// Name, as in file names.
     pub fn name(self) -> &'static str {
         match self {
             Self::Shopping => "shopping",
@@ -23,12 +21,10 @@ impl Load {
         }
     }
 
-    /// The one of this name.
     pub fn from_name(name: &str) -> Option<Self> {
         [Self::Shopping, Self::Reread].into_iter().find(|load| load.name() == name)
     }
 
-    /// What it is, in a few words.
     pub fn words(self) -> &'static str {
         match self {
             Self::Shopping => "TPC-W shopping mix",
@@ -52,10 +48,8 @@ pub enum Treatment {
 }
 
 impl Treatment {
-    /// All of them.
     pub const ALL: [Self; 4] = [Self::Direct, Self::Unlimited, Self::Reflection, Self::Evenkeel];
 
-    /// Name, as in flags and file names.
     pub fn name(self) -> &'static str {
         match self {
             Self::Direct => "direct",
@@ -65,12 +59,10 @@ impl Treatment {
         }
     }
 
-    /// The one of this name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|way| way.name() == name)
     }
 
-    /// What it is, in a few words.
     pub fn words(self) -> &'static str {
         match self {
             Self::Direct => "without control",
@@ -120,7 +112,7 @@ pub struct Times {
 }
 
 /// How long a point of the published controller waits for its limit.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Settle {
     /// Span of the controller's means, seconds; a limit that has not moved for so long has settled.
     pub span_s: f64,
@@ -141,29 +133,22 @@ impl Settle {
 /// A step in the number of clients, watched over time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct StepPlan {
-    /// Clients before and after.
     pub clients: (u32, u32),
-    /// Seconds before the step.
     pub before_s: f64,
-    /// Seconds after it.
     pub after_s: f64,
 }
 
-/// All of it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Setting {
     /// NUM_EBS of the TPC-W data: 2,880 customers each.
     pub ebs: u32,
     /// NUM_ITEMS of the TPC-W data.
     pub items: u32,
-    /// How long points of the published controller wait for its limit; absent in studies before they did.
-    #[serde(default)]
-    pub settle: Option<Settle>,
-    /// The shopping mix.
+    /// How long points of the published controller wait for its limit.
+    pub settle: Settle,
     pub shopping: Times,
     /// The workload whose misses grow.
     pub reread: Times,
-    /// When that is measured.
     pub second: Second,
     /// When the number of clients changes, and how it is measured.
     pub step: StepPlan,
@@ -173,13 +158,7 @@ pub struct Setting {
 
 impl Numbers for Setting {
     fn numbers(&self) -> Vec<Number> {
-        let settle = self.settle.map(|settle| {
-            [
-                Number::measured_s("settle.span_s", settle.span_s),
-                Number::measured_s("settle.most_s", settle.most_s),
-            ]
-        });
-        let own = [
+        vec![
             Number::new("ebs", self.ebs.into(), 1.0, 1e6),
             Number::new("items", self.items.into(), 1.0, 1e8),
             Number::around_s("shopping.warm_up_s", self.shopping.warm_up_s),
@@ -188,15 +167,16 @@ impl Numbers for Setting {
             Number::measured_s("reread.duration_s", self.reread.duration_s),
             Number::around_s("step.before_s", self.step.before_s),
             Number::measured_s("step.after_s", self.step.after_s),
-        ];
-        own.into_iter().chain(settle.into_iter().flatten()).collect()
+            Number::measured_s("settle.span_s", self.settle.span_s),
+            Number::measured_s("settle.most_s", self.settle.most_s),
+        ]
     }
 }
 
 impl Setting {
     /// How long points of this way wait for the limit.
     pub fn settle_of(&self, way: Treatment) -> Option<Settle> {
-        self.settle.filter(|_| way == Treatment::Reflection)
+        (way == Treatment::Reflection).then_some(self.settle)
     }
 
     /// How long a point of a workload is measured.
@@ -208,16 +188,11 @@ impl Setting {
     }
 }
 
-/// Server and machine.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct MachineRecord {
-    /// Model of the processor.
     pub processor: Option<String>,
-    /// CPUs of the machine.
     pub cpus: Option<String>,
-    /// CPUs of the server.
     pub server_cpus: String,
-    /// CPUs of clients and guard.
     pub generator_cpus: String,
     /// Hypervisor, where there is one.
     pub hypervisor: Option<String>,

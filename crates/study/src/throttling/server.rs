@@ -32,9 +32,6 @@ pub struct Server {
 
 impl Server {
     /// Starts it for the shopping mix and fills it.
-    ///
-    /// # Errors
-    /// It does not start, or cannot be filled.
     pub fn start(
         workplace: &Workplace<'_>,
         id: &str,
@@ -55,9 +52,6 @@ impl Server {
     }
 
     /// Starts it anew with a small buffer pool, and makes the second workload's table.
-    ///
-    /// # Errors
-    /// It does not start again, or refuses the table.
     pub fn turn_to_second(&mut self, workplace: &Workplace<'_>, tell: Notify<'_>) -> Result<()> {
         if self.second.is_some() {
             return Ok(());
@@ -82,26 +76,15 @@ impl Server {
         if self.second.is_some() { SECOND_DATABASE.to_owned() } else { DataSpec::DATABASE.to_owned() }
     }
 
-    /// By its socket, for looking at it.
-    ///
-    /// # Errors
-    /// It does not run.
     pub fn target(&self) -> Result<Target> {
         Ok(Target { database: Some(self.database()), ..self.server.sandbox()?.target() })
     }
 
     /// By TCP, as clients and guards reach it.
-    ///
-    /// # Errors
-    /// It does not run.
     pub fn tcp_target(&self) -> Result<Target> {
         Ok(Target { database: Some(self.database()), ..self.server.sandbox()?.tcp_target() })
     }
 
-    /// Its process.
-    ///
-    /// # Errors
-    /// It does not run, or has ended; then with the reason.
     pub fn pid(&self) -> Result<u32> {
         let sandbox = self.server.sandbox()?;
         sandbox.check()?;
@@ -109,9 +92,6 @@ impl Server {
     }
 
     /// What is asked of it now, as its data are now.
-    ///
-    /// # Errors
-    /// It does not answer.
     pub fn workload(&self) -> Result<Arc<dyn Workload>> {
         let target = self.target()?;
         let Some(definition) = &self.second else { return workload("tpcw.shopping", &target) };
@@ -124,18 +104,4 @@ impl Server {
 fn statements(text: &str) -> Vec<String> {
     let code: Vec<&str> = text.lines().filter(|line| !line.trim_start().starts_with("--")).collect();
     code.join("\n").split(';').map(str::trim).filter(|part| !part.is_empty()).map(str::to_owned).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_statements_of_the_second_workload_are_built_in() {
-        let statements = statements(REREAD_SQL);
-        assert_eq!(statements.len(), 2);
-        assert!(
-            statements[0].starts_with("CREATE TABLE leaf") && statements[1].starts_with("INSERT INTO leaf")
-        );
-    }
 }

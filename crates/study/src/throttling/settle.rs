@@ -23,24 +23,17 @@ const SPARE_S: f64 = 60.0;
 
 /// A point, and what the limit did before it.
 pub struct Settled {
-    /// What the limit did.
     pub settling: Settling,
     /// When the measured load began, in seconds of the guard's clock.
     pub began_s: f64,
-    /// And of the calendar.
     pub started_unix_s: u64,
-    /// The measured load.
     pub load: LoadResult,
-    /// The server meanwhile.
     pub seen: Option<Seen>,
 }
 
 impl Bench<'_> {
     /// Measures a load behind a guard whose limit has settled, or has not after the longest wait; `None` where somebody
     /// asked to stop.
-    ///
-    /// # Errors
-    /// Guard, load or server fail.
     pub fn settled(&self, front: &mut Front, plan: &LoadPlan, settle: Settle) -> Result<Option<Settled>> {
         let mut before = plan.clone();
         before.warm_up = Nanos::ZERO;

@@ -13,7 +13,6 @@ pub struct Settling {
     pub settled: bool,
     /// How long that took, or was waited for, seconds.
     pub waited_s: f64,
-    /// The limit then.
     pub limit: u32,
 }
 
@@ -22,7 +21,6 @@ pub struct Settling {
 pub struct Watch {
     plan: Settle,
     start_s: Option<f64>,
-    /// The limit, and since when it stands.
     stands: (u32, f64),
 }
 

@@ -15,9 +15,6 @@ type Started = (LoadResult, Nanos);
 
 impl Bench<'_> {
     /// Watches a step; `None` where somebody asked to stop.
-    ///
-    /// # Errors
-    /// Guard, load or server fail.
     pub fn step(&self, way: Treatment, repeat: u32, plan: &StepPlan) -> Result<Option<Run>> {
         let front = self.front(way)?;
         let seed = self.seed.child("step load").numbered(u64::from(repeat));

@@ -22,10 +22,6 @@ pub struct Throttling<'a> {
 }
 
 impl<'a> Throttling<'a> {
-    /// By its plan.
-    ///
-    /// # Errors
-    /// Its setting is not that of this study.
     pub fn of(workplace: Workplace<'a>, plan: &Plan) -> Result<Self> {
         let setting = published::setting(plan)?;
         Ok(Self { workplace, plan: plan.clone(), setting, bed: None })

@@ -27,7 +27,6 @@ pub struct Fall {
     pub percent: f64,
     /// 95 % interval of it.
     pub interval: Option<(f64, f64)>,
-    /// Runs of the point that has fewer.
     pub runs: u64,
 }
 
@@ -46,7 +45,6 @@ impl Fall {
 /// Throughput of a way at the highest number of clients, over the best without control.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Held {
-    /// What stood between.
     pub way: Treatment,
     /// Throughput there over the best without control.
     pub ratio: Ratio,
@@ -59,36 +57,29 @@ pub struct Held {
 /// How a cost per commit grows from the fewest clients to the most, without control.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Growth {
-    /// Name of the figure.
     pub key: &'static str,
     /// The same as the page writes it.
     pub words: &'static str,
-    /// At the fewest clients.
     pub from: f64,
     /// At the most.
     pub to: f64,
 }
 
 impl Growth {
-    /// Whether it is what the study calls overhead.
     pub fn is_overhead(&self) -> bool {
         OVERHEAD.contains(&self.key)
     }
 
-    /// From one to the other.
     pub fn factor(&self) -> f64 {
         self.to / self.from
     }
 }
 
-/// What one workload says.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Verdict {
-    /// The workload that it is of.
     pub load: Load,
     /// How far the curve without control falls; `None` with fewer than two points.
     pub fall: Option<Fall>,
-    /// What each way keeps.
     pub held: Vec<Held>,
     /// Costs per commit that were available.
     pub growth: Vec<Growth>,
@@ -158,13 +149,11 @@ pub fn wants_second(second: Second, cells: &[Cell<'_>]) -> bool {
     }
 }
 
-/// The cells of one curve, by clients.
 pub fn curve<'a, 'b>(cells: &'b [Cell<'a>], load: Load, way: Treatment) -> Vec<&'b Cell<'a>> {
     let is_it = |cell: &&Cell<'_>| cell.part.name == load.name() && cell.level("way") == way.name();
     cells.iter().filter(is_it).collect()
 }
 
-/// Clients of a cell.
 pub fn clients(cell: &Cell<'_>) -> u32 {
     cell.level("clients").parse().unwrap_or(0)
 }

@@ -12,7 +12,6 @@ use evenkeel_core::caveat::threshold::OTHER_LOAD_MUCH;
 pub use doubts::caveats;
 pub use settling::rest;
 
-/// The published finding.
 pub const PUBLISHED: &str = "Without control, throughput rises with load to a peak and then falls as misses of the data \
                              translation buffer and of the data cache grow. With the controller it stays at the peak \
                              through the overload. How it moves after a change of load stayed unsatisfactory.";
@@ -33,7 +32,7 @@ pub fn headline(verdicts: &[Verdict], runs: &[Run]) -> String {
         (true, false) => ", which is within the noise",
         _ => "",
     };
-    let other = other_percent(runs);
+    let other = most(runs, "other_load_percent");
     let disturbed = if other > OTHER_LOAD_MUCH {
         let other = format::percent(other);
         format!(". Other programs used up to {other} of the machine: measure again when it is quiet")
@@ -41,13 +40,6 @@ pub fn headline(verdicts: &[Verdict], runs: &[Run]) -> String {
         String::new()
     };
     format!("{shown}: without control the shopping mix {}{doubt}{disturbed}", falls(fall))
-}
-
-/// Most that other programs used, percent of the machine. In older folders the CPU time of a guard is among that of others.
-fn other_percent(runs: &[Run]) -> f64 {
-    let is_direct = |run: &Run| run.levels.first().is_some_and(|way| way == Treatment::Direct.name());
-    let before = |run: &Run| run.figure("other_percent").filter(|_| is_direct(run));
-    runs.iter().filter_map(|run| run.figure("other_load_percent").or_else(|| before(run))).fold(0.0, f64::max)
 }
 
 fn most(runs: &[Run], figure: &str) -> f64 {
@@ -77,7 +69,6 @@ pub(super) fn falls(fall: &Fall) -> String {
     )
 }
 
-/// Sentences on one workload.
 pub fn sentences(verdict: &Verdict) -> Vec<String> {
     let mut said = Vec::new();
     if let (Load::Reread, Some(fall)) = (verdict.load, &verdict.fall) {
@@ -164,7 +155,6 @@ fn kept(verdict: &Verdict) -> Option<String> {
     Some(format!("Throughput with {clients} clients over the best without control: {}.", all.join("; ")))
 }
 
-/// The rule by which it is judged.
 pub fn rule() -> String {
     format!(
         "A curve does not show the finding if it loses less than {FALL_PERCENT} % from its best to the \
@@ -173,7 +163,6 @@ pub fn rule() -> String {
     )
 }
 
-/// What was done, in a line.
 pub fn setting(plan: &Plan, setting: &Setting) -> String {
     let part = plan.part(Load::Shopping.name());
     let clients = part.and_then(|part| part.factors.get(part.place("clients")?));
@@ -195,7 +184,7 @@ pub fn setting(plan: &Plan, setting: &Setting) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixture::{falling, flat, plan, reread};
+    use super::super::fixture::{falling, plan, reread};
     use super::super::verdict::verdicts;
     use super::*;
     use crate::harness::cells;
@@ -210,24 +199,9 @@ mod tests {
     }
 
     #[test]
-    fn a_curve_that_stays_is_not_shown_here() {
-        let text = headline(&verdicts_of(&flat()), &flat());
-        assert!(
-            text.starts_with("Not shown here: without control the shopping mix loses 2 % (95 % interval"),
-            "{text}"
-        );
-        assert!(
-            text.ends_with("of its best throughput of 1,000/s, reached at 8 clients, with 64 clients"),
-            "{text}"
-        );
-        assert!(headline(&verdicts_of(&falling()), &falling()).starts_with("Shown here: "));
-        assert_eq!(headline(&[], &[]), "Nothing has been measured yet.");
-    }
-
-    #[test]
     fn a_disturbed_machine_is_told_in_the_first_sentence() {
         let mut runs = falling();
-        runs[0].set("other_percent", 70.0);
+        runs[0].set("other_load_percent", 70.0);
         let text = headline(&verdicts_of(&runs), &runs);
         assert!(text.ends_with("used up to 70 % of the machine: measure again when it is quiet"), "{text}");
     }
@@ -249,18 +223,5 @@ mod tests {
         );
         assert!(said.contains("pages missed by the buffer pool 50.0 to 200 (4-fold)"), "{said}");
         assert!(said.contains("at least double, and waits for row locks take 0 % of the time"), "{said}");
-    }
-
-    #[test]
-    fn each_way_is_named_with_what_it_keeps() {
-        let said = said_of(&falling());
-        assert!(
-            said.contains("Evenkeel's controller 0.9 (0.") && said.contains("at a mean limit of 4"),
-            "{said}"
-        );
-        assert!(
-            said.contains("at a mean limit of 4, not settled in 3 runs; Evenkeel's controller"),
-            "{said}"
-        );
     }
 }

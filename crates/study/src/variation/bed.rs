@@ -2,7 +2,7 @@
 
 use super::facts::{PAGES, PLAN, ROOM, START, STATISTICS, data_of, statistics_of};
 use super::foretold::{Foretold, room};
-use super::pages::{PICTURES, pages_of};
+use super::pages::pages_of;
 use super::record::{Setting, TargetRecord};
 use super::same::share_locks;
 use crate::harness::{Event, Notify, Run};
@@ -15,47 +15,39 @@ use evenkeel_lab::data::tpcw::Scale;
 use evenkeel_lab::data::{DataSpec, Via};
 use evenkeel_lab::workload::Workload;
 use evenkeel_os::clock::unix_time;
-use evenkeel_site::sandbox::{SandboxSpec, Start};
+use evenkeel_site::sandbox::SandboxSpec;
 use evenkeel_site::server::{Control, Target};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// How rows came in to the published servers, all into one tablespace.
-const SHARES: &str = "script";
+/// How rows came in to the published servers, all into one tablespace; also where no layouts are compared.
+pub(super) const VIA: &str = "script";
 
-/// A server of the study: which target, how its rows came in, and which time.
+/// A server of the study: which target, and how its rows came in.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Key {
     pub target: usize,
     pub via: String,
-    /// Which filling of its tables, from 0.
-    pub population: u32,
 }
 
-/// What is wanted of a server.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Wanted {
     pub key: Key,
-    /// Number of its start.
     pub start: u32,
-    /// Buffer pool, percent of the tables that the statement asks; `None` where it is not ours to set.
+    /// Percent of the tables that the statement asks; `None` where it is not ours to set.
     pub pool_percent: Option<f64>,
     /// Where the pool is a share of the tables of another server of the target: how rows came into that one.
     pub pool_of: Option<&'static str>,
-    /// What is asked of it.
     pub workload: String,
     /// Name of the workloads that one start of the server is asked: another one of them takes no new start.
     pub group: String,
 }
 
-/// A server that is up.
 pub(super) struct Standing {
     pub server: Server,
     pub workload: Arc<dyn Workload>,
-    /// Its name or file.
     asked: String,
-    /// What it says of itself.
     pub record: ServerRecord,
     /// For which group of workloads, start and pool it was started; `None` before the first start.
     begun: Option<(String, u32, Option<u64>)>,
@@ -65,13 +57,8 @@ pub(super) struct Standing {
     foretold: Option<Foretold>,
     /// Why its buffer pool is larger than was asked for, where it is.
     larger: Option<Caveat>,
-    /// Pictures of its files.
-    pictures: Option<String>,
-    /// Starts of which each is the first on a filling of the tables.
-    fillings: u32,
 }
 
-/// All of them.
 pub(super) struct Bed<'a> {
     workplace: Workplace<'a>,
     id: String,
@@ -86,9 +73,6 @@ impl<'a> Bed<'a> {
     }
 
     /// A server that is up; whether it was started just now.
-    ///
-    /// # Errors
-    /// It does not start, or cannot be asked.
     pub fn begin(&mut self, wanted: &Wanted, tell: Notify<'_>) -> Result<bool> {
         let record = self.target(wanted.key.target)?.clone();
         let doing = || format!("preparing {}", record.words());
@@ -99,18 +83,11 @@ impl<'a> Bed<'a> {
         self.start(wanted, tell).doing(doing)
     }
 
-    /// A server that was begun.
-    ///
-    /// # Errors
-    /// It was not.
     pub fn standing(&self, key: &Key) -> Result<&Standing> {
         self.servers.get(key).ok_or_else(|| PublishedError::wrong("a server of the study is not up"))
     }
 
     /// Whether two targets lead to one server.
-    ///
-    /// # Errors
-    /// One of them is not up, or cannot be reached.
     pub fn is_one(&self, one: &Key, other: &Key) -> Result<bool> {
         let target = |key| up(&self.standing(key)?.server);
         share_locks(target(one)?, target(other)?, self.workplace.stop)
@@ -146,15 +123,14 @@ impl<'a> Bed<'a> {
             let mut control = Control::connect_until(&target, stop)?;
             said.data.extend(data_of(&mut control, &crate::profile::tables(workload.as_ref()))?);
         }
-        let (mut notes, mut pictures) = (BTreeMap::new(), None);
+        let mut notes = BTreeMap::new();
         if let (true, Some(data)) = (server.is_private(), server.data_dir()) {
             server.down(&mut notify)?;
             let database = target.database.clone().unwrap_or_default();
             let tables = crate::profile::tables(workload.as_ref());
             // Pages that cannot be read cost a comparison, no run.
             if let Ok(pages) = pages_of(&data, &database, &tables, stop) {
-                notes.insert(PAGES, serde_json::to_string(&pages.indexes).unwrap_or_default());
-                pictures = serde_json::to_string(&pages.pictures).ok();
+                notes.insert(PAGES, serde_json::to_string(&pages).unwrap_or_default());
             }
         }
         let asked = self.setting.workload.clone();
@@ -168,8 +144,6 @@ impl<'a> Bed<'a> {
             notes,
             foretold: None,
             larger: None,
-            pictures,
-            fillings: self.setting.populations.max(1),
         })
     }
 
@@ -232,16 +206,13 @@ impl<'a> Bed<'a> {
     }
 
     /// Its data stay in the home folder when the study has ended, for the next one.
-    fn private(&self, record: &TargetRecord, Key { via, population, .. }: &Key) -> Result<ServerSpec> {
+    fn private(&self, record: &TargetRecord, Key { via, .. }: &Key) -> Result<ServerSpec> {
         let data = &self.setting.data;
-        let again = if *population > 0 { format!("-p{}", population + 1) } else { String::new() };
         // The published script filled one tablespace that all tables share, which is a matter of how they are made: another server.
-        let is_shared = via == SHARES;
+        let is_shared = via == VIA;
         let shared = if is_shared { "-shared" } else { "" };
-        let name = format!(
-            "variation-{}-{}-s{}-{via}{shared}-{}{again}",
-            data.ebs, data.items, data.seed, record.name
-        );
+        let name =
+            format!("variation-{}-{}-s{}-{via}{shared}-{}", data.ebs, data.items, data.seed, record.name);
         let mut sandbox = SandboxSpec::new(self.workplace.home, name);
         if is_shared {
             sandbox.settings.insert("innodb_file_per_table".to_owned(), "OFF".to_owned());
@@ -252,9 +223,6 @@ impl<'a> Bed<'a> {
             true => None,
             false => Some(cpus.parse().doing(|| "reading the CPUs of the plan")?),
         };
-        if let Some(start) = &record.start {
-            sandbox.start = Start::from_name(start).doing(|| "reading the start in the plan")?;
-        }
         // It tells what a read from disk takes; all else that it counts is left out.
         sandbox.settings.insert("performance_schema".to_owned(), "ON".to_owned());
         let scale = Scale::new(data.ebs, u64::from(data.items).try_into().unwrap_or(u32::MAX));
@@ -292,7 +260,6 @@ impl Drop for Bed<'_> {
 }
 
 impl Standing {
-    /// Asks this of it from now on.
     fn ask(&mut self, workplace: &Workplace<'_>, setting: &Setting, name: &str) -> Result<()> {
         let target = up(&self.server)?.clone();
         self.workload = asked(workplace, setting, name, &target)?;
@@ -329,10 +296,6 @@ impl Standing {
     pub fn note(&self, run: &mut Run, of_target: &str) {
         run.notes.extend(self.notes.iter().map(|(name, text)| (format!("{name}{of_target}"), text.clone())));
         run.caveats.extend(self.larger.clone());
-        let is_first = self.begun.as_ref().is_some_and(|(_, start, _)| *start <= self.fillings);
-        if let (Some(pictures), true) = (&self.pictures, is_first) {
-            run.notes.insert(format!("{PICTURES}{of_target}"), pictures.clone());
-        }
     }
 }
 
@@ -386,7 +349,6 @@ fn pool_bytes(percent: f64, tables_bytes: Option<u64>) -> Option<u64> {
     Some((bytes.div_ceil(1 << 20) << 20).max(crate::profile::POOL_BYTES_MIN))
 }
 
-/// What a profile tells, as a published study tells it.
 fn steps(tell: Notify<'_>) -> impl FnMut(StudyEvent) + '_ {
     move |event| match event {
         StudyEvent::Preparing(text) | StudyEvent::Warning(text) => tell(Event::Step(text)),

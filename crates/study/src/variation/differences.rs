@@ -35,9 +35,6 @@ const SETTINGS: [&str; 24] = [
 const DATA: [&str; 5] = ["data_set", "num_ebs", "num_items", "seed", "checksum"];
 
 /// Refuses targets that differ where they should not, with all differences by name.
-///
-/// # Errors
-/// They differ, and nobody allowed it.
 pub(super) fn check(targets: &[(String, &ServerRecord)], may_differ: bool, by_layout: bool) -> Result<()> {
     let Some(((first, record), others)) = targets.split_first() else { return Ok(()) };
     let found: Vec<String> =

@@ -9,7 +9,6 @@ use std::collections::BTreeMap;
 pub(super) const PLAN: &str = "plan";
 /// Sizes and distinct values of indexes, as the server guesses them.
 pub(super) const STATISTICS: &str = "statistics";
-/// For how many pages the buffer pool has room.
 pub(super) const ROOM: &str = "pool_pages";
 /// How indexes lie in their files.
 pub(super) const PAGES: &str = "pages";
@@ -23,9 +22,6 @@ const PAGES_MIN: u64 = 64;
 
 /// What tables hold that nobody's data set describes, by name: their columns, and how many rows. Indexes are left out, since one that is
 /// missing is a cause to be found.
-///
-/// # Errors
-/// It does not let us look.
 pub(super) fn data_of(
     control: &mut Control,
     tables: &[String],
@@ -47,9 +43,6 @@ pub(super) fn data_of(
 }
 
 /// What the server believes of the indexes of these tables, a line for each.
-///
-/// # Errors
-/// It does not let us look.
 pub(super) fn statistics_of(control: &mut Control, tables: &[String]) -> Result<String, TargetError> {
     let named: Vec<String> = tables.iter().map(|table| literal(table.as_bytes())).collect();
     let named = if named.is_empty() { "NULL".to_owned() } else { named.join(",") };
@@ -61,7 +54,6 @@ pub(super) fn statistics_of(control: &mut Control, tables: &[String]) -> Result<
     Ok(rows.rows.iter().map(line).collect::<Vec<_>>().join("\n"))
 }
 
-/// A target as its notes tell of it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Noted {
     pub name: String,
@@ -69,19 +61,16 @@ pub(super) struct Noted {
     pub statistics: Option<String>,
     pub pages: Option<String>,
     pub room: Option<String>,
-    /// How its server is started, where that is set.
-    pub start: Option<String>,
     /// Whether it is far, and the delay of its network known by probes alone.
     pub by_probes: bool,
 }
 
 /// What two targets have besides their runs.
 pub(super) fn compared(slow: &Noted, fast: &Noted) -> Facts {
-    let starts = slow.start.clone().zip(fast.start.clone()).filter(|(slow, fast)| slow != fast);
     Facts {
         plans: plans(slow, fast),
         pages: pages(slow, fast),
-        starts,
+        starts: None,
         pools_differ: pools_differ(slow, fast),
         by_probes: slow.by_probes || fast.by_probes,
     }
@@ -117,7 +106,6 @@ fn statistics(slow: &Noted, fast: &Noted) -> String {
     }
 }
 
-/// Statistics by their names.
 fn numbers(text: &str) -> BTreeMap<&str, f64> {
     let of_line = |line| {
         let (name, value) = str::rsplit_once(line, ' ')?;
@@ -186,34 +174,28 @@ fn differ(one: &IndexPages, other: &IndexPages, slow: &Noted, fast: &Noted) -> S
 mod tests {
     use super::*;
 
+    fn index(name: &str, pages: u64, in_order: f64) -> IndexPages {
+        let in_order = Some(in_order);
+        IndexPages { index: name.to_owned(), pages, in_order, leaves: pages - 1, records: 10_000 }
+    }
+
     fn told(name: &str, plan: &str, statistics: &str, in_order: f64) -> Noted {
-        let pages = [IndexPages {
-            index: "item.PRIMARY".to_owned(),
-            pages: 400,
-            in_order: Some(in_order),
-            leaves: 399,
-            records: 10_000,
-        }];
         Noted {
             name: name.to_owned(),
             plan: Some(plan.to_owned()),
             statistics: Some(statistics.to_owned()),
-            pages: serde_json::to_string(&pages).ok(),
+            pages: serde_json::to_string(&[index("item.PRIMARY", 400, in_order)]).ok(),
             ..Noted::default()
         }
     }
 
     #[test]
     fn targets_that_are_alike_are_told_so_with_how_far_their_statistics_differ() {
-        let one = told(
-            "t1",
-            "a: item ref i_subject",
-            "item.PRIMARY size 400\nitem.PRIMARY n_diff_pfx01 1000",
-            0.99,
-        );
-        let other =
-            told("t2", "a: item ref i_subject", "item.PRIMARY size 400\nitem.PRIMARY n_diff_pfx01 900", 0.98);
-        let found = compared(&one, &other);
+        let side = |name: &str, values: u32, in_order: f64| {
+            let statistics = format!("item.PRIMARY size 400\nitem.PRIMARY n_diff_pfx01 {values}");
+            told(name, "a: item ref i_subject", &statistics, in_order)
+        };
+        let found = compared(&side("t1", 1000, 0.99), &side("t2", 900, 0.98));
         assert_eq!(
             found.plans,
             Compared::Alike(
@@ -236,14 +218,7 @@ mod tests {
     #[test]
     fn an_index_that_one_side_alone_has_is_told_whichever_side_that_is() {
         let one = told("t1", "a", "", 0.99);
-        let index = |name: &str| IndexPages {
-            index: name.to_owned(),
-            pages: 400,
-            in_order: Some(0.99),
-            leaves: 399,
-            records: 10_000,
-        };
-        let both = [index("item.PRIMARY"), index("item.by_subject")];
+        let both = [index("item.PRIMARY", 400, 0.99), index("item.by_subject", 400, 0.99)];
         let more = Noted { name: "t2".to_owned(), pages: serde_json::to_string(&both).ok(), ..one.clone() };
         for (slow, fast) in [(&one, &more), (&more, &one)] {
             assert_eq!(
@@ -255,15 +230,9 @@ mod tests {
 
     #[test]
     fn a_small_index_in_another_order_is_no_other_layout() {
-        let small = |in_order: f64| {
-            let index = IndexPages {
-                index: "author.a_lname".to_owned(),
-                pages: 20,
-                in_order: Some(in_order),
-                leaves: 19,
-                records: 10_000,
-            };
-            Noted { pages: serde_json::to_string(&[index]).ok(), ..told("t1", "a", "", 0.99) }
+        let small = |in_order: f64| Noted {
+            pages: serde_json::to_string(&[index("author.a_lname", 20, in_order)]).ok(),
+            ..told("t1", "a", "", 0.99)
         };
         assert!(matches!(compared(&small(0.0), &small(0.9)).pages, Compared::Alike(_)));
     }

@@ -6,22 +6,14 @@ use crate::harness::{Chart, Figure, Scale, Unit};
 pub const TAU: &str = "tau_ms";
 /// What a request spends between client and server, without waiting for a CPU.
 pub const NETWORK: &str = "network_ms";
-/// Pages that a request reads from disk.
 pub const READS: &str = "disk_reads_per_request";
-/// Pages that a request would read from disk by the pages that its plan touches, the room that there is for them, and how many requests are
-/// under way.
-pub const FORETOLD: &str = "foretold_reads_per_request";
-/// The same where requests overlap.
+/// Pages that a request would read from disk by the pages that its plan touches and the room that there is for them, where requests overlap.
 pub const AT_ONCE: &str = "foretold_reads_at_once";
 /// The same where each is answered before the next one comes.
 pub const ONE_BY_ONE: &str = "foretold_reads_one_by_one";
-/// Requests under way in the mean.
 pub const UNDER_WAY: &str = "under_way";
-/// What one such read takes.
 pub const READ: &str = "read_ms";
-/// Rows that a request touches.
 pub const ROWS: &str = "rows_per_request";
-/// Utilisation of the server.
 pub const THETA: &str = "theta_percent";
 /// What the server's threads wait for a CPU.
 pub const CPU_WAIT: &str = "cpu_wait_ms";
@@ -43,7 +35,7 @@ pub const KEPT_UP: &str = "kept_up";
 pub const CARRIED: &str = "carried_per_s";
 
 /// All that are shown, in the order of columns.
-pub const FIGURES: [Figure; 19] = [
+pub const FIGURES: [Figure; 18] = [
     Figure::drawn(
         TAU,
         ["response", "ms"],
@@ -59,7 +51,6 @@ pub const FIGURES: [Figure; 19] = [
     Figure::plain(THETA, ["CPU use", "%"]),
     Figure::plain(NETWORK, ["network", "ms"]),
     Figure::plain(READS, ["disk reads", "per request"]),
-    Figure::plain(FORETOLD, ["predicted reads", "per request"]),
     Figure::plain(READ, ["read", "ms"]),
     Figure::plain(ROWS, ["rows", "per request"]),
     Figure::plain(CPU_WAIT, ["CPU wait", "ms/request"]),
@@ -74,16 +65,3 @@ pub const FIGURES: [Figure; 19] = [
     Figure::flag(KEPT_UP, ["kept up", ""]),
     Figure::plain(CARRIED, ["carries about", "1/s"]),
 ];
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_figure_has_a_name_of_its_own() {
-        let mut keys: Vec<&str> = FIGURES.iter().map(|figure| figure.key).collect();
-        keys.sort_unstable();
-        keys.dedup();
-        assert_eq!(keys.len(), FIGURES.len());
-    }
-}

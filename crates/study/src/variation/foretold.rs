@@ -20,11 +20,9 @@ impl Foretold {
         let noted: Vec<IndexPages> = serde_json::from_str(noted).ok()?;
         let size = |index: IndexPages| {
             let (table, name) = index.index.split_once('.')?;
-            let (table, name) = (table.to_owned(), name.to_owned());
-            // Notes of an earlier version do not tell of leaves.
-            (index.leaves > 0).then_some(IndexSize {
-                table,
-                index: name,
+            Some(IndexSize {
+                table: table.to_owned(),
+                index: name.to_owned(),
                 pages: index.pages,
                 leaves: index.leaves,
                 records: index.records,
@@ -94,10 +92,8 @@ mod tests {
     }
 
     #[test]
-    fn notes_without_leaves_and_plans_that_cannot_be_followed_foretell_nothing() {
+    fn plans_that_cannot_be_followed_foretell_nothing() {
         assert_eq!(Foretold::of(&[plan("index_merge")], &noted(370), 100.0), None);
         assert_eq!(Foretold::of(&[plan("ALL")], "", 100.0), None);
-        let earlier = r#"[{"index":"item.PRIMARY","pages":371,"in_order":0.99}]"#;
-        assert_eq!(Foretold::of(&[plan("ALL")], earlier, 100.0), None);
     }
 }

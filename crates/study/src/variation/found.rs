@@ -9,7 +9,6 @@ use evenkeel_core::trust::{Point, Settling, Tolerance, TrustLimit};
 use evenkeel_core::variance::{Components, Costs};
 use evenkeel_core::why::Why;
 
-/// Runs at one rate, on all targets.
 pub(super) struct AtRate<'a> {
     /// Arrivals per second, as the runs have them.
     pub rate: f64,
@@ -48,7 +47,6 @@ impl<'a> Found<'a> {
         Self { rates, judged, is_settled, limit, components }
     }
 
-    /// The rate that suspects are judged at.
     pub fn judged(&self) -> Option<&AtRate<'a>> {
         self.rates.get(self.judged?)
     }
@@ -117,7 +115,5 @@ pub(super) fn shares(components: &Components) -> Vec<Share> {
 /// What one more unit of each level costs, in seconds.
 pub(super) fn costs(setting: &Setting) -> Costs {
     let run_s = setting.warm_up_s + setting.duration_s;
-    let fill_s = if setting.is_private() { super::time::fill_s(setting) } else { 0.0 };
-    // The first filling of a server comes with it.
-    Costs([0.0, fill_s, 4.0 + setting.warm_up_s, run_s, 0.0])
+    Costs([0.0, 0.0, 4.0 + setting.warm_up_s, run_s, 0.0])
 }

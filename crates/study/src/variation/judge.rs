@@ -3,10 +3,9 @@
 use super::found::{Found, shares};
 use super::record::Setting;
 use super::seen::is_valid;
-use super::{findings, pages, references, words};
+use super::{findings, references, words};
 use crate::harness::{Judgement, Plan, Run, cells};
 
-/// All of it.
 pub fn judge(plan: &Plan, setting: &Setting, runs: &[Run]) -> Judgement {
     let found = Found::of(setting, &cells(plan, runs));
     // Of rates that are judged, those that failed are among them and make it known; no finding is about what made the load.
@@ -27,9 +26,8 @@ pub fn judge(plan: &Plan, setting: &Setting, runs: &[Run]) -> Judgement {
         components: found.components.as_ref().map(shares).unwrap_or_default(),
         sentences: words::sentences(setting, &found),
         caveats: words::caveats(setting, runs),
-        place: words::machine(setting),
+        place: setting.machine.known(),
         references: references::references(),
-        pictures: pages::pictures(setting, runs),
-        guides: Vec::new(),
+        ..Judgement::default()
     }
 }

@@ -33,6 +33,5 @@ pub use study::Variation;
 /// The study's name in plans and on the command line.
 pub const NAME: &str = "variation";
 
-/// What it asks.
 pub const QUESTION: &str =
     "how much do response times differ from run to run, start to start and server to server, and why?";

@@ -3,7 +3,6 @@
 use super::record::{Setting, TargetRecord};
 use crate::harness::{Factor, Part};
 
-/// The workload by rate.
 pub const RATES: &str = "rates";
 /// The factor of sizes of the buffer pool, percent of the tables.
 pub const POOL_PERCENT: &str = "pool-percent";
@@ -11,23 +10,17 @@ pub const POOL_PERCENT: &str = "pool-percent";
 pub const POOL: &str = "pool";
 /// The same with rows that came in by a script, and reloaded from a dump; the factor has that name too.
 pub const LAYOUT: &str = "layout";
-/// The simple read by rate.
 pub const SIMPLE: &str = "simple";
-/// The write by rate.
 pub const WRITE: &str = "write";
 /// Several statements of each class of reads.
 pub const CLASS: &str = "class";
 
-/// Statements of the published study.
 pub const COMPLEX_STATEMENT: &str = "tpcw.complex";
-/// The simple read.
 pub const SIMPLE_STATEMENT: &str = "tpcw.simple";
-/// The insert of an order's line.
 pub const WRITE_STATEMENT: &str = "tpcw.order_line_insert";
 
 /// The factor of servers; absent where all of them get each run at once.
 pub const TARGET: &str = "target";
-/// The factor of statements.
 pub const STATEMENT: &str = "statement";
 /// Classes of reads by EXPLAIN, with statements of each: those that sort or build temporary tables, and those that use indexes alone.
 pub const CLASSES: [(&str, [&str; 3]); 2] = [
@@ -40,7 +33,6 @@ pub const LOAD: &str = "load-percent";
 /// Arrival rate per second.
 pub const RATE: &str = "rate";
 
-/// How often and at which rates.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Extent {
     /// Levels of rate or load of the part `rates`.
@@ -49,7 +41,6 @@ pub struct Extent {
     pub are_rates: bool,
     /// Levels of load of the simple read; beyond 100 % requests are lost.
     pub simple: Vec<u32>,
-    /// Levels of load of the write.
     pub write: Vec<u32>,
     /// Levels of load of the statements of a class.
     pub class: Vec<u32>,
@@ -59,13 +50,11 @@ pub struct Extent {
     pub pools: Vec<u32>,
     /// Starts of each server in the part `rates`.
     pub starts: u32,
-    /// In the other parts.
     pub other_starts: u32,
     /// In that of classes, which has most statements.
     pub class_starts: u32,
 }
 
-/// All of them.
 pub fn parts(setting: &Setting, extent: &Extent) -> Vec<Part> {
     let making = Making { setting, extent };
     let mut all = vec![making.rates()];
@@ -216,13 +205,5 @@ mod tests {
         let mut others = setting();
         others.targets[0].url = "mysql://db1/tpcw".to_owned();
         assert_eq!(all(&others, &extent()), [RATES]);
-    }
-
-    #[test]
-    fn repeats_are_starts_times_runs_and_a_duet_has_no_target_to_choose() {
-        let found = parts(&setting(), &extent());
-        assert_eq!((found[0].repeats, found[0].runs(), found[1].repeats), (6, 24, 4));
-        let duet = parts(&Setting { duet: true, ..setting() }, &extent());
-        assert!(duet[0].place(TARGET).is_none() && duet[0].runs() == 12);
     }
 }

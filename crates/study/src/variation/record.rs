@@ -1,10 +1,10 @@
 //! What the study needs to know beside parts and repeats, as it stands in its plan.
 
+pub use crate::published::MachineRecord;
 use crate::published::{Number, Numbers};
 use evenkeel_lab::load::{PartsPlan, ToldBy};
 use serde::{Deserialize, Serialize};
 
-/// All of it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Setting {
     /// Servers, in their order; those that stand are private.
@@ -12,15 +12,9 @@ pub struct Setting {
     /// What the part `rates` asks.
     pub workload: String,
     /// Text of the file that the workload is named by, where it is one of the user's.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workload_file: Option<String>,
-    /// Runs of each start of a server.
     pub runs_of_start: u32,
-    /// How often a private server's tables are filled anew, each time with the same rows; starts go from one filling to the next.
-    #[serde(default = "one")]
-    pub populations: u32,
     /// Of which share of the requests the server itself tells the execution time; `None`: probes stand for the network.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mu: Option<MuRecord>,
     /// Load before measuring begins, seconds.
     pub warm_up_s: f64,
@@ -30,7 +24,6 @@ pub struct Setting {
     pub timeout_s: f64,
     /// Whether all targets get the same arrivals at the same instants.
     pub duet: bool,
-    /// Data of private servers.
     pub data: DataRecord,
     /// Buffer pool of private servers, percent of the tables that the statement asks.
     pub pool_percent: f64,
@@ -44,21 +37,15 @@ pub struct Setting {
     pub machine: MachineRecord,
 }
 
-fn one() -> u32 {
-    1
-}
-
 /// How the network's part of a request is told.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MuRecord {
     /// Share of the requests that are asked about, percent.
     pub share_percent: f64,
-    /// What tells of them.
     pub told_by: ToldBy,
 }
 
 impl MuRecord {
-    /// As a load takes it.
     pub fn plan(&self) -> PartsPlan {
         PartsPlan { share: self.share_percent / 100.0, told_by: self.told_by, server_pid: None }
     }
@@ -68,7 +55,6 @@ impl Numbers for Setting {
     fn numbers(&self) -> Vec<Number> {
         vec![
             Number::new("runs_of_start", self.runs_of_start.into(), 1.0, 1e6),
-            Number::new("populations", self.populations.into(), 0.0, 1e3),
             Number::new("mu.share_percent", self.mu.map_or(100.0, |mu| mu.share_percent), 1e-6, 100.0),
             Number::around_s("warm_up_s", self.warm_up_s),
             Number::measured_s("duration_s", self.duration_s),
@@ -80,7 +66,6 @@ impl Numbers for Setting {
     }
 }
 
-/// A server under test.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TargetRecord {
     /// Its name in levels and figures: t1, t2.
@@ -88,11 +73,7 @@ pub struct TargetRecord {
     /// How it is reached, without password: a URL, `sandbox:NAME`, or `private`.
     pub url: String,
     /// The shell command that starts it anew, where it is not ours.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reset: Option<String>,
-    /// How a private server is started.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub start: Option<String>,
 }
 
 /// What data a private server holds.
@@ -102,23 +83,7 @@ pub struct DataRecord {
     pub ebs: u32,
     /// NUM_ITEMS of TPC-W.
     pub items: u32,
-    /// Seed of the rows.
     pub seed: u64,
-    /// How the rows come in.
-    pub via: String,
-}
-
-/// The machine that the study was made on, as far as it tells.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct MachineRecord {
-    /// Name of its processor.
-    pub processor: Option<String>,
-    /// CPUs of the machine.
-    pub cpus: Option<String>,
-    /// Hypervisor, where there is one.
-    pub hypervisor: Option<String>,
-    /// The server's program; `None`: the system's.
-    pub server_binary: Option<String>,
 }
 
 /// What a target of a study of its own servers is called where others have a URL.
@@ -140,13 +105,8 @@ impl TargetRecord {
         self.is_here() || self.reset.is_some()
     }
 
-    /// What it is called in sentences.
     pub fn words(&self) -> String {
-        match (&self.start, self.is_private()) {
-            (Some(start), _) => format!("{} (started {start})", self.name),
-            (None, true) => self.name.clone(),
-            (None, false) => format!("{} ({})", self.name, self.url),
-        }
+        if self.is_private() { self.name.clone() } else { format!("{} ({})", self.name, self.url) }
     }
 }
 
@@ -155,12 +115,6 @@ impl Setting {
     pub fn start_and_run(&self, repeat: u32) -> (u32, u32) {
         let runs = self.runs_of_start.max(1);
         ((repeat.saturating_sub(1)) / runs + 1, (repeat.saturating_sub(1)) % runs + 1)
-    }
-
-    /// Which filling of its tables a start of a private server is on, from 0: one after the other, so that fillings differ in no time of
-    /// day.
-    pub fn population(&self, start: u32) -> u32 {
-        start.saturating_sub(1) % self.populations.max(1)
     }
 
     /// Whether servers can be filled and restarted at will.
@@ -197,14 +151,5 @@ mod tests {
         let all: Vec<(u32, u32)> = (1..=7).map(|repeat| setting.start_and_run(repeat)).collect();
         assert_eq!(all, [(1, 1), (1, 2), (1, 3), (2, 1), (2, 2), (2, 3), (3, 1)]);
         assert_eq!(Setting::default().start_and_run(2), (2, 1));
-    }
-
-    #[test]
-    fn starts_go_from_one_filling_of_the_tables_to_the_next() {
-        let of = |populations: u32| -> Vec<u32> {
-            let setting = Setting { populations, ..Setting::default() };
-            (0..=4).map(|start| setting.population(start)).collect()
-        };
-        assert_eq!((of(2), of(1), of(0)), (vec![0, 0, 1, 0, 1], vec![0; 5], vec![0; 5]));
     }
 }

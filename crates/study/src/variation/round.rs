@@ -2,8 +2,8 @@
 
 use super::bed::{Bed, Key, Standing};
 use super::figures::{
-    AT_ONCE, CARRIED, CPU_WAIT, FORETOLD, KEPT_UP, LOST, NEIGHBOURS, NETWORK, ONE_BY_ONE, RATE, READ, READS,
-    REFUSED, ROWS, STOLEN, TAU, THETA, THROUGHPUT, UNDER_WAY,
+    AT_ONCE, CARRIED, CPU_WAIT, KEPT_UP, LOST, NEIGHBOURS, NETWORK, ONE_BY_ONE, RATE, READ, READS, REFUSED,
+    ROWS, STOLEN, TAU, THETA, THROUGHPUT, UNDER_WAY,
 };
 use super::record::Setting;
 use crate::harness::{Run, Series};
@@ -12,8 +12,6 @@ use crate::published::{PublishedError, Result, While};
 use crate::store::format::{RunFile, Verdict};
 use evenkeel_core::Nanos;
 use evenkeel_core::caveat::{Caveat, Severity};
-use evenkeel_core::rates::{ProbeOutcome, RateSearch, SearchStep};
-use evenkeel_core::reads::mixed;
 use evenkeel_lab::load::{ArrivalPlan, Together};
 use evenkeel_os::stop::Stop;
 use std::sync::Arc;
@@ -21,16 +19,13 @@ use std::thread;
 
 /// Clients of the first look, which says what a server carries about.
 const CLIENTS: u32 = 16;
-/// Its length, and its warm-up.
 const LOOK: (Nanos, Nanos) = (Nanos::from_secs(3), Nanos::from_secs(1));
 
-/// A run on servers that are up.
 pub(super) struct Round<'a, 'b> {
     pub bed: &'a Bed<'b>,
     pub setting: &'a Setting,
     /// Servers that get the load at once, with the places of their targets.
     pub keys: Vec<Key>,
-    /// For its seed.
     pub name: String,
     /// Whether each request opens a session, until the server refuses them.
     pub is_refused: bool,
@@ -39,34 +34,10 @@ pub(super) struct Round<'a, 'b> {
 
 impl Round<'_, '_> {
     /// What each of the servers carries about: completions of clients that never wait, per second, of the slowest one.
-    /// Where one of them may have other users, the rate begins low and rises step by step.
     pub fn carried(&self) -> Result<Option<f64>> {
-        let of_others = |key: &Key| self.setting.targets.get(key.target).is_some_and(|to| !to.is_here());
-        if self.keys.iter().any(of_others) {
-            return self.gently();
-        }
         let arrivals = ArrivalPlan::Closed { clients: CLIENTS, think: None };
         let Some(runs) = self.made(&arrivals, LOOK)? else { return Ok(None) };
         Ok(runs.iter().map(|run| run.throughput_per_s).reduce(f64::min))
-    }
-
-    /// The same by a search that strains nobody.
-    fn gently(&self) -> Result<Option<f64>> {
-        let mut search = RateSearch::gently(true);
-        loop {
-            match search.next() {
-                SearchStep::Probe(rate) => {
-                    let Some(runs) = self.made(&ArrivalPlan::Poisson(rate), LOOK)? else { return Ok(None) };
-                    let Some(outcome) = slowest(rate, &runs) else { return Ok(None) };
-                    search.observe(&outcome);
-                }
-                SearchStep::Found(found) => return Ok(Some(found.rate)),
-                SearchStep::Failed(failure) => {
-                    let text = format!("a first look found no rate to start with: {failure}");
-                    return Err(PublishedError::with_hint(text, "give the rates by rate=20,40"));
-                }
-            }
-        }
     }
 
     /// Load that nobody measures, for a server that has just started.
@@ -96,8 +67,6 @@ impl Round<'_, '_> {
             if let Some(foretold) = standing.foretold() {
                 run.set(&format!("{AT_ONCE}{of_target}"), foretold.at_once);
                 run.set(&format!("{ONE_BY_ONE}{of_target}"), foretold.one_by_one);
-                let reads = mixed(foretold.at_once, foretold.one_by_one, under_way);
-                run.set(&format!("{FORETOLD}{of_target}"), reads);
             }
         }
         run.series = series(&files, &self.keys, self.setting);
@@ -178,26 +147,6 @@ impl Round<'_, '_> {
     }
 }
 
-/// What a probe at a rate brought on the server that did worst.
-fn slowest(rate: f64, runs: &[RunFile]) -> Option<ProbeOutcome> {
-    let outcomes = runs.iter().map(|run| {
-        let arrivals = run.counts.arrivals;
-        ProbeOutcome {
-            rate,
-            offered: arrivals as f64 / run.measured_s,
-            throughput: run.throughput_per_s,
-            utilisation: run.theta.as_ref().map(|theta| theta.total_percent),
-            settled: run.stability != Verdict::Unstable,
-            response: run.response.mean_ms / 1e3,
-            lost: arrivals.saturating_sub(run.counts.completed) as f64 / arrivals.max(1) as f64,
-        }
-    });
-    outcomes.min_by(|one, other| {
-        let by_end = one.carried().cmp(&other.carried());
-        by_end.then(other.response.total_cmp(&one.response))
-    })
-}
-
 /// What speaks against a run, with the name of its server where there are several at once.
 fn doubts(file: &RunFile, setting: &Setting, key: &Key) -> Vec<Caveat> {
     let name = setting.targets.get(key.target).filter(|_| setting.duet);
@@ -206,7 +155,6 @@ fn doubts(file: &RunFile, setting: &Setting, key: &Key) -> Vec<Caveat> {
     grave.map(|caveat| caveat.clone().of(&which)).collect()
 }
 
-/// What a run says, by name.
 fn figures(run: &mut Run, file: &RunFile, of_target: &str) {
     let measures = server_measures(file);
     let answered = file.response.count > 0;
@@ -290,22 +238,6 @@ mod tests {
             theta: Some(CpuRecord { total_percent: theta, cpus, ..CpuRecord::default() }),
             ..RunFile::default()
         }
-    }
-
-    #[test]
-    fn of_several_servers_that_which_does_worst_ends_the_search() {
-        let run = |completed: u64, mean_ms: f64| {
-            let mut run =
-                RunFile { measured_s: 3.0, throughput_per_s: completed as f64 / 3.0, ..RunFile::default() };
-            (run.counts.arrivals, run.counts.completed, run.response.mean_ms) = (30, completed, mean_ms);
-            run
-        };
-        let of = |runs: &[RunFile]| {
-            slowest(10.0, runs).map(|outcome| (outcome.carried(), outcome.response, outcome.offered))
-        };
-        assert_eq!(of(&[run(30, 2.0), run(30, 4.0)]), Some((true, 0.004, 10.0)));
-        assert_eq!(of(&[run(15, 2.0), run(30, 4.0)]), Some((false, 0.002, 10.0)));
-        assert_eq!(of(&[]), None);
     }
 
     #[test]

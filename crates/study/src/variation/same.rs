@@ -10,9 +10,6 @@ use evenkeel_site::server::{Control, Target, TargetError};
 const PLACE: [&str; 4] = ["hostname", "port", "datadir", "socket"];
 
 /// Refuses targets that are one server; `is_one` is asked of pairs that say that they are in the same place.
-///
-/// # Errors
-/// Two of them are one, or that cannot be found out.
 pub(super) fn each_once(
     targets: &[(String, &ServerRecord)],
     is_one: &dyn Fn(usize, usize) -> Result<bool>,
@@ -40,9 +37,6 @@ fn in_one_place(one: &ServerRecord, other: &ServerRecord) -> bool {
 
 /// Whether a lock that is taken by one name is seen as taken by the other. Where locks are refused, as by some proxies, the place
 /// that both tell has to do.
-///
-/// # Errors
-/// A server cannot be reached.
 pub(super) fn share_locks(one: &Target, other: &Target, stop: &Stop) -> Result<bool> {
     let lock = format!("evenkeel_{}_{}", std::process::id(), unix_time().as_nanos());
     let mut holder = Control::connect_until(one, stop)?;

@@ -12,16 +12,13 @@ use evenkeel_core::caveat::Severity;
 use evenkeel_core::statistics::Estimate;
 use evenkeel_core::trust::{Point, Settling};
 use evenkeel_core::variance::{Components, Observation as Repeat, Position, VarianceError};
-use evenkeel_core::why::{Compared, Facts, Observation, Seen};
+use evenkeel_core::why::{Facts, Observation, Seen};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A run on one target.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct OnTarget<'a> {
     pub target: usize,
-    /// Number of the start of its server.
     pub start: u32,
-    /// Number of the run of that start.
     pub number: u32,
     pub run: &'a Run,
 }
@@ -48,7 +45,6 @@ fn place(setting: &Setting, cell: &Cell<'_>) -> usize {
 }
 
 impl OnTarget<'_> {
-    /// A figure of this target.
     pub fn figure(&self, setting: &Setting, name: &str) -> Option<f64> {
         self.run.figure(&format!("{name}{}", setting.of_target(self.target)))
     }
@@ -62,7 +58,7 @@ impl OnTarget<'_> {
         let figure = |name: &str| self.figure(setting, name);
         Some(Observation {
             target: self.target,
-            population: setting.population(self.start),
+            population: 0,
             start: self.start,
             run: self.number,
             tau_ms: figure(TAU)?,
@@ -89,7 +85,7 @@ impl OnTarget<'_> {
         Some(Repeat {
             place: Position {
                 target: u32::try_from(self.target).unwrap_or(u32::MAX),
-                population: setting.population(self.start),
+                population: 0,
                 start: self.start,
                 run: self.number,
             },
@@ -133,15 +129,10 @@ pub(super) fn valid<'a>(runs: Vec<OnTarget<'a>>) -> Vec<OnTarget<'a>> {
     }
 }
 
-/// What core judges.
 pub(super) fn observations(setting: &Setting, runs: &[OnTarget<'_>]) -> Vec<Observation> {
     runs.iter().filter_map(|run| run.observation(setting)).collect()
 }
 
-/// What each level makes of the variance.
-///
-/// # Errors
-/// There are too few runs.
 pub(super) fn components(setting: &Setting, runs: &[OnTarget<'_>]) -> Result<Components, VarianceError> {
     Components::of(&runs.iter().filter_map(|run| run.repeat(setting)).collect::<Vec<_>>())
 }
@@ -152,13 +143,11 @@ fn is_elsewhere(setting: &Setting, runs: &[OnTarget<'_>], target: usize) -> bool
     !setting.targets.get(target).is_some_and(TargetRecord::is_here) && !runs.iter().any(is_seen)
 }
 
-/// Plans, statistics and pages of two targets, as their last runs tell of them. Of several fillings of their tables the first stands for all whose
-/// pages differ, or the first.
+/// Plans, statistics and pages of two targets, as their last runs tell of them.
 pub(super) fn facts(setting: &Setting, runs: &[OnTarget<'_>], slow: usize, fast: usize) -> Facts {
-    let told = |target: usize, population: u32| {
+    let told = |target: usize| {
         let last = |name: &str| {
-            let own =
-                |run: &&OnTarget<'_>| run.target == target && setting.population(run.start) == population;
+            let own = |run: &&OnTarget<'_>| run.target == target;
             runs.iter().rev().filter(own).find_map(|run| run.note(setting, name)).cloned()
         };
         Noted {
@@ -168,26 +157,18 @@ pub(super) fn facts(setting: &Setting, runs: &[OnTarget<'_>], slow: usize, fast:
             pages: last(PAGES),
             room: last(ROOM),
             by_probes: setting.mu.is_none() && is_elsewhere(setting, runs, target),
-            start: setting.targets.get(target).and_then(|target| target.start.clone()),
         }
     };
-    let of = |population: u32| super::facts::compared(&told(slow, population), &told(fast, population));
-    let populations: BTreeSet<u32> = runs.iter().map(|run| setting.population(run.start)).collect();
-    let mut all = populations.into_iter().map(of);
-    let first = all.next().unwrap_or_else(|| of(0));
-    all.fold(first, |known, other| match (&known.pages, &other.pages) {
-        (Compared::Different(_), _) | (_, Compared::Alike(_) | Compared::Unknown(_)) => known,
-        _ => other,
-    })
+    super::facts::compared(&told(slow), &told(fast))
 }
 
 /// By which share the statistics of indexes differ at most between starts of one server on the same rows; `None` where nobody saw two.
 pub(super) fn statistics_move(setting: &Setting, runs: &[OnTarget<'_>]) -> Option<f64> {
-    let mut first: BTreeMap<(usize, u32), &str> = BTreeMap::new();
+    let mut first: BTreeMap<usize, &str> = BTreeMap::new();
     let mut most = None;
     for run in runs {
         let Some(told) = run.note(setting, STATISTICS) else { continue };
-        let known = *first.entry((run.target, setting.population(run.start))).or_insert(told);
+        let known = *first.entry(run.target).or_insert(told);
         let is_first = std::ptr::eq(known, told.as_str());
         most = [most, super::facts::apart(known, told).filter(|_| !is_first)]
             .into_iter()

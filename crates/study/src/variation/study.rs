@@ -1,8 +1,8 @@
 //! The study as the harness makes it: runs of all parts on servers that should be alike.
 
-use super::bed::{Bed, Key, Wanted};
+use super::bed::{Bed, Key, VIA, Wanted};
 use super::figures::{CARRIED, FIGURES};
-use super::parts::{self, LOAD, POOL, RATE, RATES, STATEMENT, TARGET};
+use super::parts::{self, LOAD, POOL, RATE, STATEMENT, TARGET};
 use super::record::Setting;
 use super::round::Round;
 use super::{differences, same, time};
@@ -10,7 +10,6 @@ use crate::harness::{Event, Figure, Judgement, Notify, Order, Part, Plan, Run, S
 use crate::profile::StudyError;
 use crate::published::{self, PublishedError, Result, While, Workplace};
 use evenkeel_core::arrivals::RATE_MAX;
-use evenkeel_core::rates::GENTLE_START;
 use evenkeel_os::clock::unix_time;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -29,26 +28,17 @@ pub struct Variation<'a> {
 }
 
 impl<'a> Variation<'a> {
-    /// By its plan.
-    ///
-    /// # Errors
-    /// Its setting is not that of this study.
     pub fn of(workplace: Workplace<'a>, plan: &Plan) -> Result<Self> {
         let setting = published::setting(plan)?;
         Ok(Self { workplace, plan: plan.clone(), setting, bed: None, carried: RefCell::default() })
     }
 
-    /// Servers that a run is on.
     fn keys(&self, order: &Order<'_>) -> Result<Vec<Key>> {
         let via = match order.level(parts::LAYOUT) {
-            "" => self.setting.data.via.clone(),
+            "" => VIA.to_owned(),
             layout => layout.to_owned(),
         };
-        let population = match order.part.name.as_str() {
-            RATES => self.setting.population(self.setting.start_and_run(order.repeat).0),
-            _ => 0,
-        };
-        let key = |target: usize| Key { target, via: via.clone(), population };
+        let key = |target: usize| Key { target, via: via.clone() };
         if self.setting.duet {
             return Ok((0..self.setting.targets.len()).map(key).collect());
         }
@@ -115,11 +105,6 @@ impl<'a> Variation<'a> {
         let pools = levels(parts::POOL_PERCENT).into_iter().flatten();
         let smallest = pools.filter_map(|level| level.name.parse::<f64>().ok()).reduce(f64::min);
         let script = levels(parts::LAYOUT).into_iter().flatten().find(|level| level.name == "script");
-        // What a private server carries may be far too much for one that others use.
-        let of_others = self.setting.targets.iter().position(|target| !target.is_here());
-        if let (Some(target), false) = (of_others, self.setting.duet) {
-            wanted.iter_mut().for_each(|one| one.key.target = target);
-        }
         let bed = self.bed.as_mut().ok_or_else(published::not_running)?;
         for one in &mut wanted {
             one.pool_percent = one.pool_percent.map(|percent| smallest.unwrap_or(percent));
@@ -181,18 +166,21 @@ impl Study for Variation<'_> {
 
     /// All targets are filled and looked at before the first run, so that those that are not alike are refused then.
     fn prepare(&mut self, part: &Part, tell: Notify<'_>) -> Result<()> {
+        if part.place(RATE).is_none() && self.setting.targets.iter().any(|target| !target.is_here()) {
+            return Err(PublishedError::with_hint(
+                "what a server of yours carries is not searched for: that could strain its other users",
+                "give the rates by rate=20,40",
+            ));
+        }
         let bed = self.bed.get_or_insert_with(|| {
             Bed::new(self.workplace, &self.plan.identity(), &self.setting, self.plan.seed)
         });
         let vias = match part.place(parts::LAYOUT) {
             Some(place) => part.factors[place].levels.iter().map(|level| level.name.clone()).collect(),
-            None => vec![self.setting.data.via.clone()],
+            None => vec![VIA.to_owned()],
         };
-        let populations = if part.name == RATES { self.setting.populations.max(1) } else { 1 };
         let of_via = |via: &String| -> Vec<Key> {
-            let all = (0..self.setting.targets.len())
-                .flat_map(|target| (0..populations).map(move |population| (target, population)));
-            all.map(|(target, population)| Key { target, via: via.clone(), population }).collect()
+            (0..self.setting.targets.len()).map(|target| Key { target, via: via.clone() }).collect()
         };
         let keys: Vec<Key> = vias.iter().flat_map(of_via).collect();
         bed.rest(&keys, tell)?;
@@ -237,15 +225,10 @@ impl Study for Variation<'_> {
     }
 }
 
-/// The rates of a part, as they are announced.
+/// The rates of a part, as they are announced to servers of the user's.
 fn rates(part: &Part) -> String {
-    let Some(place) = part.place(RATE) else {
-        return format!(
-            "rates: first {GENTLE_START}/s, then at most twice the previous one while response times hold"
-        );
-    };
-    let rates: Vec<String> =
-        part.factors[place].levels.iter().map(|level| format!("{}/s", level.name)).collect();
+    let levels = part.place(RATE).into_iter().flat_map(|place| &part.factors[place].levels);
+    let rates: Vec<String> = levels.map(|level| format!("{}/s", level.name)).collect();
     format!("rates: {}", rates.join(", "))
 }
 
@@ -270,14 +253,6 @@ fn number(level: &str, most: f64) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::harness::Factor;
-
-    #[test]
-    fn rates_are_announced_as_they_will_be() {
-        let part = |factor| Part { factors: vec![Factor::numeric(factor, [20, 40])], ..Part::default() };
-        assert_eq!(rates(&part(RATE)), "rates: 20/s, 40/s");
-        assert!(rates(&part(LOAD)).starts_with("rates: first 10/s, then at most twice"));
-    }
 
     #[test]
     fn a_level_is_a_number_that_a_server_can_be_asked_for() {

@@ -33,7 +33,7 @@ pub fn takes_s(setting: &Setting, part: &Part) -> f64 {
 }
 
 /// Seconds until the tables of a private server are filled.
-pub fn fill_s(setting: &Setting) -> f64 {
+fn fill_s(setting: &Setting) -> f64 {
     let rows = f64::from(setting.data.items) * 1.3 + f64::from(setting.data.ebs) * 30_000.0;
     rows / ROWS_PER_S + 5.0
 }
@@ -41,24 +41,8 @@ pub fn fill_s(setting: &Setting) -> f64 {
 /// Seconds of all runs, and of the data before them.
 pub fn whole_s(setting: &Setting, parts: &[Part]) -> f64 {
     let servers = setting.targets.iter().filter(|target| target.is_private()).count() as f64;
+    // The layout fills each server a second time.
     let fills = if parts.len() > 1 { 2.0 } else { 1.0 };
-    // The layout fills each server a second time, populations fill those of its way once each.
-    let fills = fills + f64::from(setting.populations.max(1)) - 1.0;
     let data_s = servers * fills * fill_s(setting);
     data_s + parts.iter().map(|part| part.runs() as f64 * takes_s(setting, part)).sum::<f64>()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::tests::{plan, setting};
-    use super::*;
-
-    #[test]
-    fn longer_runs_and_more_of_them_take_longer() {
-        let (plan, setting) = (plan(), setting());
-        let longer = Setting { duration_s: 180.0, ..setting.clone() };
-        assert!(whole_s(&longer, &plan.parts) > 10.0 * whole_s(&setting, &plan.parts));
-        let one = whole_s(&setting, &plan.parts[..1]);
-        assert!(one < whole_s(&setting, &plan.parts));
-    }
 }

@@ -11,14 +11,12 @@ use evenkeel_core::variance::{Components, Level};
 use evenkeel_core::why::{LITTLE, NEIGHBOURS_MIN, Ruling, SHARE_MIN, STOLEN_MIN, Suspect, Why};
 use std::collections::BTreeSet;
 
-/// The published finding.
 pub(super) const PUBLISHED: &str = "Profiles of servers that should be alike agree up to a utilisation of 50 %; beyond that they differ by disk I/O, whose root \
                                     is the storage layout: reloaded from a dump they agree up to 80 %.";
 /// Where it was published.
 pub(super) const SOURCE: &str = "variation study: MySQL 5.1 with InnoDB on Xen 4.1.2, four nodes of four cores at 3.1 GHz, guests with one virtual CPU; and ten \
                                  servers of Amazon EC2";
 
-/// By which rule it is judged.
 pub(super) fn rule() -> String {
     format!(
         "The slowest and the fastest server are compared, start by start, or run by run if there is a \
@@ -36,7 +34,6 @@ pub(super) fn rule() -> String {
     )
 }
 
-/// What was done, in a line.
 pub(super) fn setting(plan: &Plan, setting: &Setting) -> String {
     let part = plan.part(RATES).or_else(|| plan.parts.first());
     let starts = part.map_or(0, |part| part.repeats / setting.runs_of_start.max(1));
@@ -83,11 +80,9 @@ pub(super) fn headline(setting: &Setting, found: &Found<'_>) -> String {
             dominates(found.components.as_ref())
         );
     }
-    // Starts make response times vary, which is no reason why one server is slower in the mean, unless it is started in another way.
-    let start = |target: usize| setting.targets.get(target).and_then(|target| target.start.as_ref());
-    let is_other_way = start(why.slow) != start(why.fast);
-    let is_told = |suspect: &Suspect| *suspect != Suspect::Start || is_other_way;
-    let causes: Vec<&str> = why.causes().filter(is_told).map(Suspect::words).collect();
+    // Starts make response times vary, which is no reason why one server is slower in the mean.
+    let causes: Vec<&str> =
+        why.causes().filter(|suspect| *suspect != Suspect::Start).map(Suspect::words).collect();
     let because = match causes.as_slice() {
         [] if at.untrusted.is_some() => {
             format!("no cause is named, since {}", at.untrusted.as_deref().unwrap_or_default())
@@ -123,7 +118,6 @@ fn dominates(components: Option<&Components>) -> String {
     format!("Most of the variance of a run ({:.0} %) lies {between}{certain}.", 100.0 * dominant.share)
 }
 
-/// Further sentences, by part.
 pub(super) fn sentences(setting: &Setting, found: &Found<'_>) -> Vec<(String, String)> {
     let mut said = Vec::new();
     let mut say = |text: String| said.push((RATES.to_owned(), text));
@@ -229,12 +223,4 @@ fn of_runs(runs: &[Run]) -> Vec<Caveat> {
         Caveat { text, ..caveat }
     };
     kinds.into_iter().map(told).collect()
-}
-
-/// Where it was measured.
-pub(super) fn machine(setting: &Setting) -> Vec<(&'static str, String)> {
-    let machine = &setting.machine;
-    let known =
-        [("processor", &machine.processor), ("CPUs", &machine.cpus), ("hypervisor", &machine.hypervisor)];
-    known.into_iter().filter_map(|(name, value)| Some((name, value.clone()?))).collect()
 }

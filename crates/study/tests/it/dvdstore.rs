@@ -1,6 +1,7 @@
 //! DVD Store on real servers: its data, its orders, and what they leave.
 
-use crate::sandbox::{settings, spec, up};
+use crate::load::{Script, plan};
+use crate::sandbox::server;
 use crate::shop::shop;
 use evenkeel_core::Nanos;
 use evenkeel_core::random::{Random, Seed};
@@ -8,7 +9,7 @@ use evenkeel_lab::data::dvdstore::Size;
 use evenkeel_lab::data::tpcw::Date;
 use evenkeel_lab::data::{DataError, DataSpec, Stamp, Via, check, populate, remove, verify};
 use evenkeel_lab::explain::Executor;
-use evenkeel_lab::load::{ArrivalPlan, LoadPlan, LoadProgress, LoadResult, Protocol, SessionPolicy, run};
+use evenkeel_lab::load::{ArrivalPlan, LoadPlan, LoadProgress, LoadResult, Protocol, run};
 use evenkeel_lab::workload::{Parameters, Workload, find};
 use evenkeel_os::stop::Stop;
 use evenkeel_site::sandbox::Sandbox;
@@ -27,16 +28,6 @@ fn tiny(via: Via) -> DataSpec {
 
 fn fill(target: &Target, via: Via) -> Stamp {
     populate(target, &tiny(via), &Stop::default(), &mut |_| {}).unwrap()
-}
-
-/// A server of its own.
-fn server(more: &[(&str, &str)]) -> (tempfile::TempDir, Sandbox) {
-    let home = tempfile::tempdir().unwrap();
-    let mut spec = spec(home.path(), "store");
-    spec.settings.extend(settings(&[("local_infile", "ON"), ("innodb_flush_log_at_trx_commit", "0")]));
-    spec.settings.extend(settings(more));
-    let sandbox = up(&spec).unwrap();
-    (home, sandbox)
 }
 
 fn store(sandbox: &Sandbox) -> Control {
@@ -61,23 +52,12 @@ fn load(
     change: impl FnOnce(&mut LoadPlan),
     progress: &mut dyn FnMut(LoadProgress),
 ) -> LoadResult {
+    let clients = ArrivalPlan::Closed { clients: 8, think: Some(Nanos::ZERO) };
     let mut plan = LoadPlan {
-        target: control.target().clone(),
         workload: workload(),
-        arrivals: ArrivalPlan::Closed { clients: 8, think: Some(Nanos::ZERO) },
         warm_up: Nanos::ZERO,
-        warm_up_max: None,
         measure: Nanos::from_secs(2),
-        drain: Nanos::from_secs(60),
-        timeout: Nanos::from_secs(60),
-        seed: Seed(5),
-        sessions: SessionPolicy::Pooled { max: 32 },
-        protocol: Protocol::Prepared,
-        threads: 1,
-        cpus: vec![],
-        busy_poll: false,
-        request_log: None,
-        parts: None,
+        ..plan(control.target().clone(), Script::new(&[]), clients)
     };
     change(&mut plan);
     run(&plan, stop, progress).unwrap()
@@ -111,51 +91,6 @@ fn every_way_in_gives_the_same_store_with_its_keys() {
     let refused = populate(inserted.target(), &larger, &Stop::default(), &mut |_| {});
     let Err(DataError::Differs { differences, .. }) = refused else { panic!("{refused:?}") };
     assert_eq!(differences, ["megabytes 1 instead of 10", "products 3200 instead of 10000"]);
-}
-
-/// Each query counts the rows that break a rule.
-const BROKEN_RULES: &[&str] = &[
-    "CUSTOMERS WHERE USERNAME <> CONCAT('user', CUSTOMERID) OR PASSWORD <> 'password' OR AGE NOT BETWEEN 18 AND 90 \
-     OR INCOME NOT IN (20000, 40000, 60000, 80000, 100000) OR GENDER NOT IN ('M', 'F')",
-    "CUSTOMERS WHERE FIRSTNAME NOT RLIKE '^[A-Z]{6}$' OR LASTNAME NOT RLIKE '^[A-Z]{10}$' \
-     OR CITY NOT RLIKE '^[A-Z]{7}$' OR PHONE NOT RLIKE '^[0-9]{10}$' OR CREDITCARD NOT RLIKE '^[0-9]{16}$' \
-     OR CREDITCARDEXPIRATION NOT RLIKE '^20(08|09|10|11|12)/(0[1-9]|1[0-2])$' OR CREDITCARDTYPE NOT BETWEEN 1 AND 5",
-    "CUSTOMERS WHERE REGION <> IF(CUSTOMERID <= 1000, 1, 2) OR (REGION = 1) <> (COUNTRY = 'US') \
-     OR (REGION = 1) <> (STATE <> '') OR (REGION = 1) <> (ZIP BETWEEN 10000 AND 99999)",
-    "PRODUCTS WHERE CATEGORY NOT BETWEEN 1 AND 16 OR PRICE NOT BETWEEN 9.99 AND 29.99 OR PRICE * 100 % 100 <> 99 \
-     OR SPECIAL NOT IN (0, 1) OR COMMON_PROD_ID NOT BETWEEN 1 AND 3200 OR TITLE NOT LIKE '% %' OR ACTOR NOT LIKE '% %'",
-    "INVENTORY WHERE QUAN_IN_STOCK NOT BETWEEN 0 AND 500 OR SALES <> \
-     (SELECT COALESCE(SUM(QUANTITY), 0) FROM ORDERLINES WHERE ORDERLINES.PROD_ID = INVENTORY.PROD_ID)",
-    "ORDERS WHERE TOTALAMOUNT <> NETAMOUNT + TAX OR ABS(TAX - NETAMOUNT * 0.0825) > 0.0051 \
-     OR ORDERDATE NOT BETWEEN '2025-01-01' AND '2025-12-31' OR NETAMOUNT NOT BETWEEN 0.01 AND 400",
-    "ORDERS WHERE (SELECT COUNT(*) FROM ORDERLINES L WHERE L.ORDERID = ORDERS.ORDERID) NOT BETWEEN 1 AND 9",
-    "ORDERLINES L JOIN ORDERS O ON O.ORDERID = L.ORDERID WHERE L.ORDERDATE <> O.ORDERDATE \
-     OR QUANTITY NOT BETWEEN 1 AND 3 OR PROD_ID NOT BETWEEN 1 AND 3200",
-    "CUST_HIST H LEFT JOIN ORDERLINES L ON L.ORDERID = H.ORDERID AND L.PROD_ID = H.PROD_ID \
-     LEFT JOIN ORDERS O ON O.ORDERID = H.ORDERID WHERE L.ORDERID IS NULL OR O.CUSTOMERID <> H.CUSTOMERID",
-];
-
-#[test]
-fn rows_keep_the_rules_of_the_population() {
-    let shop = shop();
-    let mut control = shop.empty("ds_rules");
-    fill(control.target(), Via::Load);
-    for rule in BROKEN_RULES {
-        assert_eq!(number(&mut control, &format!("SELECT COUNT(*) FROM {rule}")), 0, "{rule}");
-    }
-    for (sql, expected) in [
-        ("SELECT COUNT(*) FROM CUSTOMERS", 2_000),
-        ("SELECT COUNT(*) FROM ORDERS", 1_200),
-        ("SELECT COUNT(*) FROM PRODUCTS", 3_200),
-        ("SELECT COUNT(*) FROM INVENTORY", 3_200),
-        ("SELECT COUNT(*) FROM CATEGORIES", 16),
-        ("SELECT COUNT(*) FROM REORDER", 0),
-        ("SELECT COUNT(DISTINCT STATE) FROM CUSTOMERS", 52),
-        ("SELECT COUNT(DISTINCT COUNTRY) FROM CUSTOMERS", 11),
-        ("SELECT (SELECT COUNT(*) FROM CUST_HIST) - (SELECT COUNT(*) FROM ORDERLINES)", 0),
-    ] {
-        assert_eq!(number(&mut control, sql), expected, "{sql}");
-    }
 }
 
 /// Units in stock, units sold, units in lines of orders, and orders.
@@ -235,38 +170,6 @@ fn orders_out_of_stock_are_rolled_back_and_no_failures() {
     );
     assert_eq!(books(&mut control), before);
     assert_eq!(number(&mut control, "SELECT COUNT(*) FROM CUST_HIST H WHERE H.ORDERID > 1200"), 0);
-}
-
-/// Makes orders one after the other, and sums up the tables that they change.
-fn orders(control: &mut Control, count: usize, seed: u64) -> Vec<String> {
-    let workload = workload();
-    let executor = Executor::new(workload.statements());
-    let (mut client, mut random) = (workload.client(0), Random::new(Seed(seed)));
-    let mut parameters = Parameters::new();
-    for _ in 0..count {
-        client.begin(&mut random);
-        let mut reply = None;
-        while let Some(index) = client.step(reply.as_ref(), &mut random, &mut parameters) {
-            reply = Some(executor.execute(control, index, &parameters).unwrap());
-        }
-    }
-    ["CUSTOMERS", "ORDERS", "ORDERLINES", "INVENTORY"]
-        .map(|table| control.query(&format!("CHECKSUM TABLE {table}")).unwrap().rows[0][1].clone().unwrap())
-        .to_vec()
-}
-
-#[test]
-fn a_seed_decides_the_orders() {
-    let shop = shop();
-    let sums = [("ds_one", 7), ("ds_same", 7), ("ds_other", 8)].map(|(name, seed)| {
-        let mut control = shop.empty(name);
-        fill(control.target(), Via::Load);
-        orders(&mut control, 30, seed)
-    });
-    assert_eq!(sums[0], sums[1]);
-    for (one, other) in sums[0].iter().zip(&sums[2]) {
-        assert_ne!(one, other);
-    }
 }
 
 /// Rows that each way to browse finds in so many orders.

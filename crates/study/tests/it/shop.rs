@@ -1,6 +1,6 @@
 //! A server with small TPC-W databases, for tests that ask.
 
-use crate::sandbox::{settings, spec, up};
+use crate::sandbox::server;
 use evenkeel_core::random::Seed;
 use evenkeel_lab::data::tpcw::{Date, Scale};
 use evenkeel_lab::data::{DataSpec, Via, populate};
@@ -21,10 +21,8 @@ pub fn shop() -> Arc<Shop> {
     static SHOP: Mutex<Weak<Shop>> = Mutex::new(Weak::new());
     let mut shared = SHOP.lock().unwrap_or_else(PoisonError::into_inner);
     shared.upgrade().unwrap_or_else(|| {
-        let home = tempfile::tempdir().unwrap();
-        let mut spec = spec(home.path(), "shop");
-        spec.settings.extend(settings(&[("local_infile", "ON"), ("innodb_flush_log_at_trx_commit", "0")]));
-        let shop = Arc::new(Shop { sandbox: up(&spec).unwrap(), _home: home });
+        let (home, sandbox) = server(&[]);
+        let shop = Arc::new(Shop { sandbox, _home: home });
         *shared = Arc::downgrade(&shop);
         shop
     })

@@ -47,13 +47,13 @@ fn state(pid: i32) -> Option<char> {
 /// What a study says, with the process of the private server that is up.
 type Moment = fn(&StudyEvent) -> bool;
 
-/// Measures, holds the server at that moment, and then does what `then` does. The outcome, and the server's process.
+/// Measures, and holds the server at that moment.
 fn measured(
     spec: &StudySpec,
     folder: &StudyFolder,
     moment: Moment,
     stops: bool,
-) -> (Result<SummaryFile, StudyError>, i32) {
+) -> Result<SummaryFile, StudyError> {
     let stop = Stop::default();
     let mut pid = None;
     let mut still = None;
@@ -92,7 +92,7 @@ fn measured(
     drop(ended);
     assert_eq!(watchdog.join().unwrap(), Some(false), "the study hung: {outcome:?}");
     assert!(still.is_some() && is_gone, "the private server is left behind: {outcome:?}");
-    (outcome, pid)
+    outcome
 }
 
 fn short(home: &Path) -> StudySpec {
@@ -109,47 +109,56 @@ fn before_the_plans(event: &StudyEvent) -> bool {
     matches!(event, StudyEvent::Preparing(text) if text.starts_with("explaining"))
 }
 
-#[test]
-fn a_server_that_stands_still_in_a_run_ends_the_study_with_plain_words_and_is_ended() {
+/// A server that stands still from that moment ends a study with these words and without a run.
+fn is_told(moment: Moment, seconds: u64, words: &str) {
     let home = tempfile::tempdir().unwrap();
-    let spec = short(home.path());
+    let mut spec = short(home.path());
+    spec.duration = Nanos::from_secs(seconds);
     let folder = folder(&home.path().join("runs"), &spec);
-    let (outcome, _) = measured(&spec, &folder, in_a_run, false);
-    let error = outcome.expect_err("nothing was measured");
-    let text = error.to_string();
-    assert!(text.contains("has not answered since") && text.contains("study"), "{text}");
-    let hint = error.hint().unwrap_or_default();
-    assert!(hint.contains("stopped") && hint.contains("--resume"), "{hint}");
+    let error = measured(&spec, &folder, moment, false).expect_err("nothing was measured");
+    assert!(error.to_string().contains(words), "{error}");
+    assert!(error.hint().is_some_and(|hint| hint.contains("stopped")), "{:?}", error.hint());
     assert!(folder.runs().unwrap().is_empty(), "a run of a server that stood still is no measurement");
 }
 
-#[test]
-fn a_stop_ends_a_study_whose_server_stands_still_in_a_run() {
+/// A stop ends a study whose server stands still from that moment.
+fn is_stopped(moment: Moment, seconds: u64) {
     let home = tempfile::tempdir().unwrap();
     let mut spec = short(home.path());
-    spec.duration = Nanos::from_secs(600);
+    spec.duration = Nanos::from_secs(seconds);
     let folder = folder(&home.path().join("runs"), &spec);
-    let summary = measured(&spec, &folder, in_a_run, true).0.unwrap();
-    assert!(!summary.complete);
-}
-
-#[test]
-fn a_stop_ends_a_study_whose_server_stands_still_before_its_first_statement_of_a_phase() {
-    let home = tempfile::tempdir().unwrap();
-    let spec = short(home.path());
-    let folder = folder(&home.path().join("runs"), &spec);
-    let summary = measured(&spec, &folder, before_the_plans, true).0.unwrap();
+    let summary = measured(&spec, &folder, moment, true).unwrap();
     assert_eq!((summary.complete, summary.runs_done), (false, 0));
 }
 
 #[test]
+fn a_server_that_stands_still_in_a_run_is_told() {
+    is_told(in_a_run, 2, "has not answered since");
+}
+
+#[test]
+fn a_long_run_ends_by_itself_when_its_server_stands_still() {
+    is_told(in_a_run, 3_600, "has not answered since");
+}
+
+#[test]
 fn a_server_that_stands_still_between_two_statements_is_told() {
-    let home = tempfile::tempdir().unwrap();
-    let spec = short(home.path());
-    let folder = folder(&home.path().join("runs"), &spec);
-    let error = measured(&spec, &folder, before_the_plans, false).0.expect_err("nobody answers");
-    assert!(error.to_string().contains("no answer from"), "{error}");
-    assert!(error.hint().is_some_and(|hint| hint.contains("stopped")), "{error}");
+    is_told(before_the_plans, 2, "no answer from");
+}
+
+#[test]
+fn a_stop_ends_a_study_whose_server_stands_still_in_a_run() {
+    is_stopped(in_a_run, 600);
+}
+
+#[test]
+fn a_stop_ends_a_study_whose_server_stands_still_before_its_first_statement_of_a_phase() {
+    is_stopped(before_the_plans, 2);
+}
+
+#[test]
+fn a_stop_ends_a_study_whose_server_stands_still_while_data_goes_in() {
+    is_stopped(|event| matches!(event, StudyEvent::Data(_)), 2);
 }
 
 /// The private server of a study, with data, up by itself.
@@ -220,24 +229,4 @@ fn a_server_of_the_users_that_stands_still_is_told_and_left_as_it_is() {
     assert_eq!(state(pid), Some('T'), "it is the user's to look at");
     drop(still);
     assert!(Control::connect(&server.target()).is_ok());
-}
-
-#[test]
-fn a_long_run_ends_by_itself_when_its_server_stands_still() {
-    let home = tempfile::tempdir().unwrap();
-    let mut spec = short(home.path());
-    spec.duration = Nanos::from_secs(3_600);
-    let folder = folder(&home.path().join("runs"), &spec);
-    let text = measured(&spec, &folder, in_a_run, false).0.expect_err("nobody answers").to_string();
-    assert!(text.contains("has not answered since"), "{text}");
-}
-
-#[test]
-fn a_stop_ends_a_study_whose_server_stands_still_while_data_goes_in() {
-    let home = tempfile::tempdir().unwrap();
-    let spec = short(home.path());
-    let folder = folder(&home.path().join("runs"), &spec);
-    let going_in = |event: &StudyEvent| matches!(event, StudyEvent::Data(_));
-    let summary = measured(&spec, &folder, going_in, true).0.unwrap();
-    assert_eq!((summary.complete, summary.runs_done), (false, 0));
 }

@@ -51,46 +51,6 @@ fn a_login_that_fails_says_why() {
 }
 
 #[test]
-fn tls_checks_as_much_as_was_asked_for() {
-    let home = tempfile::tempdir().unwrap();
-    let file = |name: &str| format!("{}/tests/it/tls/{name}", env!("CARGO_MANIFEST_DIR"));
-    let mut secure = spec(home.path(), "a");
-    secure.settings.insert("ssl_cert".into(), file("server.pem"));
-    secure.settings.insert("ssl_key".into(), file("server.key"));
-    let sandbox = up(&secure).unwrap();
-    let Address::Tcp { port, .. } = sandbox.tcp_target().address else { panic!("no port") };
-    let cipher = |host: &str, tls: TlsMode, ca: Option<&str>| {
-        let target = Target {
-            address: Address::Tcp { host: host.into(), port },
-            tls,
-            tls_ca: ca.map(|name| file(name).into()),
-            ..sandbox.tcp_target()
-        };
-        let mut control = Control::connect(&target)?;
-        Ok(control.query("SHOW STATUS LIKE 'Ssl_cipher'")?.rows[0][1].clone().unwrap())
-    };
-    assert_eq!(cipher("127.0.0.1", TlsMode::Disabled, None).unwrap(), "");
-    for (host, tls, ca) in [
-        ("127.0.0.1", TlsMode::Preferred, None),
-        ("127.0.0.1", TlsMode::Required, None),
-        ("127.0.0.1", TlsMode::Required, Some("ca.pem")),
-        ("localhost", TlsMode::VerifyIdentity, Some("ca.pem")),
-    ] {
-        assert!(cipher(host, tls, ca).unwrap().starts_with("TLS_"), "{host} {tls:?} {ca:?}");
-    }
-    for (host, tls, ca) in [
-        // Another name than the certificate's, an unknown authority, no authority in the file, no file.
-        ("127.0.0.1", TlsMode::VerifyIdentity, Some("ca.pem")),
-        ("localhost", TlsMode::VerifyIdentity, None),
-        ("127.0.0.1", TlsMode::Required, Some("server.pem")),
-        ("127.0.0.1", TlsMode::Required, Some("missing.pem")),
-    ] {
-        let error = cipher(host, tls, ca).unwrap_err();
-        assert!(matches!(error, TargetError::Tls { .. }), "{host} {tls:?} {ca:?}: {error}");
-    }
-}
-
-#[test]
 fn nobody_there_is_told_apart_from_somebody_else_there() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();

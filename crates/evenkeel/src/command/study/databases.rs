@@ -60,7 +60,6 @@ pub fn plan(_: &Session, args: &Args) -> Result<(Plan, String)> {
         clients: of.clients,
         warm_up_s: of.warm_up.unwrap_or(duration_s / 2.0),
         duration_s,
-        lull_s: 0.0,
         size: of.size.map_or_else(|| Size::new(if args.quick { 100 } else { 200 }), Ok)?.to_string(),
         period_s: PERIOD_S,
     };

@@ -38,7 +38,7 @@ pub struct Settings {
     /// Records of a day [default: 100000; --quick: 10000; published: 70000000]
     #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1_000..=RECORDS_MAX))]
     records: Option<u64>,
-    /// Only these parts: export, load, crash, dispatch, days, watching, tmpdir
+    /// Only these parts: export, load, crash, dispatch, days
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     parts: Vec<String>,
     /// Seed of records and order
@@ -59,6 +59,7 @@ pub fn plan(session: &Session, args: &Args) -> Result<(Plan, String)> {
             processor: machine.processor.model,
             cpus: machine.cpus.as_ref().map(ToString::to_string),
             hypervisor: machine.hypervisor.name,
+            server_binary: None,
         },
     };
     let all = parts(&setting, args.repeats.unwrap_or(if args.quick { 1 } else { 3 }));

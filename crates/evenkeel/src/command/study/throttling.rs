@@ -86,7 +86,7 @@ pub fn plan(_: &Session, args: &Args) -> Result<(Plan, String)> {
     let setting = Setting {
         ebs: if quick { 1 } else { 10 },
         items: if quick { 1_000 } else { 10_000 },
-        settle: Some(Settle::of_span(span_s)),
+        settle: Settle::of_span(span_s),
         shopping,
         reread,
         second: of.second,

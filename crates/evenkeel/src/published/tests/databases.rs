@@ -4,9 +4,8 @@ use crate::published::{Published, results, table};
 use crate::report::published::html;
 use crate::table::Look;
 use evenkeel_core::share::experiment::Treatment;
-use evenkeel_study::databases::fixture::{plan, run, runs, setting};
-use evenkeel_study::databases::record::{self, Setting};
-use evenkeel_study::databases::{FIGURES, judge, kept as as_kept};
+use evenkeel_study::databases::fixture::{plan, run, setting};
+use evenkeel_study::databases::{FIGURES, judge};
 use evenkeel_study::harness::Run;
 
 fn shown<T>(runs: &[Run], show: impl Fn(&Published<'_>) -> T) -> T {
@@ -15,12 +14,12 @@ fn shown<T>(runs: &[Run], show: impl Fn(&Published<'_>) -> T) -> T {
 }
 
 fn four() -> Vec<Run> {
-    runs(&[
+    vec![
         run(Treatment::Uncontrolled, 32, 1, [1_000.0, 1_000.0]),
         run(Treatment::Parda, 32, 1, [800.0, 1_600.0]),
         run(Treatment::Evenkeel, 32, 1, [500.0, 1_700.0]),
         run(Treatment::Evenkeel, 32, 2, [500.0, 1_500.0]),
-    ])
+    ]
 }
 
 #[test]
@@ -54,12 +53,8 @@ fn a_cell_has_its_hosts_and_the_ratio_of_both() {
 }
 
 #[test]
-fn a_lull_is_told_and_a_study_of_one_run_has_a_page_too() {
-    let setting = Setting { warm_up_s: 0.0, duration_s: 4.0, lull_s: 4.0, ..setting() };
-    let lull = record::Run { lull: Some((4.0, 8.0)), ..run(Treatment::Parda, 32, 1, [1.0, 1.0]) };
-    let kept = as_kept(&setting, &lull);
-    assert!(kept.figure("opened@a").is_some() && kept.figure("beta_in_lull@b").is_some());
-    let page = shown(&runs(&[run(Treatment::Parda, 64, 1, [0.0, 1_600.0])]), html);
+fn a_study_of_one_run_has_a_page_too() {
+    let page = shown(&[run(Treatment::Parda, 64, 1, [0.0, 1_600.0])], html);
     assert_eq!(crate::report::fault(&page), None);
     assert!(page.contains("time-window-most-64") && page.contains("No orders on both hosts yet"), "{page}");
 }

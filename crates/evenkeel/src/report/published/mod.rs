@@ -13,7 +13,6 @@ pub fn html(view: &Published<'_>) -> String {
     let body = [
         sections::headline(view),
         sections::why(view),
-        sections::pictures(view),
         sections::findings(view),
         parts,
         sections::caveats(view),

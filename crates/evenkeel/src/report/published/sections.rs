@@ -6,11 +6,10 @@ use crate::published::{Published, against, hosts, share_words, shown};
 use crate::report::legend::{legend, swatch};
 use crate::report::markup::Text;
 use crate::report::page::figure;
-use crate::report::page_map::page_maps;
 use crate::report::sections::{evidence, field, head, list, section, table, unbroken};
 use evenkeel_core::caveat::Caveat;
 use evenkeel_core::why::Verdict;
-use evenkeel_study::harness::{Cell, Figure, Finding, Part, Picture};
+use evenkeel_study::harness::{Cell, Figure, Finding, Part};
 
 pub fn headline(view: &Published<'_>) -> String {
     let said = &view.said;
@@ -78,22 +77,6 @@ pub fn why(view: &Published<'_>) -> String {
         inner += &format!("<h3>What makes runs vary</h3><ul>{levels}</ul>");
     }
     section("why", "Why", "", &inner)
-}
-
-pub fn pictures(view: &Published<'_>) -> String {
-    let drawn = |picture: &Picture| {
-        let svg = page_maps(std::slice::from_ref(picture));
-        format!("<figure class=\"card\"><div class=\"drawing\">{svg}</div></figure>\n")
-    };
-    match view.said.pictures.as_slice() {
-        [] => String::new(),
-        all => section(
-            "pages",
-            "Pages of the tables",
-            "Each square is a page, in the order of the file. An index in order is an even ramp; one that is shuffled is noise.",
-            &all.iter().map(drawn).collect::<String>(),
-        ),
-    }
 }
 
 pub fn part(view: &Published<'_>, part: &Part) -> String {

@@ -8,7 +8,6 @@ struct Noisy {
     /// Stolen CPU time of an attempt at a run, percent, by name of the run and number of the attempt.
     steal: fn(&str, u32) -> f64,
     retries: u32,
-    /// All attempts, in their order.
     made: Vec<(String, u32)>,
     /// Ends after so many, as a kill does.
     left: usize,

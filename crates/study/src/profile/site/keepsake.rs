@@ -38,7 +38,6 @@ impl Keepsake {
         Ok(self.owner()?.as_deref() == Some(study))
     }
 
-    /// The study that has to give it back.
     fn owner(&self) -> Result<Option<String>, StudyError> {
         match fs::read_to_string(&self.note) {
             Ok(text) => Ok(Some(text)),

@@ -39,7 +39,6 @@ const POOL: &str = "innodb_buffer_pool_size";
 pub(super) struct Site {
     spec: Arc<SiteSpec>,
     sandbox: Option<Sandbox>,
-    /// What was set for the server that is up.
     setting: Setting,
     /// Who sees a server of the user's that runs elsewhere, once that was found out.
     elsewhere: Option<Option<Elsewhere>>,
@@ -54,9 +53,7 @@ pub(super) struct Setting {
     pub disk: DiskLimit,
 }
 
-/// A server that is up.
 pub(super) struct Ready {
-    /// How to reach it.
     pub target: Target,
     /// Where its CPU time is counted; `None` for a server on another machine.
     pub domain: Option<Domain>,

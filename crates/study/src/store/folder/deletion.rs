@@ -14,9 +14,6 @@ struct Own {
 impl StudyFolder {
     /// Locks the study of this very name, to delete it. Without a plan that says that it is one, a folder may be anything, and
     /// is left alone: many have a folder `runs`.
-    ///
-    /// # Errors
-    /// There is none, its plan cannot be read, or it is being measured.
     pub fn to_delete(root: &Path, name: &str) -> Result<Self, StoreError> {
         let path = root.join(name);
         if file_name(&path) != name || !is_study(&path) {
@@ -28,10 +25,6 @@ impl StudyFolder {
         Ok(Self { _lock: Some(lock(&path)?), path })
     }
 
-    /// Deletes it with all of its runs.
-    ///
-    /// # Errors
-    /// A file cannot be removed.
     pub fn delete(self) -> Result<(), StoreError> {
         fs::remove_dir_all(&self.path).map_err(StoreError::io("remove", &self.path))
     }

@@ -1,7 +1,7 @@
 //! What a power cut leaves of what was written.
 
 use super::*;
-use crate::store::RunTables;
+use crate::store::{RunTables, Series};
 use evenkeel_core::Nanos;
 use evenkeel_lab::load::nothing_measured;
 use std::cell::RefCell;
@@ -40,7 +40,7 @@ fn all_of_a_run_is_durable_before_it_has_its_name_and_the_name_when_it_is_finish
     let unfinished = folder.begin_run("c01-r2").unwrap();
     fs::write(unfinished.join("requests.csv.zst"), "a log").unwrap();
     let run = RunFile { cell: 1, repeat: 2, attempt: 1, ..RunFile::default() };
-    let tables = RunTables { load: &nothing_measured(), sense_columns: Vec::new(), sense: Vec::new() };
+    let tables = RunTables { load: &nothing_measured(), sense: Series::default() };
     let whole = folder.finish_run("c01-r2", &run, |dir| tables.write(dir)).unwrap();
 
     // It was made durable under the name that it had before: what comes after the rename comes too late.
@@ -80,8 +80,9 @@ fn what_is_written_beside_a_run_is_read_again() {
         in_flight: 1,
         ..evenkeel_lab::load::Interval::default()
     });
-    let sense = vec![super::super::SenseRow { at_s: 0.5, values: vec![Some(12.5), None] }];
-    let tables = RunTables { load: &load, sense_columns: vec!["theta_percent", "steal_percent"], sense };
+    let columns = ["theta_percent", "steal_percent"].map(str::to_owned).to_vec();
+    let sense = Series { columns, rows: vec![(0.5, vec![Some(12.5), None])] };
+    let tables = RunTables { load: &load, sense };
     let run = RunFile { cell: 3, repeat: 1, attempt: 2, ..RunFile::default() };
     folder.begin_run("c03-r1.attempt-2").unwrap();
     folder.finish_run("c03-r1.attempt-2", &run, |dir| tables.write(dir)).unwrap();

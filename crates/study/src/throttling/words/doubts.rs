@@ -1,12 +1,12 @@
 //! What disturbed the measurement, and what bounds what can be concluded from it.
 
-use super::{most, other_percent, settling};
+use super::{most, settling};
 use crate::format;
-use crate::harness::{Plan, Run};
+use crate::harness::{Plan, Run, doubts};
 use crate::throttling::COUNTERS_REFUSED;
 use crate::throttling::parts::STEP;
 use crate::throttling::record::{Load, Setting, Treatment};
-use evenkeel_core::caveat::{Caveat, GENERATOR_CPU_MAX, OTHER_LOAD_MAX, RUNS_MIN, STEAL_MAX, Severity};
+use evenkeel_core::caveat::{Caveat, GENERATOR_CPU_MAX, Severity};
 use evenkeel_core::disturbance::Disturbance;
 
 /// All that there is to doubt, the evidence of this study's runs first.
@@ -14,12 +14,10 @@ pub fn caveats(plan: &Plan, setting: &Setting, runs: &[Run]) -> Vec<Caveat> {
     let mut found = Vec::new();
     found.extend(counters(runs));
     found.extend(generator(runs));
-    found.extend(steal(runs));
-    found.extend(other_load(runs));
-    found.extend(measured_again(runs));
+    let set_aside: Vec<Disturbance> = runs.iter().flat_map(|run| run.set_aside.iter().copied()).collect();
+    found.extend(Caveat::measured_again(&set_aside));
     found.extend(ends(runs));
-    found.extend(unfinished(plan, runs));
-    found.extend(few(plan));
+    found.extend(doubts(plan.part(Load::Shopping.name()).as_slice(), runs));
     found.extend(one_step(runs));
     found.push(fresh_guard(setting.shopping.warm_up_s));
     found.extend(settling::caveats(plan, setting, runs));
@@ -62,38 +60,6 @@ fn generator(runs: &[Run]) -> Option<Caveat> {
     })
 }
 
-fn steal(runs: &[Run]) -> Option<Caveat> {
-    let steal = most(runs, "steal_percent");
-    let text = format!(
-        "A hypervisor took up to {} of the server's CPU time away in a point.",
-        format::percent(steal)
-    );
-    (steal > STEAL_MAX).then(|| {
-        Caveat::new("steal", Severity::Doubt, text)
-            .with("steal_percent", steal)
-            .with("tolerated_percent", STEAL_MAX)
-    })
-}
-
-fn other_load(runs: &[Run]) -> Option<Caveat> {
-    let other = other_percent(runs);
-    let text = format!(
-        "Other programs used up to {} of the machine in a point: compare only what differs clearly.",
-        format::percent(other)
-    );
-    (other > OTHER_LOAD_MAX).then(|| {
-        Caveat::new("other-load", Severity::Doubt, text)
-            .with("other_load_percent", other)
-            .with("tolerated_percent", OTHER_LOAD_MAX)
-    })
-}
-
-/// Of all runs together.
-fn measured_again(runs: &[Run]) -> Option<Caveat> {
-    let set_aside: Vec<Disturbance> = runs.iter().flat_map(|run| run.set_aside.iter().copied()).collect();
-    Caveat::measured_again(&set_aside)
-}
-
 fn ends(runs: &[Run]) -> Option<Caveat> {
     let sum = |figure: &str| runs.iter().filter_map(|run| run.figure(figure)).sum::<f64>();
     let (failed, lost) = (sum("failed"), sum("lost"));
@@ -104,31 +70,6 @@ fn ends(runs: &[Run]) -> Option<Caveat> {
     );
     (failed + lost > 0.0)
         .then(|| Caveat::new("failures", Severity::Doubt, text).with("failed", failed).with("lost", lost))
-}
-
-fn unfinished(plan: &Plan, runs: &[Run]) -> Option<Caveat> {
-    let done = runs.iter().filter(|run| run.part == Load::Shopping.name()).count();
-    let planned = plan.part(Load::Shopping.name()).map_or(0, crate::harness::Part::runs);
-    let text = format!("Unfinished: {done} of {planned} points of the shopping mix.");
-    (done < planned).then(|| {
-        Caveat::new("incomplete", Severity::Note, text)
-            .with("runs_done", done as f64)
-            .with("runs_planned", planned as f64)
-    })
-}
-
-fn few(plan: &Plan) -> Option<Caveat> {
-    let repeats =
-        plan.parts.iter().filter(|part| part.name != STEP).map(|part| part.repeats).min().unwrap_or(0);
-    let text = format!(
-        "{} of each point: with so few the 95 % intervals are wide.",
-        format::counted(repeats as usize, "run")
-    );
-    (u64::from(repeats) < RUNS_MIN).then(|| {
-        Caveat::new("too-few-runs", Severity::Doubt, text)
-            .with("runs", f64::from(repeats))
-            .with("least_runs", RUNS_MIN as f64)
-    })
 }
 
 fn one_step(runs: &[Run]) -> Option<Caveat> {
@@ -152,32 +93,6 @@ mod tests {
 
     fn lines(caveats: &[Caveat]) -> String {
         caveats.iter().map(|caveat| format!("{caveat}\n")).collect()
-    }
-
-    #[test]
-    fn steal_is_doubted_from_where_a_profile_doubts_it() {
-        let mut runs = falling();
-        let codes =
-            |runs: &[Run]| caveats(&plan(), &setting_of(), runs).into_iter().map(|caveat| caveat.code);
-        runs[0].set("steal_percent", STEAL_MAX);
-        assert!(!codes(&runs).any(|code| code == "steal"));
-        runs[0].set("steal_percent", STEAL_MAX + 0.1);
-        assert!(codes(&runs).any(|code| code == "steal"));
-    }
-
-    #[test]
-    fn others_are_doubted_whoever_was_measured_and_the_guard_is_none_of_them() {
-        let mut runs = falling();
-        let guarded = runs
-            .iter()
-            .position(|run| run.levels[0] == Treatment::Evenkeel.name())
-            .expect("a run with a guard");
-        let codes =
-            |runs: &[Run]| caveats(&plan(), &setting_of(), runs).into_iter().map(|caveat| caveat.code);
-        runs[guarded].set("other_percent", 40.0);
-        assert!(!codes(&runs).any(|code| code == "other-load"), "of an older folder: the guard may be in it");
-        runs[guarded].set("other_load_percent", OTHER_LOAD_MAX + 0.1);
-        assert!(codes(&runs).any(|code| code == "other-load"));
     }
 
     #[test]

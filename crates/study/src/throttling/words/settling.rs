@@ -18,10 +18,7 @@ pub fn caveats(plan: &Plan, setting: &Setting, runs: &[Run]) -> Vec<Caveat> {
     if !plan.parts.iter().any(has_rule) {
         return Vec::new();
     }
-    let Some(settle) = setting.settle else {
-        let text = "The points of the published controller did not wait until its limit had settled.";
-        return vec![Caveat::new("rule-not-waited-for", Severity::Doubt, text)];
-    };
+    let settle = setting.settle;
     let (span, most) = (format::seconds(settle.span_s), format::seconds(settle.most_s));
     let text = format!(
         "A point of the published controller begins when its limit has not moved for {span}, the span of its means, or after {most}: \
@@ -124,7 +121,7 @@ mod tests {
         assert!(!full.contains("instead of the published"), "{full}");
         let late = |run: &&mut Run| run.levels[1] == "8" && run.repeat == 1 && run.figure(SETTLED).is_some();
         runs.iter_mut().filter(late).for_each(|run| run.set(SETTLED, 0.0));
-        let quick = said(&Setting { settle: Some(Settle::of_span(6.0)), ..setting() }, &runs);
+        let quick = said(&Setting { settle: Settle::of_span(6.0), ..setting() }, &runs);
         for part in [
             "has not moved for 6 s",
             "or after 1 min",
@@ -133,7 +130,5 @@ mod tests {
         ] {
             assert!(quick.contains(part), "{part} in {quick}");
         }
-        let old = said(&Setting { settle: None, ..setting() }, &runs);
-        assert!(old.contains("did not wait until its limit had settled"), "{old}");
     }
 }

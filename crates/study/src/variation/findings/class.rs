@@ -99,13 +99,4 @@ mod tests {
         assert_eq!(of([Some(true), Some(false), None]), Some(false));
         assert_eq!(of([Some(true), Some(true), None]), None);
     }
-
-    #[test]
-    fn what_each_statement_does_is_said_by_name() {
-        let said = words("simple", &[("tpcw.simple", Some(false)), ("tpcw.order_lines", None)]);
-        assert_eq!(
-            said,
-            "Of simple reads tpcw.simple can be trusted; tpcw.order_lines cannot be decided by so few runs."
-        );
-    }
 }

@@ -1,14 +1,13 @@
-//! The published findings beside ours: `storage` has those of buffer pool and layout, `statements` those of the simple read and the write, `class` that of several statements of a class, `foretold` what pages and plan tell of reads beforehand.
+//! The published findings beside ours.
 
 mod class;
-mod foretold;
 mod made;
 mod statements;
 mod storage;
 
 use super::figures::{NETWORK, TAU};
 use super::found::{AtRate, Found};
-use super::parts::{COMPLEX_STATEMENT, RATES, WRITE};
+use super::parts::{COMPLEX_STATEMENT, RATES};
 use super::record::{Setting, TargetRecord};
 use super::seen;
 use crate::format;
@@ -21,30 +20,16 @@ use made::{breaks, finding, untested};
 /// Utilisation up to which script-filled servers of the study agreed, percent.
 const PUBLISHED_LIMIT: f64 = 50.0;
 
-/// All of them, in the order of their figures.
 pub(super) fn all(setting: &Setting, cells: &[Cell<'_>], found: &Found<'_>) -> Vec<Finding> {
     vec![
         limit(setting, found),
-        untested(
-            "a-host-is-trusted-further",
-            RATES,
-            "a guest with one virtual CPU is trusted up to 50 %, its host with four cores up to 80 % (Figure 7)",
-            "One kind of server was measured: a guest beside its host needs a hypervisor.",
-        ),
         network(setting, found),
         storage::pool(setting, cells),
         storage::pool_at_high_rates(setting, cells),
         storage::dump(setting, cells),
-        foretold::pools(setting, cells),
         servers(setting, found),
         statements::simple(setting, cells),
         statements::write(setting, cells),
-        untested(
-            "write-on-guests-and-hosts",
-            WRITE,
-            "a guest carries more than twice the host's writes (Figure 14)",
-            "There is one domain: a guest beside its host needs a hypervisor.",
-        ),
         class::alike(setting, cells),
     ]
 }

@@ -98,7 +98,6 @@ pub(super) fn write(setting: &Setting, cells: &[Cell<'_>]) -> Finding {
     finding("writes-vary-little", WRITE, published, holds, format!("Here: {limit}."), numbers)
 }
 
-/// What is trusted of a part, with its rates.
 fn limit_of(setting: &Setting, cells: &[Cell<'_>], part: &str) -> (Vec<Point>, TrustLimit) {
     limit_over(setting, &cells.iter().filter(|cell| cell.part.name == part).collect::<Vec<_>>())
 }

@@ -1,10 +1,9 @@
 //! Findings about what is read from disk: the buffer pool and the storage layout.
 
-use super::foretold::price;
 use super::made::{breaks, finding, untested};
 use super::statements::limit_over;
 use crate::format;
-use crate::harness::{Cell, Finding, Number};
+use crate::harness::{Cell, Finding, Number, above};
 use crate::variation::figures::{KEPT_UP, READS, TAU};
 use crate::variation::parts::{LAYOUT, LOAD, POOL, TARGET};
 use crate::variation::record::{Setting, TargetRecord};
@@ -13,7 +12,7 @@ use evenkeel_core::statistics::{Estimate, Ratio, Sample, deviations_ratio, unpai
 use std::collections::BTreeMap;
 
 /// A figure of a part at one level of each of some factors: means of starts, whose runs are not independent, without runs whose queue grew.
-pub(super) fn means(
+fn means(
     setting: &Setting,
     cells: &[Cell<'_>],
     part: &str,
@@ -35,27 +34,8 @@ pub(super) fn means(
     cells.iter().filter(is_it).flat_map(of_cell).collect()
 }
 
-fn above(ratio: Option<&Ratio>, least: f64) -> Option<bool> {
-    match ratio?.interval? {
-        (low, _) if low > least => Some(true),
-        (_, high) if high <= least => Some(false),
-        _ => None,
-    }
-}
-
-fn number(name: &str, ratio: Option<&Ratio>) -> Vec<Number> {
-    ratio
-        .map(|ratio| Number { name: name.to_owned(), value: ratio.ratio, interval: ratio.interval })
-        .into_iter()
-        .collect()
-}
-
-fn words(ratio: &Ratio) -> String {
-    format::ratio(ratio)
-}
-
 /// Smallest and largest level of a numeric factor of a part that was measured.
-pub(super) fn ends(cells: &[Cell<'_>], part: &str, factor: &str) -> Option<(String, String)> {
+fn ends(cells: &[Cell<'_>], part: &str, factor: &str) -> Option<(String, String)> {
     let own = || cells.iter().filter(|cell| cell.part.name == part);
     let by = |one: &&Cell<'_>, other: &&Cell<'_>| {
         one.number(factor).unwrap_or_default().total_cmp(&other.number(factor).unwrap_or_default())
@@ -116,22 +96,25 @@ pub(super) fn pool(setting: &Setting, cells: &[Cell<'_>]) -> Finding {
         (Some(ratio), Some(few), Some(many)) => format!(
             "Here the response time at {small} % is {} times that at {large} %, with {} and {} reads from \
              disk per request.",
-            words(ratio),
+            format::ratio(ratio),
             format::significant(few, 3),
             format::significant(many, 3)
         ),
         (Some(ratio), _, _) => {
-            format!("Here the response time at {small} % is {} times that at {large} %.", words(ratio))
+            format!(
+                "Here the response time at {small} % is {} times that at {large} %.",
+                format::ratio(ratio)
+            )
         }
         _ => "It was not measured.".to_owned(),
     };
     let here = match &varies {
-        Some(varies) => format!("{here} Starts of servers differ {} times as much.", words(varies)),
+        Some(varies) => format!("{here} Starts of servers differ {} times as much.", format::ratio(varies)),
         None => here,
     };
-    let numbers = number("small_over_large", ratio.as_ref())
+    let numbers = Number::of("small_over_large", ratio.as_ref())
         .into_iter()
-        .chain(number("deviations_small_over_large", varies.as_ref()))
+        .chain(Number::of("deviations_small_over_large", varies.as_ref()))
         .collect();
     let holds = both(above(ratio.as_ref(), 1.0), above(varies.as_ref(), 1.0));
     finding("a-larger-pool-takes-it-away", POOL, published, holds, here, numbers)
@@ -156,14 +139,14 @@ pub(super) fn pool_at_high_rates(setting: &Setting, cells: &[Cell<'_>]) -> Findi
     let here = match (&low, &high) {
         (Some(low), Some(high)) => format!(
             "Here the smallest pool takes {} times as long as the largest at the low rate, and {} times at the high one.",
-            words(low),
-            words(high)
+            format::ratio(low),
+            format::ratio(high)
         ),
         _ => "It was not measured.".to_owned(),
     };
-    let numbers = number("at_low_rate", low.as_ref())
+    let numbers = Number::of("at_low_rate", low.as_ref())
         .into_iter()
-        .chain(number("at_high_rate", high.as_ref()))
+        .chain(Number::of("at_high_rate", high.as_ref()))
         .collect();
     finding(name, POOL, published, holds, here, numbers)
 }
@@ -184,23 +167,18 @@ pub(super) fn dump(setting: &Setting, cells: &[Cell<'_>]) -> Finding {
         let at = [("layout", layout), (LOAD, load.as_deref().unwrap_or_default())];
         Estimate::of(&means(setting, cells, LAYOUT, &at, READS)).map(|reads| reads.mean)
     };
-    let priced = price(|layout, figure| {
-        let at = [("layout", layout), (LOAD, load.as_deref().unwrap_or_default())];
-        means(setting, cells, LAYOUT, &at, figure)
-    });
     let here = match (&ratio, reads("script"), reads("dump")) {
         (Some(ratio), Some(script), Some(dump)) => format!(
             "Here the mean response time after the script is {} times that after the dump at the highest \
-             rate, with {} and {} reads from disk per request.{}",
-            words(ratio),
+             rate, with {} and {} reads from disk per request.",
+            format::ratio(ratio),
             format::significant(script, 3),
-            format::significant(dump, 3),
-            priced.words
+            format::significant(dump, 3)
         ),
         (Some(ratio), _, _) => {
             format!(
                 "Here the mean response time after the script is {} times that after the dump.",
-                words(ratio)
+                format::ratio(ratio)
             )
         }
         _ => "It was not measured; this needs private servers.".to_owned(),
@@ -217,8 +195,7 @@ pub(super) fn dump(setting: &Setting, cells: &[Cell<'_>]) -> Finding {
     };
     let limits = [("trust_limit_percent_of_dump", &of_dump), ("trust_limit_percent_of_script", &of_script)];
     let limits = limits.into_iter().filter_map(|(name, limit)| Some(Number::plain(name, limit.utilisation?)));
-    let numbers =
-        number("script_over_dump", ratio.as_ref()).into_iter().chain(priced.numbers).chain(limits).collect();
+    let numbers = Number::of("script_over_dump", ratio.as_ref()).into_iter().chain(limits).collect();
     // One server has no other one to be like.
     let has_several = setting.targets.len() > 1;
     let alike = breaks(&points, &of_dump).map(|breaks| !breaks).filter(|alike| has_several || !alike);

@@ -1,6 +1,6 @@
 //! Data sets on a real server: ways in, value rules, stamps and snapshots.
 
-use crate::sandbox::{settings, spec, up};
+use crate::sandbox::{server, settings, spec, up};
 use evenkeel_core::random::Seed;
 use evenkeel_lab::data::tpcw::{self, Date, Scale};
 use evenkeel_lab::data::{
@@ -23,15 +23,6 @@ fn tiny(via: Via) -> DataSpec {
 /// wait for its turn.
 fn large(via: Via) -> DataSpec {
     DataSpec { set: Scale::new(100, 200).unwrap().into(), ..tiny(via) }
-}
-
-/// A server that takes LOAD DATA LOCAL, and its directory.
-fn server() -> (tempfile::TempDir, Sandbox) {
-    let home = tempfile::tempdir().unwrap();
-    let mut spec = spec(home.path(), "data");
-    spec.settings.extend(settings(&[("local_infile", "ON"), ("innodb_flush_log_at_trx_commit", "0")]));
-    let sandbox = up(&spec).unwrap();
-    (home, sandbox)
 }
 
 fn database(sandbox: &Sandbox, name: &str) -> Target {
@@ -66,7 +57,7 @@ fn found(target: &Target, spec: &DataSpec) -> Result<Stamp, DataError> {
 
 #[test]
 fn all_ways_in_give_the_same_rows_on_any_number_of_threads() {
-    let (_home, sandbox) = server();
+    let (_home, sandbox) = server(&[]);
     let inserted = fill(&database(&sandbox, "inserted"), &tiny(Via::Insert)).unwrap();
     for (name, threads) in [("loaded_1", 1), ("loaded_4", 4)] {
         let target = database(&sandbox, name);
@@ -93,22 +84,6 @@ fn all_ways_in_give_the_same_rows_on_any_number_of_threads() {
         );
         assert_eq!(one == two, fixed, "{table}");
     }
-}
-
-#[test]
-fn progress_rises_to_the_number_of_rows() {
-    let (_home, sandbox) = server();
-    let mut reports = Vec::new();
-    let target = database(&sandbox, "tpcw");
-    let stamp =
-        populate(&target, &tiny(Via::Insert), &Stop::default(), &mut |progress| reports.push(progress));
-    let last = *reports.last().unwrap();
-    assert!(reports.is_sorted_by_key(|report| (report.rows_done, report.bytes)), "{reports:?}");
-    assert_eq!(last.rows_done, stamp.unwrap().rows());
-    assert!(last.rows_total >= last.rows_done && last.bytes > 100 * last.rows_done, "{last:?}");
-    let mut again = 0;
-    populate(&target, &tiny(Via::Insert), &Stop::default(), &mut |_| again += 1).unwrap();
-    assert_eq!(again, 0, "a data set that is there is reused");
 }
 
 /// Each query counts the rows that break a rule.
@@ -202,7 +177,7 @@ const COUNTS: &[(&str, f64, f64)] = &[
 
 #[test]
 fn rows_follow_the_value_rules_of_tpcw() {
-    let (_home, sandbox) = server();
+    let (_home, sandbox) = server(&[]);
     let target = database(&sandbox, "tpcw");
     fill(&target, &tiny(Via::Load)).unwrap();
     let mut control = control(&target);
@@ -218,7 +193,7 @@ fn rows_follow_the_value_rules_of_tpcw() {
 
 #[test]
 fn a_set_that_was_cut_short_is_recognised_and_refused_until_it_is_removed() {
-    let (_home, sandbox) = server();
+    let (_home, sandbox) = server(&[]);
     for via in [Via::Insert, Via::Load] {
         let target = database(&sandbox, via.word());
         let stopped = fill_partly(&target, &large(via), 1_500);
@@ -236,7 +211,7 @@ fn a_set_that_was_cut_short_is_recognised_and_refused_until_it_is_removed() {
 
 #[test]
 fn other_data_are_named_and_left_alone() {
-    let (_home, sandbox) = server();
+    let (_home, sandbox) = server(&[]);
     let target = database(&sandbox, "tpcw");
     for missing in [verify(&target, None).map(drop), remove(&target, None)] {
         assert!(matches!(missing, Err(DataError::Missing { .. })), "{missing:?}");
@@ -272,7 +247,7 @@ fn other_data_are_named_and_left_alone() {
 
 #[test]
 fn two_processes_do_not_work_on_one_set() {
-    let (_home, sandbox) = server();
+    let (_home, sandbox) = server(&[]);
     let target = database(&sandbox, "tpcw");
     let mut tried = false;
     let stop = Stop::default();
@@ -286,16 +261,8 @@ fn two_processes_do_not_work_on_one_set() {
 }
 
 #[test]
-fn a_server_without_local_infile_is_refused_with_the_other_way() {
-    let (_home, sandbox) = server();
-    control(&sandbox.target()).exec("SET GLOBAL local_infile = OFF").unwrap();
-    let refused = fill(&database(&sandbox, "tpcw"), &tiny(Via::Load)).unwrap_err();
-    assert!(refused.hint().is_some_and(|hint| hint.contains("--via insert")), "{refused}");
-}
-
-#[test]
 fn the_size_of_tables_counts_data_and_indexes() {
-    let (_home, sandbox) = server();
+    let (_home, sandbox) = server(&[]);
     let target = database(&sandbox, "tpcw");
     fill(&target, &tiny(Via::Load)).unwrap();
     let mut control = control(&target);
@@ -309,7 +276,7 @@ fn the_size_of_tables_counts_data_and_indexes() {
 
 #[test]
 fn a_snapshot_brings_a_server_back_to_the_rows_before_a_write_run() {
-    let (home, sandbox) = server();
+    let (home, sandbox) = server(&[]);
     let target = database(&sandbox, "tpcw");
     let stamp = fill(&target, &tiny(Via::Load)).unwrap();
     let data = sandbox.dir().join("data");

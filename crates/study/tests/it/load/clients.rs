@@ -59,49 +59,11 @@ fn more_clients_than_sessions_wait_for_one() {
     assert!(2 * result.session_wait.len() > result.counts.arrivals, "{:?}", result.counts);
 }
 
-/// Point selects whose client keeps the whole thread of load from its work before every 25th request.
-struct Hindrance(Script);
-
-struct Hindering(Box<dyn Client>, u64);
-
-impl Workload for Hindrance {
-    fn name(&self) -> &str {
-        self.0.name()
-    }
-    fn statements(&self) -> &[Statement] {
-        self.0.statements()
-    }
-    fn kinds(&self) -> &[String] {
-        self.0.kinds()
-    }
-    fn client(&self, number: u64) -> Box<dyn Client> {
-        Box::new(Hindering(self.0.client(number), 0))
-    }
-}
-
-impl Client for Hindering {
-    fn begin(&mut self, random: &mut Random) -> usize {
-        self.1 += 1;
-        if self.1.is_multiple_of(25) {
-            std::thread::sleep(std::time::Duration::from_millis(200));
-        }
-        self.0.begin(random)
-    }
-    fn step(
-        &mut self,
-        reply: Option<&Reply>,
-        random: &mut Random,
-        parameters: &mut Parameters,
-    ) -> Option<usize> {
-        self.0.step(reply, random, parameters)
-    }
-}
-
 #[test]
 fn requests_that_wait_because_the_thread_was_late_are_lag_and_no_wait_for_a_session() {
     let server = Server::shared();
-    let mut plan = plan(server.target(), Script::new(&[SELECT]), ArrivalPlan::Constant(50.0));
-    plan.workload = Arc::new(Hindrance(Script::new(&[SELECT])));
+    let script = Script { hinders: true, ..Script::new(&[SELECT]) };
+    let mut plan = plan(server.target(), script, ArrivalPlan::Constant(50.0));
     (plan.sessions, plan.warm_up) = (SessionPolicy::Pooled { max: 1 }, Nanos::ZERO);
     let result = load_until(&plan, |progress| progress.completed >= 150);
     // Ten of 25 are due while the thread does something else, and the one session is taken by its own fault.

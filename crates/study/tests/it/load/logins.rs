@@ -10,13 +10,16 @@ fn quick(target: Target) -> Result<LoadResult, LoadError> {
     run(&plan, &Stop::default(), &mut |_| {})
 }
 
+/// By the load and by the control connection.
 fn works(target: Target) {
+    Control::connect(&target).unwrap();
     let result = quick(target).unwrap();
     check_accounts(&result);
     assert_eq!(result.counts.completed, 20);
 }
 
 fn error(target: Target) -> String {
+    assert!(Control::connect(&target).is_err(), "the control connection checks the same");
     quick(target).unwrap_err().to_string()
 }
 
@@ -57,27 +60,30 @@ fn tls_encrypts_and_checks_what_it_is_asked_to() {
         address: Address::Tcp { host: host.to_owned(), port },
         ..server.tcp_target()
     };
-    works(target(TlsMode::Required, "127.0.0.1", None));
-    works(target(TlsMode::Preferred, "127.0.0.1", None));
-    works(target(TlsMode::VerifyIdentity, "localhost", Some("ca.pem")));
+    for (mode, host, ca) in [
+        (TlsMode::Required, "127.0.0.1", None),
+        (TlsMode::Preferred, "127.0.0.1", None),
+        (TlsMode::Required, "127.0.0.1", Some("ca.pem")),
+        (TlsMode::Preferred, "127.0.0.1", Some("ca.pem")),
+        (TlsMode::VerifyIdentity, "localhost", Some("ca.pem")),
+    ] {
+        works(target(mode, host, ca));
+    }
     works(Target { address: server.target().address, ..target(TlsMode::Required, "", None) });
 
     // With an authority, every mode checks its signature; the name is checked by one mode only.
-    for mode in [TlsMode::Required, TlsMode::Preferred] {
-        works(target(mode, "127.0.0.1", Some("ca.pem")));
-        let unknown = error(target(mode, "127.0.0.1", Some("other-ca.pem")));
-        assert!(unknown.contains("certificate"), "{unknown}");
-        let control = Control::connect(&target(mode, "127.0.0.1", Some("other-ca.pem")));
-        assert!(control.is_err(), "the control connection checks the same");
+    for (mode, host, ca, said) in [
+        (TlsMode::Required, "127.0.0.1", Some("other-ca.pem"), "certificate"),
+        (TlsMode::Preferred, "127.0.0.1", Some("other-ca.pem"), "certificate"),
+        (TlsMode::VerifyIdentity, "localhost", Some("other-ca.pem"), "certificate"),
+        (TlsMode::VerifyIdentity, "127.0.0.1", Some("ca.pem"), "certificate"),
+        (TlsMode::VerifyIdentity, "localhost", None, ""),
+        (TlsMode::Required, "127.0.0.1", Some("no-such.pem"), "no-such.pem"),
+        (TlsMode::Disabled, "127.0.0.1", None, "error 1045"),
+    ] {
+        let text = error(target(mode, host, ca));
+        assert!(text.contains(said), "{mode:?} {host} {ca:?}: {text}");
     }
-
-    assert!(error(target(TlsMode::Disabled, "127.0.0.1", None)).contains("error 1045"));
-    let unknown = error(target(TlsMode::VerifyIdentity, "localhost", Some("other-ca.pem")));
-    assert!(unknown.contains("certificate"), "{unknown}");
-    let other_name = error(target(TlsMode::VerifyIdentity, "127.0.0.1", Some("ca.pem")));
-    assert!(other_name.contains("certificate"), "{other_name}");
-    let missing = error(target(TlsMode::VerifyIdentity, "localhost", Some("no-such.pem")));
-    assert!(missing.contains("no-such.pem"), "{missing}");
 }
 
 #[test]

@@ -82,12 +82,19 @@ pub struct Script {
     statements: Vec<Statement>,
     kinds: Vec<String>,
     replies: Arc<Mutex<Vec<Reply>>>,
+    /// Each parameter, instead of a number.
+    text: Option<Arc<[u8]>>,
+    /// Its client keeps the whole thread of load from its work before every 25th request.
+    hinders: bool,
 }
 
 struct ScriptClient {
     parameters: Vec<usize>,
     next: usize,
     replies: Option<Arc<Mutex<Vec<Reply>>>>,
+    text: Option<Arc<[u8]>>,
+    hinders: bool,
+    begun: u32,
 }
 
 impl Script {
@@ -101,7 +108,13 @@ impl Script {
             calls_stored: false,
         };
         let statements = statements.iter().map(statement).collect();
-        Self { statements, kinds: vec!["request".to_owned()], replies: Arc::default() }
+        Self {
+            statements,
+            kinds: vec!["request".to_owned()],
+            replies: Arc::default(),
+            text: None,
+            hinders: false,
+        }
     }
 
     /// The answers are captured.
@@ -127,6 +140,9 @@ impl Workload for Script {
             parameters: self.statements.iter().map(|statement| statement.sql.matches('?').count()).collect(),
             next: 0,
             replies: captures.then(|| self.replies.clone()),
+            text: self.text.clone(),
+            hinders: self.hinders,
+            begun: 0,
         })
     }
 }
@@ -134,6 +150,10 @@ impl Workload for Script {
 impl Client for ScriptClient {
     fn begin(&mut self, _random: &mut Random) -> usize {
         self.next = 0;
+        self.begun += 1;
+        if self.hinders && self.begun.is_multiple_of(25) {
+            std::thread::sleep(std::time::Duration::from_millis(200));
+        }
         0
     }
 
@@ -148,7 +168,10 @@ impl Client for ScriptClient {
         }
         let count = *self.parameters.get(self.next)?;
         parameters.clear();
-        parameters.extend((0..count).map(|_| Value::Int(random.uniform(1, 1_000) as i64)));
+        parameters.extend((0..count).map(|_| match &self.text {
+            Some(text) => Value::Text(text.to_vec()),
+            None => Value::Int(random.uniform(1, 1_000) as i64),
+        }));
         self.next += 1;
         Some(self.next - 1)
     }
@@ -160,7 +183,7 @@ const PATIENCE: Nanos = Nanos::from_secs(60);
 const SELECT: &str = "SELECT c FROM t WHERE id = ?";
 
 /// Nothing is given up in it unless a test says so: a machine that stands still for seconds is no timeout.
-fn plan(target: Target, workload: Script, arrivals: ArrivalPlan) -> LoadPlan {
+pub fn plan(target: Target, workload: Script, arrivals: ArrivalPlan) -> LoadPlan {
     LoadPlan {
         target,
         workload: Arc::new(workload),

@@ -2,7 +2,8 @@
 
 use super::*;
 use evenkeel_core::statistics::Sample;
-use evenkeel_lab::load::{PartsPlan, PartsResult, ToldBy};
+use evenkeel_lab::load::{Noted, PartsPlan, PartsResult, ToldBy};
+use evenkeel_site::server::TlsMode;
 
 /// A statement that works for 20 ms, whatever the machine does besides.
 const SLOW: &str = "DO SLEEP(0.02)";
@@ -38,58 +39,32 @@ fn measured(server: &Server, mut plan: LoadPlan, parts: Option<PartsPlan>) -> Pa
 }
 
 #[test]
-fn the_servers_own_time_is_told_for_every_request_by_profiles_and_in_text_too() {
+fn parts_add_up_by_every_way_to_the_server() {
     let server = Server::shared();
-    for protocol in [Protocol::Prepared, Protocol::Text] {
-        let mut plan = plan(server.target(), Script::new(&[SLOW]), ArrivalPlan::Constant(40.0));
-        plan.protocol = protocol;
+    let tls = Target { tls: TlsMode::Required, ..server.tcp_target() };
+    let pooled = SessionPolicy::Pooled { max: 16 };
+    let (one, two) = (&[SLOW][..], &["BEGIN", SLOW, SELECT, SLOW, "COMMIT"][..]);
+    for (target, is_tcp, protocol, sessions, statements) in [
+        (server.target(), false, Protocol::Prepared, pooled, one),
+        (server.target(), false, Protocol::Text, pooled, one),
+        (server.target(), false, Protocol::Prepared, pooled, two),
+        (server.target(), false, Protocol::Prepared, SessionPolicy::PerRequest { max: 16 }, one),
+        (server.tcp_target(), true, Protocol::Prepared, pooled, one),
+        (tls, true, Protocol::Prepared, pooled, one),
+    ] {
+        let mut plan = plan(target, Script::new(statements), ArrivalPlan::Constant(15.0));
+        (plan.protocol, plan.sessions) = (protocol, sessions);
         let found = measured(&server, plan, parts(1.0, ToldBy::Profiles));
-        check(&found, 1.0);
-        assert_eq!(
-            (found.noted.by_kernel, found.noted.by_thread),
-            (0, found.drawn),
-            "a unix socket has no notes"
-        );
-        assert_eq!(found.server_waking.n(), found.drawn, "the server names its threads");
-        assert_eq!(found.compared.1.n(), 0);
+        check(&found, if statements.len() == 1 { 1.0 } else { 2.0 });
+        // The kernel notes when an answer came in over TCP, and not over a unix socket.
+        let Noted { by_kernel, by_thread } = found.noted;
+        assert_eq!(if is_tcp { by_thread } else { by_kernel }, 0, "{found:?}");
+        if sessions == pooled && statements.len() == 1 {
+            assert_eq!(found.server_waking.n(), found.drawn, "the server names its threads");
+        } else if sessions != pooled {
+            assert!(mean(&found.before) > 0.0, "connecting comes before");
+        }
     }
-}
-
-#[test]
-fn over_tcp_the_kernel_notes_when_each_answer_came_in() {
-    let server = Server::shared();
-    let plan = plan(server.tcp_target(), Script::new(&[SLOW]), ArrivalPlan::Constant(40.0));
-    let found = measured(&server, plan, parts(1.0, ToldBy::Profiles));
-    check(&found, 1.0);
-    assert_eq!((found.noted.by_kernel, found.noted.by_thread), (found.drawn, 0));
-}
-
-#[test]
-fn encrypted_answers_are_noted_as_well() {
-    let server = Server::shared();
-    let target = Target { tls: evenkeel_site::server::TlsMode::Required, ..server.tcp_target() };
-    let plan = plan(target, Script::new(&[SLOW]), ArrivalPlan::Constant(20.0));
-    let found = measured(&server, plan, parts(1.0, ToldBy::Profiles));
-    check(&found, 1.0);
-    assert_eq!(found.noted.by_thread, 0);
-}
-
-#[test]
-fn a_request_of_several_statements_is_told_as_the_sum_of_them() {
-    let server = Server::shared();
-    let script = Script::new(&["BEGIN", SLOW, SELECT, SLOW, "COMMIT"]);
-    let plan = plan(server.target(), script, ArrivalPlan::Constant(15.0));
-    check(&measured(&server, plan, parts(1.0, ToldBy::Profiles)), 2.0);
-}
-
-#[test]
-fn a_connection_of_its_own_is_no_part_of_the_network() {
-    let server = Server::shared();
-    let mut plan = plan(server.target(), Script::new(&[SLOW]), ArrivalPlan::Constant(20.0));
-    plan.sessions = SessionPolicy::PerRequest { max: 16 };
-    let found = measured(&server, plan, parts(1.0, ToldBy::Profiles));
-    check(&found, 1.0);
-    assert!(mean(&found.before) > 0.0, "connecting comes before");
 }
 
 #[test]

@@ -51,42 +51,9 @@ fn prepared_and_text_bring_the_same_rows() {
 
 /// Sends one text as the parameter of a statement and gives what the server makes of it.
 fn ask(target: Target, protocol: Protocol, sql: &str, text: &Arc<[u8]>) -> Value {
-    struct Echo(Script, Arc<[u8]>);
-    struct EchoClient(Box<dyn Client>, Arc<[u8]>);
-    impl Workload for Echo {
-        fn name(&self) -> &str {
-            "echo"
-        }
-        fn statements(&self) -> &[Statement] {
-            self.0.statements()
-        }
-        fn kinds(&self) -> &[String] {
-            self.0.kinds()
-        }
-        fn client(&self, number: u64) -> Box<dyn Client> {
-            Box::new(EchoClient(self.0.client(number), self.1.clone()))
-        }
-    }
-    impl Client for EchoClient {
-        fn begin(&mut self, random: &mut Random) -> usize {
-            self.0.begin(random)
-        }
-        fn step(
-            &mut self,
-            reply: Option<&Reply>,
-            random: &mut Random,
-            out: &mut Parameters,
-        ) -> Option<usize> {
-            let statement = self.0.step(reply, random, out)?;
-            out.clear();
-            out.push(Value::Text(self.1.to_vec()));
-            Some(statement)
-        }
-    }
-    let script = Script::new(&[sql]).capturing();
+    let script = Script { text: Some(text.clone()), ..Script::new(&[sql]).capturing() };
     let replies = script.replies.clone();
-    let mut plan = plan(target, Script::new(&[SELECT]), ArrivalPlan::Constant(20.0));
-    plan.workload = Arc::new(Echo(script, text.clone()));
+    let mut plan = plan(target, script, ArrivalPlan::Constant(20.0));
     (plan.measure, plan.protocol) = (Nanos::from_millis(100), protocol);
     let result = load(&plan);
     check_accounts(&result);

@@ -1,6 +1,5 @@
 //! Real servers from up to down, and by every way in between.
 
-mod addresses;
 mod crash;
 mod limits;
 mod private;
@@ -30,6 +29,16 @@ pub(crate) fn spec(home: &Path, name: &str) -> SandboxSpec {
         settings: settings(&[("innodb_buffer_pool_size", "16M"), ("innodb_log_file_size", "8M")]),
         ..SandboxSpec::new(home, name)
     }
+}
+
+/// A server of its own that takes LOAD DATA LOCAL, and its home.
+pub(crate) fn server(more: &[(&str, &str)]) -> (tempfile::TempDir, Sandbox) {
+    let home = tempfile::tempdir().unwrap();
+    let mut spec = spec(home.path(), "data");
+    spec.settings.extend(settings(&[("local_infile", "ON"), ("innodb_flush_log_at_trx_commit", "0")]));
+    spec.settings.extend(settings(more));
+    let sandbox = up(&spec).unwrap();
+    (home, sandbox)
 }
 
 pub(crate) fn up(spec: &SandboxSpec) -> Result<Sandbox, SandboxError> {
@@ -143,21 +152,6 @@ fn a_restart_is_cold_keeps_the_data_and_takes_other_settings() {
 }
 
 #[test]
-fn data_survive_down_and_up() {
-    let home = tempfile::tempdir().unwrap();
-    let spec = spec(home.path(), "a");
-    let sandbox = up(&spec).unwrap();
-    Control::connect(&sandbox.target()).unwrap().exec("CREATE DATABASE kept").unwrap();
-    drop(sandbox);
-    let mut bootstrapped = false;
-    let sandbox = Sandbox::up(&spec, &Stop::default(), &mut |event| {
-        bootstrapped |= matches!(event, SandboxEvent::Bootstrapping { .. });
-    });
-    assert_eq!(value(&sandbox.unwrap(), "SHOW DATABASES LIKE 'kept'"), "kept");
-    assert!(!bootstrapped);
-}
-
-#[test]
 fn an_unknown_setting_is_refused_with_the_servers_words_and_the_sandbox_recovers() {
     let home = tempfile::tempdir().unwrap();
     let mut wrong = spec(home.path(), "a");
@@ -175,24 +169,6 @@ fn an_unknown_setting_is_refused_with_the_servers_words_and_the_sandbox_recovers
     assert!(matches!(sandbox.check(), Err(SandboxError::NotRunning { .. })));
     sandbox.restart(&BTreeMap::new(), &Stop::default(), &mut |_| {}).unwrap();
     assert_eq!(value(&sandbox, "SELECT 1"), "1");
-}
-
-#[test]
-fn a_value_that_the_server_adjusts_is_reported() {
-    let home = tempfile::tempdir().unwrap();
-    let mut odd = spec(home.path(), "a");
-    odd.settings.insert("max_connections".into(), "1".into());
-    let mut notes = Vec::new();
-    let _sandbox = Sandbox::up(&odd, &Stop::default(), &mut |event| {
-        if let SandboxEvent::Note(text) = event {
-            notes.push(text);
-        }
-    })
-    .unwrap();
-    assert!(
-        notes.iter().any(|note| note.contains("max_connections") && note.contains("adjusted")),
-        "{notes:?}"
-    );
 }
 
 #[test]
@@ -305,20 +281,6 @@ fn a_socket_path_too_long_for_a_socket_works() {
     assert_eq!(value(&sandbox, "SELECT 1"), "1");
     drop(sandbox);
     assert!(!socket.exists());
-}
-
-#[test]
-fn an_unfit_program_is_refused() {
-    let home = tempfile::tempdir().unwrap();
-    for program in ["/bin/ls", "/etc/passwd", "/nonexistent"] {
-        let unfit = SandboxSpec { server_binary: Some(program.into()), ..spec(home.path(), "a") };
-        let error = up(&unfit).err().unwrap();
-        assert!(
-            matches!(&error, SandboxError::UnfitBinary { path, .. } if path == Path::new(program)),
-            "{error}"
-        );
-    }
-    assert!(!home.path().join("sandboxes").exists());
 }
 
 #[test]

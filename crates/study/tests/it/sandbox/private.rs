@@ -2,18 +2,6 @@
 
 use super::*;
 
-#[test]
-fn no_form_of_a_setting_that_lets_others_in_reaches_a_server() {
-    let home = tempfile::tempdir().unwrap();
-    for form in ["loose_skip_grant_tables", "skip-grant", "skip_skip_name_resolve", "loose_bind_address"] {
-        let mut open = spec(home.path(), "a");
-        open.settings.extend(settings(&[(form, "")]));
-        let error = up(&open).map(drop).unwrap_err();
-        assert!(matches!(&error, SandboxError::Setting { name, .. } if name == form), "{error}");
-    }
-    assert!(!home.path().join("sandboxes").exists(), "nothing was begun");
-}
-
 /// The program stands for any way round the names: a server that was started otherwise than the sandbox asked.
 #[test]
 fn a_server_that_asks_for_no_password_or_listens_to_others_is_not_kept() {

@@ -26,12 +26,7 @@ pub fn targets(session: &Session, of: &Settings) -> Result<Vec<TargetRecord>> {
             check(session, url)?;
         }
         let reset = reset_of(&of.reset, url)?;
-        found.push(TargetRecord {
-            name: format!("t{}", at + 1),
-            url: url.clone(),
-            reset,
-            ..TargetRecord::default()
-        });
+        found.push(TargetRecord { name: format!("t{}", at + 1), url: url.clone(), reset });
     }
     Ok(found)
 }
