@@ -15,7 +15,8 @@ fn profiled(home: &Path, loads: &[f64]) {
     for run in runs {
         let name = run_name(run.cell, run.repeat);
         folder.begin_run(&name).expect("a run");
-        let tables = RunTables { load: &nothing_measured(), sense_columns: Vec::new(), sense: Vec::new() };
+        let tables =
+            RunTables { load: &nothing_measured(), sense: evenkeel_study::harness::Series::default() };
         folder.finish_run(&name, &run, |dir| tables.write(dir)).expect("a run");
     }
 }

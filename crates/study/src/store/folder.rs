@@ -4,7 +4,7 @@ mod deletion;
 
 use super::attempts;
 use super::error::StoreError;
-use super::format::{FORMAT, Head, ManifestFile, PlanFile, RunFile, SummaryFile};
+use super::format::{FORMAT, Head, ManifestFile, PlanFile, RunFile};
 use super::lateness;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
