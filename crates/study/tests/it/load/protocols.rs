@@ -167,25 +167,12 @@ fn fresh_connections_beyond_the_most_allowed_wait() {
 fn parameters_that_do_not_fit_the_statement_fail_the_request() {
     let server = Server::shared();
     // The workload counts the placeholder in the string, the server does not.
-    let script = Script::new(&["SELECT '?'"]);
     for protocol in [Protocol::Prepared, Protocol::Text] {
-        let mut plan = plan(
-            server.target(),
-            Script { replies: Arc::default(), ..copy(&script) },
-            ArrivalPlan::Constant(50.0),
-        );
+        let mut plan = plan(server.target(), Script::new(&["SELECT '?'"]), ArrivalPlan::Constant(50.0));
         plan.protocol = protocol;
         let result = load(&plan);
         check_accounts(&result);
         assert_eq!(result.counts.failed.get(&2031), Some(&result.counts.arrivals));
         assert_eq!(result.error_texts[&2031], "statement takes 0 parameters, got 1");
-    }
-}
-
-fn copy(script: &Script) -> Script {
-    Script {
-        statements: script.statements.clone(),
-        kinds: script.kinds.clone(),
-        replies: script.replies.clone(),
     }
 }
