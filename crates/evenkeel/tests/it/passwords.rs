@@ -73,7 +73,7 @@ fn a_wrong_url_is_an_error_of_every_command_by_exit_code_2_and_without_its_passw
 }
 
 /// Every command that takes a URL, with the flags that it needs besides.
-const TAKERS: [&str; 14] = [
+const TAKERS: [&str; 13] = [
     "profile URL --workload w.toml --rate 5",
     "profile --workload URL",
     "load URL --rate 5 --workload w.toml",
@@ -87,7 +87,6 @@ const TAKERS: [&str; 14] = [
     "cdr export URL --table calls --into export",
     "cdr retire URL --table calls --keep 90d",
     "cdr watch incoming URL --layout calls.toml --table calls --by start --once --wait 1s",
-    "guard --listen 127.0.0.1:0 --backend URL",
 ];
 
 fn words<'a>(line: &'a str, url: &'a str) -> Vec<&'a str> {
