@@ -41,7 +41,7 @@ pub enum Command {
     Study(study::Args),
     /// List the studies that were measured
     Runs(runs::Args),
-    /// Compare two studies or cells: is the second better, worse or the same?
+    /// Compare two studies: is the second better, worse or the same?
     Compare(compare::Args),
     /// From a profile: how many servers a load needs, their response times and their cost
     Size(size::Args),

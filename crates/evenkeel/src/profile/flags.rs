@@ -88,7 +88,7 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
     /// Allow a workload of your own to write or lock on a server given by URL: INSERT, UPDATE, CALL, SELECT ... FOR UPDATE,
-    /// stored functions. Private servers and the data of `evenkeel data fill` do not need it
+    /// stored functions. Private servers do not need it, nor do workloads named without a file
     #[arg(long)]
     pub allow_writes: bool,
     /// Maximum number of connections [default: as many as max_connections and the open-file limit allow, at most 1,000; with a URL a

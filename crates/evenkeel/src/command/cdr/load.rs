@@ -106,7 +106,7 @@ pub enum IndexesWord {
 pub enum WarningsWord {
     /// The load stops; nothing of its transaction is stored
     End,
-    /// It becomes a reject
+    /// It becomes a reject; a record that a CHECK refuses ends the load
     Reject,
 }
 

@@ -40,7 +40,7 @@ pub struct Args {
     #[arg(long, value_name = "TIME", default_value = "10s")]
     pub timeout: String,
     /// Allow a workload of your own to write or lock on a server given by URL: INSERT, UPDATE, CALL, SELECT ... FOR UPDATE,
-    /// stored functions. Private servers and the data of `evenkeel data fill` do not need it
+    /// stored functions. Private servers do not need it, nor do workloads named without a file
     #[arg(long)]
     pub allow_writes: bool,
     /// Maximum number of connections; --clients share them if there are fewer [default: one for each of --clients, otherwise as many as

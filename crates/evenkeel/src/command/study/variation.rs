@@ -62,7 +62,7 @@ pub struct Settings {
     /// Let a workload of your own write, lock and call stored functions on servers named by URL, which may have other users
     #[arg(long, value_name = "yes|no", default_value = "no", action = ArgAction::Set, value_parser = BoolishValueParser::new())]
     allow_writes: bool,
-    /// Arrival rates per second; only the first part is then measured [default: load=]
+    /// Arrival rates per second; only the first part is then measured. Servers named by mysql:// need it [default: load=]
     #[arg(long, value_name = "LIST", value_delimiter = ',', conflicts_with = "load", value_parser = value_parser!(u32).range(1..=1_000_000))]
     rate: Vec<u32>,
     /// Rates in percent of what a server carries, by a short first look [default: 30,60,85; full=yes: 10 to 100 by 10]

@@ -27,7 +27,7 @@ pub enum FileError {
 impl FileError {
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self {
-            Self::Missing(_) => "--size SIZE creates a missing file",
+            Self::Missing(_) => "a size (`size` of the disk, or --size SIZE) creates a missing file",
             Self::InUse(_) => "one process at a time: end the other one, or unmount the device",
             Self::ReadOnly(_) => "`read_only = true` of the disk opens it without writing",
             Self::NoDirect(_) => "leave out direct I/O (`direct`)",
