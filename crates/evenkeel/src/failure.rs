@@ -189,17 +189,6 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_told_with_the_want_of_space() {
-        let error =
-            anyhow::Error::from(io::Error::from_raw_os_error(libc::ENOSPC)).context("writing page.html");
-        let text = render(&error);
-        assert!(
-            text.contains("while: writing page.html") && text.contains("hint: free some space"),
-            "{text}"
-        );
-    }
-
-    #[test]
     fn a_stop_is_no_error_however_deep_it_was_noticed() {
         let told = |error: anyhow::Error| stopped(&error.context("in round 2"));
         assert_eq!(

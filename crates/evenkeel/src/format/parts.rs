@@ -60,37 +60,3 @@ fn price(runs: &[RunFile], means: &[&PartMeansRecord]) -> String {
     };
     format!("price: {beside}; each is followed by a question of {}", time(question))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use evenkeel_study::store::format::EstimateRecord;
-
-    fn run(share_percent: f64, price_ms: Option<EstimateRecord>) -> RunFile {
-        let means = PartMeansRecord { question_ms: 0.04, execution_ms: 1.0, ..PartMeansRecord::default() };
-        let parts = PartsRecord {
-            share_percent,
-            told_by: ToldBy::Profiles,
-            drawn: 101,
-            told: 100,
-            means: Some(means),
-            price_ms,
-        };
-        RunFile { parts: Some(parts), ..RunFile::default() }
-    }
-
-    #[test]
-    fn who_told_of_how_many_and_at_what_price_is_said() {
-        let price = EstimateRecord { n: 101, mean: 0.02, se: Some(0.01), ..EstimateRecord::default() };
-        let words = parts(&[run(5.0, Some(price.clone())), run(5.0, Some(price))]).join("\n");
-        for told in [
-            "parts of 200 of 202 requests drawn (5 % of all), execution times from SHOW PROFILES",
-            "--mu made a sampled request 20.0 µs slower (6.",
-            "question of 40.0 µs",
-        ] {
-            assert!(words.contains(told), "{words}");
-        }
-        assert!(parts(&[run(100.0, None)])[2].contains("not known, since all were drawn"));
-        assert!(parts(&[RunFile::default()]).is_empty());
-    }
-}

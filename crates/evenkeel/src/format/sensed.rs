@@ -79,15 +79,4 @@ mod tests {
             ]
         );
     }
-
-    #[test]
-    fn who_saw_nothing_says_what_would() {
-        let lines = sensed(&[run(SensedRecord::default()), RunFile::default()]);
-        assert_eq!(lines.len(), 1);
-        assert!(
-            lines[0].starts_with("server sensed by nobody") && lines[0].contains("--sense-with"),
-            "{lines:?}"
-        );
-        assert_eq!(sensed(&[RunFile::default()]), Vec::<String>::new());
-    }
 }

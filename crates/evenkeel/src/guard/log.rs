@@ -99,15 +99,7 @@ fn reloaded(applied: &[&'static str], restart: &[&'static str]) -> Parts {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixture::verdict;
     use super::*;
-
-    #[test]
-    fn a_line_can_be_read_by_people() {
-        let event = Event::Limit { from: 5, verdict: verdict(), dry_run: false };
-        let expected = "time=1970-01-01T00:00:01.000Z level=info event=limit dry_run=false from=5 to=4 why=\"limit 4, because it is fixed\"";
-        assert_eq!(line(&event, 1_000, Form::Text), expected);
-    }
 
     #[test]
     fn a_reload_names_what_holds_and_what_needs_a_restart() {
@@ -116,19 +108,6 @@ mod tests {
         let partly = told(vec!["backend", "listen"]);
         assert!(partly.contains("level=warn event=reloaded applied=drain"), "{partly}");
         assert!(partly.contains("restart_needed=\"backend, listen\""), "{partly}");
-    }
-
-    #[test]
-    fn what_is_counted_comes_with_a_way_out() {
-        for event in [
-            Event::LoginTimeouts { count: 3 },
-            Event::ClientsRefused { count: 3 },
-            Event::Panics { count: 3 },
-        ] {
-            let line = line(&event, 0, Form::Text);
-            assert!(line.contains(" count=3 hint="), "{line}");
-        }
-        assert!(line(&Event::Refused { count: 3 }, 0, Form::Text).ends_with("event=refused count=3"));
     }
 
     #[test]

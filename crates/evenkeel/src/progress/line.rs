@@ -182,64 +182,6 @@ mod tests {
     }
 
     #[test]
-    fn the_live_line_has_what_is_known_and_the_time_left() {
-        let populating = ProgressEvent::Populating {
-            table: "order_line".to_owned(),
-            rows: 120_000,
-            rows_total: 2_200_000,
-            rows_per_s: 152_345.6,
-            left_s: Some(13.6),
-        };
-        for (event, line) in [
-            (
-                running("measure", Some(41.23), 62.4, Some(200.2)),
-                "3/18 tpcw.complex 40/s repeat 2  response 41.2 ms  CPU use 62 %  4 min left",
-            ),
-            (running("warm-up", None, f64::NAN, None), "3/18 tpcw.complex 40/s repeat 2  warm-up"),
-            (populating, "populating order_line  120,000 of 2,200,000 rows  152,346 rows/s  14 s left"),
-        ] {
-            assert_eq!((live(&event).as_deref(), lasting(&event)), (Some(line), None));
-        }
-        let run = RunName { series: "pool 20 %, insert layout, target a".to_owned(), ..run() };
-        assert_eq!(short_name(&run), "3/18 pool 20 %, insert layout, t… 40/s repeat 2");
-    }
-
-    #[test]
-    fn what_lasts_is_one_line_that_says_what_is_wrong() {
-        let finished = ProgressEvent::RunFinished {
-            run: run(),
-            tau_ms: Some(2_430.0),
-            p95_ms: Some(7_279.0),
-            lower_bound: true,
-            throughput_per_s: 65.02,
-            theta_percent: None,
-            stability: "unstable".to_owned(),
-            caveats: vec!["dispatch-lag".to_owned()],
-        };
-        let again = ProgressEvent::MeasuredAgain {
-            run: RunName { attempt: 2, ..run() },
-            steal_percent: Some(6.94),
-            other_load_percent: None,
-        };
-        let swept = ProgressEvent::SweepEnded {
-            series: "a".to_owned(),
-            reason: "the response did not settle".to_owned(),
-            not_measured_per_s: vec![300.0, 400.0],
-        };
-        for (event, line) in [
-            (
-                finished,
-                "3/18 tpcw.complex 40/s repeat 2  response at least 2,430 ms  p95 at least 7,279 ms  throughput 65/s  \
-                 unstable  dispatch-lag",
-            ),
-            (again, "tpcw.complex 40/s repeat 2  measured again as attempt 2: 6.9 % stolen"),
-            (swept, "the sweep of a ends: the response did not settle  above not measured: 300/s, 400/s"),
-        ] {
-            assert_eq!(lasting(&event).as_deref(), Some(line));
-        }
-    }
-
-    #[test]
     fn no_share_comes_from_a_total_of_zero() {
         let event = running("measure", None, 1.0, None);
         assert_eq!(share(&event), Some(2.0 / 18.0));

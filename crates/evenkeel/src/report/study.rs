@@ -133,15 +133,6 @@ mod tests {
     use crate::fixture;
 
     #[test]
-    fn targets_of_one_group_share_the_colour_and_differ_in_shape() {
-        let study = fixture::factors();
-        let (first, second, third) = (study.look(0), study.look(1), study.look(2));
-        assert_eq!(first.hue, second.hue);
-        assert_ne!(first.marker, second.marker);
-        assert_ne!(first.hue, third.hue);
-    }
-
-    #[test]
     fn twelve_series_all_look_different() {
         let study = fixture::twelve();
         let looks: Vec<_> = (0..12).map(|series| study.look(series)).collect();

@@ -3,9 +3,7 @@
 use super::html;
 use super::markup::check::fault;
 use crate::fixture::{self, Fixture};
-use crate::study::comparison::Wording;
 use evenkeel_study::store::format::{Caveat, EstimateRecord, Severity};
-use serde_json::Value;
 use std::collections::BTreeSet;
 
 pub mod labels;
@@ -220,56 +218,4 @@ fn zeros_and_indices_out_of_range_are_no_panic() {
     let page = page(&fixture);
     assert_eq!(fault(&page), None);
     assert!(!page.contains("NaN"));
-}
-
-#[test]
-fn caveats_and_outcomes_are_told() {
-    let page = page(&fixture::demo());
-    for part in ["Doubts", "Few runs", "More than the server carries", "timed out", "error 1205, 9 times"] {
-        assert!(page.contains(part), "{part}");
-    }
-    assert!(page.contains("Reliable: the bounds"));
-    let mut fixture = fixture::demo();
-    fixture.summary.complete = false;
-    let page = self::page(&fixture);
-    assert!(page.contains("unfinished, 18 of 18 runs"));
-}
-
-#[test]
-fn the_server_has_a_table_and_what_never_happened_is_a_line() {
-    let mut fixture = fixture::demo();
-    for cell in &mut fixture.summary.cells {
-        cell.server.insert("sort_merge_passes_per_request".to_owned(), fixture::estimate(&[0.0, 0.0]));
-    }
-    let page = page(&fixture);
-    for part in ["id=\"server\"", "threads running<small>mean", "None at any rate: sort merges."] {
-        assert!(page.contains(part), "{part}");
-    }
-    assert!(self::page(&fixture::single()).contains("The probe delay is not available"));
-}
-
-#[test]
-fn a_study_without_runs_says_so() {
-    let page = page(&fixture::empty());
-    for part in ["Nothing has been measured yet", "0 of 18 runs", "To repeat it", "How to read this"] {
-        assert!(page.contains(part), "{part}");
-    }
-}
-
-#[test]
-fn the_verdict_on_levels_is_the_title_of_their_page() {
-    let mut fixture = fixture::factors();
-    let told = |head: &str| Wording {
-        head: head.to_owned(),
-        lines: vec!["100 requests/s".to_owned()],
-        json: Value::Null,
-    };
-    fixture.verdicts = vec![told("better: p95 of index yes is 0.5 times"), told("worse: p95 of pool small")];
-    let page = page(&fixture);
-    assert_eq!((fault(&page), page.matches("<h1>").count()), (None, 1));
-    let title = page.find("<h1>better: p95 of index yes is 0.5 times</h1>").expect("a title");
-    assert!(
-        title < page.find("worse: p95 of pool small").expect("the other")
-            && title < page.find("<svg").expect("a chart")
-    );
 }

@@ -46,30 +46,3 @@ fn parts(event: &Event) -> Parts {
         Event::ReloadFailed { reason } => ("error", "reload_failed", json!({ "reason": reason })),
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use evenkeel_share::control::Fault;
-    use evenkeel_share::{Errno, Failure};
-
-    #[test]
-    fn a_line_says_what_failed_and_what_holds() {
-        let fault = Fault::Bus("NATS is not connected".into());
-        let expected = "time=1970-01-01T00:00:01.000Z level=error event=fault \
-                        fault=\"the bus is down: NATS is not connected\" window=8.5";
-        assert_eq!(line(&Event::Fault { fault, window: 8.5 }, 1_000, Form::Text), expected);
-        let failed =
-            Event::Failed { disk: "d".into(), count: 3, last: Failure { what: "read", errno: Errno::IO } };
-        assert!(line(&failed, 7, Form::Text).contains(
-            "level=error event=io_failed count=3 disk=d last=\"read: Input/output error (os error 5)\""
-        ));
-        let reloaded = Event::Reloaded { ignored: vec!["nbd".into(), "memory".into()] };
-        assert!(
-            line(&reloaded, 7, Form::Text)
-                .contains("level=warn event=reloaded needs_a_restart=\"nbd, memory\"")
-        );
-        let came = line(&Event::Came { member: "a".into() }, 7, Form::Json);
-        assert!(serde_json::from_str::<serde_json::Value>(&came).is_ok_and(|value| value["member"] == "a"));
-    }
-}

@@ -184,18 +184,6 @@ mod tests {
     }
 
     #[test]
-    fn device_time_of_costs_that_nobody_has_measured_is_said_to_be_assumed() {
-        let drawn = |assumed| {
-            let mut history = History::default();
-            let members = vec![Status::from(&snapshot()).members[0].clone()];
-            history.push(Status { assumed, members, ..status(60.0) });
-            history.draw(FRAME)
-        };
-        assert!(drawn(true).contains("WHAT I/Os COST IS ASSUMED"), "{}", drawn(true));
-        assert!(!drawn(false).contains("ASSUMED"), "{}", drawn(false));
-    }
-
-    #[test]
     fn a_period_is_shown_once_and_a_host_that_was_started_anew_begins_a_new_history() {
         let mut history = History::default();
         [50.0, 50.0, 52.0].into_iter().for_each(|at_s| history.push(status(at_s)));

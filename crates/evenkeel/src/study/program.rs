@@ -177,22 +177,6 @@ mod tests {
     }
 
     #[test]
-    fn a_host_without_a_law_and_a_bus_is_read_as_one() {
-        let window =
-            WindowFile { law: "fixed", threshold_s: 0.015, period_s: 0.5, initial: 32.0, most: 32.0 };
-        let disk = DiskFile {
-            name: "data".into(),
-            backing: "/data.img".into(),
-            size: None,
-            share: 4.0,
-            array: "/data.sim".into(),
-        };
-        let file = HostFile { name: "b".into(), nbd: None, window, slots: None, disks: vec![disk] };
-        let read = ShareConfig::parse(&file.to_string()).unwrap();
-        assert_eq!((read.law.as_str(), read.initial_window, read.bus.address), ("fixed", 32.0, None));
-    }
-
-    #[test]
     fn what_a_host_says_reaches_the_study() {
         let mut status = Status::from(&snapshot());
         (status.disks[0].reads, status.disks[0].writes, status.disks[0].wanted) = (100, 40, 8.0);

@@ -360,22 +360,6 @@ mod tests {
     }
 
     #[test]
-    fn a_wide_interval_is_called_wide_and_comes_with_the_command_of_a_narrower_one() {
-        let (sized, narrower) = profiled(&[0.3, 1.8]);
-        let needed = sized.server.as_ref().unwrap().needed(220.0, None).map(|needed| needed.each.rate);
-        assert!(needed.is_ok_and(|rate| rate <= 75.0));
-        let each = sized.server.as_ref().unwrap().at(220.0).unwrap();
-        let needed = Needed { servers: 1, each, by_range: false };
-        let found = Ok(Answered { needed, statements: Vec::new() });
-        let text = text(&ASKED, &[Answers { sized: &sized, found, narrower }], |_| "");
-        for part in
-            ["from one settled rate, 75/s", "extrapolated: ", "wide: ", "evenkeel profile --workload virtual"]
-        {
-            assert!(text.contains(part), "{part} in {text}");
-        }
-    }
-
-    #[test]
     fn a_refusal_has_the_command_that_answers() {
         let (sized, narrower) = profiled(&[0.3, 0.6, 1.3]);
         let found = Err(SizeError::Saturates { rate: 400.0, capacity: 325.0 });

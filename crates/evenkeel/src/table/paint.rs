@@ -74,11 +74,4 @@ mod tests {
     fn text_from_outside_cannot_steer_the_terminal() {
         assert_eq!(wrap("a\u{1b}[2Jb", 80, 0), "a[2Jb");
     }
-
-    #[test]
-    fn colour_is_only_for_those_who_want_it() {
-        assert_eq!(paint("x", Ink::Bad, false), "x");
-        assert_eq!(paint("x", Ink::Bad, true), "\u{1b}[31mx\u{1b}[0m");
-        assert_eq!(paint("x", Ink::Plain, true), "x");
-    }
 }

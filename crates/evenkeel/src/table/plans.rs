@@ -84,26 +84,3 @@ fn detail(plan: &StatementPlanRecord, look: Look) -> String {
 fn untabbed(line: &str) -> String {
     line.replace('\t', "  ")
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::fixture;
-    use evenkeel_study::store::format::ClassRecord;
-
-    #[test]
-    fn the_heaviest_statement_comes_first() {
-        let light = StatementPlanRecord {
-            statement: "home".to_owned(),
-            class: ClassRecord::Simple,
-            work_share_percent: Some(3.0),
-            ..fixture::complex_plan()
-        };
-        let unknown =
-            StatementPlanRecord { statement: "order".to_owned(), work_share_percent: None, ..light.clone() };
-        let text = plans(&[unknown, light, fixture::complex_plan()], Look { width: 100, colour: false });
-        let place = |part: &str| text.find(part).unwrap_or_else(|| panic!("{part} is missing in\n{text}"));
-        assert!(place("complex ") < place("home ") && place("home ") < place("order "), "{text}");
-        assert!(text.contains("100 %") && text.contains("Using filesort"), "{text}");
-    }
-}

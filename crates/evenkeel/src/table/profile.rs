@@ -171,20 +171,6 @@ mod tests {
     }
 
     #[test]
-    fn a_profile_reads_from_the_headline_to_the_caveats() {
-        let text = text(&fixture::demo(), 120);
-        let place = |part: &str| text.find(part).unwrap_or_else(|| panic!("{part} is missing in\n{text}"));
-        assert!(place("This server carries") < place("throughput"));
-        assert!(place("18.3±0.4") < place("≥ 2,430"));
-        assert!(place("unstable") < place("doubt: Few runs: the whole study; 3 runs"));
-        assert!(
-            place("doubt: Few runs")
-                < place("note: More than the server carries: 3 of 18 runs, at 72/s; The queue")
-        );
-        assert!(place("; The queue grew") < place("  Read these rates"));
-    }
-
-    #[test]
     fn no_line_is_wider_than_the_terminal_and_the_mean_stays() {
         for width in [40, 60, 80, 120, 200] {
             for fixture in [fixture::demo(), fixture::factors(), fixture::twelve(), fixture::single()] {
@@ -209,12 +195,6 @@ mod tests {
     }
 
     #[test]
-    fn an_unfinished_study_says_how_far_it_is() {
-        let text = text(&fixture::empty(), 80);
-        assert_eq!(text, "Unfinished: 0 of 18 runs.\n\nNo cell has a finished run yet.\n");
-    }
-
-    #[test]
     fn a_study_whose_runs_are_chosen_one_by_one_says_why_it_ended() {
         let mut fixture = fixture::demo();
         fixture.plan.settings.within_s = Some(60.0);
@@ -225,15 +205,5 @@ mod tests {
         fixture.plan.ended = None;
         fixture.summary = evenkeel_study::profile::summarise(&fixture.plan, &fixture.runs);
         assert!(!text(&fixture, 120).contains("Ended"), "it goes on");
-    }
-
-    #[test]
-    fn what_is_not_valid_is_red_only_where_colour_is_wanted() {
-        let mut fixture = fixture::demo();
-        fixture.summary.cells[0].valid = false;
-        let look = Look { width: 120, colour: true };
-        let with = profile(&fixture.plan, &fixture.summary, &fixture.runs, look, false);
-        assert!(with.contains("\u{1b}[31mnot valid\u{1b}[0m"), "{with}");
-        assert!(!text(&fixture, 120).contains('\u{1b}'));
     }
 }

@@ -34,20 +34,3 @@ pub fn reduction(plan: &PlanFile, summary: &SummaryFile, look: Look) -> String {
         "What a larger buffer pool saves: response time with the smallest pool less that with this one";
     format!("{}\n{}", wrap(words, look.width, 0), lines(columns, &titles, look))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::fixture;
-
-    #[test]
-    fn each_larger_pool_stands_against_the_smallest_and_without_pools_there_is_nothing() {
-        let (fixture, look) = (fixture::factors(), Look { width: 100, colour: false });
-        let text = reduction(&fixture.plan, &fixture.summary, look);
-        for one in &reductions(&fixture.plan, &fixture.summary) {
-            assert!(text.contains(&format!("\n{}\n", fixture.plan.series[one.series].label)), "{text}");
-        }
-        let demo = fixture::demo();
-        assert_eq!(reduction(&demo.plan, &demo.summary, look), "");
-    }
-}

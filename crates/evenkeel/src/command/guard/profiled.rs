@@ -97,26 +97,6 @@ fn listens(url: &str) -> Option<Address> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use evenkeel_study::size::Busy;
-
-    const BUSY: Busy = Busy { alone: 0.0057, full_at: 250.0 };
-    const FOUND: Start = Start { limit: 3, rate: 175.0, tau: 0.0133, in_flight: 2.33, busy: Some(BUSY) };
-
-    #[test]
-    fn the_reason_names_the_profile_and_what_bounds_the_limit() {
-        let why = reason("20261121", &FOUND, 1_024);
-        assert_eq!(
-            why,
-            "2.33 requests are under way at 175/s and 13.3 ms, the highest rate that 20261121 trusts (Little's law)"
-        );
-        assert!(
-            reason("a", &Start { busy: Some(Busy { alone: 0.004, full_at: 2_000.0 }), limit: 16, ..FOUND }, 1_024)
-                .ends_with("; 8.00 at once would fill its CPUs (4.00 ms each when little is under way, full at 2,000/s), and the limit is twice that")
-        );
-        assert!(
-            reason("a", &Start { limit: 99, ..FOUND }, 64).ends_with("`max_limit` allows no more than 64")
-        );
-    }
 
     #[test]
     fn a_profile_of_another_server_is_told_where_that_is_known() {

@@ -160,16 +160,4 @@ mod tests {
             }
         }
     }
-
-    #[test]
-    fn a_file_in_which_everything_is_new_has_all_of_its_keys_named() {
-        let lines: Vec<&str> = KEYS.iter().map(|(_, line, _)| *line).collect();
-        let (mut held, new) = (parse(&[]), parse(&lines));
-        let changes = Changes::take_over(&mut held, &new);
-        let mut named: Vec<&str> = changes.applied.into_iter().chain(changes.restart).collect();
-        let mut keys: Vec<&str> = KEYS.iter().map(|(key, ..)| *key).collect();
-        named.sort_unstable();
-        keys.sort_unstable();
-        assert_eq!(named, keys);
-    }
 }

@@ -20,14 +20,6 @@ fn read(text: &str, flags: &[&str]) -> Result<GuardConfig> {
 }
 
 #[test]
-fn two_addresses_are_enough() {
-    let config = GuardConfig::parse(SHORT).unwrap();
-    let limits = (config.initial_limit, config.max_limit);
-    assert_eq!((config.controller.as_str(), limits), ("evenkeel", (8, 1_024)));
-    assert_eq!(config.plan.options, Options::default());
-}
-
-#[test]
 fn the_example_shows_every_key_and_can_be_read_with_all_of_them() {
     assert_eq!(GuardConfig::parse(EXAMPLE).unwrap().weights.get("shop"), Some(&3));
     let all = uncommented(EXAMPLE);
@@ -41,29 +33,6 @@ fn the_example_shows_every_key_and_can_be_read_with_all_of_them() {
             assert!(is_shown, "{table}{key}");
         }
     }
-}
-
-#[test]
-fn a_certificate_is_one_of_files_or_its_own() {
-    let identity =
-        |more| GuardConfig::parse(&format!("{SHORT}[client_tls]\n{more}")).unwrap().plan.client_tls.identity;
-    assert_eq!(identity(""), None);
-    assert_eq!(identity("self_signed = true"), Some(Identity::SelfSigned));
-    let files = Identity::Files { certificate: "x".into(), key: "y".into() };
-    assert_eq!(identity("certificate = 'x'\nkey = 'y'\nself_signed = false"), Some(files));
-}
-
-#[test]
-fn the_studys_controller_takes_another_span_and_no_other_controller_does() {
-    let settings = |controller: &str, more: &str| {
-        let text = format!("{SHORT}[control]\ncontroller = '{controller}'\n{more}");
-        GuardConfig::parse(&text).unwrap().controller_settings().unwrap()
-    };
-    let short = "reflection_span = '6s'";
-    assert_eq!(settings("reflection", "reflection_span = '60s'"), settings("reflection", ""));
-    assert_eq!(settings("reflection", short), settings("reflection", "").with_span(6.0));
-    assert_ne!(settings("reflection", short), settings("reflection", ""));
-    assert_eq!(settings("fixed", short), settings("fixed", ""));
 }
 
 #[test]
@@ -83,33 +52,20 @@ fn what_is_wrong_is_named_with_its_line_and_the_name_that_its_key_has_in_the_fil
             ":4: control: `initial_limit` must be between 1 and 100000, and is 0",
         ),
         (
-            "[control]\ninitial_limit = -1",
-            ":4: control: `initial_limit` must be between 1 and 100000, not -1",
-        ),
-        ("[control]\ninitial_limit = 'x'", ":4: control: `initial_limit` must be a whole number, not a text"),
-        ("[control]\ninitial_limit = 4294967296", "`initial_limit` must be between 1 and 100000"),
-        ("[control]\nmax_limit = 0", ":4: control: `max_limit` must be between 1 and 100000, and is 0"),
-        (
             "[control]\ninitial_limit = 9\nmax_limit = 3",
             ":4: control: `initial_limit` 9 is above `max_limit` 3",
         ),
         ("[control]\n\ntick = '1h'", ":5: control: `tick` must be between"),
         ("[control]\nreflection_span = '1ms'", "`reflection_span` must be a tick or more"),
         ("[weights]\nshop = 0", "`shop` must be a whole number"),
-        ("[weights]\nshop = 'much'", "`shop` must be a whole number"),
         ("[queue]\nwait = 'long'", "`wait`"),
-        ("[queue]\nby = 'host'", "`by` is \"host\""),
         ("[client_tls]\ncertificate = 'x'", "belong together"),
         ("[client_tls]\nself_signed = true\ncertificate = 'x'\nkey = 'y'", "exclude each other"),
         ("[client_tls]\nmode = 'verify-ca'", "\"required\", \"preferred\", \"disabled\""),
         ("[backend_tls]\nmode = 'on'", "\"verify-ca\", \"verify-identity\""),
         ("[backend_tls]\nmode = 'preferred'\nauthorities = 'x'", "hint: verify-identity"),
         ("[backend_tls]\nmode = 'verify-ca'", "no authorities"),
-        ("threads = 0", ":3: guard: `threads` must be between 1 and"),
-        ("log = 'xml'", "`log` is \"xml\""),
-        ("log_decisions = 'some'", "`log_decisions` is \"some\""),
         ("clients_max = 0", ":3: guard: `clients_max` must be 1 or more"),
-        ("login_max = '20ms'", "`login_max` must be 1s or more"),
         ("backend_silence = '0s'", "`backend_silence` must be 1s or more"),
     ] {
         let error = read(&format!("{SHORT}{more}\n"), &[]).unwrap_err().to_string();

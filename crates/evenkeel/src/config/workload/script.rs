@@ -156,7 +156,6 @@ INSERT INTO orders (id, customer, status, total) VALUES (:id, :customer, :status
             ("-- weight: x\nSELECT 1;", "statement 1: `-- weight: x` is not a number"),
             ("SELECT 1;\n-- :a 5\nSELECT :a;", "statement 2: `-- :a 5` has no `=`"),
             ("-- :a = furlongs\nSELECT :a;", "parameter `a`: \"furlongs\" is not a source of values"),
-            ("-- :a = { unifrm = {} }\nSELECT :a;", "unknown generator `unifrm`, did you mean `uniform`?"),
             ("SELECT ?;", "statement 1: it has `?`"),
             ("SELECT 1;\n-- weight: 3\n", "have no statement after them"),
         ] {

@@ -78,15 +78,6 @@ fn no_terminal_is_too_small_and_no_line_too_long() {
 }
 
 #[test]
-fn a_narrow_terminal_takes_neighbouring_seconds_together() {
-    let mut narrow = show();
-    narrow.planned = 100;
-    let drawn = narrow.draw(Frame { width: 62, height: 24 });
-    let lowest = drawn.lines().rfind(|line| line.contains('│'));
-    assert_eq!(lowest, Some("          │███"), "six of a hundred seconds in 51 columns:\n{drawn}");
-}
-
-#[test]
 fn figures_leave_out_what_has_not_settled() {
     let mut act = show().acts.remove(2);
     act.settle = 1;
@@ -96,25 +87,4 @@ fn figures_leave_out_what_has_not_settled() {
     assert_eq!(act.figures(), None);
     act.settle = 9;
     assert_eq!(act.figures(), None);
-}
-
-#[test]
-fn a_second_is_a_line_where_there_is_no_terminal() {
-    let show = show();
-    let collapsed = line(4, &show.acts[1], &show.acts[1].samples[1]);
-    assert_eq!(collapsed, "   4 s  direct, 256 clients        0/s      - deadlocks per commit");
-    let guarded = line(6, &show.acts[2], &show.acts[2].samples[1]);
-    let expected = "   6 s  guarded, 256 clients   1,200/s   0.00 deadlocks per commit  \
-                    limit 4  running 4  waiting 252: limit 4, because 5 was not better";
-    assert_eq!(guarded, expected);
-}
-
-#[test]
-fn the_summary_is_a_line_for_each_load_with_its_caveat_and_the_way_on() {
-    let text = summary(&show());
-    assert_eq!(text.lines().filter(|line| line.contains(" deadlocks per commit  (")).count(), 3);
-    for said in ["the first\n0, 0, 0 are left out", "shared this machine", "evenkeel guard --listen"] {
-        assert!(text.contains(said), "{said} is missing in\n{text}");
-    }
-    assert!(text.lines().all(|line| line.chars().count() <= 85), "{text}");
 }

@@ -51,10 +51,3 @@ fn a_cell_has_its_hosts_and_the_ratio_of_both() {
     assert_eq!(ours["figures"]["order_ms@b"]["mean"], 273.0);
     assert_eq!(value["findings"][0]["outcome"], "not testable here", "of one round");
 }
-
-#[test]
-fn a_study_of_one_run_has_a_page_too() {
-    let page = shown(&[run(Treatment::Parda, 64, 1, [0.0, 1_600.0])], html);
-    assert_eq!(crate::report::fault(&page), None);
-    assert!(page.contains("time-window-most-64") && page.contains("No orders on both hosts yet"), "{page}");
-}

@@ -4,7 +4,6 @@ mod databases;
 mod shares;
 
 use super::*;
-use crate::table::Look;
 use evenkeel_study::throttling::figures::FIGURES;
 use evenkeel_study::throttling::fixture::{falling, flat, plan, reread, setting, steps};
 use evenkeel_study::throttling::judge;
@@ -17,25 +16,6 @@ pub fn shown<T>(runs: &[Run], show: impl Fn(&Published<'_>) -> T) -> T {
 
 fn both(one: Vec<Run>, other: Vec<Run>) -> Vec<Run> {
     one.into_iter().chain(other).collect()
-}
-
-#[test]
-fn the_terminal_shows_finding_table_and_doubts() {
-    let runs = both(both(falling(), reread()), steps());
-    let text = shown(&runs, |view| table(view, Look { width: 200, colour: false }));
-    for part in [
-        "Shown here: without control",
-        "Published (MySQL on Linux 2.4.18",
-        "NUM_EBS 1, NUM_ITEMS 1,000",
-        "ranges read again and again",
-        "direct            8     3        -  1,000 ± 25",
-        "reflection       64     3   0 of 3    700",
-        "note: DTLB misses, cache misses and cycles are not available",
-        "throughput falls beyond a peak as clients are added: holds.",
-    ] {
-        assert!(text.contains(part), "{part} in\n{text}");
-    }
-    assert!(!text.contains("DTLB misses  "), "no column without values:\n{text}");
 }
 
 #[test]

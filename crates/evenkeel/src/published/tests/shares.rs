@@ -67,16 +67,3 @@ fn nothing_is_claimed_of_shares_that_were_not_judged() {
     let value = shown(&one, results);
     assert_eq!(value["findings"][0]["outcome"], "not testable here");
 }
-
-#[test]
-fn the_lull_of_table_7_is_told_and_drawn_with_windows_and_beta() {
-    let one = made(&[7]);
-    let page = shown(&one, html);
-    assert_eq!(crate::report::fault(&page), None);
-    for part in ["time-beta-table-7-0", "host 2 asks for less", "Beta: the published law"] {
-        assert!(page.contains(part), "{part}");
-    }
-    let value = shown(&one, results);
-    let cell = &value["cells"][1];
-    assert!(cell["figures"]["beta_in_lull@2"]["mean"].as_f64().is_some_and(|beta| beta > 0.0), "{cell}");
-}

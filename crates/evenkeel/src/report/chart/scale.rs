@@ -229,15 +229,4 @@ mod tests {
             }
         }
     }
-
-    #[test]
-    fn nines_are_evenly_spaced_and_named_as_percentiles() {
-        let scale = scale(&[1.0, 2.0, 1_000.0], Spacing::Nines);
-        let labels: Vec<_> =
-            scale.ticks().iter().map(|tick| scale.label(*tick, Quantity::Percentile)).collect();
-        assert_eq!(labels, ["p0", "p50", "p90", "p99", "p99.9"]);
-        let places: Vec<f64> = [10.0, 100.0, 1_000.0].iter().filter_map(|nine| scale.place(*nine)).collect();
-        assert!((places[2] - 2.0 * places[1] + places[0]).abs() < 1e-9, "{places:?}");
-        assert_eq!(scale.label(1e6, Quantity::Percentile), "p99.9999");
-    }
 }

@@ -19,28 +19,6 @@ fn slower() -> Fixture {
 }
 
 #[test]
-fn the_verdict_both_headlines_and_curves_stand_on_one_page() {
-    let mut one = fixture::demo();
-    one.summary.headlines[0].trust_text = "Response times repeat up to 31 %".to_owned();
-    let page = compare(&one, &slower()).unwrap();
-    assert_eq!(fault(&page), None);
-    for part in [
-        "A: 2026-11-21-demo",
-        "B: 2026-11-22-slower",
-        "id=\"tau-0-t\"",
-        "id=\"throughput-0-t\"",
-        "response time of B",
-        "repeat up to 31\u{a0}%.",
-    ] {
-        assert!(page.contains(part), "{part}");
-    }
-    assert_eq!(page.matches("This server carries").count(), 2);
-    assert!(page.contains(
-        "Settings, server version, data, the variables that mostly matter and the machine are the same."
-    ));
-}
-
-#[test]
 fn what_differs_in_servers_machines_and_settings_is_named_and_places_are_folded_away() {
     let mut other = slower();
     let server = &mut other.manifest.servers[0];
@@ -74,12 +52,6 @@ fn series_are_matched_by_their_labels_and_none_is_an_error_that_names_them() {
     let text = format!("{:#}", compare(&fixture::factors(), &fixture::twelve()).unwrap_err());
     assert!(text.contains("\"pool 20 %, insert layout, a\"") && text.contains("\"workload-3\""), "{text}");
     assert!(text.contains("same workload"), "{text}");
-}
-
-#[test]
-fn a_study_without_runs_is_an_error_that_says_how_to_get_them() {
-    let text = format!("{:#}", compare(&fixture::demo(), &fixture::empty()).unwrap_err());
-    assert!(text.contains("evenkeel runs 2026-11-21-demo"), "{text}");
 }
 
 #[test]

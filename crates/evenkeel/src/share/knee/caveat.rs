@@ -193,16 +193,4 @@ mod tests {
         let simulated = Storage { simulated: true, direct: false, allocated: Some(0), ..storage() };
         assert_eq!(codes(&simulated, &measured(1_000, 9e-6)), [""; 0]);
     }
-
-    #[test]
-    fn the_numbers_behind_a_doubt_stand_beside_their_bounds() {
-        let found = caveats(&storage(), &measured(99, 9e-6), 16_384);
-        let of = |code: &str, name: &str| {
-            let caveat = found.iter().find(|caveat| caveat.code == code)?;
-            caveat.evidence.get(name).copied()
-        };
-        assert_eq!((of("memory", "latency_s"), of("memory", "least_s")), (Some(9e-6), Some(READ_LEAST_S)));
-        assert_eq!((of("few-reads", "reads"), of("few-reads", "least_reads")), (Some(99.0), Some(100.0)));
-        assert_eq!(of("reads-only", "block_bytes"), Some(16_384.0));
-    }
 }

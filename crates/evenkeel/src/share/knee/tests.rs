@@ -202,14 +202,6 @@ fn a_threshold_stands_with_its_range_and_with_what_to_type() {
 }
 
 #[test]
-fn flash_is_told_in_microseconds_and_one_round_without_a_range() {
-    let (text, json) = shown(&[10.0], network);
-    assert!(text.contains("threshold 651 µs (one round: how far it can be trusted is not known)"), "{text}");
-    assert!(text.contains("next: evenkeel share disk --latency 651us\n"), "{text}");
-    assert_eq!(json["depths"][0]["spread_percent"], Value::Null);
-}
-
-#[test]
 fn where_there_is_no_threshold_it_is_said_why_and_what_to_do() {
     let (text, json) = shown(&[1.0], |depth| depth * 1e3);
     let expected = "no threshold: throughput still rises; the last doubling, to 128 outstanding, brought 100 % more\n\

@@ -179,17 +179,6 @@ mod tests {
     }
 
     #[test]
-    fn accounts_of_hosts_are_named_and_the_way_out_with_them() {
-        let accounts = |count: usize| (0..count).map(|number| format!("u{number}@localhost")).collect();
-        assert_eq!(told("", |account| account.host_accounts(Ok(Vec::new()))), "");
-        let two = told("", |account| account.host_accounts(Ok(accounts(2))));
-        assert!(two.contains("u0@localhost, u1@localhost;") && two.contains("0.0.0.0:3307"), "{two}");
-        assert!(two.contains("`proxy_protocol`") && two.contains("`refuse_host_accounts`"), "{two}");
-        let nine = told("", |account| account.host_accounts(Ok(accounts(9))));
-        assert!(nine.contains("u4@localhost and 4 more;") && !nine.contains("u5@"), "{nine}");
-    }
-
-    #[test]
     fn a_server_that_takes_no_proxy_protocol_is_told_before_clients_find_out() {
         for networks in [None, Some(""), Some(" ")] {
             let told = told("proxy_protocol = true", |account| account.proxy_networks(networks));
