@@ -62,19 +62,10 @@ fn matched(all: &[SeriesRecord], factor: &str, first: &str, second: &str) -> (Ve
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::format::LayoutRecord;
 
     fn series(levels: &[(&str, &str)]) -> SeriesRecord {
-        SeriesRecord {
-            label: String::new(),
-            target: 0,
-            workload: "w".to_owned(),
-            writes: false,
-            pool_bytes: None,
-            pool_percent: None,
-            layout: LayoutRecord::AsIs,
-            levels: levels.iter().map(|(name, level)| ((*name).to_owned(), (*level).to_owned())).collect(),
-        }
+        let levels = levels.iter().map(|(name, level)| ((*name).to_owned(), (*level).to_owned())).collect();
+        SeriesRecord { levels, ..crate::compare::tests::plan("p").series.remove(0) }
     }
 
     #[test]

@@ -91,16 +91,6 @@ fn series_are_held_against_those_of_the_same_label_whatever_their_order() {
     assert_eq!(found.conditions[0].label, "a against 20 %");
 }
 
-#[test]
-fn two_studies_that_were_asked_different_things_are_compared_and_it_is_told() {
-    let (one, mut other) = (side("one", [10.0, 20.0]), plan("two"));
-    assert!(response(&one, &side("two", [10.0, 20.0])).unlike.is_empty());
-    other.series[0].workload = "dvdstore".to_owned();
-    let other = Side::of(other, runs([10.0, 20.0]));
-    let found = response(&one, &other);
-    assert_eq!(found.unlike, ["one ran w, two ran dvdstore"]);
-}
-
 /// The runs of the cell at 200 requests/s, of which so many did not settle.
 fn unsettled(mut all: Vec<RunFile>, count: u32) -> Vec<RunFile> {
     let unsettled = |run: &&mut RunFile| run.cell == 2 && run.repeat <= count;
@@ -342,16 +332,4 @@ fn one_that_carries_more_than_the_other_at_most_is_better_without_a_rate_in_comm
     assert_eq!((found.verdict, found.carried.len()), (Judged::Better, 1), "{found:?}");
     let back = compare(&two, &one, Figure::Throughput, margin()).unwrap();
     assert_eq!((back.verdict, back.carried[0].side), (Judged::Worse, Where::Worse));
-}
-
-#[test]
-fn more_runs_are_repeats_of_all_cells_and_take_as_long_as_runs_did() {
-    let mut all = runs([10.0, 20.0]);
-    all.iter_mut().zip(0..).for_each(|(run, at)| run.started_unix_s = 1_000 + 15 * at);
-    let more = of_runs("one", all).more(3, 4);
-    assert_eq!((more.repeats, more.seconds), (Some(7), 90.0));
-    let mut plan = plan("two");
-    plan.settings.within_s = Some(600.0);
-    let more = Side::of(plan, runs([10.0, 20.0])).more(9, 4);
-    assert_eq!((more.repeats, more.times, more.seconds), (None, 3, 1_800.0));
 }

@@ -87,19 +87,10 @@ fn reduction(cell: &CellSummary, beside: &CellSummary) -> Option<Reduction> {
 mod tests {
     use super::*;
     use crate::store::format::LayoutRecord;
-    use std::collections::BTreeMap;
 
     fn series(pool_mib: Option<u64>, layout: LayoutRecord) -> SeriesRecord {
-        SeriesRecord {
-            label: String::new(),
-            target: 0,
-            workload: "w".to_owned(),
-            writes: false,
-            pool_bytes: pool_mib.map(|mib| mib << 20),
-            pool_percent: None,
-            layout,
-            levels: BTreeMap::new(),
-        }
+        let pool_bytes = pool_mib.map(|mib| mib << 20);
+        SeriesRecord { pool_bytes, layout, ..crate::compare::tests::plan("p").series.remove(0) }
     }
 
     fn cell(series: usize, rate_per_s: f64, tau: f64) -> CellSummary {

@@ -356,20 +356,3 @@ fn steps(tell: Notify<'_>) -> impl FnMut(StudyEvent) + '_ {
         _ => {}
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_pool_that_a_server_does_not_take_so_small_is_told() {
-        let tables = 20 << 20;
-        let told = larger((20.0, tables)).expect("4 MiB are too few");
-        assert!(
-            told.text.contains("20 % of the tables would have 4.0 MiB") && told.text.contains("30 %"),
-            "{told}"
-        );
-        assert_eq!(pool_bytes(20.0, Some(tables)), Some(crate::profile::POOL_BYTES_MIN));
-        assert_eq!(larger((40.0, tables)), None);
-    }
-}

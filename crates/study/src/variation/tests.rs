@@ -138,23 +138,6 @@ fn servers_that_are_alike_have_no_cause_and_their_components_are_told() {
 }
 
 #[test]
-fn each_published_finding_stands_beside_ours_also_where_it_cannot_be_told() {
-    let said = judged(&setting(), 0.0);
-    for name in [
-        "network-is-not-the-cause",
-        "a-dump-takes-it-away",
-        "rented-servers-differ",
-        "simple-reads-are-alike",
-        "writes-vary-little",
-    ] {
-        assert_eq!(outcome(&said, name), Outcome::NotTestable, "{name}");
-    }
-    assert!(said.findings.iter().all(|one| !one.here.is_empty() && !one.published.is_empty()));
-    let empty = super::judge(&plan(), &setting(), &[]).headline;
-    assert!(empty.starts_with("Nothing has been measured yet of the part `rates`"), "{empty}");
-}
-
-#[test]
 fn the_network_is_acquitted_where_response_times_climb_with_the_rate_and_its_delay_does_not() {
     let network = |network_ms: f64| {
         let setting = setting();
@@ -196,15 +179,6 @@ fn a_finding_needs_intervals_that_are_narrow_enough() {
     assert_eq!(simple_runs(0.01, 0.1), Outcome::Holds);
     assert_eq!(simple_runs(0.01, 5.0), Outcome::DoesNotHold);
     assert_eq!(simple_runs(20.0, 0.1), Outcome::NotTestable, "the runs differ too much to tell");
-}
-
-#[test]
-fn a_server_that_was_not_started_anew_is_told() {
-    let mut setting = setting();
-    setting.targets[1].url = "mysql://db2/tpcw".to_owned();
-    let said = judged(&setting, 0.0);
-    let doubt = said.caveats.iter().find(|caveat| caveat.code == "starts-not-made").expect("a doubt");
-    assert!(doubt.text.contains("t2") && doubt.text.contains("reset="), "{doubt}");
 }
 
 /// Runs of which every so many-th one failed.

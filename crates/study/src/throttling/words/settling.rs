@@ -99,36 +99,3 @@ fn rest_of(cell: &Cell<'_>) -> String {
 fn range(values: impl Iterator<Item = f64>) -> (f64, f64) {
     values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::throttling::fixture::{falling, plan, setting};
-
-    #[test]
-    fn points_of_the_published_rule_say_when_it_settled_or_that_it_did_not() {
-        let said = |setting: &Setting, runs: &[Run]| -> String {
-            caveats(&plan(), setting, runs).iter().map(|caveat| format!("{caveat}\n")).collect()
-        };
-        let mut runs = falling();
-        let full = said(&setting(), &runs);
-        for part in [
-            "its limit has not moved for 1 min, the span of its means, or after 10 min",
-            "shopping 8 settled after 61 to 63 s at a limit of 4; shopping 64 not settled in 3 runs",
-        ] {
-            assert!(full.contains(part), "{part} in {full}");
-        }
-        assert!(!full.contains("instead of the published"), "{full}");
-        let late = |run: &&mut Run| run.levels[1] == "8" && run.repeat == 1 && run.figure(SETTLED).is_some();
-        runs.iter_mut().filter(late).for_each(|run| run.set(SETTLED, 0.0));
-        let quick = said(&Setting { settle: Settle::of_span(6.0), ..setting() }, &runs);
-        for part in [
-            "has not moved for 6 s",
-            "or after 1 min",
-            "at a limit of 4, not settled in 1 of 3 runs",
-            "is 6 s instead of the published 1 min, and all of the controller with it",
-        ] {
-            assert!(quick.contains(part), "{part} in {quick}");
-        }
-    }
-}

@@ -59,17 +59,6 @@ fn the_same_seed_asks_the_same_on_any_number_of_threads() {
 }
 
 #[test]
-fn intervals_of_a_long_phase_are_seconds() {
-    let server = Server::shared();
-    let mut plan = plan(server.target(), Script::new(&[SELECT]), ArrivalPlan::Constant(200.0));
-    plan.measure = Nanos::from_secs(60);
-    let result = load_until(&plan, |progress| progress.elapsed > Nanos::from_millis(1_600));
-    assert_eq!(result.interval_length, Nanos::from_secs(1));
-    assert!(result.intervals.len() > 1, "{:?}", result.measured);
-    assert_eq!(result.intervals.len() as u64, result.measured.0.div_ceil(1_000_000_000));
-}
-
-#[test]
 fn a_stop_ends_the_run_early_and_the_accounts_are_whole() {
     let server = Server::shared();
     for threads in [1, 2] {
@@ -86,17 +75,6 @@ fn a_stop_ends_the_run_early_and_the_accounts_are_whole() {
         let earliest = if threads == 1 { due } else { seen };
         assert!((earliest..=due).contains(&result.counts.arrivals), "{earliest} {due} {:?}", result.counts);
     }
-}
-
-#[test]
-fn a_stop_in_the_warm_up_measures_nothing() {
-    let server = Server::shared();
-    let stop = Stop::default();
-    stop.set();
-    let plan = plan(server.target(), Script::new(&[SELECT]), ArrivalPlan::Constant(500.0));
-    let result = run(&plan, &stop, &mut |_| {}).unwrap();
-    check_accounts(&result);
-    assert_eq!((result.counts.arrivals, result.measured), (0, Nanos::ZERO));
 }
 
 #[test]
