@@ -229,12 +229,6 @@ mod tests {
     }
 
     #[test]
-    fn capabilities_are_bits_of_a_mask() {
-        assert!(is_capable("CapEff:\t000001ffffffffff\n") && is_capable("CapEff:\t0000004000000000\n"));
-        assert!(!is_capable("CapEff:\t0000000000000000\n") && !is_capable("CapEff:\tx\n") && !is_capable(""));
-    }
-
-    #[test]
     fn more_cpus_than_files_are_refused_before_any_is_opened() {
         let error = Counters::open(&(0..100).collect()).expect_err("400 files");
         let expected =

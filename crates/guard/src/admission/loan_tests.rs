@@ -123,16 +123,3 @@ fn no_more_sessions_of_a_tenant_pass_the_queue_for_named_locks_than_the_limit_bu
     gate.set_limit(ms(0), 1_000);
     assert_eq!(granted(&mut gate, 400), 60, "and the operator's bound holds");
 }
-
-#[test]
-fn a_tenant_has_only_so_many_sessions_that_pass_the_queue_for_named_locks() {
-    let (mut gate, shop) = gate_with(1, Options { named_max: 2, ..Options::default() });
-    let batch = gate.tenant("batch");
-    assert!(gate.exempt(by(A, shop)) && gate.exempt(by(B, shop)));
-    assert!(!gate.exempt(by(C, shop)));
-    assert!(gate.exempt(by(C, batch)), "each tenant has its own");
-    gate.unexempt(by(A, shop));
-    assert!(gate.exempt(by(C, shop)));
-    let shown = gate.census(ms(0)).tenants.iter().map(|t| (t.exempt, t.exempt_refused)).collect::<Vec<_>>();
-    assert_eq!(shown, [(2, 1), (1, 0)]);
-}

@@ -30,18 +30,6 @@ pub(super) fn notices(gate: &mut Gate) -> Vec<Notice> {
 }
 
 #[test]
-fn at_limit_one_the_second_waits_until_the_first_has_ended() {
-    let (mut gate, shop) = gate(1);
-    assert_eq!(gate.ask(ms(0), by(A, shop)), Admission::Admitted);
-    assert_eq!(gate.ask(ms(1), by(B, shop)), Admission::Queued);
-    assert_eq!(notices(&mut gate), []);
-    gate.release(ms(5), A, Outcome::Success, 1.0);
-    assert_eq!(notices(&mut gate), [Notice::Admitted(B, ms(4))]);
-    let census = gate.census(ms(5));
-    assert_eq!((census.running, census.waiting, census.reason), (1, 0, WaitReason::Nobody));
-}
-
-#[test]
 fn a_lower_limit_stops_nobody_and_lets_nobody_in() {
     let (mut gate, shop) = gate(3);
     for session in [A, B, C] {
@@ -76,17 +64,6 @@ fn an_idle_transaction_lends_its_permit_and_comes_back_unqueued() {
 }
 
 #[test]
-fn loans_are_capped_and_the_refused_are_counted() {
-    let (mut gate, shop) = gate_with(2, Options { lent_max: 1, ..Options::default() });
-    gate.ask(ms(0), by(A, shop));
-    gate.ask(ms(0), by(B, shop));
-    assert!(gate.lend(ms(1), by(A, shop), Loan::Idle));
-    assert!(!gate.lend(ms(1), by(B, shop), Loan::Idle));
-    let census = gate.census(ms(1));
-    assert_eq!((census.lent, census.lent_max, census.lent_refused), (1, 1, 1));
-}
-
-#[test]
 fn idle_transactions_are_closed_only_where_the_operator_asked_for_it() {
     for (close_after, expected) in [(None, vec![]), (Some(ms(500)), vec![Notice::Close(A)])] {
         let (mut gate, shop) = gate_with(1, Options { close_after, ..Options::default() });
@@ -98,16 +75,6 @@ fn idle_transactions_are_closed_only_where_the_operator_asked_for_it() {
         gate.tick(ms(600));
         assert_eq!(notices(&mut gate), expected);
     }
-}
-
-#[test]
-fn what_may_not_queue_runs_at_once_and_is_shown() {
-    let (mut gate, shop) = gate(1);
-    gate.ask(ms(0), by(A, shop));
-    gate.enter(ms(0), by(B, shop));
-    assert_eq!((gate.running(), gate.census(ms(0)).unqueued), (2, 1));
-    gate.release(ms(1), B, Outcome::Success, 1.0);
-    assert_eq!((gate.running(), gate.census(ms(1)).unqueued), (1, 0));
 }
 
 #[test]

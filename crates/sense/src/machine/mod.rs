@@ -134,23 +134,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_distribution_is_known_by_its_pretty_name() {
-        let debian = "PRETTY_NAME=\"Debian GNU/Linux 12 (bookworm)\"\nNAME=\"Debian GNU/Linux\"\n";
-        assert_eq!(parse_release(debian).as_deref(), Some("Debian GNU/Linux 12 (bookworm)"));
-        assert_eq!(parse_release("PRETTY_NAME='x'\n").as_deref(), Some("x"));
-        assert_eq!(parse_release("NAME=x\nPRETTY_NAME=\n"), None);
-    }
-
-    #[test]
-    fn the_load_has_three_numbers() {
-        assert_eq!(parse_load("0.29 0.48 0.40 2/113 12093"), Some([0.29, 0.48, 0.40]));
-        for bad in ["", "1 2", "a b c", "inf 1 1", "NaN 1 1"] {
-            assert_eq!(parse_load(bad), None, "{bad:?}");
-        }
-        crate::garbage::damaged("0.29 0.48 0.40 2/113 12093\n", parse_load);
-    }
-
-    #[test]
     fn this_machine_tells_what_every_linux_tells() {
         let machine = Machine::read(Some(Path::new("/")));
         assert!(!machine.cpus.expect("CPUs").is_empty());

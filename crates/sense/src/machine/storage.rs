@@ -47,18 +47,3 @@ fn merge(mount: &str, file_system: &str) -> String {
         file_system.split(',').filter(|word| !own.contains(word) && !matches!(*word, "rw" | "ro" | ""));
     own.iter().copied().chain(more).collect::<Vec<_>>().join(",")
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn options_of_the_mount_and_of_the_file_system_are_joined() {
-        let mounts = Mount::parse(include_str!("../../captured/mountinfo-v2"));
-        let storage = Storage::find(Path::new("/var/lib/mysql/db"), &mounts).expect("mounted");
-        assert_eq!(storage.options, "rw,noatime,attr2,inode64,logbufs=8");
-        assert_eq!((storage.file_system.as_str(), storage.source.as_str()), ("xfs", "/dev/mapper/vg0-mysql"));
-        assert_eq!(merge("ro,relatime", "rw"), "ro,relatime");
-        assert_eq!(Storage::find(Path::new("x"), &mounts), None);
-    }
-}

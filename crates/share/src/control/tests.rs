@@ -101,19 +101,6 @@ fn hosts_on_a_slot_file_find_windows_by_their_shares_and_say_what_bounds_them() 
 }
 
 #[test]
-fn a_host_that_wants_little_leaves_the_rest_and_says_so() {
-    let (_dir, path) = file();
-    let station = Station::new();
-    let mut periods = Periods::of(&station);
-    let mut a = Host::start(&station, 1.0, 40, on_slots(&path, "a"));
-    let mut b = Host::start(&station, 3.0, 2, on_slots(&path, "b"));
-    periods.pass_until(&mut [&mut a, &mut b], |hosts| {
-        let why = hosts[1].latest.get().map(|snapshot| snapshot.why.clone());
-        hosts[0].window() > 12.0 && matches!(why, Some(Why::Demand(wanted)) if wanted < 3.0)
-    });
-}
-
-#[test]
 fn clocks_that_differ_and_run_at_other_speeds_do_not_matter() {
     let (_dir, path) = file();
     let station = Station::new();

@@ -160,16 +160,6 @@ fn what_a_file_has_lost_is_an_error_and_no_hole() {
 }
 
 #[test]
-fn an_answer_has_so_many_extents_and_no_more() {
-    let sparse = Sparse::start(false);
-    let file = File::options().write(true).open(sparse.file()).unwrap();
-    (0..2_000).for_each(|place| file.write_all_at(&[1; 10], place * 4 * BLOCK).unwrap());
-    let mut client = sparse.client();
-    assert_eq!(client.extents(0, 0, BYTES as u32).unwrap().len(), 512);
-    assert_eq!(data(&map(&mut client)).len(), 2_000);
-}
-
-#[test]
 fn all_of_a_disk_that_knows_no_holes_is_data() {
     let served = Served::start();
     let mut client = Client::open_holes(tcp(served.engine.ports()[0]), "orders");
