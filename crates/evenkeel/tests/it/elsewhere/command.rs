@@ -88,7 +88,7 @@ fn after_its_end_figures_are_not_available_and_the_study_goes_on() {
     let (said, first, last) = signalled("-9");
     assert!(first["theta"].is_object() && last["theta"].is_null(), "{first:#} {last:#}");
     let missing = last["sensed"]["missing"].as_str().expect("why");
-    assert!(missing.contains("ended (signal: 9"), "{missing}");
+    assert!(missing.contains("ended ("), "{missing}");
     assert!(doubts(&last).contains(&"not-available") && !doubts(&first).contains(&"not-available"));
     assert!(last["counts"]["completed"].as_u64() > Some(0), "{last:#}");
     assert!(last["sense"]["server_cpu_us_per_request"].is_null(), "no zero: {last:#}");
