@@ -156,7 +156,7 @@ pub(super) fn facts(setting: &Setting, runs: &[OnTarget<'_>], slow: usize, fast:
             statistics: last(STATISTICS),
             pages: last(PAGES),
             room: last(ROOM),
-            by_probes: setting.mu.is_none() && is_elsewhere(setting, runs, target),
+            by_probes: setting.mu_percent.is_none() && is_elsewhere(setting, runs, target),
         }
     };
     super::facts::compared(&told(slow), &told(fast))

@@ -12,11 +12,10 @@ use crate::study::published;
 use anyhow::{Result, anyhow, bail};
 use clap::builder::BoolishValueParser;
 use clap::{ArgAction, value_parser};
-use evenkeel_lab::load::ToldBy;
 use evenkeel_sense::Machine;
 use evenkeel_study::harness::{Part, Plan};
 use evenkeel_study::variation::parts::{COMPLEX_STATEMENT, Extent, parts};
-use evenkeel_study::variation::record::{DataRecord, MachineRecord, MuRecord, Setting};
+use evenkeel_study::variation::record::{DataRecord, MachineRecord, Setting};
 use evenkeel_study::variation::time;
 use std::path::PathBuf;
 
@@ -141,7 +140,7 @@ fn setting(session: &Session, of: &Settings, quick: bool) -> Result<Setting> {
         workload: of.workload.clone(),
         workload_file,
         runs_of_start: of.runs,
-        mu: of.mu.map(|share| MuRecord { share_percent: 100.0 * share, told_by: ToldBy::Profiles }),
+        mu_percent: of.mu.map(|share| 100.0 * share),
         warm_up_s: of.warm_up.unwrap_or_else(|| by_extent(of, quick, [2.0, 1.0, 10.0])),
         duration_s: of.duration.unwrap_or_else(|| by_extent(of, quick, [10.0, 3.0, 180.0])),
         timeout_s: of.timeout,
