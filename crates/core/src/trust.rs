@@ -141,8 +141,8 @@ impl fmt::Display for TrustLimit {
 
 impl Point {
     /// Whether its runs differ by more than is trusted, which more of them may mend.
-    pub fn is_unsure(&self, tolerance: Tolerance) -> bool {
-        matches!(reason_against(self, tolerance), Some(Reason::StandardError { .. }))
+    pub fn is_unsure(&self) -> bool {
+        matches!(reason_against(self, Tolerance::default()), Some(Reason::StandardError { .. }))
     }
 }
 

@@ -62,7 +62,7 @@ pub(super) fn groups(plan: &PlanFile) -> Vec<Vec<usize>> {
 fn headline(plan: &PlanFile, cells: &[CellSummary], runs: &[RunFile], group: Vec<usize>) -> HeadlineRecord {
     let points = points(cells, runs, plan, &group);
     let settings = &plan.settings;
-    let limit = TrustLimit::of(&points, tolerance(plan));
+    let limit = TrustLimit::of(&points, Tolerance::default());
     let within = within_objective(&points, &limit, settings.objective_p95_ms);
     let capacity = Capacity::of(&points, &within);
     let bounds = answer::of_group(plan, cells, runs, &group);
@@ -100,7 +100,7 @@ fn headline(plan: &PlanFile, cells: &[CellSummary], runs: &[RunFile], group: Vec
 pub fn trust_limits(plan: &PlanFile, runs: &[RunFile]) -> Vec<(Vec<usize>, TrustLimit)> {
     let cells = cells::summarise(plan, runs);
     let limit = |group: Vec<usize>| {
-        let limit = TrustLimit::of(&points(&cells, runs, plan, &group), tolerance(plan));
+        let limit = TrustLimit::of(&points(&cells, runs, plan, &group), Tolerance::default());
         (group, limit)
     };
     groups(plan).into_iter().map(limit).collect()
@@ -109,14 +109,7 @@ pub fn trust_limits(plan: &PlanFile, runs: &[RunFile]) -> Vec<(Vec<usize>, Trust
 /// Rates of a group whose runs differ by more than response times are trusted with.
 pub(super) fn unsure_rates(plan: &PlanFile, runs: &[RunFile], group: &[usize]) -> Vec<f64> {
     let points = points(&cells::summarise(plan, runs), runs, plan, group);
-    points.iter().filter(|point| point.is_unsure(tolerance(plan))).map(|point| point.rate).collect()
-}
-
-fn tolerance(plan: &PlanFile) -> Tolerance {
-    Tolerance {
-        standard_error: plan.settings.tolerance_se_percent,
-        spread: plan.settings.tolerance_spread_percent,
-    }
+    points.iter().filter(|point| point.is_unsure()).map(|point| point.rate).collect()
 }
 
 fn points(cells: &[CellSummary], runs: &[RunFile], plan: &PlanFile, group: &[usize]) -> Vec<Point> {
@@ -157,7 +150,7 @@ fn point(
     Some(Point {
         rate,
         utilisation: Estimate::of(&thetas).map(|theta| theta.mean),
-        invalid: here.iter().find_map(|cell| invalid(cell, tolerance(plan))),
+        invalid: here.iter().find_map(|cell| invalid(cell)),
         settling: settling(&runs),
         lost: 100.0 * counts.arrivals.saturating_sub(counts.completed) as f64 / counts.arrivals.max(1) as f64,
         targets: group.len(),
@@ -174,10 +167,11 @@ fn point(
 
 /// The first doubt that makes a cell's figures be about the generator instead of the server, by its code. So does lag that is more of
 /// the mean response time than its standard error may be.
-fn invalid(cell: &CellSummary, tolerance: Tolerance) -> Option<String> {
+fn invalid(cell: &CellSummary) -> Option<String> {
     let is_late = |caveat: &Caveat| {
         let of = |name: &str| caveat.evidence.get(name).copied().unwrap_or_default();
-        caveat.code == "lag-too-large" && 100.0 * of("lag_mean_s") > tolerance.standard_error * of("tau_s")
+        caveat.code == "lag-too-large"
+            && 100.0 * of("lag_mean_s") > Tolerance::default().standard_error * of("tau_s")
     };
     let mut found = cell.caveats.iter();
     let found = found.find(|caveat| caveat.severity == Severity::Invalid || is_late(caveat))?;
