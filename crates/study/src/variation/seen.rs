@@ -58,7 +58,6 @@ impl OnTarget<'_> {
         let figure = |name: &str| self.figure(setting, name);
         Some(Observation {
             target: self.target,
-            population: 0,
             start: self.start,
             run: self.number,
             tau_ms: figure(TAU)?,
