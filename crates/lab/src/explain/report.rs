@@ -84,8 +84,6 @@ pub struct PlanRow {
 /// What executions of a read took, in the mean.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Measured {
-    /// Executions that the means are over.
-    pub executions: u32,
     /// From the command to the last row.
     pub time: Nanos,
     /// Rows and index entries that the server read: the sum of `Handler_read_key`, `Handler_read_rnd_next` ...

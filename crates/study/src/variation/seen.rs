@@ -3,7 +3,7 @@
 use super::facts::{Noted, PAGES, PLAN, ROOM, STATISTICS};
 use super::figures::{
     AT_ONCE, CPU_WAIT, KEPT_UP, LOST, NEIGHBOURS, NETWORK, ONE_BY_ONE, READ, READS, ROWS, STOLEN, TAU, THETA,
-    THROUGHPUT, UNDER_WAY,
+    UNDER_WAY,
 };
 use super::parts::TARGET;
 use super::record::{Setting, TargetRecord};
@@ -234,7 +234,5 @@ pub(super) fn point(setting: &Setting, runs: &[OnTarget<'_>], rate: f64) -> Opti
         tau_degrees: tau.n as f64 - 1.0,
         tau,
         target_taus: (0..setting.targets.len()).filter_map(of_target).collect(),
-        throughput: Estimate::of(&all(THROUGHPUT))?,
-        p95: Estimate::of(&all("p95_ms"))?,
     })
 }
