@@ -12,7 +12,6 @@ use crate::study::published;
 use anyhow::{Result, anyhow, bail};
 use clap::builder::BoolishValueParser;
 use clap::{ArgAction, value_parser};
-use evenkeel_sense::Machine;
 use evenkeel_study::harness::{Part, Plan};
 use evenkeel_study::variation::parts::{COMPLEX_STATEMENT, Extent, parts};
 use evenkeel_study::variation::record::{DataRecord, MachineRecord, Setting};
@@ -134,7 +133,6 @@ fn setting(session: &Session, of: &Settings, quick: bool) -> Result<Setting> {
     // Private servers that are asked in turn have CPUs of their own; all others share them with the load.
     let has_own_cpus = of.url.is_empty() && !of.duet;
     let (others, last) = cpus();
-    let machine = Machine::read(None);
     Ok(Setting {
         targets,
         workload: of.workload.clone(),
@@ -150,12 +148,7 @@ fn setting(session: &Session, of: &Settings, quick: bool) -> Result<Setting> {
         server_cpus: if has_own_cpus { others.to_string() } else { String::new() },
         generator_cpus: last.iter().filter(|_| has_own_cpus).map(|cpu| cpu as usize).collect(),
         may_differ: of.may_differ,
-        machine: MachineRecord {
-            processor: machine.processor.model,
-            cpus: machine.cpus.as_ref().map(ToString::to_string),
-            hypervisor: machine.hypervisor.name,
-            server_binary: of.server_binary.as_ref().map(|path| path.display().to_string()),
-        },
+        machine: MachineRecord::here(of.server_binary.as_deref()),
     })
 }
 
