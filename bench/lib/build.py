@@ -61,7 +61,7 @@ def simulated(*words):
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def sessions():
-    """Path of what plays histories of guarded sessions, built for release."""
-    cargo("-p", "evenkeel-dev", "--no-default-features", "--example", "sessions")
-    return os.path.join(RELEASE, "examples", "sessions")
+def example_of_dev(name):
+    """Path of an example of dev, which plays or judges what has no server, built for release."""
+    cargo("-p", "evenkeel-dev", "--no-default-features", "--example", name)
+    return os.path.join(RELEASE, "examples", name)

@@ -1,4 +1,4 @@
-//! Up to which utilisation figures can be trusted, and the capacity within that: where repeats of a cell agree (the standard
+//! Up to which utilisation figures can be trusted: where repeats of a cell agree (the standard
 //! error over runs) and targets agree (the spread between them).
 //!
 //! The variation study of MySQL on Xen called a profile good where the standard error stayed below 5 ms and targets lay
@@ -39,10 +39,6 @@ pub struct Point {
     pub tau_degrees: f64,
     /// Mean response time of each target, seconds; with fewer than two there is no spread.
     pub target_taus: Vec<f64>,
-    /// Completions per second over runs.
-    pub throughput: Estimate,
-    /// 95th percentile of the response time over runs, seconds.
-    pub p95: Estimate,
 }
 
 /// Whether the response of a rate came to rest, over its runs.
@@ -141,8 +137,8 @@ impl fmt::Display for TrustLimit {
 
 impl Point {
     /// Whether its runs differ by more than is trusted, which more of them may mend.
-    pub fn is_unsure(&self, tolerance: Tolerance) -> bool {
-        matches!(reason_against(self, tolerance), Some(Reason::StandardError { .. }))
+    pub fn is_unsure(&self) -> bool {
+        matches!(reason_against(self, Tolerance::default()), Some(Reason::StandardError { .. }))
     }
 }
 
@@ -185,29 +181,6 @@ fn spread(values: &[f64]) -> f64 {
     let low = values.iter().copied().fold(f64::INFINITY, f64::min);
     let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     if values.len() < 2 { 0.0 } else { high - low }
-}
-
-/// What a server carries within the trusted range: the figures of the headline.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Capacity {
-    /// Highest trusted arrival rate, per second.
-    pub rate: f64,
-    /// Utilisation there, percent; `None` where it cannot be seen.
-    pub utilisation: Option<f64>,
-    /// Completions per second there.
-    pub throughput: Estimate,
-    /// 95th percentile of the response time there, seconds.
-    pub p95: Estimate,
-}
-
-impl Capacity {
-    /// The highest trusted point, which has settled; `None` where no point is trusted.
-    pub fn of(points: &[Point], limit: &TrustLimit) -> Option<Self> {
-        let rate = limit.rate?;
-        let point = points.iter().find(|point| point.rate == rate)?;
-        let Point { utilisation, throughput, p95, .. } = *point;
-        Some(Self { rate, utilisation, throughput, p95 })
-    }
 }
 
 #[cfg(test)]

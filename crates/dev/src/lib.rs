@@ -3,6 +3,7 @@
 //!
 //! - [`plant`], [`control`]: the guard's controllers on a virtual clock;
 //! - [`sessions`]: histories of guarded sessions, which run the code of the guard;
+//! - [`randomness`]: whether arrivals are as random as they claim to be;
 //! - [`mixes`]: random arrays and hosts for the laws of `share`;
 //! - [`simulation`], [`profile`]: queues and servers as a study measures them.
 //!
@@ -14,5 +15,6 @@ pub mod mixes;
 pub mod plant;
 #[cfg(feature = "program")]
 pub mod profile;
+pub mod randomness;
 pub mod sessions;
 pub mod simulation;

@@ -8,16 +8,12 @@ use evenkeel_core::random::{Random, Seed};
 use evenkeel_core::stability::Stability;
 use evenkeel_core::statistics::Spectrum;
 use evenkeel_core::statistics::pooled::length;
-use evenkeel_lab::load::Protocol;
 use evenkeel_study::profile::NAME;
 use evenkeel_study::store::format::{
-    BatchRecord, CellRecord, CountsRecord, CpuRecord, FORMAT, LayoutRecord, PlanFile, Process, ResetRecord,
-    RunFile, SeriesRecord, SettingsRecord, TargetRecord, TimesRecord, Verdict,
+    BatchRecord, CellRecord, CountsRecord, CpuRecord, FORMAT, LayoutRecord, PlanFile, ResetRecord, RunFile,
+    SeriesRecord, SettingsRecord, TargetRecord, TimesRecord, Verdict,
 };
 use std::collections::BTreeMap;
-
-/// Tolerances of the trust limit, as a profile has them unless they are set.
-const TOLERANCES: (f64, f64) = (10.0, 40.0);
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct VirtualProfile {
@@ -105,20 +101,14 @@ impl VirtualProfile {
 
     fn settings(&self) -> SettingsRecord {
         SettingsRecord {
-            arrivals: Process::Poisson,
             repeats: self.repeats,
             duration_s: self.seconds.0,
             warm_up_s: self.seconds.0 / 4.0,
             timeout_s: 3_600.0,
             sessions: "pooled:1".to_owned(),
-            protocol: Protocol::Text,
             reset: ResetRecord::Nothing,
-            theta_ceiling_percent: 100.0,
             objective_p95_ms: None,
-            tolerance_se_percent: TOLERANCES.0,
-            tolerance_spread_percent: TOLERANCES.1,
             generator_cpus: Vec::new(),
-            request_log: false,
             retries: 0,
             whole_sweep: true,
             longest_s: Some(self.seconds.1),

@@ -19,23 +19,6 @@ pub struct Birth {
     pub groups: Vec<File>,
     /// The CPUs that it stays on; `None` for those of its parent.
     pub affinity: Option<Affinity>,
-    /// Its memory is at the same addresses each time (`setarch -R`).
-    pub fixed_addresses: bool,
-}
-
-/// ADDR_NO_RANDOMIZE of linux/personality.h.
-const NO_RANDOMIZE: libc::c_ulong = libc::ADDR_NO_RANDOMIZE as libc::c_ulong;
-
-/// Whether the kernel, and what filters system calls around this process, lets a process choose fixed addresses. It counts from the next
-/// program that is started, so that asking changes nothing here.
-pub fn may_fix_addresses() -> bool {
-    // SAFETY: system calls of numbers alone; the first only reads.
-    let (before, set) = unsafe {
-        let before = libc::personality(0xffff_ffff);
-        (before, libc::personality(before as libc::c_ulong | NO_RANDOMIZE))
-    };
-    // SAFETY: likewise; it takes back what the last one set.
-    before >= 0 && set >= 0 && unsafe { libc::personality(before as libc::c_ulong) } >= 0
 }
 
 impl Birth {
@@ -69,12 +52,6 @@ impl Birth {
         for group in &self.groups {
             // SAFETY: the pointer leads to one byte that lives for ever.
             check(unsafe { libc::write(group.as_raw_fd(), c"0".as_ptr().cast(), 1) } as libc::c_int)?;
-        }
-        if self.fixed_addresses {
-            // SAFETY: system calls of numbers alone; the first only reads.
-            check(unsafe {
-                libc::personality(libc::personality(0xffff_ffff) as libc::c_ulong | NO_RANDOMIZE)
-            })?;
         }
         self.affinity.as_ref().map_or(Ok(()), Affinity::apply)
     }

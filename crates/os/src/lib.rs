@@ -42,7 +42,7 @@ mod whole;
 mod work;
 
 pub use access::{Access, group_id};
-pub use alone::{Birth, alone, may_fix_addresses};
+pub use alone::{Birth, alone};
 pub use arguments::change_arguments;
 pub use buffer::{ALIGNMENT, Buffer};
 pub use channel::{Cable, Channel};

@@ -3,7 +3,7 @@
 //! Per process they would have to be saved and restored at every context switch, and in a guest each
 //! of these steps leaves for the hypervisor: one event cost 30 % of a server's throughput, three 60 %,
 //! while three counted on whole CPUs cost nothing that could be measured and nine 12 %. So they are of whole
-//! CPUs, and never more than the four events below.
+//! CPUs, and never more than the three events below.
 
 use crate::cpu::CpuSet;
 use crate::error::SenseError;
@@ -16,7 +16,6 @@ use std::io::{self, Read};
 pub enum Event {
     /// Cycles of the CPUs, which stand still while a CPU sleeps.
     Cycles,
-    Instructions,
     /// Loads that missed the first-level translation buffer.
     DtlbLoadMisses,
     /// What the processor maker calls a cache miss, the last level mostly. Misleading on some guests.
@@ -24,12 +23,11 @@ pub enum Event {
 }
 
 impl Event {
-    pub const ALL: [Self; 4] = [Self::Cycles, Self::Instructions, Self::DtlbLoadMisses, Self::CacheMisses];
+    pub const ALL: [Self; 3] = [Self::Cycles, Self::DtlbLoadMisses, Self::CacheMisses];
 
     pub fn name(self) -> &'static str {
         match self {
             Self::Cycles => "cycles",
-            Self::Instructions => "instructions",
             Self::DtlbLoadMisses => "DTLB load misses",
             Self::CacheMisses => "cache misses",
         }
@@ -43,7 +41,6 @@ impl Event {
         const DTLB_READ_MISS: u64 = 3 | 1 << 16;
         match self {
             Self::Cycles => (HARDWARE, 0),
-            Self::Instructions => (HARDWARE, 1),
             Self::CacheMisses => (HARDWARE, 3),
             Self::DtlbLoadMisses => (CACHE, DTLB_READ_MISS),
         }
@@ -93,13 +90,12 @@ pub struct Estimate {
 
 /// Counts at one instant: by event in the order of [`Event::ALL`], each by CPU.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct CountersReading([Option<Vec<Count>>; 4]);
+pub struct CountersReading([Option<Vec<Count>>; 3]);
 
 /// Events between two readings, of everything that ran on the CPUs, the kernel included.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct CountersUse {
     pub cycles: Option<Estimate>,
-    pub instructions: Option<Estimate>,
     pub dtlb_load_misses: Option<Estimate>,
     /// Cache misses, of which [`Event::CacheMisses`] says more.
     pub cache_misses: Option<Estimate>,
@@ -109,12 +105,7 @@ impl CountersUse {
     /// Between two readings of the same counters.
     pub fn between(before: &CountersReading, after: &CountersReading) -> Self {
         let estimate = |event: usize| sum(before.0[event].as_deref()?, after.0[event].as_deref()?);
-        Self {
-            cycles: estimate(0),
-            instructions: estimate(1),
-            dtlb_load_misses: estimate(2),
-            cache_misses: estimate(3),
-        }
+        Self { cycles: estimate(0), dtlb_load_misses: estimate(1), cache_misses: estimate(2) }
     }
 }
 
@@ -129,7 +120,7 @@ fn sum(before: &[Count], after: &[Count]) -> Option<Estimate> {
 
 /// Open counters: for each event one file a CPU, closed on drop.
 #[derive(Debug)]
-pub struct Counters([Option<Vec<File>>; 4]);
+pub struct Counters([Option<Vec<File>>; 3]);
 
 /// Files that counters may take from those that the generator needs for its connections.
 const FILES_MAX: usize = 256;
@@ -222,15 +213,15 @@ mod tests {
 
     #[test]
     fn an_event_that_is_missing_stays_missing() {
-        let reading = |value| CountersReading([Some(vec![count(value, value, value)]), None, None, None]);
+        let reading = |value| CountersReading([Some(vec![count(value, value, value)]), None, None]);
         let used = CountersUse::between(&reading(1), &reading(5));
         assert_eq!(used.cycles.map(|cycles| cycles.events), Some(4.0));
-        assert_eq!((used.instructions, used.dtlb_load_misses, used.cache_misses), (None, None, None));
+        assert_eq!((used.dtlb_load_misses, used.cache_misses), (None, None));
     }
 
     #[test]
     fn more_cpus_than_files_are_refused_before_any_is_opened() {
-        let error = Counters::open(&(0..100).collect()).expect_err("400 files");
+        let error = Counters::open(&(0..100).collect()).expect_err("300 files");
         let expected =
             matches!(error, SenseError::CountersTooMany { .. } | SenseError::CountersForbidden { .. })
                 || matches!(error, SenseError::CountersAbsent);
@@ -245,13 +236,12 @@ mod tests {
         match open_event(SOFTWARE, CPU_CLOCK, cpu) {
             Err(error) => assert!(error.raw_os_error().is_some(), "{error}"),
             Ok(file) => {
-                let counters = Counters([Some(vec![file]), None, None, None]);
+                let counters = Counters([Some(vec![file]), None, None]);
                 let before = counters.read();
                 std::thread::sleep(std::time::Duration::from_millis(5));
                 let used = CountersUse::between(&before, &counters.read());
                 let cycles = used.cycles.expect("it ran all the time");
                 assert!(cycles.events >= 4e6 && cycles.counted > 0.99, "{cycles:?}");
-                assert_eq!(used.instructions, None);
                 assert_eq!(counters.events().collect::<Vec<_>>(), [Event::Cycles]);
             }
         }
@@ -266,7 +256,7 @@ mod tests {
                 let before = counters.read();
                 let after = counters.read();
                 let used = CountersUse::between(&before, &after);
-                let any = [used.cycles, used.instructions, used.dtlb_load_misses, used.cache_misses];
+                let any = [used.cycles, used.dtlb_load_misses, used.cache_misses];
                 assert!(any.into_iter().flatten().all(|estimate| estimate.events >= 0.0));
             }
         }

@@ -7,6 +7,6 @@ mod plan;
 mod search;
 mod spread;
 
-pub use plan::{CellOutcome, RatePlan, RatePlanError, Sweep, SweepEnd, UTILISATION_CEILING};
+pub use plan::{CellOutcome, RatePlan, RatePlanError, Sweep, SweepEnd};
 pub use search::{GENTLE_START, PROBES_MAX, ProbeOutcome, RateSearch, Saturation, SearchFailure, SearchStep};
 pub use spread::{RATES_MIN, spread};

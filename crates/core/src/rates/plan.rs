@@ -4,8 +4,8 @@ use super::spread::spread;
 use crate::arrivals::{RATE_MAX, RateError, check_rate};
 use std::fmt;
 
-/// Utilisation in percent at which a sweep ends unless another ceiling is given.
-pub const UTILISATION_CEILING: f64 = 100.0;
+/// Utilisation in percent at which a sweep ends.
+const UTILISATION_CEILING: f64 = 100.0;
 
 /// Measured utilisation comes this close to 100 % and no further, in percent: what the kernel does in
 /// interrupts and what lies between two samples is missing.
@@ -56,28 +56,25 @@ impl RatePlan {
         matches!(self, Self::Auto(_))
     }
 
-    /// A sweep through the rates, from the lowest on, that ends at `ceiling` percent of utilisation at the
-    /// latest (commonly [`UTILISATION_CEILING`]). The saturation, requests per second, matters to `Auto` alone.
-    pub fn sweep(&self, saturation: Option<f64>, ceiling: f64) -> Result<Sweep, RatePlanError> {
+    /// A sweep through the rates, from the lowest on. The saturation, requests per second, matters to `Auto` alone.
+    pub fn sweep(&self, saturation: Option<f64>) -> Result<Sweep, RatePlanError> {
         let rates = match self {
             Self::Auto(n) => Rates::listed(&spread(saturation.ok_or(RatePlanError::NoSaturation)?, *n))?,
             Self::List(rates) => Rates::listed(rates)?,
             Self::Steps { from, step } => Rates::Steps { from: check_rate(*from)?, step: check_rate(*step)? },
         };
-        Ok(Sweep { rates, ceiling: self.ceiling(ceiling), done: 0, end: None })
+        Ok(Sweep { rates, ceiling: self.ceiling(), done: 0, end: None })
     }
 
     /// The same through rates that were laid out before.
-    pub fn sweep_through(&self, rates: &[f64], ceiling: f64) -> Result<Sweep, RatePlanError> {
-        Ok(Sweep { rates: Rates::listed(rates)?, ceiling: self.ceiling(ceiling), done: 0, end: None })
+    pub fn sweep_through(&self, rates: &[f64]) -> Result<Sweep, RatePlanError> {
+        Ok(Sweep { rates: Rates::listed(rates)?, ceiling: self.ceiling(), done: 0, end: None })
     }
 
     /// Rates around the saturation are there to show what lies on either side of it, so that 100 % of
-    /// utilisation, which a server reaches before its response ceases to settle, does not end them; a lower
-    /// ceiling, which somebody asked for, does.
-    fn ceiling(&self, asked: f64) -> f64 {
-        let is_default = asked >= UTILISATION_CEILING;
-        if matches!(self, Self::Auto(_)) && is_default { f64::INFINITY } else { asked }
+    /// utilisation, which a server reaches before its response ceases to settle, does not end them.
+    fn ceiling(&self) -> f64 {
+        if matches!(self, Self::Auto(_)) { f64::INFINITY } else { UTILISATION_CEILING }
     }
 }
 
@@ -116,10 +113,7 @@ pub struct CellOutcome {
 pub enum SweepEnd {
     AllMeasured,
     /// The utilisation in percent reached the ceiling.
-    Ceiling {
-        utilisation: f64,
-        ceiling: f64,
-    },
+    Ceiling(f64),
     Unsettled,
     Refused,
 }
@@ -128,8 +122,11 @@ impl fmt::Display for SweepEnd {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::AllMeasured => write!(out, "all rates are measured"),
-            Self::Ceiling { utilisation, ceiling } => {
-                write!(out, "the utilisation of {utilisation:.1} % reached the ceiling of {ceiling:.0} %")
+            Self::Ceiling(utilisation) => {
+                write!(
+                    out,
+                    "the utilisation of {utilisation:.1} % reached the ceiling of {UTILISATION_CEILING:.0} %"
+                )
             }
             Self::Unsettled => write!(out, "the response did not settle"),
             Self::Refused => write!(out, "the server refused connections"),
@@ -165,7 +162,7 @@ impl Sweep {
         self.end = match outcome.utilisation.filter(reached) {
             _ if outcome.refused => Some(SweepEnd::Refused),
             _ if !outcome.settled => Some(SweepEnd::Unsettled),
-            Some(utilisation) => Some(SweepEnd::Ceiling { utilisation, ceiling }),
+            Some(utilisation) => Some(SweepEnd::Ceiling(utilisation)),
             None if self.rates.get(self.done).is_none() => Some(SweepEnd::AllMeasured),
             None => None,
         };
@@ -193,7 +190,7 @@ mod tests {
 
     /// The rates that are measured when the cell at index `last` is `outcome` and all before are fine.
     fn measured(plan: &RatePlan, last: usize, outcome: CellOutcome) -> (Vec<f64>, Option<SweepEnd>) {
-        let mut sweep = plan.sweep(Some(100.0), UTILISATION_CEILING).unwrap();
+        let mut sweep = plan.sweep(Some(100.0)).unwrap();
         let mut rates = Vec::new();
         while let Some(rate) = sweep.rate() {
             sweep.observe(if rates.len() == last { &outcome } else { &FINE });
@@ -212,7 +209,7 @@ mod tests {
         assert_eq!(end, Some(SweepEnd::Refused));
         let (rates, end) = measured(&plan, 1, CellOutcome { utilisation: Some(99.4), ..FINE });
         assert_eq!(rates.len(), 2);
-        assert_eq!(end, Some(SweepEnd::Ceiling { utilisation: 99.4, ceiling: 100.0 }));
+        assert_eq!(end, Some(SweepEnd::Ceiling(99.4)));
     }
 
     #[test]
@@ -224,21 +221,20 @@ mod tests {
     }
 
     #[test]
-    fn rates_around_the_saturation_go_beyond_a_full_cpu_unless_a_lower_ceiling_is_asked_for() {
+    fn rates_around_the_saturation_go_beyond_a_full_cpu() {
         let full = CellOutcome { utilisation: Some(99.9), ..FINE };
-        let end_at = |ceiling, outcome: &CellOutcome| {
-            let mut sweep = RatePlan::Auto(5).sweep(Some(100.0), ceiling).unwrap();
+        let end_at = |outcome: &CellOutcome| {
+            let mut sweep = RatePlan::Auto(5).sweep(Some(100.0)).unwrap();
             sweep.observe(outcome);
             sweep.end()
         };
-        assert_eq!(end_at(UTILISATION_CEILING, &full), None);
-        assert!(matches!(end_at(80.0, &full), Some(SweepEnd::Ceiling { .. })));
-        assert_eq!(end_at(100.0, &CellOutcome { settled: false, ..full }), Some(SweepEnd::Unsettled));
+        assert_eq!(end_at(&full), None);
+        assert_eq!(end_at(&CellOutcome { settled: false, ..full }), Some(SweepEnd::Unsettled));
     }
 
     #[test]
     fn a_plan_without_fit_rates_is_refused() {
-        let sweep = |plan: RatePlan| plan.sweep(None, 100.0).err();
+        let sweep = |plan: RatePlan| plan.sweep(None).err();
         assert_eq!(sweep(RatePlan::List(vec![])), Some(RatePlanError::Empty));
         assert_eq!(sweep(RatePlan::List(vec![1.0, 0.0])), Some(RateError::Zero.into()));
         assert_eq!(sweep(RatePlan::Steps { from: 10.0, step: -1.0 }), Some(RateError::Negative(-1.0).into()));

@@ -1,5 +1,5 @@
-//! Statistics of measurements: means and intervals over runs, batches inside a run, percentiles, ratios
-//! and tests of randomness.
+//! Statistics of measurements: means and intervals over runs, batches inside a run, percentiles and
+//! ratios.
 //!
 //! Intervals are 95 % intervals by Student's t unless said otherwise. What one measurement cannot tell,
 //! such as its own spread, is `None` and never zero.
@@ -12,7 +12,6 @@ mod mean;
 mod normal;
 mod percentile;
 pub mod pooled;
-mod randomness;
 mod ratio;
 mod special;
 mod spectrum;
@@ -25,9 +24,6 @@ pub use fisher::fisher_quantile;
 pub use mean::{ErrorBar, Estimate, Sample};
 pub use normal::{normal_quantile, normal_tail};
 pub use percentile::{merged, percentile};
-pub use randomness::{
-    Test, index_of_dispersion, kolmogorov_smirnov, kolmogorov_smirnov_exponential, lag1_correlation,
-};
 pub use ratio::{Ratio, deviations_ratio, paired_ratio, unpaired_ratio};
 pub use special::chi_square_tail;
 pub use spectrum::{Spectrum, SpectrumCounter};

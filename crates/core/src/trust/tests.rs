@@ -27,8 +27,6 @@ fn point(rate: f64, utilisation: f64, standard_error: f64, spread: f64) -> Point
         tau: estimate(0.1, standard_error / 1_000.0),
         tau_degrees: f64::INFINITY,
         target_taus: vec![0.1, 0.1 + spread / 1_000.0],
-        throughput: estimate(rate, 0.1),
-        p95: estimate(0.3, 0.01),
     }
 }
 
@@ -45,9 +43,6 @@ fn trust_ends_below_the_first_point_that_fails() {
     let end = limit.end.clone().unwrap();
     assert_eq!(end.rate, 40.0);
     assert!(matches!(end.reason, Reason::StandardError { percent, .. } if (percent - 60.0).abs() < 1e-9));
-    let capacity = Capacity::of(&points, &limit).unwrap();
-    assert_eq!((capacity.rate, capacity.utilisation, capacity.throughput.mean), (30.0, Some(50.0), 30.0));
-    assert_eq!(capacity.p95.mean, 0.3);
 }
 
 #[test]
@@ -86,7 +81,7 @@ fn a_failure_that_repeats_or_comes_at_high_load_is_no_noise() {
 fn nothing_measured_and_nothing_trusted_are_told_apart() {
     assert_eq!(limit(&[]).to_string(), "nothing was measured");
     let none = limit(&[point(10.0, 20.0, 50.0, 1.0)]);
-    assert_eq!((none.utilisation, Capacity::of(&[], &none)), (None, None));
+    assert_eq!(none.utilisation, None);
     assert!(none.to_string().starts_with("not trusted at any rate: at 10 requests/s"));
 }
 
@@ -144,7 +139,7 @@ fn points_that_are_not_valid_and_too_short_carry_nothing() {
         [[10.0, 20.0, 30.0].map(both), [10.0, 20.0, 30.0].map(invalid), [10.0, 20.0, 30.0].map(too_short)]
     {
         let limit = limit(&points);
-        assert_eq!((limit.rate, limit.utilisation, Capacity::of(&points, &limit)), (None, None, None));
+        assert_eq!((limit.rate, limit.utilisation), (None, None));
         assert!(limit.to_string().starts_with("not trusted at any rate: at 10 requests/s"), "{limit}");
     }
 }

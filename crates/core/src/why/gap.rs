@@ -46,15 +46,11 @@ impl Unit<'_> {
     }
 }
 
-/// Blocks that both targets have: starts, or fillings of the tables where there are several, since starts on the same one have that in common.
-/// Of a single block its runs, pair by pair, and then what blocks differ by is in no interval.
+/// Blocks that both targets have, which are starts. Of a single block its runs, pair by pair, and then what blocks differ by is in no interval.
 pub(super) fn units<'a>(runs: &'a [Observation], slow: usize, fast: usize) -> Vec<Unit<'a>> {
-    let first = runs.first().map(|run| run.population);
-    let has_populations = runs.iter().any(|run| Some(run.population) != first);
-    let block = |run: &Observation| if has_populations { run.population } else { run.start };
     let of = |target: usize, key: (u32, Option<u32>)| -> Vec<&'a Observation> {
         let is_it = |run: &&Observation| {
-            run.target == target && block(run) == key.0 && key.1.is_none_or(|number| number == run.run)
+            run.target == target && run.start == key.0 && key.1.is_none_or(|number| number == run.run)
         };
         runs.iter().filter(is_it).collect()
     };
@@ -62,9 +58,9 @@ pub(super) fn units<'a>(runs: &'a [Observation], slow: usize, fast: usize) -> Ve
         let unit = |key: (u32, Option<u32>)| Unit { slow: of(slow, key), fast: of(fast, key) };
         keys.into_iter().map(unit).filter(|unit| !unit.slow.is_empty() && !unit.fast.is_empty()).collect()
     };
-    let blocks = paired(runs.iter().map(|run| (block(run), None)).collect());
+    let blocks = paired(runs.iter().map(|run| (run.start, None)).collect());
     if blocks.len() >= BLOCKS_MIN {
         return blocks;
     }
-    paired(runs.iter().map(|run| (block(run), Some(run.run))).collect())
+    paired(runs.iter().map(|run| (run.start, Some(run.run))).collect())
 }

@@ -127,38 +127,6 @@ struct Case<'a> {
 }
 
 impl Case<'_> {
-    /// Servers that are started in two ways on purpose differ by that, where all other suspects are no cause. `None` where they are started alike.
-    fn way_of_start(&self, others: &[&Verdict]) -> Option<Verdict> {
-        let (slow, fast) = self.facts.starts.as_ref()?;
-        let (gap, scale) = (self.scale.gap, &self.scale);
-        // Whether a hypervisor took anything is seen on few machines, so that not knowing it speaks against nothing.
-        let is_open = |other: &&&Verdict| {
-            other.ruling == Ruling::Cause
-                || (other.ruling == Ruling::Undecided && other.suspect != Suspect::Stolen)
-        };
-        let open: Vec<&str> = others.iter().filter(is_open).map(|other| other.suspect.words()).collect();
-        // Another way of start is another server too, with tables of its own, so that it takes several of each to tell these apart.
-        let fillings = self.units.iter().flat_map(|unit| unit.slow.iter().map(|run| run.population));
-        let is_single = fillings.collect::<BTreeSet<u32>>().len() < 2;
-        let ruling = match () {
-            () if gap.high < scale.least_ms => Ruling::NotTheCause,
-            () if scale.differs && open.is_empty() && !is_single => Ruling::Cause,
-            () => Ruling::Undecided,
-        };
-        let mut evidence = format!(
-            "{} is started {slow}, the other one {fast}; a request takes {} longer.",
-            scale.slow,
-            with_interval(&gap, " ms")
-        );
-        if scale.differs && !open.is_empty() {
-            evidence.push_str(&format!(" It may be {} as well.", open.join(", or ")));
-        } else if scale.differs && is_single {
-            evidence.push_str(" Other differences between the two servers are in that too.");
-        }
-        let figure = Figure { name: "start_level_ms", value: gap.mean, interval: Some((gap.low, gap.high)) };
-        Some(Verdict { suspect: Suspect::Start, ruling, evidence, figure: Some(figure) })
-    }
-
     fn verdicts(&self, plans: PlansOfStarts, start: Verdict) -> Vec<Verdict> {
         let reads = Reads::of(&self.units, self.scale.pairs, self.facts.pools_differ);
         let network = self.network();
@@ -188,8 +156,6 @@ impl Case<'_> {
             (_, Ruling::Cause) => beside_plans(start),
             _ => start,
         };
-        let known = [&network, &disk, &layout, &plan, &stolen, &neighbours];
-        let start = self.way_of_start(&known).unwrap_or(start);
         vec![network, disk, layout, plan, start, stolen, neighbours]
     }
 

@@ -3,8 +3,6 @@
 #[derive(Clone, Debug, PartialEq)]
 pub struct Observation {
     pub target: usize,
-    /// Which filling of its server's tables it is on.
-    pub population: u32,
     /// Block that it belongs to: the start of its server with that number.
     pub start: u32,
     /// Number of the run of its start. Runs of two targets with the same numbers were made side by side, or one soon after the other.
@@ -57,8 +55,6 @@ impl Compared {
 pub struct Facts {
     pub plans: Compared,
     pub pages: Compared,
-    /// How the server of the slow one is started and how that of the fast one, where these are two ways on purpose.
-    pub starts: Option<(String, String)>,
     /// Whether their buffer pools have room for other numbers of pages.
     pub pools_differ: bool,
     /// Whether one of them is on another machine, as far as can be seen, and the delay of its network known by small packets alone.

@@ -24,10 +24,7 @@ pub(super) fn start(runs: &[Observation], slow: usize, fast: usize, tau_ms: f64)
     };
     let of = |level| all.iter().find(|component| component.level == level);
     match (of(Level::Start), of(Level::Run)) {
-        (Some(start), Some(run)) => {
-            let fillings = of(Level::Population).map_or(1.0, |population| population.units);
-            told(start, run, (sides, fillings), tau_ms)
-        }
+        (Some(start), Some(run)) => told(start, run, sides, tau_ms),
         _ => undecided(
             "Not known: this needs two starts with two runs each, and servers that can be restarted."
                 .to_owned(),
@@ -35,8 +32,8 @@ pub(super) fn start(runs: &[Observation], slow: usize, fast: usize, tau_ms: f64)
     }
 }
 
-fn told(start: &Component, run: &Component, (sides, fillings): (f64, f64), tau_ms: f64) -> Verdict {
-    let (low, value, high) = share_percent(start, run, fillings);
+fn told(start: &Component, run: &Component, sides: f64, tau_ms: f64) -> Verdict {
+    let (low, value, high) = share_percent(start, run);
     let deviation = |variance: f64| (variance / sides).sqrt();
     let little = LITTLE * tau_ms;
     let ruling = match () {
@@ -62,16 +59,15 @@ fn told(start: &Component, run: &Component, (sides, fillings): (f64, f64), tau_m
 /// What starts make of the variance of a run, percent, with its 95 % interval: the intraclass correlation of a one-way model (Shrout and Fleiss,
 /// Psychological Bulletin 86 (1979) 420; Searle, Linear Models, 1971, section 9.9). With `F` the mean square between starts over that within
 /// them, `n` runs of each and `F'` that ratio over a quantile of its distribution, an end is `(F' - 1) / (F' + n - 1)`.
-fn share_percent(start: &Component, run: &Component, fillings: f64) -> (f64, f64, f64) {
+fn share_percent(start: &Component, run: &Component) -> (f64, f64, f64) {
     let (starts, runs) = (start.units, run.units);
     let each = runs / starts;
-    // Starts lie within fillings of the tables, where there are several.
-    if !(run.variance > 0.0 && starts > fillings && runs > starts) {
+    if !(run.variance > 0.0 && starts > 1.0 && runs > starts) {
         let all = if start.variance > 0.0 { 100.0 } else { 0.0 };
         return (0.0, all, 100.0);
     }
     let ratio = 1.0 + each * start.variance / run.variance;
-    let (between, within) = (starts - fillings, runs - starts);
+    let (between, within) = (starts - 1.0, runs - starts);
     let beyond = (1.0 - CONFIDENCE) / 2.0;
     let of = |ratio: f64| 100.0 * ((ratio - 1.0) / (ratio + each - 1.0)).clamp(0.0, 1.0);
     let low = of(ratio / fisher_quantile(1.0 - beyond, between, within));
@@ -89,12 +85,7 @@ fn differences(runs: &[Observation], slow: usize, fast: usize) -> Vec<Run> {
     let of_slow = runs.iter().filter(|run| run.target == slow);
     let found: Vec<(Position, f64)> = of_slow
         .filter_map(|run| {
-            let place = Position {
-                population: run.population,
-                start: run.start,
-                run: run.run,
-                ..Position::default()
-            };
+            let place = Position { start: run.start, run: run.run, ..Position::default() };
             Some((place, run.tau_ms - other(run)?))
         })
         .collect();

@@ -30,7 +30,6 @@ fn alike() -> Facts {
     Facts {
         plans: Compared::Alike("plans are the same".into()),
         pages: Compared::Alike("pages lie alike".into()),
-        starts: None,
         pools_differ: false,
         by_probes: false,
     }
@@ -79,7 +78,6 @@ fn runs(planted: Planted, seed: u64) -> Vec<Observation> {
                 };
                 found.push(Observation {
                     target,
-                    population: 0,
                     start,
                     run,
                     tau_ms: rest + network_ms + reads * read_ms,
@@ -136,31 +134,6 @@ fn a_difference_that_is_less_than_that_of_two_halves_of_one_server_has_no_cause(
     let found = Why::of(&all, &alike(), &names()).unwrap();
     assert!(found.gap.is_some_and(|gap| gap.low > 0.0 && gap.mean < found.halves_ms), "{found:#?}");
     assert!(!found.differs() && found.causes().next().is_none(), "{found:#?}");
-}
-
-#[test]
-fn servers_that_are_started_in_two_ways_differ_by_that_where_they_differ() {
-    let ways = Facts { starts: Some(("huge-pages".to_owned(), "plain".to_owned())), ..alike() };
-    let filled = |planted: Planted, ways: &Facts, seed: u64| {
-        let mut all = runs(planted, seed);
-        all.iter_mut().for_each(|run| run.population = run.start);
-        Why::of(&all, ways, &names()).unwrap()
-    };
-    let slower = filled(Planted { unseen_ms: 3.0, ..Planted::default() }, &ways, 1);
-    assert!(slower.causes().eq([Suspect::Start]), "{slower:#?}");
-    assert!(
-        slower.verdicts[4].evidence.contains("a is started huge-pages, the other one plain"),
-        "{slower:#?}"
-    );
-    let relayed = filled(Planted { network_ms: 5.0, ..Planted::default() }, &ways, 1);
-    assert!(relayed.causes().eq([Suspect::Network]), "{relayed:#?}");
-    assert!(relayed.verdicts[4].evidence.ends_with("It may be the network as well."), "{relayed:#?}");
-    let same = filled(Planted::default(), &ways, 3);
-    assert_eq!(same.verdicts[4].ruling, Ruling::NotTheCause, "{same:#?}");
-    // Of one filling each, it may be the one server and not its start.
-    let single = why(Planted { unseen_ms: 3.0, ..Planted::default() }, &ways, 1);
-    assert!(single.causes().next().is_none(), "{single:#?}");
-    assert!(single.verdicts[4].evidence.contains("are in that too"), "{single:#?}");
 }
 
 /// Gives every second start of a target another plan, and its runs so much more time.
@@ -253,20 +226,6 @@ fn another_plan_that_takes_no_more_is_no_cause_beside_one_that_is_known() {
     assert!(found.causes().eq([Suspect::Network]), "{found:#?}");
     let more = why(Planted { rows: 400.0, ..Planted::default() }, &alike(), 1);
     assert!(more.causes().next().is_none() && more.verdicts[3].evidence.contains("other data"), "{more:#?}");
-}
-
-#[test]
-fn fillings_of_the_tables_that_differ_are_not_blamed_on_starts() {
-    let mut all = runs(Planted::default(), 1);
-    let mut random = Random::new(Seed(5));
-    let fillings: Vec<f64> = (0..6).map(|_| 1.5 * random.normal()).collect();
-    for run in &mut all {
-        run.population = run.start % 3;
-        run.tau_ms += fillings[(run.target * 3 + run.population as usize) % 6];
-    }
-    let found = Why::of(&all, &alike(), &names()).unwrap();
-    assert_ne!(found.verdicts[4].ruling, Ruling::Cause, "{:#?}", found.verdicts[4]);
-    assert_eq!(found.gap.map(|gap| gap.units), Some(3), "starts of one filling have that in common");
 }
 
 #[test]

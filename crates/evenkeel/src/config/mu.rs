@@ -3,7 +3,7 @@
 use super::units;
 use crate::failure::WithHint;
 use anyhow::{Context, Result, anyhow};
-use evenkeel_lab::load::{PartsPlan, ToldBy};
+use evenkeel_lab::load::PartsPlan;
 
 const HOW: &str = "write --mu probe, or --mu requests=5% for that share of the requests";
 
@@ -13,7 +13,7 @@ pub fn parse(text: &str) -> Result<Option<PartsPlan>> {
         None if text.trim() == "probe" => Ok(None),
         Some(("requests", share)) => {
             let share = units::share(share).context("reading --mu").hint(HOW)?;
-            Ok(Some(PartsPlan { share, told_by: ToldBy::Profiles, server_pid: None }))
+            Ok(Some(PartsPlan { share, server_pid: None }))
         }
         _ => Err(anyhow!("--mu {text:?} is neither the probe nor a share of the requests")).hint(HOW),
     }
@@ -26,8 +26,7 @@ mod tests {
     #[test]
     fn a_share_of_the_requests_is_asked_about_and_of_a_probe_none() {
         assert_eq!(parse("probe").unwrap(), None);
-        let plan = parse("requests=5%").unwrap().unwrap();
-        assert_eq!((plan.share, plan.told_by), (0.05, ToldBy::Profiles));
+        assert_eq!(parse("requests=5%").unwrap().unwrap().share, 0.05);
     }
 
     #[test]

@@ -1,9 +1,9 @@
-//! Words for the parts of response times: of how many requests they are, who told them, and what the telling cost.
+//! Words for the parts of response times: of how many requests they are, and what the telling cost.
 
 use super::reduction::signed;
 use super::{ABSENT, count, estimate_time, mean, percent, time};
 use evenkeel_study::profile::price_over;
-use evenkeel_study::store::format::{PartMeansRecord, PartsRecord, RunFile, ToldBy};
+use evenkeel_study::store::format::{PartMeansRecord, PartsRecord, RunFile};
 
 /// A sentence each; none where no run has parts.
 pub fn parts(runs: &[RunFile]) -> Vec<String> {
@@ -11,12 +11,8 @@ pub fn parts(runs: &[RunFile]) -> Vec<String> {
     let Some(first) = all.first() else { return Vec::new() };
     let (drawn, told) =
         all.iter().fold((0, 0), |(drawn, told), parts| (drawn + parts.drawn, told + parts.told));
-    let by = match first.told_by {
-        ToldBy::Profiles => "SHOW PROFILES",
-        ToldBy::PerformanceSchema => "the performance schema",
-    };
     let mut words = vec![format!(
-        "parts of {} of {} requests drawn ({} of all), execution times from {by}",
+        "parts of {} of {} requests drawn ({} of all), execution times from SHOW PROFILES",
         count(told),
         count(drawn),
         percent(first.share_percent)

@@ -14,11 +14,10 @@ use evenkeel_core::Nanos;
 use evenkeel_core::caveat::threshold::SECONDS_MIN;
 use evenkeel_core::random::Seed;
 use evenkeel_core::rates::RatePlan;
-use evenkeel_core::trust::Tolerance;
 use evenkeel_lab::load::{Protocol, SESSIONS_DEFAULT, SessionPolicy};
 use evenkeel_site::sandbox;
 use evenkeel_study::profile::{Budget, RUNS_FIRST, Reset, StudySpec};
-use evenkeel_study::store::format::{Process, ResetRecord, SettingsRecord, TargetRecord};
+use evenkeel_study::store::format::{ResetRecord, SettingsRecord, TargetRecord};
 use std::path::PathBuf;
 
 /// Time for the runs of one series where nothing is said: thirty to forty of the default length on a private server.
@@ -55,7 +54,6 @@ pub fn study(
         kind: evenkeel_study::profile::NAME.to_owned(),
         command,
         seed: Seed(args.seed),
-        process: Process::Poisson,
         rates,
         rate_text: match budget {
             Some(_) => "one by one".to_owned(),
@@ -73,12 +71,9 @@ pub fn study(
         sessions_fit: args.max_sessions.is_none(),
         protocol: Protocol::Prepared,
         reset,
-        theta_ceiling_percent: 100.0,
         objective_p95: args.objective.as_deref().map(objective).transpose()?,
-        tolerance: Tolerance::default(),
         generator_cpus,
         parts: mu::parse(&args.mu)?,
-        request_log: false,
         // A run that was disturbed is one of many, and a further one comes anyway where it tells more.
         retries: if budget.is_some() { 0 } else { args.retries.unwrap_or(RETRIES_DEFAULT) },
         budget,
@@ -209,25 +204,19 @@ pub fn settings(spec: &StudySpec) -> SettingsRecord {
         SessionPolicy::PerRequest { max } => ("per-request", max),
     };
     SettingsRecord {
-        arrivals: spec.process,
         repeats: spec.repeats,
         duration_s: spec.duration.as_secs_f64(),
         warm_up_s: spec.warm_up.as_secs_f64(),
         timeout_s: spec.timeout.as_secs_f64(),
         sessions: format!("{name}:{max}"),
-        protocol: spec.protocol,
         reset: match &spec.reset {
             Reset::Full if spec.restores() => ResetRecord::Restore,
             Reset::Full => ResetRecord::Restart,
             Reset::Command(_) => ResetRecord::Command,
             Reset::Nothing => ResetRecord::Nothing,
         },
-        theta_ceiling_percent: spec.theta_ceiling_percent,
         objective_p95_ms: spec.objective_p95.map(Nanos::as_millis_f64),
-        tolerance_se_percent: spec.tolerance.standard_error,
-        tolerance_spread_percent: spec.tolerance.spread,
         generator_cpus: spec.generator_cpus.clone(),
-        request_log: spec.request_log,
         retries: spec.retries,
         whole_sweep: spec.whole_sweep,
         longest_s: (spec.longest > spec.duration).then(|| spec.longest.as_secs_f64()),

@@ -36,8 +36,6 @@ fn plan_rows(rows: &Rows) -> Vec<PlanRow> {
             access: text("type"),
             possible_keys: text("possible_keys"),
             key: text("key"),
-            key_len: text("key_len"),
-            reference: text("ref"),
             rows: text("rows"),
             filtered: text("filtered"),
             extra: text("Extra"),

@@ -2,7 +2,6 @@
 
 use crate::workload::Class;
 use evenkeel_core::Nanos;
-use std::collections::BTreeMap;
 use std::fmt;
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -75,8 +74,6 @@ pub struct PlanRow {
     pub access: String,
     pub possible_keys: String,
     pub key: String,
-    pub key_len: String,
-    pub reference: String,
     /// Rows read for each row before, estimated.
     pub rows: String,
     /// Percentage of them that is kept, estimated, where the server says it.
@@ -87,14 +84,10 @@ pub struct PlanRow {
 /// What executions of a read took, in the mean.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Measured {
-    /// Executions that the means are over.
-    pub executions: u32,
     /// From the command to the last row.
     pub time: Nanos,
-    /// Rows and index entries that the server read (the sum of `handler_reads`).
+    /// Rows and index entries that the server read: the sum of `Handler_read_key`, `Handler_read_rnd_next` ...
     pub rows_read: f64,
-    /// By status counter: `Handler_read_key`, `Handler_read_rnd_next` ...
-    pub handler_reads: BTreeMap<String, f64>,
 }
 
 impl PlanReport {

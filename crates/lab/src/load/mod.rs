@@ -32,7 +32,7 @@ mod worker;
 mod written;
 
 pub use error::LoadError;
-pub use parts::{Noted, PartsPlan, PartsResult, ToldBy};
+pub use parts::{Noted, PartsPlan, PartsResult};
 pub use plan::{ArrivalPlan, LoadPlan, Protocol, SESSIONS_DEFAULT, SessionPolicy};
 pub use progress::{LoadPhase, LoadProgress};
 pub use result::{Counts, Interval, KindResult, LoadResult, Stretch, nothing_measured};

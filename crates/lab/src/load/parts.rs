@@ -6,22 +6,11 @@
 use crate::workload::Value;
 use evenkeel_core::Nanos;
 use evenkeel_core::statistics::Sample;
-use evenkeel_site::words;
-
-words! {
-    ToldBy {
-        /// The session itself (SHOW PROFILES): any account may ask, and the server keeps book for these sessions alone.
-        Profiles = "profiles",
-        /// The performance schema (events_statements_history): needs a right, and the server keeps book for all.
-        PerformanceSchema = "performance-schema",
-    }
-}
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PartsPlan {
     /// Share of the requests, from 0 to 1.
     pub share: f64,
-    pub told_by: ToldBy,
     /// The server's process, where it runs on this machine: what its threads wait for a CPU can then be told apart.
     pub server_pid: Option<u32>,
 }
@@ -118,9 +107,9 @@ impl PartsResult {
     }
 }
 
-/// What is said to a server so that it tells.
+/// What is said to a server so that it tells: any account may ask its session (SHOW PROFILES), and the server keeps book for
+/// these sessions alone.
 pub(super) struct Questions {
-    told_by: ToldBy,
     /// Profiles that a session keeps: the statements of one request.
     kept: u32,
 }
@@ -134,36 +123,24 @@ const BEHIND: [&str; 3] = ["Updating status", "Reset for next command", "cleanin
 
 impl Questions {
     /// For requests of so many different statements at most.
-    pub fn new(told_by: ToldBy, statements: usize) -> Self {
-        Self { told_by, kept: if statements == 1 { 1 } else { KEPT_MAX } }
+    pub fn new(statements: usize) -> Self {
+        Self { kept: if statements == 1 { 1 } else { KEPT_MAX } }
     }
 
     /// What a session is told once, before its first request of which the parts are to be known.
-    pub fn begin(&self) -> Option<String> {
-        match self.told_by {
-            ToldBy::Profiles => Some(format!("SET profiling_history_size = {}, profiling = 1", self.kept)),
-            ToldBy::PerformanceSchema => None,
-        }
+    pub fn begin(&self) -> String {
+        format!("SET profiling_history_size = {}, profiling = 1", self.kept)
     }
 
-    /// What is asked after a request of so many statements.
-    pub fn ask(&self, statements: u64) -> String {
-        match self.told_by {
-            // Of one statement the stages are told, of several no more than the sums.
-            ToldBy::Profiles if self.kept == 1 => "SHOW PROFILE".to_owned(),
-            ToldBy::Profiles => "SHOW PROFILES".to_owned(),
-            ToldBy::PerformanceSchema => format!(
-                "SELECT EVENT_ID, TIMER_WAIT / 1e12 FROM performance_schema.events_statements_history WHERE THREAD_ID = \
-                 (SELECT THREAD_ID FROM performance_schema.threads WHERE PROCESSLIST_ID = CONNECTION_ID()) \
-                 AND EVENT_NAME <> 'statement/com/Prepare' AND NESTING_EVENT_ID IS NULL ORDER BY EVENT_ID DESC LIMIT {statements}"
-            ),
-        }
+    /// What is asked after a request: of one statement the stages are told, of several no more than the sums.
+    pub fn ask(&self) -> &'static str {
+        if self.kept == 1 { "SHOW PROFILE" } else { "SHOW PROFILES" }
     }
 
     /// Execution time of the last so many statements, in milliseconds; `None` where the server kept fewer than those, or more came
     /// since `last`, the number of the last that is known. That is moved on.
     pub fn read(&self, rows: &[Vec<Value>], statements: u64, last: &mut u64) -> Option<f64> {
-        if self.told_by == ToldBy::Profiles && self.kept == 1 {
+        if self.kept == 1 {
             return stages(rows).filter(|_| statements == 1);
         }
         let told: Vec<(u64, f64)> = rows.iter().map(|row| told(row)).collect::<Option<_>>()?;
@@ -220,7 +197,7 @@ mod tests {
 
     #[test]
     fn what_a_server_does_behind_the_answer_of_a_single_statement_is_no_execution() {
-        let questions = Questions::new(ToldBy::Profiles, 1);
+        let questions = Questions::new(1);
         let stage = |name: &str, seconds| vec![Value::Text(name.as_bytes().into()), Value::Double(seconds)];
         let rows = [stage("Starting", 0.001), stage("Sending data", 0.004), stage("Updating status", 0.5)];
         assert_eq!(questions.read(&rows, 1, &mut 0), Some(5.0));
@@ -230,7 +207,7 @@ mod tests {
 
     #[test]
     fn the_profiles_since_the_last_question_are_those_of_the_request() {
-        let questions = Questions::new(ToldBy::Profiles, 4);
+        let questions = Questions::new(4);
         let mut last = 0;
         assert_eq!(questions.read(&rows(&[(1, "0.00100000"), (2, "0.00025000")]), 2, &mut last), Some(1.25));
         let then = rows(&[(2, "0.00025000"), (3, "0.00200000")]);
@@ -240,7 +217,7 @@ mod tests {
 
     #[test]
     fn a_server_that_kept_fewer_or_more_statements_than_were_asked_tells_nothing() {
-        let questions = Questions::new(ToldBy::Profiles, 4);
+        let questions = Questions::new(4);
         for asked in [1, 3] {
             let mut last = 7;
             assert_eq!(questions.read(&rows(&[(8, "0.1"), (9, "0.1")]), asked, &mut last), None);

@@ -17,8 +17,6 @@ pub struct ProcessStat {
     pub threads: u64,
     /// Start, in ticks from the boot: no two processes with one number share it.
     pub start: u64,
-    /// Memory in pages of the machine.
-    pub resident_pages: u64,
 }
 
 impl ProcessStat {
@@ -42,7 +40,6 @@ impl ProcessStat {
             system: column(15)?,
             threads: column(20)?,
             start: column(22)?,
-            resident_pages: column(24)?,
         })
     }
 }
@@ -77,14 +74,7 @@ mod tests {
 
     #[test]
     fn columns_are_found_behind_the_name() {
-        let expected = ProcessStat {
-            state: 'S',
-            user: 48123,
-            system: 20345,
-            threads: 37,
-            start: 109155,
-            resident_pages: 60200,
-        };
+        let expected = ProcessStat { state: 'S', user: 48123, system: 20345, threads: 37, start: 109155 };
         assert_eq!(ProcessStat::parse(LINUX_6), Some(expected));
     }
 

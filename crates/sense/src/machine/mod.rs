@@ -14,11 +14,9 @@ use std::path::Path;
 /// The machine that we run on. What it does not tell is `None`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Machine {
-    /// Its processors: model, sockets, cores.
     pub processor: Processor,
     /// CPUs that run.
     pub cpus: Option<CpuSet>,
-    pub cpus_allowed: Option<CpuSet>,
     /// Frequency governor, `performance` say; the guest of a hypervisor mostly has none.
     pub governor: Option<String>,
     /// Hypervisor that it runs under.
@@ -26,9 +24,7 @@ pub struct Machine {
     pub memory_bytes: Option<u64>,
     /// Memory that could be had without swapping, in bytes.
     pub memory_available_bytes: Option<u64>,
-    /// Swap in bytes, zero where there is none.
-    pub swap_bytes: Option<u64>,
-    /// Of it in use, in bytes.
+    /// Swap in use, in bytes.
     pub swap_used_bytes: Option<u64>,
     /// Kernel, `6.1.0-28-amd64` say.
     pub kernel: Option<String>,
@@ -58,17 +54,16 @@ impl Machine {
         let processors = text::read("/proc/cpuinfo").unwrap_or_default();
         let memory = text::read("/proc/meminfo").unwrap_or_default();
         let bytes = |key| text::number(&memory, key).and_then(|kib| kib.checked_mul(1024));
-        let swap_bytes = bytes("SwapTotal");
         Self {
             processor: Processor::parse(&processors),
             cpus: cpu::online(),
-            cpus_allowed: CpuSet::of_process(std::process::id()),
             governor: text::read_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
             hypervisor: Hypervisor::read(&processors),
             memory_bytes: bytes("MemTotal"),
             memory_available_bytes: bytes("MemAvailable"),
-            swap_bytes,
-            swap_used_bytes: swap_bytes.zip(bytes("SwapFree")).map(|(all, free)| all.saturating_sub(free)),
+            swap_used_bytes: bytes("SwapTotal")
+                .zip(bytes("SwapFree"))
+                .map(|(all, free)| all.saturating_sub(free)),
             kernel: text::read_line("/proc/sys/kernel/osrelease"),
             distribution: distribution(),
             clock_source: text::read_line("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
@@ -139,7 +134,7 @@ mod tests {
         assert!(!machine.cpus.expect("CPUs").is_empty());
         assert!(machine.memory_bytes.expect("memory") > 1 << 20);
         assert!(machine.kernel.is_some() && machine.load_average.is_some());
-        assert!(machine.storage.expect("a root").mount_point == Path::new("/"));
+        assert!(machine.storage.is_some());
         assert_eq!(Machine::read(None).storage, None);
     }
 }

@@ -2,15 +2,13 @@
 
 use crate::disk::Device;
 use crate::mounts::Mount;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// File system and device below a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Storage {
     /// `ext4`, `xfs`, `overlay`, `tmpfs` ...
     pub file_system: String,
-    /// Where it is mounted.
-    pub mount_point: PathBuf,
     /// Options of the mount and of the file system, each once: `rw,noatime,discard` say.
     pub options: String,
     /// What is mounted there, a device file mostly.
@@ -32,7 +30,6 @@ impl Storage {
         let mount = Mount::of(mounts, path)?;
         Some(Self {
             file_system: mount.file_system.clone(),
-            mount_point: mount.point.clone(),
             options: merge(&mount.options, &mount.super_options),
             source: mount.source.clone(),
             device: None,

@@ -24,7 +24,6 @@ mod source;
 mod tally;
 #[cfg(test)]
 mod tests;
-mod text;
 mod walk;
 mod whole;
 

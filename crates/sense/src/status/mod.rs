@@ -35,20 +35,6 @@ pub struct StatusUse {
     pub counters: BTreeMap<&'static str, u64>,
     /// Value of each gauge at the later reading.
     pub gauges: BTreeMap<&'static str, u64>,
-    pub continuity: Continuity,
-}
-
-/// Whether a server went on counting.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Continuity {
-    /// It went on counting between the two readings.
-    #[default]
-    Unbroken,
-    /// It was started anew.
-    Restarted,
-    /// Somebody set its counters to zero (FLUSH STATUS).
-    Flushed,
-    Unknown,
 }
 
 impl StatusReading {
@@ -103,16 +89,15 @@ impl From<&BTreeMap<String, String>> for StatusReading {
 impl StatusUse {
     /// Between two readings of one server that are `elapsed` apart.
     pub fn between(before: &StatusReading, after: &StatusReading, elapsed: Nanos) -> Self {
-        let continuity = Continuity::of(before, after, elapsed);
         let gauges = after.gauges.clone();
-        if matches!(continuity, Continuity::Restarted | Continuity::Flushed) {
-            return Self { gauges, continuity, ..Self::default() };
+        if began_anew(before, after, elapsed) {
+            return Self { gauges, ..Self::default() };
         }
         let risen = after
             .counters
             .iter()
             .filter_map(|(&name, &now)| Some((name, text::rise(before.counter(name)?, now)?)));
-        Self { counters: risen.collect(), gauges, continuity }
+        Self { counters: risen.collect(), gauges }
     }
 
     /// The same without what one session did, which `own` tells (SHOW SESSION STATUS of the same stretch): the one
@@ -133,19 +118,13 @@ impl StatusUse {
     }
 }
 
-impl Continuity {
-    /// An uptime must have grown by the time that passed: one that fell, and one that grew too little
-    /// because the server came back early in a long interval, both tell of a restart.
-    fn of(before: &StatusReading, after: &StatusReading, elapsed: Nanos) -> Self {
-        let (Some(then), Some(now)) = (before.uptime, after.uptime) else { return Self::Unknown };
-        if fell_behind(then, now, elapsed) {
-            return Self::Restarted;
-        }
-        match before.since_flush.zip(after.since_flush) {
-            Some((then, now)) if fell_behind(then, now, elapsed) => Self::Flushed,
-            _ => Self::Unbroken,
-        }
-    }
+/// Whether a server was started anew, or somebody set its counters to zero (FLUSH STATUS); one that has no uptime is believed. An
+/// uptime must have grown by the time that passed: one that fell, and one that grew too little because the server came back early in
+/// a long interval, both tell of a restart.
+fn began_anew(before: &StatusReading, after: &StatusReading, elapsed: Nanos) -> bool {
+    let uptime = before.uptime.zip(after.uptime);
+    let since_flush = uptime.and(before.since_flush.zip(after.since_flush));
+    [uptime, since_flush].into_iter().flatten().any(|(then, now)| fell_behind(then, now, elapsed))
 }
 
 /// Whether a number of seconds grew by less than the time elapsed.
@@ -187,7 +166,7 @@ mod tests {
         let after = [("Uptime", "160"), ("Questions", "25"), ("Threads_running", "3"), ("Sort_rows", "8")];
         let used = between(&before, &after);
         assert_eq!(used.counters, BTreeMap::from([("Questions", 15)]));
-        assert_eq!((used.gauge("Threads_running"), used.continuity), (Some(3), Continuity::Unbroken));
+        assert_eq!(used.gauge("Threads_running"), Some(3));
     }
 
     #[test]
@@ -212,19 +191,18 @@ mod tests {
         for (then, now) in [("1000", "3"), ("10", "30")] {
             let used =
                 between(&[("Uptime", then), ("Questions", "1")], &[("Uptime", now), ("Questions", "9")]);
-            assert_eq!(used.continuity, Continuity::Restarted);
             assert_eq!(used.counter("Questions"), None);
         }
-        let used = between(&[("Uptime", "10")], &[("Uptime", "69")]);
-        assert_eq!(used.continuity, Continuity::Unbroken, "seconds are cut");
+        let used = between(&[("Uptime", "10"), ("Questions", "1")], &[("Uptime", "69"), ("Questions", "9")]);
+        assert_eq!(used.counter("Questions"), Some(8), "seconds are cut");
     }
 
     #[test]
-    fn a_flush_is_told_from_a_restart() {
+    fn after_a_flush_no_counter_is_known() {
         let before = [("Uptime", "100"), ("Uptime_since_flush_status", "100"), ("Questions", "9")];
         let after = [("Uptime", "160"), ("Uptime_since_flush_status", "5"), ("Questions", "90")];
         let used = between(&before, &after);
-        assert_eq!((used.continuity, used.counter("Questions")), (Continuity::Flushed, None));
+        assert_eq!(used.counter("Questions"), None);
     }
 
     #[test]
@@ -238,7 +216,7 @@ mod tests {
     #[test]
     fn without_an_uptime_nobody_can_tell() {
         let used = between(&[("Questions", "1")], &[("Questions", "3"), ("Uptime", "x")]);
-        assert_eq!((used.continuity, used.counter("Questions")), (Continuity::Unknown, Some(2)));
+        assert_eq!(used.counter("Questions"), Some(2));
     }
 
     #[test]

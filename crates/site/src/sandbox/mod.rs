@@ -25,7 +25,6 @@ mod proof;
 mod record;
 mod registry;
 mod server;
-mod start;
 mod startup;
 
 pub use binary::check_server;
@@ -38,7 +37,6 @@ pub use paths::default_home;
 pub use process::ProcessId;
 pub use proof::try_disk;
 pub use registry::{Cleaned, SandboxInfo, State, clean, find, find_as, list, logs, shell, wake};
-pub use start::{Start, StartError};
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -71,7 +69,6 @@ pub struct SandboxSpec {
     pub lifetime: Lifetime,
     /// Another sandbox under `home`, stopped, whose data a new one begins with, file by file.
     pub copy_of: Option<String>,
-    pub start: Start,
 }
 
 impl SandboxSpec {
@@ -88,7 +85,6 @@ impl SandboxSpec {
             disk: DiskLimit::default(),
             lifetime: Lifetime::Ephemeral,
             copy_of: None,
-            start: Start::Plain,
         }
     }
 }

@@ -23,8 +23,6 @@ pub(super) struct Launch<'a> {
     pub doors: Vec<File>,
     /// CPUs to bind to where no cpuset does it.
     pub affinity: Option<CpuSet>,
-    /// Whether its memory is at the same addresses each time.
-    pub fixed_addresses: bool,
 }
 
 #[derive(Debug)]
@@ -105,8 +103,7 @@ impl Launch<'_> {
         let affinity = self.affinity.as_ref().map(Affinity::of);
         let dies_with_us = self.lifetime == Lifetime::Ephemeral;
         // A session of its own: Ctrl-C in the terminal is for evenkeel, which ends it in order.
-        let fixed_addresses = self.fixed_addresses;
-        Birth { session: true, dies_with_us, groups: self.doors, affinity, fixed_addresses }.of(command);
+        Birth { session: true, dies_with_us, groups: self.doors, affinity }.of(command);
     }
 }
 

@@ -5,9 +5,9 @@ use crate::store::format::{CountsRecord, KindRecord, PlanFile, RunFile, TimesRec
 use evenkeel_core::experiment::{Side as Where, Verdict as Judged};
 
 const PLAN: &str = r#"{"format":1,"id":"one","kind":"profile","created_unix_s":1,"tool":"0","command":[],"seed":1,
-"settings":{"arrivals":"poisson","repeats":4,"duration_s":8,"warm_up_s":1,"timeout_s":10,"sessions":"pooled:8","protocol":"prepared",
-"reset":"none","theta_ceiling_percent":100,"objective_p95_ms":null,"tolerance_se_percent":10,"tolerance_spread_percent":40,
-"generator_cpus":[],"request_log":false,"retries":1,"whole_sweep":false},
+"settings":{"repeats":4,"duration_s":8,"warm_up_s":1,"timeout_s":10,"sessions":"pooled:8",
+"reset":"none","objective_p95_ms":null,
+"generator_cpus":[],"retries":1,"whole_sweep":false},
 "targets":[{"label":"a","url":"mysql://a","cpus":[],"memory_bytes":null}],
 "series":[{"label":"a","target":0,"workload":"w","pool_bytes":null,"pool_percent":null,"layout":"as-is","levels":{}}],
 "rate":"100,200","cells":[{"id":1,"series":0,"rate_per_s":100.0},{"id":2,"series":0,"rate_per_s":200.0}],"rates_known":true,"probes":[],"sweeps":[],"workload_files":[]}"#;

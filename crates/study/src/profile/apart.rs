@@ -7,11 +7,10 @@ use super::measure::{RunOrder, measure};
 use super::site::{self, Ready, Setting, Site};
 use super::spec::{Reset, SeriesSpec, ServerSpec, SiteSpec, StudySpec};
 use super::{StudyError, manifest, plans, preflight};
-use crate::store::format::{CellRecord, Process, RunFile, ServerRecord};
+use crate::store::format::{CellRecord, RunFile, ServerRecord};
 use evenkeel_core::Nanos;
 use evenkeel_core::random::Seed;
 use evenkeel_core::rates::RatePlan;
-use evenkeel_core::trust::Tolerance;
 use evenkeel_lab::explain::PlanReport;
 use evenkeel_lab::load::{ArrivalPlan, PartsPlan, Protocol, SESSIONS_DEFAULT, SessionPolicy, Together};
 use evenkeel_lab::workload::Workload;
@@ -173,7 +172,6 @@ impl Server {
             warm_up: asked.warm_up,
             measure: asked.measure,
             is_cold: false,
-            request_log: None,
             together: asked.together.clone(),
             ledger: None,
         };
@@ -212,7 +210,6 @@ fn spec(asked: &Asked, site: &SiteSpec) -> StudySpec {
         kind: String::new(),
         command: Vec::new(),
         seed: asked.seed,
-        process: Process::Poisson,
         rates: RatePlan::List(Vec::new()),
         rate_text: String::new(),
         repeats: 1,
@@ -227,12 +224,9 @@ fn spec(asked: &Asked, site: &SiteSpec) -> StudySpec {
         sessions_fit: !asked.is_refused,
         protocol: Protocol::Prepared,
         reset: Reset::Nothing,
-        theta_ceiling_percent: 100.0,
         objective_p95: None,
-        tolerance: Tolerance::default(),
         generator_cpus: asked.generator_cpus.clone(),
         parts: asked.parts,
-        request_log: false,
         retries: 0,
         budget: None,
         whole_sweep: false,

@@ -1,7 +1,7 @@
 //! One run on a cold server.
 
 use super::ledger::Ledger;
-use super::measure::{Measured, RunOrder, arrivals, measure};
+use super::measure::{Measured, RunOrder, measure};
 use super::run::Study;
 use super::site::{self, Ready, Setting};
 use super::spec::Reset;
@@ -9,6 +9,7 @@ use super::{StudyError, StudyEvent};
 use crate::harness::Course;
 use crate::store::format::CellRecord;
 use crate::store::{self, RunTables, attempt_name, run_name};
+use evenkeel_lab::load::ArrivalPlan;
 use std::sync::Arc;
 
 impl Study<'_> {
@@ -50,7 +51,7 @@ impl Study<'_> {
     ) -> Result<Measured, StudyError> {
         let site = self.spec.series[cell.series].site;
         let ready = self.cold_server(cell)?;
-        let part = self.folder.begin_run(name)?;
+        self.folder.begin_run(name)?;
         let phases = self.phases(cell);
         let order = RunOrder {
             cell,
@@ -58,11 +59,10 @@ impl Study<'_> {
             attempt,
             order,
             workload: Arc::clone(&self.spec.series[cell.series].workload),
-            arrivals: arrivals(self.spec.process, cell.rate_per_s),
+            arrivals: ArrivalPlan::Poisson(cell.rate_per_s),
             warm_up: phases.warm_up,
             measure: phases.measure,
             is_cold: !matches!(self.spec.reset, Reset::Nothing),
-            request_log: self.spec.request_log.then(|| part.join("requests.csv.zst")),
             together: None,
             ledger: (ready.of_others && self.spec.series[cell.series].may_write())
                 .then_some(Ledger(self.folder)),

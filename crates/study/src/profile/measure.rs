@@ -9,7 +9,7 @@ use super::site::Ready;
 use super::spec::StudySpec;
 use super::{StudyError, StudyEvent, around, disk, judge, parts, preflight, stretch};
 use crate::store::Series;
-use crate::store::format::{CellRecord, CpuRecord, DomainRecord, FORMAT, Process, RunFile, SensedBy};
+use crate::store::format::{CellRecord, CpuRecord, DomainRecord, FORMAT, RunFile, SensedBy};
 use evenkeel_core::Nanos;
 use evenkeel_core::caveat::Caveat;
 use evenkeel_core::random::Seed;
@@ -24,7 +24,6 @@ use evenkeel_sense::sampler::SenseSample;
 use evenkeel_site::elsewhere;
 use evenkeel_site::server::{Control, Target, TargetError};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 /// After the last arrival, what is under way is awaited for this long at most; a queue that is longer is no
@@ -45,8 +44,6 @@ pub(super) struct RunOrder<'a> {
     pub measure: Nanos,
     /// Whether the server was started for this run.
     pub is_cold: bool,
-    /// Where the request log goes, if one is kept.
-    pub request_log: Option<PathBuf>,
     /// Other loads that it begins together with.
     pub together: Option<Together>,
     /// Who counts what it writes, where somebody has to.
@@ -58,13 +55,6 @@ impl RunOrder<'_> {
     fn seed(&self, spec: &StudySpec) -> Seed {
         let seed = spec.seed.child("run").numbered(u64::from(self.cell.id)).numbered(u64::from(self.repeat));
         if self.attempt > 1 { seed.child("attempt").numbered(u64::from(self.attempt)) } else { seed }
-    }
-}
-
-pub(super) fn arrivals(process: Process, rate: f64) -> ArrivalPlan {
-    match process {
-        Process::Poisson => ArrivalPlan::Poisson(rate),
-        Process::Constant => ArrivalPlan::Constant(rate),
     }
 }
 
@@ -203,7 +193,7 @@ fn load_plan(spec: &StudySpec, order: &RunOrder<'_>, ready: &Ready, sessions: Se
         threads,
         cpus: spec.generator_cpus.clone(),
         busy_poll: false,
-        request_log: order.request_log.clone(),
+        request_log: None,
         parts: spec.parts.map(|parts| PartsPlan { server_pid: ready.server_pid, ..parts }),
     }
 }

@@ -21,7 +21,6 @@ pub const PART_FIGURES: [&str; 8] = [
 pub(super) fn record(plan: &PartsPlan, found: &PartsResult) -> PartsRecord {
     PartsRecord {
         share_percent: 100.0 * plan.share,
-        told_by: plan.told_by,
         drawn: found.drawn,
         told: found.response.n(),
         means: means(found),
@@ -94,9 +93,8 @@ pub fn price_over(runs: &[RunFile]) -> Option<EstimateRecord> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use evenkeel_lab::load::ToldBy;
 
-    const PLAN: PartsPlan = PartsPlan { share: 0.05, told_by: ToldBy::Profiles, server_pid: None };
+    const PLAN: PartsPlan = PartsPlan { share: 0.05, server_pid: None };
 
     fn sample(values: &[f64]) -> Sample {
         values.iter().copied().collect()

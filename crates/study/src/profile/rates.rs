@@ -116,18 +116,18 @@ impl Study<'_> {
 
     /// A sweep from its lowest rate. Rates that were laid out before a stop are taken from the plan.
     fn sweep(&mut self, series: &[usize]) -> Result<Sweep, StudyError> {
-        let (rates, ceiling) = (&self.spec.rates, self.spec.theta_ceiling_percent);
+        let rates = &self.spec.rates;
         let cells = self.plan.cells.iter().filter(|cell| series.contains(&cell.series));
         let known: Vec<f64> = cells.map(|cell| cell.rate_per_s).collect();
         let is_open_ended = matches!(rates, RatePlan::Steps { .. });
         if !known.is_empty() && !is_open_ended {
-            return Ok(rates.sweep_through(&known, ceiling)?);
+            return Ok(rates.sweep_through(&known)?);
         }
         let saturation = match rates.needs_saturation() {
             true => Some(self.lowest_saturation(series)?),
             false => None,
         };
-        Ok(rates.sweep(saturation, ceiling)?)
+        Ok(rates.sweep(saturation)?)
     }
 
     pub(super) fn lowest_saturation(&mut self, series: &[usize]) -> Result<f64, StudyError> {

@@ -2,7 +2,7 @@
 
 use super::judge;
 use super::ledger::Ledger;
-use super::measure::{Measured, RunOrder, arrivals, measure};
+use super::measure::{Measured, RunOrder, measure};
 use super::site::Ready;
 use super::spec::StudySpec;
 use super::{StudyError, StudyEvent};
@@ -50,7 +50,7 @@ impl Search<'_> {
         loop {
             match search.next() {
                 SearchStep::Probe(rate) => {
-                    let outcome = self.probe(arrivals(self.spec.process, rate), Some(rate))?;
+                    let outcome = self.probe(ArrivalPlan::Poisson(rate), Some(rate))?;
                     search.observe(&outcome);
                 }
                 SearchStep::Found(found) => return Ok(found.rate),
@@ -90,7 +90,6 @@ impl Search<'_> {
             warm_up: self.spec.warm_up.min(Nanos::from_secs(1)),
             measure: self.spec.duration.min(if is_step { PROBE_STEP } else { PROBE_MAX }),
             is_cold: false,
-            request_log: None,
             together: None,
             ledger: self.ledger.filter(|_| self.ready.of_others).map(Ledger),
         };

@@ -1,10 +1,9 @@
 //! What a study is to measure, as plain types; the edge reads it from flags and files.
 
-use crate::store::format::{LayoutRecord, Process};
+use crate::store::format::LayoutRecord;
 use evenkeel_core::Nanos;
 use evenkeel_core::random::Seed;
 use evenkeel_core::rates::RatePlan;
-use evenkeel_core::trust::Tolerance;
 use evenkeel_lab::data::DataSpec;
 use evenkeel_lab::load::{PartsPlan, Protocol, SessionPolicy};
 use evenkeel_lab::workload::{Statement, Workload, sql};
@@ -23,7 +22,6 @@ pub struct StudySpec {
     /// Command line without secrets, enough to repeat or resume the study.
     pub command: Vec<String>,
     pub seed: Seed,
-    pub process: Process,
     pub rates: RatePlan,
     /// The same as it was written, for the plan.
     pub rate_text: String,
@@ -43,15 +41,11 @@ pub struct StudySpec {
     pub protocol: Protocol,
     /// What happens before each run.
     pub reset: Reset,
-    /// Utilisation at which a sweep ends, percent.
-    pub theta_ceiling_percent: f64,
     /// Objective for the 95th percentile.
     pub objective_p95: Option<Nanos>,
-    pub tolerance: Tolerance,
     pub generator_cpus: Vec<usize>,
     /// Of how many requests the parts of the response time are to be known; `None` of none.
     pub parts: Option<PartsPlan>,
-    pub request_log: bool,
     /// How often a disturbed run is measured again at most.
     pub retries: u32,
     /// Where runs are chosen one by one, until when; their rates and repeats are then found on the way.

@@ -1,8 +1,8 @@
-//! What follows from the finished runs: cells, trust limit, capacity, the one sentence.
+//! What follows from the finished runs: cells, trust limit, the one sentence.
 
 use super::answer;
 use super::cells;
-use super::figures::{add_counts, estimate_record};
+use super::figures::add_counts;
 use super::sentence::{Findings, trust_reason};
 use super::unanswered::Unanswered;
 use crate::store::format::{
@@ -10,7 +10,7 @@ use crate::store::format::{
     RunFile, Severity, SummaryFile, SweepRecord, Verdict,
 };
 use evenkeel_core::statistics::Estimate;
-use evenkeel_core::trust::{Capacity, Point, Settling, Tolerance, TrustLimit};
+use evenkeel_core::trust::{Point, Settling, Tolerance, TrustLimit};
 
 /// Everything that follows from the runs; derived, and the same for the same runs.
 pub fn summarise(plan: &PlanFile, runs: &[RunFile]) -> SummaryFile {
@@ -61,10 +61,7 @@ pub(super) fn groups(plan: &PlanFile) -> Vec<Vec<usize>> {
 
 fn headline(plan: &PlanFile, cells: &[CellSummary], runs: &[RunFile], group: Vec<usize>) -> HeadlineRecord {
     let points = points(cells, runs, plan, &group);
-    let settings = &plan.settings;
-    let limit = TrustLimit::of(&points, tolerance(plan));
-    let within = within_objective(&points, &limit, settings.objective_p95_ms);
-    let capacity = Capacity::of(&points, &within);
+    let limit = TrustLimit::of(&points, Tolerance::default());
     let bounds = answer::of_group(plan, cells, runs, &group);
     let left_out = answer::left_out(plan, runs, &group);
     let findings = Findings {
@@ -85,9 +82,6 @@ fn headline(plan: &PlanFile, cells: &[CellSummary], runs: &[RunFile], group: Vec
         p95_text: findings.p95(),
         cpu_text: findings.cpu(),
         trust_text: findings.trusts(),
-        capacity_per_s: capacity.map(|capacity| estimate_record(&capacity.throughput)),
-        p95_ms: capacity.map(|capacity| estimate_record(&capacity.p95.scaled(1e3))),
-        capacity_theta_percent: capacity.and_then(|capacity| capacity.utilisation),
         trust_theta_percent: limit.utilisation,
         trust_ended: limit.end.is_some(),
         trust_reason: trust_reason(&limit),
@@ -100,7 +94,7 @@ fn headline(plan: &PlanFile, cells: &[CellSummary], runs: &[RunFile], group: Vec
 pub fn trust_limits(plan: &PlanFile, runs: &[RunFile]) -> Vec<(Vec<usize>, TrustLimit)> {
     let cells = cells::summarise(plan, runs);
     let limit = |group: Vec<usize>| {
-        let limit = TrustLimit::of(&points(&cells, runs, plan, &group), tolerance(plan));
+        let limit = TrustLimit::of(&points(&cells, runs, plan, &group), Tolerance::default());
         (group, limit)
     };
     groups(plan).into_iter().map(limit).collect()
@@ -109,14 +103,7 @@ pub fn trust_limits(plan: &PlanFile, runs: &[RunFile]) -> Vec<(Vec<usize>, Trust
 /// Rates of a group whose runs differ by more than response times are trusted with.
 pub(super) fn unsure_rates(plan: &PlanFile, runs: &[RunFile], group: &[usize]) -> Vec<f64> {
     let points = points(&cells::summarise(plan, runs), runs, plan, group);
-    points.iter().filter(|point| point.is_unsure(tolerance(plan))).map(|point| point.rate).collect()
-}
-
-fn tolerance(plan: &PlanFile) -> Tolerance {
-    Tolerance {
-        standard_error: plan.settings.tolerance_se_percent,
-        spread: plan.settings.tolerance_spread_percent,
-    }
+    points.iter().filter(|point| point.is_unsure()).map(|point| point.rate).collect()
 }
 
 fn points(cells: &[CellSummary], runs: &[RunFile], plan: &PlanFile, group: &[usize]) -> Vec<Point> {
@@ -157,27 +144,23 @@ fn point(
     Some(Point {
         rate,
         utilisation: Estimate::of(&thetas).map(|theta| theta.mean),
-        invalid: here.iter().find_map(|cell| invalid(cell, tolerance(plan))),
+        invalid: here.iter().find_map(|cell| invalid(cell)),
         settling: settling(&runs),
         lost: 100.0 * counts.arrivals.saturating_sub(counts.completed) as f64 / counts.arrivals.max(1) as f64,
         targets: group.len(),
         tau,
         tau_degrees,
         target_taus: here.iter().map(|cell| cell.tau_ms.mean / 1e3).collect(),
-        throughput: sole(&here, |cell| &cell.throughput_per_s)
-            .unwrap_or_else(|| over_answered(&runs, |run| run.throughput_per_s)),
-        p95: sole(&here, |cell| &cell.p95_ms)
-            .map(|p95| p95.scaled(1e-3))
-            .unwrap_or_else(|| over_answered(&runs, |run| run.response.p95_ms / 1e3)),
     })
 }
 
 /// The first doubt that makes a cell's figures be about the generator instead of the server, by its code. So does lag that is more of
 /// the mean response time than its standard error may be.
-fn invalid(cell: &CellSummary, tolerance: Tolerance) -> Option<String> {
+fn invalid(cell: &CellSummary) -> Option<String> {
     let is_late = |caveat: &Caveat| {
         let of = |name: &str| caveat.evidence.get(name).copied().unwrap_or_default();
-        caveat.code == "lag-too-large" && 100.0 * of("lag_mean_s") > tolerance.standard_error * of("tau_s")
+        caveat.code == "lag-too-large"
+            && 100.0 * of("lag_mean_s") > Tolerance::default().standard_error * of("tau_s")
     };
     let mut found = cell.caveats.iter();
     let found = found.find(|caveat| caveat.severity == Severity::Invalid || is_late(caveat))?;
@@ -196,15 +179,6 @@ fn over_answered(runs: &[&RunFile], value: fn(&RunFile) -> f64) -> Estimate {
     Estimate::of(&values).unwrap_or(Estimate { n: 0, mean: f64::NAN, error: None })
 }
 
-/// The figure of a rate's only cell, with its own interval: it knows how requests of a run depend on one another. A lower bound
-/// has no upper end, and meets no objective. `None` of several servers, whose runs are taken together.
-fn sole(cells: &[&CellSummary], figure: fn(&CellSummary) -> &EstimateRecord) -> Option<Estimate> {
-    match cells {
-        [only] => cells::to_core(figure(only)),
-        _ => None,
-    }
-}
-
 /// The tau of the target whose runs differ most, with the degrees of freedom of its error: the standard error is that over runs of one server, and the
 /// spread between servers is held to a tolerance of its own.
 fn worst(cells: &[&CellSummary]) -> Option<(Estimate, f64)> {
@@ -213,18 +187,6 @@ fn worst(cells: &[&CellSummary]) -> Option<(Estimate, f64)> {
     let taus = cells.iter().filter_map(|cell| Some((cells::to_core(&cell.tau_ms)?, degrees(&cell.tau_ms))));
     let worst = taus.max_by(|one, other| share(one).total_cmp(&share(other)));
     worst.map(|(tau, degrees)| (tau.scaled(1e-3), degrees))
-}
-
-/// The trust limit, cut to the highest trusted rate that meets the objective.
-fn within_objective(points: &[Point], limit: &TrustLimit, objective_ms: Option<f64>) -> TrustLimit {
-    let Some(objective_ms) = objective_ms else { return limit.clone() };
-    let fits = |point: &&Point| {
-        limit.rate.is_some_and(|rate| point.rate <= rate)
-            && limit.overlooked.iter().all(|untrusted| untrusted.rate != point.rate)
-            && point.p95.high().is_some_and(|high| high * 1e3 <= objective_ms)
-    };
-    let best = points.iter().filter(fits).max_by(|one, other| one.rate.total_cmp(&other.rate));
-    TrustLimit { rate: best.map(|point| point.rate), ..limit.clone() }
 }
 
 /// Nothing of a group without a series, or of one that the plan does not have: a sweep names its series by number.

@@ -4,7 +4,6 @@
 //! RUNS/ID/plan.json        what is to be measured
 //!         manifest.json    where: machine, servers, variables, data, statement plans
 //!         runs/c03-r2/     one finished run: run.json, response.csv, intervals.csv, sense.csv,
-//!                          requests.csv.zst where asked for
 //!         runs/c03-r2.attempt-2/   the same run measured once more, because something disturbed it from
 //!                          outside; the less disturbed attempt stands, found anew whenever they are read
 //!         written.json     rows written to a server that others use, where any were

@@ -1,7 +1,6 @@
 //! What the response times of a run are made of, as it stands in `run.json`.
 
 use super::estimates::EstimateRecord;
-use evenkeel_lab::load::ToldBy;
 use serde::{Deserialize, Serialize};
 
 /// The parts of the response times of some requests.
@@ -9,8 +8,6 @@ use serde::{Deserialize, Serialize};
 pub struct PartsRecord {
     /// Share of the requests that was drawn, percent.
     pub share_percent: f64,
-    /// Who told how long a statement took the server.
-    pub told_by: ToldBy,
     pub drawn: u64,
     /// Of those, requests of which the server told how long it worked.
     pub told: u64,

@@ -1,7 +1,6 @@
 //! What stands in `plan.json` of a profile.
 
-use super::words::{LayoutRecord, Process, ResetRecord};
-use evenkeel_lab::load::Protocol;
+use super::words::{LayoutRecord, ResetRecord};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -69,7 +68,6 @@ pub struct SweepRecord {
 /// What stays the same in all cells.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SettingsRecord {
-    pub arrivals: Process,
     pub repeats: u32,
     /// Measured phase, seconds.
     pub duration_s: f64,
@@ -79,20 +77,12 @@ pub struct SettingsRecord {
     pub timeout_s: f64,
     /// `pooled:N` or `per-request:N`.
     pub sessions: String,
-    pub protocol: Protocol,
     /// What happens before each run.
     pub reset: ResetRecord,
-    /// Utilisation at which a sweep ends, percent.
-    pub theta_ceiling_percent: f64,
     /// Objective for the 95th percentile, if one was given.
     pub objective_p95_ms: Option<f64>,
-    /// Tolerance of the trust limit for the standard error over runs, percent of tau.
-    pub tolerance_se_percent: f64,
-    /// Tolerance of the trust limit for the spread between targets, percent of tau.
-    pub tolerance_spread_percent: f64,
     /// CPUs of the load threads; empty where they were not pinned.
     pub generator_cpus: Vec<usize>,
-    pub request_log: bool,
     /// How often a disturbed run is measured again at most.
     pub retries: u32,
     /// Whether every rate is measured, also those above the end of the sweep.

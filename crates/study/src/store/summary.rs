@@ -46,12 +46,6 @@ pub struct HeadlineRecord {
     pub trust_text: String,
     /// What is carried, as bounds from all valid runs.
     pub bounds: BoundsRecord,
-    /// Throughput that is carried at the highest trusted rate that meets the objective.
-    pub capacity_per_s: Option<EstimateRecord>,
-    /// 95th percentile there.
-    pub p95_ms: Option<EstimateRecord>,
-    /// Utilisation there, percent.
-    pub capacity_theta_percent: Option<f64>,
     /// Highest trusted utilisation, percent.
     pub trust_theta_percent: Option<f64>,
     /// Whether trust ended inside the measured range (otherwise it reaches at least so far).

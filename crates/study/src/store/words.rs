@@ -62,16 +62,6 @@ words! {
 }
 
 words! {
-    /// Process of the arrivals of an open load.
-    Process {
-        /// Arrivals are independent of each other.
-        Poisson = "poisson",
-        /// Evenly spaced arrivals.
-        Constant = "constant",
-    }
-}
-
-words! {
     ClassRecord {
         /// Finds its rows by an index.
         Simple = "simple",

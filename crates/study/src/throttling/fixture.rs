@@ -15,11 +15,9 @@ pub fn setting() -> Setting {
         reread: times,
         second: Second::Auto,
         step: StepPlan { clients: (4, 64), before_s: 2.0, after_s: 3.0 },
-        place: MachineRecord {
-            server_cpus: "0".to_owned(),
-            generator_cpus: "1".to_owned(),
-            ..MachineRecord::default()
-        },
+        server_cpus: "0".to_owned(),
+        generator_cpus: "1".to_owned(),
+        machine: MachineRecord::default(),
     }
 }
 

@@ -1,6 +1,6 @@
 //! What the study says of its runs.
 
-use super::record::{Load, MachineRecord, Setting, Treatment};
+use super::record::{Load, Setting, Treatment};
 use super::verdict::{FALL_PERCENT, Verdict, verdicts};
 use super::words;
 use crate::format;
@@ -25,7 +25,7 @@ pub fn judge(plan: &Plan, setting: &Setting, runs: &[Run]) -> Judgement {
         findings: verdicts.iter().flat_map(findings).collect(),
         sentences: sentences.collect(),
         caveats: words::caveats(plan, setting, runs),
-        place: place(&setting.place),
+        place: place(setting),
         guides: best
             .map(|(load, rate)| {
                 (
@@ -107,15 +107,12 @@ fn overhead(verdict: &Verdict, part: &str) -> Option<Finding> {
     })
 }
 
-fn place(place: &MachineRecord) -> Vec<(&'static str, String)> {
-    let told = |value: &Option<String>| value.clone().unwrap_or_else(|| format::ABSENT.to_owned());
-    vec![
-        ("processor", told(&place.processor)),
-        ("CPUs", told(&place.cpus)),
-        ("hypervisor", told(&place.hypervisor)),
-        ("CPUs of the server", place.server_cpus.clone()),
-        ("CPUs of clients and guard", place.generator_cpus.clone()),
-    ]
+fn place(setting: &Setting) -> Vec<(&'static str, String)> {
+    let cpus = [
+        ("CPUs of the server", setting.server_cpus.clone()),
+        ("CPUs of clients and guard", setting.generator_cpus.clone()),
+    ];
+    setting.machine.known().into_iter().chain(cpus).collect()
 }
 
 #[cfg(test)]

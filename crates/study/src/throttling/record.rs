@@ -1,5 +1,6 @@
 //! What the study needs to know beside parts and repeats, as it stands in its plan.
 
+pub use crate::published::MachineRecord;
 use crate::published::{Number, Numbers};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -152,8 +153,10 @@ pub struct Setting {
     pub second: Second,
     /// When the number of clients changes, and how it is measured.
     pub step: StepPlan,
+    pub server_cpus: String,
+    pub generator_cpus: String,
     /// Where all this ran.
-    pub place: MachineRecord,
+    pub machine: MachineRecord,
 }
 
 impl Numbers for Setting {
@@ -186,16 +189,4 @@ impl Setting {
             Load::Reread => self.reread,
         }
     }
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct MachineRecord {
-    pub processor: Option<String>,
-    pub cpus: Option<String>,
-    pub server_cpus: String,
-    pub generator_cpus: String,
-    /// Hypervisor, where there is one.
-    pub hypervisor: Option<String>,
-    /// The server's program; `None`: the system's.
-    pub server_binary: Option<String>,
 }

@@ -39,10 +39,9 @@ impl Server {
         setting: &Setting,
         tell: Notify<'_>,
     ) -> Result<Self> {
-        let place = &setting.place;
         let mut sandbox = SandboxSpec::new(workplace.home, id);
-        sandbox.server_binary = place.server_binary.clone().map(PathBuf::from);
-        sandbox.cpus = Some(place.server_cpus.parse().doing(|| "reading the CPUs of the plan")?);
+        sandbox.server_binary = setting.machine.server_binary.clone().map(PathBuf::from);
+        sandbox.cpus = Some(setting.server_cpus.parse().doing(|| "reading the CPUs of the plan")?);
         sandbox.settings.insert(POOL.to_owned(), SHOPPING_POOL.to_owned());
         tell(Event::Step("starting a private server".to_owned()));
         let server = Self { server: PrivateServer::up(workplace, &sandbox)?, second: None };

@@ -28,14 +28,13 @@ impl<'a> Throttling<'a> {
     }
 
     fn bench(&self) -> Result<Bench<'_>> {
-        let place = &self.setting.place;
         let (server, scratch) = self.bed.as_ref().ok_or_else(not_running)?;
         Ok(Bench {
             setting: &self.setting,
             seed: Seed(self.plan.seed),
             server,
-            server_cpus: place.server_cpus.parse().doing(|| "reading the CPUs of the plan")?,
-            generator_cpus: place.generator_cpus.parse().doing(|| "reading the CPUs of the plan")?,
+            server_cpus: self.setting.server_cpus.parse().doing(|| "reading the CPUs of the plan")?,
+            generator_cpus: self.setting.generator_cpus.parse().doing(|| "reading the CPUs of the plan")?,
             scratch: scratch.path(),
             stop: self.workplace.stop,
             program: self.workplace.program,

@@ -177,7 +177,7 @@ pub fn setting(plan: &Plan, setting: &Setting) -> String {
         format::counted(part.map_or(0, |part| part.repeats as usize), "run"),
         format::seconds(setting.shopping.duration_s),
         format::seconds(setting.shopping.warm_up_s),
-        setting.place.server_cpus,
-        setting.place.generator_cpus
+        setting.server_cpus,
+        setting.generator_cpus
     )
 }

@@ -70,7 +70,6 @@ pub(super) fn compared(slow: &Noted, fast: &Noted) -> Facts {
     Facts {
         plans: plans(slow, fast),
         pages: pages(slow, fast),
-        starts: None,
         pools_differ: pools_differ(slow, fast),
         by_probes: slow.by_probes || fast.by_probes,
     }

@@ -2,7 +2,6 @@
 
 pub use crate::published::MachineRecord;
 use crate::published::{Number, Numbers};
-use evenkeel_lab::load::{PartsPlan, ToldBy};
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -14,8 +13,8 @@ pub struct Setting {
     /// Text of the file that the workload is named by, where it is one of the user's.
     pub workload_file: Option<String>,
     pub runs_of_start: u32,
-    /// Of which share of the requests the server itself tells the execution time; `None`: probes stand for the network.
-    pub mu: Option<MuRecord>,
+    /// Of which share of the requests, in percent, the server itself tells the execution time; `None`: probes stand for the network.
+    pub mu_percent: Option<f64>,
     /// Load before measuring begins, seconds.
     pub warm_up_s: f64,
     /// Measured time of a run, seconds.
@@ -37,25 +36,11 @@ pub struct Setting {
     pub machine: MachineRecord,
 }
 
-/// How the network's part of a request is told.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct MuRecord {
-    /// Share of the requests that are asked about, percent.
-    pub share_percent: f64,
-    pub told_by: ToldBy,
-}
-
-impl MuRecord {
-    pub fn plan(&self) -> PartsPlan {
-        PartsPlan { share: self.share_percent / 100.0, told_by: self.told_by, server_pid: None }
-    }
-}
-
 impl Numbers for Setting {
     fn numbers(&self) -> Vec<Number> {
         vec![
             Number::new("runs_of_start", self.runs_of_start.into(), 1.0, 1e6),
-            Number::new("mu.share_percent", self.mu.map_or(100.0, |mu| mu.share_percent), 1e-6, 100.0),
+            Number::new("mu_percent", self.mu_percent.unwrap_or(100.0), 1e-6, 100.0),
             Number::around_s("warm_up_s", self.warm_up_s),
             Number::measured_s("duration_s", self.duration_s),
             Number::measured_s("timeout_s", self.timeout_s),

@@ -12,7 +12,7 @@ use crate::published::{PublishedError, Result, While};
 use crate::store::format::{RunFile, Verdict};
 use evenkeel_core::Nanos;
 use evenkeel_core::caveat::{Caveat, Severity};
-use evenkeel_lab::load::{ArrivalPlan, Together};
+use evenkeel_lab::load::{ArrivalPlan, PartsPlan, Together};
 use evenkeel_os::stop::Stop;
 use std::sync::Arc;
 use std::thread;
@@ -90,7 +90,7 @@ impl Round<'_, '_> {
             timeout: Nanos::from_secs_f64(self.setting.timeout_s),
             seed: self.bed.seed(&self.name),
             generator_cpus: self.setting.generator_cpus.clone(),
-            parts: self.setting.mu.map(|mu| mu.plan()),
+            parts: self.setting.mu_percent.map(|mu| PartsPlan { share: mu / 100.0, server_pid: None }),
             is_refused: self.is_refused && matches!(arrivals, ArrivalPlan::Poisson(_)),
             together: together.clone(),
         };

@@ -3,7 +3,7 @@
 use super::facts::{Noted, PAGES, PLAN, ROOM, STATISTICS};
 use super::figures::{
     AT_ONCE, CPU_WAIT, KEPT_UP, LOST, NEIGHBOURS, NETWORK, ONE_BY_ONE, READ, READS, ROWS, STOLEN, TAU, THETA,
-    THROUGHPUT, UNDER_WAY,
+    UNDER_WAY,
 };
 use super::parts::TARGET;
 use super::record::{Setting, TargetRecord};
@@ -58,7 +58,6 @@ impl OnTarget<'_> {
         let figure = |name: &str| self.figure(setting, name);
         Some(Observation {
             target: self.target,
-            population: 0,
             start: self.start,
             run: self.number,
             tau_ms: figure(TAU)?,
@@ -156,7 +155,7 @@ pub(super) fn facts(setting: &Setting, runs: &[OnTarget<'_>], slow: usize, fast:
             statistics: last(STATISTICS),
             pages: last(PAGES),
             room: last(ROOM),
-            by_probes: setting.mu.is_none() && is_elsewhere(setting, runs, target),
+            by_probes: setting.mu_percent.is_none() && is_elsewhere(setting, runs, target),
         }
     };
     super::facts::compared(&told(slow), &told(fast))
@@ -235,7 +234,5 @@ pub(super) fn point(setting: &Setting, runs: &[OnTarget<'_>], rate: f64) -> Opti
         tau_degrees: tau.n as f64 - 1.0,
         tau,
         target_taus: (0..setting.targets.len()).filter_map(of_target).collect(),
-        throughput: Estimate::of(&all(THROUGHPUT))?,
-        p95: Estimate::of(&all("p95_ms"))?,
     })
 }

@@ -4,7 +4,7 @@ use super::sandbox::eventually;
 use super::study::{folder, measure, spec};
 use evenkeel_core::Nanos;
 use evenkeel_core::rates::RatePlan;
-use evenkeel_lab::load::{PartsPlan, ToldBy};
+use evenkeel_lab::load::PartsPlan;
 use evenkeel_os::stop::Stop;
 use evenkeel_site::sandbox::Sandbox;
 use evenkeel_site::server::{Address, Target};
@@ -24,7 +24,7 @@ fn the_probe_delay_is_what_the_way_adds_and_the_server_does_not() {
     let home = tempfile::tempdir().unwrap();
     let mut spec = spec(home.path(), "tpcw.simple", RatePlan::List(vec![20.0]));
     spec.duration = Nanos::from_millis(1_500);
-    spec.parts = Some(PartsPlan { share: 1.0, told_by: ToldBy::Profiles, server_pid: None });
+    spec.parts = Some(PartsPlan { share: 1.0, server_pid: None });
     let held = 2e3 * HELD.as_secs_f64();
     let mut tries = 0;
     // A machine that stands still in a probe gives it another delay, or none; then it is asked again.

@@ -26,7 +26,7 @@ fn at(home: &Path, rates: Vec<f64>, protocol: Protocol, statements: &[&'static s
     (spec.repeats, spec.whole_sweep, spec.protocol) = (1, true, protocol);
     // What arrives before the measurement begins is answered first, and has to leave time for some that arrive in it.
     (spec.warm_up, spec.duration) = (Nanos::from_millis(250), Nanos::from_secs(4));
-    (spec.sessions, spec.request_log) = (SessionPolicy::Pooled { max: 4 }, false);
+    spec.sessions = SessionPolicy::Pooled { max: 4 };
     spec
 }
 

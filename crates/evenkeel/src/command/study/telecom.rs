@@ -50,17 +50,11 @@ pub struct Settings {
 pub fn plan(session: &Session, args: &Args) -> Result<(Plan, String)> {
     let of: Settings = keys::read(NAME, &args.settings)?;
     let records = of.records.unwrap_or(if args.quick { QUICK_RECORDS } else { DEFAULT_RECORDS });
-    let machine = Machine::read(None);
     let setting = Setting {
         records,
         days: DAYS,
-        pool_mib: Setting::pool_for(records, machine.memory_bytes),
-        place: MachineRecord {
-            processor: machine.processor.model,
-            cpus: machine.cpus.as_ref().map(ToString::to_string),
-            hypervisor: machine.hypervisor.name,
-            server_binary: None,
-        },
+        pool_mib: Setting::pool_for(records, Machine::read(None).memory_bytes),
+        place: MachineRecord::here(None),
     };
     let all = parts(&setting, args.repeats.unwrap_or(if args.quick { 1 } else { 3 }));
     let parts = keys::chosen(&of.parts, all, |part| part.name.as_str(), "")?;

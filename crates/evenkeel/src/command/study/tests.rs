@@ -92,7 +92,7 @@ fn records_that_find_no_room_are_refused() {
 fn a_plan_has_the_parts_and_levels_that_were_asked_for_in_their_order() {
     let rates = plan("variation parts=pool,rates load=40,20,40 mu=5%");
     assert_eq!((names(&rates), levels(&rates.parts[0], 1)), (vec!["rates", "pool"], vec!["20", "40"]));
-    assert!((rates.setting["mu"]["share_percent"].as_f64().unwrap() - 5.0).abs() < 1e-9);
+    assert!((rates.setting["mu_percent"].as_f64().unwrap() - 5.0).abs() < 1e-9);
     assert_eq!(names(&plan("telecom parts=crash,load")), ["load", "crash"]);
     let points = plan("throttling --quick clients=128,2 ways=evenkeel,direct");
     assert_eq!(levels(&points.parts[0], 0), ["direct", "evenkeel"]);

@@ -6,7 +6,6 @@ use crate::config::units;
 use crate::study::published;
 use anyhow::Result;
 use clap::value_parser;
-use evenkeel_sense::Machine;
 use evenkeel_study::harness::Plan;
 use evenkeel_study::throttling::parts::{self, CLIENTS_MAX, Sweep};
 use evenkeel_study::throttling::record::{
@@ -83,6 +82,8 @@ pub fn plan(_: &Session, args: &Args) -> Result<(Plan, String)> {
         warm_up_s: of.warm_up.unwrap_or(warm_up_s),
         duration_s: of.duration.unwrap_or(if quick { 2.0 } else { 20.0 }),
     });
+    let (others, last) = cpus();
+    let server = of.cpus.as_deref().map(|text| units::machine_cpus(text, "cpus=")).transpose()?;
     let setting = Setting {
         ebs: if quick { 1 } else { 10 },
         items: if quick { 1_000 } else { 10_000 },
@@ -91,7 +92,9 @@ pub fn plan(_: &Session, args: &Args) -> Result<(Plan, String)> {
         reread,
         second: of.second,
         step: step(&of, quick),
-        place: place(&of)?,
+        server_cpus: server.unwrap_or(others).to_string(),
+        generator_cpus: last.to_string(),
+        machine: MachineRecord::here(of.server_binary.as_deref()),
     };
     let steps = args.repeats.unwrap_or(if quick { 1 } else { 3 });
     // The step is watched on the data of the shopping mix, and comes before the second workload takes its place.
@@ -131,18 +134,4 @@ fn step(of: &Settings, quick: bool) -> StepPlan {
     let high = of.clients.last().copied().unwrap_or(256);
     let after_s = of.step.unwrap_or(if quick { 10.0 } else { 120.0 });
     StepPlan { clients: (4.min(high), high), before_s: (after_s / 3.0).min(20.0).floor().max(1.0), after_s }
-}
-
-fn place(of: &Settings) -> Result<MachineRecord> {
-    let (others, last) = cpus();
-    let server = of.cpus.as_deref().map(|text| units::machine_cpus(text, "cpus=")).transpose()?;
-    let machine = Machine::read(None);
-    Ok(MachineRecord {
-        processor: machine.processor.model,
-        cpus: machine.cpus.as_ref().map(ToString::to_string),
-        server_cpus: server.unwrap_or(others).to_string(),
-        generator_cpus: last.to_string(),
-        hypervisor: machine.hypervisor.name,
-        server_binary: of.server_binary.as_ref().map(|path| path.display().to_string()),
-    })
 }

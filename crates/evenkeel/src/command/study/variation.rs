@@ -12,11 +12,9 @@ use crate::study::published;
 use anyhow::{Result, anyhow, bail};
 use clap::builder::BoolishValueParser;
 use clap::{ArgAction, value_parser};
-use evenkeel_lab::load::ToldBy;
-use evenkeel_sense::Machine;
 use evenkeel_study::harness::{Part, Plan};
 use evenkeel_study::variation::parts::{COMPLEX_STATEMENT, Extent, parts};
-use evenkeel_study::variation::record::{DataRecord, MachineRecord, MuRecord, Setting};
+use evenkeel_study::variation::record::{DataRecord, MachineRecord, Setting};
 use evenkeel_study::variation::time;
 use std::path::PathBuf;
 
@@ -135,13 +133,12 @@ fn setting(session: &Session, of: &Settings, quick: bool) -> Result<Setting> {
     // Private servers that are asked in turn have CPUs of their own; all others share them with the load.
     let has_own_cpus = of.url.is_empty() && !of.duet;
     let (others, last) = cpus();
-    let machine = Machine::read(None);
     Ok(Setting {
         targets,
         workload: of.workload.clone(),
         workload_file,
         runs_of_start: of.runs,
-        mu: of.mu.map(|share| MuRecord { share_percent: 100.0 * share, told_by: ToldBy::Profiles }),
+        mu_percent: of.mu.map(|share| 100.0 * share),
         warm_up_s: of.warm_up.unwrap_or_else(|| by_extent(of, quick, [2.0, 1.0, 10.0])),
         duration_s: of.duration.unwrap_or_else(|| by_extent(of, quick, [10.0, 3.0, 180.0])),
         timeout_s: of.timeout,
@@ -151,12 +148,7 @@ fn setting(session: &Session, of: &Settings, quick: bool) -> Result<Setting> {
         server_cpus: if has_own_cpus { others.to_string() } else { String::new() },
         generator_cpus: last.iter().filter(|_| has_own_cpus).map(|cpu| cpu as usize).collect(),
         may_differ: of.may_differ,
-        machine: MachineRecord {
-            processor: machine.processor.model,
-            cpus: machine.cpus.as_ref().map(ToString::to_string),
-            hypervisor: machine.hypervisor.name,
-            server_binary: of.server_binary.as_ref().map(|path| path.display().to_string()),
-        },
+        machine: MachineRecord::here(of.server_binary.as_deref()),
     })
 }
 

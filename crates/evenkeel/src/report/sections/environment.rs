@@ -98,23 +98,15 @@ pub fn settings(study: &Study) -> Vec<(String, String)> {
     let pair = |name: &str, value: String| (name.to_owned(), value);
     vec![
         pair("rates", study.plan.rate.clone()),
-        pair("arrivals", settings.arrivals.to_string()),
+        pair("arrivals", "poisson".to_owned()),
         pair("repeats", repeats(&study.plan)),
         pair("measured phase", format::seconds(settings.duration_s)),
         pair("warm-up", format::seconds(settings.warm_up_s)),
         pair("timeout", format::seconds(settings.timeout_s)),
         pair("sessions", settings.sessions.clone()),
-        pair("statements", settings.protocol.to_string()),
+        pair("statements", "prepared".to_owned()),
         pair("before each run", settings.reset.to_string()),
         pair("generator on", cpus(&settings.generator_cpus)),
-        pair(
-            "tolerances",
-            format!(
-                "standard error {}, spread {} of the mean response time",
-                format::percent(settings.tolerance_se_percent),
-                format::percent(settings.tolerance_spread_percent)
-            ),
-        ),
     ]
 }
 

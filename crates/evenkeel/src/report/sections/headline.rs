@@ -88,7 +88,7 @@ fn setting(study: &Study) -> String {
         true => format!("{cells}, {} of {length}", format::counted(study.runs.len(), "run")),
         false => format!("{cells} × {} of {length}", format::counted(settings.repeats as usize, "run")),
     });
-    parts.push(format!("{} arrivals", settings.arrivals));
+    parts.push("poisson arrivals".to_owned());
     parts.push(format::date(study.plan.created_unix_s));
     parts.join("  ·  ")
 }

@@ -5,6 +5,7 @@ use crate::load::plan::LoadPlan;
 use evenkeel_core::Nanos;
 use evenkeel_core::random::Random;
 use evenkeel_sense::waits::WaitsFile;
+use std::iter;
 
 /// The thread of the server that answers a session, by its number at the kernel. MySQL has no such column, and what its
 /// threads wait then stays a part of the network.
@@ -30,10 +31,10 @@ pub(super) struct Asking {
 impl Asking {
     pub fn new(plan: &LoadPlan, thread: usize) -> Option<Self> {
         let parts = plan.parts?;
-        let questions = Questions::new(parts.told_by, plan.workload.statements().len());
+        let questions = Questions::new(plan.workload.statements().len());
         let tells_thread = parts.server_pid.map(|_| SERVER_THREAD.to_owned());
         Some(Self {
-            begin: questions.begin().into_iter().chain(tells_thread).collect(),
+            begin: iter::once(questions.begin()).chain(tells_thread).collect(),
             plan: parts,
             questions,
             random: Random::new(plan.seed.child("parts").numbered(thread as u64)),

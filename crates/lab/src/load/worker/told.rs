@@ -139,7 +139,7 @@ impl Worker<'_> {
             return false;
         }
         (book.watched.response, book.measured) = (response, request.measured);
-        let sql = asking.questions.ask(book.watched.statements);
+        let sql = asking.questions.ask();
         self.end_completed(slot, answered);
         let deadline = self.deadline(answered + self.patience(), slot);
         let sessions = &self.sessions;

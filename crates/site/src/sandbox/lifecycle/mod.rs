@@ -19,7 +19,7 @@ use crate::sandbox::process::{ProcessId, server_with};
 use crate::sandbox::record::Record;
 use crate::sandbox::server::{Launch, Server};
 use crate::sandbox::startup::Startup;
-use crate::sandbox::{CpuSet, DiskLimit, Lifetime, SandboxError, SandboxEvent, SandboxSpec, Start};
+use crate::sandbox::{CpuSet, DiskLimit, Lifetime, SandboxError, SandboxEvent, SandboxSpec};
 use crate::server::ServerVersion;
 use copied::{copy_data, password};
 use evenkeel_os::stop::Stop;
@@ -62,8 +62,6 @@ pub struct Sandbox {
     lock: Option<Lock>,
     /// Whether the server survives this value.
     outlives: bool,
-    /// How its process is started.
-    begins: Start,
 }
 
 impl Sandbox {
@@ -76,10 +74,6 @@ impl Sandbox {
         let mut sandbox = Self::prepare(spec, stop, events)?;
         sandbox.check_line(&binary)?;
         sandbox.record.settings = settings;
-        sandbox.begins = spec.start;
-        if let Some((name, value)) = spec.start.setting() {
-            sandbox.record.settings.insert(name.to_owned(), value.to_owned());
-        }
         sandbox.record.server_binary.clone_from(&binary.path);
         sandbox.record.server_version = binary.version.to_string();
         sandbox.choose_port(spec.port)?;
@@ -147,7 +141,6 @@ impl Sandbox {
             janitor: None,
             lock,
             outlives: false,
-            begins: Start::Plain,
         }
     }
 
@@ -271,7 +264,6 @@ impl Sandbox {
             lifetime: self.lifetime,
             doors: self.groups.doors()?,
             affinity,
-            fixed_addresses: self.begins == Start::NoAslr,
         };
         let server = launch.start()?;
         let id = server.id;

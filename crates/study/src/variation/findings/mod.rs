@@ -97,7 +97,7 @@ fn network(setting: &Setting, found: &Found<'_>) -> Finding {
         true => "It was not measured.".to_owned(),
         false => format!(
             "Here {} {} ms from the lowest rate to the highest.",
-            match setting.mu {
+            match setting.mu_percent {
                 Some(_) => "the network takes of a request, by the server's own account,",
                 None if setting.sees_waits() => "the delay of a probe, without waiting for a CPU, is",
                 None => "the delay of a probe, with what the server's threads may wait for a CPU, is",

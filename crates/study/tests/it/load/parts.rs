@@ -2,16 +2,12 @@
 
 use super::*;
 use evenkeel_core::statistics::Sample;
-use evenkeel_lab::load::{Noted, PartsPlan, PartsResult, ToldBy};
+use evenkeel_lab::load::{Noted, PartsPlan, PartsResult};
 use evenkeel_site::server::TlsMode;
 
 /// A statement that works for 20 ms, whatever the machine does besides.
 const SLOW: &str = "DO SLEEP(0.02)";
 const SLOW_MS: f64 = 20.0;
-
-fn parts(share: f64, told_by: ToldBy) -> Option<PartsPlan> {
-    Some(PartsPlan { share, told_by, server_pid: None })
-}
 
 fn mean(sample: &Sample) -> f64 {
     sample.mean().expect("something was told")
@@ -29,9 +25,8 @@ fn check(found: &PartsResult, statements: f64) {
     assert!(mean(&found.network) > -1.0, "what is left is no less than nothing: {found:?}");
 }
 
-fn measured(server: &Server, mut plan: LoadPlan, parts: Option<PartsPlan>) -> PartsResult {
-    plan.parts =
-        parts.map(|parts| PartsPlan { server_pid: u32::try_from(server.sandbox.pid()).ok(), ..parts });
+fn measured(server: &Server, mut plan: LoadPlan, share: f64) -> PartsResult {
+    plan.parts = Some(PartsPlan { share, server_pid: u32::try_from(server.sandbox.pid()).ok() });
     let result = load(&plan);
     check_accounts(&result);
     assert_eq!(result.counts.completed, result.counts.arrivals, "{:?}", result.error_texts);
@@ -54,7 +49,7 @@ fn parts_add_up_by_every_way_to_the_server() {
     ] {
         let mut plan = plan(target, Script::new(statements), ArrivalPlan::Constant(15.0));
         (plan.protocol, plan.sessions) = (protocol, sessions);
-        let found = measured(&server, plan, parts(1.0, ToldBy::Profiles));
+        let found = measured(&server, plan, 1.0);
         check(&found, if statements.len() == 1 { 1.0 } else { 2.0 });
         // The kernel notes when an answer came in over TCP, and not over a unix socket.
         let Noted { by_kernel, by_thread } = found.noted;
@@ -72,27 +67,9 @@ fn requests_are_drawn_by_chance_and_the_others_are_the_control() {
     let server = Server::shared();
     let mut plan = plan(server.target(), Script::new(&[SELECT]), ArrivalPlan::Poisson(400.0));
     plan.seed = Seed(3);
-    let found = measured(&server, plan, parts(0.2, ToldBy::Profiles));
+    let found = measured(&server, plan, 0.2);
     let (drawn, others) = (found.compared.0.n(), found.compared.1.n());
     assert_eq!((drawn, found.response.n()), (found.drawn, found.drawn));
     let share = drawn as f64 / (drawn + others) as f64;
     assert!((0.1..0.3).contains(&share), "{drawn} of {}", drawn + others);
-}
-
-#[test]
-fn the_performance_schema_tells_where_it_is_on_and_nothing_where_it_is_off() {
-    let server = Server::shared();
-    let script = || plan(server.target(), Script::new(&[SLOW]), ArrivalPlan::Constant(20.0));
-    let off = measured(&server, script(), parts(1.0, ToldBy::PerformanceSchema));
-    assert!(off.drawn > 0 && off.response.n() == 0, "{off:?}");
-
-    let home = tempfile::tempdir().unwrap();
-    let mut spec = spec(home.path(), "schema");
-    let on = ["", "_consumer_events_statements_current", "_consumer_events_statements_history"];
-    let on = on.map(|name| (format!("performance_schema{name}"), "ON".to_owned()));
-    spec.settings.extend(on);
-    let sandbox = up(&spec).unwrap();
-    let mut plan = plan(sandbox.target(), Script::new(&[SLOW, "DO 1"]), ArrivalPlan::Constant(20.0));
-    plan.parts = parts(1.0, ToldBy::PerformanceSchema);
-    check(&load(&plan).parts, 1.0);
 }

@@ -8,7 +8,6 @@ mod sweep;
 use evenkeel_core::Nanos;
 use evenkeel_core::random::Seed;
 use evenkeel_core::rates::RatePlan;
-use evenkeel_core::trust::Tolerance;
 use evenkeel_lab::data::tpcw::Scale;
 use evenkeel_lab::data::{DataSpec, Via};
 use evenkeel_lab::load::{Protocol, SessionPolicy};
@@ -19,9 +18,7 @@ use evenkeel_study::profile::{
     self, PoolSize, Reset, SeriesSpec, ServerSpec, SiteSpec, StudyEvent, StudySpec,
 };
 use evenkeel_study::store::StudyFolder;
-use evenkeel_study::store::format::{
-    LayoutRecord, Process, ResetRecord, SettingsRecord, SummaryFile, TargetRecord,
-};
+use evenkeel_study::store::format::{LayoutRecord, ResetRecord, SettingsRecord, SummaryFile, TargetRecord};
 use std::path::Path;
 
 pub fn spec(home: &Path, workload: &str, rates: RatePlan) -> StudySpec {
@@ -31,7 +28,6 @@ pub fn spec(home: &Path, workload: &str, rates: RatePlan) -> StudySpec {
         kind: "profile".into(),
         command: vec!["profile".into()],
         seed: Seed(5),
-        process: Process::Poisson,
         rates,
         rate_text: "test".into(),
         repeats: 2,
@@ -44,11 +40,8 @@ pub fn spec(home: &Path, workload: &str, rates: RatePlan) -> StudySpec {
         sessions_fit: false,
         protocol: Protocol::Prepared,
         reset: Reset::Full,
-        theta_ceiling_percent: 98.0,
         objective_p95: None,
-        tolerance: Tolerance::default(),
         generator_cpus: Vec::new(),
-        request_log: true,
         parts: None,
         retries: 0,
         budget: None,
@@ -80,20 +73,14 @@ fn data_spec() -> DataSpec {
 
 fn settings(spec: &StudySpec) -> SettingsRecord {
     SettingsRecord {
-        arrivals: Process::Poisson,
         repeats: spec.repeats,
         duration_s: spec.duration.as_secs_f64(),
         warm_up_s: spec.warm_up.as_secs_f64(),
         timeout_s: spec.timeout.as_secs_f64(),
         sessions: "pooled:16".into(),
-        protocol: Protocol::Prepared,
         reset: ResetRecord::Restart,
-        theta_ceiling_percent: spec.theta_ceiling_percent,
         objective_p95_ms: None,
-        tolerance_se_percent: 5.0,
-        tolerance_spread_percent: 20.0,
         generator_cpus: Vec::new(),
-        request_log: true,
         retries: spec.retries,
         whole_sweep: spec.whole_sweep,
         longest_s: None,

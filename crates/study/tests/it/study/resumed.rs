@@ -59,7 +59,7 @@ fn check_runs(folder: &StudyFolder, plan: &PlanFile) {
             assert!(running.mean >= 1.0 && running.max >= running.mean, "{running:?}");
         }
         let dir = folder.path().join(format!("runs/c{:02}-r{}", run.cell, run.repeat));
-        for file in ["response.csv", "intervals.csv", "sense.csv", "requests.csv.zst"] {
+        for file in ["response.csv", "intervals.csv", "sense.csv"] {
             assert!(std::fs::metadata(dir.join(file)).unwrap().len() > 0, "{file}");
         }
     }

@@ -6,8 +6,7 @@ use super::*;
 fn steps_end_where_the_server_carries_no_more_and_write_runs_start_from_the_same_rows() {
     let home = tempfile::tempdir().unwrap();
     let root = home.path().join("runs");
-    let mut spec = spec(home.path(), "tpcw.write", RatePlan::Steps { from: 50.0, step: 1_000_000.0 });
-    spec.request_log = false;
+    let spec = spec(home.path(), "tpcw.write", RatePlan::Steps { from: 50.0, step: 1_000_000.0 });
     let folder = folder(&root, &spec);
     let summary = measure(&spec, &folder, usize::MAX);
     let rates: Vec<f64> = summary.cells.iter().map(|cell| cell.rate_per_s).collect();
@@ -24,8 +23,7 @@ fn a_list_ends_where_the_server_carries_no_more_also_after_a_stop() {
     let home = tempfile::tempdir().unwrap();
     let root = home.path().join("runs");
     let rates = vec![3_000_000.0, 50.0, 1_000_000.0, 2_000_000.0];
-    let mut spec = spec(home.path(), "tpcw.simple", RatePlan::List(rates));
-    spec.request_log = false;
+    let spec = spec(home.path(), "tpcw.simple", RatePlan::List(rates));
     let first = folder(&root, &spec);
     // In the middle of the way up: the second run that has to agree is missing.
     let summary = measure(&spec, &first, 2);
@@ -48,7 +46,6 @@ fn a_whole_sweep_goes_on_above_and_begins_in_random_order() {
     let root = home.path().join("runs");
     let rates = RatePlan::List(vec![50.0, 1_000_000.0, 2_000_000.0]);
     let mut spec = StudySpec { whole_sweep: true, repeats: 1, ..spec(home.path(), "tpcw.simple", rates) };
-    spec.request_log = false;
     spec.timeout = Nanos::from_secs(1);
     let folder = folder(&root, &spec);
     let summary = measure(&spec, &folder, usize::MAX);

@@ -3,9 +3,7 @@
 //! Each test returns a p-value: the probability of a statistic at least as extreme if the claim holds. Over
 //! many seeds, p-values of a true claim are uniform between 0 and 1.
 
-use super::mean::Sample;
-use super::normal::normal_tail;
-use super::special::chi_square_tail;
+use evenkeel_core::statistics::{Sample, chi_square_tail, normal_tail};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Test {
@@ -98,8 +96,8 @@ pub fn lag1_correlation(values: &[f64]) -> Test {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::arrivals::{Arrivals, Poisson};
-    use crate::random::{Random, Seed};
+    use evenkeel_core::arrivals::{Arrivals, Poisson};
+    use evenkeel_core::random::{Random, Seed};
 
     #[test]
     fn the_distribution_of_kolmogorov_agrees_with_the_published_table() {

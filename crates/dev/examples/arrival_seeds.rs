@@ -5,7 +5,7 @@
 
 use evenkeel_core::arrivals::{Arrivals, Poisson};
 use evenkeel_core::random::Seed;
-use evenkeel_core::statistics::{index_of_dispersion, kolmogorov_smirnov_exponential, lag1_correlation};
+use evenkeel_dev::randomness::{index_of_dispersion, kolmogorov_smirnov_exponential, lag1_correlation};
 use std::error::Error;
 
 const SEEDS: u64 = 200;
