@@ -49,8 +49,8 @@ def commit():
 
 
 def example(*names):
-    """Paths of examples of the lab, built for release."""
-    cargo("-p", "evenkeel-lab", *(word for name in names for word in ("--example", name)))
+    """Paths of examples of dev, which play or judge what has no server, built for release."""
+    cargo("-p", "evenkeel-dev", "--no-default-features", *(word for name in names for word in ("--example", name)))
     return [os.path.join(RELEASE, "examples", name) for name in names]
 
 
@@ -59,9 +59,3 @@ def simulated(*words):
     cargo("-p", "evenkeel-dev", "--bin", "evenkeel-dev")
     done = subprocess.run([os.path.join(RELEASE, "evenkeel-dev"), *words], stdout=subprocess.PIPE, check=True, text=True)
     return [json.loads(line) for line in done.stdout.splitlines()]
-
-
-def example_of_dev(name):
-    """Path of an example of dev, which plays or judges what has no server, built for release."""
-    cargo("-p", "evenkeel-dev", "--no-default-features", "--example", name)
-    return os.path.join(RELEASE, "examples", name)

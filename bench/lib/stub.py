@@ -1,4 +1,4 @@
-"""The stub server of the lab's examples, and what its stamps say of a run of `evenkeel load`."""
+"""The stub server of dev's examples, and what its stamps say of a run of `evenkeel load`."""
 import csv
 import io
 import json

@@ -76,10 +76,4 @@ mod tests {
             }
         }
     }
-
-    #[test]
-    fn best_limits_are_those_of_the_table() {
-        let best: Vec<u32> = MEASURED.iter().map(|measured| measured.plant().best(1_024, 0.0).0).collect();
-        assert_eq!(best, [2, 2, 4, 2, 2, 8, 4]);
-    }
 }

@@ -141,14 +141,4 @@ mod tests {
         assert_eq!(plant.best(1_000, 12.0).0, 40);
         assert!((plant.best(1_000, 12.0).1 - plant.best(1_000, 0.0).1).abs() < 1e-9);
     }
-
-    #[test]
-    fn sensors_show_locks_beyond_the_peak_only_and_absent_ones_show_nothing() {
-        let curve =
-            Curve::peaked(8.0, Rise { bend: 1.0 }, Fall::Power { exponent: 1.0, floor: 0.1, by_locks: true });
-        let plant = Plant { sensors: true, ..Plant::new(curve.clone(), 100.0) };
-        assert_eq!(plant.signals(8.0, 0.0).lock_wait_share, Some(0.0));
-        assert_eq!(plant.signals(32.0, 0.0).lock_wait_share, Some(0.75));
-        assert_eq!(Plant::new(curve, 100.0).signals(32.0, 0.0), Signals::default());
-    }
 }

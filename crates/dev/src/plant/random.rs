@@ -155,17 +155,6 @@ mod tests {
     }
 
     #[test]
-    fn from_the_most_in_flight_every_plant_can_drain_to_its_best_in_21_halves() {
-        let distribution = Distribution::default();
-        for plant in plants(1_000) {
-            let (best, _) = plant.best(1_024, 0.0);
-            let drain_s: f64 = (best..1_024).map(|n| 1.0 / plant.throughput(f64::from(n + 1), 0.0)).sum();
-            let halves = drain_s / distribution.half_s(&plant);
-            assert!(halves <= 21.0, "{halves} halves: {plant:?}");
-        }
-    }
-
-    #[test]
     fn a_tenth_moves_its_peak_and_stays_in_range() {
         let moving: Vec<Plant> = plants(2_000).filter(|plant| plant.shift.is_some()).collect();
         assert!((150..250).contains(&moving.len()), "{}", moving.len());

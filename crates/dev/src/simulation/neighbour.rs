@@ -212,19 +212,4 @@ mod tests {
             assert_eq!(run.settled, Some(false));
         }
     }
-
-    #[test]
-    fn free_stretches_at_saturation_show_the_capacity_alone() {
-        let run = Shared::beside(0.3).run(1_000.0, PHASES, Seed(4)).unwrap();
-        let clear = run.clear.unwrap();
-        assert!(clear.seconds > 6.0 && clear.seconds < 30.0, "{clear:?}");
-        assert!((clear.completed as f64 / clear.seconds / 250.0 - 1.0).abs() < 0.08, "{clear:?}");
-    }
-
-    #[test]
-    fn a_server_with_room_settles_and_counts_every_request() {
-        let run = Shared::beside(0.05).run(100.0, PHASES, Seed(5)).unwrap();
-        assert_eq!(run.settled, Some(true));
-        assert!(run.arrivals.abs_diff(run.completed) < 20, "{run:?}");
-    }
 }

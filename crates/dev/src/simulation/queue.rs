@@ -38,27 +38,3 @@ pub fn mm1(
         Some(Served { arrival, done: free_at })
     }))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use evenkeel_core::statistics::{Estimate, Sample};
-
-    /// Of 200 seeds, intervals over 20 runs contain the theory in 180 to 196, 90 to 98 %. The warm-up is longer than four
-    /// relaxation times of the queue, the run longer than ten (`1 / (1 - sqrt(r))^2` service times).
-    #[test]
-    fn intervals_of_a_queue_at_80_percent_contain_the_theory() {
-        let tau = |seed: Seed| {
-            let (arrivals, work) = (seed.child("arrivals"), seed.child("service"));
-            let queue = mm1(800.0, Nanos::from_millis(1), arrivals, work).unwrap();
-            let measured = queue.skip(500).take(5_000);
-            measured.map(|served| served.response().as_secs_f64()).collect::<Sample>().mean().unwrap()
-        };
-        let contains = |seed: Seed| {
-            let runs: Vec<f64> = (0..20).map(|run| tau(seed.numbered(run))).collect();
-            Estimate::of(&runs).is_some_and(|estimate| estimate.contains(0.005))
-        };
-        let covered = (0..200).filter(|&number| contains(Seed(number))).count();
-        assert!((180..=196).contains(&covered), "{covered} of 200");
-    }
-}

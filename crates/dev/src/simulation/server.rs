@@ -117,10 +117,4 @@ mod tests {
         let with_disk = VirtualServer { disk: Nanos::from_millis(2), delay: Nanos::from_millis(1), ..SERVER };
         assert!((tau_ms(with_disk, 125.0) - 8.0 - 2.0 / 0.75 - 1.0).abs() < 0.4);
     }
-
-    #[test]
-    fn its_capacity_is_that_of_what_ends_first() {
-        assert_eq!(VirtualServer { cpus: 4, ..SERVER }.capacity(1.0), 1_000.0);
-        assert_eq!(VirtualServer { cpus: 4, disk: Nanos::from_millis(2), ..SERVER }.capacity(2.0), 250.0);
-    }
 }

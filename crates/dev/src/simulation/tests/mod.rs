@@ -1,7 +1,6 @@
 //! What core says of queues whose truth is known.
 
 mod bounds;
-mod pooled;
 mod rates;
 mod stability;
 
