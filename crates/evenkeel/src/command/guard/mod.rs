@@ -30,17 +30,18 @@ Examples:
   evenkeel guard --listen 127.0.0.1:3307 --backend 127.0.0.1:3306 --profile last
   evenkeel guard top 127.0.0.1:9307
 
-With --profile the initial limit is twice the transactions that would fill the CPUs, by a profile of this
-server. If its CPUs were never full, it is the number in flight at the highest trusted rate.
-A guard needs --listen and --backend, here or in the file; everything else has a default.
-SIGHUP reads the file again. SIGTERM or Ctrl-C lets transactions end and stops with exit
-code 0; a second one stops at once, with 143 (130).
-Sessions that hold locks never queue. With named locks (GET_LOCK) this is limited to as many sessions
-of a user as the limit, at least 4 and at most 64 (`named_max` in the file).
-Compression is not offered. Accounts that authenticate by a socket's system user (unix_socket,
-auth_socket) are refused on a unix-socket backend.
+A guard needs --listen and --backend, here or in the file. All other settings are keys of the file: limits, queue, \
+weights, TLS, log. A flag wins over the file. SIGHUP reads the file again.
 
-All other settings are keys of the file: limits, queue, weights, TLS, log. A flag wins over the file.
+With --profile the initial limit is twice the transactions that would fill the CPUs, by a profile of this server. If \
+its CPUs were never full, it is the number in flight at the highest trusted rate.
+
+SIGTERM or Ctrl-C lets transactions end and stops with exit code 0; a second one stops at once, with 143 (130).
+
+Sessions that hold locks never queue. With named locks (GET_LOCK) this is limited to as many sessions of a user as \
+the limit, at least 4 and at most 64 (`named_max` in the file). Compression is not offered. Accounts that \
+authenticate by a socket's system user (unix_socket, auth_socket) are refused on a unix-socket backend.
+
 --print-config prints every key with its default."
 )]
 pub struct Args {

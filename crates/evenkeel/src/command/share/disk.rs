@@ -26,12 +26,10 @@ Examples:
   evenkeel share disk --config share.toml
   evenkeel share disk --config common.toml --backing /dev/sdb --share 4 --name web1 --nbd /run/web1.sock
 
-A file without [[disk]] may be the same on all hosts. SIGHUP reads it again. SIGTERM or Ctrl-C
-finishes running requests, flushes and stops with exit code 0; a second one stops at once, with
-143 (130).
+A file without [[disk]] may be the same on all hosts. SIGHUP reads it again. SIGTERM or Ctrl-C finishes running requests, \
+flushes and stops with exit code 0; a second one stops at once, with 143 (130).
 
-All other settings are keys of the file: several disks, window, costs, bus, sockets, TLS, log. A flag
-wins over the file. --print-config prints every key with its default.")]
+All other settings are keys of the file: several disks, window, costs, bus, sockets, TLS, log. A flag wins over the file. --print-config prints every key with its default.")]
 pub struct DiskArgs {
     #[command(flatten)]
     flags: Flags,
