@@ -55,7 +55,7 @@ impl Narrower {
             return Self { command: format::command(&words), seconds: 600.0 };
         }
         // Nobody's server is sent what is far above all that it was seen to answer.
-        let asked = Some(rate).filter(|rate| *rate <= most.min(2.0 * highest));
+        let asked = (rate <= most).then_some(rate.min(2.0 * highest));
         let is_other = |share: &f64| asked.is_none_or(|asked| (share / asked - 1.0).abs() > NEAR);
         let shares = SHARES.iter().map(|share| share * carried).filter(is_other);
         let mut rates: Vec<f64> = shares.chain(asked).collect();

@@ -2,7 +2,8 @@
 
 use crate::shop::{scale, shop};
 use evenkeel_lab::explain::{Effort, PlanReport, explain};
-use evenkeel_lab::workload::{Class, find};
+use evenkeel_lab::workload::user::ColumnReader as _;
+use evenkeel_lab::workload::{Class, Value, find};
 use evenkeel_os::stop::Stop;
 use evenkeel_site::server::Control;
 
@@ -89,4 +90,19 @@ fn a_mix_names_its_heavy_hitters_and_leaves_the_database_as_it_was() {
     by_rows.sort_by(|a, b| rows(b).total_cmp(&rows(a)));
     let heaviest: Vec<&str> = by_rows.iter().take(4).map(|report| report.statement.as_str()).collect();
     assert!(heaviest.contains(&"tpcw.best_sellers"), "{heaviest:?}");
+}
+
+#[test]
+fn values_of_a_column_come_from_the_whole_table_whichever_index_it_has() {
+    let shop = shop();
+    let mut control = shop.empty("whole");
+    control.exec("CREATE TABLE calls (id INT PRIMARY KEY, day INT, KEY (day))").unwrap();
+    control.exec("INSERT INTO calls SELECT seq, 50000 - seq FROM seq_1_to_50000").unwrap();
+    let found = control.read_column("calls", "day", Some(1_000)).unwrap();
+    let numbers = found.iter().filter_map(|value| match value {
+        Value::Int(number) => Some(*number),
+        _ => None,
+    });
+    let (low, high) = numbers.fold((i64::MAX, 0), |(low, high), one| (low.min(one), high.max(one)));
+    assert!(found.len() == 1_000 && low < 1_000 && high > 49_000, "{}: {low} to {high}", found.len());
 }
