@@ -49,6 +49,8 @@ const WIDE: f64 = 1.4;
 pub struct Wanted {
     /// Width of the bounds beside their middle; 0.05 is 5 %, and 0 is as narrow as the time allows.
     pub width: f64,
+    /// The curve comes right after the opening: an objective asks for response times more than for narrow bounds.
+    pub curve_first: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -107,7 +109,8 @@ impl Sequence {
         let made: usize = rates.iter().map(|rate| rate.runs).sum();
         let is_wide = carried.zip(failed).is_some_and(wide) && made < RUNS_WIDE;
         let curve = self.curve(&answer, if is_wide { &[] } else { unsure }).map(Step::Run);
-        if let Some(step) = curve.filter(|_| carried.and(failed).is_some() && made >= RUNS_BOUNDS) {
+        let first = if self.wanted.curve_first { RATES_FIRST * RUNS_MIN } else { RUNS_BOUNDS };
+        if let Some(step) = curve.filter(|_| carried.and(failed).is_some() && made >= first) {
             return Some(step);
         }
         Some(match (carried, failed) {

@@ -1,7 +1,7 @@
 //! Runs one by one, each where it tightens the bounds most, until they are as tight as was wanted or the time is up.
 
 use super::run::Study;
-use super::spec::Budget;
+use super::spec::{Budget, StudySpec};
 use super::{StudyError, StudyEvent, answer, length, order, summary};
 use crate::store::format::CellRecord;
 use evenkeel_core::Nanos;
@@ -118,7 +118,7 @@ impl Study<'_> {
         if let Some(rate) = self.opening(group) {
             return Ok(rate);
         }
-        let sequence = sequence(budget, self.spec.duration);
+        let sequence = sequence(self.spec, budget);
         let unsure = summary::unsure_rates(&self.plan, &self.runs, group);
         let mut end = End::Enough;
         for series in group {
@@ -170,7 +170,7 @@ impl Study<'_> {
             return Ok(());
         }
         let saturation = self.lowest_saturation(group)?;
-        for rate in sequence(self.spec.budget.unwrap_or_default(), self.spec.duration).first(saturation) {
+        for rate in sequence(self.spec, self.spec.budget.unwrap_or_default()).first(saturation) {
             for series in group {
                 order::cell_of(&mut self.plan, *series, rate);
             }
@@ -204,10 +204,10 @@ impl Study<'_> {
     }
 }
 
-fn sequence(budget: Budget, duration: Nanos) -> Sequence {
+fn sequence(spec: &StudySpec, budget: Budget) -> Sequence {
     // Without a width the whole time is used.
-    let wanted = Wanted { width: budget.until.unwrap_or(0.0) };
-    Sequence { wanted, rate_min: length::rate_min(duration, budget), rate_max: RATE_MAX }
+    let wanted = Wanted { width: budget.until.unwrap_or(0.0), curve_first: spec.objective_p95.is_some() };
+    Sequence { wanted, rate_min: length::rate_min(spec.duration, budget), rate_max: RATE_MAX }
 }
 
 /// By what runs at a rate fail again and again; `None` where they do not.
