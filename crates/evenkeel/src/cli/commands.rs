@@ -71,9 +71,10 @@ pub fn parse() -> Result<Cli<Command>, ExitCode> {
     let given = short::short(modes::strict(Cli::<Command>::command())).try_get_matches();
     given.and_then(|mut given| Cli::from_arg_matches_mut(&mut given)).map_err(|error| {
         let error = modes::explained(error);
-        let text = error.render().to_string();
+        let plain = error.render().to_string();
+        let text = plain.replace("invalid digit found in string", "write a whole number, as 100000");
         // Colours are clap's; a password that was given in a wrong place is nobody's.
-        match arguments::masked(text.as_str().into()) == text {
+        match arguments::masked(text.as_str().into()) == plain {
             true => drop(error.print()),
             false => out::tell(&text),
         }

@@ -136,6 +136,8 @@ fn no_output_takes_the_place_of_an_input_or_of_what_became_of_another() {
     // Nor is a file generated over one that is there.
     let told = refused(records.home(), &["cdr", "generate", &calls, "--records", "10"]);
     assert!(told.contains("is there already") && records.read("calls") == before, "{told}");
+    let told = refused(records.home(), &["cdr", "generate", "new", "--records", "1e5"]);
+    assert!(told.contains("write a whole number"), "{told}");
 }
 
 #[test]

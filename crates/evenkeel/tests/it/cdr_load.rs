@@ -22,7 +22,7 @@ fn every_engine_stores_each_record_once_and_a_rerun_stores_none_again() {
     let lines = converted["all"]["lines"][0].as_u64();
     for (table, flags) in [
         ("plain", "--engine innodb --index calling,start"),
-        ("later", "--index calling --indexes after --connections 2 --transaction 500K"),
+        ("later", "--index calling --indexes after --connections 2 --transaction 1M"),
         ("myisam", "--engine myisam --indexes after --index calling --transaction 1M"),
         ("aria", "--engine aria --index start"),
     ] {
@@ -56,7 +56,7 @@ fn every_engine_stores_each_record_once_and_a_rerun_stores_none_again() {
 fn the_rows_are_the_records_field_by_field() {
     let server = Server::up(&[]);
     server.generate("calls", 2_000, "none");
-    server.load("calls", &["calls"], &["--transaction", "100K"]);
+    server.load("calls", &["calls"], &["--transaction", "1M"]);
     let rows = server.control().query(
         "SELECT CONCAT_WS('|', seq, calling, called, imsi, DATE_FORMAT(start, '%Y%m%d%H%i%s'), \
          COALESCE(DATE_FORMAT(answer, '%Y%m%d%H%i%s'), ''), COALESCE(seconds, ''), cell, COALESCE(cause, '')) FROM calls ORDER BY seq",

@@ -167,6 +167,7 @@ impl Audit<'_> {
             lines,
             rejected,
             rows: rows.count(Of::Row),
+            gone: sides.tables.gone,
             tables: sides
                 .tables
                 .found

@@ -4,7 +4,7 @@ use super::canon::Canon;
 use super::error::AuditError;
 use super::form::{Form, Says};
 use crate::HaulError;
-use crate::dispatch::day_tables;
+use crate::dispatch::{self, day_tables};
 use crate::table::{Found, FoundColumn, literal, quoted};
 use evenkeel_site::server::Control;
 use evenkeel_wire::record::{Charset, Layout, RecordType};
@@ -13,6 +13,8 @@ pub(super) struct Tables {
     pub found: Vec<Found>,
     /// Names of the columns, those of the fields that are kept.
     pub columns: Vec<String>,
+    /// Records that went to day tables that were dropped since.
+    pub gone: u64,
     selects: Vec<String>,
 }
 
@@ -32,14 +34,17 @@ impl Tables {
             }
         }
         let sources: Vec<String> = found.iter().map(|table| table.name.clone()).collect();
+        let mut gone = 0;
         for source in sources.iter().filter(|_| dispatched) {
+            let moved = dispatch::moved(control, source)?;
+            gone += moved.all - moved.there;
             for name in day_tables(control, source)? {
                 // One that is gone holds nothing: its records are missed.
                 Found::read(control, &name)?.into_iter().for_each(|table| add(&mut found, table));
             }
         }
         let columns = of.fields.iter().filter(|field| field.kept).map(|field| field.name.clone()).collect();
-        let mut tables = Self { found, columns, selects: Vec::new() };
+        let mut tables = Self { found, columns, gone, selects: Vec::new() };
         tables.selects = tables.found.iter().map(|table| tables.select(table)).collect::<Result<_, _>>()?;
         tables.check_alike()?;
         Ok(tables)

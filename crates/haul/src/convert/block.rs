@@ -39,8 +39,14 @@ impl Tally {
 
     pub(crate) fn reason(&mut self, reason: &str, count: u64) {
         let is_new = !self.reasons.contains_key(reason);
-        let reason = if is_new && self.reasons.len() >= REASONS { "other reasons" } else { reason };
+        let is_rare = is_new && self.reasons.len() >= REASONS;
+        let reason = if is_rare { Self::kind(reason).unwrap_or("other reasons") } else { reason };
         *self.reasons.entry(reason.to_owned()).or_default() += count;
+    }
+
+    /// What reasons say in common that differ by a length.
+    pub fn kind(reason: &str) -> Option<&'static str> {
+        ["too short", "too long"].into_iter().find(|kind| reason.starts_with(*kind))
     }
 }
 

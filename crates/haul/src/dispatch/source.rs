@@ -109,9 +109,13 @@ impl Shape {
         let (name, kind) = found.ok_or(DispatchError::NoColumn { table, column: no })?;
         let is_instant = kind.starts_with("datetime");
         if !is_instant && kind != "date" {
+            let why = match kind.starts_with("timestamp") {
+                true => "whose day is not the same for everybody",
+                false => "which is no date",
+            };
             return Err(DispatchError::Unfit {
                 table: self.table.clone(),
-                what: format!("has column {name} of type {kind}, whose day is not the same for everybody"),
+                what: format!("has column {name} of type {kind}, {why}"),
                 hint: "--by takes a column of type DATE or DATETIME",
             });
         }

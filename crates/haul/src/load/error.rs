@@ -41,6 +41,8 @@ pub enum LoadError {
     Count { path: PathBuf, begin: u64, end: u64, sent: u64, stored: u64 },
     #[error("the manifest of {tables} says of {} what no load writes: {what}", path.display())]
     Manifest { tables: String, path: PathBuf, what: String },
+    #[error("every record was refused: nothing was stored")]
+    AllRefused,
     #[error("{0}")]
     Cannot(String),
 }
@@ -79,6 +81,9 @@ impl LoadError {
             Self::Count { .. } => "see whether a trigger or another client removes rows of the table",
             Self::Manifest { .. } => {
                 "see who else writes to the tables evenkeel_loads and evenkeel_load_parts"
+            }
+            Self::AllRefused => {
+                "its file in the folder of rejects has the reasons; correct the layout and begin again, or move the file away"
             }
             Self::Cannot(_) => "leave one of them out",
         }

@@ -51,7 +51,7 @@ impl Loaded {
     pub fn is_all_refused(&self) -> bool {
         let rows = self.tally.lines.iter().sum::<u64>()
             + self.files.iter().map(|file| file.rows_before).sum::<u64>();
-        self.tally.records > 0 && rows == 0
+        rows == 0 && self.files.iter().any(|file| file.records_before + file.tally.records > 0)
     }
 
     /// Whether anything is in that no audit has looked at: what is new, or what a load brought that was killed before its audit.
@@ -83,24 +83,12 @@ pub struct LoadedFile {
 const BUSY_S: u32 = 10;
 
 impl Job<'_> {
-    /// Loads all that is not in yet.
+    /// Loads all that is not in yet. Where each record is refused, tables that it made are dropped again, so that the files can be loaded by
+    /// another layout.
     ///
     /// # Errors
     /// Anything that cannot be read or stored; what is in stays in, and a rerun goes on.
-    pub fn run(self, tell: &mut (dyn FnMut(&Progress) + Send)) -> Result<Loaded, HaulError> {
-        self.load_all(false, tell)
-    }
-
-    /// The same; where each record is refused, tables that it made are dropped again, so that the files can be loaded by another layout.
-    pub fn run_or_drop(self, tell: &mut (dyn FnMut(&Progress) + Send)) -> Result<Loaded, HaulError> {
-        self.load_all(true, tell)
-    }
-
-    fn load_all(
-        mut self,
-        drops: bool,
-        tell: &mut (dyn FnMut(&Progress) + Send),
-    ) -> Result<Loaded, HaulError> {
+    pub fn run(mut self, tell: &mut (dyn FnMut(&Progress) + Send)) -> Result<Loaded, HaulError> {
         let mut control = session::connect(self.target, self.stop)?;
         let Settled { named, engine, origin, looked, known, notes } = self.settle(&mut control)?;
         let ground = Ground { tables: &named, separator: self.file.separator, layout: self.rules(), origin };
@@ -130,7 +118,7 @@ impl Job<'_> {
         }
         let mut loaded = Loaded { named, ..loaded(&planned, tallies, notes) };
         let is_new = origin == Origin::Created && known.is_empty();
-        if drops && is_new && loaded.is_all_refused() && begun::count(&mut control, &self.tables)? == 0 {
+        if is_new && loaded.is_all_refused() && begun::count(&mut control, &self.tables)? == 0 {
             self.forget(&mut control, &loaded.named)?;
             loaded.dropped = true;
         }

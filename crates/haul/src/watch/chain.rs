@@ -7,7 +7,7 @@ use crate::convert::{Duplicates, Progress};
 use crate::dispatch::{self, DispatchError, Dispatched, Retire, Retired};
 use crate::input::Input;
 use crate::layout::LayoutFile;
-use crate::load::{Check, Job, Loaded, Options};
+use crate::load::{Check, Job, LoadError, Loaded, Options};
 use crate::table::{Table, literal};
 use evenkeel_os::stop::Stop;
 use evenkeel_site::server::{Control, Target};
@@ -61,7 +61,10 @@ impl Chain<'_> {
         if rejects.metadata().is_ok_and(|found| found.len() == 0) {
             let _ = fs::remove_file(&rejects);
         }
-        Ok(loaded?)
+        match loaded? {
+            loaded if loaded.is_all_refused() => Err(HaulError::from(LoadError::AllRefused).into()),
+            loaded => Ok(loaded),
+        }
     }
 
     /// Holds a file that was loaded against the table and its rejects, unless nobody wants that or nothing was loaded. A load that

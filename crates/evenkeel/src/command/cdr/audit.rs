@@ -84,10 +84,13 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     };
     let view = View::new(if args.json && !session.quiet { Mode::Lines } else { mode(session, false) });
     let (shown, clock) = (Mutex::new(Shown::new(view)), Clock::start());
-    let report =
+    let mut report =
         audit.run(&|progress| shown.lock().unwrap_or_else(PoisonError::into_inner).audit(progress))?;
     drop(shown);
     let took_s = clock.now().as_secs_f64();
+    if has_too_few_files(&report) && !args.json {
+        report.findings.retain(|finding| finding.kind != Kind::Foreign);
+    }
     match args.json {
         true => out::line(json(&report, took_s)?)?,
         false => out::write(&text(&report, took_s))?,
@@ -126,6 +129,32 @@ pub(super) fn findings(report: &Report) -> String {
         text.push_str("and more: --json names 100,000\n");
     }
     text.push_str(&sentence(report));
+    text.push_str(&hints(report));
+    text
+}
+
+/// Whether most rows are of files that nobody has named.
+fn has_too_few_files(report: &Report) -> bool {
+    report.found.get(&Kind::Foreign).is_some_and(|rows| *rows > report.records)
+}
+
+/// What to do about lost records, and about rows that are of no file.
+fn hints(report: &Report) -> String {
+    let mut text = String::new();
+    if report.found.contains_key(&Kind::Lost) {
+        if report.gone > 0 {
+            text.push_str(&format!(
+                "{} records were in day tables that were dropped, as by cdr retire: those of these files count as lost\n",
+                format::count(report.gone)
+            ));
+        }
+        text.push_str(
+            "hint: cdr load skips files that are in: write the lost records into a new file (--json has their offsets) and load that\n",
+        );
+    }
+    if has_too_few_files(report) {
+        text.push_str("hint: give all files that were loaded into these tables\n");
+    }
     text
 }
 

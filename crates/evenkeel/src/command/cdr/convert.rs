@@ -10,6 +10,7 @@ use anyhow::{Result, anyhow};
 use evenkeel_haul::convert::{Done, Duplicates, Job, Tally};
 use evenkeel_haul::input::{Input, list};
 use evenkeel_haul::layout;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -141,6 +142,24 @@ fn sum(done: &[Done]) -> Tally {
     tally
 }
 
+/// The commonest reasons, a line each; records of the wrong length are told together.
+pub(super) fn reasons(tally: &Tally) -> String {
+    let mut kinds: BTreeMap<&str, (u64, &str)> = BTreeMap::new();
+    for (reason, times) in tally.reasons.iter().map(|(reason, times)| (reason.as_str(), *times)) {
+        let kind = Tally::kind(reason).unwrap_or(reason);
+        let known = kinds.entry(kind).or_insert((0, reason));
+        *known = (known.0 + times, if known.0 == 0 { reason } else { kind });
+    }
+    let mut kinds: Vec<_> = kinds.into_values().collect();
+    kinds.sort_by_key(|(times, _)| std::cmp::Reverse(*times));
+    let line = |(times, reason): &(u64, &str)| format!("  {:>10}  {reason}\n", format::count(*times));
+    let mut text: String = kinds.iter().take(20).map(line).collect();
+    if kinds.len() > 20 {
+        text.push_str(&format!("  {} more reasons; --json has all\n", kinds.len() - 20));
+    }
+    text
+}
+
 /// What became of the records, in words.
 fn text(tally: &Tally, done: &[Done]) -> String {
     let lines: u64 = tally.lines.iter().sum();
@@ -151,14 +170,7 @@ fn text(tally: &Tally, done: &[Done]) -> String {
         count(lines),
         count(tally.rejects)
     );
-    let mut reasons: Vec<_> = tally.reasons.iter().collect();
-    reasons.sort_by_key(|(_, times)| std::cmp::Reverse(**times));
-    for (reason, times) in reasons.iter().take(20) {
-        text.push_str(&format!("  {:>10}  {reason}\n", count(**times)));
-    }
-    if reasons.len() > 20 {
-        text.push_str(&format!("  {} more reasons; --json has all\n", reasons.len() - 20));
-    }
+    text.push_str(&reasons(tally));
     if let [first, ..] = done
         && tally.rejects > 0
         && let Some((path, _)) = first.outputs.last()

@@ -7,7 +7,7 @@ use crate::config::units;
 use crate::failure::{FINDING, WithHint};
 use crate::progress::{Mode, View};
 use crate::{format, out};
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Result, anyhow, bail};
 use evenkeel_haul::convert::Duplicates;
 use evenkeel_haul::input::{Input, list};
 use evenkeel_haul::layout;
@@ -38,7 +38,7 @@ record go to tables of their own, named by the type; with `--table NAME` NAME_ty
 With --export the tables of `evenkeel cdr export` are made and loaded again (--table: one of them). All files are checked first. A table
 gets its name once its rows are compared with the export; one that is there already must be as it was exported.
 
-At the end the files are compared with the tables and the rejects, as `evenkeel cdr audit` does. That reads both once more; --no-audit
+At the end what is new is compared with the tables and the rejects, as `evenkeel cdr audit` does. That reads both once more; --no-audit
 skips it.
 
 Exit codes: 0 done; 1 every record or more than --max-rejects were refused, or the audit found something; 2 wrong use, a server that
@@ -66,8 +66,8 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=32))]
     pub connections: u8,
     /// Bytes of a file in one transaction, at least 1M; memory holds a few times as many
-    #[arg(long, value_name = "SIZE", default_value = "32M")]
-    pub transaction: String,
+    #[arg(long, value_name = "SIZE", default_value = "32M", value_parser = part_bytes)]
+    pub transaction: u64,
     /// What happens to a record that the server changes or refuses
     #[arg(long, value_name = "WHAT", default_value = "end")]
     pub warnings: WarningsWord,
@@ -138,7 +138,7 @@ fn records(session: &Session, args: &Args) -> Result<ExitCode> {
     let Some(text) = args.target.as_ref().filter(|_| !args.print_table) else {
         return print(&tables, args);
     };
-    let options = options(args)?;
+    let options = options(args);
     let inputs = list(&args.inputs).hint("name files, folders, or patterns in quotes")?;
     let inputs = files_alone(inputs)?;
     let target = server::target(session, text)?;
@@ -161,7 +161,7 @@ fn records(session: &Session, args: &Args) -> Result<ExitCode> {
         sent: &sent,
         stop: &session.stop,
     };
-    let loaded = job.run_or_drop(&mut |progress| shown.tell(progress)).map_err(server::explained)?;
+    let loaded = job.run(&mut |progress| shown.tell(progress)).map_err(server::explained)?;
     if !args.json {
         out::write(&text_of(&loaded, &rejects))?;
     }
@@ -201,22 +201,25 @@ fn print(tables: &[Table], args: &Args) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn options(args: &Args) -> Result<Options> {
-    let part_bytes = units::bytes(&args.transaction).context("--transaction")?;
-    if part_bytes == 0 || part_bytes > 1 << 30 {
-        return Err(anyhow!("--transaction {}: not between 1 byte and 1 GiB", args.transaction))
-            .hint("as 32M");
+/// Bytes of one transaction; a file is read by the mebibyte.
+pub(super) fn part_bytes(text: &str) -> Result<u64> {
+    match units::bytes(text)? {
+        bytes if (1 << 20..=1 << 30).contains(&bytes) => Ok(bytes),
+        _ => bail!("not between 1M and 1G; write it as 32M"),
     }
-    Ok(Options {
+}
+
+fn options(args: &Args) -> Options {
+    Options {
         connections: args.connections.into(),
         indexes: match args.when {
             IndexesWord::Before => Indexes::Before,
             IndexesWord::After => Indexes::After,
         },
-        part_bytes,
+        part_bytes: args.transaction,
         warnings: args.warnings.into(),
         again: args.again,
-    })
+    }
 }
 
 /// A file is read to know it again, and by a rerun from where it was, which no pipe allows.
@@ -256,11 +259,7 @@ fn text_of(loaded: &Loaded, rejects: &std::path::Path) -> String {
         count(rows),
         count(tally.rejects)
     ));
-    let mut reasons: Vec<_> = tally.reasons.iter().collect();
-    reasons.sort_by_key(|(_, times)| std::cmp::Reverse(**times));
-    for (reason, times) in reasons.iter().take(20) {
-        text.push_str(&format!("  {:>10}  {reason}\n", count(**times)));
-    }
+    text.push_str(&super::convert::reasons(tally));
     if tally.rejects > 0 {
         text.push_str(&format!("each with file, byte offset, reason and record in {}\n", rejects.display()));
     }

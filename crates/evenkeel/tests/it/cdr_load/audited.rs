@@ -15,6 +15,12 @@ fn found(server: &Server, files: &[&str]) -> Value {
     found["audit"].clone()
 }
 
+fn audited_by_hand(server: &Server, file: &str) -> String {
+    let (path, layout) = (server.path(file), server.layout());
+    let words = ["cdr", "audit", "sandbox:a/cdr", &path, "--layout", &layout, "--table", "calls"];
+    asked(server.home(), &words).1
+}
+
 #[test]
 fn a_load_ends_with_an_audit_that_says_what_it_took() {
     let server = Server::up(&[]);
@@ -87,6 +93,7 @@ fn the_last_line_counts_what_is_in_the_table_and_a_load_that_stores_nothing_leav
     server.exec("CREATE TABLE old LIKE new");
     assert!(!refused("old").contains("dropped"));
     assert_eq!(server.count("old"), 0);
+    assert!(server.load("old", &["calls"], &[]).contains("100 records = 100 stored + 0 rejected"));
 }
 
 #[test]
@@ -104,6 +111,8 @@ fn rows_of_other_loads_are_no_finding_and_rows_of_nobody_are_one_where_the_files
     assert_eq!(found(&server, &["three"])["found"], 0, "it may be of one or two");
     let all = found(&server, &["one", "two", "three", "four"]);
     assert_eq!((&all["found"], &all["tables"][0]["found"]["foreign"]), (&1.into(), &1.into()), "{all}");
+    let told = audited_by_hand(&server, "one");
+    assert!(told.contains("hint: give all files") && !told.contains("in no file calls"), "{told}");
 }
 
 #[test]
@@ -151,4 +160,6 @@ fn a_table_that_is_spelled_otherwise_is_the_same_one_where_the_server_says_so() 
         ["cdr", "retire", "sandbox:a/cdr", "--table", "Calls", "--keep", "1d", "--today", "20260901"];
     let (code, told) = asked(server.home(), &retire);
     assert!(code == Some(0) && told.contains("1 table dropped"), "{told}");
+    let told = audited_by_hand(&server, "calls");
+    assert!(told.contains("1,000 lost; ") && told.contains("1,000 records were in day tables"), "{told}");
 }

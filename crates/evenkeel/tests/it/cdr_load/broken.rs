@@ -78,7 +78,7 @@ fn a_load_that_is_killed_at_any_moment_goes_on_and_neither_loses_nor_doubles() {
 fn a_server_that_is_killed_is_an_error_with_a_way_on_and_the_load_goes_on_once_it_is_back() {
     let whole = Whole::up();
     let server = &whole.server;
-    let flags = ["--transaction", "200K", "--connections", "2"];
+    let flags = ["--transaction", "1M", "--connections", "2"];
     for parts in [1, 9] {
         let before = server.count("evenkeel_load_parts");
         let child = piped(server.home(), &borrowed(&server.words("calls", &["calls"], &flags)));
@@ -99,7 +99,7 @@ fn without_transactions_a_cut_load_is_emptied_and_begun_again_and_rows_of_others
     let whole = Whole::up();
     let server = &whole.server;
     for engine in ["myisam", "aria"] {
-        let flags = ["--transaction", "200K", "--engine", engine];
+        let flags = ["--transaction", "1M", "--engine", engine];
         let before = server.count("evenkeel_load_parts");
         assert!(killed(server, engine, &flags, before + 5), "{engine}");
         assert!(server.count(engine) > 0);
@@ -112,7 +112,7 @@ fn without_transactions_a_cut_load_is_emptied_and_begun_again_and_rows_of_others
     server.exec("INSERT INTO others SELECT * FROM myisam LIMIT 1");
     server.exec("UPDATE others SET seq = 9999999999");
     let before = server.count("evenkeel_load_parts");
-    let flags = ["--transaction", "200K"];
+    let flags = ["--transaction", "1M"];
     assert!(killed(server, "others", &flags, before + 5));
     let rows = server.count("others");
     let told = server.refused("others", &["calls"], &flags);

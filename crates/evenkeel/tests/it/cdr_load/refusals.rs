@@ -11,7 +11,8 @@ fn a_record_that_the_server_does_not_store_is_named_or_becomes_a_reject() {
     server.load("model", &["calls"], &[]);
     server.exec("CREATE TABLE calls LIKE model");
     server.exec("INSERT INTO calls SELECT * FROM model WHERE seq IN (3001, 4001)");
-    let told = server.refused("calls", &["calls"], &["--transaction", "200K"]);
+    assert!(server.refused("calls", &["calls"], &["--transaction", "32K"]).contains("between 1M and 1G"));
+    let told = server.refused("calls", &["calls"], &["--transaction", "1M"]);
     assert!(told.contains("calls:600000: its key is in the table already (warning 1062)"), "{told}");
     assert!(told.contains("in bytes 0..1000000, which are not stored"), "{told}");
     assert_eq!(server.count("calls"), 2, "nothing of the part is in");
@@ -50,7 +51,7 @@ fn a_disk_that_is_full_here_or_at_the_server_ends_a_load_that_goes_on_when_there
     server.load("calls", &["calls"], &[]);
 
     server.generate("calls", 120_000, "none");
-    let told = server.refused("large", &["calls"], &["--transaction", "500K", "--duplicates", "keep"]);
+    let told = server.refused("large", &["calls"], &["--transaction", "1M", "--duplicates", "keep"]);
     assert!(told.contains("is full") && told.contains("what is in stays in"), "{told}");
     let rows = server.count("large");
     let known = server.value("SELECT COALESCE(SUM(rows_stored), 0) FROM evenkeel_load_parts p JOIN evenkeel_loads f ON f.id = p.file_id WHERE f.tables_loaded = 'large'");

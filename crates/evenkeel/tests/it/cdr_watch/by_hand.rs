@@ -51,7 +51,7 @@ fn a_dispatch_between_a_cut_load_and_its_rerun_neither_loses_nor_doubles() {
     for engine in ["innodb", "myisam"] {
         let site = Site::up();
         let server = &site.server;
-        let flags = ["--engine", engine, "--transaction", "200K", "--no-audit"];
+        let flags = ["--engine", engine, "--transaction", "1M", "--no-audit"];
         site.make("first", "20260801", (1, 60_000), "late=0.2");
         let mut load = server.begin("calls", &["made/first"], &flags);
         server.wait_for_parts(2);

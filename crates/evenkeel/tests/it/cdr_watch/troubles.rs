@@ -79,6 +79,21 @@ fn a_bad_file_is_named_once_and_left_and_the_others_are_done() {
     }
 }
 
+#[test]
+fn a_file_of_which_every_record_is_refused_stays_also_after_a_restart() {
+    let site = Site::up();
+    fs::write(site.path("README"), "no records\n").expect("a file");
+    site.arrive("a.cdr", "20260801", (1, 100), "none");
+    for _ in 0..3 {
+        let output = site.once(&["--done", &site.server.path("done")]);
+        let (lines, told) = text(&output);
+        assert_eq!(output.status.code(), Some(1), "{lines}{told}");
+        let refused = "README: refused, left where it is: every record was refused";
+        assert!(lines.matches(refused).count() == 1 && site.path("README").exists(), "{lines}{told}");
+    }
+    site.expect("beside it", 100);
+}
+
 /// A frame of zstd whose blocks are raw.
 fn zstd_of(bytes: &[u8]) -> Vec<u8> {
     // Magic; a descriptor without checksum and size; a window of a megabyte.

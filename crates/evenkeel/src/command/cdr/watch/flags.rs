@@ -1,7 +1,7 @@
 //! Flags of `evenkeel cdr watch`.
 
 use super::super::convert::DuplicatesWord;
-use super::super::load::WarningsWord;
+use super::super::load::{WarningsWord, part_bytes};
 use super::super::tables;
 use std::path::PathBuf;
 
@@ -21,7 +21,7 @@ with a dot or end with .part or .tmp are ignored. The database knows what is don
 
 If the audit finds something, FILE.audit in the folder of rejects names it, and nothing is dispatched until you remove that file.
 
-A file that cannot be loaded is named once and left where it is. A server that is down is waited for.
+A file that cannot be loaded, or of which every record is refused, is named once and left where it is. A server that is down is waited for.
 
 Exit codes: with --once 0 done, 1 a file was refused, an audit found something, or records stay in the source; 2 wrong use, or no
 file can be processed; 130, 143 stopped by Ctrl-C, SIGTERM.")]
@@ -81,8 +81,8 @@ pub struct JobFlags {
     #[arg(long, value_name = "TIME")]
     pub keep: Option<String>,
     /// Bytes of a file in one transaction, at least 1M; memory holds a few times as many
-    #[arg(long, value_name = "SIZE", default_value = "32M")]
-    pub transaction: String,
+    #[arg(long, value_name = "SIZE", default_value = "32M", value_parser = part_bytes)]
+    pub transaction: u64,
     /// What happens to a record that the server changes or refuses
     #[arg(long, value_name = "WHAT", default_value = "end")]
     pub warnings: WarningsWord,

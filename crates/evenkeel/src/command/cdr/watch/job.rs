@@ -4,7 +4,6 @@ use super::super::dispatch::BATCH;
 use super::super::retire;
 use super::flags::{Args, JobFlags};
 use crate::command::Session;
-use crate::config::units;
 use crate::failure::WithHint;
 use anyhow::{Context, Result, anyhow};
 use evenkeel_haul::dispatch::{self, NamePattern, Retire};
@@ -34,7 +33,6 @@ pub fn chain<'a>(
     let flags = &args.job;
     let table = flags.table.tables(file)?.into_iter().next().context("a type of record")?;
     let names = NamePattern::parse(&flags.name, &table.name)?;
-    let part_bytes = units::bytes(&flags.transaction).context("--transaction")?;
     let keep_days = flags.keep.as_deref().map(|text| retire::days(text, "--keep")).transpose()?;
     let retire = |keep_days| Retire {
         table: table.name.clone(),
@@ -51,7 +49,7 @@ pub fn chain<'a>(
         options: Options {
             connections: 1,
             indexes: Indexes::Before,
-            part_bytes: part_bytes.clamp(1, 1 << 30),
+            part_bytes: flags.transaction,
             warnings: Warnings::from(flags.warnings),
             again: false,
         },
