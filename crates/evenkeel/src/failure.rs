@@ -32,6 +32,9 @@ pub const WRONG_USE: u8 = 2;
 /// No figure stands: a profile without any bound, or a single run whose generator failed.
 pub const NOT_VALID: u8 = 3;
 
+/// Commands whose hints need the same home.
+const OF_HOME: [&str; 8] = ["profile", "sandbox", "runs", "runs`", "report", "compare", "export", "size"];
+
 /// Somebody asked to stop; with how far it had come.
 #[derive(Debug)]
 pub struct Stopped(pub String);
@@ -105,7 +108,11 @@ fn render(error: &anyhow::Error) -> String {
     if let Some(hint) = hint {
         text.push_str(&format!("  hint: {hint}\n"));
         let is_home = |word: std::ffi::OsString| word.to_string_lossy().starts_with("--home");
-        if hint.contains("evenkeel ") && std::env::args_os().any(is_home) {
+        let mut commands = hint.split("evenkeel ").skip(1).filter_map(|command| command.split(' ').next());
+        let needs_home = commands.any(|command| OF_HOME.contains(&command))
+            || hint.contains("--resume")
+            || hint.contains("sandbox:");
+        if needs_home && std::env::args_os().any(is_home) {
             text.push_str("  (with the same --home)\n");
         }
     }
@@ -134,10 +141,16 @@ pub fn hint(error: &anyhow::Error) -> Option<String> {
     error.downcast_ref::<Hint>().map(ToString::to_string).or_else(|| known_hint(error))
 }
 
-/// What to do about a file system, or a device, that takes no more.
-fn full(error: &io::Error) -> Option<&'static str> {
-    let hint = "free some space where it is written, or write it elsewhere";
-    (error.kind() == io::ErrorKind::StorageFull).then_some(hint)
+/// What to do about a file system, or a device, that takes no more, and about what is no address to the system.
+fn of_system(error: &io::Error) -> Option<&'static str> {
+    match error.kind() {
+        io::ErrorKind::StorageFull => Some("free some space where it is written, or write it elsewhere"),
+        _ => {
+            let text = error.to_string();
+            let is_address = text == "invalid socket address" || text == "invalid port value";
+            is_address.then_some("write host:port, as 127.0.0.1:9307")
+        }
+    }
 }
 
 /// What the libraries' own errors know about the way out.
@@ -157,7 +170,7 @@ fn known_hint(error: &anyhow::Error) -> Option<String> {
             cause.downcast_ref::<PagesError>().and_then(PagesError::hint),
             cause.downcast_ref::<RelayoutError>().and_then(RelayoutError::hint),
             cause.downcast_ref::<ToolError>().and_then(ToolError::hint),
-            cause.downcast_ref::<io::Error>().and_then(full),
+            cause.downcast_ref::<io::Error>().and_then(of_system),
         ];
         let stored = cause.downcast_ref::<StoreError>();
         let named = [

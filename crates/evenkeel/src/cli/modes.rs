@@ -1,5 +1,6 @@
 //! Flags that mean nothing beside another one are refused, and never ignored.
 
+use crate::config::{guard, share};
 use clap::Command;
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
@@ -64,6 +65,8 @@ pub fn explained(mut error: Error) -> Error {
         let kinds = [ContextKind::InvalidArg, ContextKind::PriorArg];
         kinds.iter().filter_map(|kind| error.get(*kind)).any(|value| value.to_string().contains(name))
     };
+    let of_file =
+        key(&error).map(|key| format!("`{key}` is a key of the file of --config (--print-config shows all)"));
     let tip = match error.kind() {
         ErrorKind::ArgumentConflict if names("--resume") => {
             "a study is continued with the flags it began with: leave the others out"
@@ -74,14 +77,26 @@ pub fn explained(mut error: Error) -> Error {
         ErrorKind::UnknownArgument if is_of_a_study(&error) => {
             "settings of a study have no dashes: clients=4,16; `evenkeel study NAME --list` shows them"
         }
+        ErrorKind::UnknownArgument if of_file.is_some() => of_file.as_deref().unwrap_or_default(),
         _ => return error,
     };
-    error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![StyledStr::from(tip)]));
+    error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![StyledStr::from(tip.to_owned())]));
     error
 }
 
 fn is_of_a_study(error: &Error) -> bool {
     error.get(ContextKind::Usage).is_some_and(|usage| usage.to_string().contains("evenkeel study"))
+}
+
+/// The key of a file that an unknown flag means: `--fuse`, or `--limit` of `initial_limit`.
+fn key(error: &Error) -> Option<&'static str> {
+    let usage = error.get(ContextKind::Usage)?.to_string();
+    let files = [("guard [", guard::EXAMPLE), ("guard -", guard::EXAMPLE), ("share disk ", share::EXAMPLE)];
+    let (_, example) = files.iter().find(|(of, _)| usage.contains(&format!("evenkeel {of}")))?;
+    let flag = error.get(ContextKind::InvalidArg)?.to_string().trim_start_matches('-').replace('-', "_");
+    let key = |line: &'static str| Some(line.trim_start_matches("#: ").split_once(" = ")?.0);
+    let is_meant = |key: &&str| *key == flag || key.ends_with(&format!("_{flag}"));
+    example.lines().filter_map(key).find(is_meant)
 }
 
 fn conflict(of: Command, ids: &[&'static str], mode: &'static str) -> Command {

@@ -3,8 +3,10 @@
 use super::file;
 use super::lines::{at_key, located};
 use super::units;
+use crate::failure::WithHint;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use evenkeel_core::Nanos;
+use evenkeel_guard::proxy::Address;
 use evenkeel_lab::workload::similar;
 use std::path::{Path, PathBuf};
 use toml::{Table, Value};
@@ -114,6 +116,13 @@ impl Fields {
         texts.ok_or_else(|| self.at(key, format!("`{key}` must be a text or a list of texts")))
     }
 
+    /// An address, or a list of them.
+    pub fn addresses(&mut self, key: &'static str) -> Result<Vec<Address>> {
+        let texts = self.texts(key)?;
+        let read: Result<Vec<Address>, _> = texts.iter().map(|text| text.parse::<Address>()).collect();
+        read.map_err(|error| self.at(key, format!("`{key}`: {error}")))
+    }
+
     pub fn section(&mut self, key: &'static str) -> Result<Self> {
         let value = self.optional::<Value>(key)?.unwrap_or_else(|| Value::Table(Table::new()));
         Self::of(key, value)
@@ -151,13 +160,17 @@ fn kind(value: &Value) -> &'static str {
     }
 }
 
-/// What `parse` makes of the text of a file.
+/// What `parse` makes of the text of a file, which is one of this command's.
 ///
 /// # Errors
 /// Names the file and what is wrong with it.
-pub fn load<T>(path: &Path, parse: impl Fn(&str) -> Result<T>) -> Result<T> {
+pub fn load<T>(path: &Path, command: &str, parse: impl Fn(&str) -> Result<T>) -> Result<T> {
     let file = path.display().to_string();
-    let text = file::text(path).with_context(|| format!("cannot read {file}"))?;
+    let text = file::text(path).with_context(|| format!("cannot read {file}"));
+    let text = match path.exists() {
+        true => text?,
+        false => text.hint(format!("`evenkeel {command} --print-config > {file}` makes one"))?,
+    };
     parse(&text).map_err(|error| located(&file, &text, &error))
 }
 

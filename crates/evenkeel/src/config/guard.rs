@@ -14,7 +14,7 @@ use super::lines::at_key;
 use super::masked;
 use crate::guard::decisions::LoggedDecisions;
 use crate::view::log::Form;
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Result, bail};
 use evenkeel_core::Nanos;
 use evenkeel_core::control::{Bounds, ControllerSettings, algorithm, evenkeel};
 use evenkeel_guard::admission::Options;
@@ -91,8 +91,8 @@ impl GuardConfig {
     /// Names the key and what to do.
     pub fn read(text: &str, flags: &Flags) -> Result<Self> {
         let mut file = Fields::new("guard", text.parse().map_err(|error| masked::no_toml(&error))?);
-        let addresses = (file.texts("listen")?, file.optional("backend")?);
-        let (listen, backend) = flags.addresses(addresses)?;
+        let backend = file.text("backend", |text| Ok(text.parse::<Address>()?))?;
+        let (listen, backend) = flags.addresses((file.addresses("listen")?, backend))?;
         let mut config = Self::new(listen[0].clone(), backend);
         config.plan.listen = listen;
         config.take(file)?;
@@ -248,7 +248,10 @@ fn weights(value: Option<Value>) -> Result<BTreeMap<String, u32>> {
     };
     let weight = |(name, value): (String, Value)| match value.as_integer() {
         Some(weight @ 1..=1_000_000) => Ok((name, weight as u32)),
-        _ => Err(anyhow!("weights: `{name}` must be a whole number between 1 and 1000000")),
+        _ => {
+            let words = format!("`{name}` must be a whole number between 1 and 1000000");
+            Err(at_key("weights", &name, words))
+        }
     };
     table.into_iter().map(weight).collect()
 }

@@ -130,7 +130,7 @@ impl DiskConfig {
         disk.size = fields.bytes("size")?;
         set(&mut disk.read_only, fields.optional("read_only")?);
         set(&mut disk.direct, fields.optional("direct")?);
-        disk.nbd = sockets::addresses(&mut fields)?;
+        disk.nbd = fields.addresses("nbd")?;
         disk.socket = SocketConfig::of(&mut fields)?;
         disk.fuse = fields.optional("fuse")?;
         disk.simulated = fields.optional("simulated")?;
@@ -177,7 +177,7 @@ impl ShareConfig {
     /// # Errors
     /// Names the file, the key and what to do.
     pub fn load(path: &Path) -> Result<Self> {
-        load(path, Self::parse)
+        load(path, "share disk", Self::parse)
     }
 
     /// Reads the text of a file. Name and disks may be those of the command line.
@@ -192,7 +192,7 @@ impl ShareConfig {
         let disks =
             numbered.map(|(number, value)| DiskConfig::parse(number + 1, value)).collect::<Result<_>>()?;
         let mut config = Self::new(name, disks);
-        config.nbd = sockets::addresses(&mut file)?;
+        config.nbd = file.addresses("nbd")?;
         config.socket = SocketConfig::of(&mut file)?;
         config.metrics = file.optional("metrics")?;
         set(&mut config.memory, file.bytes("memory")?);
@@ -234,6 +234,13 @@ impl ShareConfig {
         if !(1..=SLOTS_MAX).contains(&self.bus.slots) {
             let words = format!("`slots` must be between 1 and {SLOTS_MAX}, and is {}", self.bus.slots);
             return Err(at_key("bus", "slots", words));
+        }
+        if let Some(address) = &self.bus.address
+            && !["slot:", "nats://", "tls://"].iter().any(|kind| address.starts_with(kind))
+        {
+            let words =
+                format!("`address` {address:?} must be slot:FILE, nats://HOST:PORT or tls://HOST:PORT");
+            return Err(at_key("bus", "address", words));
         }
         if self.name.len() > 64 {
             let words = format!("the host's `name` {:?} has more than 64 bytes", self.name);

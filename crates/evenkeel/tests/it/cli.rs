@@ -118,12 +118,19 @@ fn bad_input_is_refused_with_what_to_do_before_anything_is_started() {
         ("sense --pid 999999999", "there is no process 999999999"),
         ("load mysql://u@127.0.0.1:1/d --rate 5 --timeout 0s", "--timeout 0s is not a time"),
         ("sandbox up --set nonsense", "innodb_buffer_pool_size=64M"),
+        ("guard --config none.toml", "`evenkeel guard --print-config > none.toml`"),
+        ("guard --limit 8", "`initial_limit` is a key of the file"),
+        ("share disk --fuse /x", "`fuse` is a key of the file"),
+        ("guard top http://127.0.0.1:1/metrics", "write host:port"),
+        ("study throttling clients=abc", "write numbers, as 1,4,16"),
     ] {
         let text = refused(home.path(), &words(line));
         assert!(text.contains(expected), "{line}: {text}");
         let ways = ["hint:", "tip:", "write it"];
         assert!(ways.iter().any(|way| text.contains(way)), "{line} says no way out: {text}");
     }
+    let without_home = refused(home.path(), &["study", "nosuch"]);
+    assert!(!without_home.contains("--home"), "{without_home}");
     assert!(!home.path().join("sandboxes").exists(), "a refused command started something");
 }
 

@@ -69,6 +69,7 @@ fn an_array_is_measured_by_reads_alone_and_at_no_more_than_it_can_do() {
     fs::write(&disk, &before).expect("a file can be written");
     let made = ["share", "array", &file, "--spindles", "4", "--service", "1ms", "--spread", "0"];
     assert!(evenkeel(folder.path(), &made).status.success());
+    assert!(!evenkeel(folder.path(), &made).status.success(), "one that is there stays");
     found("a knee", || {
         let json = measured(folder.path(), &text(&disk), &file, &["--rounds", "2", "--duration", "200ms"]);
         assert_eq!(json["depths"].as_array().map(Vec::len), Some(8));

@@ -26,7 +26,7 @@ pub struct Stats {
 pub struct Count(AtomicU64);
 
 impl Count {
-    pub(super) fn add(&self) {
+    pub fn add(&self) {
         self.0.fetch_add(1, Ordering::Relaxed);
     }
 

@@ -44,7 +44,7 @@ pub fn run(session: &Session, flags: &Flags, mut config: GuardConfig) -> Result<
         fingerprint: guard.handle().fingerprint().map(str::to_owned),
     });
     begins.iter().for_each(|event| events.notify(event));
-    start::greet(&config, events.clone(), &running.ended)?;
+    start::greet(&config, events.clone(), &running.ended, guard.handle())?;
     let (mut watch, mut looks) = (Watch::default(), 0_u32);
     while !session.stop.is_set() && !guard.has_failed() {
         std::thread::sleep(NAP);
@@ -82,7 +82,8 @@ fn listening(asked: &[Address], ports: &[u16]) -> String {
 
 fn drain(guard: Guard, running: Running, config: &GuardConfig, events: &EventLog) -> Result<ExitCode> {
     let census = guard.census();
-    events.notify(&Event::Draining { running: census.running + census.lent, deadline: config.drain });
+    let open = census.running + census.lent + census.loans + census.asleep;
+    events.notify(&Event::Draining { running: open, deadline: config.drain });
     // The controller goes on while transactions end.
     let cut = guard.stop(config.drain)?;
     events.notify(&Event::Drained { cut });

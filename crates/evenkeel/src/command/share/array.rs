@@ -57,6 +57,9 @@ pub fn run(args: &ArrayArgs) -> Result<ExitCode> {
         cost: Cost { per_byte, write: args.write_cost },
         cache,
     };
+    if args.file.symlink_metadata().is_ok() {
+        bail!("{} is there already; remove it first", args.file.display());
+    }
     simulated::create(&args.file, &plan)?;
     let most = args.spindles as f64 / mean_s;
     out::line(format!(

@@ -4,7 +4,7 @@ use crate::config::share::{DiskConfig, ShareConfig};
 use crate::failure::WithHint;
 use anyhow::{Context, Result, anyhow};
 use evenkeel_core::random::Seed;
-use evenkeel_share::backing::simulated::Simulated;
+use evenkeel_share::backing::simulated::{self, ArrayError, Simulated};
 use evenkeel_share::backing::{FileBacking, FileOptions};
 use evenkeel_share::{Backing, DiskPlan};
 use std::fs::OpenOptions;
@@ -37,6 +37,16 @@ pub fn open(config: &ShareConfig) -> Result<(Vec<DiskPlan>, Made)> {
     let mut made = Made::default();
     let disks = config.disks.iter().map(|disk| open_one(disk, config, &mut made)).collect::<Result<_>>()?;
     Ok((disks, made))
+}
+
+/// Refuses a simulated array that is not there.
+pub fn check(config: &ShareConfig) -> Result<()> {
+    let mut arrays = config.disks.iter().filter_map(|disk| disk.simulated.as_deref());
+    arrays.try_for_each(|path| of_array(path, simulated::open(path)).map(drop))
+}
+
+fn of_array<T>(path: &Path, opened: Result<T, ArrayError>) -> Result<T> {
+    opened.hint(format!("`evenkeel share array {}` makes one", path.display()))
 }
 
 /// Opens the backing of one disk, and logs where its file is made.
@@ -74,7 +84,7 @@ fn one(disk: &DiskConfig, made: &mut Made) -> Result<Box<dyn Backing>> {
         // Hosts on one array draw other service times; the same host draws the same again.
         Some(path) => {
             let opened = Simulated::open(path, file, Seed(1).child(&disk.name));
-            Ok(Box::new(opened.hint(format!("evenkeel share array {} makes one", path.display()))?))
+            Ok(Box::new(of_array(path, opened)?))
         }
     }
 }

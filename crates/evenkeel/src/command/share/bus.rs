@@ -2,7 +2,7 @@
 
 use crate::config::share::{BusConfig, ShareConfig};
 use crate::failure::WithHint;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use evenkeel_bus::nats::{Login, Nats, Plan};
 use evenkeel_bus::slot::Slots;
 use evenkeel_bus::{Alone, Bus, BusError, Carrier};
@@ -16,20 +16,15 @@ pub fn open(config: &ShareConfig, clock: Clock) -> Result<Bus> {
 
 fn carrier(config: &ShareConfig) -> Result<Box<dyn Carrier>> {
     let bus = &config.bus;
-    match bus.address.as_deref() {
-        None => Ok(Box::new(Alone::default())),
-        Some(address) => match address.split_once(':') {
-            Some(("slot", path)) => {
-                let opened = Slots::open(Path::new(path), bus.slots);
-                // What the bus knows of the way out says more, where it does.
-                let known = opened.as_ref().err().and_then(BusError::hint);
-                let made = "a missing slot file is created; its folder must exist";
-                Ok(Box::new(opened.hint(known.unwrap_or(made.into()))?))
-            }
-            Some(("nats" | "tls", _)) => Ok(Box::new(Nats::open(&nats(config, bus, address)?)?)),
-            _ => bail!("bus {address:?} must be slot:FILE, nats://HOST:PORT or tls://HOST:PORT"),
-        },
-    }
+    let Some(address) = bus.address.as_deref() else { return Ok(Box::new(Alone::default())) };
+    let Some(path) = address.strip_prefix("slot:") else {
+        return Ok(Box::new(Nats::open(&nats(config, bus, address)?)?));
+    };
+    let opened = Slots::open(Path::new(path), bus.slots);
+    // What the bus knows of the way out says more, where it does.
+    let known = opened.as_ref().err().and_then(BusError::hint);
+    let made = "a missing slot file is created; its folder must exist";
+    Ok(Box::new(opened.hint(known.unwrap_or(made.into()))?))
 }
 
 fn nats(config: &ShareConfig, bus: &BusConfig, address: &str) -> Result<Plan> {

@@ -1,7 +1,7 @@
 //! `evenkeel share disk`: serves until SIGTERM, and reads its configuration again at SIGHUP.
 
 use super::running::Running;
-use super::{reload, supervisor};
+use super::{backing, reload, supervisor};
 use crate::command::Session;
 use crate::config::share::{EXAMPLE, Flags};
 use crate::out;
@@ -50,6 +50,7 @@ pub fn run(session: &Session, args: &DiskArgs) -> Result<ExitCode> {
     }
     let config = flags.read()?;
     if args.check {
+        backing::check(&config)?;
         out::line("the configuration is right")?;
         return Ok(ExitCode::SUCCESS);
     }

@@ -189,6 +189,7 @@ impl Running {
         let _ = self.looping.join();
         self.engine.stop()?;
         unmounted?;
+        write(&line(("info", "stopped", json!({})), unix_time().as_millis(), self.started.log));
         Ok(ExitCode::SUCCESS)
     }
 }

@@ -5,8 +5,8 @@ use super::kept::{FILE, Kept};
 use super::keys::{meant, named};
 use crate::command::Session;
 use crate::config::masked;
-use crate::config::study::{self, Combination, StudyFile};
-use crate::failure::WithHint;
+use crate::config::study::{self, Combination, Origin, StudyFile};
+use crate::failure::{self, WithHint};
 use crate::out;
 use crate::profile::flags::Args as ProfileArgs;
 use crate::profile::{line, resume, run, spec};
@@ -80,7 +80,7 @@ fn of_combination(
 ) -> Result<spec::Study> {
     let args = arguments(&asked.file, combination)?;
     let mut own = spec::study(session, &args, Vec::new(), kept.path(&args.workload))
-        .with_context(|| format!("reading the level {}", combination.label))?;
+        .map_err(|error| of_flag(&asked.file, combination, error))?;
     let name = format!("{}-{}", asked.name, number + 1);
     for site in &mut own.spec.sites {
         let before = url(site);
@@ -142,12 +142,26 @@ fn refused(file: &str, combination: &Combination, error: &clap::Error) -> anyhow
     let Some((key, origin)) = key.and_then(|key| combination.origins.get_key_value(&key)) else {
         return anyhow!("{file}: {}: {first}", combination.label);
     };
-    let line = origin.line.map_or_else(String::new, |line| format!(":{line}"));
     let what = match error.kind() {
         ErrorKind::UnknownArgument => format!("unknown key `{key}`{}", meant(error)),
         _ => format!("`{key}`: {first}"),
     };
-    anyhow!("{file}{line}: {}: {what}", origin.entry)
+    anyhow!("{}: {what}", entry_at(file, origin))
+}
+
+/// What a profile says of the value of a flag, with the key that it came from.
+fn of_flag(file: &str, combination: &Combination, error: anyhow::Error) -> anyhow::Error {
+    let text = failure::line(&error);
+    let names = |word: &str| combination.origins.get_key_value(word.strip_prefix("--")?);
+    match text.split([' ', ':', ',']).find_map(names) {
+        Some((key, origin)) => error.context(format!("{}: `{key}`", entry_at(file, origin))),
+        None => error.context(format!("reading the level {}", combination.label)),
+    }
+}
+
+fn entry_at(file: &str, origin: &Origin) -> String {
+    let line = origin.line.map_or_else(String::new, |line| format!(":{line}"));
+    format!("{file}{line}: {}", origin.entry)
 }
 
 /// The files of the user's that levels ask, as they are named.

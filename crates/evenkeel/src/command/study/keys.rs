@@ -40,7 +40,12 @@ fn built(command: Command) -> Command {
 fn told(command: &Command, error: &clap::Error) -> String {
     let text = error.to_string();
     let lines = text.trim_start_matches("error: ").lines().map(str::trim).take_while(|line| !line.is_empty());
-    let first = lines.collect::<Vec<_>>().join(" ");
+    let mut first = lines.collect::<Vec<_>>().join(" ");
+    let number =
+        if first.contains("<LIST>") { "write numbers, as 1,4,16" } else { "it is not a whole number" };
+    for of_parser in ["invalid digit found in string", "cannot parse integer from empty string"] {
+        first = first.replace(of_parser, number);
+    }
     command.get_arguments().fold(first, |text, flag| text.replace(&flag.to_string(), &setting(flag)))
 }
 

@@ -18,9 +18,10 @@ use anyhow::{Result, anyhow};
 use clap::{CommandFactory, value_parser};
 use evenkeel_lab::workload::similar;
 use evenkeel_sense::{CpuSet, Domain};
-use evenkeel_study::harness::Plan;
-use evenkeel_study::published::kind as published_kind;
-use evenkeel_study::store;
+use evenkeel_study::harness::{Part, Plan};
+use evenkeel_study::profile;
+use evenkeel_study::published::{kind as published_kind, stored};
+use evenkeel_study::store::{self, StudyFolder};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -113,7 +114,8 @@ const fn row(
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let root = session.runs_dir(args.output.as_ref());
     if let Some(name) = &args.resume {
-        return resume(session, args, &store::resolve_begun(&root, name)?);
+        let unfinished = if name == "last" && args.repeats.is_none() { unfinished(&root) } else { None };
+        return resume(session, args, &unfinished.map_or_else(|| store::resolve_begun(&root, name), Ok)?);
     }
     let known = args.study.as_ref().and_then(|study| PUBLISHED.iter().find(|known| known.name == study));
     if args.list && (args.study.is_none() || known.is_some()) {
@@ -162,6 +164,20 @@ fn begin(session: &Session, args: &Args, of: &Published, root: &Path) -> Result<
         out::tell(&before);
     }
     published::start(session, root, &plan, args.json)
+}
+
+/// The newest study that is not complete.
+fn unfinished(root: &Path) -> Option<PathBuf> {
+    let is_unfinished = |folder: &StudyFolder| -> Result<bool> {
+        Ok(match stored(folder.path())? {
+            Some((plan, runs)) => runs.len() < plan.parts.iter().map(Part::runs).sum::<usize>(),
+            None if folder.head()?.kind == profile::NAME => false,
+            None => !profile::summarise(&folder.plan()?, &folder.runs()?).complete,
+        })
+    };
+    let all = store::list(root).ok()?.into_iter().rev().filter_map(|listed| listed.folder.ok());
+    let mut left = all.filter(|folder| is_unfinished(folder).unwrap_or(false));
+    left.next().map(|folder| folder.path().to_owned())
 }
 
 fn resume(session: &Session, args: &Args, path: &Path) -> Result<ExitCode> {

@@ -39,7 +39,7 @@ impl Flags {
     /// The file, if there is one, with the flags over it.
     pub fn read(&self) -> Result<GuardConfig> {
         match &self.config {
-            Some(path) => load(path, |text| GuardConfig::read(text, self)),
+            Some(path) => load(path, "guard", |text| GuardConfig::read(text, self)),
             None => GuardConfig::read("", self),
         }
     }
@@ -60,13 +60,13 @@ impl Flags {
     /// Where to listen, and the server; the addresses of a file count where no flag names one.
     pub(super) fn addresses(
         &self,
-        (listen, backend): (Vec<String>, Option<String>),
+        (listen, backend): (Vec<Address>, Option<Address>),
     ) -> Result<(Vec<Address>, Address)> {
-        let listen = if self.listen.is_empty() { &listen } else { &self.listen };
+        let own = self.listen.iter().map(|text| text.parse::<Address>()).collect::<Result<Vec<_>, _>>()?;
+        let listen = if own.is_empty() { listen } else { own };
         ensure!(!listen.is_empty(), "no address for clients: give --listen, or `listen` in the file");
-        let backend = self.backend.as_ref().or(backend.as_ref());
-        let backend = backend.context("no server: give --backend, or `backend` in the file")?;
-        let listen = listen.iter().map(|text| text.parse::<Address>()).collect::<Result<Vec<_>, _>>()?;
-        Ok((listen, backend.parse()?))
+        let own = self.backend.as_ref().map(|text| text.parse::<Address>()).transpose()?;
+        let backend = own.or(backend).context("no server: give --backend, or `backend` in the file")?;
+        Ok((listen, backend))
     }
 }

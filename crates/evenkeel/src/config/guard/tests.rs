@@ -57,7 +57,7 @@ fn what_is_wrong_is_named_with_its_line_and_the_name_that_its_key_has_in_the_fil
         ),
         ("[control]\n\ntick = '1h'", ":5: control: `tick` must be between"),
         ("[control]\nreflection_span = '1ms'", "`reflection_span` must be a tick or more"),
-        ("[weights]\nshop = 0", "`shop` must be a whole number"),
+        ("[weights]\nshop = 0", ":4: weights: `shop` must be a whole number"),
         ("[queue]\nwait = 'long'", "`wait`"),
         ("[client_tls]\ncertificate = 'x'", "belong together"),
         ("[client_tls]\nself_signed = true\ncertificate = 'x'\nkey = 'y'", "exclude each other"),
@@ -74,7 +74,7 @@ fn what_is_wrong_is_named_with_its_line_and_the_name_that_its_key_has_in_the_fil
     for (text, expected) in [
         ("backend = 'x:1'", "no address for clients: give --listen, or `listen` in the file"),
         ("listen = 'x:1'", "no server: give --backend, or `backend` in the file"),
-        ("listen = 'nowhere'\nbackend = 'x:1'", "nowhere"),
+        ("listen = 'nowhere'\nbackend = 'x:1'", ":1: guard: `listen`: \"nowhere\""),
     ] {
         let error = read(text, &[]).unwrap_err().to_string();
         assert!(error.contains(expected), "{text}: {error}");

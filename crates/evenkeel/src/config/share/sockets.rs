@@ -2,7 +2,6 @@
 
 use crate::config::fields::Fields;
 use anyhow::{Context, Result, bail};
-use evenkeel_guard::proxy::Address;
 use evenkeel_share::{Access, group_id};
 use std::path::PathBuf;
 
@@ -61,10 +60,6 @@ impl TlsConfig {
             _ => bail!("TLS needs a certificate and its key; authorities of clients need both"),
         }
     }
-}
-
-pub(super) fn addresses(fields: &mut Fields) -> Result<Vec<Address>> {
-    fields.texts("nbd")?.iter().map(|text| Ok(text.parse::<Address>()?)).collect()
 }
 
 #[cfg(test)]

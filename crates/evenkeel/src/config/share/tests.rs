@@ -53,6 +53,7 @@ fn what_is_wrong_is_named_with_its_line_and_the_name_that_its_key_has_in_the_fil
         (more("[window]\nlaw = 'pard'"), ":7: window: `law` is \"pard\", and must be"),
         (format!("{SHORT}[costs]\nread = '16k=3'"), "the unit of costs is a read of 16k"),
         (format!("{SHORT}[bus]\nadress = 'x'"), "did you mean `address`?"),
+        (more("[bus]\naddress = 'file:/x'"), ":7: bus: `address` \"file:/x\" must be slot:FILE"),
         (more("[bus]\nslots = 0"), ":7: bus: `slots` must be between"),
         (format!("{SHORT}socket_mode = 'rw'"), "in octal digits"),
         (format!("{SHORT}[tls]\ncertificate = 'x'"), "a certificate and its key"),

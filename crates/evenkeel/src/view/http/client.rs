@@ -1,6 +1,6 @@
 //! Asks a server of this kind.
 
-use crate::failure::WithHint;
+use crate::failure::{self, WithHint};
 use anyhow::{Context, Result, bail};
 use serde::de::DeserializeOwned;
 use std::io::{Read, Write};
@@ -33,7 +33,9 @@ pub fn get(address: &str, path: &str) -> Result<(u16, String)> {
 
 /// What a server of this kind answers in JSON; `hint` is for where there is none.
 pub fn get_json<T: DeserializeOwned>(address: &str, path: &str, hint: &str) -> Result<T> {
-    let (code, body) = get(address, path).hint(hint)?;
+    let answer = get(address, path);
+    let known = answer.as_ref().err().and_then(failure::hint);
+    let (code, body) = answer.hint(known.unwrap_or_else(|| hint.to_owned()))?;
     if code != 200 {
         bail!("{address} answers {code}: {}", body.trim());
     }

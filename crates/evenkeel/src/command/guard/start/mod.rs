@@ -8,7 +8,7 @@ pub use account::Account;
 use crate::config::guard::GuardConfig;
 use anyhow::Result;
 use evenkeel_guard::event::{Event, Listener};
-use evenkeel_guard::proxy::{Plan, TlsMode};
+use evenkeel_guard::proxy::{Handle, Plan, TlsMode};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -21,24 +21,28 @@ const PAUSE: Duration = Duration::from_secs(1);
 const PAUSE_MAX: Duration = Duration::from_secs(64);
 
 /// Reads the server's greeting in a thread of its own, as soon as there is one, and warns where the guard takes away TLS
-/// that the server offers.
+/// that the server offers. That the server is not there counts once as a failure, so that the log says it.
 ///
 /// # Errors
 /// The system gives no thread.
-pub fn greet(config: &GuardConfig, events: Arc<dyn Listener>, ended: &Arc<AtomicBool>) -> Result<()> {
-    if offers_tls(&config.plan) {
-        return Ok(());
-    }
+pub fn greet(
+    config: &GuardConfig,
+    events: Arc<dyn Listener>,
+    ended: &Arc<AtomicBool>,
+    guard: Handle,
+) -> Result<()> {
     let (backend, ended) = (config.plan.backend.clone(), Arc::clone(ended));
+    let has_tls = offers_tls(&config.plan);
     let look = move || {
         let mut pause = PAUSE;
         while !ended.load(Ordering::Relaxed) {
             match greeting::offers_tls(&backend, PATIENCE) {
-                Ok(true) => return events.notify(&without_tls()),
-                Ok(false) => return,
-                // That it is not there the first client hears, and the log.
-                Err(_) => std::thread::sleep(pause),
+                Ok(true) if !has_tls => return events.notify(&without_tls()),
+                Ok(_) => return,
+                Err(_) if pause == PAUSE => guard.stats().unreachable.add(),
+                Err(_) => {}
             }
+            std::thread::sleep(pause);
             pause = PAUSE_MAX.min(2 * pause);
         }
     };
