@@ -21,6 +21,8 @@ pub struct Work {
     /// Its 95 % interval, by Student's t with `n - 1` degrees of freedom; `None` of fewer than three runs.
     pub range: Option<Range>,
     pub runs: usize,
+    /// Completions per second of these runs, lowest and highest.
+    pub seen_at: Range,
 }
 
 impl Work {
@@ -28,13 +30,16 @@ impl Work {
     pub fn of(points: &[(f64, f64)]) -> Option<Self> {
         let seen = points.iter().copied().filter(|(x, u)| *x > 0.0 && u.is_finite() && *u >= 0.0);
         let busiest = seen.clone().map(|(x, _)| x).fold(0.0, f64::max);
-        let ratios: Sample = seen.filter(|(x, _)| *x >= BUSY_MIN * busiest).map(|(x, u)| u / x).collect();
+        let busy = seen.filter(|(x, _)| *x >= BUSY_MIN * busiest);
+        let lowest = busy.clone().map(|(x, _)| x).fold(busiest, f64::min);
+        let seen_at = Range { low: lowest, high: busiest };
+        let ratios: Sample = busy.map(|(x, u)| u / x).collect();
         let (per_request, runs) = (ratios.mean()?, ratios.n() as usize);
         let range = ratios.variance().filter(|_| runs >= RUNS_MIN).map(|variance| {
             let half = student_quantile(0.975, runs as f64 - 1.0) * (variance / runs as f64).sqrt();
             Range { low: (per_request - half).max(0.0), high: per_request + half }
         });
-        (per_request > 0.0).then_some(Self { per_request, range, runs })
+        (per_request > 0.0).then_some(Self { per_request, range, runs, seen_at })
     }
 
     /// The rates per second at which `capacity` of the resource per second is used up; `None` without an interval.
@@ -55,6 +60,7 @@ mod tests {
             [10.0, 150.0, 200.0, 300.0].iter().map(|x| (*x, 0.05 + 0.003 * x)).collect();
         let work = Work::of(&points).unwrap();
         assert!(work.runs == 3 && work.per_request < 0.003_4, "{work:?}");
+        assert_eq!(work.seen_at, Range { low: 150.0, high: 300.0 });
         let end = work.ends_at(1.0).unwrap();
         assert!(end.low < 0.95 / 0.003 && 0.95 / 0.003 < end.high, "{end:?}");
     }

@@ -28,8 +28,9 @@ better or worse if the 97.5 % interval excludes 1. If it is too close to tell, t
 are printed, with their time, unless that is more than an hour. Each statement of a mix has a verdict of its own.
 
 --of chooses the figure. throughput is measured in overload, or by what both carry at least and at most. response (the mean) \
-and p95 are compared at the rates that both studies have. cpu is the server's CPU time for a request. Without --of the first \
-of throughput, response and cpu that both studies have is compared, and the others follow in a line each. A rate that one \
+and p95 are compared at the rates that both studies have. cpu is the server's CPU time for a request, at rates within \
+10 % of one another. Without --of the first of throughput, response and cpu that both studies have is compared, and the \
+others follow in a line each. A rate that one \
 side carried in all runs and the other in none decides the verdict; so does one rate that is worse. Two studies are measured \
 at different times: whatever changed between them, such as the neighbours, is part of the difference.
 

@@ -77,7 +77,7 @@ pub fn of_levels(plan: &PlanFile, runs: &[RunFile], of: Figure, margin: Margin) 
         let names = [names[0].as_str(), names[1].as_str()];
         of_two([&first, &second], names, Some(of), margin).map(|(told, _)| told).unwrap_or_else(|error| {
             Wording {
-                head: format!("{} and {} cannot be compared: {error}", names[1], names[0]),
+                head: format!("{} and {}: {error}", names[1], names[0]),
                 lines: Vec::new(),
                 json: json!({ "first": names[0], "second": names[1], "error": error.to_string() }),
             }

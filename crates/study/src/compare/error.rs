@@ -16,7 +16,7 @@ pub enum CompareError {
         "study {study} has no rate that was refused for certain, and the bounds of what both carry overlap"
     )]
     NoOverload { study: String },
-    /// No rate that both have tells anything of response times.
+    /// No rate that both have tells anything of response times; or CPU per request without a rate that both have.
     #[error("{}", no_common_rate(*common, *levels, left_out))]
     NoCommonRate {
         common: usize,
@@ -38,7 +38,7 @@ fn no_common_rate(common: usize, levels: bool, left_out: &[String]) -> String {
     let sides = if levels { "levels" } else { "studies" };
     let why = told(left_out);
     match common {
-        0 => format!("the two {sides} have no rate in common at which response times could be compared{why}"),
+        0 => format!("not comparable: no common rate of the two {sides}{why}"),
         1 => format!("at the one rate that both {sides} have response times cannot be compared{why}"),
         _ => format!(
             "at none of the {common} rates that both {sides} have can response times be compared{why}"

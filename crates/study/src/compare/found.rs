@@ -8,7 +8,7 @@ use evenkeel_core::experiment::{self, Comparison, Pair};
 pub struct Condition {
     /// Series, where a study has several.
     pub label: String,
-    /// Arrival rate; `None` where it is overload, at whatever rates.
+    /// Arrival rate of the first; `None` where it is overload, at whatever rates.
     pub rate_per_s: Option<f64>,
     /// Figure of each run: per second, or ms.
     pub pair: Pair,

@@ -10,6 +10,9 @@ use crate::profile::is_same_rate;
 use crate::store::format::{BoundsRecord, CellSummary};
 use evenkeel_core::experiment::{self, Comparison, Margin, Pair};
 
+/// Rates that differ by at most this share are nearly the same.
+const NEAR: f64 = 0.1;
+
 /// Overload of each series that both have. A series that was overloaded in one study only has no such figure in the other; it tells
 /// all the same where the other carried a rate that it did not.
 pub(super) fn in_overload(first: &Side, second: &Side) -> Result<Found, CompareError> {
@@ -56,41 +59,25 @@ fn carried((first, one): (&Side, usize), (second, other): (&Side, usize), label:
     Some(Carried { label: label.to_owned(), side, at_most, at_least })
 }
 
-/// CPU time for a request at the rates that both have; where they have none in common, over all runs, since it changes little with the
-/// rate.
+/// CPU time for a request at rates that are nearly the same. At others it cannot be compared: it falls with the rate, since what a
+/// server does by itself is divided by more requests.
 pub(super) fn cpu(first: &Side, second: &Side) -> Result<Found, CompareError> {
-    let mut found = Found::default();
+    let (mut found, mut common) = (Found::default(), 0);
     for (label, one, other) in matched::series(first, second, &mut found.left_out)? {
-        let pair = |own: &[&CellSummary], its: &[&CellSummary]| {
-            let all = |side: &Side, cells: &[&CellSummary]| -> Vec<f64> {
-                cells.iter().flat_map(|cell| side.figures(cell, Figure::Cpu)).collect()
-            };
-            Pair { first: all(first, own), second: all(second, its) }
-        };
-        let is_seen =
-            |condition: &Condition| !condition.pair.first.is_empty() && !condition.pair.second.is_empty();
-        let common = common_cells((first, one), (second, other)).map(|(own, its)| Condition {
-            label: label.clone(),
-            rate_per_s: Some(own.rate_per_s),
-            pair: pair(&[own], &[its]),
-            by_itself: None,
-        });
-        let common: Vec<Condition> = common.filter(is_seen).collect();
-        if !common.is_empty() {
-            found.conditions.extend(common);
-            continue;
+        for (own, its) in near_cells((first, one), (second, other)) {
+            common += 1;
+            let pair =
+                Pair { first: first.figures(own, Figure::Cpu), second: second.figures(its, Figure::Cpu) };
+            if !pair.first.is_empty() && !pair.second.is_empty() {
+                found.add(&label, own.rate_per_s, Relation::Alike, || pair);
+            }
         }
-        let all = |side: &'_ Side, series| side.cells_of(series).cloned().collect::<Vec<_>>();
-        let (own, its) = (all(first, one), all(second, other));
-        let pair = pair(&own.iter().collect::<Vec<_>>(), &its.iter().collect::<Vec<_>>());
-        let condition = Condition { label, rate_per_s: None, pair, by_itself: None };
-        found.conditions.extend(Some(condition).filter(is_seen));
     }
     found.leave_out_single_runs();
-    if found.conditions.is_empty() {
-        Err(CompareError::NoFigure { figure: Figure::Cpu.words() })
-    } else {
-        Ok(found)
+    match found.conditions.len() {
+        0 if common == 0 => Err(no_common_rate(first, second, 0, found.left_out)),
+        0 => Err(CompareError::NoFigure { figure: Figure::Cpu.words() }),
+        _ => Ok(found),
     }
 }
 
@@ -140,11 +127,32 @@ pub(super) fn at_common_rates(first: &Side, second: &Side, figure: Figure) -> Re
     }
     found.leave_out_single_runs();
     if found.conditions.is_empty() && found.parted.is_empty() && found.leaning.is_empty() {
-        let (rates, left_out) = (first.settled_rates(), found.left_out);
-        let levels = first.name() == second.name();
-        return Err(CompareError::NoCommonRate { common, levels, rates, left_out });
+        return Err(no_common_rate(first, second, common, found.left_out));
     }
     Ok(found)
+}
+
+fn no_common_rate(first: &Side, second: &Side, common: usize, left_out: Vec<String>) -> CompareError {
+    let (levels, rates) = (first.name() == second.name(), first.settled_rates());
+    CompareError::NoCommonRate { common, levels, rates, left_out }
+}
+
+/// Cells of a series of each study at nearly the same rate, each with the nearest of the other study and none twice.
+fn near_cells<'a>(
+    (first, one): (&'a Side, usize),
+    (second, other): (&'a Side, usize),
+) -> impl Iterator<Item = (&'a CellSummary, &'a CellSummary)> {
+    first.cells_of(one).filter_map(move |own| {
+        let its = nearest(second, other, own.rate_per_s)?;
+        let back = nearest(first, one, its.rate_per_s)?;
+        let apart = (own.rate_per_s - its.rate_per_s).abs();
+        (back.cell == own.cell && apart <= NEAR * own.rate_per_s.max(its.rate_per_s)).then_some((own, its))
+    })
+}
+
+fn nearest(side: &Side, series: usize, rate: f64) -> Option<&CellSummary> {
+    let apart = |cell: &CellSummary| (cell.rate_per_s - rate).abs();
+    side.cells_of(series).min_by(|one, other| apart(one).total_cmp(&apart(other)))
 }
 
 /// Cells of a series of each study at the same rates.

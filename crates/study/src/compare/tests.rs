@@ -198,8 +198,7 @@ fn what_has_nothing_in_common_is_refused_with_what_to_measure() {
     let other = Side::of(elsewhere, runs([10.0, 20.0]));
     let error = compare(&one, &other, Figure::Response, margin()).unwrap_err();
     assert!(error.hint().unwrap().contains("--rate 100,200"), "{error:?}");
-    let none = "the two studies have no rate in common at which response times could be compared";
-    assert_eq!(error.to_string(), none);
+    assert_eq!(error.to_string(), "not comparable: no common rate of the two studies");
     let error = compare(&one, &one.clone(), Figure::Throughput, margin()).unwrap_err();
     assert!(matches!(error, CompareError::NoOverload { .. }), "{error:?}");
 }
@@ -287,7 +286,7 @@ fn runs_are_set_aside_where_the_verdict_depends_on_their_lag() {
 }
 
 #[test]
-fn cpu_for_a_request_is_compared_also_without_a_rate_in_common() {
+fn cpu_for_a_request_is_compared_at_rates_that_are_nearly_the_same() {
     let of = |id: &str, micros: f64, rates: f64| {
         let mut plan = plan(id);
         plan.cells.iter_mut().for_each(|cell| cell.rate_per_s += rates);
@@ -296,12 +295,21 @@ fn cpu_for_a_request_is_compared_also_without_a_rate_in_common() {
             let micros = micros * (1.0 + 0.01 * f64::from(run.repeat));
             run.sense.insert("server_cpu_us_per_request".to_owned(), micros);
         }
+        let said = &crate::profile::summarise(&plan, &all).headlines[0].cpu_text;
+        assert!(said.ends_with("ms of CPU at 100 to 200 requests per second"), "{said}");
         Side::of(plan, all)
     };
     let one = of("one", 500.0, 0.0);
     let found = compare(&one, &of("two", 400.0, 7.0), Figure::Cpu, margin()).unwrap();
-    assert_eq!((found.verdict, found.conditions[0].rate_per_s), (Judged::Better, None));
+    assert_eq!((found.verdict, found.conditions.len()), (Judged::Better, 2));
     assert!((ratio(&found) - 0.8).abs() < 1e-9, "{found:?}");
+    // Of one server, nearly idle and busy: CPU per request falls with the rate.
+    let error = compare(&one, &of("two", 90.0, 14_800.0), Figure::Cpu, margin()).unwrap_err();
+    assert!(error.to_string().contains("no common rate"), "{error}");
+    assert!(error.hint().unwrap().contains("--rate 100,200"), "{error:?}");
+    // At 190 and 290 beside 100 and 200, one pair is near.
+    let found = compare(&one, &of("two", 500.0, 90.0), Figure::Cpu, margin()).unwrap();
+    assert_eq!((found.conditions.len(), found.conditions[0].rate_per_s), (1, Some(200.0)));
     let found = compare(&one, &of("two", 600.0, 0.0), Figure::Cpu, margin()).unwrap();
     assert_eq!((found.verdict, found.conditions.len()), (Judged::Worse, 2));
     let unseen = compare(&one, &side("two", [10.0, 20.0]), Figure::Cpu, margin()).unwrap_err();

@@ -218,6 +218,7 @@ fn cpu(runs: &[&RunFile], cpus: Option<f64>) -> Option<WorkRecord> {
         per_request: work.per_request,
         range: work.range.map(range),
         runs: u32::try_from(work.runs).unwrap_or(u32::MAX),
+        seen_at_per_s: range(work.seen_at),
         ends_at_per_s: cpus.and_then(|cpus| work.ends_at(1e3 * cpus)).map(range),
     })
 }
@@ -253,6 +254,7 @@ fn hull(one: BoundsRecord, other: BoundsRecord) -> BoundsRecord {
         per_request: f64::midpoint(one.per_request, other.per_request),
         range: one.range.zip(other.range).map(|(a, b)| wide(a, b)),
         runs: one.runs + other.runs,
+        seen_at_per_s: wide(one.seen_at_per_s, other.seen_at_per_s),
         ends_at_per_s: one.ends_at_per_s.zip(other.ends_at_per_s).map(|(a, b)| wide(a, b)),
     });
     BoundsRecord {

@@ -1,7 +1,7 @@
 //! What a study says first: what the server carries, up to which rate p95 stays below a time, what a request costs in CPU; and in one
 //! line what of that can be relied on.
 
-use crate::store::format::{BoundsRecord, PlanFile};
+use crate::store::format::{BoundsRecord, PlanFile, WorkRecord};
 use evenkeel_core::caveat::threshold::{ARRIVALS_MIN, NEIGHBOURS_MIN, RUNS_MIN, SECONDS_MIN};
 use evenkeel_core::digits::{between, ceiling, floor, nearest};
 use evenkeel_core::trust::TrustLimit;
@@ -58,10 +58,17 @@ impl Findings<'_> {
         }
     }
 
+    /// With the rates where the end of the server is not known: at these it may be nearly idle, which makes requests dearer.
     pub(super) fn cpu(&self) -> String {
+        let at = match &self.bounds.cpu {
+            Some(WorkRecord { seen_at_per_s: seen, .. }) if self.bounds.at_most_per_s.is_none() => {
+                format!(" at {} requests per second", between(seen.low, seen.high))
+            }
+            _ => String::new(),
+        };
         match self.bounds.cpu.as_ref().and_then(|cpu| cpu.range) {
             _ if !self.is_measured => String::new(),
-            Some(range) => format!("A request costs {} ms of CPU", between(range.low, range.high)),
+            Some(range) => format!("A request costs {} ms of CPU{at}", between(range.low, range.high)),
             None => "CPU cost per request: unknown. It takes three valid runs and the server's CPU use (--sense-with)"
                 .to_owned(),
         }

@@ -42,6 +42,8 @@ pub struct WorkRecord {
     /// Its 95 % interval; absent of fewer than three runs.
     pub range: Option<RangeRecord>,
     pub runs: u32,
+    /// Completions per second of these runs, lowest and highest.
+    pub seen_at_per_s: RangeRecord,
     /// Requests per second that use all CPUs, by the utilisation law, if nobody else uses them; absent where their number is
     /// not known.
     pub ends_at_per_s: Option<RangeRecord>,
