@@ -27,7 +27,8 @@ entry says so: INTO OUTFILE or DUMPFILE, NEXTVAL, NEXT VALUE FOR, SETVAL, GET_LO
 MODE and the like. Of a built-in mix up to 1,000 requests are executed first and rolled back, to count how often each statement \
 occurs; all its tables must be able to roll back. A profile explains its workload in the same way before it measures.
 
-For a full table scan with a condition that has no index, explain proposes a CREATE INDEX. Nothing is created or tried.
+For a full scan of a table or an index with a condition that has no index, explain proposes a CREATE INDEX. Nothing is \
+created or tried.
 
 A workload of your own is a TOML file, as `evenkeel workload from` writes it, or SQL, for example shop.sql:
 

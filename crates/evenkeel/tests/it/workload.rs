@@ -136,10 +136,15 @@ fn what_a_server_was_asked_becomes_a_workload_that_explain_and_profile_take() {
     assert!(text.contains("MariaDB keeps no digests of them"), "{text}");
     let script = shop.server.file("shop.sql");
     let sql = "-- weight: 3\nSELECT id FROM orders WHERE customer = :customer LIMIT 3;\n\
-               -- :from = 1..4000\nSELECT COUNT(*) FROM orders WHERE id BETWEEN :from AND :from + 10;\n";
+               -- :from = 1..4000\nSELECT COUNT(*) FROM orders WHERE id BETWEEN :from AND :from + 10;\n\
+               SELECT total FROM orders WHERE status = 'open' ORDER BY customer DESC LIMIT 9;\n";
     fs::write(&script, sql).expect("a file");
     let script = script.to_string_lossy().into_owned();
-    assert_eq!(shop.explain(&script).len(), 2);
+    let plans = shop.explain(&script);
+    assert_eq!(plans.len(), 3);
+    let newest = plans.iter().find(|plan| plan["proposal"] != Value::Null).expect("a proposal");
+    assert_eq!(newest["proposal"], "CREATE INDEX `status_customer` ON `orders` (`status`, `customer`)");
+    assert_eq!(newest["class"], "complex");
     shop.load(&script);
     let text = shop.run(&["explain", &url, "--workload", &shop.server.file("log.toml").to_string_lossy()]);
     assert!(text.contains("  proposal, not tried: CREATE INDEX `status_created`"), "{text}");

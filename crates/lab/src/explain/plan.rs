@@ -2,7 +2,7 @@
 
 use super::{ExplainError, PlanRow};
 use crate::workload::Statement;
-use evenkeel_site::server::{Control, Rows};
+use evenkeel_site::server::{Control, Rows, TargetError};
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Plan {
@@ -12,14 +12,19 @@ pub struct Plan {
 
 /// Asks for the plan of a statement with its parameters written in. Both dialects have both forms.
 pub fn read_plan(control: &mut Control, statement: &Statement, text: &str) -> Result<Plan, ExplainError> {
-    let mut ask = |sql: String| {
-        control.query(&sql).map_err(|source| ExplainError::Plan { statement: statement.name.clone(), source })
-    };
+    let failed = |source| ExplainError::Plan { statement: statement.name.clone(), source };
+    let rows = read_rows(control, text).map_err(failed)?;
+    let json = control.query(&format!("EXPLAIN FORMAT=JSON {text}")).map_err(failed)?;
+    Ok(Plan { rows, json: json.value().unwrap_or_default().to_owned() })
+}
+
+/// The rows of EXPLAIN alone.
+pub fn read_rows(control: &mut Control, text: &str) -> Result<Vec<PlanRow>, TargetError> {
     // MySQL may be set to print a tree where no form is named; MariaDB has no name for the rows.
-    let rows =
-        ask(format!("EXPLAIN FORMAT=TRADITIONAL {text}")).or_else(|_| ask(format!("EXPLAIN {text}")))?;
-    let json = ask(format!("EXPLAIN FORMAT=JSON {text}"))?;
-    Ok(Plan { rows: plan_rows(&rows), json: json.value().unwrap_or_default().to_owned() })
+    let rows = control
+        .query(&format!("EXPLAIN FORMAT=TRADITIONAL {text}"))
+        .or_else(|_| control.query(&format!("EXPLAIN {text}")))?;
+    Ok(plan_rows(&rows))
 }
 
 fn plan_rows(rows: &Rows) -> Vec<PlanRow> {

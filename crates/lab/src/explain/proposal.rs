@@ -1,8 +1,9 @@
 //! An index that would spare a statement the reading of a whole table.
 
+use super::plan::read_rows;
 use super::{ExplainError, PlanRow};
-use crate::workload::sql::{Condition, Relation, Shape, last_part, shape};
-use evenkeel_site::server::Control;
+use crate::workload::sql::{Column, Condition, Relation, Shape, last_part, shape};
+use evenkeel_site::server::{Control, quoted};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A table with fewer rows is read as fast without an index.
@@ -11,27 +12,35 @@ const ROWS_MIN: f64 = 500.0;
 /// Columns by table, those that an index can hold whole alone.
 type Columns = BTreeMap<String, BTreeSet<String>>;
 
-/// The CREATE INDEX statement for the first table that is read from end to end although a condition limits it, and no
-/// index serves one: the columns that are compared for equality, then one that is compared for a range.
+/// The CREATE INDEX statement for the first table that is read from end to end, by its rows or by an index, although a condition
+/// limits it, and no index serves one: the columns that are compared for equality, then one that is compared for a range, or
+/// else the one that all is sorted by.
 ///
 /// # Errors
 /// The server does not say which columns the tables have.
 pub fn propose(control: &mut Control, sql: &str, rows: &[PlanRow]) -> Result<Option<String>, ExplainError> {
-    let is_scan = |row: &PlanRow| {
-        let is_large = row.rows.parse::<f64>().is_ok_and(|rows| rows > ROWS_MIN);
-        row.access == "ALL" && is_large && row.possible_keys.is_empty() && !row.table.starts_with('<')
-    };
     let shape = shape(sql);
     if shape.has_or || !rows.iter().any(is_scan) {
         return Ok(None);
     }
     let columns = columns(control, &shape)?;
-    let scans = rows.iter().enumerate().filter(|(_, row)| is_scan(row));
-    Ok(scans.into_iter().find_map(|(place, row)| {
+    for (place, row) in rows.iter().enumerate().filter(|(_, row)| is_scan(row)) {
         // The first table of a SELECT is read before there is a row to join it to.
         let is_joined = place > 0 && rows[place - 1].id == row.id;
-        index(&shape, &columns, &row.table, is_joined)
-    }))
+        let Some((table, proposal)) = index(&shape, &columns, &row.table, is_joined) else { continue };
+        // The row of the plan says how many rows a LIMIT is expected to leave.
+        let whole = read_rows(control, &format!("SELECT 1 FROM {}", quoted(table)))?;
+        if whole.iter().any(|row| row.rows.parse::<f64>().is_ok_and(|rows| rows > ROWS_MIN)) {
+            return Ok(Some(proposal));
+        }
+    }
+    Ok(None)
+}
+
+/// Whether a table is read from end to end for rows that no index finds.
+fn is_scan(row: &PlanRow) -> bool {
+    let is_whole = row.access == "ALL" || row.access == "index" && row.extra.contains("Using where");
+    is_whole && row.possible_keys.is_empty() && !row.table.starts_with('<')
 }
 
 fn columns(control: &mut Control, shape: &Shape) -> Result<Columns, ExplainError> {
@@ -54,25 +63,26 @@ fn columns(control: &mut Control, shape: &Shape) -> Result<Columns, ExplainError
     Ok(columns)
 }
 
-/// The index for the table that the plan calls `alias`.
-fn index(shape: &Shape, columns: &Columns, alias: &str, is_joined: bool) -> Option<String> {
+/// The table that the plan calls `alias`, and the index for it.
+fn index<'a>(shape: &'a Shape, columns: &Columns, alias: &str, is_joined: bool) -> Option<(&'a str, String)> {
     let own = |source: &&crate::workload::sql::Source| match source.alias.is_empty() {
         true => last_part(&source.table) == alias,
         false => source.alias == alias,
     };
     let source = shape.sources.iter().find(own)?;
     let table = last_part(&source.table);
-    let is_its = |condition: &Condition| match &condition.column.of {
-        Some(of) => last_part(of) == alias,
-        // A name without a table is its own where no other table has it.
-        None => shape
-            .sources
-            .iter()
-            .all(|other| other == source || !has(columns, last_part(&other.table), &condition.column.name)),
+    let is_its = |column: &Column| {
+        has(columns, table, &column.name)
+            && match &column.of {
+                Some(of) => last_part(of) == alias,
+                // A name without a table is its own where no other table has it.
+                None => shape
+                    .sources
+                    .iter()
+                    .all(|other| other == source || !has(columns, last_part(&other.table), &column.name)),
+            }
     };
-    let usable = |condition: &&Condition| {
-        (is_joined || !condition.joins) && is_its(condition) && has(columns, table, &condition.column.name)
-    };
+    let usable = |condition: &&Condition| (is_joined || !condition.joins) && is_its(&condition.column);
     let mut names: Vec<&str> = Vec::new();
     for relation in [Relation::Equal, Relation::Range] {
         let of = shape.conditions.iter().filter(|condition| condition.relation == relation).filter(usable);
@@ -81,11 +91,16 @@ fn index(shape: &Shape, columns: &Columns, alias: &str, is_joined: bool) -> Opti
         let fresh: Vec<&str> = found.filter(|name| !names.contains(name)).take(most).collect();
         names.extend(fresh);
     }
-    names.dedup();
-    let quoted = |name: &str| format!("`{}`", name.replace('`', "``"));
+    let mut usables = shape.conditions.iter().filter(usable);
+    // Behind equalities alone the rows of an index lie in the order of its next column.
+    if !is_joined && !names.is_empty() && usables.all(|condition| condition.relation == Relation::Equal) {
+        names.extend(shape.order.iter().filter(|column| is_its(column)).map(|column| column.name.as_str()));
+    }
+    let mut seen = BTreeSet::new();
+    names.retain(|name| seen.insert(*name));
     let list = names.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(", ");
     (!names.is_empty())
-        .then(|| format!("CREATE INDEX {} ON {} ({list})", quoted(&names.join("_")), quoted(table)))
+        .then(|| (table, format!("CREATE INDEX {} ON {} ({list})", quoted(&names.join("_")), quoted(table))))
 }
 
 fn has(columns: &Columns, table: &str, column: &str) -> bool {
@@ -97,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn equalities_come_first_then_one_range_and_only_columns_of_the_table() {
+    fn equalities_come_first_then_one_range_or_the_order_and_only_columns_of_the_table() {
         let table = |name: &str, columns: &[&str]| {
             (name.to_owned(), columns.iter().map(|&name| name.to_owned()).collect())
         };
@@ -106,7 +121,7 @@ mod tests {
                 .into();
         for (sql, alias, is_joined, expected) in [
             (
-                "SELECT id FROM orders WHERE created > ? AND status = 'open'",
+                "SELECT id FROM orders WHERE created > ? AND status = 'open' ORDER BY customer",
                 "orders",
                 false,
                 Some("CREATE INDEX `status_created` ON `orders` (`status`, `created`)"),
@@ -124,9 +139,26 @@ mod tests {
                 Some("CREATE INDEX `name` ON `customer` (`name`)"),
             ),
             ("SELECT o.id FROM orders o JOIN customer c ON o.customer = c.id", "o", false, None),
+            (
+                "SELECT id FROM orders WHERE customer = ? ORDER BY created DESC LIMIT 10",
+                "orders",
+                false,
+                Some("CREATE INDEX `customer_created` ON `orders` (`customer`, `created`)"),
+            ),
             ("SELECT id FROM orders WHERE note = 'x' AND DATE(created) = ?", "orders", false, None),
         ] {
-            assert_eq!(index(&shape(sql), &columns, alias, is_joined).as_deref(), expected, "{sql}");
+            let found = index(&shape(sql), &columns, alias, is_joined).map(|(_, index)| index);
+            assert_eq!(found.as_deref(), expected, "{sql}");
         }
+    }
+
+    #[test]
+    fn an_index_in_the_order_of_a_limit_is_a_scan_whatever_explain_expects() {
+        let [table, access, key, rows, extra] =
+            ["orders", "index", "placed", "10", "Using where"].map(str::to_owned);
+        let row = PlanRow { table, access, key, rows, extra, ..PlanRow::default() };
+        assert!(is_scan(&row));
+        assert!(!is_scan(&PlanRow { possible_keys: "customer".to_owned(), ..row.clone() }));
+        assert!(!is_scan(&PlanRow { extra: String::new(), ..row }));
     }
 }

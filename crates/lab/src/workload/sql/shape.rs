@@ -60,6 +60,8 @@ pub struct Shape {
     pub sources: Vec<Source>,
     /// Conditions of WHERE and ON.
     pub conditions: Vec<Condition>,
+    /// The column that all rows are sorted by; `None` where there are several, or groups.
+    pub order: Option<Column>,
     /// What each placeholder is for.
     pub roles: Vec<Role>,
     /// Whether a condition need not hold, since the text has OR or NOT.
@@ -144,7 +146,7 @@ fn lexemes(text: &str) -> Vec<Lexeme> {
 pub fn shape(text: &str) -> Shape {
     let all = Lexemes(lexemes(text));
     let inserted = inserted(&all.0);
-    let mut shape = Shape { sources: sources(&all.0), ..Shape::default() };
+    let mut shape = Shape { sources: sources(&all.0), order: all.order(), ..Shape::default() };
     let (mut clause, mut list, mut depth, mut place) = (String::new(), None, 0_u32, 0);
     for at in 0..all.0.len() {
         let word = all.word(at);
@@ -199,6 +201,13 @@ impl Lexemes {
     /// The column before BETWEEN, IN or LIKE at this place, perhaps with NOT between them.
     fn limited(&self, at: usize) -> Option<Column> {
         self.column_back(at, if self.back(at, 1) == "NOT" { 2 } else { 1 })
+    }
+
+    fn order(&self) -> Option<Column> {
+        let has = |words: &str| self.0.iter().any(|lexeme| is_among(&lexeme.word, words));
+        let at = self.0.iter().position(|lexeme| lexeme.word == "ORDER").filter(|_| !has("GROUP UNION"))?;
+        let end = if matches!(self.word(at + 3), "ASC" | "DESC") { at + 4 } else { at + 3 };
+        self.column(at + 2).filter(|_| matches!(self.word(end), "" | "LIMIT"))
     }
 
     /// What the word at this place of WHERE or ON limits.
