@@ -143,7 +143,8 @@ fn runs_do_not_go_where_they_can_tell_nothing() {
     let mut runs = three(kept(100.0, 10.0));
     runs.extend(three(kept(180.0, 10.0)));
     runs.extend(three(behind(300.0, 200.0)));
-    let sequence = Sequence { wanted: Wanted { width: 0.0, curve_first: false }, rate_min: 0.0, rate_max: 1e6 };
+    let sequence =
+        Sequence { wanted: Wanted { width: 0.0, curve_first: false }, rate_min: 0.0, rate_max: 1e6 };
     let Some(Step::Run(rate)) = sequence.next(&runs, &[]) else { panic!("there is a gap to close") };
     assert!(rate > 180.0 && rate < 300.0, "{rate}");
     // One that is seen, with a disk for its limit: five runs of overload are enough to know that none tells.
@@ -187,7 +188,8 @@ fn a_study_to_a_width_ends_although_the_answer_as_a_whole_stays_wider() {
     let seen = |rate: f64| RunAt { cpu: Some(1.0), cpus: Some(1.0), taken: Some(0.0), ..run(rate) };
     let mut runs: Vec<RunAt> =
         [960.0, 1050.0, 1250.0].into_iter().flat_map(|rate| three(seen(rate))).collect();
-    let sequence = Sequence { wanted: Wanted { width: 0.05, curve_first: false }, rate_min: 0.0, rate_max: 1e6 };
+    let sequence =
+        Sequence { wanted: Wanted { width: 0.05, curve_first: false }, rate_min: 0.0, rate_max: 1e6 };
     let mut made = 0;
     while let Some(Step::Run(rate)) = sequence.next(&runs, &[]) {
         made += 1;
@@ -199,7 +201,8 @@ fn a_study_to_a_width_ends_although_the_answer_as_a_whole_stays_wider() {
 
 #[test]
 fn a_server_slower_than_a_run_can_tell_is_said_to_be_so() {
-    let sequence = Sequence { wanted: Wanted { width: 0.05, curve_first: false }, rate_min: 10.0, rate_max: 1e6 };
+    let sequence =
+        Sequence { wanted: Wanted { width: 0.05, curve_first: false }, rate_min: 10.0, rate_max: 1e6 };
     let mut runs = three(behind(12.0, 5.0));
     assert_eq!(sequence.next(&runs, &[]), Some(Step::Run(10.0)));
     runs.extend(three(behind(10.0, 5.0)));
@@ -248,7 +251,8 @@ fn errors_that_no_load_brings_about_make_a_rate_neither_carried_nor_refused() {
 fn runs_go_to_the_curve_of_response_times_too() {
     let run = |rate: f64| if rate < 200.0 { kept(rate, 10.0) } else { behind(rate, 200.0) };
     let seen = |rate: f64| RunAt { cpu: Some(0.8), cpus: Some(1.0), taken: Some(0.1), ..run(rate) };
-    let sequence = Sequence { wanted: Wanted { width: 0.0, curve_first: false }, rate_min: 0.0, rate_max: 1e6 };
+    let sequence =
+        Sequence { wanted: Wanted { width: 0.0, curve_first: false }, rate_min: 0.0, rate_max: 1e6 };
     let mut runs: Vec<RunAt> = [120.0, 250.0].into_iter().flat_map(|rate| three(seen(rate))).collect();
     while runs.len() < 24 {
         let Some(Step::Run(rate)) = sequence.next(&runs, &[]) else { panic!("there is more to know") };
@@ -281,7 +285,8 @@ fn an_objective_has_the_curve_right_after_the_opening() {
 
 #[test]
 fn rates_far_above_what_is_carried_are_left_in_one_step() {
-    let sequence = Sequence { wanted: Wanted { width: 0.05, curve_first: false }, rate_min: 1.0, rate_max: 1e6 };
+    let sequence =
+        Sequence { wanted: Wanted { width: 0.05, curve_first: false }, rate_min: 1.0, rate_max: 1e6 };
     let runs = [three(behind(1_300.0, 480.0)), three(behind(2_600.0, 500.0))].concat();
     assert_eq!(sequence.next(&runs, &[]), Some(Step::Run(441.0)));
 }

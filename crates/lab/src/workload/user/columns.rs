@@ -29,7 +29,9 @@ impl ColumnReader for NoColumns {
 impl ColumnReader for Control {
     fn read_column(&mut self, table: &str, column: &str, limit: Option<u64>) -> Result<Vec<Value>, String> {
         let (table, column) = (quoted(table), quoted(column));
-        let Some(limit) = limit else { return first_of_each(self, &format!("SELECT MAX({column}) FROM {table}")) };
+        let Some(limit) = limit else {
+            return first_of_each(self, &format!("SELECT MAX({column}) FROM {table}"));
+        };
         if let Some(sql) = slices(self, &table, &column, limit)? {
             let found = first_of_each(self, &sql)?;
             if found.len() as u64 >= limit / 10 {
@@ -58,9 +60,12 @@ fn slices(control: &mut Control, table: &str, column: &str, limit: u64) -> Resul
     let keys = control.query(&keys).map_err(|error| error.to_string())?;
     let name = keys.column("Column_name").and_then(|place| keys.rows.first()?.get(place)?.clone());
     let Some(key) = name.map(|name| format!("`{}`", name.replace('`', "``"))) else { return Ok(None) };
-    let ends = control.query(&format!("SELECT MIN({key}), MAX({key}) FROM {table}")).map_err(|error| error.to_string())?;
+    let ends = control
+        .query(&format!("SELECT MIN({key}), MAX({key}) FROM {table}"))
+        .map_err(|error| error.to_string())?;
     let end = |place: usize| ends.rows.first()?.get(place)?.as_ref()?.parse::<i128>().ok();
-    let Some((first, last)) = end(0).zip(end(1)).filter(|(first, last)| last - first >= i128::from(limit)) else {
+    let Some((first, last)) = end(0).zip(end(1)).filter(|(first, last)| last - first >= i128::from(limit))
+    else {
         return Ok(None);
     };
     let place = |part: u64| first + (last - first) * i128::from(part) / i128::from(SLICES);
