@@ -72,7 +72,6 @@ pub struct Saturation {
     /// Best estimate, requests per second.
     pub rate: f64,
     pub carried: f64,
-    pub not_carried: f64,
     pub probes: u32,
 }
 
@@ -241,7 +240,7 @@ impl RateSearch {
         let middle =
             if self.low > 0.0 { (self.low * self.high).sqrt() } else { self.overload.unwrap_or(self.high) };
         let rate = self.overload.filter(|&overload| overload >= self.low).unwrap_or(middle);
-        Saturation { rate, carried: self.low, not_carried: self.high.max(rate), probes: self.probes }
+        Saturation { rate, carried: self.low, probes: self.probes }
     }
 
     fn next_rate(&self) -> f64 {

@@ -4,7 +4,7 @@
 //! The main thread only waits for that, so that a write that nobody takes cannot keep the process.
 
 use super::Session;
-use crate::clock::{monotonic, unix_time};
+use crate::clock::monotonic;
 use crate::config::units;
 use crate::failure::WithHint;
 use crate::signals;
@@ -141,13 +141,11 @@ impl Plan {
             host: far::host_name().unwrap_or_default(),
             kernel: machine.kernel,
             cpus: machine.cpus.and_then(|cpus| u32::try_from(cpus.len()).ok()),
-            ticks_per_s: far::ticks_per_s(),
             boot_id: far::boot_id(),
             governor: machine.governor,
             hypervisor: hypervisor.name.or_else(|| hypervisor.present.map(|is| is.to_string())),
             memory_bytes: machine.memory_bytes,
             every_ns: self.every.0,
-            wall_unix_s: unix_time().as_secs_f64(),
             at_ns: monotonic().0,
             server_pid: probe.server().as_ref().ok().copied(),
             no_server: probe.server().as_ref().err().map(ToString::to_string),

@@ -213,7 +213,7 @@ fn places(compared: &Compared) -> Vec<String> {
     let conditions = compared.conditions.iter().filter(|condition| condition.by_itself == wanted);
     let conditions = conditions.map(|condition| place(&condition.label, condition.rate_per_s));
     let parted = compared.parted.iter().filter(|parted| Some(parted.side) == wanted);
-    let parted = parted.map(|parted| place(&parted.label, parted.rate_per_s));
+    let parted = parted.map(|parted| place(&parted.label, Some(parted.rate_per_s)));
     let carried = compared.carried.iter().filter(|carried| Some(carried.side) == wanted);
     let carried = carried.map(|carried| carried.label.clone());
     conditions.chain(parted).chain(carried).filter(|place| !place.is_empty()).collect()
@@ -231,7 +231,7 @@ fn place(label: &str, rate_per_s: Option<f64>) -> String {
 }
 
 fn parted_line(parted: &Parted) -> String {
-    let place = Some(place(&parted.label, parted.rate_per_s)).filter(|place| !place.is_empty());
+    let place = place(&parted.label, Some(parted.rate_per_s));
     let (first, second) = parted.runs;
     let runs = |count: usize| format::counted(count, "run");
     let words = match parted.side {
@@ -242,7 +242,7 @@ fn parted_line(parted: &Parted) -> String {
             format!("carried in none of {}, then in all of {}", runs(first), runs(second))
         }
     };
-    place.map_or_else(|| words.clone(), |place| format!("{place}: {words}"))
+    format!("{place}: {words}")
 }
 
 fn line(condition: &Condition, figure: Figure) -> String {

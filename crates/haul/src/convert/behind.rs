@@ -10,6 +10,7 @@ const STRETCH: u64 = 8 << 20;
 
 /// Writes a file out behind who fills it. Otherwise all of it would wait for the end, where a file has to be on disk before it gets
 /// its name and nothing else is left to do.
+#[derive(Default)]
 pub(super) struct Behind {
     /// Where the stretch begins that the disk was not told of.
     from: u64,
@@ -23,11 +24,6 @@ struct Disk {
 }
 
 impl Behind {
-    /// Of a file that is filled from a place on.
-    pub fn new(from: u64) -> Self {
-        Self { from, disk: None }
-    }
-
     /// The file has so many bytes now.
     pub fn reached(&mut self, file: &File, length: u64) -> io::Result<()> {
         if length < self.from + STRETCH {

@@ -13,7 +13,6 @@ use crate::layout::LayoutFile;
 use evenkeel_os::stop::Stop;
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use xxhash_rust::xxh3::xxh3_64;
@@ -30,7 +29,7 @@ pub struct Job<'a> {
     pub inputs: Vec<Input>,
     pub into: &'a Path,
     pub duplicates: Duplicates,
-    /// Ends it early; a rerun goes on.
+    /// Ends it early; a rerun goes on with the next file that is not done.
     pub stop: &'a Stop,
 }
 
@@ -46,7 +45,7 @@ impl Job<'_> {
     /// stored by an earlier run count as the first of their kind, wherever their file stands in the order.
     ///
     /// # Errors
-    /// Anything that cannot be read or written; what was done until then is kept, and a rerun goes on.
+    /// Anything that cannot be read or written; the files that were done until then are kept.
     pub fn run(mut self, tell: &mut (dyn FnMut(&Progress) + Send)) -> Result<Vec<Done>, HaulError> {
         fs::create_dir_all(self.into).map_err(HaulError::io("create", self.into))?;
         self.check_names()?;
@@ -91,7 +90,7 @@ impl Job<'_> {
         for (number, (input, done)) in done.iter().enumerate() {
             let Opened { stream, read, identity, .. } = input::open(input, 0)?;
             if identity != done.identity {
-                return Err(self.changed(input, 0));
+                return Err(changed(input, 0));
             }
             let Before { names, seen: Some(seen) } = before else { return Ok(()) };
             let context = self.context(names, number);
@@ -143,41 +142,31 @@ impl Job<'_> {
     ) -> Result<Done, HaulError> {
         let identity = Identity::of(input.path());
         let names = output::names(input, self.file);
+        let Opened { stream, read, identity: opened, .. } = input::open(input, 0)?;
+        if opened != identity {
+            return Err(changed(input, 0));
+        }
         let mut output = Output::open(self.into, input, &names, (identity, rules))?;
         let context = self.context(&before.names, number);
-        if let Some(seen) = before.seen.as_mut().filter(|_| output.offset() > 0) {
-            // What an earlier run converted of it.
-            let stream = input::open(input, 0)?.stream.take(output.offset());
-            see_again(&context, stream, seen, self.stop, &mut || ())?;
-        }
-        let Opened { stream, read, identity: opened, .. } = input::open(input, output.offset())?;
-        if opened != identity {
-            return Err(self.changed(input, output.offset()));
-        }
         let mut tell = |tally: &_| tell(&output::sum(done, tally, read.load(Ordering::Relaxed)));
-        let blocks = Blocks::new(stream, self.file.separator, output.offset());
+        let blocks = Blocks::new(stream, self.file.separator, 0);
         let seen = before.seen.as_mut();
         let mut told = Told { output: &mut output, context: &context, seen, tell: &mut tell };
         let converted = pool::run(blocks, input.path(), &Lines(&context), &mut told, self.stop);
-        if converted.is_err() {
-            output.note()?;
-        }
-        converted?;
         // What grew or was replaced meanwhile is not what was converted.
-        match Identity::of(input.path()) == identity {
-            true => output.finish(input, self.into),
-            false => Err(self.changed(input, output.offset())),
+        let is_same = Identity::of(input.path()) == identity;
+        match converted.and_then(|()| if is_same { Ok(()) } else { Err(changed(input, output.bytes())) }) {
+            Ok(()) => output.finish(input, self.into),
+            Err(error) => {
+                output.discard();
+                Err(error)
+            }
         }
     }
 
     fn context<'b>(&'b self, names: &'b [PathBuf], input: usize) -> Context<'b> {
         let has_keys = self.looks_for_duplicates();
         Context { file: self.file, names, input: input as u32, has_keys, places: false }
-    }
-
-    fn changed(&self, input: &Input, at: u64) -> HaulError {
-        let what = "its size, time or number is another one; run again once nobody writes to it";
-        HaulError::Changed { path: input.path().to_owned(), at, what }
     }
 
     fn total(&self) -> Option<u64> {
@@ -206,4 +195,9 @@ impl Job<'_> {
         }
         Ok(())
     }
+}
+
+fn changed(input: &Input, at: u64) -> HaulError {
+    let what = "its size, time or number is another one; run again once nobody writes to it";
+    HaulError::Changed { path: input.path().to_owned(), at, what }
 }

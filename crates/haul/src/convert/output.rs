@@ -2,7 +2,7 @@
 
 use super::behind::Behind;
 use super::block::{Context, Converted};
-use super::done::{self, Checkpoint, Done};
+use super::done::{self, Done};
 use super::pool::Sink;
 use super::{Progress, Tally};
 use crate::HaulError;
@@ -10,12 +10,9 @@ use crate::input::{Identity, Input, changed_ns};
 use crate::keys::Seen;
 use crate::layout::LayoutFile;
 use std::fs::{self, File, OpenOptions};
-use std::io::{Seek, SeekFrom, Write};
+use std::io::Write;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
-
-/// Bytes of the input from one checkpoint to the next: what a kill costs at most.
-const CHECKPOINT: u64 = if cfg!(test) { 1 << 18 } else { 64 << 20 };
 
 /// One output file.
 struct Part {
@@ -29,11 +26,14 @@ struct Part {
 /// All outputs of an input: one for each record type, and the rejects.
 pub(super) struct Output {
     parts: Vec<Part>,
-    checkpoint: PathBuf,
     done: PathBuf,
-    /// How far it is.
-    at: Checkpoint,
-    next_checkpoint: u64,
+    /// What `done` is until the outputs have their names.
+    note: PathBuf,
+    identity: Option<Identity>,
+    rules: u64,
+    /// Bytes of the input that are done, unpacked.
+    bytes: u64,
+    tally: Tally,
 }
 
 /// Outputs, and who is told after every block what became of the records.
@@ -57,10 +57,10 @@ pub(super) fn names(input: &Input, file: &LayoutFile) -> Vec<String> {
 
 /// What is known of an earlier conversion of this input as it is now, if its outputs are still there.
 pub(super) fn finished(into: &Path, input: &Input) -> Option<Done> {
-    let found: Done = done::read(&into.join(format!("{}.done", input.stem())))?;
+    let found = done::read(&into.join(format!("{}.done", input.stem())))?;
     let there = |(number, (path, bytes)): (usize, &(PathBuf, u64))| {
-        let as_left = |at: i128| found.changed_ns.get(number).is_none_or(|left| *left == at);
-        into.join(path).metadata().is_ok_and(|now| now.len() == *bytes && as_left(changed_ns(&now)))
+        let left = found.changed_ns.get(number);
+        into.join(path).metadata().is_ok_and(|now| now.len() == *bytes && left == Some(&changed_ns(&now)))
     };
     let same = found.identity.is_some() && found.identity == Identity::of(input.path());
     (same && !found.outputs.is_empty() && found.outputs.iter().enumerate().all(there)).then_some(found)
@@ -69,7 +69,7 @@ pub(super) fn finished(into: &Path, input: &Input) -> Option<Done> {
 /// Refuses to write over the outputs of another input that has the same name in another folder.
 pub(super) fn keep_those_of_others(into: &Path, input: &Input) -> Result<(), HaulError> {
     let path = into.join(format!("{}.done", input.stem()));
-    let known: Option<Done> = done::read(&path);
+    let known = done::read(&path);
     if known.is_none() && path.exists() {
         return Err(HaulError::Foreign(path));
     }
@@ -85,90 +85,70 @@ pub(super) fn keep_those_of_others(into: &Path, input: &Input) -> Result<(), Hau
 }
 
 impl Output {
-    /// Opens the outputs, and goes on where an earlier run was ended, by the same rules.
+    /// Opens the outputs, empty: a conversion that was ended begins its file again.
     pub fn open(
         into: &Path,
         input: &Input,
         names: &[String],
         (identity, rules): (Option<Identity>, u64),
     ) -> Result<Self, HaulError> {
-        let checkpoint = into.join(format!(".{}.progress", input.stem()));
         let done = into.join(format!("{}.done", input.stem()));
-        // A conversion that was killed while it gave its outputs their names has left a note of how far it was.
-        let is_known = done.exists() || checkpoint.exists();
+        let note = into.join(format!(".{}.done", input.stem()));
+        // A run that was killed while it gave its outputs their names has left the note.
+        let is_known = done.exists() || note.exists();
         let there = names.iter().map(|name| into.join(name)).find(|path| !is_known && path.exists());
         if let Some(path) = there {
             return Err(HaulError::Foreign(path));
         }
-        let mut parts = names.iter().map(|name| Part::open(into, name)).collect::<Result<Vec<_>, _>>()?;
-        let fresh = Checkpoint {
-            boot: done::boot(),
-            identity,
-            rules,
-            offset: 0,
-            tally: Tally { lines: vec![0; names.len() - 1], ..Tally::default() },
-            lengths: vec![0; names.len()],
-        };
-        let at = done::read::<Checkpoint>(&checkpoint).filter(|known| known.continues(&fresh, &parts));
-        let at = at.unwrap_or(fresh);
-        for (part, length) in parts.iter_mut().zip(&at.lengths) {
-            part.go_on_at(*length)?;
-        }
-        let next_checkpoint = at.offset + CHECKPOINT;
-        Ok(Self { parts, checkpoint, done, at, next_checkpoint })
+        let parts = names.iter().map(|name| Part::open(into, name)).collect::<Result<Vec<_>, _>>()?;
+        let tally = Tally { lines: vec![0; names.len() - 1], ..Tally::default() };
+        Ok(Self { parts, done, note, identity, rules, bytes: 0, tally })
     }
 
-    /// Bytes of the input that are done, unpacked.
-    pub fn offset(&self) -> u64 {
-        self.at.offset
-    }
-
-    /// Gives the files their names, once all is on disk, and notes that the input is done.
+    /// Gives the files their names, once all is on disk and noted: by the note a rerun knows that they are ours. The note that the
+    /// input is done comes last.
     pub fn finish(self, input: &Input, into: &Path) -> Result<Done, HaulError> {
         let (mut outputs, mut changed) = (Vec::new(), Vec::new());
         for part in &self.parts {
             part.file.sync_all().map_err(HaulError::io("write", &part.hidden))?;
-        }
-        // By this note a rerun knows the outputs for ours that have their names already.
-        self.note()?;
-        for part in &self.parts {
-            fs::rename(&part.hidden, &part.path).map_err(HaulError::io("write", &part.path))?;
             outputs.push((part.path.file_name().map(PathBuf::from).unwrap_or_default(), part.length));
-            changed.push(changed_ns(&part.file.metadata().map_err(HaulError::io("read", &part.path))?));
+            changed.push(changed_ns(&part.file.metadata().map_err(HaulError::io("read", &part.hidden))?));
         }
-        let Checkpoint { identity, rules, offset, tally, .. } = self.at;
         let done = Done {
             input: input.path().to_owned(),
-            identity,
-            rules,
-            bytes: offset,
-            tally,
+            identity: self.identity,
+            rules: self.rules,
+            bytes: self.bytes,
+            tally: self.tally,
             outputs,
             changed_ns: changed,
         };
-        done::write(&self.done, &done, true)?;
-        // Not there where the input was shorter than a checkpoint.
-        let _ = fs::remove_file(&self.checkpoint);
+        done::write(&self.note, &done)?;
+        for part in &self.parts {
+            fs::rename(&part.hidden, &part.path).map_err(HaulError::io("write", &part.path))?;
+        }
+        fs::rename(&self.note, &self.done).map_err(HaulError::io("write", &self.done))?;
         File::open(into).and_then(|folder| folder.sync_all()).map_err(HaulError::io("write", into))?;
         Ok(done)
     }
 
-    /// Notes how far it is, for who goes on.
-    pub fn note(&self) -> Result<(), HaulError> {
-        done::write(&self.checkpoint, &self.at, false)
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Takes half an output away, which is of no use to anybody.
+    pub fn discard(self) {
+        for part in &self.parts {
+            let _ = fs::remove_file(&part.hidden);
+        }
     }
 
     fn add(&mut self, block: &Converted) -> Result<(), HaulError> {
         for (part, bytes) in self.parts.iter_mut().zip(block.lines.iter().chain([&block.rejects])) {
             part.write(bytes)?;
         }
-        self.at.offset = block.end;
-        self.at.tally.add(&block.tally);
-        self.at.lengths = self.parts.iter().map(|part| part.length).collect();
-        if block.end >= self.next_checkpoint {
-            self.next_checkpoint = block.end + CHECKPOINT;
-            self.note()?;
-        }
+        self.bytes = block.end;
+        self.tally.add(&block.tally);
         Ok(())
     }
 }
@@ -183,22 +163,8 @@ impl Sink<Converted> for Told<'_> {
 
     fn take(&mut self, block: &Converted) -> Result<(), HaulError> {
         self.output.add(block)?;
-        (self.tell)(&self.output.at.tally);
+        (self.tell)(&self.output.tally);
         Ok(())
-    }
-}
-
-impl Checkpoint {
-    /// Whether the work that it tells of can be gone on with.
-    fn continues(&self, fresh: &Self, parts: &[Part]) -> bool {
-        let there = |(part, length): (&Part, &u64)| part.length >= *length;
-        self.identity.is_some()
-            && self.identity == fresh.identity
-            && self.rules == fresh.rules
-            && self.boot == fresh.boot
-            && !self.boot.is_empty()
-            && self.lengths.len() == parts.len()
-            && parts.iter().zip(&self.lengths).all(there)
     }
 }
 
@@ -211,16 +177,9 @@ impl Part {
         if !evenkeel_os::try_lock(file.as_fd()).map_err(failed())? {
             return Err(HaulError::InUse(path));
         }
-        let length = file.metadata().map_err(failed())?.len();
-        Ok(Self { file, path, length, hidden: hidden.clone(), behind: Behind::new(length) })
-    }
-
-    fn go_on_at(&mut self, length: u64) -> Result<(), HaulError> {
-        let cut = self.file.set_len(length).and_then(|()| self.file.seek(SeekFrom::Start(length)));
-        cut.map_err(HaulError::io("write", &self.hidden))?;
-        self.length = length;
-        self.behind = Behind::new(length);
-        Ok(())
+        // What a run left that was killed.
+        file.set_len(0).map_err(failed())?;
+        Ok(Self { file, path, length: 0, hidden: hidden.clone(), behind: Behind::default() })
     }
 
     fn write(&mut self, bytes: &[u8]) -> Result<(), HaulError> {

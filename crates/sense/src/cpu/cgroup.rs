@@ -1,24 +1,17 @@
-//! Control groups of version 1 and 2 account CPU time, and say which CPUs they grant.
+//! Control groups of version 1 and 2 limit CPU time, and tell for how long they held threads back.
 
-use super::reading::CpuReading;
-use super::set::CpuSet;
 use crate::mounts::Mount;
 use crate::text;
 use evenkeel_core::Nanos;
-use evenkeel_os::usage::tick;
 use std::path::{Path, PathBuf};
 
 /// A control group, by its folders.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cgroup {
-    /// Version 1: a folder in each hierarchy that matters.
+    /// Version 1.
     V1 {
-        /// In the hierarchy that counts CPU time.
-        cpuacct: PathBuf,
         /// In the hierarchy that sets quotas, where there is one.
         cpu: Option<PathBuf>,
-        /// In the hierarchy that grants CPUs, where there is one.
-        cpuset: Option<PathBuf>,
     },
     /// Version 2: one folder.
     V2 {
@@ -38,45 +31,17 @@ impl Cgroup {
     /// As [`Cgroup::of_process`], from the text of /proc/PID/cgroup and the mounts.
     pub fn find(groups: &str, mounts: &[Mount]) -> Option<Self> {
         let v1 = |controller: &str| v1_folder(groups, mounts, controller);
-        if let Some(cpuacct) = v1("cpuacct") {
-            return Some(Self::V1 { cpuacct, cpu: v1("cpu"), cpuset: v1("cpuset") });
+        if v1("cpuacct").is_some() {
+            return Some(Self::V1 { cpu: v1("cpu") });
         }
         Some(Self::V2 { path: v2_folder(groups, mounts)? })
-    }
-
-    /// CPUs that its processes may use, whatever the quota; `None` where the group is gone.
-    pub fn cpus(&self) -> Option<CpuSet> {
-        let (files, members): (Vec<PathBuf>, _) = match self {
-            Self::V1 { cpuacct, cpuset, .. } => {
-                let names = ["cpuset.effective_cpus", "cpuset.cpus"];
-                (cpuset.iter().flat_map(|path| names.map(|name| path.join(name))).collect(), cpuacct)
-            }
-            Self::V2 { path } => (vec![path.join("cpuset.cpus.effective")], path),
-        };
-        if !members.is_dir() {
-            return None;
-        }
-        let granted = files.iter().find_map(|file| text::read_line(file)?.parse::<CpuSet>().ok());
-        let granted = granted.or_else(super::host::online)?;
-        // A server may be kept on fewer CPUs by affinity; its first process tells.
-        let member = text::read_line(members.join("cgroup.procs")).and_then(|pid| pid.parse().ok());
-        match member.and_then(CpuSet::of_process) {
-            Some(affinity) => Some(affinity.intersection(&granted)),
-            None => Some(granted),
-        }
-    }
-
-    /// CPUs' worth of time that it may use: its CPUs, or less where a quota of it or of a group above says so.
-    fn capacity(&self) -> Option<f64> {
-        let cpus = self.cpus()?.len() as f64;
-        Some(self.quota().unwrap_or(cpus).min(cpus))
     }
 
     /// The smallest quota of it and the groups above, in CPUs; `None` where there is none.
     pub(crate) fn quota(&self) -> Option<f64> {
         match self {
-            Self::V1 { cpu: None, .. } => None,
-            Self::V1 { cpu: Some(path), .. } => smallest(path, v1_quota),
+            Self::V1 { cpu: None } => None,
+            Self::V1 { cpu: Some(path) } => smallest(path, v1_quota),
             Self::V2 { path } => smallest(path, v2_quota),
         }
     }
@@ -84,24 +49,11 @@ impl Cgroup {
     /// For how long quotas of it and the groups above held back threads, all CPUs together; `None` where none tells.
     pub(crate) fn held_back(&self) -> Option<Nanos> {
         let (path, key, unit) = match self {
-            Self::V1 { cpu, .. } => (cpu.as_ref()?, "throttled_time", Nanos(1)),
+            Self::V1 { cpu } => (cpu.as_ref()?, "throttled_time", Nanos(1)),
             Self::V2 { path } => (path, "throttled_usec", Nanos::from_micros(1)),
         };
         let held = |group: &Path| text::number(&text::read(group.join("cpu.stat"))?, key);
         upwards(path).filter_map(held).reduce(u64::saturating_add).map(|count| text::times(count, unit))
-    }
-
-    /// Reads its CPU time.
-    pub(super) fn read(&self) -> Option<CpuReading> {
-        let reading = match self {
-            Self::V1 { cpuacct, .. } => {
-                let usage = text::read_line(cpuacct.join("cpuacct.usage"));
-                let stat = text::read(cpuacct.join("cpuacct.stat")).unwrap_or_default();
-                parse_v1(usage.as_deref(), &stat, tick())
-            }
-            Self::V2 { path } => parse_v2(&text::read(path.join("cpu.stat"))?),
-        }?;
-        Some(CpuReading { capacity: self.capacity()?, ..reading })
     }
 
     /// The folder whose pressure files tell of this group; version 1 has none.
@@ -111,29 +63,6 @@ impl Cgroup {
             Self::V2 { path } => Some(path),
         }
     }
-}
-
-/// cpuacct.usage (nanoseconds) and cpuacct.stat (ticks).
-fn parse_v1(usage: Option<&str>, stat: &str, tick: Nanos) -> Option<CpuReading> {
-    let part = |key| text::number(stat, key).map(|ticks| text::times(ticks, tick));
-    let (user, system) = (part("user"), part("system"));
-    let exact = usage.and_then(|usage| usage.trim().parse().ok()).map(Nanos);
-    let sum = || Some(user? + system?);
-    let resolution = if exact.is_some() { Nanos(1) } else { tick };
-    Some(CpuReading { busy: exact.or_else(sum)?, user, system, resolution, ..CpuReading::default() })
-}
-
-/// Reads the group's cpu.stat, which counts in microseconds.
-fn parse_v2(stat: &str) -> Option<CpuReading> {
-    const MICRO: Nanos = Nanos::from_micros(1);
-    let time = |key| text::number(stat, key).map(|micros| text::times(micros, MICRO));
-    Some(CpuReading {
-        busy: time("usage_usec")?,
-        user: time("user_usec"),
-        system: time("system_usec"),
-        resolution: MICRO,
-        ..CpuReading::default()
-    })
 }
 
 /// The smallest quota of a group and those above it, in CPUs.
@@ -201,28 +130,6 @@ mod tests {
 
     const MOUNTS_V1: &str = include_str!("../../captured/mountinfo-hybrid");
     const MOUNTS_V2: &str = include_str!("../../captured/mountinfo-v2");
-    const CPU_STAT: &str = include_str!("../../captured/cpu.stat-5.15");
-
-    #[test]
-    fn version_1_counts_nanoseconds_in_all_and_ticks_by_kind() {
-        let tick = Nanos::from_millis(10);
-        let reading =
-            parse_v1(Some("510876913945\n"), "user 36617\nsystem 14470\n", tick).expect("a reading");
-        assert_eq!(reading.busy, Nanos(510876913945));
-        assert_eq!(reading.user, Some(Nanos::from_millis(366170)));
-        let coarse = parse_v1(None, "user 1\nsystem 2\n", tick).expect("a reading");
-        assert_eq!((coarse.busy, coarse.resolution), (Nanos::from_millis(30), tick));
-        assert_eq!(parse_v1(None, "user 1\n", tick), None);
-        assert_eq!(parse_v1(Some("7"), "", tick).expect("a reading").system, None);
-    }
-
-    #[test]
-    fn version_2_counts_microseconds() {
-        let reading = parse_v2(CPU_STAT).expect("a reading");
-        assert_eq!(reading.busy, Nanos::from_micros(503738165));
-        assert_eq!(reading.system, Some(Nanos::from_micros(142679864)));
-        assert_eq!((reading.iowait, reading.steal, reading.idle), (None, None, None));
-    }
 
     #[test]
     fn a_quota_is_a_number_of_cpus() {
@@ -236,11 +143,7 @@ mod tests {
     fn the_group_of_a_process_is_found_under_its_mounts() {
         let mounts = Mount::parse(MOUNTS_V1);
         let groups = "5:cpuset:/\n4:memory:/m\n2:cpu,cpuacct:/db/one\n0::/unified/x\n";
-        let v1 = Cgroup::V1 {
-            cpuacct: "/sys/fs/cgroup/cpu,cpuacct/db/one".into(),
-            cpu: Some("/sys/fs/cgroup/cpu,cpuacct/db/one".into()),
-            cpuset: Some("/sys/fs/cgroup/cpuset".into()),
-        };
+        let v1 = Cgroup::V1 { cpu: Some("/sys/fs/cgroup/cpu,cpuacct/db/one".into()) };
         assert_eq!(Cgroup::find(groups, &mounts), Some(v1));
         let v2 = Cgroup::V2 { path: "/sys/fs/cgroup/system.slice/mariadb.service".into() };
         let mounts = Mount::parse(MOUNTS_V2);
@@ -250,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn the_capacity_is_the_smallest_quota_on_the_way_up() {
+    fn the_smallest_quota_on_the_way_up_counts() {
         let root = tempfile::tempdir().expect("a folder");
         let leaf = root.path().join("up/leaf");
         fs::create_dir_all(&leaf).expect("folders");
@@ -258,19 +161,15 @@ mod tests {
             fs::write(root.path().join(folder).join("cgroup.procs"), "").expect("a file");
             fs::write(root.path().join(folder).join("cpu.max"), quota).expect("a file");
         }
-        fs::write(leaf.join("cpu.stat"), CPU_STAT).expect("a file");
-        let group = Cgroup::V2 { path: leaf.clone() };
-        assert_eq!(group.read().expect("a reading").capacity, 0.5);
+        let group = Cgroup::V2 { path: leaf };
+        assert_eq!(group.quota(), Some(0.5));
         fs::remove_file(root.path().join("up/cpu.max")).expect("removed");
-        fs::write(leaf.join("cpuset.cpus.effective"), "0\n").expect("a file");
-        assert_eq!(group.read().expect("a reading").capacity, 1.0);
+        assert_eq!(group.quota(), None);
     }
 
     #[test]
     fn no_damaged_text_panics() {
-        crate::garbage::damaged(CPU_STAT, |text| {
-            (parse_v2(text), parse_v1(Some(text), text, Nanos(10)), parse_max(text))
-        });
+        crate::garbage::damaged("150000 100000", parse_max);
         let mounts = Mount::parse(MOUNTS_V1);
         crate::garbage::damaged("2:cpu,cpuacct:/db\n0::/u\n", |text| Cgroup::find(text, &mounts));
     }

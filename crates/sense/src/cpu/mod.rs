@@ -24,10 +24,8 @@ pub enum Domain {
     Host,
     /// Some of its CPUs, whoever uses them.
     Cpus(CpuSet),
-    /// A control group: the processes in it.
-    Cgroup(Cgroup),
     /// One process with all its threads, also those that have ended. Its capacity is what it may run on
-    /// (affinity and cpuset); a CPU quota shows only in its [`Domain::Cgroup`].
+    /// (affinity and cpuset), whatever the quota.
     Process(u32),
 }
 
@@ -36,7 +34,6 @@ impl Domain {
         match self {
             Self::Host => online(),
             Self::Cpus(cpus) => Some(online()?.intersection(cpus)),
-            Self::Cgroup(group) => group.cpus(),
             Self::Process(pid) => CpuSet::of_process(*pid),
         }
         .filter(|cpus| !cpus.is_empty())
@@ -51,7 +48,6 @@ impl Domain {
         match self {
             Self::Host => stat?.host(),
             Self::Cpus(cpus) => stat?.some(cpus),
-            Self::Cgroup(group) => group.read(),
             Self::Process(pid) => process::read(*pid),
         }
     }

@@ -13,7 +13,6 @@ use crate::memory;
 use crate::pressure::PressureReading;
 use crate::text;
 use evenkeel_core::Nanos;
-use evenkeel_os::usage::tick;
 
 /// Disks in a reading at most.
 pub const DISKS_MAX: usize = 32;
@@ -27,11 +26,6 @@ pub fn boot_id() -> Option<String> {
 
 pub fn host_name() -> Option<String> {
     text::read_line("/proc/sys/kernel/hostname")
-}
-
-/// Ticks in a second: the step in which the kernel counts the time of CPUs.
-pub fn ticks_per_s() -> u64 {
-    1_000_000_000 / tick().0.max(1)
 }
 
 /// One instant of a machine. What it does not tell is `None`.

@@ -37,7 +37,6 @@ pub(super) struct Reading {
     pub generator: Option<CpuReading>,
     pub own: Option<OwnReading>,
     pub pressure: PressureReading,
-    pub domain_pressure: Option<PressureReading>,
     pub process_io: Option<ProcessIo>,
     pub device_io: Option<DeviceIo>,
     pub switches: Option<SwitchesReading>,
@@ -89,17 +88,9 @@ impl Probe {
             own,
             counters: self.counters.as_ref().map(Counters::read),
             pressure: PressureReading::host(),
-            domain_pressure: self.domain_pressure(),
             process_io: self.server_pid.and_then(ProcessIo::read),
             device_io: self.device.as_ref().and_then(|device| DeviceIo::read(device.number)),
             switches: self.switches(is_end),
-        }
-    }
-
-    fn domain_pressure(&self) -> Option<PressureReading> {
-        match self.domain.as_ref()? {
-            Domain::Cgroup(group) => PressureReading::of_group(group),
-            Domain::Host | Domain::Cpus(_) | Domain::Process(_) => None,
         }
     }
 

@@ -27,8 +27,6 @@ pub struct SenseSample {
     /// where that is the domain, and nothing where it runs elsewhere. `None` where it cannot be told apart.
     pub other_load: Option<f64>,
     pub pressure: Pressure,
-    /// Pressure inside the domain, where that is a control group of version 2.
-    pub domain_pressure: Option<Pressure>,
     pub process_io: Option<ProcessIo>,
     /// I/O of the device that holds the data directory.
     pub device_io: Option<DeviceIo>,
@@ -88,9 +86,6 @@ impl SenseSample {
             own,
             other_load: None,
             pressure: Pressure::between(&before.pressure, &after.pressure, duration),
-            domain_pressure: both(&before.domain_pressure, &after.domain_pressure, |before, after| {
-                Some(Pressure::between(before, after, duration))
-            }),
             process_io: both(&before.process_io, &after.process_io, |before, after| after.since(before)),
             device_io: both(&before.device_io, &after.device_io, |before, after| after.since(before)),
             switches: both(&before.switches, &after.switches, |before, after| {
@@ -117,7 +112,7 @@ impl SenseSample {
         let server = match domain {
             _ if has_server => self.server.as_ref()?.busy,
             None => Nanos::ZERO,
-            Some(Domain::Cgroup(_) | Domain::Process(_)) => self.domain.as_ref()?.busy,
+            Some(Domain::Process(_)) => self.domain.as_ref()?.busy,
             Some(Domain::Host | Domain::Cpus(_)) => return None,
         };
         // The parts are finer than the ticks of the whole, so that the difference may be a little below

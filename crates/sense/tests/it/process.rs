@@ -1,14 +1,12 @@
-//! Processes, CPUs and control groups of this machine.
+//! Processes and CPUs of this machine.
 
-use crate::left_out::left_out;
 use evenkeel_core::Nanos;
 use evenkeel_os::clock::Clock;
 use evenkeel_sense::cpu::{ProcessStat, StatFile};
 use evenkeel_sense::disk::ProcessIo;
-use evenkeel_sense::mounts::Mount;
 use evenkeel_sense::own::OwnReading;
 use evenkeel_sense::switches::{Switches, SwitchesReading};
-use evenkeel_sense::{Cgroup, CpuUse, Domain};
+use evenkeel_sense::{CpuUse, Domain};
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Duration;
@@ -182,21 +180,6 @@ fn the_host_is_at_least_as_busy_as_one_thread_on_it() {
     let set = stat.cpus.iter().map(|(cpu, _)| *cpu).collect();
     let (again, _) = measure(&Domain::Cpus(set), || burn(Nanos::from_millis(50)));
     assert_eq!(again.capacity, used.capacity);
-}
-
-#[test]
-fn the_group_of_this_process_counts_what_it_uses_where_groups_are_mounted() {
-    const SPENT: Nanos = Nanos::from_millis(100);
-    let mounted = Mount::all().iter().any(|mount| mount.file_system.starts_with("cgroup"));
-    let Some(group) = Cgroup::of_process(std::process::id()) else {
-        assert!(!mounted, "control groups are mounted, yet the own one is not found");
-        return left_out("no control groups are mounted");
-    };
-    let domain = Domain::Cgroup(group);
-    // The kernel may owe the group one tick of the scheduler at each end.
-    let enough = |used: &CpuUse| used.busy.0 >= SPENT.0 * 8 / 10;
-    let used = measure_until("a group that has used what we have", &domain, || burn(SPENT), enough);
-    assert!(used.capacity > 0.0, "{used:?}");
 }
 
 #[test]

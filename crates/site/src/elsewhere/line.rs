@@ -39,7 +39,6 @@ pub struct Header {
     pub host: String,
     pub kernel: Option<String>,
     pub cpus: Option<u32>,
-    pub ticks_per_s: u64,
     /// Tells one start of one machine from all others.
     pub boot_id: Option<String>,
     pub governor: Option<String>,
@@ -47,9 +46,7 @@ pub struct Header {
     pub memory_bytes: Option<u64>,
     /// Time between two readings.
     pub every_ns: u64,
-    /// Seconds since 1970.
-    pub wall_unix_s: f64,
-    /// The monotonic clock at the same instant.
+    /// The monotonic clock when it was written.
     pub at_ns: u64,
     pub server_pid: Option<u32>,
     /// Why there is none.

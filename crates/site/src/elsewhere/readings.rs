@@ -100,7 +100,7 @@ impl Readings {
         sample.device_io = used.device_io;
         sample.pressure = used.pressure;
         (sample.domain, sample.server) = (used.host, used.server);
-        (sample.domain_pressure, sample.switches, sample.counters) = (None, None, None);
+        (sample.switches, sample.counters) = (None, None);
     }
 
     /// The readings nearest to both ends of a sample; `None` where there is none near enough, or both are the same.

@@ -7,7 +7,7 @@ use evenkeel_core::experiment::Better;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Figure {
-    /// Completions per second in overload, or of two cells.
+    /// Completions per second in overload.
     Throughput,
     /// Mean response time.
     Response,

@@ -54,12 +54,15 @@ pub(super) struct Found {
 impl Found {
     /// What a rate comes to that both were asked for.
     pub fn add(&mut self, label: &str, rate: f64, relation: Relation, pair: impl FnOnce() -> Pair) {
-        let (label, rate_per_s) = (label.to_owned(), Some(rate));
+        let label = label.to_owned();
         match relation {
             Relation::Alike => {
+                let rate_per_s = Some(rate);
                 self.conditions.push(Condition { label, rate_per_s, pair: pair(), by_itself: None });
             }
-            Relation::Parted(side, runs) => self.parted.push(Parted { label, rate_per_s, side, runs }),
+            Relation::Parted(side, runs) => {
+                self.parted.push(Parted { label, rate_per_s: rate, side, runs });
+            }
             Relation::Leaning(side, why) => {
                 self.leaning.push(side);
                 self.left_out.push(format!("{rate} requests/s: {why}"));

@@ -16,8 +16,8 @@ const RUNS_MIN: usize = 2;
 pub struct Parted {
     /// Series, where a study has several.
     pub label: String,
-    /// Arrival rate; `None` of two cells at different rates.
-    pub rate_per_s: Option<f64>,
+    /// Arrival rate.
+    pub rate_per_s: f64,
     /// Whether the second is better, for it carried the rate, or worse.
     pub side: experiment::Side,
     /// Runs that count, of the first and of the second.

@@ -30,12 +30,7 @@ pub(super) fn in_overload(first: &Side, second: &Side) -> Result<Found, CompareE
             let cells =
                 [Settling::of(first, own, Figure::Throughput), Settling::of(second, its, Figure::Throughput)];
             if let Relation::Parted(side, runs) = relation(&cells[0], &cells[1]) {
-                found.parted.push(Parted {
-                    label: label.clone(),
-                    rate_per_s: Some(own.rate_per_s),
-                    side,
-                    runs,
-                });
+                found.parted.push(Parted { label: label.clone(), rate_per_s: own.rate_per_s, side, runs });
             }
         }
         if found.parted.len() == before {

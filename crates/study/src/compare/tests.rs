@@ -123,7 +123,7 @@ fn a_rate_that_the_first_carried_and_the_second_did_not_is_worse_whatever_the_ot
         let found = compare(&one, &collapsed, figure, margin()).unwrap();
         assert_eq!((found.verdict, found.conditions.len()), (Judged::Worse, 1), "{found:?}");
         let parted = &found.parted[0];
-        assert_eq!((parted.rate_per_s, parted.side, parted.runs), (Some(200.0), Where::Worse, (4, 4)));
+        assert_eq!((parted.rate_per_s, parted.side, parted.runs), (200.0, Where::Worse, (4, 4)));
         assert!(found.left_out.is_empty(), "{:?}", found.left_out);
     }
     let slower = of_runs("two", unsettled(runs([10.0, 24.0]), 4));

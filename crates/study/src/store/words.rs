@@ -24,7 +24,6 @@ words! {
         /// All processes on the server's CPUs.
         #[default]
         Host = "host",
-        Cgroup = "cgroup",
         /// The server's own process.
         Process = "process",
     }

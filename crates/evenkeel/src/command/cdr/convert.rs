@@ -43,7 +43,7 @@ memory for each record, for at most 117 million records in one call; with more, 
 refuse repeats, as it does for those of earlier calls.
 
 For each FILE, --into gets FILE.csv, FILE.rejects (file, byte offset, reason, record) and FILE.done. A rerun skips finished files and
-continues unfinished ones.
+begins an unfinished one again.
 
 Exit codes: 0 done; 1 more than --max-rejects records were refused; 2 wrong use, or a file that cannot be read
 or written; 130, 143 stopped by Ctrl-C, SIGTERM.")]
