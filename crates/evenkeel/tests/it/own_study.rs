@@ -71,6 +71,4 @@ fn a_workload_is_looked_for_beside_the_study_file_and_no_error_has_a_password() 
     assert!(said.contains("127.0.0.1:1") && !said.contains("cannot read workload"), "{said}");
     let said = refused(&OWN_WORKLOAD.replace("PW1@127.0.0.1:1/d'", "PW1@127.0.0.1:1/d"));
     assert!(said.contains("TOML parse error at line "), "{said}");
-    let said = refused(&OWN_WORKLOAD.replace("repeats = 1", "repeats = 1\nduration = '3'"));
-    assert!(said.contains("own.toml:6: [profile]: `duration`"), "{said}");
 }
