@@ -3,6 +3,11 @@
 use super::{PublishedError, Result, Workplace};
 use evenkeel_site::sandbox::{self, Sandbox, SandboxError, SandboxSpec};
 use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::Duration;
+
+/// How long the server of a study that was killed takes to end at most, in tenths of a second.
+const ENDS_WITHIN: u32 = 100;
 
 /// A running server; its data are removed when it is dropped.
 pub(crate) struct PrivateServer {
@@ -42,8 +47,12 @@ impl Drop for PrivateServer {
 }
 
 fn clean(home: &Path, name: &str) -> Result<()> {
-    match sandbox::clean(home, &[name.to_owned()]) {
-        Ok(_) | Err(SandboxError::Unknown { .. }) => Ok(()),
-        Err(error) => Err(error.into()),
+    for _ in 0..ENDS_WITHIN {
+        match sandbox::clean(home, &[name.to_owned()]) {
+            Ok(_) | Err(SandboxError::Unknown { .. }) => return Ok(()),
+            Err(SandboxError::AlreadyRunning { .. }) => sleep(Duration::from_millis(100)),
+            Err(error) => return Err(error.into()),
+        }
     }
+    Ok(())
 }
