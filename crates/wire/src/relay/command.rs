@@ -120,6 +120,11 @@ impl CommandReader {
         }
     }
 
+    /// Whether a change of user waits for its answer: a defect that `bench/simulation` plants asks.
+    pub fn is_login(&self) -> bool {
+        self.mode == Mode::Login
+    }
+
     /// A change of user was answered.
     pub fn login_ended(&mut self) {
         if self.mode == Mode::Login {
