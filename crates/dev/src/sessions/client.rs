@@ -173,6 +173,9 @@ impl Client {
         if !command.is_alone() || ledger.pending() == 0 {
             self.send(command, ledger);
         }
+        if random.chance(0.003) {
+            self.babble(ledger);
+        }
     }
 
     fn flood(&mut self, ledger: &mut Ledger, random: &mut Random) {
@@ -187,6 +190,12 @@ impl Client {
         self.finishes |= command == Command::Quit;
         self.last = Some(command.clone());
         self.unsaid.extend(packet(0, &ledger.send(command)));
+    }
+
+    /// Says what is no packet, while it may wait for an answer, and nothing more.
+    fn babble(&mut self, ledger: &mut Ledger) {
+        self.unsaid.extend([1, 0, 0, 7, 3]);
+        (self.finishes, self.last, ledger.babbled) = (true, Some(Command::Quit), true);
     }
 
     fn send_file(&mut self, ledger: &mut Ledger, random: &mut Random) {

@@ -48,7 +48,7 @@ impl World {
             let true_words = match code {
                 SERVER_GONE | ACCOUNT => slot.ledger.server_ends.is_some(),
                 LOGIN_TOO_SLOW => self.is_login_late(slot),
-                _ => false,
+                _ => slot.ledger.babbled,
             };
             if !true_words {
                 return Err(format!(
@@ -67,6 +67,9 @@ impl World {
     fn judge_end(&self, slot: &Slot) -> Result<(), String> {
         let (ledger, near, far) = (&slot.ledger, slot.near.borrow(), slot.far.borrow());
         let (left, login_late) = (near.end_said.is_some(), self.is_login_late(slot));
+        if ledger.babbled {
+            return Ok(());
+        }
         if ledger.server_ends.is_none() && !left && !login_late {
             return Err("a session ended, and nobody had a reason for it".into());
         }
@@ -90,6 +93,18 @@ impl World {
         let ledger = &self.slots[at].ledger;
         match self.gateway.was_passed() && !ledger.may_hold && ledger.server_ends.is_none() {
             true => Err("a session passed the queue, and never held anything".into()),
+            false => Ok(()),
+        }
+    }
+
+    /// Whoever takes no answers is not asked for more: he could be refused for ever, and each refusal kept for him. `blocked` is what
+    /// waited before the guard did something, where his answers did.
+    pub fn judge_reading(&self, at: usize, blocked: Option<(usize, usize)>) -> Result<(), String> {
+        let slot = &self.slots[at];
+        let (unheard, unread) = slot.near.borrow().waiting();
+        let is_read = blocked.is_some_and(|before| unheard == before.0 && unread < before.1);
+        match is_read && slot.pair.client.is_blocked() {
+            true => Err("a client was read on that takes no answers".into()),
             false => Ok(()),
         }
     }

@@ -102,6 +102,11 @@ impl Conduit {
         self.broken |= !self.to_other.there.is_empty();
     }
 
+    /// Bytes of the guard's that the other side has not heard, and of the other side's that the guard may read.
+    pub fn waiting(&self) -> (usize, usize) {
+        (self.to_other.on_the_way.len() + self.to_other.there.len(), self.to_guard.there.len())
+    }
+
     /// Whether the other side has said its end, wherever that is by now.
     pub fn has_ended(&self) -> bool {
         self.to_guard.ended

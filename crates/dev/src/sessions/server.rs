@@ -206,6 +206,8 @@ impl Connection {
                     self.answer(ledger, number.wrapping_add(1), &ok, true);
                 }
             }
+            // Packets out of order end a connection.
+            _ if number != 0 && ledger.babbled => self.ended = true,
             _ if number != 0 => {
                 return Err(format!("at the server: packet {number} where a command was due"));
             }

@@ -386,6 +386,7 @@ impl World {
         if slot.is_closed() {
             return;
         }
+        let blocked = slot.pair.client.is_blocked().then(|| slot.near.borrow().waiting());
         let mut actions = Vec::new();
         let cx = Context {
             terms: &self.terms,
@@ -402,8 +403,10 @@ impl World {
         while flow == Flow::Again {
             flow = slot.pair.pump(&mut desk);
         }
-        if let Err(what) = self.judge_passage(at) {
-            self.wrong.get_or_insert(what);
+        for judged in [self.judge_passage(at), self.judge_reading(at, blocked)] {
+            if let Err(what) = judged {
+                self.wrong.get_or_insert(what);
+            }
         }
         if flow == Flow::Closed {
             self.close(at);
