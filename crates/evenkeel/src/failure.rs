@@ -141,16 +141,10 @@ pub fn hint(error: &anyhow::Error) -> Option<String> {
     error.downcast_ref::<Hint>().map(ToString::to_string).or_else(|| known_hint(error))
 }
 
-/// What to do about a file system, or a device, that takes no more, and about what is no address to the system.
-fn of_system(error: &io::Error) -> Option<&'static str> {
-    match error.kind() {
-        io::ErrorKind::StorageFull => Some("free some space where it is written, or write it elsewhere"),
-        _ => {
-            let text = error.to_string();
-            let is_address = text == "invalid socket address" || text == "invalid port value";
-            is_address.then_some("write host:port, as 127.0.0.1:9307")
-        }
-    }
+/// What to do about a file system, or a device, that takes no more.
+fn of_storage(error: &io::Error) -> Option<&'static str> {
+    let is_full = error.kind() == io::ErrorKind::StorageFull;
+    is_full.then_some("free some space where it is written, or write it elsewhere")
 }
 
 /// What the libraries' own errors know about the way out.
@@ -170,7 +164,7 @@ fn known_hint(error: &anyhow::Error) -> Option<String> {
             cause.downcast_ref::<PagesError>().and_then(PagesError::hint),
             cause.downcast_ref::<RelayoutError>().and_then(RelayoutError::hint),
             cause.downcast_ref::<ToolError>().and_then(ToolError::hint),
-            cause.downcast_ref::<io::Error>().and_then(of_system),
+            cause.downcast_ref::<io::Error>().and_then(of_storage),
         ];
         let stored = cause.downcast_ref::<StoreError>();
         let named = [

@@ -173,7 +173,9 @@ impl Ledger {
             return Err(format!("the client heard {packet:02x?}, which nobody said"));
         }
         match u16::from_le_bytes([packet[1], packet[2]]) {
-            MALFORMED if !self.babbled => Err("the guard took for no protocol what both sides had said by it".into()),
+            MALFORMED if !self.babbled => {
+                Err("the guard took for no protocol what both sides had said by it".into())
+            }
             REFUSED => self.take_refusal(),
             code => {
                 self.last_words = Some(code);

@@ -72,7 +72,7 @@ pub fn parse() -> Result<Cli<Command>, ExitCode> {
     given.and_then(|mut given| Cli::from_arg_matches_mut(&mut given)).map_err(|error| {
         let error = modes::explained(error);
         let plain = error.render().to_string();
-        let text = plain.replace("invalid digit found in string", "write a whole number, as 100000");
+        let text = whole_number(&plain, "write a whole number, as 100000");
         // Colours are clap's; a password that was given in a wrong place is nobody's.
         match arguments::masked(text.as_str().into()) == plain {
             true => drop(error.print()),
@@ -80,6 +80,13 @@ pub fn parse() -> Result<Cli<Command>, ExitCode> {
         }
         ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
     })
+}
+
+/// What is said of text that is no whole number, in the place of the parser's own words.
+pub fn whole_number(text: &str, instead: &str) -> String {
+    ["invalid digit found in string", "cannot parse integer from empty string"]
+        .iter()
+        .fold(text.to_owned(), |text, of_parser| text.replace(of_parser, instead))
 }
 
 /// Does what was asked.

@@ -7,5 +7,5 @@ mod short;
 
 #[cfg(test)]
 pub use commands::Command;
-pub use commands::{parse, run};
+pub use commands::{parse, run, whole_number};
 pub use line::{Cli, FIRST_STEPS};

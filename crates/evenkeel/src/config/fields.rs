@@ -275,6 +275,20 @@ pub mod tests {
         keys.split('`').skip(1).step_by(2).map(str::to_owned).collect()
     }
 
+    /// Flags of a command, with a file of this text behind --config; the file goes with the folder.
+    pub fn flags<F: clap::Args>(text: &str, words: &[&str]) -> (tempfile::TempDir, F) {
+        #[derive(clap::Parser)]
+        struct Line<F: clap::Args> {
+            #[command(flatten)]
+            flags: F,
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("own.toml");
+        std::fs::write(&path, text).unwrap();
+        let line = [&["evenkeel", "--config", path.to_str().unwrap()], words].concat();
+        (folder, <Line<F> as clap::Parser>::parse_from(line).flags)
+    }
+
     /// An example with the keys that it shows behind `#:`, because they have no default.
     pub fn uncommented(example: &str) -> String {
         example.lines().map(|line| format!("{}\n", line.strip_prefix("#: ").unwrap_or(line))).collect()

@@ -1,6 +1,7 @@
 //! Settings of a published study: `KEY=VALUE` on the command line, read as the long flags of a command of its own.
 
 use super::Published;
+use crate::cli::whole_number;
 use crate::config::units;
 use crate::failure::WithHint;
 use anyhow::{Result, anyhow, bail};
@@ -40,12 +41,10 @@ fn built(command: Command) -> Command {
 fn told(command: &Command, error: &clap::Error) -> String {
     let text = error.to_string();
     let lines = text.trim_start_matches("error: ").lines().map(str::trim).take_while(|line| !line.is_empty());
-    let mut first = lines.collect::<Vec<_>>().join(" ");
-    let number =
-        if first.contains("<LIST>") { "write numbers, as 1,4,16" } else { "it is not a whole number" };
-    for of_parser in ["invalid digit found in string", "cannot parse integer from empty string"] {
-        first = first.replace(of_parser, number);
-    }
+    let first = lines.collect::<Vec<_>>().join(" ");
+    let is_list = first.contains("<LIST>");
+    let number = if is_list { "write numbers, as 1,4,16" } else { "write a whole number, as 100000" };
+    let first = whole_number(&first, number);
     command.get_arguments().fold(first, |text, flag| text.replace(&flag.to_string(), &setting(flag)))
 }
 

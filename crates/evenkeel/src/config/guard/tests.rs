@@ -7,16 +7,8 @@ const SHORT: &str = "listen = '127.0.0.1:3307'\nbackend = '127.0.0.1:3306'\n";
 
 /// The file, with these flags over it.
 fn read(text: &str, flags: &[&str]) -> Result<GuardConfig> {
-    #[derive(clap::Parser)]
-    struct Line {
-        #[command(flatten)]
-        flags: Flags,
-    }
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("guard.toml");
-    std::fs::write(&path, text).unwrap();
-    let line = [&["guard", "--config", path.to_str().unwrap()], flags].concat();
-    <Line as clap::Parser>::parse_from(line).flags.read()
+    let (_folder, flags) = crate::config::fields::tests::flags::<Flags>(text, flags);
+    flags.read()
 }
 
 #[test]

@@ -7,16 +7,8 @@ const SHORT: &str = "name = 'web1'\n[[disk]]\nname = 'data'\nbacking = '/dev/sdb
 
 /// The file, with these flags over it.
 fn read(text: &str, flags: &[&str]) -> Result<ShareConfig> {
-    #[derive(clap::Parser)]
-    struct Line {
-        #[command(flatten)]
-        flags: Flags,
-    }
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("share.toml");
-    std::fs::write(&path, text).unwrap();
-    let line = [&["share", "--config", path.to_str().unwrap()], flags].concat();
-    <Line as clap::Parser>::parse_from(line).flags.read()
+    let (_folder, flags) = crate::config::fields::tests::flags::<Flags>(text, flags);
+    flags.read()
 }
 
 #[test]

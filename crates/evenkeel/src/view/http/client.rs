@@ -3,8 +3,8 @@
 use crate::failure::{self, WithHint};
 use anyhow::{Context, Result, bail};
 use serde::de::DeserializeOwned;
-use std::io::{Read, Write};
-use std::net::{TcpStream, ToSocketAddrs};
+use std::io::{ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::time::Duration;
 
 /// A server is waited for so long: it may be on a machine that is at its limit.
@@ -12,12 +12,18 @@ const ANSWER: Duration = Duration::from_secs(10);
 /// Longest answer that is read: a thousand tenants with their histograms.
 const ANSWER_MAX: u64 = 16 << 20;
 
+/// Where a server of this kind listens, or is to listen.
+pub fn place(address: &str) -> Result<SocketAddr> {
+    let found = ToSocketAddrs::to_socket_addrs(address);
+    let is_wrong = found.as_ref().is_err_and(|error| error.kind() == ErrorKind::InvalidInput);
+    let found = found.with_context(|| format!("looking up {address}"));
+    let found = if is_wrong { found.hint("write host:port, as 127.0.0.1:9307") } else { found };
+    found?.next().with_context(|| format!("{address} has no address"))
+}
+
 /// Asks a server of this kind, or any that closes after its answer: code and body.
 pub fn get(address: &str, path: &str) -> Result<(u16, String)> {
-    let place = ToSocketAddrs::to_socket_addrs(address)
-        .with_context(|| format!("looking up {address}"))?
-        .next()
-        .with_context(|| format!("{address} has no address"))?;
+    let place = place(address)?;
     let mut stream =
         TcpStream::connect_timeout(&place, ANSWER).with_context(|| format!("connecting to {address}"))?;
     stream.set_read_timeout(Some(ANSWER))?;

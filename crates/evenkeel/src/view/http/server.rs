@@ -1,6 +1,7 @@
 //! The server as others see it: it is started, says where it listens, and ends when it is dropped.
 
 use super::bounds::Bounds;
+use super::client::place;
 use super::page::Page;
 use super::serve::Serving;
 use anyhow::{Context, Result};
@@ -28,8 +29,8 @@ impl Server {
         address: &str,
         answer: impl Fn(&str) -> Page + Send + 'static,
     ) -> Result<Self> {
-        let listener =
-            TcpListener::bind(address).with_context(|| format!("listening on {address} for metrics"))?;
+        let listener = TcpListener::bind(place(address)?)
+            .with_context(|| format!("listening on {address} for metrics"))?;
         listener.set_nonblocking(true)?;
         let (address, stop) = (listener.local_addr()?, Arc::new(AtomicBool::new(false)));
         let stopped = Arc::clone(&stop);
