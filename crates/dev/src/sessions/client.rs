@@ -13,7 +13,6 @@ const COMMANDS_MAX: u32 = 40;
 const FLOOD: u32 = 1_500;
 const AHEAD_OF_FLOOD: usize = 1_000;
 const BREATH: usize = 500;
-/// Bytes in one packet of a file.
 const FILE_PART_MAX: u64 = 10_000;
 /// PROTOCOL_41, SECURE_CONNECTION, PLUGIN_AUTH, CONNECT_WITH_DB, TRANSACTIONS and the like.
 const CAPABILITIES: u32 = 1 << 9 | 1 << 15 | 1 << 19 | 1 << 13 | 1 << 3 | 1 << 7;
@@ -32,18 +31,14 @@ pub struct Client {
     phase: Phase,
     packets: PacketReader,
     unsaid: Vec<u8>,
-    /// It reads nothing.
     pub stalled: bool,
-    /// It says nothing more.
     pub silent: bool,
-    /// It begins nothing new.
     finishes: bool,
     /// It says far more ahead than others.
     floods: bool,
     last: Option<Command>,
     /// It was told that it is in, at whatever time.
     let_in: bool,
-    /// It has heard the end of its session.
     heard_end: bool,
 }
 
@@ -68,7 +63,6 @@ impl Client {
         self.heard_end
     }
 
-    /// Whether it was ever told that it is in.
     pub fn was_let_in(&self) -> bool {
         self.let_in
     }

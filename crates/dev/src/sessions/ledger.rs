@@ -51,11 +51,9 @@ pub struct Ledger {
     pub babbled: bool,
     /// The client may hold what lets it pass the queue, by what it has ever said.
     pub may_hold: bool,
-    /// The server asks for a file.
     pub file_wanted: bool,
     /// Packets of a file that the client has sent and the server has not read.
     file: VecDeque<Vec<u8>>,
-    /// Number of the server's last packet.
     pub number: u8,
 }
 

@@ -47,7 +47,6 @@ impl Pipe {
 pub struct Conduit {
     pub to_guard: Pipe,
     pub to_other: Pipe,
-    /// Bytes that each direction holds.
     room: usize,
     /// It was reset by the other side or by the network.
     pub broken: bool,
@@ -112,7 +111,6 @@ impl Conduit {
         self.to_guard.ended
     }
 
-    /// Whether nothing of the guard's is on its way.
     pub fn is_idle(&self) -> bool {
         self.to_other.on_the_way.is_empty()
     }
