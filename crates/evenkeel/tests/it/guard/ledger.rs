@@ -12,9 +12,8 @@ use std::thread::JoinHandle;
 const WRITERS: u64 = 4;
 
 /// Writes rows until its connection ends: those that were acknowledged.
-fn write_rows(address: String, writer: u64, total: Arc<AtomicUsize>) -> JoinHandle<BTreeSet<u64>> {
+fn write_rows(mut client: Client, writer: u64, total: Arc<AtomicUsize>) -> JoinHandle<BTreeSet<u64>> {
     std::thread::spawn(move || {
-        let mut client = Client::connect(&address, MODERN);
         let mut acknowledged = BTreeSet::new();
         for row in 0.. {
             let id = row * WRITERS + writer;
@@ -42,8 +41,10 @@ fn rows_that_were_acknowledged_are_there_after_the_server_or_the_guard_was_kille
         server.sql("DELETE FROM shop.ledger");
         let proxy = Proxy::start(&server, |plan| plan.limit = 2);
         let total = Arc::new(AtomicUsize::new(0));
+        // All log in before the first writes: nobody is still at the door when the server dies.
+        let clients: Vec<_> = (0..WRITERS).map(|_| Client::connect(&proxy.address, MODERN)).collect();
         let writers: Vec<_> =
-            (0..WRITERS).map(|writer| write_rows(proxy.address.clone(), writer, total.clone())).collect();
+            (0..).zip(clients).map(|(writer, client)| write_rows(client, writer, total.clone())).collect();
         eventually("two hundred rows", || total.load(Ordering::Relaxed) >= 200);
         if kills_server {
             signal("-KILL", server.sandbox.pid());
