@@ -68,7 +68,7 @@ pub enum Command {
 /// # Errors
 /// It asks for help, or is wrong: the exit code, with the text written.
 pub fn parse() -> Result<Cli<Command>, ExitCode> {
-    let given = short::short(modes::strict(Cli::<Command>::command())).try_get_matches();
+    let given = short::short(short::filled(modes::strict(Cli::<Command>::command()))).try_get_matches();
     given.and_then(|mut given| Cli::from_arg_matches_mut(&mut given)).map_err(|error| {
         let error = modes::explained(error);
         let plain = error.render().to_string();

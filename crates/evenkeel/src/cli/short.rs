@@ -54,6 +54,30 @@ pub fn short(mut command: Command) -> Command {
     command
 }
 
+/// Help whose paragraphs fill the terminal: the lines of the source would be wrapped once more there.
+pub fn filled(command: Command) -> Command {
+    let text = command.get_after_help().map(ToString::to_string);
+    let command = match text {
+        Some(text) => command.after_help(joined(&text)),
+        None => command,
+    };
+    command.mut_subcommands(filled)
+}
+
+/// One line for each paragraph. A line that begins with a space stays one: examples and lists.
+fn joined(text: &str) -> String {
+    let (mut whole, mut is_open) = (String::new(), false);
+    for line in text.lines() {
+        let is_plain = !line.is_empty() && !line.starts_with(' ');
+        if !whole.is_empty() {
+            whole.push(if is_open && is_plain { ' ' } else { '\n' });
+        }
+        whole.push_str(line);
+        is_open = is_plain;
+    }
+    whole
+}
+
 /// The first examples of a text that has them below `Examples:`, each on a line with its notes below.
 fn examples(text: &str) -> String {
     let Some((_, below)) = text.split_once("Examples:\n") else { return String::new() };
