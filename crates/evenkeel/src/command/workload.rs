@@ -83,6 +83,10 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     }
     // As it is: its values are the log's.
     out::raw(&text)?;
+    let parts = captured.left_out.iter().filter(|left| left.why.contains("[[transaction]]")).count();
+    if parts > 0 {
+        out::tell(&format!("left out: {parts} that need an earlier statement; the file says what to do\n"));
+    }
     Ok(ExitCode::SUCCESS)
 }
 

@@ -102,7 +102,7 @@ fn what_a_server_was_asked_becomes_a_workload_that_explain_and_profile_take() {
             "BEGIN is not a query",
             "[\"it's\", \"2026-07-01\"]",
             "[4, 1, \"a\\nb\"]",
-            "[1.5, 8]",
+            "[\"1.5\", 8]",
             "weight = 40\n",
         ];
         let seen = if kind == "log" { &of_log[..] } else { &[] };

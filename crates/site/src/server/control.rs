@@ -107,9 +107,7 @@ impl Control {
             address: address.clone(),
             reason: format!("version {text:?}"),
         })?;
-        if !version.is_supported() {
-            return Err(TargetError::TooOld { address, version: text });
-        }
+        version.check(&address)?;
         let sentry = Sentry::post(&session, target, stop, at_stop).map_err(|error| {
             TargetError::Unreachable { address, reason: format!("cannot watch the connection: {error}") }
         })?;

@@ -1,5 +1,6 @@
 //! A server is of a line, MariaDB or MySQL, and of a version.
 
+use super::TargetError;
 use std::fmt;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -44,13 +45,16 @@ impl ServerVersion {
         Some(Self { flavor, numbers: (major, next(), next()), text: text.into() })
     }
 
-    /// Whether it is at least MariaDB 10.3 or MySQL 5.7.
-    pub fn is_supported(&self) -> bool {
+    /// Refuses what is older than MariaDB 10.3 or MySQL 5.7; `address` is for the error.
+    pub(super) fn check(&self, address: &str) -> Result<(), TargetError> {
         let oldest = match self.flavor {
             Flavor::MariaDb => (10, 3, 0),
             Flavor::MySql => (5, 7, 0),
         };
-        self.numbers >= oldest
+        match self.numbers >= oldest {
+            true => Ok(()),
+            false => Err(TargetError::TooOld { address: address.to_owned(), version: self.text.clone() }),
+        }
     }
 }
 
@@ -72,14 +76,16 @@ mod tests {
             ("5.5.5-10.3.39-MariaDB-log", "MariaDB 10.3.39", true),
             ("10.2.44-MariaDB", "MariaDB 10.2.44", false),
             ("11.4.2-MariaDB-ubu2404", "MariaDB 11.4.2", true),
-            ("8.0.36", "MySQL 8.0.36", true),
+            ("5.7.44", "MySQL 5.7.44", true),
             ("8.0.35-27", "MySQL 8.0.35", true),
             ("5.6.51-log", "MySQL 5.6.51", false),
             ("9.1", "MySQL 9.1.0", true),
         ] {
             let version = ServerVersion::parse(text).unwrap();
-            assert_eq!((version.to_string().as_str(), version.is_supported()), (printed, supported));
-            assert_eq!(version.text, text);
+            let words = "the server at db is 5.6.51-log, which is too old: need MariaDB 10.3 or MySQL 5.7";
+            let refused = version.check("db").err().map(|error| error.to_string());
+            assert_eq!(refused, (!supported).then(|| words.replace("5.6.51-log", text)));
+            assert_eq!((version.to_string().as_str(), version.text.as_str()), (printed, text));
         }
     }
 }

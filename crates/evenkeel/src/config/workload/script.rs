@@ -66,8 +66,7 @@ pub fn definition(text: &str) -> Result<Definition> {
         if statement.name.is_empty() {
             statement.name = statement_name(&statement.sql, &mut names);
         }
-        let has_bare = parse(&statement.sql).placeholders.contains(&None);
-        if has_bare {
+        if parse(&statement.sql).placeholders.contains(&None) {
             bail!("{entry}: it has `?`, which has no name; write `:name`");
         }
         statement.parameters = ParameterDefinitions::Named(parameters);

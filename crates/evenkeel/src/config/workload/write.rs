@@ -43,6 +43,7 @@ fn of(share: Share) -> String {
 }
 
 fn parameters(parameters: &ParameterDefinitions) -> String {
+    let list = |row: &Vec<Value>| format!("[{}]", row.iter().map(scalar).collect::<Vec<_>>().join(", "));
     let lines = |all: Vec<String>| all.iter().map(|line| format!("  {line},\n")).collect::<String>();
     match parameters {
         ParameterDefinitions::Positional(all) if all.is_empty() => String::new(),
@@ -50,7 +51,7 @@ fn parameters(parameters: &ParameterDefinitions) -> String {
             format!("parameters = [\n{}]\n", lines(all.iter().map(generator).collect()))
         }
         ParameterDefinitions::Rows(rows) => {
-            format!("rows = [\n{}]\n", lines(rows.iter().map(|row| list(row)).collect()))
+            format!("rows = [\n{}]\n", lines(rows.iter().map(list).collect()))
         }
         ParameterDefinitions::Named(_) => unreachable!("a capture has no names for parameters"),
     }
@@ -72,10 +73,6 @@ fn generator(generator: &Generator) -> String {
         Generator::Constant(value) => format!("{{ constant = {} }}", scalar(value)),
         other => unreachable!("a capture makes no {other:?}"),
     }
-}
-
-fn list(values: &[Value]) -> String {
-    format!("[{}]", values.iter().map(scalar).collect::<Vec<_>>().join(", "))
 }
 
 fn scalar(value: &Value) -> String {
@@ -132,7 +129,7 @@ mod tests {
         let groups = vec![
             group("SELECT a\tFROM t WHERE ? < ?", 4, ParameterDefinitions::Rows(rows)),
             group("UPDATE t SET a = ?", 3, ParameterDefinitions::Positional(generators)),
-            group("BEGIN", 2, ParameterDefinitions::default()),
+            group("UPDATE t SET b = @b", 2, ParameterDefinitions::default()),
             group("SELECT b FROM t", 1, ParameterDefinitions::default()),
         ];
         let captured = captured("shop", groups, 2);
@@ -140,7 +137,7 @@ mod tests {
         assert_eq!(read("w.toml", &written).unwrap(), captured.definition, "{written}");
         for words in [
             "# 1 further statements omitted: 10.0 %",
-            "20.0 % of the time: BEGIN",
+            "20.0 % of the time: UPDATE t SET b = @b\n#   because it uses a variable: put it behind",
             "1000.000 ms each; it writes",
         ] {
             assert!(written.contains(words), "{written}");

@@ -146,7 +146,7 @@ fn files_of_one_name_in_two_folders_do_not_take_each_others_rejects_for_their_ow
 }
 
 #[test]
-fn a_table_that_is_spelled_otherwise_is_the_same_one_where_the_server_says_so() {
+fn a_table_that_is_spelled_otherwise_is_the_same_one_to_load_dispatch_retire_and_audit() {
     let server = Server::up(&["lower_case_table_names=1"]);
     server.generate("calls", 1_000, "none");
     let layout = fs::read_to_string(server.layout()).expect("a layout").replace("key = [", "# key = [");
@@ -156,6 +156,8 @@ fn a_table_that_is_spelled_otherwise_is_the_same_one_where_the_server_says_so() 
     assert_eq!((load("Calls"), server.count("calls")), (0.into(), 1_000));
     done(server.home(), &["cdr", "dispatch", "sandbox:a/cdr", "--table", "CALLS", "--by", "start"]);
     assert_eq!((load("calls"), server.count("calls"), server.count("calls_20260801")), (0.into(), 0, 1_000));
+    let told = audited_by_hand(&server, "calls");
+    assert!(told.contains("1,000 stored + 0 rejected: each once\ncalls, calls_20260801 as of "), "{told}");
     let retire =
         ["cdr", "retire", "sandbox:a/cdr", "--table", "Calls", "--keep", "1d", "--today", "20260901"];
     let (code, told) = asked(server.home(), &retire);

@@ -31,16 +31,10 @@ pub fn read_digests(control: &mut Control) -> Result<Vec<Group>, TargetError> {
             |text: &Option<String>| text.as_ref().and_then(|text| text.parse::<f64>().ok()).unwrap_or(0.0);
         let digest = digest.as_deref().unwrap_or_default();
         let (executions, time_s) = (number(executions) as u64, number(time_s));
-        let mut found = group(control, &schema, digest)?;
-        found.executions = executions;
-        found.time_s = time_s;
-        match groups.get_mut(&found.sql) {
-            Some(same) => {
-                same.executions += executions;
-                same.time_s += time_s;
-            }
-            None => drop(groups.insert(found.sql.clone(), found)),
-        }
+        let found = group(control, &schema, digest)?;
+        let same = groups.entry(found.sql.clone()).or_insert(found);
+        same.executions += executions;
+        same.time_s += time_s;
     }
     Ok(groups.into_values().chain(prepared(control)?).collect())
 }

@@ -6,7 +6,7 @@ mod slow_log;
 pub use digests::read_digests;
 pub use slow_log::read_slow_log;
 
-use super::sql::{Act, Purpose, acts, parse, shape};
+use super::sql::{Act, Purpose, acts, needed, parse, shape};
 use super::user::{Definition, ParameterDefinitions, StatementDefinition};
 use std::collections::BTreeMap;
 
@@ -97,6 +97,9 @@ fn problem(sql: &str) -> Option<String> {
     }
     if parsed.purpose() == Purpose::Read && parsed.tables.is_empty() {
         return Some("it uses no table".to_owned());
+    }
+    if let Some(needed) = needed(sql) {
+        return Some(format!("it uses {needed} in a [[transaction]]"));
     }
     let own = ["mysql.", "information_schema.", "performance_schema.", "sys."];
     let is_own = |table: &String| own.iter().any(|schema| table.to_ascii_lowercase().starts_with(schema));

@@ -99,6 +99,22 @@ pub fn may_write(text: &str) -> bool {
         || pairs(&words).any(|(word, next)| matches!(act(word, next), Some(Act::Writes(_))))
 }
 
+/// What an earlier statement of the session has left and this one uses, and what to do; `None` where it stands by itself.
+pub fn needed(text: &str) -> Option<&'static str> {
+    let (words, mut found) = (words(text), None);
+    for part in words.windows(3) {
+        match [last_name(&part[0]), part[1].as_str(), part[2].as_str()] {
+            ["LAST_INSERT_ID", "(", ")"] => return Some("LAST_INSERT_ID(): put it behind its INSERT"),
+            // It sets variables itself, or calls a procedure that may.
+            ["CALL", ..] | ["INTO", "@", _] | [_, ":", "="] => return None,
+            ["@", ..] | [_, "@", "@"] => {}
+            [_, "@", _] => found = Some("a variable: put it behind the statement that sets it"),
+            _ => {}
+        }
+    }
+    found
+}
+
 /// The word by which it writes: that of its verb first.
 fn writing(words: &[String]) -> Option<&str> {
     let is_name = |word: &&String| word.starts_with(|sign: char| sign.is_alphabetic());
@@ -208,6 +224,22 @@ mod tests {
             assert_eq!(acts(text), (found, 1), "{text}");
         }
         assert_eq!(acts("SELECT a FROM (SELECT 1 AS a) AS t").1, 2);
+    }
+
+    #[test]
+    fn what_needs_an_earlier_statement_is_known_by_its_text() {
+        for (text, words) in [
+            ("INSERT INTO t VALUES (LAST_INSERT_ID(), 1)", "LAST_INSERT_ID(): put it"),
+            ("UPDATE t SET a = 1 WHERE b = `last_insert_id` ( )", "LAST_INSERT_ID(): put it"),
+            ("UPDATE t SET a = @x WHERE b = @@server_id", "a variable: put it"),
+            ("UPDATE t SET a = LAST_INSERT_ID(a + 1) WHERE b = @@server_id", ""),
+            ("SELECT a, @r := @r + 1 FROM t, (SELECT @r := 0) AS r", ""),
+            ("SELECT a INTO @a FROM t WHERE b = '@x'", ""),
+            ("CALL p(@total)", ""),
+        ] {
+            let found = needed(text).unwrap_or_default();
+            assert!(found.starts_with(words) && found.is_empty() == words.is_empty(), "{text}: {found}");
+        }
     }
 
     #[test]

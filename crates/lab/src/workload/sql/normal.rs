@@ -90,9 +90,9 @@ fn number(piece: &str) -> Option<Value> {
     if let Ok(whole) = piece.parse() {
         return Some(Value::Int(whole));
     }
-    let is_whole = piece.bytes().all(|digit| digit.is_ascii_digit());
-    // What no whole number of ours holds is sent as text, which the server reads in full.
-    if is_whole { Some(Value::Text(piece.into())) } else { piece.parse().ok().map(Value::Double) }
+    let is_exact = piece.bytes().all(|sign| sign.is_ascii_digit() || sign == b'.');
+    // A decimal, and what no whole number of ours holds, is sent as text, which the server reads in full.
+    if is_exact { Some(Value::Text(piece.into())) } else { piece.parse().ok().map(Value::Double) }
 }
 
 /// The text between quotes, without escapes.
@@ -137,9 +137,9 @@ mod tests {
                 vec![Value::Int(3)],
             ),
             (
-                "SELECT 1.5e-3, 2e+2, 7",
-                "SELECT ?, ?, ?",
-                vec![Value::Double(0.0015), Value::Double(200.0), Value::Int(7)],
+                "SELECT 1.5e-3, 2e+2, 12.50, 7",
+                "SELECT ?, ?, ?, ?",
+                vec![Value::Double(0.0015), Value::Double(200.0), text("12.50"), Value::Int(7)],
             ),
             (
                 "SELECT CAST(a AS DECIMAL(10,2)), NOW(6), b + 1",

@@ -150,13 +150,11 @@ impl<'a> Compiler<'a> {
                 Vec::new()
             }
         };
-        let mut sources: BTreeMap<String, usize> = generators
-            .into_iter()
-            .map(|(name, generator)| {
-                let source = self.source(&entry, &name, generator)?;
-                Ok((name, source))
-            })
-            .collect::<Result<_, WorkloadError>>()?;
+        let mut sources = BTreeMap::new();
+        for (name, generator) in generators {
+            let source = self.source(&entry, &name, generator)?;
+            sources.insert(name, source);
+        }
         for (name, role) in
             self.parsed[index].placeholders.clone().iter().zip(sql::shape(&statement.sql).roles)
         {
@@ -210,11 +208,8 @@ impl<'a> Compiler<'a> {
         if transaction.statements.is_empty() {
             return Err(invalid(&entry, "has no statements; list at least one by name"));
         }
-        let indices: Vec<usize> = transaction
-            .statements
-            .iter()
-            .map(|name| self.index_of(&entry, name))
-            .collect::<Result<_, _>>()?;
+        let indices = transaction.statements.iter().map(|name| self.index_of(&entry, name));
+        let indices: Vec<usize> = indices.collect::<Result<_, _>>()?;
         let placeholders = indices.iter().flat_map(|&index| &self.parsed[index].placeholders);
         let used: BTreeSet<String> = placeholders.flatten().cloned().collect();
         check_used(&entry, transaction.parameters.keys(), &used)?;

@@ -151,13 +151,10 @@ fn choice(values: &[Value], weights: Option<&[f64]>) -> Result<Source, String> {
     if values.is_empty() {
         return Err("`values` is empty; give at least one".into());
     }
-    let choice = match weights {
-        Some(weights) if weights.len() != values.len() => {
-            return Err(format!("{} values but {} weights; give one for each", values.len(), weights.len()));
-        }
-        Some(weights) => Some(WeightedChoice::new(weights).map_err(|error| error.to_string())?),
-        None => None,
-    };
+    if let Some(weights) = weights.filter(|weights| weights.len() != values.len()) {
+        return Err(format!("{} values but {} weights; give one for each", values.len(), weights.len()));
+    }
+    let choice = weights.map(WeightedChoice::new).transpose().map_err(|error| error.to_string())?;
     Ok(Source::Values { values: values.to_vec(), choice })
 }
 
