@@ -3,19 +3,22 @@
 use super::error::SizeError;
 use super::model::Figure;
 use super::sizing::{Prediction, Sizing};
-use crate::statistics::{CONFIDENCE, student_quantile};
+use crate::caveat::threshold::RUNS_MIN;
+use crate::statistics::{CONFIDENCE, Sample, student_quantile};
 
 /// Largest number of servers in an answer.
 const SERVERS_MAX: f64 = 1e6;
 /// Share of the servers that is tried next where these do not meet the objective.
 const FEWER: f64 = 0.9;
+/// Rates up to so many times one another have requests of about the same CPU time: a server with little to do is woken more often.
+const NEAR: f64 = 2.0;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Server {
     pub mean: Sizing,
     /// Its 95th percentile.
     pub p95: Sizing,
-    /// Rate and utilisation from 0 to 1 at each measured rate; empty where it cannot be seen.
+    /// Completions per second and utilisation from 0 to 1 of each run; empty where it cannot be seen.
     pub busy: Vec<(f64, f64)>,
 }
 
@@ -120,22 +123,18 @@ impl Server {
         }
     }
 
-    /// Utilisation by the utilisation law with what is used without requests, `a + b rate`, by least squares (Denning and Buzen, ACM Computing
-    /// Surveys 10 (1978) 225), and its 95 % prediction interval.
+    /// Utilisation by the utilisation law, the rate times the CPU time of a request (Denning and Buzen, ACM Computing Surveys 10 (1978) 225),
+    /// and its 95 % prediction interval, by what that time differs by between the runs at rates near this one, or between all where these are few.
     fn busy_at(&self, rate: f64) -> Option<(f64, f64, f64)> {
-        let n = self.busy.len() as f64;
-        if self.busy.len() < 3 {
-            return None;
-        }
-        let mean = |of: fn(&(f64, f64)) -> f64| self.busy.iter().map(of).sum::<f64>() / n;
-        let (x, y) = (mean(|point| point.0), mean(|point| point.1));
-        let spread: f64 = self.busy.iter().map(|point| (point.0 - x).powi(2)).sum();
-        let slope = self.busy.iter().map(|point| (point.0 - x) * (point.1 - y)).sum::<f64>() / spread;
-        let at = |rate: f64| y + slope * (rate - x);
-        let squares: f64 = self.busy.iter().map(|point| (point.1 - at(point.0)).powi(2)).sum();
-        let deviation = (squares / (n - 2.0) * (1.0 + 1.0 / n + (rate - x).powi(2) / spread)).sqrt();
-        let half = student_quantile(f64::midpoint(1.0, CONFIDENCE), n - 2.0) * deviation;
-        let found = at(rate).max(0.0);
-        (spread > 0.0 && found.is_finite()).then(|| (found, (found - half).max(0.0), found + half))
+        let costs = |times: f64| -> Sample {
+            let near = self.busy.iter().filter(|(at, _)| rate <= times * at && *at <= times * rate);
+            near.map(|(at, used)| used / at).collect()
+        };
+        let near = costs(NEAR);
+        let costs = if near.n() < RUNS_MIN { costs(f64::INFINITY) } else { near };
+        let (cost, variance, n) = (costs.mean()?, costs.variance()?, costs.n() as f64);
+        let deviation = (variance * (1.0 + 1.0 / n)).sqrt();
+        let half = student_quantile(f64::midpoint(1.0, CONFIDENCE), n - 1.0) * deviation;
+        (costs.n() >= RUNS_MIN).then(|| (rate * cost, rate * (cost - half).max(0.0), rate * (cost + half)))
     }
 }

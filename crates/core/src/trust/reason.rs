@@ -71,13 +71,16 @@ pub struct Untrusted {
     pub reason: Reason,
 }
 
+impl Untrusted {
+    /// `at 50 requests/s (20 % CPU use)`.
+    pub fn place(&self) -> String {
+        let used = self.utilisation.map_or_else(String::new, |theta| format!(" ({theta:.0} % CPU use)"));
+        format!("at {} requests/s{used}", self.rate)
+    }
+}
+
 impl fmt::Display for Untrusted {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.utilisation {
-            Some(theta) => {
-                write!(out, "at {} requests/s ({theta:.0} % CPU use): {}", self.rate, self.reason)
-            }
-            None => write!(out, "at {} requests/s: {}", self.rate, self.reason),
-        }
+        write!(out, "{}: {}", self.place(), self.reason)
     }
 }

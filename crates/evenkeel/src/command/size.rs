@@ -8,7 +8,7 @@ use crate::study::narrower::Narrower;
 use crate::study::sizing::{Answered, Answers, Asked, Cost, as_json, next, text};
 use crate::study::stored;
 use anyhow::{Result, anyhow};
-use evenkeel_core::size::{Figure, Needed, SizeError};
+use evenkeel_core::size::{Figure, Needed, SizeError, Sizing};
 use evenkeel_study::published::kind as published_kind;
 use evenkeel_study::size::{Sized, sized};
 use evenkeel_study::store::StudyFolder;
@@ -26,7 +26,7 @@ Examples:
 
 The prediction uses every rate whose response times settled, trusted or not, the bounds of what the server carries, and the CPU \
 time of a request. Its interval contains the result of a one-minute run at that rate with 95 % confidence, if the server and its \
-neighbours stay as they were. A wide interval is called wide, and the profile that narrows it is named. An objective is met if the upper end of the interval meets it. The load is \
+neighbours stay as they were. A wide interval is called wide, and the profile that measures the rate is named. An objective is met if the upper end of the interval meets it. The load is \
 divided equally among servers like the one that was profiled.
 
 Exit codes: 0 done; 1 no number of servers is known to meet the objective, or a server does not carry its share; 2 wrong use, \
@@ -57,11 +57,8 @@ pub struct Args {
 
 fn rate(text: &str) -> Result<f64, String> {
     let rate: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
-    if rate > 0.0 && rate <= 1e9 {
-        Ok(rate)
-    } else {
-        Err("above 0 and at most 1,000,000,000 is needed".to_owned())
-    }
+    let is_rate = rate > 0.0 && rate <= 1e9;
+    is_rate.then_some(rate).ok_or_else(|| "above 0 and at most 1,000,000,000 is needed".to_owned())
 }
 
 fn objective(text: &str) -> Result<(Figure, f64), String> {
@@ -78,11 +75,8 @@ fn objective(text: &str) -> Result<(Figure, f64), String> {
 fn cost(text: &str) -> Result<Cost, String> {
     let number = text.strip_suffix("/h").ok_or("write the cost per hour, for example 0.12/h")?;
     let per_hour: f64 = number.parse().map_err(|_| format!("{number} is not a number"))?;
-    if (0.0..=1e12).contains(&per_hour) {
-        Ok(Cost { per_hour })
-    } else {
-        Err("the cost must be 0 or more".to_owned())
-    }
+    let is_cost = (0.0..=1e12).contains(&per_hour);
+    is_cost.then_some(Cost { per_hour }).ok_or_else(|| "the cost must be 0 or more".to_owned())
 }
 
 /// Prints what a load needs.
@@ -107,7 +101,8 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         let found = found(sized, args);
         let rate =
             found.as_ref().map_or(args.rate / f64::from(args.servers.unwrap_or(1)), |it| it.needed.each.rate);
-        Answers { sized, found, narrower: Narrower::of(&plan, sized, rate) }
+        let narrower = Narrower::of(&plan, sized, rate, found.is_ok());
+        Answers { sized, found, narrower }
     };
     let answers: Vec<Answers<'_>> = all.iter().map(one).collect();
     let asked = Asked { study: &plan.id, rate: args.rate, objective: args.objective, cost: args.cost };
@@ -143,8 +138,8 @@ fn found(sized: &Sized, args: &Args) -> Result<Answered, SizeError> {
         }
     };
     let at = needed.each.rate;
-    let statements = sized.statements.iter();
-    let statements = statements.filter_map(|(name, sizing)| Some((name.clone(), sizing.predict(at).ok()?)));
+    let predicted = |sizing: &Result<Sizing, SizeError>| sizing.as_ref().map_err(|error| *error)?.predict(at);
+    let statements = sized.statements.iter().map(|(name, sizing)| (name.clone(), predicted(sizing)));
     Ok(Answered { statements: statements.collect(), needed })
 }
 

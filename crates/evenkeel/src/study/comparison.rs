@@ -31,6 +31,8 @@ impl Wording {
 /// What is compared where nobody says it, the first that both sides tell.
 const FIGURES: [Figure; 3] = [Figure::Throughput, Figure::Response, Figure::Cpu];
 
+const UNIT: &str = " requests/s";
+
 /// As many as `--repeats` takes.
 const REPEATS_MAX: u64 = 1_000;
 
@@ -219,30 +221,30 @@ fn places(compared: &Compared) -> Vec<String> {
     conditions.chain(parted).chain(carried).filter(|place| !place.is_empty()).collect()
 }
 
+/// ` at 50, 100 and 200 requests/s`: the unit once, where there are rates alone.
 fn at(places: &[String]) -> String {
-    if places.is_empty() { String::new() } else { format!(" at {}", places.join(" and ")) }
+    let rates: Option<Vec<&str>> =
+        places.iter().map(|place| place.strip_suffix(UNIT).filter(|rate| !rate.contains(", "))).collect();
+    match rates {
+        _ if places.is_empty() => String::new(),
+        Some(rates) => format!(" at {}{UNIT}", format::listed(&rates)),
+        None => format!(" at {}", format::listed(places)),
+    }
 }
 
 /// Series and rate, as far as there are several.
 fn place(label: &str, rate_per_s: Option<f64>) -> String {
-    let rate = rate_per_s.map(|rate| format!("{} requests/s", format::short(rate)));
+    let rate = rate_per_s.map(|rate| format!("{}{UNIT}", format::short(rate)));
     let label = Some(label.to_owned()).filter(|label| !label.is_empty());
     [label, rate].into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
 fn parted_line(parted: &Parted) -> String {
     let place = place(&parted.label, Some(parted.rate_per_s));
-    let (first, second) = parted.runs;
-    let runs = |count: usize| format::counted(count, "run");
-    let words = match parted.side {
-        experiment::Side::Worse => {
-            format!("carried in all of {}, then in none of {}", runs(first), runs(second))
-        }
-        experiment::Side::Better => {
-            format!("carried in none of {}, then in all of {}", runs(first), runs(second))
-        }
-    };
-    format!("{place}: {words}")
+    let [first, second] = [parted.runs.0, parted.runs.1].map(|count| format::counted(count, "run"));
+    let is_better = parted.side == experiment::Side::Better;
+    let (before, after) = if is_better { ("none", "all") } else { ("all", "none") };
+    format!("{place}: carried in {before} of {first}, then in {after} of {second}")
 }
 
 fn line(condition: &Condition, figure: Figure) -> String {
@@ -272,10 +274,7 @@ fn word(verdict: Verdict) -> &'static str {
 }
 
 fn side(side: experiment::Side) -> &'static str {
-    match side {
-        experiment::Side::Better => "better",
-        experiment::Side::Worse => "worse",
-    }
+    if side == experiment::Side::Better { "better" } else { "worse" }
 }
 
 fn as_json([first, second]: [&str; 2], compared: &Compared, commands: &[String]) -> Value {

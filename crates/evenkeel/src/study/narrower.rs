@@ -1,6 +1,8 @@
 //! The profile that answers what a stored one leaves open.
 
 use crate::format;
+use evenkeel_core::digits::nearest;
+use evenkeel_core::size::Server;
 use evenkeel_study::profile;
 use evenkeel_study::size::Sized;
 use evenkeel_study::store::format::PlanFile;
@@ -11,6 +13,8 @@ const SHARES: [f64; 4] = [0.2, 0.4, 0.6, 0.8];
 const NEAR: f64 = 0.1;
 /// Runs of each rate, and the seconds of a run and of its warm-up.
 const RUNS: (u32, f64, f64) = (4, 20.0, 4.0);
+/// The same where the rate in question alone is measured.
+const ALONE: (u32, f64, f64) = (3, STALLS_S, 4.0);
 /// The seconds of a run where a writing server may stall.
 const STALLS_S: f64 = 60.0;
 /// A run lasts for so many arrivals, and for so many seconds at most.
@@ -42,8 +46,9 @@ pub struct Narrower {
 }
 
 impl Narrower {
-    /// The stored profile's server and workload, at rates that settle, and at the rate in question where a server may carry it.
-    pub fn of(plan: &PlanFile, sized: &Sized, rate: f64) -> Self {
+    /// The stored profile's server and workload, at the rate in question alone where that is answered and a server carries it; otherwise at
+    /// rates that settle, and at that one where a server may carry it.
+    pub fn of(plan: &PlanFile, sized: &Sized, rate: f64, is_answered: bool) -> Self {
         let bounds = &sized.bounds;
         let lowest = plan.cells.iter().map(|cell| cell.rate_per_s).fold(f64::INFINITY, f64::min);
         let most = bounds.at_most_per_s.unwrap_or(f64::INFINITY);
@@ -57,43 +62,27 @@ impl Narrower {
         // Nobody's server is sent what is far above all that it was seen to answer.
         let asked = (rate <= most).then_some(rate.min(2.0 * highest));
         let is_other = |share: &f64| asked.is_none_or(|asked| (share / asked - 1.0).abs() > NEAR);
-        let shares = SHARES.iter().map(|share| share * carried).filter(is_other);
+        let is_carried = |server: &Server| server.mean.ends().at_least.is_some_and(|least| rate <= least);
+        let is_alone = is_answered && sized.server.as_ref().is_ok_and(is_carried);
+        let shares = SHARES.iter().map(|share| share * carried).filter(|rate| !is_alone && is_other(rate));
         let mut rates: Vec<f64> = shares.chain(asked).collect();
         rates.sort_by(f64::total_cmp);
-        let (repeats, least, warm_up) = RUNS;
+        let (repeats, least, warm_up) = if is_alone { ALONE } else { RUNS };
         let least = if sized.misses_stalls { STALLS_S } else { least };
         let seconds = rates.first().map_or(least, |rate| (ARRIVALS / rate).ceil().clamp(least, SECONDS_MOST));
-        let rates: Vec<String> = rates.into_iter().map(three_digits).collect();
         let series = plan.series.len().max(1) * rates.len();
         let time = (series as f64) * f64::from(repeats) * (seconds + warm_up);
+        let rates = rates.into_iter().map(nearest).collect::<Vec<_>>().join(",");
         if plan.kind != profile::NAME {
-            let command = format!(
-                "evenkeel study FILE, with rate = \"{}\", repeats = {repeats}, duration = \"{seconds}s\" below [profile]",
-                rates.join(",")
-            );
+            let below = format!("repeats = {repeats}, duration = \"{seconds}s\" below [profile]");
+            let command = format!("evenkeel study FILE, with rate = \"{rates}\", {below}");
             return Self { command, seconds: time };
         }
         let mut words = kept(plan, sized);
-        let more = [
-            "--rate",
-            &rates.join(","),
-            "--repeats",
-            &repeats.to_string(),
-            "--duration",
-            &format!("{seconds}s"),
-            "--warm-up",
-            &format!("{warm_up}s"),
-        ];
-        words.extend(more.map(str::to_owned));
+        let more = format!("--rate {rates} --repeats {repeats} --duration {seconds}s --warm-up {warm_up}s");
+        words.extend(more.split(' ').map(str::to_owned));
         Self { command: format::command(&words), seconds: time }
     }
-}
-
-/// A number of three digits that count, as a flag takes it.
-fn three_digits(rate: f64) -> String {
-    let unit = 10_f64.powf(rate.log10().floor() - 2.0);
-    let decimals = (-unit.log10().round()).max(0.0) as usize;
-    format!("{:.decimals$}", (rate / unit).round() * unit)
 }
 
 /// What stays of the stored command; a virtual profile has none.
@@ -128,21 +117,22 @@ mod tests {
         let profile = VirtualProfile { repeats: 3, ..VirtualProfile::of_one_cpu(&[0.4, 0.8, 1.3, 1.8]) };
         let (mut plan, runs) = profile.play(Seed(1)).unwrap();
         let sized = sized(&plan, &runs).remove(0);
-        let none = Narrower::of(&plan, &sized, 150.0).command;
+        let none = Narrower::of(&plan, &sized, 150.0, false).command;
         assert!(none.starts_with("evenkeel profile --workload virtual --rate "), "{none}");
         let line =
             "--home /h --quiet profile mysql://a@b/c -r 9,10 -d8s --name x --ebs 10 --within=3m --seed 5";
         plan.command = line.split(' ').map(str::to_owned).collect();
-        let found = Narrower::of(&plan, &sized, 150.0);
+        let found = Narrower::of(&plan, &sized, 150.0, false);
         let start = "evenkeel --home /h profile mysql://a@b/c --ebs 10 --rate ";
         assert!(found.command.starts_with(start) && found.command.contains(",150 "), "{}", found.command);
         assert!(found.command.ends_with(" --repeats 4 --duration 20s --warm-up 4s"), "{}", found.command);
-        assert_eq!(found.seconds, 4.0 * 4.0 * 24.0);
-        assert!(!Narrower::of(&plan, &sized, 100_000.0).command.contains("100000"));
+        assert!(!Narrower::of(&plan, &sized, 100_000.0, true).command.contains("100000"));
+        let alone = Narrower::of(&plan, &sized, 150.0, true);
+        let command = format!("{start}150 --repeats 3 --duration 60s --warm-up 4s");
+        assert_eq!(alone, Narrower { command, seconds: 192.0 });
         plan.series[0].writes = true;
         let writing = evenkeel_study::size::sized(&plan, &runs).remove(0);
-        let found = Narrower::of(&plan, &writing, 150.0);
+        let found = Narrower::of(&plan, &writing, 150.0, false);
         assert!(writing.misses_stalls && found.command.contains(" --duration 60s "), "{}", found.command);
-        assert_eq!([1_234.0, 99.96, 8.1234, 0.5].map(three_digits), ["1230", "100.0", "8.12", "0.500"]);
     }
 }

@@ -48,8 +48,8 @@ pub struct Answers<'a> {
 pub struct Answered {
     /// How many there are, and what each of them does.
     pub needed: Needed,
-    /// The mean response of each statement of a mix.
-    pub statements: Vec<(String, Prediction)>,
+    /// The mean response of each statement of a mix, or why there is none.
+    pub statements: Vec<(String, Result<Prediction, SizeError>)>,
 }
 
 /// The answer first, then what it is made of.
@@ -114,13 +114,8 @@ fn lines(asked: &Asked<'_>, answer: &Answers<'_>, server: &Server, found: &Answe
     let each = &found.needed.each;
     let mut response = format!("response time: mean {}, p95 {}", interval(&each.mean), interval(&each.p95));
     if let Some((busy, low, high)) = each.busy {
-        let high = 100.0 * high.min(1.0);
-        let _ = write!(
-            response,
-            "; CPU use {:.0} % ({:.0} to {high:.0})",
-            100.0 * busy.min(1.0),
-            100.0 * low.min(1.0)
-        );
+        let [busy, low, high] = [busy, low, high].map(|share| 100.0 * share.min(1.0));
+        let _ = write!(response, "; CPU use {busy:.0} % ({low:.0} to {high:.0})");
     }
     let mut lines = vec![response];
     lines.extend(asked.cost.map(|cost| money(asked.rate, found.needed.servers, cost)));
@@ -166,12 +161,17 @@ fn lines(asked: &Asked<'_>, answer: &Answers<'_>, server: &Server, found: &Answe
     lines
 }
 
-fn statements(all: &[(String, Prediction)]) -> Vec<String> {
-    let mut slowest: Vec<&(String, Prediction)> = all.iter().collect();
-    slowest.sort_by(|one, other| other.1.response.total_cmp(&one.1.response));
-    let line =
-        |(name, found): &&(String, Prediction)| format!("{}: mean {}", format::plain(name), interval(found));
-    slowest.iter().take(STATEMENTS_MOST).map(line).collect()
+fn statements(all: &[(String, Result<Prediction, SizeError>)]) -> Vec<String> {
+    let (mut slowest, mut left_out) = (Vec::new(), Vec::new());
+    for (name, found) in all {
+        let name = format::plain(name);
+        match found {
+            Ok(found) => slowest.push((found.response, format!("{name}: mean {}", interval(found)))),
+            Err(error) => left_out.push(format!("left out: {name}, since {error}")),
+        }
+    }
+    slowest.sort_by(|one, other| other.0.total_cmp(&one.0));
+    slowest.into_iter().take(STATEMENTS_MOST).map(|(_, line)| line).chain(left_out).collect()
 }
 
 /// What the answer follows from.
@@ -282,8 +282,10 @@ fn answer_json(asked: &Asked<'_>, answer: &Answers<'_>) -> Value {
                 json!({ "mean": 100.0 * busy, "low": 100.0 * low, "high": 100.0 * high })
             }),
         });
-        let named =
-            |(name, found): &(String, Prediction)| json!({ "name": name, "tau_ms": prediction_json(found) });
+        let named = |(name, found): &(String, Result<Prediction, SizeError>)| {
+            let (tau_ms, error) = (found.as_ref().ok().map(prediction_json), found.as_ref().err());
+            json!({ "name": name, "tau_ms": tau_ms, "error": error.map(ToString::to_string) })
+        };
         all["statements"] = statements.iter().map(named).collect();
         all["cost"] = asked.cost.map_or(Value::Null, |cost| {
             let hour = cost.per_hour * needed.servers as f64;
@@ -325,7 +327,7 @@ mod tests {
     fn profiled(loads: &[f64]) -> (Sized, Narrower) {
         let (plan, runs) = VirtualProfile::of_one_cpu(loads).play(Seed(1)).unwrap();
         let sized = sized(&plan, &runs).remove(0);
-        let narrower = Narrower::of(&plan, &sized, 100.0);
+        let narrower = Narrower::of(&plan, &sized, 100.0, true);
         (sized, narrower)
     }
 

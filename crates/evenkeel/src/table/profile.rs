@@ -5,7 +5,7 @@ use super::grid::{GridColumn, Place, lines};
 use super::paint::{Ink, paint, wrap};
 use super::reduction::reduction;
 use crate::caveats::{Doubt, doubts};
-use crate::columns::{Column, MEAN, columns};
+use crate::columns::{Column, MEAN, OPEN, columns};
 use crate::failed;
 use crate::format::{self, plain};
 use evenkeel_core::caveat::Severity;
@@ -19,7 +19,9 @@ const TABLE: usize = 100;
 
 /// The end of a study in the terminal: the headlines, a line for each cell, the doubts by cause. `wide` has all figures of a cell.
 pub fn profile(plan: &PlanFile, summary: &SummaryFile, runs: &[RunFile], look: Look, wide: bool) -> String {
-    let cells = cells(plan, summary, look, wide) + &below(summary, runs, look);
+    let cells = cells(plan, summary, look, wide);
+    let is_open = cells.contains('?');
+    let cells = cells + &below(summary, runs, is_open, look);
     let finding = failed::of_study(plan, summary, runs).map_or_else(String::new, |text| finding(&text, look));
     let saved = reduction(plan, summary, look);
     let parts = [finding, headlines(summary, look), cells, saved, caveats(plan, summary, runs, look)];
@@ -82,12 +84,14 @@ fn cells(plan: &PlanFile, summary: &SummaryFile, look: Look, wide: bool) -> Stri
     lines(grid, &titles(plan, &sorted), look)
 }
 
-/// Below the cells: that no cell has a probe delay, who told the parts of the requests and what it cost them, who saw the server.
-fn below(summary: &SummaryFile, runs: &[RunFile], look: Look) -> String {
+/// Below the cells: what a `?` says, that no cell has a probe delay, who told the parts of the requests and what it cost them, who saw
+/// the server.
+fn below(summary: &SummaryFile, runs: &[RunFile], is_open: bool, look: Look) -> String {
+    let open = is_open.then(|| format!("?: {OPEN}"));
     let has_delay = summary.cells.is_empty() || summary.cells.iter().any(|cell| cell.mu_ms.n > 0);
     let untold = "probe delay: not available, the server does not report how long a statement took it";
     let untold = (!has_delay).then(|| untold.to_owned());
-    let all = untold.into_iter().chain(format::parts(runs)).chain(format::sensed(runs));
+    let all = open.into_iter().chain(untold).chain(format::parts(runs)).chain(format::sensed(runs));
     let line =
         |text: String| format!("{}\n", paint(&wrap(&text, look.width.min(PROSE), 0), Ink::Soft, look.colour));
     all.map(line).collect()

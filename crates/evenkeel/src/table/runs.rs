@@ -147,7 +147,7 @@ fn state(study: &ListedStudy) -> Place {
             Place::new("complete", Ink::Good)
         }
         _ if failing.is_some() => Place::new(failing.unwrap_or_default(), Ink::Bad),
-        Some(summary) if !summary.valid => Place::new("not valid", Ink::Bad),
+        Some(summary) if !summary.valid && trusted(Some(summary)) == "-" => Place::new("not valid", Ink::Bad),
         Some(summary) if summary.complete => Place::new("complete", Ink::Good),
         _ => Place::new("unfinished", Ink::Doubt),
     }

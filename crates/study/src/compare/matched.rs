@@ -2,6 +2,7 @@
 
 use super::error::CompareError;
 use super::side::Side;
+use crate::format::listed;
 
 /// The series of both: of whole studies those with the same label, whatever their order; where no label is in both, as between two
 /// levels of a factor, those at the same place. With a label where there are several. What has no partner is left out by its name.
@@ -57,6 +58,6 @@ pub(super) fn unlike(first: &Side, second: &Side) -> Vec<String> {
         let is_other = first.plan().file_crc32 != second.plan().file_crc32;
         return is_other.then(|| "the workload file has other statements".to_owned()).into_iter().collect();
     }
-    let words = |side: &Side| side.workloads().join(" and ");
+    let words = |side: &Side| listed(&side.workloads());
     vec![format!("{} ran {}, {} ran {}", first.name(), words(first), second.name(), words(second))]
 }

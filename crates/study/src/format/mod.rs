@@ -6,7 +6,7 @@ mod words;
 
 pub use estimates::{estimate, estimate_beside, estimate_percent, estimate_rate, estimate_time, mean, ratio};
 pub use times::{TimeUnit, time};
-pub use words::{bytes, count, counted, date, instant, percent, plain, rate, seconds, stamp, steers};
+pub use words::{bytes, count, counted, date, instant, listed, percent, plain, rate, seconds, stamp, steers};
 
 /// What stands where a value could not be had.
 pub const ABSENT: &str = "not available";

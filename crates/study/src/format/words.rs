@@ -94,6 +94,15 @@ pub fn counted(number: usize, noun: &str) -> String {
     format!("{} {noun}{}", count(number as u64), if number == 1 { "" } else { "s" })
 }
 
+/// `a`, `a and b`, `a, b and c`.
+pub fn listed<N: AsRef<str>>(names: &[N]) -> String {
+    let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
+    match names.as_slice() {
+        [first @ .., last] if !first.is_empty() => format!("{} and {last}", first.join(", ")),
+        few => few.concat(),
+    }
+}
+
 /// Whether a character could steer a terminal, or turn around how the text beside it is read: control characters, ends of lines
 /// and tabs among them, and marks and overrides of the direction of writing.
 pub fn steers(character: char) -> bool {
@@ -121,7 +130,7 @@ mod tests {
         assert_eq!(seconds(200.0), "3 min 20 s");
         assert_eq!(seconds(7_500.0), "2 h 5 min");
         assert_eq!(seconds(f64::NAN), ABSENT);
-        assert_eq!(counted(1, "run"), "1 run");
+        assert_eq!((counted(1, "run"), listed(&["a", "b", "c"])), ("1 run".into(), "a, b and c".into()));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! What a study says first: what the server carries, up to which rate p95 stays below a time, what a request costs in CPU; and in one
 //! line what of that can be relied on.
 
+use crate::format::listed;
 use crate::store::format::{BoundsRecord, PlanFile, WorkRecord};
 use evenkeel_core::caveat::threshold::{ARRIVALS_MIN, NEIGHBOURS_MIN, RUNS_MIN, SECONDS_MIN};
 use evenkeel_core::digits::{between, ceiling, floor, nearest};
@@ -87,17 +88,16 @@ impl Findings<'_> {
         reliable.extend(self.limit.rate.map(|rate| self.times_up_to(rate)));
         let reliable = match reliable.as_slice() {
             [] => "Nothing is reliable yet".to_owned(),
-            [one] => format!("Reliable: {one}"),
-            [first @ .., last] => format!("Reliable: {} and {last}", first.join(", ")),
+            some => format!("Reliable: {}", listed(some)),
         };
         let against: Vec<String> =
             self.limit.overlooked.iter().chain(&self.limit.end).map(ToString::to_string).collect();
-        let not = match against.as_slice() {
-            [] => String::new(),
-            some if self.limit.rate.is_some() => {
-                format!(". Not reliable: response times {}", some.join("; "))
+        let not = match &self.limit.end {
+            Some(end) if self.limit.rate.is_none() => {
+                format!(". Not reliable: response times, because {} {}", end.place(), end.reason)
             }
-            some => format!(". Not reliable: response times, since {}", some.join("; ")),
+            _ if against.is_empty() => String::new(),
+            _ => format!(". Not reliable: response times {}", against.join("; ")),
         };
         reliable + &not + &self.left_out()
     }
@@ -174,15 +174,12 @@ impl Findings<'_> {
             }
             () => format!("{} made, and no rate has three that agree", counted(runs)),
         };
-        let left = match left_out {
-            0 => String::new(),
-            1 => ", and 1 more, in which the generator fell behind or most requests failed, is left out"
-                .to_owned(),
-            more => format!(
-                ", and {more} more, in which the generator fell behind or most requests failed, are left out"
-            ),
-        };
-        why + &left
+        if left_out == 0 {
+            return why;
+        }
+        let cause = "in which the generator fell behind or most requests failed";
+        let is = if left_out == 1 { "is" } else { "are" };
+        format!("{why}, and {left_out} more, {cause}, {is} left out")
     }
 
     /// Where the connections and not the server may have been the end.

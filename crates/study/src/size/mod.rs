@@ -26,8 +26,8 @@ pub struct Sized {
     /// What the server carries, and what a request takes of it.
     pub bounds: BoundsRecord,
     pub server: Result<Server, SizeError>,
-    /// The model of each statement of a mix, by its name.
-    pub statements: Vec<(String, Sizing)>,
+    /// The model of each statement of a mix, by its name, or why there is none.
+    pub statements: Vec<(String, Result<Sizing, SizeError>)>,
 }
 
 pub fn sized(plan: &PlanFile, runs: &[RunFile]) -> Vec<Sized> {
@@ -47,7 +47,7 @@ pub fn sized(plan: &PlanFile, runs: &[RunFile]) -> Vec<Sized> {
             label: headline.label,
             workload: series.map_or_else(String::new, |series| series.workload.clone()),
             server: server(&settled, runs, ends),
-            statements: statements(&settled, runs, ends),
+            statements: statements(&all, &settled, runs, ends),
             limit,
             bounds,
         }
@@ -85,7 +85,7 @@ fn server(cells: &[(f64, Vec<&CellSummary>)], runs: &[RunFile], ends: Ends) -> R
     Ok(Server {
         mean: sizing(Figure::Mean, |run| Some(run.response.measured()?.mean_ms))?,
         p95: sizing(Figure::P95, |run| Some(run.response.measured()?.p95_ms))?,
-        busy: busy(cells),
+        busy: used(cells, runs),
     })
 }
 
@@ -151,11 +151,13 @@ fn ends(
 
 /// The rate at which the CPUs are full, by the runs that complete at least half as much as the busiest.
 fn full_at(cells: &[(f64, Vec<&CellSummary>)], runs: &[RunFile]) -> Option<f64> {
+    Some(1.0 / Work::of(&used(cells, runs))?.per_request)
+}
+
+/// Completions per second and utilisation from 0 to 1 of each run.
+fn used(cells: &[(f64, Vec<&CellSummary>)], runs: &[RunFile]) -> Vec<(f64, f64)> {
     let own = cells.iter().flat_map(|(_, cells)| counting(cells, runs));
-    let points: Vec<(f64, f64)> = own
-        .filter_map(|run| Some((run.throughput_per_s, run.theta.as_ref()?.total_percent / 100.0)))
-        .collect();
-    Some(1.0 / Work::of(&points)?.per_request)
+    own.filter_map(|run| Some((run.throughput_per_s, run.theta.as_ref()?.total_percent / 100.0))).collect()
 }
 
 fn cpus(cells: &[(f64, Vec<&CellSummary>)], runs: &[RunFile]) -> f64 {

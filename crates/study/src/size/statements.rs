@@ -2,16 +2,17 @@
 
 use super::{counting, measured};
 use crate::store::format::{CellSummary, RunFile};
-use evenkeel_core::size::{Ends, Figure, Sizing};
+use evenkeel_core::size::{Ends, Figure, SizeError, Sizing};
 use std::collections::BTreeSet;
 
-/// Mean response of each statement of a mix; empty of a load of a single one.
+/// Mean response of each statement of a mix at the rates that settled; empty of a load of a single one.
 pub(super) fn statements(
-    cells: &[(f64, Vec<&CellSummary>)],
+    all: &[(f64, Vec<&CellSummary>)],
+    settled: &[(f64, Vec<&CellSummary>)],
     runs: &[RunFile],
     ends: Ends,
-) -> Vec<(String, Sizing)> {
-    let own = cells.iter().flat_map(|(_, cells)| counting(cells, runs));
+) -> Vec<(String, Result<Sizing, SizeError>)> {
+    let own = all.iter().flat_map(|(_, cells)| counting(cells, runs));
     let names: BTreeSet<&str> = own.flat_map(|run| &run.statements).map(|kind| kind.name.as_str()).collect();
     if names.len() < 2 {
         return Vec::new();
@@ -21,8 +22,8 @@ pub(super) fn statements(
             let kind = run.statements.iter().find(|kind| kind.name == name)?;
             Some(kind.times.measured()?.mean_ms)
         };
-        let points: Vec<_> = cells.iter().map(|at| measured(at, runs, mean_ms)).collect();
-        Some((name.to_owned(), Sizing::of(&points, ends, Figure::Mean).ok()?))
+        let points: Vec<_> = settled.iter().map(|at| measured(at, runs, mean_ms)).collect();
+        (name.to_owned(), Sizing::of(&points, ends, Figure::Mean))
     };
-    names.into_iter().filter_map(model).collect()
+    names.into_iter().map(model).collect()
 }

@@ -89,7 +89,7 @@ pub(super) fn headline(setting: &Setting, found: &Found<'_>) -> String {
         }
         [] => "none of the suspects is found to be the cause".to_owned(),
         [one] => format!("the cause is {one}"),
-        many => format!("the causes are {}", many.join(" and ")),
+        many => format!("the causes are {}", format::listed(many)),
     };
     format!(
         "{ahead}At {rate} requests per second a request to {} takes {gap} longer than to {}, where it takes {} ms: {because}.",

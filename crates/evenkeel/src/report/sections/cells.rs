@@ -1,7 +1,7 @@
 //! The table of cells: every figure of every chart.
 
 use super::{field, head, section, table};
-use crate::columns::{Column, columns};
+use crate::columns::{Column, OPEN, columns};
 use crate::format;
 use crate::report::legend::swatch;
 use crate::report::markup::Text;
@@ -19,11 +19,13 @@ pub fn cells(study: &Study) -> String {
         let head = format!("{head}<th scope=\"col\" class=\"state\">state</th>");
         table("Cells, means over runs", &head, &body(study, &columns))
     };
-    let words = "Means over runs ± half of the 95 % interval; a ? where runs are too short for its upper end. ≥ marks rates \
-                 at which requests timed out or were never sent, and count with the age they reached.";
+    let words = format!(
+        "Means over runs ± half of the 95 % interval. ≥ marks rates at which requests timed out or were \
+         never sent, and count with the age they reached. ?: {OPEN}."
+    );
     let told = format::parts(&study.runs);
     let told: String = told.iter().map(|line| format!("<p class=\"words\">{}.</p>\n", Text(line))).collect();
-    section("cells", "Cells", words, &(inner + &told))
+    section("cells", "Cells", &words, &(inner + &told))
 }
 
 fn body(study: &Study, columns: &[Column]) -> String {
@@ -55,10 +57,10 @@ fn row(cell: &CellSummary, columns: &[Column]) -> String {
 }
 
 fn state(cell: &CellSummary) -> String {
-    let class = if cell.stability == Verdict::Settled { "good" } else { "doubt" };
-    let mut out = format!("<span class=\"{class}\">{}</span>", Text(cell.stability.word()));
-    if !cell.valid {
-        out.push_str(" <span class=\"bad\">not valid</span>");
-    }
-    out
+    let (class, word) = match cell.stability {
+        _ if !cell.valid => ("bad", "not valid"),
+        Verdict::Settled => ("good", Verdict::Settled.word()),
+        other => ("doubt", other.word()),
+    };
+    format!("<span class=\"{class}\">{}</span>", Text(word))
 }
