@@ -30,10 +30,13 @@ pub enum Reason {
     },
 }
 
+/// Response time counts from the scheduled arrival, so what the generator is late by lengthens it.
+const LATE: &str = "more than a tenth of the response time may be the load generator's own delay, so the server is faster than shown";
+
 impl fmt::Display for Reason {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Invalid(code) if code == "lag-too-large" => out.write_str("the load generator was late"),
+            Self::Invalid(code) if code == "lag-too-large" => out.write_str(LATE),
             Self::Invalid(code) => write!(out, "the measurement is not valid ({code})"),
             Self::Unsettled => write!(out, "the response does not settle"),
             Self::TooShort => write!(out, "runs are too short to tell whether the response settles"),

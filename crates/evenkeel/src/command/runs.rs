@@ -241,7 +241,7 @@ mod tests {
         );
         // What is too short to have settled carries nothing for certain, and a rate that loses requests is too much.
         assert_eq!((short.bounds.at_least_per_s, short.bounds.at_most_per_s), (None, Some(72.0)));
-        for (headline, why) in [(short, "too short to tell"), (invalid, "the load generator was late")] {
+        for (headline, why) in [(short, "too short to tell"), (invalid, "generator's own delay")] {
             let trust = &headline.trust_text;
             assert!(trust.contains("Not reliable: response times, because "), "{trust}");
             assert!(headline.trust_reason.contains(why), "{headline:?}");
