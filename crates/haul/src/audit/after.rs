@@ -1,4 +1,4 @@
-//! What an audit leaves out that follows a load: what others stored, and what was stored before and may be elsewhere by now.
+//! What an audit leaves out that follows a load: what others stored, and what became of rejects before.
 
 use super::finding::{Found, Kind};
 
@@ -6,8 +6,6 @@ use super::finding::{Found, Kind};
 pub struct AfterLoad {
     /// Bytes at the beginning of each input that an earlier load stored.
     pub before: Vec<u64>,
-    /// Whether rows of an earlier load may have been moved to other tables since.
-    pub moved: bool,
     /// Whether the tables may hold rows of other files.
     pub others: bool,
     /// Whether a row tells by a key of which record it is; without one a row of another file may be like one of this load.
@@ -17,13 +15,15 @@ pub struct AfterLoad {
 impl AfterLoad {
     /// Whether what was found says nothing against this load.
     pub(super) fn leaves_out(&self, found: &Found) -> bool {
-        let Some(place) = found.record else { return self.others };
+        // Day tables may have records of other sources.
+        let is_of_a_day = found.row.is_some_and(|(_, _, table)| table > 0);
+        let Some(place) = found.record else { return self.others || is_of_a_day };
         let is_before = self.before.get(place.input as usize).is_some_and(|end| place.offset < *end);
         match found.kind {
             Kind::Doubled => self.others && !self.keyed,
-            // The server may have refused it just because somebody else's row has its key.
+            // A row of somebody else may have the key of a record that does not fit.
             Kind::StoredReject => self.others,
-            Kind::Lost | Kind::Altered | Kind::Foreign => is_before && self.moved,
+            Kind::Lost | Kind::Altered | Kind::Foreign => false,
             // The load before may have written its rejects to another file.
             Kind::MissingReject | Kind::RejectedTwice | Kind::UnknownReject | Kind::GarbledReject => {
                 is_before
@@ -42,24 +42,20 @@ mod tests {
     }
 
     #[test]
-    fn what_others_stored_and_what_was_moved_since_is_left_out_and_nothing_else() {
-        let alone = AfterLoad { before: vec![100], moved: false, others: false, keyed: true };
+    fn what_others_stored_is_left_out_and_nothing_else() {
+        let alone = AfterLoad { before: vec![100], others: false, keyed: true };
         for kind in [Kind::Lost, Kind::Altered, Kind::Doubled, Kind::StoredReject] {
             assert!(!alone.leaves_out(&found(kind, Some(50))), "{kind}");
         }
         assert!(!alone.leaves_out(&found(Kind::Foreign, None)));
         assert!(alone.leaves_out(&found(Kind::MissingReject, Some(99))));
         assert!(!alone.leaves_out(&found(Kind::MissingReject, Some(100))));
-        let moved = AfterLoad { moved: true, others: true, ..alone };
+        let others = AfterLoad { others: true, ..alone };
         assert!(
-            moved.leaves_out(&found(Kind::Lost, Some(99)))
-                && !moved.leaves_out(&found(Kind::Lost, Some(100)))
+            others.leaves_out(&found(Kind::Foreign, None))
+                && others.leaves_out(&found(Kind::StoredReject, Some(5)))
+                && !others.leaves_out(&found(Kind::Doubled, Some(5)))
         );
-        assert!(
-            moved.leaves_out(&found(Kind::Foreign, None))
-                && moved.leaves_out(&found(Kind::StoredReject, Some(5)))
-                && !moved.leaves_out(&found(Kind::Doubled, Some(5)))
-        );
-        assert!(AfterLoad { keyed: false, ..moved }.leaves_out(&found(Kind::Doubled, Some(500))));
+        assert!(AfterLoad { keyed: false, ..others }.leaves_out(&found(Kind::Doubled, Some(500))));
     }
 }

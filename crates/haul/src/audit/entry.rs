@@ -9,6 +9,8 @@ pub(super) const BYTES: usize = 49;
 pub(super) enum Of {
     /// A record that becomes a line.
     Line,
+    /// One of a day whose table `cdr retire` has dropped: it need not be stored any more.
+    Retired,
     /// A record whose key came before.
     Repeat,
     /// A record that does not fit.
@@ -18,13 +20,17 @@ pub(super) enum Of {
     Listed,
     /// One that says that the record's key came before.
     ListedRepeat,
+    /// One that says that the server had the record's key already, of another record.
+    ListedKey,
     /// A line of a rejects file that cannot be read.
     Garbled,
 }
 
 impl Of {
-    const ALL: [Self; 7] =
-        [Self::Line, Self::Repeat, Self::Unfit, Self::Row, Self::Listed, Self::ListedRepeat, Self::Garbled];
+    pub const ALL: [Self; 9] = {
+        use Of::{Garbled, Line, Listed, ListedKey, ListedRepeat, Repeat, Retired, Row, Unfit};
+        [Line, Retired, Repeat, Unfit, Row, Listed, ListedRepeat, ListedKey, Garbled]
+    };
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

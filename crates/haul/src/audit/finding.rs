@@ -76,8 +76,8 @@ pub struct Report {
     /// Those that are refused, by the layout or by the server.
     pub rejected: u64,
     pub rows: u64,
-    /// Records that were in day tables that were dropped since.
-    pub gone: u64,
+    /// Those that were in day tables that `cdr retire` dropped.
+    pub retired: u64,
     pub tables: Vec<(String, String)>,
     /// When the tables were read as of one instant, by the server's clock; `None` where an engine has no snapshots.
     pub snapshot: Option<String>,

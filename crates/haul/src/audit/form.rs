@@ -11,7 +11,6 @@ pub(super) enum Form {
     /// A number of single precision, which the server hands out as one of double precision.
     Single,
     Instant,
-    Clock,
     /// Text that has lost its blanks at the end.
     Char,
     /// Text, compared byte by byte.
@@ -45,7 +44,6 @@ impl Form {
             ) => Self::Number,
             ("float", _) => Self::Single,
             ("date" | "datetime" | "timestamp", _) => Self::Instant,
-            ("time", _) => Self::Clock,
             ("char", true) => Self::Char,
             ("binary", _) => Self::Padded,
             (_, true) => Self::Text,
@@ -75,7 +73,6 @@ impl Form {
             Self::Single if says == Says::Server => put_single(value, out),
             Self::Single => number::put(value, out),
             Self::Instant => put_instant(value, out),
-            Self::Clock => put_clock(value, out),
             Self::Char => put_text(without_last(value, b' '), says, out),
             Self::Text => put_text(value, says, out),
             Self::Padded => put_bytes(without_last(value, 0), out),
@@ -132,59 +129,13 @@ fn put_instant(value: &[u8], out: &mut Vec<u8>) -> bool {
 }
 
 fn instant(value: &[u8]) -> Option<([u8; 14], &[u8])> {
-    let mut digits = [b'0'; 14];
     let (whole, fraction) = split_fraction(value)?;
-    if whole.iter().all(u8::is_ascii_digit) {
-        let known = matches!(whole.len(), 8 | 14).then_some(whole)?;
-        digits[..known.len()].copy_from_slice(known);
-        return Some((digits, fraction));
+    let (mut digits, mut count) = ([b'0'; 14], 0);
+    for byte in whole.iter().filter(|byte| !b"-/: T".contains(byte)) {
+        *digits.get_mut(count)? = Some(*byte).filter(u8::is_ascii_digit)?;
+        count += 1;
     }
-    let mut at = 0;
-    let mut parts = 0;
-    for (part, width) in whole.split(|byte| !byte.is_ascii_digit()).zip([4, 2, 2, 2, 2, 2]) {
-        let free = width - part.len().min(width);
-        if part.is_empty() || part.len() > width || (parts == 0 && free > 0) {
-            return None;
-        }
-        digits[at + free..at + width].copy_from_slice(part);
-        (at, parts) = (at + width, parts + 1);
-    }
-    let separators = whole.iter().filter(|byte| !byte.is_ascii_digit()).count();
-    (matches!(parts, 3 | 6) && separators + 1 == parts).then_some((digits, fraction))
-}
-
-/// Seconds, and those digits of a fraction that are not zero.
-fn put_clock(value: &[u8], out: &mut Vec<u8>) -> bool {
-    let (negative, text) = value.strip_prefix(b"-").map_or((false, value), |rest| (true, rest));
-    let Some(((hours, minutes, seconds), fraction)) =
-        split_fraction(text).and_then(|(whole, fraction)| Some((clock(whole)?, fraction)))
-    else {
-        return false;
-    };
-    let (all, fraction) = (3600 * hours + 60 * minutes + seconds, without_last(fraction, b'0'));
-    if negative && (all > 0 || !fraction.is_empty()) {
-        out.push(b'-');
-    }
-    out.extend_from_slice(all.to_string().as_bytes());
-    out.push(b'.');
-    out.extend_from_slice(fraction);
-    true
-}
-
-/// Hours, minutes and seconds of `hh:mm:ss` or `hhmmss`.
-fn clock(whole: &[u8]) -> Option<(u64, u64, u64)> {
-    let number = |digits: &[u8]| std::str::from_utf8(digits).ok()?.parse::<u64>().ok();
-    let parts: Vec<&[u8]> = whole.split(|byte| *byte == b':').collect();
-    match parts.as_slice() {
-        [hours, minutes, seconds] if hours.len() <= 4 => {
-            Some((number(hours)?, number(minutes)?, number(seconds)?))
-        }
-        [digits] if digits.len() <= 7 => {
-            let all = number(digits)?;
-            Some((all / 10_000, all / 100 % 100, all % 100))
-        }
-        _ => None,
-    }
+    matches!(count, 8 | 14).then_some((digits, fraction))
 }
 
 /// What stands before a point, and the digits behind it.
@@ -222,7 +173,6 @@ mod tests {
             (Form::Instant, b"20260801000005", b"2026-08-01 00:00:05.000000"),
             (Form::Instant, b"20260801", b"2026-08-01"),
             (Form::Instant, b"20260801", b"2026-08-01 00:00:00"),
-            (Form::Clock, b"235959", b"23:59:59"),
             (Form::Char, b"ada  ", b"ada"),
             (Form::Padded, b"ada", b"ada\0\0"),
             (Form::Text, b"a;\\b", b"a;\\b"),

@@ -5,8 +5,17 @@ use super::finding::{Found, Kind};
 use crate::keys::Place;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How often a record is in the rejects files, and whether for its key.
-type Listed = BTreeMap<(u64, u64), (u64, bool)>;
+/// How often a record is in the rejects files, and as what.
+type Listed = BTreeMap<(u64, u64), (u64, Of)>;
+
+/// Records that fit and have no row, each for a reason that is in order.
+#[derive(Default)]
+pub(super) struct Excused {
+    /// The server refused them.
+    pub refused: u64,
+    /// `cdr retire` has dropped the table of their day.
+    pub retired: u64,
+}
 
 struct Group<'a> {
     group: u128,
@@ -18,7 +27,9 @@ struct Group<'a> {
     /// Rows: how many were found for a record, how many are left, and the table of the last.
     rows: BTreeMap<u128, Rows>,
     listed: Listed,
-    refused_by_server: u64,
+    /// Whether the server had this key already: no row is of a record that it refused.
+    is_taken: bool,
+    excused: Excused,
 }
 
 #[derive(Default)]
@@ -29,8 +40,8 @@ struct Rows {
 }
 
 /// Judges entries of one group: each record is stored once or refused once. Of records with the same key any one may be the one that is
-/// stored, since which it was depends on which file was converted first. How many fit, and were refused by the server.
-pub(super) fn judge(entries: &[Entry], rejects_known: bool, found: &mut dyn FnMut(Found)) -> u64 {
+/// stored, since which it was depends on which file was converted first.
+pub(super) fn judge(entries: &[Entry], rejects_known: bool, found: &mut dyn FnMut(Found)) -> Excused {
     let mut group = Group::new(entries);
     group.choose(found);
     group.rest(found);
@@ -38,7 +49,7 @@ pub(super) fn judge(entries: &[Entry], rejects_known: bool, found: &mut dyn FnMu
         group.check_listed(found);
         check_unknown(entries, found);
     }
-    group.refused_by_server
+    group.excused
 }
 
 impl<'a> Group<'a> {
@@ -50,36 +61,47 @@ impl<'a> Group<'a> {
             by_row: BTreeMap::new(),
             rows: BTreeMap::new(),
             listed: Listed::new(),
-            refused_by_server: 0,
+            is_taken: false,
+            excused: Excused::default(),
         };
         for entry in entries {
             match entry.of {
-                Of::Line | Of::Repeat => group.fits.push((entry, false)),
+                Of::Line | Of::Retired | Of::Repeat => group.fits.push((entry, false)),
                 Of::Unfit => group.unfit.push(entry),
                 Of::Row => {
                     let rows = group.rows.entry(entry.row).or_default();
                     (rows.left, rows.table) = (rows.left + 1, entry.place);
                 }
-                Of::Listed | Of::ListedRepeat => {
-                    let listed = group.listed.entry((entry.place, entry.record)).or_default();
-                    *listed = (listed.0 + 1, entry.of == Of::ListedRepeat);
+                Of::Listed | Of::ListedRepeat | Of::ListedKey => {
+                    let listed = group.listed.entry((entry.place, entry.record)).or_insert((0, entry.of));
+                    *listed = (listed.0 + 1, entry.of);
                 }
                 Of::Garbled => {}
             }
         }
         let listed = &group.listed;
         group.fits.sort_by_key(|(entry, _)| (listed.contains_key(&(entry.place, entry.record)), entry.place));
+        group.is_taken = listed.values().any(|(_, of)| *of == Of::ListedKey);
         for (entry, _) in &group.fits {
-            group.by_row.entry(entry.row).or_insert(entry);
+            if group.can_have_a_row(entry) {
+                group.by_row.entry(entry.row).or_insert(entry);
+            }
         }
         group
     }
 
+    fn can_have_a_row(&self, entry: &Entry) -> bool {
+        !(self.is_taken && self.listed.contains_key(&(entry.place, entry.record)))
+    }
+
     /// Finds the rows of as many records as are to be stored, and says which records have none.
     fn choose(&mut self, found: &mut dyn FnMut(Found)) {
-        let mut wanted = self.fits.iter().filter(|(entry, _)| entry.of == Of::Line).count();
+        let mut wanted = self.fits.iter().filter(|(entry, _)| entry.of != Of::Repeat).count();
         let mut fits = std::mem::take(&mut self.fits);
         for (entry, chosen) in &mut fits {
+            if !self.can_have_a_row(entry) {
+                continue;
+            }
             let rows = self.rows.get_mut(&entry.row).filter(|rows| wanted > 0 && rows.left > 0);
             let Some(rows) = rows else { continue };
             (rows.taken, rows.left, wanted, *chosen) = (rows.taken + 1, rows.left - 1, wanted - 1, true);
@@ -98,14 +120,17 @@ impl<'a> Group<'a> {
     /// A record that ought to be stored and has no row of its values.
     fn not_stored(&mut self, entry: &Entry, found: &mut dyn FnMut(Found)) {
         // What the server would not take, say: it was refused once and is there to be had.
-        if let Some((1, false)) = self.listed.get(&(entry.place, entry.record)) {
-            self.refused_by_server += 1;
+        if let Some((1, Of::Listed | Of::ListedKey)) = self.listed.get(&(entry.place, entry.record)) {
+            self.excused.refused += 1;
             return;
         }
         let by_row = &self.by_row;
         let other = self.rows.iter_mut().find(|(row, rows)| rows.left > 0 && !by_row.contains_key(row));
         let Some((row, rows)) = other else {
-            return found(of_record(Kind::Lost, entry, 0));
+            return match entry.of {
+                Of::Retired => self.excused.retired += 1,
+                _ => found(of_record(Kind::Lost, entry, 0)),
+            };
         };
         rows.left -= 1;
         let row = Some((self.group, *row, rows.table));
@@ -142,12 +167,14 @@ impl<'a> Group<'a> {
 
 /// Each line of a rejects file is of a record.
 fn check_unknown(entries: &[Entry], found: &mut dyn FnMut(Found)) {
-    let is_record = |entry: &&Entry| matches!(entry.of, Of::Line | Of::Repeat | Of::Unfit);
+    let is_record = |entry: &&Entry| matches!(entry.of, Of::Line | Of::Retired | Of::Repeat | Of::Unfit);
     let records: BTreeSet<_> =
         entries.iter().filter(is_record).map(|entry| (entry.place, entry.record)).collect();
     for entry in entries {
         match entry.of {
-            Of::Listed | Of::ListedRepeat if !records.contains(&(entry.place, entry.record)) => {
+            Of::Listed | Of::ListedRepeat | Of::ListedKey
+                if !records.contains(&(entry.place, entry.record)) =>
+            {
                 found(of_record(Kind::UnknownReject, entry, 1));
             }
             Of::Garbled => found(of_record(Kind::GarbledReject, entry, 1)),
@@ -178,7 +205,7 @@ mod tests {
         all
     }
 
-    use Of::{Garbled, Line, Listed, ListedRepeat, Repeat, Row, Unfit};
+    use Of::{Garbled, Line, Listed, ListedKey, ListedRepeat, Repeat, Retired, Row, Unfit};
 
     #[test]
     fn a_record_that_is_stored_once_or_refused_once_is_no_finding() {
@@ -187,6 +214,8 @@ mod tests {
         assert_eq!(of(&[(Unfit, 5, 0), (Listed, 5, 0)], true), []);
         assert_eq!(of(&[(Unfit, 5, 0)], false), []);
         assert_eq!(of(&[(Line, 0, 1), (Listed, 0, 0)], true), [], "the server refused it");
+        assert_eq!(of(&[(Retired, 0, 1)], true), [], "retire has dropped its table");
+        assert_eq!(of(&[(Line, 0, 1), (ListedKey, 0, 0), (Row, 0, 1)], true), [(Kind::Foreign, None, 1)]);
     }
 
     #[test]

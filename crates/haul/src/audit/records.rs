@@ -3,9 +3,11 @@
 use super::canon::{Canon, Scratch};
 use super::entry::{Entry, Of};
 use super::sums::Wanted;
+use super::tables::Tables;
 use crate::HaulError;
 use crate::blocks::{Blocks, records};
 use crate::convert::pool::{self, Sink, Work};
+use crate::dispatch::Day;
 use crate::input::{self, Identity, Input};
 use crate::keys::{self, Place, Seen};
 use crate::layout::LayoutFile;
@@ -22,6 +24,7 @@ pub(super) struct Records<'a> {
     /// What the inputs were when the audit began.
     pub identities: Vec<Option<Identity>>,
     pub canon: &'a Canon,
+    pub tables: &'a Tables,
     /// Whether records that come twice are refused.
     pub has_keys: bool,
     /// Whether a line of the rejects names its file by the whole path; otherwise the last part of it is enough.
@@ -81,7 +84,8 @@ impl Records<'_> {
             Ok(index) if index != self.record_type => return None,
             Ok(_) => {
                 let hashes = self.canon.line(line, scratch);
-                (Of::Line, hashes.group, hashes.row)
+                let of = if self.is_retired(record) { Of::Retired } else { Of::Line };
+                (of, hashes.group, hashes.row)
             }
             Err(_) => (Of::Unfit, self.unfit(layout, record, place, scratch)?, 0),
         };
@@ -89,15 +93,20 @@ impl Records<'_> {
     }
 
     /// The same of a line of a rejects file.
-    pub fn note_listed(
-        &self,
-        record: &[u8],
-        place: Place,
-        is_repeat: bool,
-        noted: &mut Noted,
-    ) -> Option<Entry> {
+    pub fn note_listed(&self, record: &[u8], place: Place, of: Of, noted: &mut Noted) -> Option<Entry> {
         let entry = self.note(record, place.packed(), &mut noted.line, &mut noted.scratch)?;
-        Some(Entry { of: if is_repeat { Of::ListedRepeat } else { Of::Listed }, row: 0, ..entry })
+        Some(Entry { of, row: 0, ..entry })
+    }
+
+    /// Whether a record is of a day whose table was dropped by age.
+    fn is_retired(&self, record: &[u8]) -> bool {
+        let fields = &self.file.layout.types()[self.record_type].fields;
+        self.tables.retired.iter().any(|(column, days)| {
+            let by = fields.iter().find(|field| field.name.eq_ignore_ascii_case(column));
+            let text = by.and_then(|field| std::str::from_utf8(field.value(record)).ok()).unwrap_or_default();
+            let mut day = [8, 10].into_iter().filter_map(|end| Day::parse(text.get(..end)?));
+            day.next().is_some_and(|day| days.contains(&day))
+        })
     }
 
     fn unfit(&self, layout: &Layout, record: &[u8], place: u64, scratch: &mut Scratch) -> Option<u128> {
@@ -142,7 +151,7 @@ impl Work for Noting<'_, '_> {
                 continue;
             };
             let is_wanted = self.wanted.is_none_or(|wanted| wanted.has(entry.group));
-            if entry.of == Of::Line && self.of.has_keys {
+            if matches!(entry.of, Of::Line | Of::Retired) && self.of.has_keys {
                 // Also of what nobody wants: where a group is a whole row, what repeats a key may be in another one.
                 let key = keys::Entry::of(&file.layout, record_type, record, place, key);
                 keys.extend(key.map(|key| (key, is_wanted.then_some(entries.len()))));

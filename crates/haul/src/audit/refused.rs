@@ -15,6 +15,8 @@ use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 
 /// What a line of the converter's begins its reason with where a record's key came before.
 const REPEATS: [&[u8]; 2] = [b"duplicate of ", b"same key, other bytes than "];
+/// The same of a load's line where the server had the key already.
+const TAKEN: &[u8] = b"its key is in the table already";
 
 /// Hands out what the rejects files of the inputs say; one that is not there says nothing.
 pub(super) fn read(
@@ -96,8 +98,12 @@ fn entry(of: &Records<'_>, line: &[u8], input: Option<u32>, at: u64, noted: &mut
         of.inputs.iter().position(|input| input.stem() == name).and_then(|number| u32::try_from(number).ok())
     };
     let place = Place { input: input.or_else(named)?, offset: found.offset };
-    let is_repeat = REPEATS.iter().any(|reason| found.reason.starts_with(reason));
-    of.note_listed(&found.record, place, is_repeat, noted)
+    let listed = match found.reason {
+        reason if reason.starts_with(TAKEN) => Of::ListedKey,
+        reason if REPEATS.iter().any(|repeat| reason.starts_with(repeat)) => Of::ListedRepeat,
+        _ => Of::Listed,
+    };
+    of.note_listed(&found.record, place, listed, noted)
 }
 
 struct Line<'a> {

@@ -5,7 +5,7 @@ use super::detail;
 use super::entry::{BYTES, Entry, Of};
 use super::error::AuditError;
 use super::finding::{Found, Kind, Report};
-use super::judge::judge;
+use super::judge::{Excused, judge};
 use super::progress::{Progress, Step};
 use super::records::{Noted, Records};
 use super::refused;
@@ -58,8 +58,7 @@ struct Kept<'a> {
     most: usize,
     after: Option<&'a AfterLoad>,
     counts: BTreeMap<Kind, u64>,
-    /// Records that the layout takes and the server refused.
-    refused: u64,
+    excused: Excused,
     first: BTreeSet<Found>,
 }
 
@@ -81,9 +80,6 @@ impl Kept<'_> {
 impl Audit<'_> {
     pub fn run(self, tell: &(dyn Fn(&Progress) + Sync)) -> Result<Report, HaulError> {
         self.check_inputs()?;
-        if self.target.database.is_none() {
-            return Err(AuditError::NoDatabase.into());
-        }
         let of = &self.file.layout.types()[self.record_type];
         let mut control = Control::connect_until(self.target, self.stop)?;
         rows::prepare(&mut control)?;
@@ -98,6 +94,7 @@ impl Audit<'_> {
             inputs: &self.inputs,
             identities,
             canon: &canon,
+            tables: &tables,
             has_keys: self.duplicates == Duplicates::Refuse,
             names_exactly: self.after.is_some(),
             stop: self.stop,
@@ -112,8 +109,15 @@ impl Audit<'_> {
             let found: Vec<Found> = kept.first.into_iter().collect();
             report.findings = detail::name(&sides, &mut control, &found)?;
         }
-        (report.lines, report.rejected) = (report.lines - kept.refused, report.rejected + kept.refused);
+        let Excused { refused, retired } = kept.excused;
+        // Of a day that has a table again, more may be missing than went with the old one.
+        report.retired = retired.min(tables.gone);
+        (report.lines, report.rejected) =
+            (report.lines - refused - report.retired, report.rejected + refused);
         report.found = kept.counts;
+        if retired > tables.gone {
+            *report.found.entry(Kind::Lost).or_default() += retired - tables.gone;
+        }
         Ok(report)
     }
 
@@ -160,14 +164,15 @@ impl Audit<'_> {
             },
         )?;
         rows.join(&listed);
-        let (lines, rejected) = (files.count(Of::Line), files.count(Of::Repeat) + files.count(Of::Unfit));
+        let lines = files.count(Of::Line) + files.count(Of::Retired);
+        let rejected = files.count(Of::Repeat) + files.count(Of::Unfit);
         let report = Report {
             records: lines + rejected + other_types,
             other_types,
             lines,
             rejected,
             rows: rows.count(Of::Row),
-            gone: sides.tables.gone,
+            retired: 0,
             tables: sides
                 .tables
                 .found
@@ -190,8 +195,8 @@ impl Audit<'_> {
         readings: &[Wanted],
     ) -> Result<Kept<'_>, HaulError> {
         let after = self.after.as_ref();
-        let mut kept =
-            Kept { most: self.names, after, counts: BTreeMap::new(), refused: 0, first: BTreeSet::new() };
+        let (counts, first) = (BTreeMap::new(), BTreeSet::new());
+        let mut kept = Kept { most: self.names, after, counts, excused: Excused::default(), first };
         for wanted in readings {
             let spill = Mutex::new(Spill::new(self.scratch, PARTS));
             let push = |entry: &Entry| {
@@ -220,8 +225,9 @@ impl Audit<'_> {
         for alike in entries.chunk_by(|one, other| one[..16] == other[..16]) {
             group.clear();
             group.extend(alike.iter().filter_map(Entry::from_bytes));
-            let refused = judge(&group, self.rejects.is_some(), &mut |found| kept.add(found));
-            kept.refused += refused;
+            let excused = judge(&group, self.rejects.is_some(), &mut |found| kept.add(found));
+            kept.excused.refused += excused.refused;
+            kept.excused.retired += excused.retired;
         }
     }
 }

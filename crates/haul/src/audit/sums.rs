@@ -23,7 +23,7 @@ pub(super) struct Sums {
     stored: Vec<Sum>,
     refused: Vec<Sum>,
     /// Entries by what they are.
-    counts: [u64; 7],
+    counts: [u64; Of::ALL.len()],
 }
 
 pub(super) fn bucket(group: u128) -> usize {
@@ -33,7 +33,7 @@ pub(super) fn bucket(group: u128) -> usize {
 impl Default for Sums {
     fn default() -> Self {
         let empty = vec![Sum::default(); BUCKETS];
-        Self { stored: empty.clone(), refused: empty, counts: [0; 7] }
+        Self { stored: empty.clone(), refused: empty, counts: [0; Of::ALL.len()] }
     }
 }
 
@@ -42,7 +42,7 @@ impl Sums {
         self.counts[entry.of as usize] += 1;
         let bucket = bucket(entry.group);
         match entry.of {
-            Of::Line | Of::Row => self.stored[bucket].add(entry.row),
+            Of::Line | Of::Retired | Of::Row => self.stored[bucket].add(entry.row),
             _ => self.refused[bucket].add(entry.refused()),
         }
     }

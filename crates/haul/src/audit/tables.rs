@@ -4,16 +4,18 @@ use super::canon::Canon;
 use super::error::AuditError;
 use super::form::{Form, Says};
 use crate::HaulError;
-use crate::dispatch::{self, day_tables};
+use crate::dispatch::{self, Day, day_tables};
 use crate::table::{Found, FoundColumn, literal, quoted};
 use evenkeel_site::server::Control;
 use evenkeel_wire::record::{Charset, Layout, RecordType};
+use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) struct Tables {
     pub found: Vec<Found>,
     /// Names of the columns, those of the fields that are kept.
     pub columns: Vec<String>,
-    /// Records that went to day tables that were dropped since.
+    /// Days whose tables `cdr retire` dropped, by the column that says the day, and how many records went with them.
+    pub retired: BTreeMap<String, BTreeSet<Day>>,
     pub gone: u64,
     selects: Vec<String>,
 }
@@ -34,17 +36,19 @@ impl Tables {
             }
         }
         let sources: Vec<String> = found.iter().map(|table| table.name.clone()).collect();
-        let mut gone = 0;
+        let (mut retired, mut gone) = (BTreeMap::<_, BTreeSet<_>>::new(), 0);
         for source in sources.iter().filter(|_| dispatched) {
-            let moved = dispatch::moved(control, source)?;
-            gone += moved.all - moved.there;
+            for (by, day, records) in dispatch::retired(control, source)? {
+                retired.entry(by).or_default().insert(day);
+                gone += records;
+            }
             for name in day_tables(control, source)? {
                 // One that is gone holds nothing: its records are missed.
                 Found::read(control, &name)?.into_iter().for_each(|table| add(&mut found, table));
             }
         }
         let columns = of.fields.iter().filter(|field| field.kept).map(|field| field.name.clone()).collect();
-        let mut tables = Self { found, columns, gone, selects: Vec::new() };
+        let mut tables = Self { found, columns, retired, gone, selects: Vec::new() };
         tables.selects = tables.found.iter().map(|table| tables.select(table)).collect::<Result<_, _>>()?;
         tables.check_alike()?;
         Ok(tables)
@@ -84,6 +88,10 @@ impl Tables {
                 // As text it has six digits, which are not all.
                 "float" => format!("{}+0e0", quoted(&found.name)),
                 "bit" => format!("{}+0", quoted(&found.name)),
+                "time" => {
+                    let (table, column) = (table.name.clone(), name.clone());
+                    return Err(AuditError::Time { table, column });
+                }
                 _ => quoted(&found.name),
             });
         }

@@ -71,14 +71,15 @@ fn part(
     Ok(Parted { moved, stayed })
 }
 
-/// Why such records stay: without their values, which do not belong into logs.
+/// Which records stay and why: without their values, which do not belong into logs.
 pub(super) fn reason(work: &mut Work<'_>, table: &str, stayed: u64) -> Result<String, DispatchError> {
     let columns =
         |key: &Vec<KeyPart>| key.iter().map(|(column, _)| column.as_str()).collect::<Vec<_>>().join(", ");
     let keys = unique_keys(work.control, table)?;
     let keys = keys.iter().map(|key| format!("({})", columns(key))).collect::<Vec<_>>().join(" or ");
     let records = if stayed == 1 { "record" } else { "records" };
-    Ok(format!("{stayed} {records}, whose key {keys} is in {table} already"))
+    let which = format!("{stayed} {records}, whose key {keys} is in {table} already");
+    Ok(format!("{which}: delete what was loaded twice from {}", work.job.table))
 }
 
 /// A name as short as any table's.

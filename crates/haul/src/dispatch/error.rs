@@ -9,8 +9,6 @@ pub enum DispatchError {
     Server(TargetError),
     #[error("--name {pattern}: {why}")]
     Pattern { pattern: String, why: &'static str },
-    #[error("the target names no database")]
-    NoDatabase,
     #[error("there is no table {0}")]
     NoTable(String),
     #[error("table {table} has no column {column}")]
@@ -56,7 +54,6 @@ impl DispatchError {
         match self {
             Self::Server(error) => error.hint(),
             Self::Pattern { .. } => Some("as --name '{table}_{day}', where {day} becomes yyyymmdd"),
-            Self::NoDatabase => Some("write it as mysql://user@host:port/DATABASE"),
             Self::NoTable(_) => Some("load the records first, or correct --table"),
             Self::NoColumn { .. } => Some("correct --by"),
             Self::Unfit { hint, .. } => Some(hint),

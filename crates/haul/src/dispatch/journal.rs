@@ -1,7 +1,8 @@
 //! The journal: which records of which day went from where to where, and how far that is.
 //!
 //! A row is written before anything is done and says `done` once all of it is. With transactions the row changes in the same one
-//! as the records; without them it says what a rerun has to undo first.
+//! as the records; without them it says what a rerun has to undo first. `way` is `insert`, or `take` of a source without transactions;
+//! it is `retire` once `cdr retire` drops the day table, which tells its records from those of a table that somebody else dropped.
 
 use super::{Day, DispatchError};
 use crate::table::{literal, quoted};
@@ -47,21 +48,6 @@ pub struct Entry {
     pub records: u64,
 }
 
-/// Another source whose dispatch to a table was cut.
-pub fn open_elsewhere(
-    control: &mut Control,
-    source: &str,
-    table: &str,
-) -> Result<Option<String>, DispatchError> {
-    let sql = format!(
-        "SELECT source FROM {JOURNAL} WHERE table_name = {} AND source <> {} AND way <> 'take' \
-         AND state IN ('begun', 'filled') LIMIT 1",
-        literal(table.as_bytes()),
-        literal(source.as_bytes())
-    );
-    Ok(control.query_value(&sql)?)
-}
-
 /// Makes the journal where there is none.
 pub fn open(control: &mut Control) -> Result<(), DispatchError> {
     control.exec(&format!(
@@ -105,14 +91,15 @@ pub fn is_there(control: &mut Control) -> Result<bool, DispatchError> {
 /// Writes that records of a day are about to go to a table.
 pub fn begin(
     control: &mut Control,
-    (take, source): (u64, &str),
+    (take, source, by): (u64, &str, &str),
     (day, table): (Day, &str),
     created: bool,
 ) -> Result<Entry, DispatchError> {
     control.exec(&format!(
-        "INSERT INTO {JOURNAL} (take, source, day, table_name, way, state, created, begun_at) \
-         VALUES ({take}, {}, '{day}', {}, 'insert', 'begun', {}, NOW())",
+        "INSERT INTO {JOURNAL} (take, source, by_column, day, table_name, way, state, created, begun_at) \
+         VALUES ({take}, {}, {}, '{day}', {}, 'insert', 'begun', {}, NOW())",
         literal(source.as_bytes()),
+        literal(by.as_bytes()),
         literal(table.as_bytes()),
         u8::from(created)
     ))?;
@@ -162,14 +149,19 @@ pub fn is_ours(control: &mut Control, source: &str, table: &str) -> Result<bool,
     Ok(control.query_value(&sql)?.is_some())
 }
 
-/// How many records were dispatched to a table, from whichever source, since it was made last: one that somebody dropped and that a late
-/// record has made anew does not have those of before.
+/// The rows of records that are in a table, as a condition, from whichever source, since it was made last: one that somebody dropped and
+/// that a late record has made anew does not have those of before.
+pub fn there(control: &mut Control, table: &str) -> Result<String, DispatchError> {
+    let table = format!("table_name = {}", literal(table.as_bytes()));
+    let made = format!("SELECT MAX(id) FROM {JOURNAL} WHERE {table} AND created = 1 AND state <> 'retired'");
+    let made = number(control.query_value(&made)?);
+    Ok(format!("{table} AND way <> 'take' AND state = 'done' AND id >= {made}"))
+}
+
+/// How many records of any source are in a table.
 pub fn moved(control: &mut Control, table: &str) -> Result<u64, DispatchError> {
-    let table = literal(table.as_bytes());
-    let sql = format!(
-        "SELECT COALESCE(SUM(records), 0) FROM {JOURNAL} WHERE table_name = {table} AND way <> 'take' AND state = 'done' AND id >= \
-         (SELECT COALESCE(MAX(id), 0) FROM {JOURNAL} WHERE table_name = {table} AND created = 1 AND state <> 'retired')"
-    );
+    let there = there(control, table)?;
+    let sql = format!("SELECT COALESCE(SUM(records), 0) FROM {JOURNAL} WHERE {there}");
     Ok(number(control.query_value(&sql)?))
 }
 

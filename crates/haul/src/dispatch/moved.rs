@@ -1,5 +1,6 @@
 //! How many records of a source have gone to day tables, so that a load does not take them for lost.
 
+use super::Day;
 use super::journal::{self, JOURNAL};
 use super::names::{Names, exists};
 use crate::table::{literal, quoted};
@@ -58,6 +59,22 @@ pub(crate) fn day_tables(control: &mut Control, source: &str) -> Result<Vec<Stri
         literal(source.as_bytes())
     ))?;
     Ok(tables.rows.into_iter().flatten().flatten().collect())
+}
+
+/// Days whose tables `cdr retire` has dropped, each with the column that said the day and how many records were in it.
+pub(crate) fn retired(control: &mut Control, source: &str) -> Result<Vec<(String, Day, u64)>, TargetError> {
+    if !exists(control, JOURNAL)? {
+        return Ok(Vec::new());
+    }
+    let rows = control.query(&format!(
+        "SELECT by_column, day, records FROM {JOURNAL} WHERE source = {} AND way = 'retire'",
+        literal(source.as_bytes())
+    ))?;
+    let day = |row: &Vec<Option<String>>| {
+        let day = row[1].as_deref().and_then(Day::parse)?;
+        Some((row[0].clone()?, day, journal::number(row[2].clone())))
+    };
+    Ok(rows.rows.iter().filter_map(day).collect())
 }
 
 /// Forgets what was moved, for a user who loads all of it again.

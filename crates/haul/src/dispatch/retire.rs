@@ -2,6 +2,7 @@
 
 use super::journal::{self, JOURNAL};
 use super::lock::lock;
+use super::names::exists;
 use super::{Day, DispatchError, NamePattern, Progress, source};
 use crate::table::{folded, literal, quoted};
 use evenkeel_site::server::Control;
@@ -50,9 +51,6 @@ pub fn retire(
     job: &Retire,
     report: &mut dyn FnMut(&Progress),
 ) -> Result<Retired, DispatchError> {
-    if control.query_value("SELECT DATABASE()")?.is_none() {
-        return Err(DispatchError::NoDatabase);
-    }
     if !journal::is_there(control)? {
         return Err(DispatchError::Unfit {
             table: JOURNAL.to_owned(),
@@ -63,6 +61,9 @@ pub fn retire(
     source::settle(control)?;
     let (table, names) = (folded(control, &job.table)?, job.names.folded(control)?);
     let job = &Retire { table, names, ..job.clone() };
+    if !exists(control, &job.table)? {
+        return Err(DispatchError::NoTable(job.table.clone()));
+    }
     lock(control, &job.table)?;
     forget_missing(control)?;
     let today = match job.today {
@@ -91,6 +92,8 @@ pub fn retire(
         }
         if !job.dry_run {
             report(&Progress::Step(format!("dropping {}", found.table)));
+            let there = journal::there(control, &found.table)?;
+            control.exec(&format!("UPDATE {JOURNAL} SET way = 'retire' WHERE {there}"))?;
             control.exec(&format!("DROP TABLE IF EXISTS {}", quoted(&found.table)))?;
             control.exec(&format!(
                 "UPDATE {JOURNAL} SET state = 'retired' WHERE table_name = {} AND state = 'done'",

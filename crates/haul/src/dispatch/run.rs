@@ -15,9 +15,6 @@ pub fn dispatch(
     job: &Job,
     report: &mut dyn FnMut(&Progress),
 ) -> Result<Dispatched, DispatchError> {
-    if control.query_value("SELECT DATABASE()")?.is_none() {
-        return Err(DispatchError::NoDatabase);
-    }
     source::settle(control)?;
     let job = &job.folded(control)?;
     lock(control, &job.table)?;
@@ -25,7 +22,6 @@ pub fn dispatch(
     let shape = source::shape(control, &job.table)?;
     let source = shape.ok_or_else(|| DispatchError::NoTable(job.table.clone()))?;
     source::refuse_hangers_on(control, &source)?;
-    source::refuse_copies_without_locks(control, &source)?;
     let by = source.by(control, &job.by)?;
     journal::open(control)?;
     let mut work = Work { control, job, source, by, done: Dispatched::default(), total: 0, report };

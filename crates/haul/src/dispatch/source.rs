@@ -3,7 +3,7 @@
 use super::{Create, DispatchError};
 use crate::session;
 use crate::table::{literal, quoted};
-use evenkeel_site::server::{Control, Rows, TargetError, has_privilege};
+use evenkeel_site::server::{Control, Rows, has_privilege};
 use std::collections::BTreeMap;
 
 /// Engines that records are moved between: InnoDB with transactions, the others without.
@@ -151,23 +151,6 @@ pub fn unique_keys(control: &mut Control, table: &str) -> Result<Vec<Vec<KeyPart
         }
     }
     Ok(keys.into_values().map(Option::unwrap_or_default).collect())
-}
-
-/// Refuses a server whose copies read without locks, so that what is copied may not be what is deleted afterwards.
-pub fn refuse_copies_without_locks(control: &mut Control, source: &Shape) -> Result<(), DispatchError> {
-    let setting = match control.query_value("SELECT @@GLOBAL.innodb_locks_unsafe_for_binlog") {
-        // Later versions have no such setting.
-        Err(TargetError::Statement { .. }) => return Ok(()),
-        setting => setting?,
-    };
-    if !source.has_transactions() || setting.as_deref() == Some("0") {
-        return Ok(());
-    }
-    Err(DispatchError::Unfit {
-        table: source.table.clone(),
-        what: "lies at a server with innodb_locks_unsafe_for_binlog, under which others may change records between their copy and its end".to_owned(),
-        hint: "start the server without that setting",
-    })
 }
 
 pub fn refuse_hangers_on(control: &mut Control, source: &Shape) -> Result<(), DispatchError> {

@@ -230,7 +230,7 @@ fn dispatch_day(
         None => {
             let (source, table) = (work.job.table.clone(), work.table(day));
             let created = source::shape(work.control, &table)?.is_none();
-            journal::begin(work.control, (take, &source), (day, &table), created)?
+            journal::begin(work.control, (take, &source, &work.by.column), (day, &table), created)?
         }
     };
     let records = match entry.state {

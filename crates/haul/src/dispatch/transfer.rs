@@ -48,7 +48,7 @@ pub(super) fn days(work: &mut Work<'_>, left: Vec<(Day, u64)>) -> Result<(), Dis
             work.ready(&table)?;
         }
         let source = work.job.table.clone();
-        let entry = journal::begin(work.control, (0, &source), (day, &table), created)?;
+        let entry = journal::begin(work.control, (0, &source, &work.by.column), (day, &table), created)?;
         work.ready(&table)?;
         let Moved { moved, stayed, refused } = parts(work, &entry, records)?;
         if created {

@@ -5,7 +5,7 @@ use super::manifest::{Exported, Manifest};
 use super::writer::Writer;
 use super::{ExportError, line, snapshot};
 use crate::HaulError;
-use crate::audit::{AuditError, named};
+use crate::audit::named;
 use crate::table::{Found, literal, quoted};
 use evenkeel_os::stop::Stop;
 use evenkeel_site::server::{Control, Target};
@@ -50,9 +50,6 @@ impl Export<'_> {
     /// The connections cannot share a snapshot, a table cannot be read, a file cannot be written, or somebody asked to stop. The
     /// folder is not there then.
     pub fn run(&self, tell: &(dyn Fn(&Progress) + Sync)) -> Result<Manifest, HaulError> {
-        if self.target.database.is_none() {
-            return Err(AuditError::NoDatabase.into());
-        }
         let names = self.names()?;
         let folder = Folder::make(self.into)?;
         let connections = self.connections.min(names.len());

@@ -60,7 +60,7 @@ fn push_field(table: &str, of: &RecordType, field: &Field, end: usize, out: &mut
     match field.kind {
         Kind::Text => {}
         Kind::Integer => word("type", "integer"),
-        Kind::Decimal => word("type", "decimal"),
+        Kind::Decimal | Kind::Scaled(_) => word("type", "decimal"),
         Kind::Time => word("type", "time"),
     }
     match field.trim {
@@ -73,10 +73,13 @@ fn push_field(table: &str, of: &RecordType, field: &Field, end: usize, out: &mut
     match (field.blank, field.kind) {
         (Blank::Refuse, _) if in_key => {}
         (Blank::Empty, Kind::Text) if !in_key => {}
-        (Blank::Null, Kind::Integer | Kind::Decimal | Kind::Time) if !in_key => {}
+        (Blank::Null, Kind::Integer | Kind::Decimal | Kind::Scaled(_) | Kind::Time) if !in_key => {}
         (Blank::Null, _) => word("blank", "null"),
         (Blank::Empty, _) => word("blank", "empty"),
         (Blank::Refuse, _) => word("blank", "refuse"),
+    }
+    if let Kind::Scaled(scale) = field.kind {
+        let _ = writeln!(out, "scale = {scale}");
     }
     match &field.check {
         Check::None => {}

@@ -64,6 +64,8 @@ struct FieldTable {
     max: Option<i64>,
     #[serde(default)]
     one_of: Vec<String>,
+    /// Digits behind the point of a decimal that has none in the record.
+    scale: Option<u32>,
     #[serde(default)]
     skip: bool,
 }
@@ -149,14 +151,18 @@ fn record_type(table: RecordTable) -> Result<RecordType, Problem> {
 }
 
 fn of_table(table: FieldTable, start: usize, in_key: bool) -> Result<Field, Problem> {
-    let kind = Kind::from(table.kind);
-    let is_number = matches!(kind, Kind::Integer | Kind::Decimal);
+    let name = table.name;
+    let kind = match (Kind::from(table.kind), table.scale) {
+        (kind, None) => kind,
+        (Kind::Decimal, Some(scale @ 1..=30)) => Kind::Scaled(scale),
+        _ => return Err(Problem::new(format!("{name}: scale is for decimals, from 1 to 30"))),
+    };
+    let is_number = matches!(kind, Kind::Integer | Kind::Decimal | Kind::Scaled(_));
     let blank = table.blank.map(Blank::from).unwrap_or(match kind {
         _ if in_key => Blank::Refuse,
         Kind::Text => Blank::Empty,
         _ => Blank::Null,
     });
-    let name = table.name;
     let check = match (table.min, table.max, table.one_of.is_empty()) {
         (None, None, true) => Check::None,
         (None, None, false) => Check::OneOf(table.one_of.into_iter().map(String::into_bytes).collect()),

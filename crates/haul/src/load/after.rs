@@ -4,10 +4,8 @@ use super::job::Loaded;
 use super::manifest::{self, Origin};
 use crate::audit::{AfterLoad, Audit, Progress, Report};
 use crate::convert::Duplicates;
-use crate::dispatch;
 use crate::input::Input;
 use crate::layout::LayoutFile;
-use crate::table::literal;
 use crate::{HaulError, session};
 use evenkeel_os::stop::Stop;
 use evenkeel_site::server::Target;
@@ -26,8 +24,9 @@ pub struct Check<'a> {
 }
 
 impl Check<'_> {
-    /// Holds the files of a load against its tables and its rejects, each type of record for itself. Rows that other loads stored
-    /// are no finding, and rows that no file has are one only where the manifest says that the tables hold these files alone.
+    /// Holds the files of a load against its tables and its rejects, each type of record for itself, with their day tables where some of the
+    /// files were in before. Rows that other loads stored are no finding, and rows that no file has are one only where the manifest says
+    /// that the tables hold these files alone.
     ///
     /// # Errors
     /// A file or a table cannot be read, or a file changed since; the load itself is done.
@@ -43,7 +42,7 @@ impl Check<'_> {
                 inputs: inputs.clone(),
                 target: self.target,
                 tables: vec![table.clone()],
-                dispatched: false,
+                dispatched: loaded.files.iter().any(|file| file.before > 0),
                 rejects: Some(self.rejects.to_owned()).filter(|path| path.is_file()),
                 duplicates: self.duplicates,
                 after: Some(AfterLoad { keyed: !of.key.is_empty(), ..after.clone() }),
@@ -72,19 +71,7 @@ impl Check<'_> {
         let known = manifest::read(&mut control, &loaded.named)?;
         let is_here = |name: &str| loaded.files.iter().any(|file| file.name == name);
         let others = known.iter().any(|file| file.origin == Origin::Filled || !is_here(&file.name));
-        let mut moved = false;
-        let sql = format!(
-            "SELECT 1 FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = '{}'",
-            dispatch::JOURNAL
-        );
-        if control.query_value(&sql)?.is_some() {
-            for table in self.tables {
-                let (journal, source) = (dispatch::JOURNAL, literal(table.as_bytes()));
-                let sql = format!("SELECT 1 FROM {journal} WHERE source = {source} LIMIT 1");
-                moved |= control.query_value(&sql)?.is_some();
-            }
-        }
         let before = loaded.files.iter().map(|file| file.before).collect();
-        Ok(AfterLoad { before, moved, others, keyed: true })
+        Ok(AfterLoad { before, others, keyed: true })
     }
 }

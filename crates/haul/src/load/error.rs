@@ -9,17 +9,17 @@ pub enum LoadError {
     #[error("{} has rejects {}, and this load would take some of them out", path.display(), whose(owner.as_deref()))]
     OthersRejects { path: PathBuf, owner: Option<String> },
     #[error(
-        "{} has {now_bytes} bytes and is not the file of that name of which bytes 0..{end} are in {tables}: that one had {known_bytes}, {what}",
+        "{} was loaded into {tables} before with {known_bytes} bytes, now it has {now_bytes}: {what}",
         path.display()
     )]
-    Replaced { path: PathBuf, tables: String, known_bytes: u64, now_bytes: u64, end: u64, what: &'static str },
+    Replaced { path: PathBuf, tables: String, known_bytes: u64, now_bytes: u64, what: &'static str },
     #[error("{} was begun with another layout, up to byte {end}", path.display())]
     Layout { path: PathBuf, end: u64 },
     #[error("{} and {} are the same, byte by byte", first.display(), second.display())]
     Same { first: PathBuf, second: PathBuf },
     #[error("a dispatch from {0} is under way")]
     Dispatching(String),
-    #[error("the manifest says that {rows} rows were loaded into {table}, which has none{}", of_them(*moved))]
+    #[error("{rows} rows were loaded into {table} (table evenkeel_loads), but it has none{}", went(*moved))]
     Gone { table: String, rows: u64, moved: u64 },
     #[error(
         "{rows} rows that were loaded into {table} are in day tables, and --again would load them once more"
@@ -60,20 +60,23 @@ impl LoadError {
                 "name another file by --rejects; where they are of the same server under another name, or of no load any more, move the file away first"
             }
             Self::Replaced { .. } => {
-                "put the former file back to go on; where these are other records, give their file another name"
+                "give the new file another name, or put the former one back to go on with it"
             }
             Self::Layout { .. } => {
                 "go on with the layout that it was begun with, or empty the table and take --again"
             }
             Self::Same { .. } => "name it once",
             Self::Gone { .. } => {
-                "where the rows were removed on purpose, --again forgets what the manifest says and loads all"
+                "where the rows were removed on purpose, --again forgets what evenkeel_loads says and loads all"
             }
             Self::NotOurs { .. } => {
                 "name all files that were loaded into it, or remove by hand what the cut load brought, and take --again on an empty table"
             }
+            Self::Warned { what, .. } if what.contains("key is in the table") => {
+                "--warnings reject makes rejects of such records; or see whether the layout's key names a record"
+            }
             Self::Warned { .. } => {
-                "alter the column, drop the CHECK, correct the layout, or take --warnings reject, which makes rejects of records that no CHECK refuses; what is in stays in, and a rerun goes on"
+                "alter the column, drop the CHECK, correct the layout, or take --warnings reject where no CHECK refuses it"
             }
             Self::Stuck { .. } => {
                 "alter the column or correct the layout, and load again; InnoDB can refuse single records"
@@ -90,7 +93,7 @@ impl LoadError {
     }
 }
 
-fn of_them(moved: u64) -> String {
+fn went(moved: u64) -> String {
     if moved == 0 { String::new() } else { format!(", and {moved} of them are in day tables") }
 }
 

@@ -179,18 +179,15 @@ fn check_grown(ground: &Ground<'_>, file: &Looked, before: &KnownFile) -> Result
         tables: ground.tables.to_owned(),
         known_bytes: before.content.0,
         now_bytes: file.content.0,
-        end: before.end,
         what,
     };
-    if file.content.0 <= before.content.0 {
-        return Err(replaced("with other content").into());
-    }
-    if hash(path, before.content.0).map_err(HaulError::io("read", path))? != before.content.1 {
-        return Err(replaced("with other content before its end").into());
+    let begins = || hash(path, before.content.0).map_err(HaulError::io("read", path));
+    if file.content.0 <= before.content.0 || begins()? != before.content.1 {
+        return Err(replaced("its content has changed").into());
     }
     match ends_a_record(file, before.end, ground.separator)? {
         true => Ok(()),
-        false => Err(replaced("and ended within a record, which was taken as it was").into()),
+        false => Err(replaced("before, it ended within a record, which was taken as it was").into()),
     }
 }
 

@@ -53,6 +53,7 @@ fn column_type(field: &Field) -> ColumnType {
     match (field.kind, field.width) {
         // No number and no instant is an empty text.
         (Kind::Text, width) => text(width),
+        (Kind::Scaled(scale), width) if field.blank == Blank::Empty => text(width + scale as usize + 2),
         (_, width) if field.blank == Blank::Empty => text(width),
         (Kind::Integer, 1..=2) => ColumnType::TinyInt,
         (Kind::Integer, 3..=4) => ColumnType::SmallInt,
@@ -62,6 +63,10 @@ fn column_type(field: &Field) -> ColumnType {
         (Kind::Integer, width) if width <= DIGITS.0 => ColumnType::Decimal(width, 0),
         (Kind::Integer, width) => text(width),
         (Kind::Decimal, width) => decimal(width),
+        (Kind::Scaled(scale), width) if width <= DIGITS.0 => {
+            ColumnType::Decimal(width.max(scale as usize), scale as usize)
+        }
+        (Kind::Scaled(_), width) => text(width + 1),
         (Kind::Time, width) if width < INSTANT => ColumnType::Date,
         (Kind::Time, _) => ColumnType::DateTime,
     }

@@ -117,7 +117,7 @@ impl FoundColumn {
             (Some(_), Kind::Text) => self.takes(charset),
             (Some(_), _) => Ok(()),
             (None, Kind::Integer) => self.fits_integer(column.width),
-            (None, Kind::Decimal) => self.fits_decimal(column.width),
+            (None, Kind::Decimal | Kind::Scaled(_)) => self.fits_decimal(column.width),
             (None, Kind::Time) => match self.data_type.as_str() {
                 "datetime" => Ok(()),
                 "date" if column.width < 14 => Ok(()),

@@ -67,8 +67,8 @@ impl Chain<'_> {
         }
     }
 
-    /// Holds a file that was loaded against the table and its rejects, unless nobody wants that or nothing was loaded. A load that
-    /// was tried more than once may have stored all of it before it says so.
+    /// Holds a file that was loaded against the table and its rejects, unless nobody wants that or nothing was loaded; the manifest is
+    /// told where nothing was found. A load that was tried more than once may have stored all of it before it says so.
     pub fn audit(
         &self,
         path: &Path,
@@ -88,7 +88,11 @@ impl Chain<'_> {
             names: NAMES,
             stop: self.stop,
         };
-        Ok(check.run(loaded, &|_| {})?.into_iter().next())
+        let report = check.run(loaded, &|_| {})?.into_iter().next();
+        if report.as_ref().is_some_and(|report| report.total() == 0) {
+            check.note(loaded)?;
+        }
+        Ok(report)
     }
 
     pub fn give_up(&self, path: &Path) -> Result<Vec<String>, WatchError> {

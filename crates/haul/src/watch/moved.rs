@@ -15,9 +15,6 @@ pub enum Moved {
     To(PathBuf),
     /// It is no longer the file that was worked on, and is where it was.
     Changed,
-    /// Another file took its name at that very moment and was moved in its stead. Its name was taken once more, so that it could
-    /// not be put back and is here.
-    Swapped(PathBuf),
 }
 
 /// Moves a file into a folder of the same file system, by a name that nobody has there, if it still is the one of this identity.
@@ -31,7 +28,7 @@ pub fn move_to(path: &Path, folder: &Path, identity: Identity) -> io::Result<Mov
     let to = to_free_name(path, folder)?;
     // Between the look and the move somebody may have written to it, or have put another one there.
     match Identity::of(&to) {
-        Some(found) if found != identity => Ok(put_back(to, path)),
+        Some(found) if found != identity => put_back(&to, path),
         _ => Ok(Moved::To(to)),
     }
 }
@@ -52,11 +49,10 @@ fn to_free_name(path: &Path, folder: &Path) -> io::Result<PathBuf> {
     Err(io::ErrorKind::AlreadyExists.into())
 }
 
-fn put_back(to: PathBuf, path: &Path) -> Moved {
-    match rename(&to, path) {
-        Ok(()) => Moved::Changed,
-        Err(_) => Moved::Swapped(to),
-    }
+/// Another file took the name at that very moment and was moved in its stead.
+fn put_back(to: &Path, path: &Path) -> io::Result<Moved> {
+    let why = format!("{} is another file that took its name meanwhile, and is not loaded", to.display());
+    rename(to, path).map(|()| Moved::Changed).map_err(|_| io::Error::other(why))
 }
 
 fn rename(path: &Path, to: &Path) -> io::Result<()> {
@@ -135,10 +131,10 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let (path, to) = (home.path().join("a"), home.path().join("there"));
         fs::write(&to, "1").unwrap();
-        assert_eq!(put_back(to.clone(), &path), Moved::Changed);
+        assert_eq!(put_back(&to, &path).unwrap(), Moved::Changed);
         assert_eq!(text(&path), "1");
         fs::write(&to, "2").unwrap();
-        assert_eq!(put_back(to.clone(), &path), Moved::Swapped(to.clone()));
+        assert!(put_back(&to, &path).unwrap_err().to_string().contains("took its name meanwhile"));
         assert_eq!((text(&path), text(&to)), ("1".into(), "2".into()));
     }
 

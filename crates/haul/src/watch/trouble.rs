@@ -49,9 +49,7 @@ impl WatchError {
                 DispatchError::Server(error) => of_server(error),
                 DispatchError::Busy { .. } => Trouble::Busy,
                 DispatchError::CutLoad { .. } => Trouble::Cut,
-                DispatchError::NoColumn { .. }
-                | DispatchError::Pattern { .. }
-                | DispatchError::NoDatabase => Trouble::Fatal,
+                DispatchError::NoColumn { .. } | DispatchError::Pattern { .. } => Trouble::Fatal,
                 // The records stay where they are until somebody has put that right.
                 _ => Trouble::Bad,
             },

@@ -206,7 +206,7 @@ impl Server {
             return None;
         }
         let text = "local_infile is OFF and the data is loaded by LOAD DATA LOCAL".into();
-        problem("local_infile", text, "SET GLOBAL local_infile = ON, or load with --via insert")
+        problem("local_infile", text, "SET GLOBAL local_infile = ON")
     }
 }
 

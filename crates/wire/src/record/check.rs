@@ -1,26 +1,45 @@
 //! Whether a value is what its field may hold.
 
 use super::{Check, Field, Kind, What};
+use std::borrow::Cow;
 
 impl Field {
     /// Judges a trimmed value that is not empty.
     pub(super) fn judge(&self, value: &[u8]) -> Result<(), What> {
         match self.kind {
             Kind::Text => {}
-            Kind::Integer if !is_digits(unsigned(value)) => return Err(What::Integer),
+            Kind::Integer | Kind::Scaled(_) if !is_digits(unsigned(value)) => return Err(What::Integer),
             Kind::Decimal if !is_decimal(unsigned(value)) => return Err(What::Decimal),
             Kind::Time if !is_time(value) => return Err(What::Time),
-            Kind::Integer | Kind::Decimal | Kind::Time => {}
+            Kind::Integer | Kind::Scaled(_) | Kind::Decimal | Kind::Time => {}
         }
         match &self.check {
             Check::None => Ok(()),
             Check::Within(least, most) => match whole(value) {
-                Some(number) if (*least..=*most).contains(&number) => Ok(()),
+                Some(number) if (*least..=*most).contains(&self.kind.whole(number)) => Ok(()),
                 _ => Err(What::Bounds),
             },
             Check::OneOf(values) if values.iter().any(|each| each == value) => Ok(()),
             Check::OneOf(_) => Err(What::NotListed),
         }
+    }
+}
+
+impl Kind {
+    /// What stands before the point of a number with these digits.
+    fn whole(self, digits: i64) -> i64 {
+        let Self::Scaled(scale) = self else { return digits };
+        10_i64.checked_pow(scale).map_or(0, |power| digits / power)
+    }
+
+    /// A value that was judged, with the point that it does without in the record.
+    pub(super) fn pointed(self, value: &[u8]) -> Cow<'_, [u8]> {
+        let Self::Scaled(scale) = self else { return Cow::Borrowed(value) };
+        let (sign, digits) = value.split_at(value.len() - unsigned(value).len());
+        let missing = (scale as usize + 1).saturating_sub(digits.len());
+        let mut out = [sign, &b"0".repeat(missing)[..], digits].concat();
+        out.insert(out.len() - scale as usize, b'.');
+        Cow::Owned(out)
     }
 }
 
@@ -114,6 +133,17 @@ mod tests {
         assert!(
             amount.judge(b"9.75").is_ok() && amount.judge(b".5").is_ok() && amount.judge(b"10.0").is_err()
         );
+    }
+
+    #[test]
+    fn a_decimal_without_a_point_gets_it_and_its_bounds_are_those_of_the_number() {
+        for (value, pointed) in [("0003978", "00039.78"), ("5", "0.05"), ("-5", "-0.05"), ("12", "0.12")] {
+            assert_eq!(&*Kind::Scaled(2).pointed(value.as_bytes()), pointed.as_bytes());
+        }
+        let amount = field(Kind::Scaled(2), Check::Within(0, 39));
+        let judged = |value: &str| amount.judge(value.as_bytes());
+        let expected = [Ok(()), Err(What::Bounds), Err(What::Integer)];
+        assert_eq!(["3978", "4000", "39.78"].map(judged), expected);
     }
 
     #[test]

@@ -81,9 +81,10 @@ impl Layout {
             self.charset.judge(value)?;
         }
         field.judge(value)?;
+        let value = field.kind.pointed(value);
         match plain {
-            true => out.extend_from_slice(value),
-            false => escape(value, self.delimiter, out),
+            true => out.extend_from_slice(&value),
+            false => escape(&value, self.delimiter, out),
         }
         Ok(())
     }
@@ -262,7 +263,7 @@ mod tests {
         #[test]
         fn a_record_becomes_the_same_whether_it_is_looked_at_closely_or_not(
             fields in proptest::collection::vec(
-                ((1_usize..20), prop_oneof![Just(Kind::Text), Just(Kind::Integer), Just(Kind::Decimal), Just(Kind::Time)], 0_usize..360),
+                ((1_usize..20), prop_oneof![Just(Kind::Text), Just(Kind::Integer), Just(Kind::Decimal), Just(Kind::Scaled(3)), Just(Kind::Time)], 0_usize..360),
                 1..6,
             ),
             values in proptest::collection::vec(any_value(), 6),

@@ -24,6 +24,8 @@ pub enum Kind {
     Integer,
     /// Digits with at most one point among them, with a sign or without.
     Decimal,
+    /// Digits without a point, of which so many stand behind it.
+    Scaled(u32),
     /// `yyyymmddhhmmss`, or `yyyymmdd` for a day; an instant that the calendar has.
     Time,
 }

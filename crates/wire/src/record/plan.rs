@@ -29,6 +29,7 @@ struct Step {
     trims_right: bool,
     blank: Blank,
     judge: Judge,
+    /// A field of more than a word, or of a value that becomes longer.
     long: Option<Box<Field>>,
 }
 
@@ -87,10 +88,12 @@ impl Plan {
 
 impl Step {
     fn new(field: &Field) -> Self {
-        let is_long = field.width > WORD;
+        // A point, and zeroes before it, want more room than the field has.
+        let more = if let Kind::Scaled(scale) = field.kind { scale as usize + 2 } else { 0 };
+        let is_long = more > 0 || field.width > WORD;
         Self {
             start: field.start,
-            width: field.width,
+            width: field.width + more,
             mask: if is_long { 0 } else { word::first(field.width) },
             trims_left: matches!(field.trim, Trim::Both | Trim::Left),
             trims_right: matches!(field.trim, Trim::Both | Trim::Right),
@@ -150,7 +153,8 @@ fn put_long(field: &Field, record: &[u8], into: &mut [u8]) -> Option<usize> {
         return put_blank(field.blank, into);
     }
     field.judge(value).ok()?;
-    into.get_mut(..value.len())?.copy_from_slice(value);
+    let value = field.kind.pointed(value);
+    into.get_mut(..value.len())?.copy_from_slice(&value);
     Some(value.len())
 }
 

@@ -2,7 +2,7 @@
 
 use super::convert::DuplicatesWord;
 use super::server;
-use super::told::Shown;
+use super::told::{Shown, counted};
 use crate::clock::Clock;
 use crate::command::{Session, mode};
 use crate::failure::{FINDING, WithHint};
@@ -20,8 +20,8 @@ use std::sync::{Mutex, PoisonError};
 #[command(after_help = "\
 Each record of the files must be stored once in all tables together, or refused once. Others are named by file and byte offset: lost,
 doubled, altered with the fields, stored although a reject; and rows that are in no file. The day tables of a dispatched table are
-read with it. Columns without a field are not compared. Text is compared byte by byte, numbers and times by value: 1.50 is 1.5.
-InnoDB tables are read from one snapshot.
+read with it; records of those that cdr retire dropped count as retired. Columns without a field are not compared. Text is compared
+byte by byte, numbers and times by value: 1.50 is 1.5. InnoDB tables are read from one snapshot.
 
 Examples:
   evenkeel cdr audit mysql://app@db1/calls calls-0801.cdr --layout calls.toml --table calls --rejects csv/
@@ -117,8 +117,6 @@ fn record_type(args: &Args, file: &LayoutFile) -> Result<usize> {
 fn json(report: &Report, took_s: f64) -> Result<String> {
     let mut value = serde_json::to_value(report)?;
     value["took_s"] = took_s.into();
-    value["records_per_s"] = (report.records as f64 / took_s.max(1e-3)).into();
-    value["rows_per_s"] = (report.rows as f64 / took_s.max(1e-3)).into();
     Ok(serde_json::to_string_pretty(&value)?)
 }
 
@@ -126,7 +124,7 @@ fn json(report: &Report, took_s: f64) -> Result<String> {
 pub(super) fn findings(report: &Report) -> String {
     let mut text: String = report.findings.iter().map(line).collect();
     if (report.findings.len() as u64) < report.total() && !report.findings.is_empty() {
-        text.push_str("and more: --json names 100,000\n");
+        text.push_str("and more: --json names at most 100,000\n");
     }
     text.push_str(&sentence(report));
     text.push_str(&hints(report));
@@ -138,16 +136,10 @@ fn has_too_few_files(report: &Report) -> bool {
     report.found.get(&Kind::Foreign).is_some_and(|rows| *rows > report.records)
 }
 
-/// What to do about lost records, and about rows that are of no file.
+/// What to do about lost records, and about rows that no file has.
 fn hints(report: &Report) -> String {
     let mut text = String::new();
     if report.found.contains_key(&Kind::Lost) {
-        if report.gone > 0 {
-            text.push_str(&format!(
-                "{} records were in day tables that were dropped, as by cdr retire: those of these files count as lost\n",
-                format::count(report.gone)
-            ));
-        }
         text.push_str(
             "hint: cdr load skips files that are in: write the lost records into a new file (--json has their offsets) and load that\n",
         );
@@ -171,8 +163,7 @@ pub(super) fn text(report: &Report, took_s: f64) -> String {
             "{named} without a snapshot, which not all of their engines have: what changed meanwhile may be among the findings"
         )),
     }
-    let per_s = format::count(((report.records + report.rows) as f64 / took_s.max(1e-3)) as u64);
-    text.push_str(&format!("; {}, {per_s} records and rows/s\n", format::seconds(took_s)));
+    text.push_str(&format!("; audit took {}\n", format::seconds((took_s * 100.0).round() / 100.0)));
     text
 }
 
@@ -183,12 +174,16 @@ fn sentence(report: &Report) -> String {
         0 => String::new(),
         others => format!(" + {} of other types", count(others)),
     };
+    let retired = match report.retired {
+        0 => String::new(),
+        retired => format!(" + {} retired", count(retired)),
+    };
     if report.total() == 0 {
         let checked = if report.rejects_checked { "" } else { "; rejects files not checked (--rejects)" };
         let checked = if report.rejected == 0 { "" } else { checked };
         return format!(
-            "{} records = {} stored + {} rejected{others}: each once{checked}\n",
-            count(report.records),
+            "{} = {} stored{retired} + {} rejected{others}: each once{checked}\n",
+            counted(report.records, "record"),
             count(report.lines),
             count(report.rejected)
         );
@@ -196,12 +191,12 @@ fn sentence(report: &Report) -> String {
     let found: Vec<String> =
         report.found.iter().map(|(kind, times)| format!("{} {kind}", count(*times))).collect();
     format!(
-        "{}; of {} records ({} to be stored, {} to be rejected{others}) and {} rows\n",
+        "{}; of {} ({} to be stored{retired}, {} to be rejected{others}) and {}\n",
         found.join(", "),
-        count(report.records),
+        counted(report.records, "record"),
         count(report.lines),
         count(report.rejected),
-        count(report.rows)
+        counted(report.rows, "row")
     )
 }
 

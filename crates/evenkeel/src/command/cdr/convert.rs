@@ -1,7 +1,7 @@
 //! `evenkeel cdr convert`.
 
 use super::streams::{ToStreams, streams};
-use super::told::Shown;
+use super::told::{Shown, counted};
 use crate::command::{Session, mode};
 use crate::failure::{FINDING, WithHint};
 use crate::progress::{Mode, View};
@@ -101,7 +101,8 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let mut shown = Shown::new(view);
     let (tally, done) = match (&args.into, &args.output) {
         (Some(into), _) => {
-            let inputs = files_alone(inputs)?;
+            let hint = "take --output FILE --rejects FILE in place of --into, or keep it in a file first";
+            let inputs = files_alone(inputs, hint)?;
             let job = Job { file: &file, inputs, into, duplicates, stop: &session.stop };
             let done = job.run(&mut |progress| shown.tell(progress))?;
             (sum(&done), done)
@@ -128,11 +129,11 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
 }
 
 /// A rerun reads inputs again, which no pipe allows.
-fn files_alone(inputs: Vec<Input>) -> Result<Vec<Input>> {
+pub(super) fn files_alone(inputs: Vec<Input>, hint: &str) -> Result<Vec<Input>> {
     match inputs.iter().find(|input| !input.path().is_file()) {
         None => Ok(inputs),
         Some(pipe) => Err(anyhow!("{} is a pipe, which cannot be read again", pipe.path().display()))
-            .hint("take --output FILE --rejects FILE in place of --into, or keep it in a file first"),
+            .hint(hint),
     }
 }
 
@@ -163,12 +164,11 @@ pub(super) fn reasons(tally: &Tally) -> String {
 /// What became of the records, in words.
 fn text(tally: &Tally, done: &[Done]) -> String {
     let lines: u64 = tally.lines.iter().sum();
-    let count = |number: u64| format::count(number);
     let mut text = format!(
-        "{} records: {} lines, {} rejects\n",
-        count(tally.records),
-        count(lines),
-        count(tally.rejects)
+        "{}: {}, {}\n",
+        counted(tally.records, "record"),
+        counted(lines, "line"),
+        counted(tally.rejects, "reject")
     );
     text.push_str(&reasons(tally));
     if let [first, ..] = done

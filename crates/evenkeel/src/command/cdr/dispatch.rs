@@ -2,6 +2,7 @@
 
 use super::moved::Shown;
 use super::server;
+use super::told::counted;
 use crate::command::{Session, mode};
 use crate::failure::FINDING;
 use crate::progress::View;
@@ -98,17 +99,10 @@ fn text(job: &Job, done: &Dispatched) -> String {
         text.push_str(&line(day));
     }
     let days = done.days.iter().filter(|day| day.records > 0).count();
-    text.push_str(&format!(
-        "{} of {}\n",
-        format::counted(usize::try_from(done.records).unwrap_or(usize::MAX), "record"),
-        format::counted(days, "day")
-    ));
+    text.push_str(&format!("{} of {}\n", counted(done.records, "record"), format::counted(days, "day")));
     if done.undated > 0 {
-        text.push_str(&format!(
-            "{} records without a date stay in {}\n",
-            format::count(done.undated),
-            job.table
-        ));
+        let undated = counted(done.undated, "record");
+        text.push_str(&format!("{undated} without a date left in {}\n", job.table));
     }
     text.push_str(&done.audit.as_ref().map_or_else(String::new, audited));
     text
@@ -125,13 +119,10 @@ fn audited(audit: &Audit) -> String {
             "audited: {rows} rows of {tables}, the same as before; {}\n",
             format::seconds(took as f64 / 1e3)
         ),
-        (false, _) if audit.before != audit.rows => format!(
-            "audited: {rows} rows of {tables}, and {} before: rows were lost or doubled, or another client wrote to them meanwhile\n",
-            format::count(audit.before)
-        ),
         (false, _) => format!(
-            "audited: {rows} rows of {tables}, as many as before, but some differ: another client changed them meanwhile, or the \
-             dispatch did\n"
+            "audited: {rows} rows of {tables}, and {} before{}: rows were lost or doubled, or another client wrote to them meanwhile\n",
+            format::count(audit.before),
+            if audit.before == audit.rows { ", but some differ" } else { "" }
         ),
     }
 }
@@ -140,7 +131,7 @@ fn line(day: &DayDone) -> String {
     let made = if day.created { ", new table" } else { "" };
     let mut line = format!("{}  {:>12}  {}{made}\n", day.day, format::count(day.records), day.table);
     if let Some(refused) = &day.refused {
-        line.push_str(&format!("            others stay in the source: {refused}\n"));
+        line.push_str(&format!("            stay in the source: {refused}\n"));
     }
     line
 }

@@ -3,7 +3,7 @@
 use super::whole::Whole;
 use crate::command::Session;
 use crate::failure::{NOT_VALID, WithHint};
-use crate::out;
+use crate::{format, out};
 use anyhow::{Context, Result, anyhow};
 use evenkeel_haul::input::{self, Input};
 use evenkeel_haul::layout::{Guess, NoLayout, Sample, guess};
@@ -71,6 +71,15 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         out::tell(&shown(&guessed, &sample));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// What to do about a file whose lines have delimiters.
+pub(super) fn delimited(path: &Path) -> Option<String> {
+    let (mut bytes, input) = (Vec::new(), Input::File(path.to_owned()));
+    input::open(&input, 0).ok()?.stream.take(64 << 10).read_to_end(&mut bytes).ok()?;
+    let why = Sample::new(&bytes, false).err()?;
+    let is_delimited = matches!(why, NoLayout::Delimited { .. });
+    is_delimited.then(|| format!("{}: {why}\n  hint: {}\n", path.display(), hint(&why)))
 }
 
 fn hint(why: &NoLayout) -> String {
@@ -150,8 +159,8 @@ fn shown(guess: &Guess, sample: &Sample<'_>) -> String {
             let _ = writeln!(text, "  {:>5} {:>5}  {:<10} {kind}", field.start, field.width, field.name);
         }
     }
-    let doubts = guess.doubts.len();
-    let _ = writeln!(text, "{doubts} doubts are comments in the layout: mend it by hand");
+    let doubts = format::counted(guess.doubts.len(), "doubt");
+    let _ = writeln!(text, "{doubts} in the layout's comments: mend it by hand");
     text
 }
 

@@ -1,15 +1,15 @@
 //! `evenkeel cdr load`.
 
-use super::told::Shown;
+use super::told::{Shown, counted};
 use super::{audited::Audited, server, tables};
 use crate::command::{Session, mode};
 use crate::config::units;
-use crate::failure::{FINDING, WithHint};
+use crate::failure::{FINDING, Stopped, WithHint};
+use crate::out;
 use crate::progress::{Mode, View};
-use crate::{format, out};
 use anyhow::{Result, anyhow, bail};
 use evenkeel_haul::convert::Duplicates;
-use evenkeel_haul::input::{Input, list};
+use evenkeel_haul::input::list;
 use evenkeel_haul::layout;
 use evenkeel_haul::load::{Check, Indexes, Job, Loaded, Options, Warnings};
 use evenkeel_haul::table::Table;
@@ -140,11 +140,16 @@ fn records(session: &Session, args: &Args) -> Result<ExitCode> {
     };
     let options = options(args);
     let inputs = list(&args.inputs).hint("name files, folders, or patterns in quotes")?;
-    let inputs = files_alone(inputs)?;
+    let inputs = super::convert::files_alone(inputs, "keep it in a file first")?;
     let target = server::target(session, text)?;
     server::check(session, &target)?;
     let rejects =
         args.rejects.clone().unwrap_or_else(|| PathBuf::from(format!("{}.rejects", tables[0].name)));
+    let folder = rejects.parent().filter(|folder| !folder.as_os_str().is_empty());
+    if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
+        return Err(anyhow!("there is no folder {}", folder.display()))
+            .hint("make it, or name another file by --rejects");
+    }
     let view = View::new(if args.json && !session.quiet { Mode::Lines } else { mode(session, false) });
     let mut shown = Shown::new(view);
     let duplicates = Duplicates::from(args.duplicates);
@@ -161,7 +166,18 @@ fn records(session: &Session, args: &Args) -> Result<ExitCode> {
         sent: &sent,
         stop: &session.stop,
     };
-    let loaded = job.run(&mut |progress| shown.tell(progress)).map_err(server::explained)?;
+    let mut rows = 0;
+    let loaded = job.run(&mut |progress| {
+        rows = progress.tally.lines.iter().sum::<u64>().max(rows);
+        shown.tell(progress);
+    });
+    let loaded = loaded.map_err(|error| match error.is_stop() {
+        true => {
+            let rows = counted(rows, "row");
+            Stopped(format!("after {rows}; run the same command again to go on")).into()
+        }
+        false => server::explained(error),
+    })?;
     if !args.json {
         out::write(&text_of(&loaded, &rejects))?;
     }
@@ -222,15 +238,6 @@ fn options(args: &Args) -> Options {
     }
 }
 
-/// A file is read to know it again, and by a rerun from where it was, which no pipe allows.
-fn files_alone(inputs: Vec<Input>) -> Result<Vec<Input>> {
-    match inputs.iter().find(|input| !input.path().is_file()) {
-        None => Ok(inputs),
-        Some(pipe) => Err(anyhow!("{} is a pipe, which cannot be read again", pipe.path().display()))
-            .hint("keep it in a file first"),
-    }
-}
-
 /// What became of the records, and what the audit found.
 fn json(loaded: &Loaded, audited: Option<&Audited>) -> Result<String> {
     let mut value = serde_json::to_value(loaded)?;
@@ -240,24 +247,22 @@ fn json(loaded: &Loaded, audited: Option<&Audited>) -> Result<String> {
 
 /// What became of the records, in words.
 fn text_of(loaded: &Loaded, rejects: &std::path::Path) -> String {
-    let count = format::count;
     let mut text: String = loaded.notes.iter().map(|note| format!("{note}\n")).collect();
     let before: u64 = loaded.files.iter().map(|file| file.records_before).sum();
     if before > 0 {
         let rows: u64 = loaded.files.iter().map(|file| file.rows_before).sum();
-        text.push_str(&format!(
-            "{} records were in before, {} of them as rows\n",
-            count(before),
-            count(rows)
-        ));
+        text.push_str(&format!("in before: {}, {}\n", counted(before, "record"), counted(rows, "row")));
+    }
+    for file in loaded.files.iter().filter(|file| file.identity.size == 0) {
+        text.push_str(&format!("{} is empty\n", file.path.display()));
     }
     let tally = &loaded.tally;
     let rows: u64 = tally.lines.iter().sum();
     text.push_str(&format!(
-        "{} records: {} rows, {} rejects\n",
-        count(tally.records),
-        count(rows),
-        count(tally.rejects)
+        "{}: {}, {}\n",
+        counted(tally.records, "record"),
+        counted(rows, "row"),
+        counted(tally.rejects, "reject")
     ));
     text.push_str(&super::convert::reasons(tally));
     if tally.rejects > 0 {
@@ -269,8 +274,10 @@ fn text_of(loaded: &Loaded, rejects: &std::path::Path) -> String {
             false => "nothing was stored",
         };
         text.push_str(&format!(
-            "every record was refused: {done}; see the reasons, correct the layout and load the files again\n"
+            "every record was refused: {done}; {} has the reasons: correct the layout and load the files again\n",
+            rejects.display()
         ));
+        text.extend(loaded.files.first().and_then(|file| super::layout::delimited(&file.path)));
     }
     text
 }

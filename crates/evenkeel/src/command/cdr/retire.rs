@@ -2,6 +2,7 @@
 
 use super::moved::Shown;
 use super::server;
+use super::told::counted;
 use crate::command::{Session, mode};
 use crate::failure::{FINDING, WithHint};
 use crate::progress::View;
@@ -102,8 +103,8 @@ fn text(retired: &Retired) -> String {
     let mut text = format!("today is {}; tables before {} are too old\n", retired.today, retired.first_kept);
     let word = if retired.dry_run { "would drop" } else { "dropped" };
     for table in &retired.dropped {
-        let (records, megabytes) = (format::count(table.records), format::count(table.bytes >> 20));
-        text.push_str(&format!("{word}  {}  {records} records, {megabytes} MB\n", table.table));
+        let (records, megabytes) = (counted(table.records, "record"), format::count(table.bytes >> 20));
+        text.push_str(&format!("{word}  {}  {records}, {megabytes} MB\n", table.table));
     }
     for table in &retired.refused {
         let why = table.refused.as_deref().unwrap_or_default();
@@ -111,9 +112,9 @@ fn text(retired: &Retired) -> String {
     }
     let count = |number| format::counted(number, "table");
     text.push_str(&format!(
-        "{} {word} with {} records, {} refused, {} stay\n",
+        "{} {word} with {}, {} refused, {} left\n",
         count(retired.dropped.len()),
-        format::count(retired.dropped.iter().map(|table| table.records).sum()),
+        counted(retired.dropped.iter().map(|table| table.records).sum(), "record"),
         count(retired.refused.len()),
         count(retired.kept)
     ));

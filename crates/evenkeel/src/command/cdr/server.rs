@@ -79,8 +79,6 @@ pub fn explained(error: HaulError) -> anyhow::Error {
 /// What to do about an error that ended work with records, where the error does not know.
 fn hint(error: &HaulError) -> Option<String> {
     let text = match error {
-        HaulError::Load(error) => error.hint(),
-        HaulError::Table(error) => error.hint(),
         HaulError::Server(TargetError::Statement { code, .. }) => of_code(*code)?,
         HaulError::Server(
             TargetError::Lost { .. } | TargetError::Silent { .. } | TargetError::Refused { .. },

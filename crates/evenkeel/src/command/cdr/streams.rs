@@ -31,8 +31,8 @@ pub(super) fn streams(session: &Session, to: &ToStreams<'_>, shown: &mut Shown) 
         return Err(anyhow!("the layout has several types of records, and --output is one file"))
             .hint("take --into, which has a file for each type");
     }
-    keep_apart(inputs, output, rejects_path)?;
-    keep_away(layout, [output, rejects_path])?;
+    let read = inputs.iter().map(|input| (input.path(), "input")).chain([(layout, "layout")]);
+    keep_apart(&read.collect::<Vec<_>>(), output, rejects_path)?;
     let open = |path| Whole::create(path).hint("name a file in a folder where you may write");
     let (mut lines, mut rejects) = (open(output)?, open(rejects_path)?);
     let stream = Stream { file, inputs, duplicates, stop: &session.stop };
@@ -43,26 +43,16 @@ pub(super) fn streams(session: &Session, to: &ToStreams<'_>, shown: &mut Shown) 
     Ok(tally)
 }
 
-/// Refuses outputs that would take the place of an input, or of one another: what they held would be gone.
-fn keep_apart(inputs: &[Input], output: &Path, rejects: &Path) -> Result<()> {
+/// Refuses outputs that would take the place of what is read, or of one another: what they held would be gone.
+fn keep_apart(read: &[(&Path, &str)], output: &Path, rejects: &Path) -> Result<()> {
+    let refuse = |text: String| Err(anyhow!("{text}")).hint("name another file; nothing was written");
     for (path, flag) in [(output, "--output"), (rejects, "--rejects")] {
-        if let Some(input) = inputs.iter().find(|input| is_same_file(path, input.path())) {
-            return Err(anyhow!("{flag} {} is the input {}", path.display(), input.path().display()))
-                .hint("name another file; nothing was written");
+        if let Some((other, what)) = read.iter().find(|(other, _)| is_same_file(path, other)) {
+            return refuse(format!("{flag} {} is the {what} {}", path.display(), other.display()));
         }
     }
-    if output != Path::new("-") && is_same_file(output, rejects) {
-        return Err(anyhow!("--output and --rejects are both {}", output.display()))
-            .hint("name two files; nothing was written");
-    }
-    Ok(())
-}
-
-/// Refuses outputs in the place of the layout.
-fn keep_away(layout: &Path, outputs: [&Path; 2]) -> Result<()> {
-    match outputs.iter().any(|output| is_same_file(output, layout)) {
-        true => Err(anyhow!("{} is the layout, and no output", layout.display()))
-            .hint("name another file; nothing was written"),
+    match output != Path::new("-") && is_same_file(output, rejects) {
+        true => refuse(format!("--output and --rejects are both {}", output.display())),
         false => Ok(()),
     }
 }

@@ -1,6 +1,7 @@
 //! Progress of work on call records, with its rate and the time that is left.
 
 use crate::clock::Clock;
+use crate::format;
 use crate::progress::{ProgressEvent, View};
 use evenkeel_core::Nanos;
 use evenkeel_haul::convert::{Progress, Step};
@@ -8,6 +9,11 @@ use evenkeel_haul::{audit, export};
 
 /// A view needs no more than this.
 const EVERY: Nanos = Nanos::from_millis(200);
+
+/// `1 record`, `2 records`.
+pub(super) fn counted(number: u64, noun: &str) -> String {
+    format::counted(usize::try_from(number).unwrap_or(usize::MAX), noun)
+}
 
 /// Shows the progress of a conversion.
 pub(super) struct Shown {

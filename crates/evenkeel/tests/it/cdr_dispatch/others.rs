@@ -87,14 +87,6 @@ fn a_day_table_with_records_of_somebody_else_is_refused_and_nothing_is_taken() {
     desk.sql("DELETE FROM calls_20260801 WHERE seq = 0");
     assert_eq!(desk.dispatch(&[])["records"].as_u64(), Some(400));
     desk.audit("afterwards");
-    // And so is one to which the dispatch of another source was cut.
-    desk.load(901, 950, CALLS);
-    let other = "INSERT INTO evenkeel_dispatches (source, day, table_name, way, state, created, begun_at) \
-                 VALUES ('others', '2026-08-01', 'calls_20260801', 'insert', 'filled', 0, NOW())";
-    desk.sql(other);
-    let told = refused(&desk.home, &desk.words(&desk.url()));
-    assert!(told.contains("is the table of a dispatch of others that was cut"), "{told}");
-    assert_eq!((desk.count("calls_20260801"), desk.count("calls")), (900, 50));
 }
 
 #[test]

@@ -42,7 +42,7 @@ fn the_next_file_is_loaded_once_the_first_was_dispatched_and_none_comes_twice() 
         server.load("calls", &["made/4"], &[]);
         server.exec("TRUNCATE TABLE calls");
         let told = server.refused("calls", &["made/4"], &[]);
-        assert!(told.contains("3500 rows were loaded into calls, which has none, and 3000"), "{told}");
+        assert!(told.contains("3500 rows were loaded") && told.contains("it has none, and 3000"), "{told}");
     }
 }
 

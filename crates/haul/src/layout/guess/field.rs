@@ -83,7 +83,7 @@ impl<'a> Values<'a> {
             _ if self.there.is_empty() => "filler",
             Kind::Time => "time",
             Kind::Integer => "integer",
-            Kind::Decimal => "decimal",
+            Kind::Decimal | Kind::Scaled(_) => "decimal",
             Kind::Text => "text",
         }
     }
@@ -111,7 +111,7 @@ impl<'a> Values<'a> {
         }
         let odd = match self.kind(column) {
             Kind::Integer => self.others(is_integer),
-            Kind::Decimal => self.others(is_decimal),
+            Kind::Decimal | Kind::Scaled(_) => self.others(is_decimal),
             Kind::Time => self.others(evenkeel_wire::record::is_time),
             Kind::Text => 0,
         };

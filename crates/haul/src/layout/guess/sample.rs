@@ -125,11 +125,15 @@ pub(super) fn lengths(records: &[&[u8]]) -> BTreeMap<usize, usize> {
     lengths
 }
 
-/// The mark that stands equally often in nearly all lines, which are not equally long, and the fields that it makes.
+/// The mark that stands equally often in nearly all lines, and the fields that it makes. Lines of one length may be fields of fixed width
+/// with a mark in some: these need more marks, and commas, which stand in amounts, more still.
 fn delimited(records: &[&[u8]]) -> Option<(u8, usize)> {
-    if lengths(records).values().max()? * 10 > records.len() * 9 {
-        return None;
-    }
+    let is_even = lengths(records).values().max()? * 10 > records.len() * 9;
+    let least = |mark: u8| match (is_even, mark) {
+        (false, _) => 1,
+        (true, b',') => 4,
+        (true, _) => 2,
+    };
     let most = |mark: u8| {
         let mut counts: BTreeMap<usize, usize> = BTreeMap::new();
         for record in records {
@@ -139,6 +143,6 @@ fn delimited(records: &[&[u8]]) -> Option<(u8, usize)> {
     };
     b";,\t|".iter().find_map(|mark| {
         let (marks, lines) = most(*mark)?;
-        (marks > 0 && lines * 20 >= records.len() * 19).then_some((*mark, marks + 1))
+        (marks >= least(*mark) && lines * 20 >= records.len() * 19).then_some((*mark, marks + 1))
     })
 }

@@ -86,8 +86,11 @@ fn what_has_no_fixed_width_is_refused_with_its_reason() {
     let binary: Vec<u8> =
         (0..20_000_u32).map(|number| (number.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
     assert!(matches!(of(&binary), Err(NoLayout::Binary(_))));
-    let delimited: String = (0..100).map(|number| format!("{number};{};x\n", number * number)).collect();
-    assert_eq!(of(delimited.as_bytes()).unwrap_err(), NoLayout::Delimited { delimiter: ';', fields: 3 });
+    for width in [0, 8] {
+        let line = |number: i32| format!("{number:width$};{:width$};x\n", number * number);
+        let delimited: String = (0..100).map(line).collect();
+        assert_eq!(of(delimited.as_bytes()).unwrap_err(), NoLayout::Delimited { delimiter: ';', fields: 3 });
+    }
     let text: String = (0..100).map(|number| "word ".repeat(number * 7 % 23) + "\n").collect();
     assert!(matches!(of(text.as_bytes()), Err(NoLayout::Lengths(_))));
     assert_eq!(of(&b"\n".repeat(50)).unwrap_err(), NoLayout::NoColumns);

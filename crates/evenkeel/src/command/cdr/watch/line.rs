@@ -1,5 +1,6 @@
 //! One line for each file.
 
+use super::super::told::counted;
 use super::passage::{AuditOfFile, Passage};
 use crate::{format, out};
 use anyhow::Result;
@@ -84,12 +85,11 @@ pub fn done(json: bool, path: &Path, passage: &Passage) -> Result<()> {
             not_audited: not_audited(passage),
         })?)?);
     }
-    let count = format::count;
-    let mut text = format!("{}: {} records", name(path), count(records));
+    let mut text = format!("{}: {}", name(path), counted(records, "record"));
     if records_before > 0 {
-        text.push_str(&format!(" ({} of them were in before)", count(records_before)));
+        text.push_str(&format!(" ({} of them were in before)", format::count(records_before)));
     }
-    text.push_str(&format!(", {} rows, {} rejects", count(rows), count(rejects)));
+    text.push_str(&format!(", {}, {}", counted(rows, "row"), counted(rejects, "reject")));
     text.push_str(&of_audit(passage));
     text.push_str(&of_days(passage, days));
     text.push_str(&of_retired(passage));

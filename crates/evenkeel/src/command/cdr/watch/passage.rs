@@ -34,8 +34,6 @@ pub enum Left {
     AsItWas,
     /// It is another one by now, or has grown, and is where it was.
     Changed,
-    /// Another file was moved in its stead, and is here; its name was taken again.
-    Swapped(PathBuf),
     /// It could not be moved.
     Unmoved(String),
 }

@@ -213,16 +213,6 @@ impl<'a> Watch<'a> {
                     path.display()
                 ));
             }
-            Left::Swapped(to) => {
-                self.is_finding = true;
-                self.folder.settle_again(path, self.clock.now());
-                out::tell(&format!(
-                    "{} is not the file that was loaded: it took the name {} when that was moved, and is not loaded itself; \
-                     move it into the folder by another name\n",
-                    to.display(),
-                    path.display()
-                ));
-            }
             Left::Unmoved(error) => {
                 self.folder.over(path);
                 self.say_once(path, &format!("{} stays where it is: {error}", path.display()));
@@ -298,10 +288,13 @@ impl<'a> Watch<'a> {
             });
             match outcome {
                 Ok(done) => {
-                    self.is_finding |= done.days.iter().any(|day| day.refused.is_some());
+                    let stays = done.days.iter().find_map(|day| day.refused.as_ref());
+                    self.is_finding |= stays.is_some();
                     self.counts.moved += done.records;
-                    if done.records > 0 {
-                        line::left_over(self.args.json, &done)?;
+                    match stays {
+                        Some(why) if done.records == 0 => self.say(&format!("stay in the source: {why}")),
+                        _ if done.records > 0 => line::left_over(self.args.json, &done)?,
+                        _ => {}
                     }
                     self.is_owed = false;
                 }

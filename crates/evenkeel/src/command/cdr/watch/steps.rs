@@ -135,7 +135,6 @@ impl Steps<'_> {
         match move_to(path, folder, loaded) {
             Ok(Moved::To(_)) => Left::AsItWas,
             Ok(Moved::Changed) => Left::Changed,
-            Ok(Moved::Swapped(to)) => Left::Swapped(to),
             Err(error) => Left::Unmoved(error.to_string()),
         }
     }
