@@ -9,9 +9,6 @@ pub enum AuditError {
     /// A field without a column.
     #[error("table {table} has no column `{field}` for the field of that name")]
     NoColumn { table: String, field: String },
-    /// A time of day, which files write in many ways.
-    #[error("column {column} of {table} is of type TIME, which is not compared")]
-    Time { table: String, column: String },
     /// A column that is not the same in all tables.
     #[error("column {column} is {first} in {first_table} and {second} in {second_table}")]
     Unlike { column: String, first: String, first_table: String, second: String, second_table: String },
@@ -29,7 +26,6 @@ impl AuditError {
         match self {
             Self::NoTable(_) => "SHOW TABLES lists them; a pattern stands in quotes, as --table 'calls_*'",
             Self::NoColumn { .. } => "name the table of these records, or take `skip` for what is not stored",
-            Self::Time { .. } => "leave its field out by `skip = true` in a layout for the audit",
             Self::Unlike { .. } => "audit tables of one kind at a time, each with the files that went there",
             Self::Pipe(_) => "keep it in a file first",
             Self::Alike(..) => "audit them one by one",

@@ -11,6 +11,7 @@ pub(super) enum Form {
     /// A number of single precision, which the server hands out as one of double precision.
     Single,
     Instant,
+    Clock,
     /// Text that has lost its blanks at the end.
     Char,
     /// Text, compared byte by byte.
@@ -44,6 +45,7 @@ impl Form {
             ) => Self::Number,
             ("float", _) => Self::Single,
             ("date" | "datetime" | "timestamp", _) => Self::Instant,
+            ("time", _) => Self::Clock,
             ("char", true) => Self::Char,
             ("binary", _) => Self::Padded,
             (_, true) => Self::Text,
@@ -73,6 +75,7 @@ impl Form {
             Self::Single if says == Says::Server => put_single(value, out),
             Self::Single => number::put(value, out),
             Self::Instant => put_instant(value, out),
+            Self::Clock => put_clock(value, out),
             Self::Char => put_text(without_last(value, b' '), says, out),
             Self::Text => put_text(value, says, out),
             Self::Padded => put_bytes(without_last(value, 0), out),
@@ -138,6 +141,15 @@ fn instant(value: &[u8]) -> Option<([u8; 14], &[u8])> {
     matches!(count, 8 | 14).then_some((digits, fraction))
 }
 
+/// Six digits of `hh:mm:ss` or `hhmmss`, and those of a fraction that are not zero.
+fn put_clock(value: &[u8], out: &mut Vec<u8>) -> bool {
+    let Some((whole, fraction)) = split_fraction(value) else { return false };
+    let digits: Vec<u8> = whole.iter().copied().filter(|byte| *byte != b':').collect();
+    out.extend_from_slice(&digits);
+    out.extend_from_slice(without_last(fraction, b'0'));
+    digits.len() == 6 && digits.iter().all(u8::is_ascii_digit)
+}
+
 /// What stands before a point, and the digits behind it.
 fn split_fraction(value: &[u8]) -> Option<(&[u8], &[u8])> {
     let Some(at) = memchr::memchr(b'.', value) else { return Some((value, &[])) };
@@ -173,6 +185,7 @@ mod tests {
             (Form::Instant, b"20260801000005", b"2026-08-01 00:00:05.000000"),
             (Form::Instant, b"20260801", b"2026-08-01"),
             (Form::Instant, b"20260801", b"2026-08-01 00:00:00"),
+            (Form::Clock, b"235959", b"23:59:59"),
             (Form::Char, b"ada  ", b"ada"),
             (Form::Padded, b"ada", b"ada\0\0"),
             (Form::Text, b"a;\\b", b"a;\\b"),

@@ -88,10 +88,6 @@ impl Tables {
                 // As text it has six digits, which are not all.
                 "float" => format!("{}+0e0", quoted(&found.name)),
                 "bit" => format!("{}+0", quoted(&found.name)),
-                "time" => {
-                    let (table, column) = (table.name.clone(), name.clone());
-                    return Err(AuditError::Time { table, column });
-                }
                 _ => quoted(&found.name),
             });
         }

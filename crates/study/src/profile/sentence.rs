@@ -38,7 +38,7 @@ impl Findings<'_> {
             1 => "This server".to_owned(),
             servers => format!("Each of these {servers} servers"),
         };
-        format!("{who} {carried}{}", self.connections().unwrap_or_else(|| self.neighbours()))
+        format!("{who} {carried}{}{}", self.neighbours(), self.connections())
     }
 
     /// Up to which rate the 95th percentile stays below a time: the objective, or what it is at the best trade of throughput for response time.
@@ -183,12 +183,13 @@ impl Findings<'_> {
     }
 
     /// Where the connections and not the server may have been the end.
-    fn connections(&self) -> Option<String> {
-        let busy = self.bounds.connections?;
-        Some(format!(
-            " over {busy} connections. All were busy, the server's CPUs were not: --max-sessions {} may carry more",
-            2.0 * busy
-        ))
+    fn connections(&self) -> String {
+        self.bounds.connections.map_or_else(String::new, |busy| {
+            format!(
+                ". All {busy} connections were busy, and CPUs were idle: --max-sessions {} may carry more",
+                2.0 * busy
+            )
+        })
     }
 
     fn neighbours(&self) -> String {

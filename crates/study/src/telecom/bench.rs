@@ -165,7 +165,7 @@ mod tests {
             lines: 100,
             rejected: 0,
             rows,
-            gone: 0,
+            retired: 0,
             tables: Vec::new(),
             snapshot: None,
             rejects_checked: false,

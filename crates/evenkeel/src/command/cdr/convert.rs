@@ -132,8 +132,9 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
 pub(super) fn files_alone(inputs: Vec<Input>, hint: &str) -> Result<Vec<Input>> {
     match inputs.iter().find(|input| !input.path().is_file()) {
         None => Ok(inputs),
-        Some(pipe) => Err(anyhow!("{} is a pipe, which cannot be read again", pipe.path().display()))
-            .hint(hint),
+        Some(pipe) => {
+            Err(anyhow!("{} is a pipe, which cannot be read again", pipe.path().display())).hint(hint)
+        }
     }
 }
 

@@ -145,11 +145,7 @@ fn records(session: &Session, args: &Args) -> Result<ExitCode> {
     server::check(session, &target)?;
     let rejects =
         args.rejects.clone().unwrap_or_else(|| PathBuf::from(format!("{}.rejects", tables[0].name)));
-    let folder = rejects.parent().filter(|folder| !folder.as_os_str().is_empty());
-    if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
-        return Err(anyhow!("there is no folder {}", folder.display()))
-            .hint("make it, or name another file by --rejects");
-    }
+    expect_folder(&rejects)?;
     let view = View::new(if args.json && !session.quiet { Mode::Lines } else { mode(session, false) });
     let mut shown = Shown::new(view);
     let duplicates = Duplicates::from(args.duplicates);
@@ -173,8 +169,7 @@ fn records(session: &Session, args: &Args) -> Result<ExitCode> {
     });
     let loaded = loaded.map_err(|error| match error.is_stop() {
         true => {
-            let rows = counted(rows, "row");
-            Stopped(format!("after {rows}; run the same command again to go on")).into()
+            Stopped(format!("after {}; run the same command again to go on", counted(rows, "row"))).into()
         }
         false => server::explained(error),
     })?;
@@ -191,18 +186,32 @@ fn records(session: &Session, args: &Args) -> Result<ExitCode> {
         names: super::audit::names(args.json),
         stop: &session.stop,
     };
+    ended(args, &loaded, &check, shown)
+}
+
+/// Audits what was loaded, unless it is not wanted, and says how both ended.
+fn ended(args: &Args, loaded: &Loaded, check: &Check<'_>, shown: Shown) -> Result<ExitCode> {
     let is_wanted = !args.no_audit && loaded.wants_audit();
-    let audited = is_wanted.then(|| Audited::of(&check, &loaded, shown)).transpose()?;
+    let audited = is_wanted.then(|| Audited::of(check, loaded, shown)).transpose()?;
     match args.json {
-        true => out::line(json(&loaded, audited.as_ref())?)?,
+        true => out::line(json(loaded, audited.as_ref())?)?,
         false => audited.as_ref().map_or(Ok(()), |audited| out::write(&audited.text()))?,
     }
     if audited.is_some() {
-        check.note(&loaded)?;
+        check.note(loaded)?;
     }
     let found = audited.is_some_and(|audited| audited.total() > 0);
     let refused = loaded.tally.rejects > args.max_rejects || loaded.is_all_refused();
     Ok(if found || refused { ExitCode::from(FINDING) } else { ExitCode::SUCCESS })
+}
+
+/// Before the server is asked for anything: the folder of the rejects is there.
+fn expect_folder(rejects: &Path) -> Result<()> {
+    let folder = rejects.parent().filter(|folder| !folder.as_os_str().is_empty());
+    folder.filter(|folder| !folder.is_dir()).map_or(Ok(()), |folder| {
+        Err(anyhow!("there is no folder {}", folder.display()))
+            .hint("make it, or name another file by --rejects")
+    })
 }
 
 fn print(tables: &[Table], args: &Args) -> Result<ExitCode> {
