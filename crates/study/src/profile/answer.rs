@@ -100,6 +100,7 @@ fn of_series(plan: &PlanFile, cells: &[CellSummary], runs: &[RunFile], series: u
         p95_below_ms: p95.map(|(_, below)| below),
         p95_at_per_s: p95.map(|(rate, _)| rate),
         at_most_per_s: answer.carried.at_most.filter(|_| tells),
+        in_overload_per_s: answer.carried.in_overload.filter(|_| tells),
         connections: answer
             .carried
             .refused
@@ -263,6 +264,7 @@ fn hull(one: BoundsRecord, other: BoundsRecord) -> BoundsRecord {
         p95_below_ms: both(one.p95_below_ms, other.p95_below_ms, f64::max),
         p95_at_per_s: both(one.p95_at_per_s, other.p95_at_per_s, f64::min),
         at_most_per_s: both(one.at_most_per_s, other.at_most_per_s, f64::max),
+        in_overload_per_s: both(one.in_overload_per_s, other.in_overload_per_s, f64::min),
         connections: one.connections.or(other.connections),
         by_itself_per_s: by_itself,
         by_itself_from: if by_itself.is_some() { one.by_itself_from.clone() } else { String::new() },

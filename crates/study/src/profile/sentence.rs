@@ -10,6 +10,9 @@ use evenkeel_core::trust::TrustLimit;
 /// More runs than these are not named one by one in a sentence.
 const NAMES_MAX: usize = 4;
 
+/// Bounds farther apart than this, upper over lower, leave more to say.
+const WIDE: f64 = 1.4;
+
 pub(super) struct Findings<'a> {
     pub plan: &'a PlanFile,
     /// Series that differ in the target alone.
@@ -134,7 +137,9 @@ impl Findings<'_> {
         let unit = format!("requests per second of {what} (95 %)");
         let (least, most) = (self.bounds.at_least_per_s.map(floor), self.bounds.at_most_per_s.map(ceiling));
         match (least, most) {
-            (Some(least), Some(most)) => Some(format!("carries at least {least} and at most {most} {unit}")),
+            (Some(least), Some(most)) => {
+                Some(format!("carries at least {least} and at most {most} {unit}{}", self.overloaded()))
+            }
             (Some(least), None) => {
                 Some(format!("carries at least {least} {unit}; no measured rate was certainly too high"))
             }
@@ -143,6 +148,14 @@ impl Findings<'_> {
             }
             (None, None) => None,
         }
+    }
+
+    /// Where the bounds are wide: what was completed at a rate that is too high.
+    fn overloaded(&self) -> String {
+        let BoundsRecord { at_least_per_s, at_most_per_s, in_overload_per_s, .. } = *self.bounds;
+        let is_wide = at_most_per_s.zip(at_least_per_s).is_some_and(|(most, least)| most > WIDE * least);
+        let done = in_overload_per_s.filter(|_| is_wide).map(nearest);
+        done.map_or_else(String::new, |done| format!("; overloaded, it completed {done}"))
     }
 
     fn no_bounds(&self, what: &str) -> String {

@@ -62,6 +62,8 @@ pub struct BoundsRecord {
     pub p95_at_per_s: Option<f64>,
     /// The server carries at most this, requests per second.
     pub at_most_per_s: Option<f64>,
+    /// What it completed at rates above what it carries, requests per second.
+    pub in_overload_per_s: Option<f64>,
     /// So many connections were all busy at the rate that was refused, while the server's CPUs were not: they may be the limit.
     pub connections: Option<f64>,
     /// What it would carry without neighbours, requests per second.
