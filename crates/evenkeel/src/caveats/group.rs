@@ -103,6 +103,10 @@ fn doubt(plan: &PlanFile, summary: &SummaryFile, group: &[Seen<'_>]) -> Option<D
         .iter()
         .min_by(|one, other| weight(one).partial_cmp(&weight(other)).unwrap_or(std::cmp::Ordering::Equal))?;
     let known = cause_of(summary, worst);
+    let is_of_state = group.iter().any(|one| one.caveat.code == "no-reset");
+    let rows = summary.written.as_ref().filter(|_| is_of_state).map(|written| &written.rows);
+    let grown = rows.map_or(0, |rows| rows.inserted.saturating_sub(rows.deleted));
+    let told = format!("; the tables grew by {}", format::counted(grown as usize, "row"));
     Some(Doubt {
         name: name(known, &worst.caveat.code),
         severity: group.iter().map(severity).max()?,
@@ -111,7 +115,7 @@ fn doubt(plan: &PlanFile, summary: &SummaryFile, group: &[Seen<'_>]) -> Option<D
             .cell
             .filter(|_| cells_of(group).len() > 1)
             .map_or_else(String::new, |cell| cell_name(plan, cell)),
-        seen: seen(&worst.caveat.text).to_owned(),
+        seen: seen(&worst.caveat.text).to_owned() + if grown > 0 { told.as_str() } else { "" },
         remedy: known.map_or_else(|| own_remedy(&worst.caveat.text), |cause| cause.remedy).to_owned(),
     })
 }

@@ -39,7 +39,7 @@ A workload of your own is a TOML file, as `evenkeel workload from` writes it, or
   -- :total = 1..500
   INSERT INTO orders (id, customer, total) VALUES (:id, :customer, :total);
 
-A :name that is not declared takes values of the column that it is compared with.
+A :name that is not declared takes values of the column that it is compared with. BEGIN to COMMIT is one transaction.
 
 Examples:
   evenkeel explain --list

@@ -14,9 +14,6 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::ExitCode;
 
-/// A larger file is read by no command.
-const BYTES_MAX: usize = 4 << 20;
-
 /// Flags of `evenkeel workload`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -77,10 +74,6 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         return Err(anyhow!("{source} has no statement for a workload{left}"))
             .hint("let the application work for a while, with long_query_time = 0, and try again");
     }
-    if text.len() > BYTES_MAX {
-        return Err(anyhow!("the workload has {} MiB, and a file may have at most 4", text.len() >> 20))
-            .hint("take fewer statements by --top");
-    }
     // As it is: its values are the log's.
     out::raw(&text)?;
     let parts = captured.left_out.iter().filter(|left| left.why.contains("[[transaction]]")).count();
@@ -97,10 +90,8 @@ fn of_log(session: &Session, path: &str) -> Result<Found> {
         "-" => Box::new(std::io::stdin().lock()),
         _ => {
             let file = File::open(path).with_context(|| format!("cannot read slow log {path}"));
-            Box::new(BufReader::with_capacity(
-                1 << 20,
-                file.hint("name a file that you may read, or - for standard input")?,
-            ))
+            let file = file.hint("name a file that you may read, or - for standard input")?;
+            Box::new(BufReader::with_capacity(1 << 20, file))
         }
     };
     let read =

@@ -1,6 +1,6 @@
 //! Generators of parameters as TOML has them: a table with one key, the name of the generator.
 
-use super::fields::{Fields, list};
+use super::fields::{Fields, FromToml, list};
 use anyhow::{Result, bail};
 use evenkeel_lab::workload::Value;
 use evenkeel_lab::workload::similar;
@@ -22,13 +22,15 @@ pub fn read(entry: &str, value: Toml) -> Result<Generator> {
     let inside = format!("{entry}, `{name}`");
     let fields = |value| Fields::of(inside.clone(), value);
     match name.as_str() {
-        "uniform" => uniform(fields(value)?),
-        "zipf" => zipf(fields(value)?),
+        "uniform" => two(fields(value)?, ["min", "max"]).map(|(min, max)| Generator::Uniform { min, max }),
+        "zipf" => two(fields(value)?, ["n", "exponent"]).map(|(n, exponent)| Generator::Zipf { n, exponent }),
         "sequence" => sequence(fields(value)?),
         "choice" => choice(fields(value)?),
         "column" => column(fields(value)?),
-        "next" => next(fields(value)?),
-        "string" => string(fields(value)?),
+        "next" => {
+            two(fields(value)?, ["table", "column"]).map(|(table, column)| Generator::Next { table, column })
+        }
+        "string" => two(fields(value)?, ["min", "max"]).map(|(min, max)| Generator::Text { min, max }),
         "constant" => Ok(Generator::Constant(scalar(&inside, value)?)),
         unknown => match similar(unknown, NAMES).first() {
             Some(near) => bail!("{entry}: unknown generator `{unknown}`, did you mean `{near}`?"),
@@ -37,16 +39,11 @@ pub fn read(entry: &str, value: Toml) -> Result<Generator> {
     }
 }
 
-fn uniform(mut fields: Fields) -> Result<Generator> {
-    let (min, max) = (fields.required("min")?, fields.required("max")?);
+/// What has these two keys and no others.
+fn two<A: FromToml, B: FromToml>(mut fields: Fields, keys: [&'static str; 2]) -> Result<(A, B)> {
+    let found = (fields.required(keys[0])?, fields.required(keys[1])?);
     fields.finish()?;
-    Ok(Generator::Uniform { min, max })
-}
-
-fn zipf(mut fields: Fields) -> Result<Generator> {
-    let (n, exponent) = (fields.required("n")?, fields.required("exponent")?);
-    fields.finish()?;
-    Ok(Generator::Zipf { n, exponent })
+    Ok(found)
 }
 
 fn sequence(mut fields: Fields) -> Result<Generator> {
@@ -72,18 +69,6 @@ fn column(mut fields: Fields) -> Result<Generator> {
     }
     fields.finish()?;
     Ok(Generator::Column { table, column, limit })
-}
-
-fn next(mut fields: Fields) -> Result<Generator> {
-    let (table, column) = (fields.required("table")?, fields.required("column")?);
-    fields.finish()?;
-    Ok(Generator::Next { table, column })
-}
-
-fn string(mut fields: Fields) -> Result<Generator> {
-    let (min, max) = (fields.required("min")?, fields.required("max")?);
-    fields.finish()?;
-    Ok(Generator::Text { min, max })
 }
 
 /// A value for SQL.

@@ -11,6 +11,7 @@ use super::masked;
 use crate::failure::WithHint;
 use anyhow::{Context, Result, anyhow, bail};
 use evenkeel_core::Nanos;
+use evenkeel_lab::workload::sql::control;
 use evenkeel_lab::workload::user::{
     ColumnReader, Definition, Generator, ParameterDefinitions, StatementDefinition, TransactionDefinition,
     UserWorkload,
@@ -58,21 +59,23 @@ fn definition(table: Table) -> Result<Definition> {
     let statements: Vec<Value> = fields.optional("statement")?.unwrap_or_default();
     let transactions: Vec<Value> = fields.optional("transaction")?.unwrap_or_default();
     fields.finish()?;
-    let statements = statements.into_iter().enumerate().map(|(place, value)| statement(place + 1, value));
-    let transactions =
-        transactions.into_iter().enumerate().map(|(place, value)| transaction(place + 1, value));
-    Ok(Definition {
-        name,
-        statements: statements.collect::<Result<_>>()?,
-        transactions: transactions.collect::<Result<_>>()?,
-    })
+    let statements = (1..).zip(statements).map(|(number, value)| statement(number, value));
+    let statements = statements.collect::<Result<_>>()?;
+    let transactions = (1..).zip(transactions).map(|(number, value)| transaction(number, value));
+    Ok(Definition { name, statements, transactions: transactions.collect::<Result<_>>()? })
 }
+
+const CONTROL: &str = "it is transaction control, which no [[statement]] can be; remove it, and write\n\
+     [[transaction]]\nname = \"buy\"\nstatements = [\"insert_order\", \"update_stock\"]";
 
 fn statement(number: usize, value: Value) -> Result<StatementDefinition> {
     let mut fields = Fields::of(format!("statement {number}"), value)?;
     let name: String = fields.required("name")?;
     fields.rename(format!("statement `{name}`"));
-    let sql = fields.required("sql")?;
+    let sql: String = fields.required("sql")?;
+    if control(&sql).is_some() {
+        bail!("{}: {CONTROL}", fields.entry());
+    }
     let weight = fields.optional("weight")?;
     let tables = fields.optional("tables")?;
     let pause = fields.time("pause")?.unwrap_or(Nanos::ZERO);
@@ -151,6 +154,7 @@ mod tests {
             ("nmae = \"w\"", "workload: `name` is missing (is `nmae` meant to be it?); set it to a text"),
             ("name = \"w\"\n[[statement]]\nsql = \"x\"", "statement 1: `name` is missing"),
             (NAMED, "statement `s`: `sql` is missing"),
+            (&format!("{NAMED}sql = \"Begin\""), "statement `s`: it is transaction control"),
             (&format!("{NAMED}sql = \"x\"\nwieght = 5"), "unknown key `wieght`, did you mean `weight`?"),
             (&format!("{NAMED}sql = \"x\"\npause = \"5 furlongs\""), "statement `s`: `pause`: "),
             (

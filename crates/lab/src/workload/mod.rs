@@ -40,7 +40,7 @@ pub enum Class {
 }
 
 /// One SQL statement with `?` for each parameter.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Statement {
     /// Name in reports, for example `tpcw.complex`.
     pub name: String,

@@ -4,7 +4,7 @@ mod acts;
 mod normal;
 mod shape;
 
-pub use acts::{Act, acts, harm, may_write, needed, stored_function};
+pub use acts::{Act, acts, control, harm, may_write, needed, stored_function};
 pub use normal::{Normal, normal};
 pub use shape::{Column, Condition, Relation, Role, Shape, Source, last_part, shape};
 

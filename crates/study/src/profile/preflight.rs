@@ -6,7 +6,8 @@ use super::{StudyError, telling};
 use evenkeel_core::Nanos;
 use evenkeel_core::rates::{GENTLE_START, RatePlan};
 use evenkeel_lab::load::{Protocol, SessionPolicy};
-use evenkeel_lab::workload::Workload;
+use evenkeel_lab::workload::sql::control;
+use evenkeel_lab::workload::{Statement, Workload};
 use evenkeel_os::stop::Stop;
 use evenkeel_site::server::{Control, Needs, Problem, Target, capacity, preflight};
 
@@ -41,12 +42,13 @@ pub fn announcement(
     (sessions, limit): (u32, Option<&str>),
     rates: &str,
 ) -> String {
-    let statements = workload.statements();
-    let writing = statements.iter().filter(|statement| statement.may_write()).count();
+    // BEGIN and COMMIT of transactions are added to what the user wrote.
+    let is_own = |statement: &&Statement| control(&statement.sql).is_none();
+    let count = workload.statements().iter().filter(is_own).count();
+    let writing = workload.statements().iter().filter(|statement| statement.may_write()).count();
     let writes =
         if writing == 0 { "which only read".to_owned() } else { format!("{writing} of them writing") };
     let limit = limit.map_or_else(String::new, |limit| format!(" ({limit})"));
-    let count = statements.len();
     let address = &target.address;
     format!("{address}: statements: {count}, {writes}; connections: at most {sessions}{limit}; {rates}")
 }

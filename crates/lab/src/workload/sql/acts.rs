@@ -53,14 +53,8 @@ const SCOPES: [&str; 3] = ["GLOBAL", "PERSIST", "PERSIST_ONLY"];
 /// What an assignment of a SET begins with that is none of a value.
 const SETTING: [&str; 4] = ["PASSWORD", "STATEMENT", "ROLE", "DEFAULT"];
 
-/// What makes a harmless verb another statement: `START SLAVE`, `BEGIN NOT ATOMIC`.
-const CHANGING: [(&str, &str); 5] = [
-    ("START", "SLAVE"),
-    ("START", "REPLICA"),
-    ("START", "ALL"),
-    ("START", "GROUP_REPLICATION"),
-    ("BEGIN", "NOT"),
-];
+/// What START begins besides a transaction.
+const STARTED: [&str; 4] = ["SLAVE", "REPLICA", "ALL", "GROUP_REPLICATION"];
 
 /// What a statement does that a server of somebody else's should not meet unasked, as `writes (UPDATE)`; `None` where it only reads.
 /// `stored` are the stored functions of the server, in capitals: any of them may write. What a view calls is not in the text.
@@ -75,21 +69,31 @@ pub fn harm(text: &str, stored: &BTreeSet<String>) -> Option<String> {
         Act::Waits(what) if what.contains("LOCK") => Some(format!("takes or releases a lock ({what}())")),
         Act::Waits(_) => None,
     });
-    found.or_else(|| Some(format!("calls the stored function {}", called(&words, stored)?)))
+    found.or_else(|| Some(format!("calls the stored function {}", stored_function(text, stored)?)))
 }
 
 /// The stored function that a statement calls first, in capitals; `stored` are those of the server, in capitals.
 pub fn stored_function(text: &str, stored: &BTreeSet<String>) -> Option<String> {
-    called(&words(text), stored)
-}
-
-fn called(words: &[String], stored: &BTreeSet<String>) -> Option<String> {
     let calls = |(word, next): (&str, &str)| {
         // Words are in ASCII capitals until here.
         let name = last_name(word).to_uppercase();
         (next == "(" && stored.contains(&name)).then_some(name)
     };
-    pairs(words).find_map(calls)
+    pairs(&words(text)).find_map(calls)
+}
+
+/// What a statement does to transactions: `BEGIN`, `COMMIT`, or `""` for what no workload can have, as ROLLBACK; `None` where it is
+/// a statement like any other.
+pub fn control(text: &str) -> Option<&'static str> {
+    let words = words(text);
+    let words: Vec<&str> = words.iter().map(|word| last_name(word)).collect();
+    match words.as_slice() {
+        ["BEGIN"] | ["BEGIN", "WORK"] | ["START", "TRANSACTION"] => Some("BEGIN"),
+        ["COMMIT"] | ["COMMIT", "WORK"] => Some("COMMIT"),
+        ["BEGIN" | "COMMIT" | "ROLLBACK", ..] | ["START", "TRANSACTION", ..] => Some(""),
+        ["SET", set @ ..] if set.contains(&"AUTOCOMMIT") => Some(""),
+        _ => None,
+    }
 }
 
 /// Whether a statement changes rows or the server, by its own text.
@@ -125,7 +129,7 @@ fn writing(words: &[String]) -> Option<&str> {
     let before = |place: usize, by: usize| place.checked_sub(by).map_or("", |place| words[place].as_str());
     pairs(words).enumerate().find_map(|(place, (word, next))| {
         let writes = WRITING.contains(&word) && next != "(" && before(place, 1) != "FOR";
-        let changes = word == verb && CHANGING.contains(&(verb, next));
+        let changes = word == verb && verb == "START" && STARTED.contains(&next);
         let sets = verb == "SET" && sets_more(word, (before(place, 2), before(place, 1)));
         (writes || changes || sets).then_some(word)
     })

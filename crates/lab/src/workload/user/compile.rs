@@ -32,7 +32,7 @@ pub struct Request {
     pub steps: Vec<Step>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Step {
     pub statement: usize,
     /// How long the client waits before it, where it is not the first of its request.
@@ -82,12 +82,6 @@ impl<'a> Compiler<'a> {
         let weighted = self.lone_requests()?.into_iter().chain(transactions);
         let (weights, requests): (Vec<f64>, Vec<Request>) =
             weighted.filter(|(weight, _)| *weight > 0.0).unzip();
-        if !weights.iter().sum::<f64>().is_finite() {
-            return Err(invalid(
-                "workload",
-                "the weights add up to more than a number can hold; make them smaller",
-            ));
-        }
         let choice = WeightedChoice::new(&weights)
             .map_err(|_| invalid("workload", "no weight is above 0, so no statement would run"))?;
         let rows = self.definition.statements.iter().map(|statement| match &statement.parameters {
@@ -131,7 +125,7 @@ impl<'a> Compiler<'a> {
         let named = named_placeholders(&entry, &self.parsed[index])?;
         let generators: Vec<(String, &Generator)> = match &statement.parameters {
             ParameterDefinitions::Positional(list) => {
-                check_count(&entry, &self.parsed[index], &named, list.len())?;
+                check_count(&entry, &self.parsed[index], !named.is_empty(), list.len())?;
                 list.iter().enumerate().map(|(place, generator)| (place_name(place), generator)).collect()
             }
             ParameterDefinitions::Named(map) => {
@@ -155,9 +149,8 @@ impl<'a> Compiler<'a> {
             let source = self.source(&entry, &name, generator)?;
             sources.insert(name, source);
         }
-        for (name, role) in
-            self.parsed[index].placeholders.clone().iter().zip(sql::shape(&statement.sql).roles)
-        {
+        let placeholders = self.parsed[index].placeholders.clone();
+        for (name, role) in placeholders.iter().zip(sql::shape(&statement.sql).roles) {
             let Some(name) = name.as_ref().filter(|name| !sources.contains_key(*name)) else { continue };
             if let Some(source) = self.compared(&statement.sql, &role) {
                 self.sources.push(source);
@@ -218,16 +211,13 @@ impl<'a> Compiler<'a> {
         for (name, generator) in &transaction.parameters {
             shared.push(self.source(&entry, name, generator)?);
         }
-        let control = |offset| Step {
-            statement: self.definition.statements.len() + offset,
-            pause: Nanos::ZERO,
-            parameters: Vec::new(),
-        };
-        let mut steps = vec![control(0)];
+        let begin = self.definition.statements.len();
+        let control = |statement| Step { statement, ..Step::default() };
+        let mut steps = vec![control(begin)];
         for index in indices {
             steps.push(self.step(index, &names, &entry)?);
         }
-        steps.push(control(1));
+        steps.push(control(begin + 1));
         Ok(Request { name: transaction.name.clone(), shared, steps })
     }
 
@@ -279,10 +269,7 @@ impl<'a> Compiler<'a> {
         let control = ["begin", "commit"].map(|name| Statement {
             name: name.to_owned(),
             sql: name.to_uppercase(),
-            captures: false,
-            prepared: false,
-            tables: Vec::new(),
-            calls_stored: false,
+            ..Statement::default()
         });
         let used = if self.definition.transactions.is_empty() { 0 } else { 2 };
         written.chain(control.into_iter().take(used)).collect()
@@ -307,10 +294,11 @@ fn transaction_entry(transaction: &TransactionDefinition) -> String {
 }
 
 fn check_weight(entry: &str, weight: f64) -> Result<(), WorkloadError> {
-    if weight.is_finite() && weight >= 0.0 {
+    // The sum of all weights is a number too.
+    if (0.0..=1e18).contains(&weight) {
         return Ok(());
     }
-    Err(invalid(entry, &format!("`weight` is {weight}; it must be 0 or more")))
+    Err(invalid(entry, &format!("`weight` is {weight}; it must be from 0 to 1e18")))
 }
 
 /// The names of the placeholders, empty for bare ones.
@@ -323,19 +311,14 @@ fn named_placeholders(entry: &str, parsed: &Parsed) -> Result<BTreeSet<String>, 
 }
 
 /// A list of generators must fit bare placeholders; an empty one fits named ones, which a transaction gives.
-fn check_count(
-    entry: &str,
-    parsed: &Parsed,
-    named: &BTreeSet<String>,
-    generators: usize,
-) -> Result<(), WorkloadError> {
+fn check_count(entry: &str, parsed: &Parsed, named: bool, sources: usize) -> Result<(), WorkloadError> {
     let placeholders = parsed.placeholders.len();
-    if named.is_empty() && placeholders != generators {
+    if !named && placeholders != sources {
         let problem =
-            format!("`sql` has {placeholders} `?` but `parameters` has {generators}; give one for each");
+            format!("`sql` has {placeholders} `?` but `parameters` has {sources}; give one for each");
         return Err(invalid(entry, &problem));
     }
-    if !named.is_empty() && generators > 0 {
+    if named && sources > 0 {
         return Err(invalid(entry, "`sql` names its parameters; name them under `parameters` too"));
     }
     Ok(())

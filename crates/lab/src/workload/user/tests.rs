@@ -43,8 +43,10 @@ fn error(definition: &Definition) -> String {
 }
 
 #[test]
-fn requests_come_by_weight_and_a_transaction_shares_what_it_draws() {
-    let workload = UserWorkload::new(&shop(), &mut NoColumns).unwrap();
+fn requests_come_by_weight_and_a_transaction_shares_what_it_draws_and_waits_where_a_statement_says_so() {
+    let mut definition = shop();
+    definition.statements[2].pause = Nanos::from_millis(5);
+    let workload = UserWorkload::new(&definition, &mut NoColumns).unwrap();
     assert_eq!(workload.kinds(), ["read", "buy"]);
     let names: Vec<&str> = workload.statements().iter().map(|statement| statement.name.as_str()).collect();
     assert_eq!(names, ["read", "first", "second", "begin", "commit"]);
@@ -53,9 +55,10 @@ fn requests_come_by_weight_and_a_transaction_shares_what_it_draws() {
     let (mut reads, mut id) = (0, 0);
     for _ in 0..4_000 {
         let kind = client.begin(&mut random);
-        let mut asked = Vec::new();
+        let (mut asked, mut pauses) = (Vec::new(), Vec::new());
         while let Some(index) = client.step(None, &mut random, &mut parameters) {
             asked.push((index, parameters.clone()));
+            pauses.push(client.pause().as_millis_f64());
         }
         if kind == 0 {
             reads += 1;
@@ -64,6 +67,7 @@ fn requests_come_by_weight_and_a_transaction_shares_what_it_draws() {
             id += 1;
             assert_eq!(asked.iter().map(|(index, _)| *index).collect::<Vec<_>>(), [3, 1, 2, 4]);
             assert_eq!((&asked[1].1[0], &asked[2].1[..]), (&Value::Int(id), &[Value::Int(id)][..]));
+            assert_eq!(pauses, [0.0, 0.0, 5.0, 0.0]);
         }
     }
     assert!((2_900..3_100).contains(&reads), "{reads}");
@@ -83,20 +87,6 @@ fn a_name_that_stands_twice_in_a_statement_has_one_value() {
     client.step(None, &mut random, &mut parameters);
     assert_eq!((parameters.len(), &parameters[0]), (3, &parameters[1]));
     assert_ne!(parameters[1], parameters[2]);
-}
-
-#[test]
-fn a_pause_belongs_to_its_statement_inside_a_transaction() {
-    let mut definition = shop();
-    definition.statements[2].pause = Nanos::from_millis(5);
-    let workload = UserWorkload::new(&definition, &mut NoColumns).unwrap();
-    let (mut client, mut random) = (workload.client(0), Random::new(Seed(3)));
-    while client.begin(&mut random) == 0 {}
-    let mut pauses = Vec::new();
-    while client.step(None, &mut random, &mut Parameters::new()).is_some() {
-        pauses.push(client.pause().as_millis_f64());
-    }
-    assert_eq!(pauses, [0.0, 0.0, 5.0, 0.0]);
 }
 
 #[test]
@@ -131,13 +121,6 @@ fn contradictions_are_refused_with_the_entry_and_what_to_do() {
         (
             |d| d.statements[0].parameters = list(&[Generator::Sequence { start: 0, step: 0 }]),
             "statement `read`, parameter `1`: `step` is 0",
-        ),
-        (
-            |d| {
-                d.statements[0].weight = Some(1e308);
-                d.transactions[0].weight = 1e308;
-            },
-            "the weights add up to more than a number can hold",
         ),
         (
             |d| {
