@@ -21,6 +21,8 @@ pub enum SizeError {
         /// That rate, per second.
         rate: f64,
     },
+    /// No rate was refused, and the highest left most of the CPUs idle: what a server carries is not known.
+    NoEnd { rate: f64, used: Option<f64> },
     NotARate(f64),
 }
 
@@ -41,6 +43,13 @@ impl fmt::Display for SizeError {
                 1e3 * objective,
                 1e3 * least
             ),
+            Self::NoEnd { rate, used } => {
+                let cpu = used.map_or("an unknown part".to_owned(), |it| format!("{:.0} %", 100.0 * it));
+                write!(
+                    out,
+                    "not known: the highest settled rate, {rate:.1}/s, used {cpu} of the CPUs and was carried"
+                )
+            }
             Self::NotARate(rate) if rate > 0.0 => {
                 write!(out, "{rate} requests/s need more than a million servers")
             }

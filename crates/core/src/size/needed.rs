@@ -12,6 +12,8 @@ const SERVERS_MAX: f64 = 1e6;
 const FEWER: f64 = 0.9;
 /// Rates up to so many times one another have requests of about the same CPU time: a server with little to do is woken more often.
 const NEAR: f64 = 2.0;
+/// CPU use below which the highest rate says little of the limit.
+const HALF: f64 = 0.5;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Server {
@@ -71,27 +73,35 @@ impl Server {
             let each = self.at(rate / most)?;
             return Ok(Needed { servers: most as u64, each, by_range: most > 1.0 });
         };
-        let fits = |servers: f64| {
-            let each = self.at(rate / servers).ok()?;
-            (each.of(figure).high <= wanted).then_some(each)
-        };
-        // With more servers each has less to do and answers no later. Intervals are wider at the ends of what was measured, so that a number in
-        // the middle may do where the most do not.
+        let enough = self.fewest(rate, most, |each| each.of(figure).high <= wanted);
+        let servers = enough.ok_or_else(|| self.out_of_reach(rate / most, figure, wanted))?;
+        Ok(Needed { servers: servers as u64, each: self.at(rate / servers)?, by_range: false })
+    }
+
+    /// The fewest servers, up to these, of which each does this. With more servers each has less to do and answers no later. Intervals are
+    /// wider at the ends of what was measured, so that a number in the middle may do where the most do not.
+    fn fewest(&self, rate: f64, most: f64, does: impl Fn(&Answer) -> bool) -> Option<f64> {
+        let fits = |servers: f64| self.at(rate / servers).is_ok_and(|each| does(&each));
         let (mut short, mut enough) = (0.0, most);
-        let mut found = fits(enough);
-        while found.is_none() && enough > 1.0 {
+        while !fits(enough) && enough > 1.0 {
             enough = (enough * FEWER).floor().max(1.0);
-            found = fits(enough);
         }
-        let mut each = found.ok_or_else(|| self.out_of_reach(rate / most, figure, wanted))?;
+        fits(enough).then_some(())?;
         while enough - short > 1.0 {
             let middle = f64::midpoint(short, enough).floor();
-            match fits(middle) {
-                Some(other) => (enough, each) = (middle, other),
-                None => short = middle,
-            }
+            if fits(middle) { enough = middle } else { short = middle }
         }
-        Ok(Needed { servers: enough as u64, each, by_range: false })
+        Some(enough)
+    }
+
+    /// Whether the profile says what a server does at this rate: far beyond the highest it does not, where no rate was refused and that one
+    /// left half of the CPUs idle, or nobody saw them.
+    pub fn knows(&self, rate: f64) -> Result<(), SizeError> {
+        let highest = self.mean.range().1;
+        let used = self.busy_at(highest).map(|(used, ..)| used);
+        let has_end = self.mean.ends().at_most.is_some() || used.is_some_and(|used| used >= HALF);
+        let is_known = has_end || rate <= NEAR * highest;
+        is_known.then_some(()).ok_or(SizeError::NoEnd { rate: highest, used })
     }
 
     /// The highest rate that settled, and that a server carries for certain where that is known.
@@ -102,17 +112,8 @@ impl Server {
 
     /// The fewest servers of which each more likely than not meets the objective; `None` where none do at the rates that were measured.
     pub fn likely(&self, rate: f64, (figure, wanted): (Figure, f64)) -> Option<u64> {
-        let meets =
-            |servers: f64| self.at(rate / servers).is_ok_and(|each| each.of(figure).response <= wanted);
-        let (mut short, mut enough) = (0.0, (rate / self.mean.range().0).ceil().clamp(1.0, SERVERS_MAX));
-        if !meets(enough) {
-            return None;
-        }
-        while enough - short > 1.0 {
-            let middle = f64::midpoint(short, enough).floor();
-            if meets(middle) { enough = middle } else { short = middle }
-        }
-        Some(enough as u64)
+        let most = (rate / self.mean.range().0).ceil().clamp(1.0, SERVERS_MAX);
+        Some(self.fewest(rate, most, |each| each.of(figure).response <= wanted)? as u64)
     }
 
     fn out_of_reach(&self, rate: f64, figure: Figure, objective: f64) -> SizeError {

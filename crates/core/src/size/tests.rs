@@ -80,6 +80,15 @@ fn a_profile_without_a_response_has_no_model() {
 }
 
 #[test]
+fn far_above_the_highest_rate_nothing_is_known_where_none_was_refused_and_the_cpus_were_idle() {
+    let mean = sizing(&RATES, Ends { at_most: None, ..ENDS });
+    let idle = Server { mean, busy: vec![(200.0, 0.07); 3], ..server() };
+    assert!(idle.knows(400.0).is_ok() && server().knows(9_000.0).is_ok());
+    let error = idle.knows(9_000.0).unwrap_err().to_string();
+    assert!(error.contains("200.0/s, used 7 % of the CPUs and was carried"), "{error}");
+}
+
+#[test]
 fn as_many_servers_as_keep_the_upper_end_within_the_objective() {
     let server = server();
     let needed = server.needed(400.0, Some((Figure::P95, 0.03))).unwrap();
@@ -91,8 +100,7 @@ fn as_many_servers_as_keep_the_upper_end_within_the_objective() {
     let error = server.needed(400.0, Some((Figure::Mean, 0.001))).unwrap_err();
     assert!(matches!(error, SizeError::OutOfReach { rate: 50.0, .. }), "{error}");
     assert_eq!(server.likely(100.0, (Figure::P95, 1e-6)), None);
-    let found = server.likely(100.0, (Figure::P95, 10.0));
-    assert_eq!(found, Some(1), "a server carries that");
+    assert_eq!(server.likely(100.0, (Figure::P95, 10.0)), Some(1), "a server carries that");
     for rate in [1e9, f64::NAN, 0.0] {
         assert!(matches!(server.needed(rate, None), Err(SizeError::NotARate(_))), "{rate}");
     }

@@ -4,25 +4,12 @@ use super::VirtualProfile;
 use crate::simulation::VirtualServer;
 use evenkeel_core::Nanos;
 use evenkeel_core::random::Seed;
-use evenkeel_core::size::{Figure, SizeError};
+use evenkeel_core::size::SizeError;
 use evenkeel_study::size::{Sized, sized, start};
 
 fn one(loads: &[f64]) -> Sized {
     let (plan, runs) = VirtualProfile::of_one_cpu(loads).play(Seed(1)).unwrap();
     sized(&plan, &runs).remove(0)
-}
-
-#[test]
-fn a_stored_profile_says_how_many_servers_a_load_needs() {
-    let server = one(&[0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 1.3]).server.unwrap();
-    assert_eq!(server.mean.range(), (50.0, 175.0));
-    assert!((server.mean.ends().full_at.unwrap() / 250.0 - 1.0).abs() < 0.05);
-    // p95 of M/M/1 is 12 ms / (1 - u): 24 ms at 125 requests/s, 28.8 ms at 146.
-    let needed = server.needed(400.0, Some((Figure::P95, 0.03))).unwrap();
-    assert!((3..=5).contains(&needed.servers), "{needed:?}");
-    let mean = needed.each.mean;
-    let truth = 0.004 / (1.0 - needed.each.rate * 0.004);
-    assert!(mean.low < truth && truth < mean.high, "{mean:?} {truth}");
 }
 
 #[test]

@@ -22,17 +22,14 @@ Examples:
   evenkeel compare before after --of p95               are answers slower at the rates that both have?
   evenkeel compare before after --margin 2% --json     for CI: exit code 1 where it is worse
 
-The first line is the verdict on the second study: better, worse, the same, or too close to tell. Its figure is given as a \
-multiple of the first's, with the 95 % interval. It is the same if the whole interval lies within the margin. It is \
-better or worse if the 97.5 % interval excludes 1. If it is too close to tell, the commands that would most likely decide it \
-are printed, with their time, unless that is more than an hour. Each statement of a mix has a verdict of its own.
+The first line is the verdict on the second study, with its figure as a multiple of the first's and the 95 % interval. It is the same \
+if the whole interval lies within the margin, and better or worse if the 97.5 % interval excludes 1. If it is too close to tell, the \
+commands that would most likely decide it follow, unless they take more than an hour. Each statement of a mix has its own verdict.
 
---of chooses the figure. throughput is measured in overload, or by what both carry at least and at most. response (the mean) \
-and p95 are compared at the rates that both studies have. cpu is the server's CPU time for a request, at rates within \
-10 % of one another. Without --of the first of throughput, response and cpu that both studies have is compared, and the \
-others follow in a line each. A rate that one \
-side carried in all runs and the other in none decides the verdict; so does one rate that is worse. Two studies are measured \
-at different times: whatever changed between them, such as the neighbours, is part of the difference.
+--of chooses the figure: throughput in overload, or by what both carry at least and at most; response (the mean) or p95 at the rates \
+that both have; cpu, the server's CPU time for a request, at rates within 10 % of one another. A rate that one side carried in all \
+runs and the other in none decides the verdict; so does one rate that is worse. Two studies are measured at different times: \
+whatever changed between them, such as the neighbours, is part of the difference.
 
 Exit codes: 0 the same, better, or too close to tell; 1 worse (without --of: in any figure); 2 nothing can be compared, or a study is damaged.")]
 pub struct Args {
@@ -81,25 +78,19 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         // It may be why there is nothing to compare.
         let unfinished = compare::unfinished(&first, &second);
         unfinished.iter().for_each(|caveat| out::tell(&format!("unfinished: {caveat}\n")));
-        match error.hint() {
-            Some(hint) => anyhow::Error::from(error).context(crate::failure::Hint(hint)),
-            None => error.into(),
-        }
+        let hint = crate::failure::Hint(error.hint());
+        anyhow::Error::from(error).context(hint)
     })?;
     match args.json {
         true => out::line(serde_json::to_string_pretty(&told.json)?)?,
         false => out::write(&told.text())?,
     }
-    Ok(exit_code(verdict, first_is_damaged || second_is_damaged))
-}
-
-/// A pipeline must not take a damaged study for a worse one.
-fn exit_code(verdict: Verdict, is_damaged: bool) -> ExitCode {
-    match verdict {
-        _ if is_damaged => ExitCode::from(WRONG_USE),
+    Ok(match verdict {
+        // A pipeline must not take a damaged study for a worse one.
+        _ if first_is_damaged || second_is_damaged => ExitCode::from(WRONG_USE),
         Verdict::Worse => ExitCode::from(FINDING),
         _ => ExitCode::SUCCESS,
-    }
+    })
 }
 
 fn side(session: &Session, args: &Args, name: &str) -> Result<(Side, bool)> {

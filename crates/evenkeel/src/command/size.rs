@@ -5,7 +5,7 @@ use crate::config::units;
 use crate::failure::{FINDING, WRONG_USE, WithHint};
 use crate::out;
 use crate::study::narrower::Narrower;
-use crate::study::sizing::{Answered, Answers, Asked, Cost, as_json, next, text};
+use crate::study::sizing::{Answered, Answers, Asked, as_json, next, text};
 use crate::study::stored;
 use anyhow::{Result, anyhow};
 use evenkeel_core::size::{Figure, Needed, SizeError, Sizing};
@@ -24,12 +24,11 @@ Examples:
   evenkeel size last --rate 90 --servers 1                         the response of one server at 90 requests/s
   evenkeel size 20261121 --rate 400 --json                         for programs
 
-The prediction uses every rate whose response times settled, trusted or not, the bounds of what the server carries, and the CPU \
-time of a request. Its interval contains the result of a one-minute run at that rate with 95 % confidence, if the server and its \
-neighbours stay as they were. A wide interval is called wide, and the profile that measures the rate is named. An objective is met if the upper end of the interval meets it. The load is \
-divided equally among servers like the one that was profiled.
+The prediction uses every rate whose response times settled, the bounds of what the server carries, and the CPU time of a request. Its \
+interval contains the result of a one-minute run at that rate with 95 % confidence, if the server and its neighbours stay as they were. \
+An objective is met if the upper end of the interval meets it. The load is divided equally among servers like the one that was profiled.
 
-Exit codes: 0 done; 1 no number of servers is known to meet the objective, or a server does not carry its share; 2 wrong use, \
+Exit codes: 0 done; 1 the number of servers is not known, or a server does not carry its share; 2 wrong use, \
 a profile in which no response settled, or a damaged one (--json still prints what there is).")]
 pub struct Args {
     /// Profile: its folder, its name or a prefix of it, or `last`
@@ -46,7 +45,7 @@ pub struct Args {
     pub servers: Option<u32>,
     /// What a server costs, as 0.12/h
     #[arg(long, value_name = "MONEY/h", value_parser = cost)]
-    pub cost: Option<Cost>,
+    pub cost: Option<f64>,
     /// Folder for studies [default: HOME/runs]
     #[arg(long, value_name = "DIR")]
     pub output: Option<PathBuf>,
@@ -72,11 +71,11 @@ fn objective(text: &str) -> Result<(Figure, f64), String> {
     Ok((figure, time.as_secs_f64()))
 }
 
-fn cost(text: &str) -> Result<Cost, String> {
+fn cost(text: &str) -> Result<f64, String> {
     let number = text.strip_suffix("/h").ok_or("write the cost per hour, for example 0.12/h")?;
     let per_hour: f64 = number.parse().map_err(|_| format!("{number} is not a number"))?;
     let is_cost = (0.0..=1e12).contains(&per_hour);
-    is_cost.then_some(Cost { per_hour }).ok_or_else(|| "the cost must be 0 or more".to_owned())
+    is_cost.then_some(per_hour).ok_or_else(|| "the cost must be 0 or more".to_owned())
 }
 
 /// Prints what a load needs.
@@ -106,20 +105,19 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     };
     let answers: Vec<Answers<'_>> = all.iter().map(one).collect();
     let asked = Asked { study: &plan.id, rate: args.rate, objective: args.objective, cost: args.cost };
+    // A program gets the bounds also where nothing settled.
+    if args.json {
+        out::line(serde_json::to_string_pretty(&as_json(&asked, &answers))?)?;
+    }
     let refused: Vec<(SizeError, &Narrower)> =
         answers.iter().filter_map(|one| Some((*one.found.as_ref().err()?, &one.narrower))).collect();
     if let [(first @ SizeError::NothingSettled, narrower), ..] = refused.as_slice()
         && refused.len() == answers.len()
     {
-        // A program gets the bounds all the same.
-        if args.json {
-            out::line(serde_json::to_string_pretty(&as_json(&asked, &answers))?)?;
-        }
-        return Err(anyhow::Error::from(*first)).hint(next(first, narrower, hint));
+        return Err(anyhow::Error::from(*first)).hint(next(first, narrower));
     }
-    match args.json {
-        true => out::line(serde_json::to_string_pretty(&as_json(&asked, &answers))?)?,
-        false => out::write(&text(&asked, &answers, hint))?,
+    if !args.json {
+        out::write(&text(&asked, &answers))?;
     }
     Ok(match is_damaged {
         true => ExitCode::from(WRONG_USE),
@@ -130,6 +128,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
 
 fn found(sized: &Sized, args: &Args) -> Result<Answered, SizeError> {
     let server = sized.server.as_ref().map_err(|error| *error)?;
+    server.knows(args.rate / f64::from(args.servers.unwrap_or(1)))?;
     let needed = match args.servers {
         None => server.needed(args.rate, args.objective)?,
         Some(servers) => {
@@ -143,17 +142,6 @@ fn found(sized: &Sized, args: &Args) -> Result<Answered, SizeError> {
     Ok(Answered { statements: statements.collect(), needed })
 }
 
-fn hint(error: &SizeError) -> &'static str {
-    match error {
-        SizeError::NothingSettled | SizeError::NothingTrusted => "measure lower rates, in longer runs",
-        SizeError::Saturates { .. } => "use more --servers, or omit it; to measure what one server carries",
-        SizeError::OutOfReach { .. } => {
-            "a faster server or an index would help; to measure lower rates, or to narrow the interval"
-        }
-        SizeError::NotARate(_) => "name a rate above zero that at most a million servers carry",
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -162,11 +150,8 @@ mod tests {
     fn only_what_can_be_asked_is_taken() {
         assert_eq!(objective("p95=100ms"), Ok((Figure::P95, 0.1)));
         assert_eq!(objective("mean=2s"), Ok((Figure::Mean, 2.0)));
-        assert_eq!((cost("0.12/h"), rate("400")), (Ok(Cost { per_hour: 0.12 }), Ok(400.0)));
-        for text in [
-            "p95", "p99=1s", "p95=0ms", "p95=fast", "p95=100", "=1s", "", "-1/h", "nan/h", "0.12/d", "-1",
-            "inf",
-        ] {
+        assert_eq!((cost("0.12/h"), rate("400")), (Ok(0.12), Ok(400.0)));
+        for text in ["p95", "p99=1s", "p95=0ms", "p95=fast", "p95=100", "-1/h", "nan/h", "0.12/d", "inf"] {
             assert!(objective(text).is_err() && cost(text).is_err() && rate(text).is_err(), "{text}");
         }
     }

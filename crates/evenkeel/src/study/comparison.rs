@@ -21,7 +21,6 @@ pub struct Wording {
 }
 
 impl Wording {
-    /// For the terminal.
     pub fn text(&self) -> String {
         let lines: String = self.lines.iter().map(|line| format!("  {line}\n")).collect();
         format!("{}\n{lines}", self.head)
@@ -32,9 +31,6 @@ impl Wording {
 const FIGURES: [Figure; 3] = [Figure::Throughput, Figure::Response, Figure::Cpu];
 
 const UNIT: &str = " requests/s";
-
-/// As many as `--repeats` takes.
-const REPEATS_MAX: u64 = 1_000;
 
 /// Further runs that take longer than this, in seconds, are not proposed.
 const LONG_S: f64 = 3_600.0;
@@ -62,7 +58,11 @@ pub fn of_two(
         let mut told = told(sides, names, &first);
         let others: Vec<Compared> = found.collect();
         let is_worse = others.iter().any(|other| other.verdict == Verdict::Worse);
-        let also = others.iter().map(|other| format!("also {}", head(names, other)));
+        let also = others.iter().flat_map(|other| {
+            let left = other.left_out.iter().filter(|left| !first.left_out.contains(left));
+            let left = left.map(|left| format!("  left out: {left}"));
+            std::iter::once(format!("also {}", head(names, other))).chain(left)
+        });
         told.lines.splice(0..0, also);
         return Ok((told, if is_worse { Verdict::Worse } else { first.verdict }));
     };
@@ -98,7 +98,8 @@ fn told(sides: [&Side; 2], names: [&str; 2], compared: &Compared) -> Wording {
             format::counted(count, "other statement")
         )),
     };
-    let statements = known.into_iter().map(statement).chain(open);
+    let together = together(&compared.statements).filter(|_| sides[0].name() != sides[1].name());
+    let statements = together.into_iter().chain(known.into_iter().map(statement)).chain(open);
     let conditions = compared.conditions.iter().map(|condition| line(condition, compared.figure));
     let parted = compared.parted.iter().map(parted_line);
     let carried = compared.carried.iter().map(carried_line);
@@ -118,12 +119,12 @@ fn head([first, second]: [&str; 2], compared: &Compared) -> String {
         (Figure::Throughput, Some(Condition { rate_per_s: None, .. })) => "throughput in overload",
         (figure, _) => figure.words(),
     };
-    let ratio = compared.comparison.as_ref();
+    let (places, ratio) = (places(compared), compared.comparison.as_ref());
     let ratio = ratio.map(|found| format!("is {} times that of {first}", format::ratio(&found.ratio)));
     format!(
         "{}{}: {what} of {second} {}",
         verdict(compared.verdict, compared.margin.share()),
-        at(&places(compared)),
+        if places.is_empty() { String::new() } else { format!(" at {}", format::listed(&places)) },
         ratio.unwrap_or_else(|| format!("beside that of {first}"))
     )
 }
@@ -140,8 +141,7 @@ fn more(sides: [&Side; 2], compared: &Compared) -> (Vec<String>, Vec<String>) {
     let all: Vec<More> = studies.iter().map(|side| side.more(runs_more, made)).collect();
     let time = all.iter().map(|more| more.seconds).sum::<f64>();
     let runs = format::counted(runs_more as usize, "run");
-    let is_too_many = all.iter().any(|more| more.repeats.is_some_and(|repeats| repeats > REPEATS_MAX));
-    if time > LONG_S || is_too_many {
+    if time > LONG_S {
         return (
             vec![format!("it would take {runs} more of each, about {:.0} hours", (time / 3_600.0).ceil())],
             Vec::new(),
@@ -172,6 +172,23 @@ const FEW: usize = 6;
 
 fn is_different(found: &Statement) -> bool {
     matches!(found.comparison.verdict, Verdict::Better | Verdict::Worse)
+}
+
+/// That most statements became slower, or faster: those whose ratio is not far from the median, as of a change that is their own.
+fn together(statements: &[Statement]) -> Option<String> {
+    const FAR: f64 = 2.0;
+    const NOTABLE: f64 = 1.1;
+    let mut ratios: Vec<f64> = statements.iter().map(|found| found.comparison.ratio.ratio).collect();
+    ratios.sort_by(f64::total_cmp);
+    let median = *ratios.get(ratios.len() / 2)?;
+    ratios.retain(|ratio| (median / FAR..=median * FAR).contains(ratio));
+    let (low, high) = (*ratios.first()?, *ratios.last()?);
+    let (word, low, high) = if low > 1.0 { ("slower", low, high) } else { ("faster", 1.0 / high, 1.0 / low) };
+    let (count, of) = (ratios.len(), statements.len());
+    let [least, most] = [low, high].map(|times| format::significant(times, 3));
+    let why = "the machine may have changed, not these statements";
+    let is_so = low > NOTABLE && count > (of / 2).max(2);
+    is_so.then(|| format!("{count} of {of} statements are {least} to {most} times {word}: {why}"))
 }
 
 fn statement(found: &Statement) -> String {
@@ -219,17 +236,6 @@ fn places(compared: &Compared) -> Vec<String> {
     let carried = compared.carried.iter().filter(|carried| Some(carried.side) == wanted);
     let carried = carried.map(|carried| carried.label.clone());
     conditions.chain(parted).chain(carried).filter(|place| !place.is_empty()).collect()
-}
-
-/// ` at 50, 100 and 200 requests/s`: the unit once, where there are rates alone.
-fn at(places: &[String]) -> String {
-    let rates: Option<Vec<&str>> =
-        places.iter().map(|place| place.strip_suffix(UNIT).filter(|rate| !rate.contains(", "))).collect();
-    match rates {
-        _ if places.is_empty() => String::new(),
-        Some(rates) => format!(" at {}{UNIT}", format::listed(&rates)),
-        None => format!(" at {}", format::listed(places)),
-    }
 }
 
 /// Series and rate, as far as there are several.
@@ -350,5 +356,21 @@ mod tests {
         }
         let far = told(100_000);
         assert!(far.contains(" hours") && !far.contains("--resume"), "{far}");
+    }
+
+    #[test]
+    fn most_statements_that_became_slower_tell_of_the_machine() {
+        let told = |ratios: [f64; 4]| {
+            let statement = |ratio: f64| {
+                let pair = experiment::Pair { first: vec![1.0], second: vec![ratio] };
+                let margin = Margin::new(0.05).unwrap();
+                let comparison = Comparison::of(&[pair], margin, experiment::Better::Lower).unwrap();
+                Statement { name: String::new(), comparison, means_ms: (1.0, ratio) }
+            };
+            together(&ratios.map(statement))
+        };
+        let line = told([8.0, 1.17, 1.71, 1.3]).unwrap();
+        assert!(line.starts_with("3 of 4 statements are 1.17 to 1.71 times slower: "), "{line}");
+        assert_eq!(told([8.0, 1.17, 1.71, 1.05]), None);
     }
 }

@@ -39,7 +39,6 @@ const LEFT_OUT: [&str; 4] = ["--quiet", "-q", "--json", "--whole-sweep"];
 /// A command of `evenkeel profile`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Narrower {
-    /// As it is typed.
     pub command: String,
     /// How long its runs take, seconds.
     pub seconds: f64,
@@ -47,7 +46,7 @@ pub struct Narrower {
 
 impl Narrower {
     /// The stored profile's server and workload, at the rate in question alone where that is answered and a server carries it; otherwise at
-    /// rates that settle, and at that one where a server may carry it.
+    /// rates that settle, and at that one where a server may carry it; up to the limit where the profile is far from it.
     pub fn of(plan: &PlanFile, sized: &Sized, rate: f64, is_answered: bool) -> Self {
         let bounds = &sized.bounds;
         let lowest = plan.cells.iter().map(|cell| cell.rate_per_s).fold(f64::INFINITY, f64::min);
@@ -55,15 +54,19 @@ impl Narrower {
         let highest = plan.cells.iter().map(|cell| cell.rate_per_s).fold(0.0, f64::max);
         let unknown = if bounds.at_most_per_s.is_some() { lowest.min(most) } else { highest };
         let carried = bounds.at_least_per_s.unwrap_or(unknown);
-        if !(carried > 0.0 && carried.is_finite()) {
-            let words = [kept(plan, sized), ["--within", "10m"].map(str::to_owned).to_vec()].concat();
-            return Self { command: format::command(&words), seconds: 600.0 };
+        let is_carried = |server: &Server| server.mean.ends().at_least.is_some_and(|least| rate <= least);
+        let is_alone = is_answered && sized.server.as_ref().is_ok_and(is_carried);
+        let is_open = sized.server.as_ref().is_ok_and(|server| server.knows(f64::INFINITY).is_err());
+        let is_known = carried > 0.0 && carried.is_finite();
+        if !is_known || (is_open && !is_alone) {
+            let words = [kept(plan, sized), ["--within", "5m"].map(str::to_owned).to_vec()].concat();
+            let study = "evenkeel study FILE, with within = \"5m\" and no rate below [profile]";
+            let command = if plan.kind == profile::NAME { format::command(&words) } else { study.to_owned() };
+            return Self { command, seconds: 300.0 };
         }
         // Nobody's server is sent what is far above all that it was seen to answer.
         let asked = (rate <= most).then_some(rate.min(2.0 * highest));
         let is_other = |share: &f64| asked.is_none_or(|asked| (share / asked - 1.0).abs() > NEAR);
-        let is_carried = |server: &Server| server.mean.ends().at_least.is_some_and(|least| rate <= least);
-        let is_alone = is_answered && sized.server.as_ref().is_ok_and(is_carried);
         let shares = SHARES.iter().map(|share| share * carried).filter(|rate| !is_alone && is_other(rate));
         let mut rates: Vec<f64> = shares.chain(asked).collect();
         rates.sort_by(f64::total_cmp);
@@ -134,5 +137,9 @@ mod tests {
         let writing = evenkeel_study::size::sized(&plan, &runs).remove(0);
         let found = Narrower::of(&plan, &writing, 150.0, false);
         assert!(writing.misses_stalls && found.command.contains(" --duration 60s "), "{}", found.command);
+        let (plan, runs) = VirtualProfile::of_one_cpu(&[0.1, 0.2]).play(Seed(1)).unwrap();
+        let idle = evenkeel_study::size::sized(&plan, &runs).remove(0);
+        let found = Narrower::of(&plan, &idle, 900.0, false);
+        assert_eq!(found.command, "evenkeel profile --workload virtual --within 5m");
     }
 }

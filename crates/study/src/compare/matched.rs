@@ -49,15 +49,24 @@ fn by_place(first: &Side, second: &Side) -> Result<Vec<(String, usize, usize)>, 
     Ok(ones.iter().zip(others).map(|(one, other)| (label(*one, *other), *one, *other)).collect())
 }
 
-/// That two studies were asked different things, in words. Levels of one study may be just that.
+/// Shares of the CPUs that neighbours take are alike up to so many percentage points.
+const TAKEN_ALIKE: f64 = 5.0;
+
+/// What differs between two studies beside the server, in words. Levels of one study may differ in just that.
 pub(super) fn unlike(first: &Side, second: &Side) -> Vec<String> {
-    if first.name() == second.name() {
+    let (one, other) = (first.name(), second.name());
+    if one == other {
         return Vec::new();
     }
-    if first.workloads() == second.workloads() {
-        let is_other = first.plan().file_crc32 != second.plan().file_crc32;
-        return is_other.then(|| "the workload file has other statements".to_owned()).into_iter().collect();
-    }
-    let words = |side: &Side| listed(&side.workloads());
-    vec![format!("{} ran {}, {} ran {}", first.name(), words(first), second.name(), words(second))]
+    let [ran, then_ran] = [first, second].map(|side| listed(&Vec::from_iter(side.workloads())));
+    let is_other_file = ran == then_ran && first.plan().file_crc32 != second.plan().file_crc32;
+    let file = is_other_file.then(|| "the workload file has other statements".to_owned());
+    let workload = (ran != then_ran).then(|| format!("{one} ran {ran}, {other} ran {then_ran}"));
+    let taken = first.taken_percent().zip(second.taken_percent());
+    let taken = taken.filter(|(taken, then)| (taken - then).abs() > TAKEN_ALIKE).map(|(taken, then)| {
+        format!("neighbours took {taken:.0} % of the CPUs in {one}, {then:.0} % in {other}")
+    });
+    let [sessions, then] = [first, second].map(|side| side.plan().settings.sessions.replace("pooled:", ""));
+    let sessions = (sessions != then).then(|| format!("{sessions} connections, then {then}"));
+    [file, workload, taken, sessions].into_iter().flatten().collect()
 }

@@ -5,6 +5,7 @@ use crate::profile::{self, overload_throughputs, stands, summarise};
 use crate::store::format::{BoundsRecord, Caveat, CellSummary, PlanFile, RunFile, SummaryFile, Verdict};
 use crate::store::{StoreError, StudyFolder};
 use evenkeel_core::caveat::threshold::LAG_SHARE_DECIDES;
+use std::collections::BTreeSet;
 
 /// Code of the caveat that runs are still to come.
 const INCOMPLETE: &str = "incomplete";
@@ -104,17 +105,15 @@ impl Side {
         self.plan.series.get(series).map_or("", |series| &series.label)
     }
 
-    /// What is asked of the series that are compared, each once.
-    pub(super) fn workloads(&self) -> Vec<&str> {
-        let mut names: Vec<&str> = self
-            .series
-            .iter()
-            .filter_map(|at| self.plan.series.get(*at))
-            .map(|own| own.workload.as_str())
-            .collect();
-        names.sort_unstable();
-        names.dedup();
-        names
+    /// What is asked of the series that are compared.
+    pub(super) fn workloads(&self) -> BTreeSet<&str> {
+        self.series.iter().filter_map(|at| Some(self.plan.series.get(*at)?.workload.as_str())).collect()
+    }
+
+    /// Share of the CPUs that neighbours took, percent: of several servers the most.
+    pub(super) fn taken_percent(&self) -> Option<f64> {
+        let all = self.summary.headlines.iter().filter_map(|own| own.bounds.taken_percent);
+        all.reduce(f64::max)
     }
 
     pub(super) fn cells_of(&self, series: usize) -> impl Iterator<Item = &CellSummary> {

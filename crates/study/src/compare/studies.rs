@@ -6,12 +6,15 @@ use super::found::{Carried, Condition, Found, Statement};
 use super::matched;
 use super::settling::{Parted, Relation, Settling, relation};
 use super::side::Side;
-use crate::profile::is_same_rate;
+use crate::format::listed;
 use crate::store::format::{BoundsRecord, CellSummary};
 use evenkeel_core::experiment::{self, Comparison, Margin, Pair};
+use std::ptr;
 
 /// Rates that differ by at most this share are nearly the same.
 const NEAR: f64 = 0.1;
+/// The same of a plan that was read back, which may differ in the last bit.
+const SAME: f64 = 1e-12;
 
 /// Overload of each series that both have. A series that was overloaded in one study only has no such figure in the other; it tells
 /// all the same where the other carried a rate that it did not.
@@ -26,7 +29,7 @@ pub(super) fn in_overload(first: &Side, second: &Side) -> Result<Found, CompareE
             continue;
         };
         let before = found.parted.len();
-        for (own, its) in common_cells((first, one), (second, other)) {
+        for (own, its) in cells((first, one), (second, other), SAME) {
             let cells =
                 [Settling::of(first, own, Figure::Throughput), Settling::of(second, its, Figure::Throughput)];
             if let Relation::Parted(side, runs) = relation(&cells[0], &cells[1]) {
@@ -57,15 +60,15 @@ fn carried((first, one): (&Side, usize), (second, other): (&Side, usize), label:
 /// CPU time for a request at rates that are nearly the same. At others it cannot be compared: it falls with the rate, since what a
 /// server does by itself is divided by more requests.
 pub(super) fn cpu(first: &Side, second: &Side) -> Result<Found, CompareError> {
-    let (mut found, mut common) = (Found::default(), 0);
-    for (label, one, other) in matched::series(first, second, &mut found.left_out)? {
-        for (own, its) in near_cells((first, one), (second, other)) {
-            common += 1;
-            let pair =
-                Pair { first: first.figures(own, Figure::Cpu), second: second.figures(its, Figure::Cpu) };
-            if !pair.first.is_empty() && !pair.second.is_empty() {
-                found.add(&label, own.rate_per_s, Relation::Alike, || pair);
-            }
+    let mut found = Found::default();
+    let all = common(first, second, NEAR, &mut found.left_out)?;
+    let common = all.len();
+    for (label, own, its) in all {
+        let pair = Pair { first: first.figures(own, Figure::Cpu), second: second.figures(its, Figure::Cpu) };
+        if pair.first.is_empty() || pair.second.is_empty() {
+            found.left_out.push(format!("{} requests/s: on one side nobody saw the CPUs", own.rate_per_s));
+        } else {
+            found.add(&label, own.rate_per_s, Relation::Alike, || pair);
         }
     }
     found.leave_out_single_runs();
@@ -78,16 +81,15 @@ pub(super) fn cpu(first: &Side, second: &Side) -> Result<Found, CompareError> {
 
 /// Each statement by itself, at the rates that both carried.
 pub(super) fn statements(first: &Side, second: &Side, figure: Figure, margin: Margin) -> Vec<Statement> {
-    let series = matched::series(first, second, &mut Vec::new()).unwrap_or_default();
-    let cells = series.into_iter().flat_map(|(_, one, other)| common_cells((first, one), (second, other)));
-    let alike = |(own, its): &(&CellSummary, &CellSummary)| {
+    let alike = |(_, own, its): &(String, &CellSummary, &CellSummary)| {
         let settling =
             (Settling::of(first, own, Figure::Response), Settling::of(second, its, Figure::Response));
         matches!(relation(&settling.0, &settling.1), Relation::Alike)
     };
-    let cells: Vec<_> = cells.filter(alike).collect();
+    let mut cells = common(first, second, SAME, &mut Vec::new()).unwrap_or_default();
+    cells.retain(alike);
     let pairs = |name: &str| -> Vec<Pair> {
-        let pair = |(own, its): &(&CellSummary, &CellSummary)| Pair {
+        let pair = |(_, own, its): &(String, &CellSummary, &CellSummary)| Pair {
             first: first.of_statement(own, name, figure),
             second: second.of_statement(its, name, figure),
         };
@@ -111,14 +113,13 @@ pub(super) fn statements(first: &Side, second: &Side, figure: Figure, margin: Ma
 
 /// Response times at the rates that both have.
 pub(super) fn at_common_rates(first: &Side, second: &Side, figure: Figure) -> Result<Found, CompareError> {
-    let (mut found, mut common) = (Found::default(), 0);
-    for (label, one, other) in matched::series(first, second, &mut found.left_out)? {
-        for (own, its) in common_cells((first, one), (second, other)) {
-            common += 1;
-            let relation = relation(&Settling::of(first, own, figure), &Settling::of(second, its, figure));
-            let pair = || Pair { first: first.figures(own, figure), second: second.figures(its, figure) };
-            found.add(&label, own.rate_per_s, relation, pair);
-        }
+    let mut found = Found::default();
+    let all = common(first, second, SAME, &mut found.left_out)?;
+    let common = all.len();
+    for (label, own, its) in all {
+        let relation = relation(&Settling::of(first, own, figure), &Settling::of(second, its, figure));
+        let pair = || Pair { first: first.figures(own, figure), second: second.figures(its, figure) };
+        found.add(&label, own.rate_per_s, relation, pair);
     }
     found.leave_out_single_runs();
     if found.conditions.is_empty() && found.parted.is_empty() && found.leaning.is_empty() {
@@ -132,31 +133,52 @@ fn no_common_rate(first: &Side, second: &Side, common: usize, left_out: Vec<Stri
     CompareError::NoCommonRate { common, levels, rates, left_out }
 }
 
-/// Cells of a series of each study at nearly the same rate, each with the nearest of the other study and none twice.
-fn near_cells<'a>(
+/// Cells of both at rates that differ by this share at most, with the label of their series. Where there are some, the rates of one side
+/// alone are left out by name.
+fn common<'a>(
+    first: &'a Side,
+    second: &'a Side,
+    by: f64,
+    left_out: &mut Vec<String>,
+) -> Result<Vec<(String, &'a CellSummary, &'a CellSummary)>, CompareError> {
+    let (mut all, mut alone) = (Vec::new(), Vec::new());
+    for (label, one, other) in matched::series(first, second, left_out)? {
+        let pairs: Vec<_> = cells((first, one), (second, other), by).collect();
+        alone.extend(lone(&pairs, first.cells_of(one), "first"));
+        alone.extend(lone(&pairs, second.cells_of(other), "second"));
+        all.extend(pairs.into_iter().map(|(own, its)| (label.clone(), own, its)));
+    }
+    left_out.extend(alone.into_iter().filter(|_| !all.is_empty()));
+    Ok(all)
+}
+
+/// The rates without a partner, in words.
+fn lone<'a>(
+    pairs: &[(&CellSummary, &CellSummary)],
+    own: impl Iterator<Item = &'a CellSummary>,
+    which: &str,
+) -> Option<String> {
+    let is_one = |cell: &CellSummary| pairs.iter().any(|pair| ptr::eq(pair.0, cell) || ptr::eq(pair.1, cell));
+    let rates: Vec<String> =
+        own.filter(|cell| !is_one(cell)).map(|cell| cell.rate_per_s.to_string()).collect();
+    (!rates.is_empty()).then(|| format!("{} requests/s: measured in the {which} alone", listed(&rates)))
+}
+
+/// Cells of a series of each study at such rates, each with the nearest of the other study and none twice.
+fn cells<'a>(
     (first, one): (&'a Side, usize),
     (second, other): (&'a Side, usize),
+    by: f64,
 ) -> impl Iterator<Item = (&'a CellSummary, &'a CellSummary)> {
     first.cells_of(one).filter_map(move |own| {
         let its = nearest(second, other, own.rate_per_s)?;
         let back = nearest(first, one, its.rate_per_s)?;
         let apart = (own.rate_per_s - its.rate_per_s).abs();
-        (back.cell == own.cell && apart <= NEAR * own.rate_per_s.max(its.rate_per_s)).then_some((own, its))
+        (back.cell == own.cell && apart <= by * own.rate_per_s.max(its.rate_per_s)).then_some((own, its))
     })
 }
 
 fn nearest(side: &Side, series: usize, rate: f64) -> Option<&CellSummary> {
     let apart = |cell: &CellSummary| (cell.rate_per_s - rate).abs();
     side.cells_of(series).min_by(|one, other| apart(one).total_cmp(&apart(other)))
-}
-
-/// Cells of a series of each study at the same rates.
-fn common_cells<'a>(
-    (first, one): (&'a Side, usize),
-    (second, other): (&'a Side, usize),
-) -> impl Iterator<Item = (&'a CellSummary, &'a CellSummary)> {
-    first.cells_of(one).filter_map(move |own| {
-        let its = second.cells_of(other).find(|cell| is_same_rate(cell.rate_per_s, own.rate_per_s))?;
-        Some((own, its))
-    })
 }

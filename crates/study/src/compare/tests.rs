@@ -191,13 +191,23 @@ fn a_rate_with_a_single_run_does_not_take_the_interval_from_all() {
 }
 
 #[test]
+fn what_else_differs_and_rates_of_one_study_alone_are_named() {
+    let mut other = plan("two");
+    other.settings.sessions = "pooled:16".to_owned();
+    other.cells[1].rate_per_s = 250.0;
+    let found = response(&side("one", [10.0, 20.0]), &Side::of(other, runs([10.0, 20.0])));
+    assert_eq!(found.unlike, ["8 connections, then 16"]);
+    assert_eq!(found.left_out[0], "200 requests/s: measured in the first alone");
+}
+
+#[test]
 fn what_has_nothing_in_common_is_refused_with_what_to_measure() {
     let one = side("one", [10.0, 20.0]);
     let mut elsewhere = plan("two");
     elsewhere.cells.iter_mut().for_each(|cell| cell.rate_per_s += 7.0);
     let other = Side::of(elsewhere, runs([10.0, 20.0]));
     let error = compare(&one, &other, Figure::Response, margin()).unwrap_err();
-    assert!(error.hint().unwrap().contains("--rate 100,200"), "{error:?}");
+    assert!(error.hint().contains("--rate 100,200"), "{error:?}");
     assert_eq!(error.to_string(), "not comparable: no common rate of the two studies");
     let error = compare(&one, &one.clone(), Figure::Throughput, margin()).unwrap_err();
     assert!(matches!(error, CompareError::NoOverload { .. }), "{error:?}");
@@ -306,7 +316,7 @@ fn cpu_for_a_request_is_compared_at_rates_that_are_nearly_the_same() {
     // Of one server, nearly idle and busy: CPU per request falls with the rate.
     let error = compare(&one, &of("two", 90.0, 14_800.0), Figure::Cpu, margin()).unwrap_err();
     assert!(error.to_string().contains("no common rate"), "{error}");
-    assert!(error.hint().unwrap().contains("--rate 100,200"), "{error:?}");
+    assert!(error.hint().contains("--rate 100,200"), "{error:?}");
     // At 190 and 290 beside 100 and 200, one pair is near.
     let found = compare(&one, &of("two", 500.0, 90.0), Figure::Cpu, margin()).unwrap();
     assert_eq!((found.conditions.len(), found.conditions[0].rate_per_s), (1, Some(200.0)));
