@@ -22,7 +22,10 @@ pub enum SizeError {
         rate: f64,
     },
     /// No rate was refused, and the highest left most of the CPUs idle: what a server carries is not known.
-    NoEnd { rate: f64, used: Option<f64> },
+    NoEnd {
+        rate: f64,
+        used: Option<f64>,
+    },
     NotARate(f64),
 }
 

@@ -305,12 +305,8 @@ mod tests {
     use evenkeel_dev::profile::VirtualProfile;
     use evenkeel_study::size::sized;
 
-    const ASKED: Asked<'static> = Asked {
-        study: "virtual",
-        rate: 400.0,
-        objective: Some((Figure::P95, 0.03)),
-        cost: Some(0.12),
-    };
+    const ASKED: Asked<'static> =
+        Asked { study: "virtual", rate: 400.0, objective: Some((Figure::P95, 0.03)), cost: Some(0.12) };
 
     fn profiled(loads: &[f64]) -> (Sized, Narrower) {
         let (plan, runs) = VirtualProfile::of_one_cpu(loads).play(Seed(1)).unwrap();
