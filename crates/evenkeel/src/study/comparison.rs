@@ -119,12 +119,12 @@ fn head([first, second]: [&str; 2], compared: &Compared) -> String {
         (Figure::Throughput, Some(Condition { rate_per_s: None, .. })) => "throughput in overload",
         (figure, _) => figure.words(),
     };
-    let (places, ratio) = (places(compared), compared.comparison.as_ref());
+    let ratio = compared.comparison.as_ref();
     let ratio = ratio.map(|found| format!("is {} times that of {first}", format::ratio(&found.ratio)));
     format!(
         "{}{}: {what} of {second} {}",
         verdict(compared.verdict, compared.margin.share()),
-        if places.is_empty() { String::new() } else { format!(" at {}", format::listed(&places)) },
+        at(&places(compared)),
         ratio.unwrap_or_else(|| format!("beside that of {first}"))
     )
 }
@@ -186,7 +186,7 @@ fn together(statements: &[Statement]) -> Option<String> {
     let (word, low, high) = if low > 1.0 { ("slower", low, high) } else { ("faster", 1.0 / high, 1.0 / low) };
     let (count, of) = (ratios.len(), statements.len());
     let [least, most] = [low, high].map(|times| format::significant(times, 3));
-    let why = "the machine may have changed, not these statements";
+    let why = "what they share may have changed, the machine or a setting";
     let is_so = low > NOTABLE && count > (of / 2).max(2);
     is_so.then(|| format!("{count} of {of} statements are {least} to {most} times {word}: {why}"))
 }
@@ -236,6 +236,17 @@ fn places(compared: &Compared) -> Vec<String> {
     let carried = compared.carried.iter().filter(|carried| Some(carried.side) == wanted);
     let carried = carried.map(|carried| carried.label.clone());
     conditions.chain(parted).chain(carried).filter(|place| !place.is_empty()).collect()
+}
+
+/// ` at 50, 100 and 200 requests/s`: the unit once, where there are rates alone.
+fn at(places: &[String]) -> String {
+    let rate =
+        |place: &String| Some(place.strip_suffix(UNIT)?.to_owned()).filter(|rate| !rate.contains(", "));
+    match places.iter().map(rate).collect::<Option<Vec<String>>>() {
+        _ if places.is_empty() => String::new(),
+        Some(rates) => format!(" at {}{UNIT}", format::listed(&rates)),
+        None => format!(" at {}", format::listed(places)),
+    }
 }
 
 /// Series and rate, as far as there are several.
