@@ -47,10 +47,10 @@ impl fmt::Display for SizeError {
                 1e3 * least
             ),
             Self::NoEnd { rate, used } => {
-                let cpu = used.map_or("an unknown part".to_owned(), |it| format!("{:.0} %", 100.0 * it));
+                let cpu = used.map_or("an unseen part".to_owned(), |it| format!("{:.0} %", 100.0 * it));
                 write!(
                     out,
-                    "not known: the highest settled rate, {rate:.1}/s, used {cpu} of the CPUs and was carried"
+                    "the highest settled rate, {rate:.1}/s, was carried and used {cpu} of the CPUs: what lies far above is not known"
                 )
             }
             Self::NotARate(rate) if rate > 0.0 => {

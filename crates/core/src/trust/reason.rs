@@ -31,7 +31,8 @@ pub enum Reason {
 }
 
 /// Response time counts from the scheduled arrival, so what the generator is late by lengthens it.
-const LATE: &str = "more than a tenth of the response time may be the load generator's own delay, so the server is faster than shown";
+const LATE: &str =
+    "part of the response time is the load generator's own delay, so the server is faster than shown";
 
 impl fmt::Display for Reason {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {

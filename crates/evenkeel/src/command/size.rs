@@ -128,10 +128,12 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
 
 fn found(sized: &Sized, args: &Args) -> Result<Answered, SizeError> {
     let server = sized.server.as_ref().map_err(|error| *error)?;
-    server.knows(args.rate / f64::from(args.servers.unwrap_or(1)))?;
     let needed = match args.servers {
-        None => server.needed(args.rate, args.objective)?,
+        None => server
+            .needed(args.rate, args.objective)
+            .map_err(|error| server.knows(args.rate).err().unwrap_or(error))?,
         Some(servers) => {
+            server.knows(args.rate / f64::from(servers))?;
             let each = server.at(args.rate / f64::from(servers))?;
             Needed { servers: u64::from(servers), each, by_range: false }
         }

@@ -187,7 +187,9 @@ fn together(statements: &[Statement]) -> Option<String> {
     let (count, of) = (ratios.len(), statements.len());
     let [least, most] = [low, high].map(|times| format::significant(times, 3));
     let why = "what they share may have changed, the machine or a setting";
-    let is_so = low > NOTABLE && count > (of / 2).max(2);
+    let is_so = low > NOTABLE
+        && count > (of / 2).max(2)
+        && statements.iter().filter(|found| is_different(found)).count() > 1;
     is_so.then(|| format!("{count} of {of} statements are {least} to {most} times {word}: {why}"))
 }
 
@@ -375,7 +377,8 @@ mod tests {
             let statement = |ratio: f64| {
                 let pair = experiment::Pair { first: vec![1.0], second: vec![ratio] };
                 let margin = Margin::new(0.05).unwrap();
-                let comparison = Comparison::of(&[pair], margin, experiment::Better::Lower).unwrap();
+                let mut comparison = Comparison::of(&[pair], margin, experiment::Better::Lower).unwrap();
+                comparison.verdict = Verdict::Worse;
                 Statement { name: String::new(), comparison, means_ms: (1.0, ratio) }
             };
             together(&ratios.map(statement))

@@ -78,7 +78,7 @@ pub fn next(error: &SizeError, narrower: &Narrower) -> String {
         SizeError::NothingSettled | SizeError::NothingTrusted => "measure lower rates, in longer runs",
         SizeError::Saturates { .. } => "use more --servers, or omit it; to measure what one server carries",
         SizeError::OutOfReach { .. } => "a faster server or an index may help; to narrow the interval",
-        SizeError::NoEnd { .. } => "measure up to the limit",
+        SizeError::NoEnd { .. } => "measure up to the limit, on a copy of a server that is in use",
     };
     format!("{what}:\n    {}", command(narrower))
 }
@@ -109,6 +109,8 @@ fn lines(asked: &Asked<'_>, answer: &Answers<'_>, server: &Server, found: &Answe
     let is_guess = is_off || sized.misses_stalls;
     let (lowest, highest) = server.mean.range();
     let mut lines = vec![headline(asked, sized, found, is_guess)];
+    let open = server.knows(asked.rate).err().filter(|_| found.needed.by_range || asked.objective.is_some());
+    lines.extend(open.map(|error| format!("fewer may do: {error}")));
     lines.extend((each.rate > highest && !found.needed.by_range).then(|| {
         let times = format::short(each.rate / highest);
         format!("extrapolated: {times} times {}, the highest rate that settled", format::rate(highest))

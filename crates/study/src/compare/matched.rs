@@ -51,6 +51,8 @@ fn by_place(first: &Side, second: &Side) -> Result<Vec<(String, usize, usize)>, 
 
 /// Shares of the CPUs that neighbours take are alike up to so many percentage points.
 const TAKEN_ALIKE: f64 = 5.0;
+/// Numbers of connections nearer than this, as a logarithm of their ratio, are alike: those that are free vary.
+const SESSIONS_ALIKE: f64 = 0.2;
 
 /// What differs between two studies beside the server, in words. Levels of one study may differ in just that.
 pub(super) fn unlike(first: &Side, second: &Side) -> Vec<String> {
@@ -67,6 +69,8 @@ pub(super) fn unlike(first: &Side, second: &Side) -> Vec<String> {
         format!("neighbours took {taken:.0} % of the CPUs in {one}, {then:.0} % in {other}")
     });
     let [sessions, then] = [first, second].map(|side| side.plan().settings.sessions.replace("pooled:", ""));
-    let sessions = (sessions != then).then(|| format!("{sessions} connections, then {then}"));
+    let number = |text: &str| text.parse::<f64>().unwrap_or(f64::NAN);
+    let is_far = (number(&sessions) / number(&then)).ln().abs() > SESSIONS_ALIKE;
+    let sessions = is_far.then(|| format!("{sessions} connections, then {then}"));
     [file, workload, taken, sessions].into_iter().flatten().collect()
 }

@@ -199,7 +199,7 @@ impl Findings<'_> {
     fn connections(&self) -> String {
         self.bounds.connections.map_or_else(String::new, |busy| {
             format!(
-                ". All {busy} connections were busy, and CPUs were idle: --max-sessions {} may carry more",
+                ". All {busy} connections were busy, and no CPU limit was seen: --max-sessions {} may carry more",
                 2.0 * busy
             )
         })

@@ -7,7 +7,7 @@ use super::seen::{self, OnTarget};
 use crate::harness::{Cell, Number, Share};
 use evenkeel_core::trust::{Point, Settling, Tolerance, TrustLimit};
 use evenkeel_core::variance::{Components, Costs};
-use evenkeel_core::why::Why;
+use evenkeel_core::why::{Gap, Why};
 
 pub(super) struct AtRate<'a> {
     /// Arrivals per second, as the runs have them.
@@ -63,6 +63,9 @@ fn components(setting: &Setting, at: &AtRate<'_>) -> Option<Components> {
     seen::components(setting, &own).ok()
 }
 
+/// A difference of two servers whose 95 % interval reaches at most this share below it is clear.
+const CLEAR: f64 = 0.3;
+
 fn rates<'a>(setting: &Setting, all: &[Cell<'a>]) -> Vec<AtRate<'a>> {
     let of_part: Vec<&Cell<'a>> = all.iter().filter(|cell| cell.part.name == RATES).collect();
     let level = |cell: &Cell<'_>| cell.number(RATE).or_else(|| cell.number(LOAD)).unwrap_or_default();
@@ -79,7 +82,8 @@ fn rates<'a>(setting: &Setting, all: &[Cell<'a>]) -> Vec<AtRate<'a>> {
         let why = Why::of(&observations, &seen::facts(setting, &runs, 0, 0), &names)
             .and_then(|why| Why::of(&observations, &seen::facts(setting, &runs, why.slow, why.fast), &names));
         let point = seen::point(setting, &runs, rate);
-        let untrusted = point.as_ref().and_then(untrusted);
+        let gap = why.as_ref().and_then(|why| why.gap);
+        let untrusted = point.as_ref().and_then(|point| untrusted(point, gap));
         let why = why.map(|mut why| {
             untrusted.iter().for_each(|reason| why.acquit(reason));
             why
@@ -89,9 +93,12 @@ fn rates<'a>(setting: &Setting, all: &[Cell<'a>]) -> Vec<AtRate<'a>> {
     levels.into_iter().map(at).collect()
 }
 
-/// Why response times of a rate are not trusted on one server. How far servers lie apart is what is asked, and no reason.
-fn untrusted(point: &Point) -> Option<String> {
-    let tolerance = Tolerance { spread: f64::INFINITY, ..Tolerance::default() };
+/// Why response times of a rate are not trusted on one server. How far servers lie apart is what is asked, and no reason; nor is how
+/// much runs differ, where their difference is much larger.
+fn untrusted(point: &Point, gap: Option<Gap>) -> Option<String> {
+    let is_clear = gap.is_some_and(|gap| gap.mean - gap.low <= CLEAR * gap.mean);
+    let standard_error = if is_clear { f64::INFINITY } else { Tolerance::default().standard_error };
+    let tolerance = Tolerance { spread: f64::INFINITY, standard_error };
     TrustLimit::of(std::slice::from_ref(point), tolerance).end.map(|end| end.reason.to_string())
 }
 

@@ -114,10 +114,10 @@ fn a_network_that_differs_is_named_with_and_without_a_duet() {
 fn a_rate_that_is_not_trusted_names_no_cause() {
     let setting = setting();
     let mut all = runs(&setting, 5.0);
-    // Starts of both servers differ by more than is trusted.
-    for run in &mut all {
+    // Starts of one server differ by more than is trusted.
+    for run in all.iter_mut().filter(|run| run.levels[0] == "t1") {
         let (start, _) = setting.start_and_run(run.repeat);
-        let slower = run.figure(TAU).unwrap() + 2.0 * f64::from(start % 2);
+        let slower = run.figure(TAU).unwrap() + 4.0 * f64::from(start % 2);
         run.set(TAU, slower);
     }
     let said = super::judge(&plan_of(&setting), &setting, &all);

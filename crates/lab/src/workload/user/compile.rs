@@ -206,10 +206,15 @@ impl<'a> Compiler<'a> {
         let placeholders = indices.iter().flat_map(|&index| &self.parsed[index].placeholders);
         let used: BTreeSet<String> = placeholders.flatten().cloned().collect();
         check_used(&entry, transaction.parameters.keys(), &used)?;
-        let names: Vec<&str> = transaction.parameters.keys().map(String::as_str).collect();
+        let mut names: Vec<String> = transaction.parameters.keys().cloned().collect();
         let mut shared = Vec::new();
         for (name, generator) in &transaction.parameters {
             shared.push(self.source(&entry, name, generator)?);
+        }
+        for name in used.iter().filter(|name| !transaction.parameters.contains_key(*name)) {
+            let source = self.common(name, &indices);
+            names.extend(source.map(|_| name.clone()));
+            shared.extend(source);
         }
         let begin = self.definition.statements.len();
         let control = |statement| Step { statement, ..Step::default() };
@@ -221,6 +226,18 @@ impl<'a> Compiler<'a> {
         Ok(Request { name: transaction.name.clone(), shared, steps })
     }
 
+    /// The source of a name that several statements have and none declares: the row that one locks is the row that the next writes.
+    fn common(&self, name: &String, indices: &[usize]) -> Option<usize> {
+        let has = |index: &&usize| self.parsed[**index].placeholders.iter().flatten().any(|own| own == name);
+        let declares = |index: &usize| match &self.definition.statements[*index].parameters {
+            ParameterDefinitions::Named(own) => own.contains_key(name),
+            _ => true,
+        };
+        let with: Vec<usize> = indices.iter().filter(has).copied().collect();
+        let source = self.own[*with.first()?].get(name).copied();
+        source.filter(|_| with.len() > 1 && !with.iter().any(declares))
+    }
+
     fn index_of(&self, entry: &str, name: &str) -> Result<usize, WorkloadError> {
         let statements = &self.definition.statements;
         statements.iter().position(|statement| statement.name == *name).ok_or_else(|| {
@@ -230,7 +247,7 @@ impl<'a> Compiler<'a> {
     }
 
     /// A statement within a request that draws `shared` at its begin; those come before the statement's own.
-    fn step(&self, index: usize, shared: &[&str], entry: &str) -> Result<Step, WorkloadError> {
+    fn step(&self, index: usize, shared: &[String], entry: &str) -> Result<Step, WorkloadError> {
         let names = &self.parsed[index].placeholders;
         let has_rows = matches!(self.definition.statements[index].parameters, ParameterDefinitions::Rows(_));
         let find = |(place, name): (usize, &Option<String>)| {
