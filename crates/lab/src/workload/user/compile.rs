@@ -231,7 +231,8 @@ impl<'a> Compiler<'a> {
         let has = |index: &&usize| self.parsed[**index].placeholders.iter().flatten().any(|own| own == name);
         let declares = |index: &usize| match &self.definition.statements[*index].parameters {
             ParameterDefinitions::Named(own) => own.contains_key(name),
-            _ => true,
+            ParameterDefinitions::Positional(_) => false,
+            ParameterDefinitions::Rows(_) => true,
         };
         let with: Vec<usize> = indices.iter().filter(has).copied().collect();
         let source = self.own[*with.first()?].get(name).copied();
