@@ -67,7 +67,9 @@ pub(crate) fn retired(control: &mut Control, source: &str) -> Result<Vec<(String
         return Ok(Vec::new());
     }
     let rows = control.query(&format!(
-        "SELECT by_column, day, records FROM {JOURNAL} WHERE source = {} AND way = 'retire'",
+        "SELECT by_column, day, records FROM {JOURNAL} WHERE source = {} AND way = 'retire' AND (state = 'retired' OR NOT EXISTS \
+         (SELECT 1 FROM information_schema.TABLES AS t WHERE t.TABLE_SCHEMA = DATABASE() \
+         AND t.TABLE_NAME = {JOURNAL}.table_name COLLATE utf8mb4_bin))",
         literal(source.as_bytes())
     ))?;
     let day = |row: &Vec<Option<String>>| {
