@@ -84,8 +84,7 @@ mod tests {
     #[test]
     fn an_entry_comes_back_from_disk() {
         for of in Of::ALL {
-            let entry =
-                Entry { group: 1 << 100 | 7, of, row: u128::MAX - 3, record: 5, place: 1 << 60, retired: 9 };
+            let entry = Entry { group: 1 << 100 | 7, of, row: !3, record: 5, place: 1 << 60, retired: 9 };
             assert_eq!(Entry::from_bytes(&entry.to_bytes()), Some(entry));
         }
         assert_eq!(Entry::from_bytes(&[9; BYTES]), None);

@@ -20,6 +20,7 @@ use crate::dispatch::Day;
 use crate::input::{Identity, Input};
 use crate::keys;
 use crate::layout::LayoutFile;
+use crate::table;
 use evenkeel_os::stop::Stop;
 use evenkeel_site::server::{Control, Target};
 use std::collections::{BTreeMap, BTreeSet};
@@ -53,6 +54,7 @@ pub struct Audit<'a> {
 }
 
 /// What was found, of which the first by kind and place are kept.
+#[derive(Default)]
 struct Kept<'a> {
     most: usize,
     after: Option<&'a AfterLoad>,
@@ -104,7 +106,8 @@ impl Audit<'_> {
         let rejects = self.rejects.as_deref();
         let sides = Sides { records: &records, tables: &tables, canon: &canon, rejects, total, tell };
         let (mut report, readings) = self.summed(&sides, &mut control)?;
-        report.snapshot = frozen.filter(|_| tables.have_snapshot());
+        let has_snapshots = |table: &table::Found| table.engine.eq_ignore_ascii_case("InnoDB");
+        report.snapshot = frozen.filter(|_| tables.found.iter().all(has_snapshots));
         let kept = self.gone_through(&sides, &mut control, &readings)?;
         if !kept.first.is_empty() {
             let found: Vec<Found> = kept.first.into_iter().collect();
@@ -115,7 +118,7 @@ impl Audit<'_> {
         for (day, missing) in retired {
             let day = Day::of_number(day.into());
             // Of a day that has a table again, more may be missing than went with the old one.
-            let gone = missing.min(tables.gone(day));
+            let gone = missing.min(tables.retired.values().filter_map(|days| days.get(&day)).sum());
             report.retired += gone;
             if missing > gone {
                 *report.found.entry(Kind::Lost).or_default() += missing - gone;
@@ -202,9 +205,7 @@ impl Audit<'_> {
         readings: &[Wanted],
     ) -> Result<Kept<'_>, HaulError> {
         let after = self.after.as_ref();
-        let (counts, first) = (BTreeMap::new(), BTreeSet::new());
-        let excused = Excused::default();
-        let mut kept = Kept { most: self.names, after, counts, unchecked: 0, excused, first };
+        let mut kept = Kept { most: self.names, after, ..Kept::default() };
         for wanted in readings {
             let spill = Mutex::new(Spill::new(self.scratch, PARTS));
             let push = |entry: &Entry| {

@@ -56,16 +56,6 @@ impl Tables {
         &self.selects[number]
     }
 
-    /// How many records of a day were in tables that `cdr retire` dropped.
-    pub fn gone(&self, day: Day) -> u64 {
-        self.retired.values().filter_map(|days| days.get(&day)).sum()
-    }
-
-    /// Whether all can be read at one instant.
-    pub fn have_snapshot(&self) -> bool {
-        self.found.iter().all(|table| table.engine.eq_ignore_ascii_case("InnoDB"))
-    }
-
     pub fn canon(&self, layout: &Layout, of: &RecordType) -> Result<Canon, AuditError> {
         let table = self.found.first().ok_or_else(|| AuditError::NoTable(String::new()))?;
         let forms = self.columns.iter().map(|name| column(table, name).map(Form::of));

@@ -173,7 +173,7 @@ pub(super) fn text(report: &Report, took_s: f64) -> String {
 /// What is right, or how much of what is wrong.
 fn sentence(report: &Report) -> String {
     let count = format::count;
-    let plus = |records: u64, what| match records {
+    let plus = |records: u64, what: &str| match records {
         0 => String::new(),
         records => format!(" + {} {what}", count(records)),
     };
@@ -211,8 +211,8 @@ fn sentence(report: &Report) -> String {
 /// `lost calls.cdr:151400 seq=758`.
 fn line(finding: &Finding) -> String {
     let mut text = finding.kind.to_string();
-    if let Some((file, offset)) = place_of(finding) {
-        text.push_str(&format!(" {file}:{offset}"));
+    if let Some((file, offset)) = finding.file.as_ref().zip(finding.offset) {
+        text.push_str(&format!(" {}:{offset}", file.display()));
     }
     if let Some(table) = finding.table.as_ref().filter(|_| finding.kind != Kind::Altered) {
         text.push_str(&format!(" {table}"));
@@ -236,8 +236,4 @@ fn line(finding: &Finding) -> String {
     }
     // A value may have ends of lines, and a finding is one line.
     text.replace(['\n', '\t'], " ") + "\n"
-}
-
-fn place_of(finding: &Finding) -> Option<(String, u64)> {
-    finding.file.as_ref().map(|file| file.display().to_string()).zip(finding.offset)
 }
