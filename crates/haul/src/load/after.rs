@@ -25,8 +25,8 @@ pub struct Check<'a> {
 
 impl Check<'_> {
     /// Holds the files of a load against its tables and its rejects, each type of record for itself. Records that were in before and may be
-    /// in day tables by now are counted and not looked for. Rows that other loads stored are no finding, and rows that no file has are one only where the manifest says
-    /// that the tables hold these files alone.
+    /// in day tables by now are counted and not looked for. Rows that other loads stored are no finding, and rows that no file has are one
+    /// only where the manifest says that the tables hold these files alone.
     ///
     /// # Errors
     /// A file or a table cannot be read, or a file changed since; the load itself is done.

@@ -93,7 +93,7 @@ fn of_audit(passage: &Passage) -> String {
         None => not_audited(passage).map_or_else(String::new, |why| format!("; not audited, since {why}")),
         Some(audit) if audit.total() == 0 && audit.unchecked == 0 => "; audited".to_owned(),
         Some(audit) if audit.total() == 0 => {
-            format!("; audited, but not {} loaded before", counted(audit.unchecked, "record"))
+            format!("; audited, {} not checked", format::count(audit.unchecked))
         }
         Some(audit) => {
             let of = |(kind, times): (_, &u64)| format!("{} {kind}", format::count(*times));

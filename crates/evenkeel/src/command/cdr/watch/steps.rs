@@ -83,7 +83,8 @@ impl Steps<'_> {
             passage.is_unlike = is_unlike && self.chain.audit;
             return Ok(());
         };
-        let mut audit = AuditOfFile { found: report.found.clone(), unchecked: report.unchecked, named_in: None };
+        let mut audit =
+            AuditOfFile { found: report.found.clone(), unchecked: report.unchecked, named_in: None };
         if audit.total() > 0 {
             audit.named_in = Some(held::note(&self.chain.rejects, path, &report)?);
         }
