@@ -161,9 +161,8 @@ pub fn refuse_hangers_on(control: &mut Control, source: &Shape) -> Result<(), Di
     let events = if source.has_transactions() { "AND EVENT_MANIPULATION LIKE '%DELETE%'" } else { "" };
     refuse_hidden_triggers(control, &source.table)?;
     // InnoDB of earlier versions: what is copied may not be what is deleted afterwards.
-    let unlocked =
-        "SHOW GLOBAL VARIABLES WHERE Variable_name = 'innodb_locks_unsafe_for_binlog' AND Value = 'ON'";
-    if source.has_transactions() && !control.query(unlocked)?.rows.is_empty() {
+    let sql = "SHOW GLOBAL VARIABLES WHERE Variable_name = 'innodb_locks_unsafe_for_binlog' AND Value = 'ON'";
+    if source.has_transactions() && !control.query(sql)?.rows.is_empty() {
         return unfit(
             "is on a server with innodb_locks_unsafe_for_binlog, which copies rows without locks".to_owned(),
             "start the server without that setting",
