@@ -64,7 +64,7 @@ pub enum HaulError {
 
 impl HaulError {
     /// For `map_err`: what was tried, and with which file.
-    pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+    pub fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::Io { action, path: path.to_owned(), source }
     }
 

@@ -8,6 +8,8 @@ pub struct AfterLoad {
     pub before: Vec<u64>,
     /// Whether the tables may hold rows of other files.
     pub others: bool,
+    /// Whether records that an earlier load stored may have gone to day tables, which are not read.
+    pub dispatched: bool,
     /// Whether a row tells by a key of which record it is; without one a row of another file may be like one of this load.
     pub keyed: bool,
 }
@@ -15,15 +17,14 @@ pub struct AfterLoad {
 impl AfterLoad {
     /// Whether what was found says nothing against this load.
     pub(super) fn leaves_out(&self, found: &Found) -> bool {
-        // Day tables may have records of other sources.
-        let is_of_a_day = found.row.is_some_and(|(_, _, table)| table > 0);
-        let Some(place) = found.record else { return self.others || is_of_a_day };
+        let Some(place) = found.record else { return self.others };
         let is_before = self.before.get(place.input as usize).is_some_and(|end| place.offset < *end);
         match found.kind {
             Kind::Doubled => self.others && !self.keyed,
             // A row of somebody else may have the key of a record that does not fit.
             Kind::StoredReject => self.others,
-            Kind::Lost | Kind::Altered | Kind::Foreign => false,
+            Kind::Lost => self.dispatched && is_before,
+            Kind::Altered | Kind::Foreign => false,
             // The load before may have written its rejects to another file.
             Kind::MissingReject | Kind::RejectedTwice | Kind::UnknownReject | Kind::GarbledReject => {
                 is_before
@@ -43,16 +44,17 @@ mod tests {
 
     #[test]
     fn what_others_stored_is_left_out_and_nothing_else() {
-        let alone = AfterLoad { before: vec![100], others: false, keyed: true };
+        let alone = AfterLoad { before: vec![100], others: false, dispatched: false, keyed: true };
         for kind in [Kind::Lost, Kind::Altered, Kind::Doubled, Kind::StoredReject] {
             assert!(!alone.leaves_out(&found(kind, Some(50))), "{kind}");
         }
         assert!(!alone.leaves_out(&found(Kind::Foreign, None)));
-        assert!(alone.leaves_out(&found(Kind::MissingReject, Some(99))));
-        assert!(!alone.leaves_out(&found(Kind::MissingReject, Some(100))));
-        let others = AfterLoad { others: true, ..alone };
+        let out = [99, 100].map(|offset| alone.leaves_out(&found(Kind::MissingReject, Some(offset))));
+        assert_eq!(out, [true, false]);
+        let others = AfterLoad { others: true, dispatched: true, ..alone };
         assert!(
-            others.leaves_out(&found(Kind::Foreign, None))
+            [49, 100].map(|offset| others.leaves_out(&found(Kind::Lost, Some(offset)))) == [true, false]
+                && others.leaves_out(&found(Kind::Foreign, None))
                 && others.leaves_out(&found(Kind::StoredReject, Some(5)))
                 && !others.leaves_out(&found(Kind::Doubled, Some(5)))
         );

@@ -2,15 +2,13 @@
 
 use xxhash_rust::xxh3::xxh3_128;
 
-pub(super) const BYTES: usize = 49;
+pub(super) const BYTES: usize = 53;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub(super) enum Of {
     /// A record that becomes a line.
     Line,
-    /// One of a day whose table `cdr retire` has dropped: it need not be stored any more.
-    Retired,
     /// A record whose key came before.
     Repeat,
     /// A record that does not fit.
@@ -27,9 +25,9 @@ pub(super) enum Of {
 }
 
 impl Of {
-    pub const ALL: [Self; 9] = {
-        use Of::{Garbled, Line, Listed, ListedKey, ListedRepeat, Repeat, Retired, Row, Unfit};
-        [Line, Retired, Repeat, Unfit, Row, Listed, ListedRepeat, ListedKey, Garbled]
+    pub const ALL: [Self; 8] = {
+        use Of::{Garbled, Line, Listed, ListedKey, ListedRepeat, Repeat, Row, Unfit};
+        [Line, Repeat, Unfit, Row, Listed, ListedRepeat, ListedKey, Garbled]
     };
 }
 
@@ -44,6 +42,8 @@ pub(super) struct Entry {
     pub record: u64,
     /// Where the record lies; of a row the number of its table.
     pub place: u64,
+    /// Number of the day of a record whose table `cdr retire` has dropped: it need not be stored any more. Otherwise 0.
+    pub retired: u32,
 }
 
 impl Entry {
@@ -54,7 +54,8 @@ impl Entry {
         bytes[16] = self.of as u8;
         bytes[17..25].copy_from_slice(&self.place.to_be_bytes());
         bytes[25..41].copy_from_slice(&self.row.to_be_bytes());
-        bytes[41..].copy_from_slice(&self.record.to_be_bytes());
+        bytes[41..49].copy_from_slice(&self.record.to_be_bytes());
+        bytes[49..].copy_from_slice(&self.retired.to_be_bytes());
         bytes
     }
 
@@ -63,7 +64,8 @@ impl Entry {
         let long = |from: usize| Some(u128::from_be_bytes(bytes[from..from + 16].try_into().ok()?));
         let short = |from: usize| Some(u64::from_be_bytes(bytes[from..from + 8].try_into().ok()?));
         let of = *Of::ALL.get(usize::from(bytes[16]))?;
-        Some(Self { group: long(0)?, of, row: long(25)?, record: short(41)?, place: short(17)? })
+        let retired = u32::from_be_bytes(bytes[49..].try_into().ok()?);
+        Some(Self { group: long(0)?, of, row: long(25)?, record: short(41)?, place: short(17)?, retired })
     }
 
     /// What a record that is refused adds to the sum, or the line of the rejects file that has it.
@@ -82,7 +84,7 @@ mod tests {
     #[test]
     fn an_entry_comes_back_from_disk() {
         for of in Of::ALL {
-            let entry = Entry { group: 1 << 100 | 7, of, row: u128::MAX - 3, record: 5, place: 1 << 60 };
+            let entry = Entry { group: 1 << 100 | 7, of, row: !3, record: 5, place: 1 << 60, retired: 9 };
             assert_eq!(Entry::from_bytes(&entry.to_bytes()), Some(entry));
         }
         assert_eq!(Entry::from_bytes(&[9; BYTES]), None);

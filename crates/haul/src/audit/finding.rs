@@ -1,5 +1,6 @@
 //! What an audit finds.
 
+use crate::dispatch::Day;
 use crate::keys::Place;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -66,6 +67,15 @@ pub struct Finding {
     pub changed: Vec<Changed>,
 }
 
+impl Finding {
+    /// More records of a day are missing than `cdr retire` has dropped; which these are nobody knows.
+    pub(super) fn of_day(day: Day, missing: u64, gone: u64) -> Self {
+        let key = format!("{missing} records of {day} are missing, and cdr retire dropped {gone}");
+        let (kind, times, changed) = (Kind::Lost, missing - gone, Vec::new());
+        Self { kind, file: None, offset: None, table: None, key, times, changed }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Report {
     pub records: u64,
@@ -78,6 +88,8 @@ pub struct Report {
     pub rows: u64,
     /// Those that were in day tables that `cdr retire` dropped.
     pub retired: u64,
+    /// Those that a load before has stored, and that are not in its table any more: nobody looked for them in day tables.
+    pub unchecked: u64,
     pub tables: Vec<(String, String)>,
     /// When the tables were read as of one instant, by the server's clock; `None` where an engine has no snapshots.
     pub snapshot: Option<String>,

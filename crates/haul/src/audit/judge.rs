@@ -13,8 +13,8 @@ type Listed = BTreeMap<(u64, u64), (u64, Of)>;
 pub(super) struct Excused {
     /// The server refused them.
     pub refused: u64,
-    /// `cdr retire` has dropped the table of their day.
-    pub retired: u64,
+    /// `cdr retire` has dropped the table of their day, by its number.
+    pub retired: BTreeMap<u32, u64>,
 }
 
 struct Group<'a> {
@@ -41,8 +41,13 @@ struct Rows {
 
 /// Judges entries of one group: each record is stored once or refused once. Of records with the same key any one may be the one that is
 /// stored, since which it was depends on which file was converted first.
-pub(super) fn judge(entries: &[Entry], rejects_known: bool, found: &mut dyn FnMut(Found)) -> Excused {
-    let mut group = Group::new(entries);
+pub(super) fn judge(
+    entries: &[Entry],
+    excused: Excused,
+    rejects_known: bool,
+    found: &mut dyn FnMut(Found),
+) -> Excused {
+    let mut group = Group { excused, ..Group::new(entries) };
     group.choose(found);
     group.rest(found);
     if rejects_known {
@@ -66,7 +71,7 @@ impl<'a> Group<'a> {
         };
         for entry in entries {
             match entry.of {
-                Of::Line | Of::Retired | Of::Repeat => group.fits.push((entry, false)),
+                Of::Line | Of::Repeat => group.fits.push((entry, false)),
                 Of::Unfit => group.unfit.push(entry),
                 Of::Row => {
                     let rows = group.rows.entry(entry.row).or_default();
@@ -110,15 +115,17 @@ impl<'a> Group<'a> {
                 found(Found { row, ..of_record(Kind::StoredReject, entry, rows.taken + rows.left) });
             }
         }
+        // Which of a key is the one that was stored, and is retired by now, nobody knows.
+        let retired = fits.iter().map(|(entry, _)| entry.retired).max().unwrap_or(0);
         for (entry, chosen) in fits.iter_mut().filter(|(_, chosen)| !chosen).take(wanted) {
             *chosen = true;
-            self.not_stored(entry, found);
+            self.not_stored((entry, if entry.retired > 0 { entry.retired } else { retired }), found);
         }
         self.fits = fits;
     }
 
     /// A record that ought to be stored and has no row of its values.
-    fn not_stored(&mut self, entry: &Entry, found: &mut dyn FnMut(Found)) {
+    fn not_stored(&mut self, (entry, retired): (&Entry, u32), found: &mut dyn FnMut(Found)) {
         // What the server would not take, say: it was refused once and is there to be had.
         if let Some((1, Of::Listed | Of::ListedKey)) = self.listed.get(&(entry.place, entry.record)) {
             self.excused.refused += 1;
@@ -127,9 +134,9 @@ impl<'a> Group<'a> {
         let by_row = &self.by_row;
         let other = self.rows.iter_mut().find(|(row, rows)| rows.left > 0 && !by_row.contains_key(row));
         let Some((row, rows)) = other else {
-            return match entry.of {
-                Of::Retired => self.excused.retired += 1,
-                _ => found(of_record(Kind::Lost, entry, 0)),
+            return match retired {
+                0 => found(of_record(Kind::Lost, entry, 0)),
+                day => *self.excused.retired.entry(day).or_default() += 1,
             };
         };
         rows.left -= 1;
@@ -167,7 +174,7 @@ impl<'a> Group<'a> {
 
 /// Each line of a rejects file is of a record.
 fn check_unknown(entries: &[Entry], found: &mut dyn FnMut(Found)) {
-    let is_record = |entry: &&Entry| matches!(entry.of, Of::Line | Of::Retired | Of::Repeat | Of::Unfit);
+    let is_record = |entry: &&Entry| matches!(entry.of, Of::Line | Of::Repeat | Of::Unfit);
     let records: BTreeSet<_> =
         entries.iter().filter(is_record).map(|entry| (entry.place, entry.record)).collect();
     for entry in entries {
@@ -192,20 +199,21 @@ mod tests {
     use super::*;
 
     fn entry(of: Of, place: u64, row: u128) -> Entry {
-        Entry { group: 7, of, row, record: place, place }
+        // Rows from 90 on are of a day that was retired.
+        Entry { group: 7, of, row, record: place, place, retired: u32::from(row >= 90) }
     }
 
     /// What is found, as kind, offset of the record and times.
     fn of(entries: &[(Of, u64, u128)], rejects_known: bool) -> Vec<(Kind, Option<u64>, u64)> {
         let entries: Vec<_> = entries.iter().map(|(of, place, row)| entry(*of, *place, *row)).collect();
         let mut all = Vec::new();
-        judge(&entries, rejects_known, &mut |found| {
+        judge(&entries, Excused::default(), rejects_known, &mut |found| {
             all.push((found.kind, found.record.map(|place| place.offset), found.times));
         });
         all
     }
 
-    use Of::{Garbled, Line, Listed, ListedKey, ListedRepeat, Repeat, Retired, Row, Unfit};
+    use Of::{Garbled, Line, Listed, ListedKey, ListedRepeat, Repeat, Row, Unfit};
 
     #[test]
     fn a_record_that_is_stored_once_or_refused_once_is_no_finding() {
@@ -214,7 +222,7 @@ mod tests {
         assert_eq!(of(&[(Unfit, 5, 0), (Listed, 5, 0)], true), []);
         assert_eq!(of(&[(Unfit, 5, 0)], false), []);
         assert_eq!(of(&[(Line, 0, 1), (Listed, 0, 0)], true), [], "the server refused it");
-        assert_eq!(of(&[(Retired, 0, 1)], true), [], "retire has dropped its table");
+        assert_eq!(of(&[(Line, 0, 90), (Repeat, 9, 2), (ListedRepeat, 0, 0)], true), [], "it was retired");
         assert_eq!(of(&[(Line, 0, 1), (ListedKey, 0, 0), (Row, 0, 1)], true), [(Kind::Foreign, None, 1)]);
     }
 

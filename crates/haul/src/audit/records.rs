@@ -80,16 +80,15 @@ impl Records<'_> {
     fn note(&self, record: &[u8], place: u64, line: &mut Vec<u8>, scratch: &mut Scratch) -> Option<Entry> {
         let layout = &self.file.layout;
         line.clear();
-        let (of, group, row) = match layout.delimit(record, line) {
+        let (of, group, row, retired) = match layout.delimit(record, line) {
             Ok(index) if index != self.record_type => return None,
             Ok(_) => {
                 let hashes = self.canon.line(line, scratch);
-                let of = if self.is_retired(record) { Of::Retired } else { Of::Line };
-                (of, hashes.group, hashes.row)
+                (Of::Line, hashes.group, hashes.row, self.retired(record).unwrap_or(0))
             }
-            Err(_) => (Of::Unfit, self.unfit(layout, record, place, scratch)?, 0),
+            Err(_) => (Of::Unfit, self.unfit(layout, record, place, scratch)?, 0, 0),
         };
-        Some(Entry { group, of, row, record: xxh3_64(record), place })
+        Some(Entry { group, of, row, record: xxh3_64(record), place, retired })
     }
 
     /// The same of a line of a rejects file.
@@ -98,14 +97,14 @@ impl Records<'_> {
         Some(Entry { of, row: 0, ..entry })
     }
 
-    /// Whether a record is of a day whose table was dropped by age.
-    fn is_retired(&self, record: &[u8]) -> bool {
+    /// The number of the day of a record whose table was dropped by age.
+    fn retired(&self, record: &[u8]) -> Option<u32> {
         let fields = &self.file.layout.types()[self.record_type].fields;
-        self.tables.retired.iter().any(|(column, days)| {
+        self.tables.retired.iter().find_map(|(column, days)| {
             let by = fields.iter().find(|field| field.name.eq_ignore_ascii_case(column));
             let text = by.and_then(|field| std::str::from_utf8(field.value(record)).ok()).unwrap_or_default();
             let mut day = [8, 10].into_iter().filter_map(|end| Day::parse(text.get(..end)?));
-            day.next().is_some_and(|day| days.contains(&day))
+            day.next().filter(|day| days.contains_key(day)).and_then(|day| day.number().try_into().ok())
         })
     }
 
@@ -151,7 +150,7 @@ impl Work for Noting<'_, '_> {
                 continue;
             };
             let is_wanted = self.wanted.is_none_or(|wanted| wanted.has(entry.group));
-            if matches!(entry.of, Of::Line | Of::Retired) && self.of.has_keys {
+            if entry.of == Of::Line && self.of.has_keys {
                 // Also of what nobody wants: where a group is a whole row, what repeats a key may be in another one.
                 let key = keys::Entry::of(&file.layout, record_type, record, place, key);
                 keys.extend(key.map(|key| (key, is_wanted.then_some(entries.len()))));

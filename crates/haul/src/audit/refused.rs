@@ -87,7 +87,7 @@ fn entry(of: &Records<'_>, line: &[u8], input: Option<u32>, at: u64, noted: &mut
     let Some(found) = parse(line) else {
         let place = Place { input: input.unwrap_or(0), offset: at }.packed();
         let group = xxh3_128(&[&b"garbled"[..], &place.to_be_bytes()].concat());
-        return Some(Entry { group, of: Of::Garbled, row: 0, record: xxh3_64(line), place });
+        return Some(Entry { group, of: Of::Garbled, row: 0, record: xxh3_64(line), place, retired: 0 });
     };
     let named = || {
         if of.names_exactly {

@@ -46,7 +46,8 @@ pub(super) fn read(
                 return Ok(());
             }
             let place = number as u64;
-            let entry = Entry { group: hashes.group, of: Of::Row, row: hashes.row, record: 0, place };
+            let entry =
+                Entry { group: hashes.group, of: Of::Row, row: hashes.row, record: 0, place, retired: 0 };
             take(&entry).map_err(|error| {
                 refused = Some(error);
                 io::Error::other("not taken")

@@ -4,7 +4,7 @@ use super::after::AfterLoad;
 use super::detail;
 use super::entry::{BYTES, Entry, Of};
 use super::error::AuditError;
-use super::finding::{Found, Kind, Report};
+use super::finding::{Finding, Found, Kind, Report};
 use super::judge::{Excused, judge};
 use super::progress::{Progress, Step};
 use super::records::{Noted, Records};
@@ -16,9 +16,11 @@ use super::sweep::Sides;
 use super::tables::Tables;
 use crate::HaulError;
 use crate::convert::Duplicates;
+use crate::dispatch::Day;
 use crate::input::{Identity, Input};
 use crate::keys;
 use crate::layout::LayoutFile;
+use crate::table;
 use evenkeel_os::stop::Stop;
 use evenkeel_site::server::{Control, Target};
 use std::collections::{BTreeMap, BTreeSet};
@@ -38,8 +40,6 @@ pub struct Audit<'a> {
     pub target: &'a Target,
     /// Names of tables, and patterns of them; all together hold the records.
     pub tables: Vec<String>,
-    /// Whether the day tables that records of theirs went to belong to them.
-    pub dispatched: bool,
     /// The folder of the rejects files, or one file for all; `None` where nobody looks at them.
     pub rejects: Option<PathBuf>,
     /// What became of records that come twice, where the layout names a key.
@@ -54,10 +54,12 @@ pub struct Audit<'a> {
 }
 
 /// What was found, of which the first by kind and place are kept.
+#[derive(Default)]
 struct Kept<'a> {
     most: usize,
     after: Option<&'a AfterLoad>,
     counts: BTreeMap<Kind, u64>,
+    unchecked: u64,
     excused: Excused,
     first: BTreeSet<Found>,
 }
@@ -65,6 +67,7 @@ struct Kept<'a> {
 impl Kept<'_> {
     fn add(&mut self, found: Found) {
         if self.after.is_some_and(|after| after.leaves_out(&found)) {
+            self.unchecked += u64::from(found.kind == Kind::Lost);
             return;
         }
         // Rows of no record are told together where they are alike.
@@ -83,7 +86,7 @@ impl Audit<'_> {
         let of = &self.file.layout.types()[self.record_type];
         let mut control = Control::connect_until(self.target, self.stop)?;
         rows::prepare(&mut control)?;
-        let tables = Tables::find(&mut control, &self.tables, of, self.dispatched)?;
+        let tables = Tables::find(&mut control, &self.tables, of, self.after.is_none())?;
         let canon = tables.canon(&self.file.layout, of)?;
         // Of one moment: what changes later is an error, and no finding.
         let identities = self.inputs.iter().map(|input| Identity::of(input.path())).collect();
@@ -103,21 +106,27 @@ impl Audit<'_> {
         let rejects = self.rejects.as_deref();
         let sides = Sides { records: &records, tables: &tables, canon: &canon, rejects, total, tell };
         let (mut report, readings) = self.summed(&sides, &mut control)?;
-        report.snapshot = frozen.filter(|_| tables.have_snapshot());
+        let has_snapshots = |table: &table::Found| table.engine.eq_ignore_ascii_case("InnoDB");
+        report.snapshot = frozen.filter(|_| tables.found.iter().all(has_snapshots));
         let kept = self.gone_through(&sides, &mut control, &readings)?;
         if !kept.first.is_empty() {
             let found: Vec<Found> = kept.first.into_iter().collect();
             report.findings = detail::name(&sides, &mut control, &found)?;
         }
         let Excused { refused, retired } = kept.excused;
-        // Of a day that has a table again, more may be missing than went with the old one.
-        report.retired = retired.min(tables.gone);
-        (report.lines, report.rejected) =
-            (report.lines - refused - report.retired, report.rejected + refused);
-        report.found = kept.counts;
-        if retired > tables.gone {
-            *report.found.entry(Kind::Lost).or_default() += retired - tables.gone;
+        (report.found, report.unchecked) = (kept.counts, kept.unchecked);
+        for (day, missing) in retired {
+            let day = Day::of_number(day.into());
+            // Of a day that has a table again, more may be missing than went with the old one.
+            let gone = missing.min(tables.retired.values().filter_map(|days| days.get(&day)).sum());
+            report.retired += gone;
+            if missing > gone {
+                *report.found.entry(Kind::Lost).or_default() += missing - gone;
+                report.findings.push(Finding::of_day(day, missing, gone));
+            }
         }
+        report.lines -= refused + report.retired + report.unchecked;
+        report.rejected += refused;
         Ok(report)
     }
 
@@ -164,7 +173,7 @@ impl Audit<'_> {
             },
         )?;
         rows.join(&listed);
-        let lines = files.count(Of::Line) + files.count(Of::Retired);
+        let lines = files.count(Of::Line);
         let rejected = files.count(Of::Repeat) + files.count(Of::Unfit);
         let report = Report {
             records: lines + rejected + other_types,
@@ -173,6 +182,7 @@ impl Audit<'_> {
             rejected,
             rows: rows.count(Of::Row),
             retired: 0,
+            unchecked: 0,
             tables: sides
                 .tables
                 .found
@@ -195,8 +205,7 @@ impl Audit<'_> {
         readings: &[Wanted],
     ) -> Result<Kept<'_>, HaulError> {
         let after = self.after.as_ref();
-        let (counts, first) = (BTreeMap::new(), BTreeSet::new());
-        let mut kept = Kept { most: self.names, after, counts, excused: Excused::default(), first };
+        let mut kept = Kept { most: self.names, after, ..Kept::default() };
         for wanted in readings {
             let spill = Mutex::new(Spill::new(self.scratch, PARTS));
             let push = |entry: &Entry| {
@@ -225,9 +234,8 @@ impl Audit<'_> {
         for alike in entries.chunk_by(|one, other| one[..16] == other[..16]) {
             group.clear();
             group.extend(alike.iter().filter_map(Entry::from_bytes));
-            let excused = judge(&group, self.rejects.is_some(), &mut |found| kept.add(found));
-            kept.excused.refused += excused.refused;
-            kept.excused.retired += excused.retired;
+            let so_far = std::mem::take(&mut kept.excused);
+            kept.excused = judge(&group, so_far, self.rejects.is_some(), &mut |found| kept.add(found));
         }
     }
 }

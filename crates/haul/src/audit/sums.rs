@@ -42,7 +42,7 @@ impl Sums {
         self.counts[entry.of as usize] += 1;
         let bucket = bucket(entry.group);
         match entry.of {
-            Of::Line | Of::Retired | Of::Row => self.stored[bucket].add(entry.row),
+            Of::Line | Of::Row => self.stored[bucket].add(entry.row),
             _ => self.refused[bucket].add(entry.refused()),
         }
     }
@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     fn entry(of: Of, group: u128, row: u128) -> Entry {
-        Entry { group, of, row, record: 0, place: 0 }
+        Entry { group, of, row, record: 0, place: 0, retired: 0 }
     }
 
     fn sums(of: Of, rows: &[u128]) -> Sums {

@@ -8,15 +8,14 @@ use crate::dispatch::{self, Day, day_tables};
 use crate::table::{Found, FoundColumn, literal, quoted};
 use evenkeel_site::server::Control;
 use evenkeel_wire::record::{Charset, Layout, RecordType};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 pub(super) struct Tables {
     pub found: Vec<Found>,
     /// Names of the columns, those of the fields that are kept.
     pub columns: Vec<String>,
-    /// Days whose tables `cdr retire` dropped, by the column that says the day, and how many records went with them.
-    pub retired: BTreeMap<String, BTreeSet<Day>>,
-    pub gone: u64,
+    /// Days whose tables `cdr retire` dropped, by the column that says the day, each with the records that went with them.
+    pub retired: BTreeMap<String, BTreeMap<Day, u64>>,
     selects: Vec<String>,
 }
 
@@ -36,11 +35,10 @@ impl Tables {
             }
         }
         let sources: Vec<String> = found.iter().map(|table| table.name.clone()).collect();
-        let (mut retired, mut gone) = (BTreeMap::<_, BTreeSet<_>>::new(), 0);
+        let mut retired = BTreeMap::<_, BTreeMap<_, _>>::new();
         for source in sources.iter().filter(|_| dispatched) {
             for (by, day, records) in dispatch::retired(control, source)? {
-                retired.entry(by).or_default().insert(day);
-                gone += records;
+                *retired.entry(by).or_default().entry(day).or_default() += records;
             }
             for name in day_tables(control, source)? {
                 // One that is gone holds nothing: its records are missed.
@@ -48,7 +46,7 @@ impl Tables {
             }
         }
         let columns = of.fields.iter().filter(|field| field.kept).map(|field| field.name.clone()).collect();
-        let mut tables = Self { found, columns, retired, gone, selects: Vec::new() };
+        let mut tables = Self { found, columns, retired, selects: Vec::new() };
         tables.selects = tables.found.iter().map(|table| tables.select(table)).collect::<Result<_, _>>()?;
         tables.check_alike()?;
         Ok(tables)
@@ -56,11 +54,6 @@ impl Tables {
 
     pub fn select_of(&self, number: usize) -> &str {
         &self.selects[number]
-    }
-
-    /// Whether all can be read at one instant.
-    pub fn have_snapshot(&self) -> bool {
-        self.found.iter().all(|table| table.engine.eq_ignore_ascii_case("InnoDB"))
     }
 
     pub fn canon(&self, layout: &Layout, of: &RecordType) -> Result<Canon, AuditError> {

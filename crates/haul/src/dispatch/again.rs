@@ -79,7 +79,8 @@ pub(super) fn reason(work: &mut Work<'_>, table: &str, stayed: u64) -> Result<St
     let keys = keys.iter().map(|key| format!("({})", columns(key))).collect::<Vec<_>>().join(" or ");
     let records = if stayed == 1 { "record" } else { "records" };
     let which = format!("{stayed} {records}, whose key {keys} is in {table} already");
-    Ok(format!("{which}: delete what was loaded twice from {}", work.job.table))
+    let source = &work.job.table;
+    Ok(format!("{which}: compare them with {table} first; delete from {source} only those that are equal"))
 }
 
 /// A name as short as any table's.

@@ -53,7 +53,7 @@ impl Create {
     /// Indexes that a table can do without while it is filled: those that refuse nothing. A column that counts by itself needs
     /// one, so all stay where there is such a column.
     pub fn later_indexes(&self) -> Vec<&String> {
-        if self.definitions.iter().any(|line| is_column(line) && line.contains(" AUTO_INCREMENT")) {
+        if self.definitions.iter().any(|line| line.starts_with('`') && line.contains(" AUTO_INCREMENT")) {
             return Vec::new();
         }
         let is_plain = |line: &&String| {
@@ -72,10 +72,6 @@ impl Create {
             .collect();
         (!missing.is_empty()).then(|| format!("ALTER TABLE {} {}", quoted(table), missing.join(", ")))
     }
-}
-
-fn is_column(line: &str) -> bool {
-    line.starts_with('`')
 }
 
 /// Options without the number that a column which counts by itself takes next: a new table counts from its own rows.

@@ -81,13 +81,6 @@ pub fn open(control: &mut Control) -> Result<(), DispatchError> {
     }
 }
 
-pub fn is_there(control: &mut Control) -> Result<bool, DispatchError> {
-    let sql = format!(
-        "SELECT 1 FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = '{JOURNAL}'"
-    );
-    Ok(control.query_value(&sql)?.is_some())
-}
-
 /// Writes that records of a day are about to go to a table.
 pub fn begin(
     control: &mut Control,

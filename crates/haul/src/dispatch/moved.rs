@@ -36,16 +36,12 @@ fn taken(control: &mut Control, source: &str, name: &str) -> Result<u64, TargetE
     if !exists(control, &taken)? {
         return Ok(0);
     }
-    let all = count(control, &taken)?;
+    let all = journal::number(control.query_value(&format!("SELECT COUNT(*) FROM {}", quoted(&taken)))?);
     let known = control.query_value(&format!(
         "SELECT t.records + COALESCE((SELECT SUM(d.records) FROM {JOURNAL} AS d WHERE d.take = t.id), 0) FROM {JOURNAL} AS t \
          WHERE t.source = {name} AND t.way = 'take' AND t.state IN ('begun', 'marked') ORDER BY t.id DESC LIMIT 1"
     ))?;
     Ok(all.saturating_sub(journal::number(known)))
-}
-
-fn count(control: &mut Control, table: &str) -> Result<u64, TargetError> {
-    control.query_value(&format!("SELECT COUNT(*) FROM {}", quoted(table))).map(journal::number)
 }
 
 /// The tables that records of a source went to, as far as they are there.
@@ -67,7 +63,9 @@ pub(crate) fn retired(control: &mut Control, source: &str) -> Result<Vec<(String
         return Ok(Vec::new());
     }
     let rows = control.query(&format!(
-        "SELECT by_column, day, records FROM {JOURNAL} WHERE source = {} AND way = 'retire'",
+        "SELECT by_column, day, records FROM {JOURNAL} WHERE source = {} AND way = 'retire' AND (state = 'retired' OR NOT EXISTS \
+         (SELECT 1 FROM information_schema.TABLES AS t WHERE t.TABLE_SCHEMA = DATABASE() \
+         AND t.TABLE_NAME = {JOURNAL}.table_name COLLATE utf8mb4_bin))",
         literal(source.as_bytes())
     ))?;
     let day = |row: &Vec<Option<String>>| {

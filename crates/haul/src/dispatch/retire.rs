@@ -51,7 +51,7 @@ pub fn retire(
     job: &Retire,
     report: &mut dyn FnMut(&Progress),
 ) -> Result<Retired, DispatchError> {
-    if !journal::is_there(control)? {
+    if !exists(control, JOURNAL)? {
         return Err(DispatchError::Unfit {
             table: JOURNAL.to_owned(),
             what: "is not there: nothing was dispatched in this database".to_owned(),

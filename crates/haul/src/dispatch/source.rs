@@ -160,6 +160,14 @@ pub fn refuse_hangers_on(control: &mut Control, source: &Shape) -> Result<(), Di
     // Where records are moved by renaming their table, its triggers go with it.
     let events = if source.has_transactions() { "AND EVENT_MANIPULATION LIKE '%DELETE%'" } else { "" };
     refuse_hidden_triggers(control, &source.table)?;
+    // InnoDB of earlier versions: what is copied may not be what is deleted afterwards.
+    let sql = "SHOW GLOBAL VARIABLES WHERE Variable_name = 'innodb_locks_unsafe_for_binlog' AND Value = 'ON'";
+    if source.has_transactions() && !control.query(sql)?.rows.is_empty() {
+        return unfit(
+            "is on a server with innodb_locks_unsafe_for_binlog, which copies rows without locks".to_owned(),
+            "start the server without that setting",
+        );
+    }
     // Columns that the account may not see would not be copied; this the server refuses then.
     control.query(&format!("SELECT * FROM {} LIMIT 0", quoted(&source.table)))?;
     let trigger = control.query(&format!(

@@ -6,7 +6,7 @@ use crate::audit::{AfterLoad, Audit, Progress, Report};
 use crate::convert::Duplicates;
 use crate::input::Input;
 use crate::layout::LayoutFile;
-use crate::{HaulError, session};
+use crate::{HaulError, dispatch, session};
 use evenkeel_os::stop::Stop;
 use evenkeel_site::server::Target;
 use std::path::Path;
@@ -24,9 +24,9 @@ pub struct Check<'a> {
 }
 
 impl Check<'_> {
-    /// Holds the files of a load against its tables and its rejects, each type of record for itself, with their day tables where some of the
-    /// files were in before. Rows that other loads stored are no finding, and rows that no file has are one only where the manifest says
-    /// that the tables hold these files alone.
+    /// Holds the files of a load against its tables and its rejects, each type of record for itself. Records that were in before and may be
+    /// in day tables by now are counted and not looked for. Rows that other loads stored are no finding, and rows that no file has are one
+    /// only where the manifest says that the tables hold these files alone.
     ///
     /// # Errors
     /// A file or a table cannot be read, or a file changed since; the load itself is done.
@@ -42,7 +42,6 @@ impl Check<'_> {
                 inputs: inputs.clone(),
                 target: self.target,
                 tables: vec![table.clone()],
-                dispatched: loaded.files.iter().any(|file| file.before > 0),
                 rejects: Some(self.rejects.to_owned()).filter(|path| path.is_file()),
                 duplicates: self.duplicates,
                 after: Some(AfterLoad { keyed: !of.key.is_empty(), ..after.clone() }),
@@ -69,9 +68,13 @@ impl Check<'_> {
     fn after(&self, loaded: &Loaded) -> Result<AfterLoad, HaulError> {
         let mut control = session::connect(self.target, self.stop)?;
         let known = manifest::read(&mut control, &loaded.named)?;
+        let mut dispatched = false;
+        for table in loaded.named.split(',') {
+            dispatched |= dispatch::moved(&mut control, table)?.all > 0;
+        }
         let is_here = |name: &str| loaded.files.iter().any(|file| file.name == name);
         let others = known.iter().any(|file| file.origin == Origin::Filled || !is_here(&file.name));
         let before = loaded.files.iter().map(|file| file.before).collect();
-        Ok(AfterLoad { before, others, keyed: true })
+        Ok(AfterLoad { before, others, dispatched, keyed: true })
     }
 }

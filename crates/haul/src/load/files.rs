@@ -109,7 +109,8 @@ fn one(
     let Some(before) = same.or_else(named) else { return fresh(control, ground, file, name) };
     if before.has_holes {
         let what = format!("parts that leave bytes out before {}", before.end);
-        return Err(manifest_error(ground, &file, what));
+        let (tables, path) = (ground.tables.to_owned(), file.input.path().to_owned());
+        return Err(LoadError::Manifest { tables, path, what }.into());
     }
     let is_new = before.end == 0 && !before.done;
     if is_new && (before.content != file.content || before.layout != ground.layout) {
@@ -164,11 +165,6 @@ fn fresh(
         rejects: 0,
         audited: false,
     })
-}
-
-fn manifest_error(ground: &Ground<'_>, file: &Looked, what: String) -> HaulError {
-    let (tables, path) = (ground.tables.to_owned(), file.input.path().to_owned());
-    LoadError::Manifest { tables, path, what }.into()
 }
 
 /// A file of the same name is the same one where it begins with all that the former was, and the former ended with a record.

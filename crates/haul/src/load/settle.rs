@@ -3,7 +3,7 @@
 use super::files::Looked;
 use super::job::Job;
 use super::manifest::{self, KnownFile, Origin};
-use super::{LoadError, begun, dispatched, files};
+use super::{LoadError, begun, files};
 use crate::dispatch::{self, DispatchError};
 use crate::table::{Engine, folded};
 use crate::{HaulError, session};
@@ -38,7 +38,10 @@ impl Job<'_> {
         self.name_sources_again(control)?;
         let (mut engine, mut origin) = self.look_at_tables(control)?;
         if !engine.has_transactions() && origin != Origin::Created {
-            self.keep_dispatches_out(control)?;
+            // A dispatch in the middle of a load would take rows that a cut load has to take back.
+            for table in &self.tables {
+                dispatch::keep_out(control, &table.name).map_err(|error| refused(error, &table.name))?;
+            }
             (engine, origin) = self.look_at_tables(control)?;
         }
         self.check_options(engine)?;
@@ -66,14 +69,6 @@ impl Job<'_> {
         Ok(())
     }
 
-    /// Without transactions a dispatch in the middle of a load would take rows that a cut load has to take back.
-    fn keep_dispatches_out(&self, control: &mut Control) -> Result<(), HaulError> {
-        for table in &self.tables {
-            dispatch::keep_out(control, &table.name).map_err(|error| refused(error, &table.name))?;
-        }
-        Ok(())
-    }
-
     /// Rows that the manifest takes to be there have gone to day tables, by a dispatch that did not come to its end.
     fn refuse_half_moved(&self, control: &mut Control, known: &[KnownFile]) -> Result<(), HaulError> {
         let waiting: u64 = known.iter().map(|file| file.waiting).sum();
@@ -97,14 +92,6 @@ impl Job<'_> {
             sum.there += moved.there;
         }
         Ok(sum)
-    }
-
-    /// Marks what a dispatch has taken, where it was killed before it could.
-    pub(super) fn mark_all(&self, control: &mut Control) -> Result<(), HaulError> {
-        for table in &self.tables {
-            control.exec(&dispatched::mark_sql(&table.name))?;
-        }
-        Ok(())
     }
 }
 

@@ -82,14 +82,10 @@ impl Shared<'_> {
                 return;
             }
             if let Err(error) = self.store(&mut control, &mut part) {
-                return self.fail(error);
+                locked(&self.failed).get_or_insert(error);
+                return self.turn.end();
             }
         }
-    }
-
-    fn fail(&self, error: HaulError) {
-        locked(&self.failed).get_or_insert(error);
-        self.turn.end();
     }
 
     fn store(&self, control: &mut Control, part: &mut Part) -> Result<(), HaulError> {

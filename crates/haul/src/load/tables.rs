@@ -3,7 +3,7 @@
 use super::job::Job;
 use super::manifest::{self, KnownFile, Origin};
 use super::options::{Indexes, Options, Warnings};
-use super::{LoadError, begun};
+use super::{LoadError, begun, dispatched};
 use crate::HaulError;
 use crate::table::{Engine, Found, quoted};
 use evenkeel_site::server::Control;
@@ -71,7 +71,10 @@ impl Job<'_> {
             false if rows > moved.all => Err(LoadError::Gone { table, rows, moved: moved.all }.into()),
             false if engine.has_transactions() || rows == 0 => Ok(known),
             false => {
-                self.mark_all(control)?;
+                // A dispatch that was killed could not mark what it has taken.
+                for table in &self.tables {
+                    control.exec(&dispatched::mark_sql(&table.name))?;
+                }
                 Ok(manifest::read(control, named)?)
             }
         }

@@ -117,7 +117,8 @@ impl FoundColumn {
             (Some(_), Kind::Text) => self.takes(charset),
             (Some(_), _) => Ok(()),
             (None, Kind::Integer) => self.fits_integer(column.width),
-            (None, Kind::Decimal | Kind::Scaled(_)) => self.fits_decimal(column.width),
+            (None, Kind::Decimal) => self.fits_decimal(column.width as u64, None),
+            (None, Kind::Scaled(scale)) => self.fits_decimal(column.width as u64, Some(u64::from(scale))),
             (None, Kind::Time) => match self.data_type.as_str() {
                 "datetime" => Ok(()),
                 "date" if column.width < 14 => Ok(()),
@@ -162,13 +163,17 @@ impl FoundColumn {
         }
     }
 
-    /// A point takes a byte of the field. That numbers with more digits behind the point come is left to the load, which looks at
-    /// the server's warnings.
-    fn fits_decimal(&self, width: usize) -> Result<(), &'static str> {
-        match self.digits.filter(|_| self.data_type == "decimal") {
-            Some((digits, _)) if digits + 1 >= width as u64 => Ok(()),
-            Some(_) => Err("a number of that many digits is too large for it"),
-            None => Err("it does not store decimal numbers exactly"),
+    /// A point takes a byte of the field unless it has a scale. That numbers with more digits behind the point come is left to the load
+    /// otherwise, which looks at the server's warnings.
+    fn fits_decimal(&self, width: u64, scale: Option<u64>) -> Result<(), &'static str> {
+        match (self.digits.filter(|_| self.data_type == "decimal"), scale) {
+            (Some((digits, _)), None) if digits + 1 >= width => Ok(()),
+            (Some((_, behind)), Some(scale)) if behind < scale => {
+                Err("it has too few digits behind the point")
+            }
+            (Some((digits, behind)), Some(scale)) if digits + scale >= width + behind => Ok(()),
+            (Some(_), _) => Err("a number of that many digits is too large for it"),
+            (None, _) => Err("it does not store decimal numbers exactly"),
         }
     }
 }

@@ -88,14 +88,11 @@ impl Table {
         };
         let (charset, delimiter) = (layout.charset(), layout.delimiter());
         let table = Self { name: name.to_owned(), columns, primary, indexes, charset, engine, delimiter };
-        table.check_indexes()?;
-        Ok(table)
-    }
-
-    fn check_indexes(&self) -> Result<(), TableError> {
-        let there = |name: &&String| self.columns.iter().any(|column| column.name == **name);
-        let missing = self.indexes.iter().flatten().find(|name| !there(name));
-        missing.map_or(Ok(()), |name| Err(TableError::Index(name.clone())))
+        let there = |name: &&String| table.columns.iter().any(|column| column.name == **name);
+        match table.indexes.iter().flatten().find(|name| !there(name)) {
+            Some(name) => Err(TableError::Index(name.clone())),
+            None => Ok(table),
+        }
     }
 }
 

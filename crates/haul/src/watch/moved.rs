@@ -70,20 +70,16 @@ fn is_unknown(error: &io::Error) -> bool {
 /// The same where the system has no renaming that replaces nothing: a link never replaces what is there.
 fn rename_by_link(path: &Path, to: &Path) -> io::Result<()> {
     use io::ErrorKind::{AlreadyExists, CrossesDevices, NotFound};
+    let number = |path: &Path| path.symlink_metadata().ok().map(|found| (found.dev(), found.ino()));
     match fs::hard_link(path, to) {
         // The old name is taken away only where it still is that of the file which has the new one.
-        Ok(()) if is_one_file(path, to) => fs::remove_file(path),
+        Ok(()) if number(path).is_some_and(|found| number(to) == Some(found)) => fs::remove_file(path),
         Ok(()) => Ok(()),
         Err(error) if matches!(error.kind(), AlreadyExists | CrossesDevices | NotFound) => Err(error),
         Err(_) if to.symlink_metadata().is_ok() => Err(AlreadyExists.into()),
         // A file system without links.
         Err(_) => fs::rename(path, to),
     }
-}
-
-fn is_one_file(one: &Path, other: &Path) -> bool {
-    let number = |path: &Path| path.symlink_metadata().ok().map(|found| (found.dev(), found.ino()));
-    number(one).is_some_and(|found| number(other) == Some(found))
 }
 
 #[cfg(test)]

@@ -166,6 +166,7 @@ mod tests {
             rejected: 0,
             rows,
             retired: 0,
+            unchecked: 0,
             tables: Vec::new(),
             snapshot: None,
             rejects_checked: false,

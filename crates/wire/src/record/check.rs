@@ -16,7 +16,9 @@ impl Field {
         match &self.check {
             Check::None => Ok(()),
             Check::Within(least, most) => match whole(value) {
-                Some(number) if (*least..=*most).contains(&self.kind.whole(number)) => Ok(()),
+                Some(number) if (self.kind.units(*least)..=self.kind.units(*most)).contains(&number) => {
+                    Ok(())
+                }
                 _ => Err(What::Bounds),
             },
             Check::OneOf(values) if values.iter().any(|each| each == value) => Ok(()),
@@ -26,10 +28,10 @@ impl Field {
 }
 
 impl Kind {
-    /// What stands before the point of a number with these digits.
-    fn whole(self, digits: i64) -> i64 {
-        let Self::Scaled(scale) = self else { return digits };
-        10_i64.checked_pow(scale).map_or(0, |power| digits / power)
+    /// A bound in units of the last digit that a record has.
+    fn units(self, bound: i64) -> i64 {
+        let Self::Scaled(scale) = self else { return bound };
+        bound.saturating_mul(10_i64.saturating_pow(scale))
     }
 
     /// A value that was judged, with the point that it does without in the record.
@@ -143,7 +145,7 @@ mod tests {
         let amount = field(Kind::Scaled(2), Check::Within(0, 39));
         let judged = |value: &str| amount.judge(value.as_bytes());
         let expected = [Ok(()), Err(What::Bounds), Err(What::Integer)];
-        assert_eq!(["3978", "4000", "39.78"].map(judged), expected);
+        assert_eq!(["3900", "3901", "39.00"].map(judged), expected);
     }
 
     #[test]

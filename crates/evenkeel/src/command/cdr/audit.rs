@@ -74,7 +74,6 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         inputs: list(&args.inputs).hint("name files, folders, or patterns in quotes")?,
         target: &target,
         tables: args.tables.clone(),
-        dispatched: true,
         rejects: args.rejects.clone(),
         duplicates: args.duplicates.into(),
         after: None,
@@ -123,7 +122,11 @@ fn json(report: &Report, took_s: f64) -> Result<String> {
 /// Each finding that has a name, and what they are together.
 pub(super) fn findings(report: &Report) -> String {
     let mut text: String = report.findings.iter().map(line).collect();
-    if (report.findings.len() as u64) < report.total() && !report.findings.is_empty() {
+    let named = report.findings.iter().map(|finding| match finding.kind {
+        Kind::Foreign | Kind::Lost => finding.times.max(1),
+        _ => 1,
+    });
+    if named.sum::<u64>() < report.total() && !report.findings.is_empty() {
         text.push_str("and more: --json names at most 100,000\n");
     }
     text.push_str(&sentence(report));
@@ -170,19 +173,24 @@ pub(super) fn text(report: &Report, took_s: f64) -> String {
 /// What is right, or how much of what is wrong.
 fn sentence(report: &Report) -> String {
     let count = format::count;
-    let others = match report.other_types {
+    let plus = |records: u64, what: &str| match records {
         0 => String::new(),
-        others => format!(" + {} of other types", count(others)),
+        records => format!(" + {} {what}", count(records)),
     };
-    let retired = match report.retired {
-        0 => String::new(),
-        retired => format!(" + {} retired", count(retired)),
-    };
+    let others = plus(report.other_types, "of other types");
+    let retired = plus(report.retired, "retired") + &plus(report.unchecked, "not checked");
     if report.total() == 0 {
         let checked = if report.rejects_checked { "" } else { "; rejects files not checked (--rejects)" };
         let checked = if report.rejected == 0 { "" } else { checked };
+        let but = match (report.retired, report.unchecked) {
+            (0, 0) => "",
+            (_, 0) => "; retired records are not checked one by one",
+            _ => {
+                "; those not checked were loaded before and have left the table: evenkeel cdr audit checks them"
+            }
+        };
         return format!(
-            "{} = {} stored{retired} + {} rejected{others}: each once{checked}\n",
+            "{} = {} stored{retired} + {} rejected{others}: each once{checked}{but}\n",
             counted(report.records, "record"),
             count(report.lines),
             count(report.rejected)
@@ -203,8 +211,8 @@ fn sentence(report: &Report) -> String {
 /// `lost calls.cdr:151400 seq=758`.
 fn line(finding: &Finding) -> String {
     let mut text = finding.kind.to_string();
-    if let Some((file, offset)) = place_of(finding) {
-        text.push_str(&format!(" {file}:{offset}"));
+    if let Some((file, offset)) = finding.file.as_ref().zip(finding.offset) {
+        text.push_str(&format!(" {}:{offset}", file.display()));
     }
     if let Some(table) = finding.table.as_ref().filter(|_| finding.kind != Kind::Altered) {
         text.push_str(&format!(" {table}"));
@@ -228,8 +236,4 @@ fn line(finding: &Finding) -> String {
     }
     // A value may have ends of lines, and a finding is one line.
     text.replace(['\n', '\t'], " ") + "\n"
-}
-
-fn place_of(finding: &Finding) -> Option<(String, u64)> {
-    finding.file.as_ref().map(|file| file.display().to_string()).zip(finding.offset)
 }

@@ -142,7 +142,8 @@ fn shown(guess: &Guess, sample: &Sample<'_>) -> String {
         let starts: Vec<usize> = of.fields.iter().map(|field| field.start).collect();
         for row in (0..of.length()).step_by(ROW) {
             let places = row..(row + ROW).min(of.length());
-            text.push_str(&ruler(places.clone()));
+            let tens: String = places.clone().step_by(10).map(|ten| format!("{ten:<10}")).collect();
+            let _ = writeln!(text, "{}", tens.trim_end());
             let mark = |at: usize| if starts.contains(&at) { '|' } else { '.' };
             let _ = writeln!(text, "{}", places.clone().map(mark).collect::<String>());
             for record in &records {
@@ -162,13 +163,4 @@ fn shown(guess: &Guess, sample: &Sample<'_>) -> String {
     let doubts = format::counted(guess.doubts.len(), "doubt");
     let _ = writeln!(text, "{doubts} in the layout's comments: mend it by hand");
     text
-}
-
-/// Tens, each where it is.
-fn ruler(places: std::ops::Range<usize>) -> String {
-    let mut row = String::new();
-    for ten in places.step_by(10) {
-        let _ = write!(row, "{ten:<10}");
-    }
-    row.trim_end().to_owned() + "\n"
 }

@@ -67,13 +67,9 @@ fn is_same_file(one: &Path, other: &Path) -> bool {
         (Some(one), Some(other)) => one == other,
         (None, None) => {
             let whole = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-            whole(one) == whole(other) && !is_device(one)
+            // Names as /dev/stdout are devices; below /dev/shm files are files.
+            whole(one) == whole(other) && (!one.starts_with("/dev") || one.starts_with("/dev/shm"))
         }
         _ => false,
     }
-}
-
-/// `/dev/stdout` and the like; below /dev/shm files are files.
-fn is_device(path: &Path) -> bool {
-    path.starts_with("/dev") && !path.starts_with("/dev/shm")
 }

@@ -93,7 +93,8 @@ fn stretch(cells: &[Cell], from: usize, to: usize, found: &mut Vec<Column>) {
             Side::Left if starts && rises(cells, at) => {
                 Some(if is_right(cells, at, to) { last_end } else { at })
             }
-            _ if changes_kind(&cells[at - 1], &cells[at]) => Some(at),
+            // Digits give way to letters. The other way round it may be a code, as `C042`.
+            _ if cells[at - 1].is_mostly(DIGIT) && cells[at].is_mostly(LETTER) => Some(at),
             _ if digits_calm(&cells[at - 1], &cells[at]) => Some(at),
             _ => None,
         };
@@ -137,11 +138,6 @@ fn is_right(cells: &[Cell], at: usize, to: usize) -> bool {
     more.is_some_and(|cell| cell.starts > cell.all() / 200)
         && number.clone().skip(1).all(|cell| cell.ends <= cell.all() / 200)
         && number.clone().all(is_number)
-}
-
-/// Digits give way to letters. The other way round it may be a code, as `C042`.
-fn changes_kind(before: &Cell, here: &Cell) -> bool {
-    before.is_mostly(DIGIT) && here.is_mostly(LETTER)
 }
 
 /// Digits of which all are as frequent give way to nearly always the same one: the end of a number, and the beginning of the next.

@@ -126,7 +126,8 @@ pub(super) fn lengths(records: &[&[u8]]) -> BTreeMap<usize, usize> {
 }
 
 /// The mark that stands equally often in nearly all lines, and the fields that it makes. Lines of one length may be fields of fixed width
-/// with a mark in some: these need more marks, and commas, which stand in amounts, more still.
+/// with a mark in some: these need more marks, and commas, which stand in amounts, more still. Marks that stand at the same columns in
+/// all lines are between fields of fixed width.
 fn delimited(records: &[&[u8]]) -> Option<(u8, usize)> {
     let is_even = lengths(records).values().max()? * 10 > records.len() * 9;
     let least = |mark: u8| match (is_even, mark) {
@@ -141,8 +142,12 @@ fn delimited(records: &[&[u8]]) -> Option<(u8, usize)> {
         }
         counts.into_iter().max_by_key(|(_, lines)| *lines)
     };
+    let is_padded = |mark: u8| {
+        let at = |record| memchr::memchr_iter(mark, record);
+        is_even && records.iter().all(|record| at(record).eq(at(records[0])))
+    };
     b";,\t|".iter().find_map(|mark| {
-        let (marks, lines) = most(*mark)?;
+        let (marks, lines) = most(*mark).filter(|_| !is_padded(*mark))?;
         (marks >= least(*mark) && lines * 20 >= records.len() * 19).then_some((*mark, marks + 1))
     })
 }

@@ -23,8 +23,8 @@ If the audit finds something, FILE.audit in the folder of rejects names it, and 
 
 A file that cannot be loaded, or of which every record is refused, is named once and left where it is. A server that is down is waited for.
 
-Exit codes: with --once 0 done, 1 a file was refused, an audit found something, or records stay in the source; 2 wrong use, or no
-file can be processed; 130, 143 stopped by Ctrl-C, SIGTERM.")]
+Exit codes: with --once 0 done, 1 a file was refused or not moved, an audit found something, or records stay in the source; 2 wrong use,
+or no file can be processed; 130, 143 stopped by Ctrl-C, SIGTERM.")]
 pub struct Args {
     /// Folder in which files appear
     #[arg(value_name = "FOLDER")]

@@ -13,10 +13,6 @@ use std::path::{Path, PathBuf};
 /// What the names of such files end with.
 const ENDING: &str = ".audit";
 
-fn failed(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> HaulError {
-    move |source| HaulError::Io { action, path: path.to_owned(), source }
-}
-
 /// Writes what was found of a file to `FILE.audit` in the folder of rejects; its path.
 pub fn note(rejects: &Path, path: &Path, report: &Report) -> Result<PathBuf, HaulError> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -28,7 +24,7 @@ pub fn note(rejects: &Path, path: &Path, report: &Report) -> Result<PathBuf, Hau
         file.sync_all()?;
         fs::rename(&hidden, &note)
     };
-    written().map_err(failed("write", &note))?;
+    written().map_err(HaulError::io("write", &note))?;
     Ok(note)
 }
 
@@ -37,10 +33,10 @@ pub fn find(rejects: &Path) -> Result<Option<PathBuf>, HaulError> {
     let mut found: Vec<PathBuf> = Vec::new();
     let entries = match rejects.read_dir() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        entries => entries.map_err(failed("read", rejects))?,
+        entries => entries.map_err(HaulError::io("read", rejects))?,
     };
     for entry in entries {
-        let path = entry.map_err(failed("read", rejects))?.path();
+        let path = entry.map_err(HaulError::io("read", rejects))?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         if name.ends_with(ENDING) && !name.starts_with('.') {
             found.push(path);

@@ -22,7 +22,7 @@ enum Line<'a> {
         moved: u64,
         undated: u64,
         days: &'a [DayDone],
-        dropped: Vec<Dropped<'a>>,
+        dropped: &'a [RetiredTable],
         audit: Option<&'a AuditOfFile>,
         load_s: f64,
         audit_s: f64,
@@ -46,25 +46,11 @@ enum Line<'a> {
     },
 }
 
-/// A day table that is gone.
-#[derive(Serialize)]
-struct Dropped<'a> {
-    table: &'a str,
-    records: u64,
-}
-
-impl<'a> Dropped<'a> {
-    fn of(table: &'a RetiredTable) -> Self {
-        Self { table: &table.table, records: table.records }
-    }
-}
-
 /// Says what became of a file.
 pub fn done(json: bool, path: &Path, passage: &Passage) -> Result<()> {
     let (records, rows, rejects, records_before) = passage.sums();
     let days = passage.dispatched.as_ref().map_or(&[][..], |done| &done.days);
     if json {
-        let dropped = passage.retired.iter().flat_map(|done| &done.dropped);
         return Ok(out::line(serde_json::to_string(&Line::Done {
             file: path.to_string_lossy(),
             records,
@@ -74,7 +60,7 @@ pub fn done(json: bool, path: &Path, passage: &Passage) -> Result<()> {
             moved: passage.moved(),
             undated: passage.dispatched.as_ref().map_or(0, |done| done.undated),
             days,
-            dropped: dropped.map(Dropped::of).collect(),
+            dropped: passage.retired.as_ref().map_or(&[][..], |done| &done.dropped),
             audit: passage.audit.as_ref(),
             load_s: passage.load.as_secs_f64(),
             audit_s: passage.audit_time.as_secs_f64(),
@@ -105,7 +91,10 @@ fn not_audited(passage: &Passage) -> Option<&'static str> {
 fn of_audit(passage: &Passage) -> String {
     match &passage.audit {
         None => not_audited(passage).map_or_else(String::new, |why| format!("; not audited, since {why}")),
-        Some(audit) if audit.total() == 0 => "; audited".to_owned(),
+        Some(audit) if audit.total() == 0 && audit.unchecked == 0 => "; audited".to_owned(),
+        Some(audit) if audit.total() == 0 => {
+            format!("; audited, {} not checked", format::count(audit.unchecked))
+        }
         Some(audit) => {
             let of = |(kind, times): (_, &u64)| format!("{} {kind}", format::count(*times));
             let found: Vec<String> = audit.found.iter().map(of).collect();

@@ -14,6 +14,8 @@ use std::path::PathBuf;
 pub struct AuditOfFile {
     /// How much of each kind.
     pub found: BTreeMap<Kind, u64>,
+    /// Records that were in before and have left the table: nobody looked for them.
+    pub unchecked: u64,
     /// The file that names each.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub named_in: Option<PathBuf>,
@@ -102,11 +104,6 @@ impl Passage {
             Some(file) => (file.rows_before, file.rejects_before),
             None => (0, 0),
         }
-    }
-
-    /// Whether no audit has found anything.
-    pub fn is_audit_clean(&self) -> bool {
-        self.audit.as_ref().is_none_or(|audit| audit.total() == 0)
     }
 
     /// Tables that were dropped, and how many records with them.

@@ -215,7 +215,8 @@ impl<'a> Watch<'a> {
             }
             Left::Unmoved(error) => {
                 self.folder.over(path);
-                self.say_once(path, &format!("{} stays where it is: {error}", path.display()));
+                self.is_finding = true;
+                self.say_once(path, &format!("{} is loaded, and was not moved: {error}", path.display()));
                 return;
             }
         }
@@ -292,7 +293,9 @@ impl<'a> Watch<'a> {
                     self.is_finding |= stays.is_some();
                     self.counts.moved += done.records;
                     match stays {
-                        Some(why) if done.records == 0 => self.say(&format!("stay in the source: {why}")),
+                        Some(why) if done.records == 0 => {
+                            self.say(&format!("{} keeps {why}", self.steps.chain.table.name));
+                        }
                         _ if done.records > 0 => line::left_over(self.args.json, &done)?,
                         _ => {}
                     }

@@ -27,7 +27,8 @@ impl Steps<'_> {
             self.dispatch(passage)?;
             self.retire(passage)?;
         }
-        if let Some(loaded) = passage.identity().filter(|_| passage.is_audit_clean()) {
+        let is_clean = passage.audit.as_ref().is_none_or(|audit| audit.total() == 0);
+        if let Some(loaded) = passage.identity().filter(|_| is_clean) {
             passage.left = self.put_away(path, loaded);
         }
         Ok(())
@@ -82,7 +83,8 @@ impl Steps<'_> {
             passage.is_unlike = is_unlike && self.chain.audit;
             return Ok(());
         };
-        let mut audit = AuditOfFile { found: report.found.clone(), named_in: None };
+        let mut audit =
+            AuditOfFile { found: report.found.clone(), unchecked: report.unchecked, named_in: None };
         if audit.total() > 0 {
             audit.named_in = Some(held::note(&self.chain.rejects, path, &report)?);
         }
