@@ -117,7 +117,6 @@ impl Bench<'_> {
             inputs: days.iter().map(DayFile::input).collect(),
             target: &target,
             tables: tables.to_vec(),
-            dispatched: false,
             rejects: None,
             duplicates: Duplicates::Keep,
             after: None,
