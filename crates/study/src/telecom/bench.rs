@@ -6,7 +6,7 @@ use super::record::Method;
 use crate::harness::Run;
 use crate::published::{PublishedError, Result, Workplace};
 use evenkeel_haul::HaulError;
-use evenkeel_haul::audit::{Audit, Report};
+use evenkeel_haul::audit::{AfterLoad, Audit, Report};
 use evenkeel_haul::convert::{Duplicates, Progress, Step};
 use evenkeel_haul::input::Input;
 use evenkeel_haul::load::{Indexes, Job, Options, Warnings};
@@ -119,7 +119,8 @@ impl Bench<'_> {
             tables: tables.to_vec(),
             rejects: None,
             duplicates: Duplicates::Keep,
-            after: None,
+            // These tables alone are read, and nothing is left out.
+            after: Some(AfterLoad { before: Vec::new(), others: false, dispatched: false, keyed: true }),
             names: 3,
             scratch: self.files.scratch.path(),
             stop: self.workplace.stop,

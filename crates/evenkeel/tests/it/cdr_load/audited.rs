@@ -128,8 +128,9 @@ fn what_an_earlier_load_stored_is_looked_for_until_it_is_dispatched() {
     let told =
         done(server.home(), &["cdr", "dispatch", "sandbox:a/cdr", "--table", "calls", "--by", "start"]);
     assert!(told.contains("audited: 1,999 rows of 2 tables, the same as before"), "{told}");
+    server.exec("INSERT INTO calls SELECT * FROM calls_20260801 WHERE seq = 8");
     let all = found(&server, &["one", "two", "three"]);
-    assert_eq!((&all["found"], &all["tables"][0]["unchecked"]), (&0.into(), &2_000.into()), "{all}");
+    assert_eq!((&all["found"], &all["tables"][0]["unchecked"]), (&0.into(), &1_999.into()), "{all}");
 }
 
 #[test]
