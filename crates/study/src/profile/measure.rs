@@ -123,14 +123,16 @@ pub(super) fn measure(
 /// Whether a rate that was not carried had all connections at work, while CPUs of the server were idle as far as known.
 fn few_connections(run: &RunFile, sessions: SessionPolicy) -> bool {
     const BUSY_PERCENT: f64 = 90.0;
+    const WANTED_PERCENT: f64 = 25.0;
     // On one machine with the server the generator takes a part of the same CPUs.
     let is_beside = run.sensed.as_ref().is_none_or(|sensed| sensed.by == SensedBy::ThisMachine);
     let generator = run.generator_cpu_percent.filter(|_| is_beside).unwrap_or(0.0);
     let taken = run.neighbours.as_ref().map_or(0.0, |neighbours| neighbours.taken_percent);
-    let is_busy = run
-        .theta
-        .as_ref()
-        .is_some_and(|theta| theta.total_percent + generator / theta.cpus.max(1.0) + taken > BUSY_PERCENT);
+    let is_busy = run.theta.as_ref().is_some_and(|theta| {
+        // Neighbours do not hold up a server that asks for less.
+        let taken = if theta.total_percent < WANTED_PERCENT { 0.0 } else { taken };
+        theta.total_percent + generator / theta.cpus.max(1.0) + taken > BUSY_PERCENT
+    });
     run.sessions_max >= sessions.max() && !judge::kept_up(run) && !is_busy
 }
 

@@ -27,7 +27,8 @@ pub(super) fn rule() -> String {
          probes of a far network) can leave a suspect undecided, and its sentence says so. Stolen CPU time \
          needs {STOLEN_MIN} points more, neighbours {NEIGHBOURS_MIN}, and no other cause. Runs and servers are \
          trusted as in a profile: a standard error of at most 10 % of the response time (90 % confidence) \
-         and a spread of at most 40 %.",
+         and a spread of at most 40 %. Where runs differ by more, a cause is named if the 95 % interval of the \
+         difference reaches at most 30 % below it.",
         100.0 * LITTLE,
         100.0 * SHARE_MIN,
         100.0 * LITTLE
