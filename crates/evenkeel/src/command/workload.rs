@@ -3,8 +3,8 @@
 use super::Session;
 use crate::config::workload::to_toml;
 use crate::failure::{Stopped, WithHint};
-use crate::out;
 use crate::server::place;
+use crate::{format, out};
 use anyhow::{Context, Result, anyhow};
 use clap::Subcommand;
 use evenkeel_lab::workload::capture::{Group, captured, read_digests, read_slow_log};
@@ -76,9 +76,9 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     }
     // As it is: its values are the log's.
     out::raw(&text)?;
-    let parts = captured.left_out.iter().filter(|left| left.why.contains("[[transaction]]")).count();
-    if parts > 0 {
-        out::tell(&format!("left out: {parts} that need an earlier statement; the file says what to do\n"));
+    if !captured.left_out.is_empty() {
+        let count = format::counted(captured.left_out.len(), "statement");
+        out::tell(&format!("left out: {count}; the file names the largest, and why\n"));
     }
     Ok(ExitCode::SUCCESS)
 }

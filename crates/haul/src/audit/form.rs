@@ -141,13 +141,14 @@ fn instant(value: &[u8]) -> Option<([u8; 14], &[u8])> {
     matches!(count, 8 | 14).then_some((digits, fraction))
 }
 
-/// Six digits of `hh:mm:ss` or `hhmmss`, and those of a fraction that are not zero.
+/// Six digits of `hh:mm:ss`, `h:mm:ss` or `hhmmss`, and those of a fraction that are not zero.
 fn put_clock(value: &[u8], out: &mut Vec<u8>) -> bool {
     let Some((whole, fraction)) = split_fraction(value) else { return false };
     let digits: Vec<u8> = whole.iter().copied().filter(|byte| *byte != b':').collect();
+    out.extend_from_slice(&b"0"[..usize::from(digits.len() == 5)]);
     out.extend_from_slice(&digits);
     out.extend_from_slice(without_last(fraction, b'0'));
-    digits.len() == 6 && digits.iter().all(u8::is_ascii_digit)
+    matches!(digits.len(), 5 | 6) && digits.iter().all(u8::is_ascii_digit)
 }
 
 /// What stands before a point, and the digits behind it.
@@ -185,7 +186,7 @@ mod tests {
             (Form::Instant, b"20260801000005", b"2026-08-01 00:00:05.000000"),
             (Form::Instant, b"20260801", b"2026-08-01"),
             (Form::Instant, b"20260801", b"2026-08-01 00:00:00"),
-            (Form::Clock, b"235959", b"23:59:59"),
+            (Form::Clock, b"9:05:00", b"09:05:00"),
             (Form::Char, b"ada  ", b"ada"),
             (Form::Padded, b"ada", b"ada\0\0"),
             (Form::Text, b"a;\\b", b"a;\\b"),

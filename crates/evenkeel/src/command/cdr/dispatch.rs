@@ -131,7 +131,7 @@ fn line(day: &DayDone) -> String {
     let made = if day.created { ", new table" } else { "" };
     let mut line = format!("{}  {:>12}  {}{made}\n", day.day, format::count(day.records), day.table);
     if let Some(refused) = &day.refused {
-        line.push_str(&format!("            stay in the source: {refused}\n"));
+        line.push_str(&format!("            not moved: {refused}\n"));
     }
     line
 }

@@ -15,7 +15,7 @@ fn allowed(from: &str) -> &'static [&'static str] {
         "lab" => &["core", "os", "sense", "wire", "site"],
         "guard" => &["core", "os", "sense", "wire"],
         "share" => &["core", "os", "sense", "wire", "bus"],
-        "haul" => &["core", "os", "sense", "wire", "site", "lab"],
+        "haul" => &["core", "os", "sense", "wire", "site"],
         "study" => &["core", "os", "sense", "wire", "bus", "site", "lab", "haul", "guard", "share"],
         "dev" => &["core", "os", "wire", "lab", "guard", "study"],
         "evenkeel" => {
