@@ -29,6 +29,7 @@ mod own_server;
 mod own_study;
 mod passwords;
 mod patience;
+mod ports;
 mod profile;
 mod relayout;
 mod sandbox;

@@ -4,9 +4,10 @@ use super::client::{Client, MODERN};
 use super::proxy::eventually;
 use super::server::Server;
 use crate::patience::found;
+use crate::ports::free_port;
 use evenkeel_wire::relay::Reply;
 use std::io::{PipeReader, PipeWriter, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::os::fd::AsRawFd;
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -19,9 +20,8 @@ pub struct Process {
     pub metrics: String,
 }
 
-fn free_port() -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    listener.local_addr().expect("an address").to_string()
+fn free_address() -> String {
+    format!("127.0.0.1:{}", free_port())
 }
 
 pub fn evenkeel(arguments: &[&str]) -> Command {
@@ -42,7 +42,7 @@ impl Process {
         control: &str,
         command: impl FnOnce(&[&str]) -> Command,
     ) -> Self {
-        let (address, metrics) = (free_port(), free_port());
+        let (address, metrics) = (free_address(), free_address());
         let (config, log) = (server.file("guard.toml"), server.file("guard.log"));
         let stderr = std::fs::File::create(&log).expect("a log");
         let mut process = Self { child: dead(), config, log, address, metrics };
@@ -189,7 +189,7 @@ fn full_pipe() -> (PipeReader, PipeWriter) {
 
 #[test]
 fn a_log_that_nobody_reads_makes_no_guard_deaf() {
-    let (listen, metrics) = (free_port(), free_port());
+    let (listen, metrics) = (free_address(), free_address());
     let (mut unread, stderr) = full_pipe();
     let arguments = ["--listen", &listen, "--backend", "127.0.0.1:1", "--metrics", &metrics];
     let child = evenkeel(&arguments).stderr(stderr).spawn().expect("the guard starts");

@@ -7,7 +7,6 @@ use crate::patience::{eventually, found};
 use evenkeel_core::random::{Random, Seed};
 use evenkeel_wire::relay::Reply;
 use std::collections::BTreeSet;
-use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
@@ -46,8 +45,7 @@ impl Server {
 
     /// `Err` is its log where it does not start.
     fn start(at: &Path, log: &Path) -> Result<Self, String> {
-        let port =
-            TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a port").port();
+        let port = crate::ports::free_port();
         let mut command = Command::new("mariadbd");
         command.env("PATH", format!("{}:/usr/sbin", std::env::var("PATH").unwrap_or_default()));
         command.args(["--no-defaults", "--user=root", "--skip-grant-tables", "--bind-address=127.0.0.1"]);
