@@ -167,8 +167,7 @@ fn a_failed_measurement_is_overlooked_once_at_low_load_and_nowhere_else() {
     let twice = limit(&[fine(5.0), invalid(10.0), fine(20.0), invalid(30.0), fine(40.0)]);
     assert_eq!((twice.rate, twice.end.unwrap().rate), (Some(20.0), 30.0));
     let high = limit(&[fine(10.0), invalid(60.0), fine(70.0)]);
-    let end = high.end.unwrap();
-    assert_eq!((high.rate, end.reason.to_string().contains("generator's own delay")), (Some(10.0), true));
+    assert!(high.rate == Some(10.0) && high.end.unwrap().to_string().contains("generator's own delay"));
 }
 
 #[test]
