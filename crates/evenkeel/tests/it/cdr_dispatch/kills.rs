@@ -53,7 +53,8 @@ fn trial(desk: &mut Desk, engine: &str, kills: u64, server: bool) -> u64 {
     wave(desk, 1);
     let clock = Clock::start();
     desk.dispatch(&[]);
-    let whole = clock.now().as_secs_f64();
+    // The first wave makes tables, so that later ones may take far less.
+    let mut whole = clock.now().as_secs_f64();
     let (mut random, mut in_middle) = (Random::new(Seed(16).child(engine)), 0);
     for number in 0..kills * PATIENCE {
         if number >= kills && in_middle > 0 {
@@ -64,7 +65,9 @@ fn trial(desk: &mut Desk, engine: &str, kills: u64, server: bool) -> u64 {
         for left in (0..=number % 2).rev() {
             let after = Duration::from_secs_f64(whole * random.unit());
             let when = format!("{engine}, killed after {after:?}, server {server}");
-            was_cut |= !killed_after(desk, after, server);
+            let had_ended = killed_after(desk, after, server);
+            was_cut |= !had_ended;
+            whole = if had_ended { whole.min(after.as_secs_f64()) } else { whole };
             if server {
                 let up = desk.server.sandbox.restart(&Default::default(), &Default::default(), &mut |_| {});
                 up.expect("a server");
@@ -118,7 +121,5 @@ fn a_dispatch_that_is_interrupted_ends_soon_and_goes_on_when_it_is_run_again() {
 #[test]
 fn a_server_that_is_killed_at_any_moment_neither_loses_nor_doubles() {
     let mut desk = Desk::up();
-    for engine in ["InnoDB", "MyISAM"] {
-        let _ = trial(&mut desk, engine, 6, true);
-    }
+    let _ = ["InnoDB", "MyISAM"].map(|engine| trial(&mut desk, engine, 6, true));
 }

@@ -5,7 +5,6 @@ use crate::load::plan::LoadPlan;
 use evenkeel_core::Nanos;
 use evenkeel_core::random::Random;
 use evenkeel_sense::waits::WaitsFile;
-use std::iter;
 
 /// The thread of the server that answers a session, by its number at the kernel. MySQL has no such column, and what its
 /// threads wait then stays a part of the network.
@@ -34,7 +33,8 @@ impl Asking {
         let questions = Questions::new(plan.workload.statements().len());
         let tells_thread = parts.server_pid.map(|_| SERVER_THREAD.to_owned());
         Some(Self {
-            begin: iter::once(questions.begin()).chain(tells_thread).collect(),
+            // Keeping book comes last: otherwise the first request's statements would be one too many.
+            begin: tells_thread.into_iter().chain([questions.begin()]).collect(),
             plan: parts,
             questions,
             random: Random::new(plan.seed.child("parts").numbered(thread as u64)),
