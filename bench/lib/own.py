@@ -11,6 +11,8 @@ from .server import Server
 
 ROWS = 20_000
 OBJECTIVE, WITHIN = "100ms", "200s"
+# Of the lower bound: the rate of the objective, at least.
+NEAR = 0.5
 SHOP = f"""CREATE DATABASE shop; USE shop;
 CREATE TABLE orders (id INT PRIMARY KEY AUTO_INCREMENT, customer INT NOT NULL, total INT NOT NULL, KEY (customer));
 INSERT INTO orders (customer, total) SELECT seq % 20, seq FROM seq_1_to_{ROWS};"""
@@ -42,7 +44,9 @@ def own_server(binary):
         more = rows(server) - before
         summaries = glob.glob(os.path.join(home, "runs", "*", "summary.json"))
         written = json.load(open(summaries[0])).get("written") if summaries else None
-    found = re.search(rf"p95 stays below {OBJECTIVE[:-2]} ms up to [1-9]\d* requests", done.stdout) is not None
+    # The rate of the objective lies near the end of what the server carries, since its statements take far less than the objective.
+    found = re.search(rf"carries at least (\d+) .*?p95 stays below {OBJECTIVE[:-2]} ms up to (\d+) requests", done.stdout, re.DOTALL)
+    found = found is not None and int(found[2]) >= NEAR * int(found[1])
     is_counted = written is not None and (written["inserted"], written["unanswered"], written["unknown_loads"]) == (more, 0, 0)
     print(f"own server: objective {'found' if found else 'not found'}, written {written}, rows in the table {more}", flush=True)
     if not (found and is_counted):

@@ -71,7 +71,7 @@ pub struct Args {
     /// [default without --until, --rate and --repeats: 10m for each server at each combination of factors]
     #[arg(long, value_name = "TIME", conflicts_with_all = ["rate", "repeats", "whole_sweep", "retries"])]
     pub within: Option<String>,
-    /// Measured time of a run [default: 10s; near saturation up to 40s if --within is not given either]
+    /// Measured time of a run; at low rates longer, for 130 requests [default: 10s; near saturation up to 40s with --rate, or --until alone]
     #[arg(long, short, value_name = "TIME")]
     pub duration: Option<String>,
     /// Load before measuring begins; at first few requests are in flight, so that a cold server leaves no backlog

@@ -151,8 +151,7 @@ fn budget(args: &Args, series: usize) -> Result<Option<Budget>> {
     })
 }
 
-/// Of a warm-up, of a run, and of one near saturation. Who says how long a run lasts gets runs of that length, and where the time is
-/// limited many runs tell more than long ones.
+/// Of a warm-up, of a run, and of one near saturation. Where the time is limited many runs tell more than long ones.
 fn lengths(args: &Args, budget: Option<Budget>, series: usize) -> Result<(Nanos, Nanos, Nanos)> {
     let warm_up = units::duration(&args.warm_up).context("reading --warm-up")?;
     let duration = args.duration.as_deref().map(|text| units::positive(text, "--duration")).transpose()?;
