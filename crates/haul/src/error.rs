@@ -46,7 +46,7 @@ pub enum HaulError {
     #[error("{} and {} would both become {name}", first.display(), second.display())]
     Alike { first: PathBuf, second: PathBuf, name: String },
     /// Outputs of another input stand where those of this one would.
-    #[error("{} has what became of {}, and {} would take its place", into.display(), known.display(), input.display())]
+    #[error("{} holds the output of {}; the output of {} would overwrite it", into.display(), known.display(), input.display())]
     Taken { into: PathBuf, known: PathBuf, input: PathBuf },
     /// A file in the place of an output that no conversion is known to have written.
     #[error("{} is there already, and no conversion is known to have written it; nothing was changed", .0.display())]

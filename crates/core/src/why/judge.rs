@@ -307,10 +307,10 @@ impl Case<'_> {
             () => Ruling::Undecided,
         };
         let mut evidence = format!(
-            "At {} {} of its CPU time more are taken by {}.",
+            "CPU time of {} taken by {}: {} more.",
             self.scale.slow,
-            with_interval(&more, " points"),
-            if suspect == Suspect::Stolen { "the hypervisor" } else { "neighbours" }
+            if suspect == Suspect::Stolen { "the hypervisor" } else { "neighbours" },
+            with_interval(&more, " points")
         );
         if ruling == Ruling::Undecided && is_explained {
             evidence.push_str(" Its effect cannot be separated from the known cause.");

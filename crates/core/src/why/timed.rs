@@ -173,7 +173,7 @@ pub(super) fn layout(reads: &Reads, scale: &Scale, pages: &str) -> Verdict {
     let text = |part: &Gap| {
         let more = reads.number.map_or_else(String::new, |more| with_interval(&more, ""));
         format!(
-            "A request to {} reads {more} pages more from disk, which is {} of it, and {}; {pages}{}.",
+            "A request to {} reads {more} more pages from disk, which accounts for {}, and {}; {pages}{}.",
             scale.slow,
             with_interval(part, " ms"),
             scale.of_gap(),

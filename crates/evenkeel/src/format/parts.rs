@@ -52,7 +52,7 @@ fn price(runs: &[RunFile], means: &[&PartMeansRecord]) -> String {
             let told = mean(&price).map_or_else(|| estimate_time(&price), signed);
             format!("--mu made a sampled request {told} slower ({between})")
         }
-        None => "what drawing costs a request is not known, since all were drawn".to_owned(),
+        None => "the overhead of --mu is unknown, since every request was sampled".to_owned(),
     };
-    format!("price: {beside}; each is followed by a question of {}", time(question))
+    format!("price: {beside}; a query of {} follows each sampled request", time(question))
 }

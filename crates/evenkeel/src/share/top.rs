@@ -45,9 +45,9 @@ impl History {
         let mark = if status.kept { "KEPT: " } else { "" };
         let outsider = if status.outsider { "  SOMETHING UNMANAGED LOADS THE STORAGE" } else { "" };
         let unfair = if status.unfair.is_some() { "  THE STORAGE IS NOT DIVIDED BY SHARES" } else { "" };
-        let assumed = if status.assumed { "  WHAT I/Os COST IS ASSUMED" } else { "" };
+        let assumed = if status.assumed { "  I/O COSTS NOT MEASURED" } else { "" };
         let costs = if status.members.iter().any(|member| member.costs_differ) {
-            "  MEMBERS (!) TAKE I/Os TO COST SOMETHING ELSE"
+            "  MEMBERS MARKED ! USE OTHER I/O COSTS"
         } else {
             ""
         };

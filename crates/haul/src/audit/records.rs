@@ -120,7 +120,7 @@ impl Records<'_> {
 
 /// What grew or was replaced meanwhile was not read as one file.
 pub(super) fn changed(input: &Input) -> HaulError {
-    let what = "its size, time or number is another one; run again once nobody writes to it";
+    let what = "its size, modification time or inode is different now; run again when nothing writes to it";
     HaulError::Changed { path: input.path().to_owned(), at: 0, what }
 }
 

@@ -198,6 +198,6 @@ impl Job<'_> {
 }
 
 fn changed(input: &Input, at: u64) -> HaulError {
-    let what = "its size, time or number is another one; run again once nobody writes to it";
+    let what = "its size, modification time or inode is different now; run again when nothing writes to it";
     HaulError::Changed { path: input.path().to_owned(), at, what }
 }

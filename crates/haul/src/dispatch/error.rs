@@ -18,13 +18,13 @@ pub enum DispatchError {
     #[error("somebody else dispatches table {table}: connection {connection} of the server")]
     Busy { table: String, connection: String },
     #[error(
-        "a load of {file} into {table} was cut, and without transactions its rows cannot be told from others"
+        "a load of {file} into {table} was interrupted; without transactions its rows cannot be distinguished from others"
     )]
     CutLoad { table: String, file: String },
     #[error("table {table} has records of {days} days, and --max-days is {most}")]
     TooManyDays { table: String, days: usize, most: usize },
     #[error(
-        "audited: {rows} rows of {table} and the tables of its days, and {before} before, or some are others: rows were lost or doubled, or somebody else wrote to them meanwhile"
+        "audited: {rows} rows in {table} and its day tables, {before} before; if the counts agree, some rows differ: rows were lost, duplicated, or changed by another client"
     )]
     Audit { table: String, before: u64, rows: u64 },
     #[error("table {table}: {what}")]
@@ -63,7 +63,7 @@ impl DispatchError {
                 "look at the dates of the records: some may be wrong; raise --max-days where they are right",
             ),
             Self::Audit { .. } => {
-                Some("hold the files against the tables by cdr audit, which names each record")
+                Some("compare the files with the tables: `evenkeel cdr audit` names each record")
             }
             Self::Disagree { .. } => Some("nothing was deleted: compare both tables, then run it again"),
         }

@@ -143,7 +143,7 @@ fn record_type(table: RecordTable) -> Result<RecordType, Problem> {
     }
     let place = |name: &String| {
         let found = fields.iter().position(|field: &Field| &field.name == name);
-        found.ok_or_else(|| Problem::new(format!("the key names `{name}`, and no field is called so")))
+        found.ok_or_else(|| Problem::new(format!("the key names `{name}`, and no field has that name")))
     };
     let key = table.key.iter().map(place).collect::<Result<_, _>>()?;
     let is = table.is.into_iter().map(String::into_bytes).collect();

@@ -54,7 +54,7 @@ pub(super) fn settle(
     let most = begun.iter().map(|file| most_rows(file, looked, shortest)).fold(done, u64::saturating_add);
     if rows > most {
         return refuse(format!(
-            "they have {rows} rows, and the files that were begun cannot have brought more than {most}"
+            "they have {rows} rows, but the loaded and interrupted files account for at most {most}"
         ));
     }
     // In this order: a kill between both leaves tables whose load was cut, as before.

@@ -30,7 +30,7 @@ pub enum LoadError {
     )]
     HalfMoved { table: String, rows: u64, waiting: u64 },
     #[error(
-        "a load into {tables} was cut, its rows cannot be told from others, and the tables cannot be emptied: {why}"
+        "a load into {tables} was interrupted; its rows cannot be distinguished from others, and the tables cannot be emptied: {why}"
     )]
     NotOurs { tables: String, why: String },
     #[error("{}{}: {what} ({count} in bytes {begin}..{end}, which are not stored)", path.display(), offset.map(|at| format!(":{at}")).unwrap_or_default())]
@@ -39,7 +39,7 @@ pub enum LoadError {
     Stuck { path: PathBuf, offset: Option<u64>, what: String, tables: String },
     #[error("{}, bytes {begin}..{end}: {sent} rows were sent and {stored} stored, and the server does not say why", path.display())]
     Count { path: PathBuf, begin: u64, end: u64, sent: u64, stored: u64 },
-    #[error("the manifest of {tables} says of {} what no load writes: {what}", path.display())]
+    #[error("evenkeel_load_parts has invalid entries for {tables}, file {}: {what}", path.display())]
     Manifest { tables: String, path: PathBuf, what: String },
     #[error("every record was refused: nothing was stored")]
     AllRefused,
@@ -57,7 +57,7 @@ impl LoadError {
             Self::HalfMoved { .. } => "run evenkeel cdr dispatch first, which goes on with it",
             Self::Busy(_) => "wait until it is done; SHOW PROCESSLIST names the connections",
             Self::OthersRejects { .. } => {
-                "name another file by --rejects; where they are of the same server under another name, or of no load any more, move the file away first"
+                "name another file by --rejects; if these rejects are from this server under another name, or no longer needed, move the file away"
             }
             Self::Replaced { .. } => {
                 "give the new file another name, or put the former one back to go on with it"

@@ -67,7 +67,7 @@ fn read_whole(path: &Path, hash: &dyn Fn() -> io::Result<u64>) -> Result<(Identi
         Some(same) => Ok((same, (same.size, hash))),
         None => {
             let what =
-                "it was changed or replaced while it was looked at; run again once nobody writes to it";
+                "it was changed or replaced while it was looked at; run again when nothing writes to it";
             Err(HaulError::Changed { path: path.to_owned(), at: before.map_or(0, |was| was.size), what })
         }
     }

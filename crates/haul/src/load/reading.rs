@@ -105,6 +105,6 @@ fn bounded(stream: Box<dyn Read + Send>, file: &Planned) -> Box<dyn Read + Send>
 }
 
 fn changed(file: &Planned, at: u64) -> HaulError {
-    let what = "its size, time or number is another one; what was stored before stays, run again once nobody writes to it";
+    let what = "its size, modification time or inode is different now; what was stored before stays, run again when nothing writes to it";
     HaulError::Changed { path: file.input.path().to_owned(), at, what }
 }

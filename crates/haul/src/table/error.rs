@@ -2,19 +2,17 @@
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TableError {
-    #[error("an index names `{0}`, and no column is called so")]
+    #[error("an index names `{0}`, and no column has that name")]
     Index(String),
     #[error("the key names `{0}`, which is skipped and becomes no column")]
     Key(String),
-    #[error(
-        "columns `{0}` and `{1}` would have one name at the server, which does not look at small and large letters"
-    )]
+    #[error("columns `{0}` and `{1}` have the same name for the server, which ignores case")]
     Alike(String, String),
     #[error(
         "{0:?} is no name of a table or column: 1 to 64 letters, none of them a control character, and no space at the end"
     )]
     Name(String),
-    #[error("{name} is no table that rows could be loaded into, but: {kind}")]
+    #[error("rows cannot be loaded into {name}: its type is {kind}")]
     Kind { name: String, kind: String },
     #[error("table {name} has engine {engine}; rows are loaded into InnoDB, MyISAM and Aria")]
     Engine { name: String, engine: String },
@@ -22,7 +20,7 @@ pub enum TableError {
     Missing { table: String, field: String },
     #[error("field {field} has {width} bytes, and column {table}.{field} is {column}: {problem}")]
     Narrow { table: String, field: String, width: usize, column: String, problem: &'static str },
-    #[error("column {table}.{column} has no default, and no field is called so")]
+    #[error("column {table}.{column} has no default, and no field has that name")]
     Unfilled { table: String, column: String },
 }
 

@@ -71,7 +71,7 @@ fn what_was_published_holds_where_the_same_is_measured() {
     let ratio = &finding(&said, "tuning-shortens-the-load").numbers[0];
     assert!((ratio.value - 3.84).abs() < 0.01 && ratio.interval.is_some(), "{ratio:?}");
     assert!(
-        said.headline.contains("direction holds here in 4")
+        said.headline.contains("direction holds here for 4")
             && said.headline.contains("1,800,000 records")
             && said.headline.contains("would have ended the study"),
         "{}",

@@ -44,7 +44,7 @@ pub(super) fn headline(cells: &[Cell<'_>], findings: &[Finding]) -> String {
     }
     let count = |outcome| findings.iter().filter(|finding| finding.outcome == outcome).count();
     format!(
-        "Of {} published findings the direction holds here in {}, does not in {}, and is open in {}. \
+        "Of {} published findings the direction holds here for {}, does not for {}, and is undecided for {}. \
          Every load was audited, {} records in all; one that lost or doubled a record would have ended the study.",
         findings.len(),
         count(Outcome::Holds),

@@ -315,7 +315,7 @@ fn asked(
 /// What runs write stays in a server that is not filled anew, and the next run finds other tables.
 fn only_reads(workload: &str) -> PublishedError {
     PublishedError::with_hint(
-        format!("{workload} writes, and Evenkeel cannot restore the rows of a server of yours"),
+        format!("{workload} writes, and Evenkeel cannot restore the rows on your own server"),
         "name a workload that only reads, or a command by reset= that restores the rows; without url= the \
          part `write` uses private servers",
     )

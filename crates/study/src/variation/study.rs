@@ -168,7 +168,7 @@ impl Study for Variation<'_> {
     fn prepare(&mut self, part: &Part, tell: Notify<'_>) -> Result<()> {
         if part.place(RATE).is_none() && self.setting.targets.iter().any(|target| !target.is_here()) {
             return Err(PublishedError::with_hint(
-                "what a server of yours carries is not searched for: that could strain its other users",
+                "the limit of your own server is not searched, since that could slow down its other users",
                 "give the rates by rate=20,40",
             ));
         }

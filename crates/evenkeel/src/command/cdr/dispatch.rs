@@ -26,7 +26,7 @@ moved; run the same command again after a kill, and it continues.
 
 InnoDB: a transaction copies the records of a day, or of a part of it, and deletes them from the source.
 MyISAM, Aria: the source is renamed, and an empty table takes its name. Each day gets a new table with the old rows of its day table and
-the new ones; once its rows are compared, it is renamed to the day table. A day table with rows of somebody else is refused.
+the new ones; once its rows are compared, it is renamed to the day table. A day table with rows that no dispatch wrote is refused.
 
 At the end the rows of the source and of the day tables are compared with those before, by counts and checksums. With InnoDB a client
 that writes to them meanwhile shows up as a difference: --no-audit skips the comparison.

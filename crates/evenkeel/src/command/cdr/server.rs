@@ -63,9 +63,9 @@ pub fn check_keeps(session: &Session, target: &Target) -> Result<()> {
         return Ok(());
     }
     Err(anyhow!(
-        "the server forgets the last second when it is killed (innodb_flush_log_at_trx_commit = 0), and a file that --done has moved does not come again"
+        "a server crash can lose the last second of commits (innodb_flush_log_at_trx_commit = 0), and a file that --done has moved is not loaded again"
     ))
-    .hint("SET GLOBAL innodb_flush_log_at_trx_commit = 1; or leave --done away")
+    .hint("SET GLOBAL innodb_flush_log_at_trx_commit = 1; or omit --done")
 }
 
 /// Adds what a load knows and the library's error does not say.
@@ -83,7 +83,7 @@ fn hint(error: &HaulError) -> Option<String> {
         HaulError::Server(
             TargetError::Lost { .. } | TargetError::Silent { .. } | TargetError::Refused { .. },
         ) => {
-            "see in the server's error log whether it died or was restarted, and run the same again: what is in stays in, and the rest follows"
+            "see in the server's error log whether it died or was restarted, and run the same again: what is loaded stays loaded, and the rest follows"
         }
         _ => return None,
     };
@@ -97,7 +97,7 @@ fn of_code(code: u16) -> Option<&'static str> {
             "GRANT SELECT, INSERT, UPDATE, DELETE, CREATE, ALTER, INDEX, DROP, TRIGGER on the database to the account"
         }
         3 | 20 | 1021 | 1030 | 1114 | 1296 => {
-            "look for free space at the server, in its datadir and its tmpdir, and run the same again: what is in stays in"
+            "look for free space at the server, in its datadir and its tmpdir, and run the same again: what is loaded stays loaded"
         }
         1878 => {
             "look for free space in the server's tmpdir, and run the same again: the rows are in, and it adds the indexes"

@@ -48,7 +48,7 @@ pub fn page_cache(bytes: u64, free: Option<u64>) -> Caveat {
 fn holes(allocated: u64, bytes: u64) -> Option<Caveat> {
     let least = ALLOCATED_LEAST * bytes as f64;
     let text = format!(
-        "of {} the file has {} on the storage: holes are read at once, fill it",
+        "the file is {} long, but only {} is allocated: holes are read without I/O; fill the file first",
         format::bytes(bytes),
         format::bytes(allocated)
     );
@@ -88,7 +88,7 @@ fn few_reads(depth: u32, reads: u64) -> Option<Caveat> {
 /// Fewer reads reached the storage at once than were outstanding.
 fn threads(depth_max: u32) -> Option<Caveat> {
     let text = format!(
-        "threads did the I/O, {THREADS} at once: the kernel allows no io_uring, and deeper is not measured"
+        "the kernel does not allow io_uring: threads did the I/O, at most {THREADS} at once; larger depths were not measured"
     );
     (depth_max > THREADS).then(|| {
         Caveat::new("threads", Severity::Doubt, text)

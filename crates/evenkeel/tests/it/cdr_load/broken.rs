@@ -87,7 +87,7 @@ fn a_server_that_is_killed_is_an_error_with_a_way_on_and_the_load_goes_on_once_i
         let output = child.wait_with_output().expect("an end");
         let (_, told) = text(&output);
         assert_eq!(output.status.code(), Some(2), "{told}");
-        assert!(told.contains("lost the connection") && told.contains("what is in stays in"), "{told}");
+        assert!(told.contains("lost the connection") && told.contains("is loaded stays loaded"), "{told}");
         server.start();
     }
     server.load("calls", &["calls"], &flags);

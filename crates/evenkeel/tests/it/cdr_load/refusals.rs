@@ -52,7 +52,7 @@ fn a_disk_that_is_full_here_or_at_the_server_ends_a_load_that_goes_on_when_there
 
     server.generate("calls", 120_000, "none");
     let told = server.refused("large", &["calls"], &["--transaction", "1M", "--duplicates", "keep"]);
-    assert!(told.contains("is full") && told.contains("what is in stays in"), "{told}");
+    assert!(told.contains("is full") && told.contains("what is loaded stays loaded"), "{told}");
     let rows = server.count("large");
     let known = server.value("SELECT COALESCE(SUM(rows_stored), 0) FROM evenkeel_load_parts p JOIN evenkeel_loads f ON f.id = p.file_id WHERE f.tables_loaded = 'large'");
     assert!(rows > 0 && rows < 120_000);

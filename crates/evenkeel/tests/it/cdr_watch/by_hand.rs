@@ -62,7 +62,7 @@ fn a_dispatch_between_a_cut_load_and_its_rerun_neither_loses_nor_doubles() {
         // Rows that may be loaded once more are not taken away.
         let (code, told) = site.dispatch();
         match engine {
-            "myisam" => assert!(code == Some(2) && told.contains("cannot be told from others"), "{told}"),
+            "myisam" => assert!(code == Some(2) && told.contains("cannot be distinguished"), "{told}"),
             _ => assert_eq!(code, Some(0), "{told}"),
         }
         server.load("calls", &["made/first"], &flags);

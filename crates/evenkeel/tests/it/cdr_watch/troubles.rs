@@ -171,7 +171,7 @@ fn a_server_that_forgets_what_it_committed_gets_no_file_that_is_put_away() {
     let output = site.once(&["--done", &done]);
     let (_, told) = text(&output);
     assert_eq!(output.status.code(), Some(2), "{told}");
-    assert!(told.contains("forgets the last second") && told.contains("leave --done away"), "{told}");
+    assert!(told.contains("lose the last second") && told.contains("or omit --done"), "{told}");
     assert!(site.path("a.cdr").exists());
     assert_eq!(site.once(&[]).status.code(), Some(0));
     site.expect("without --done", 100);

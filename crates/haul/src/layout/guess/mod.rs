@@ -73,7 +73,7 @@ impl Guess {
     /// The layout as a file that `cdr convert` takes, with its doubts as comments.
     pub fn to_toml(&self) -> String {
         let mut text =
-            String::from("# Guessed from a sample: mend the names, and what is said to be in doubt.\n");
+            String::from("# Guessed from a sample: correct the names and everything marked as doubtful.\n");
         for Doubt { record_type, at, what } in &self.doubts {
             let of = if self.layout.types().len() > 1 { format!("{record_type}, ") } else { String::new() };
             text.push_str(&format!("# {of}byte {at}: {what}\n"));

@@ -49,9 +49,9 @@ pub fn text(counts: &Counts, now: Nanos) -> String {
     out.counter("rejects_total", "Rejects among them.", counts.rejects as f64);
     out.counter("moved_records_total", "Records that went to day tables.", counts.moved as f64);
     let audited = counts.audited as f64;
-    out.counter("audited_files_total", "Files held against their table after the load.", audited);
+    out.counter("audited_files_total", "Files audited after the load.", audited);
     let found = counts.audit_findings as f64;
-    out.counter("audit_findings_total", "Records that such an audit found not to be as they should.", found);
+    out.counter("audit_findings_total", "Records found lost, doubled, altered or otherwise wrong.", found);
     out.counter("dropped_tables_total", "Day tables that were too old.", counts.dropped_tables as f64);
     out.counter("dropped_records_total", "Records in them.", counts.dropped_records as f64);
     out.head("step_seconds_total", "counter", "Time in each step.");
@@ -66,7 +66,7 @@ pub fn text(counts: &Counts, now: Nanos) -> String {
     }
     out.gauge("files_waiting", "Files that wait, whole or not.", counts.waiting as f64);
     let age = counts.oldest.map_or(0.0, |first| (now - first).as_secs_f64());
-    out.gauge("oldest_waiting_seconds", "Since when the oldest file waits; 0 where none does.", age);
+    out.gauge("oldest_waiting_seconds", "Time since the oldest waiting file was first seen; 0 if none.", age);
     if let Some(last) = counts.last_success {
         let help = "When a file went through last, seconds since 1970.";
         out.gauge("last_success_timestamp_seconds", help, last);

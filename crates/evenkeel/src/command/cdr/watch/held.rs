@@ -48,7 +48,7 @@ pub fn find(rejects: &Path) -> Result<Option<PathBuf>, HaulError> {
 /// Why nothing is dispatched, and how to go on.
 pub fn why(note: &Path) -> String {
     format!(
-        "{} names what an audit found: all records stay in the source until you have looked at it, mended what has to be mended, \
+        "{} lists what an audit found: nothing is dispatched until you have checked it, repaired the table \
          and removed that file",
         note.display()
     )
