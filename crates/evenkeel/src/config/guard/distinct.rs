@@ -16,22 +16,24 @@ pub fn check(listen: &[Address], backend: &Address) -> Result<()> {
     )
 }
 
-/// Whether who connects to `backend` comes to who listens at `listen`, as far as their words say: no name is looked up, and
-/// addresses that are loopback or unspecified count as one.
+/// Whether who connects to `backend` comes to who listens at `listen`, as far as their words say: no name is looked up.
 pub fn is_same(listen: &Address, backend: &Address) -> bool {
     match (listen, backend) {
         // A port that the system chooses is nobody's.
         (Address::Tcp { port: 0, .. }, _) => false,
         (Address::Tcp { host, port }, Address::Tcp { host: server, port: at }) => {
-            port == at && (host == server || is_here(host) && is_here(server))
+            port == at && (host == server || is_any(host) && is_here(server) || is_here(host) && is_any(server))
         }
         _ => listen == backend,
     }
 }
 
+fn is_any(host: &str) -> bool {
+    host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_unspecified())
+}
+
 fn is_here(host: &str) -> bool {
-    let own = |address: IpAddr| address.is_loopback() || address.is_unspecified();
-    host == "localhost" || host.parse::<IpAddr>().is_ok_and(own)
+    is_any(host) || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
 #[cfg(test)]
@@ -65,6 +67,7 @@ mod tests {
     fn another_port_address_or_machine_is_another_place() {
         for (listen, backend) in [
             ("127.0.0.1:3307", "127.0.0.1:3306"),
+            ("127.0.0.1:3306", "127.0.0.2:3306"),
             ("0.0.0.0:3306", "198.51.100.1:3306"),
             ("127.0.0.1:0", "127.0.0.1:3306"),
             ("127.0.0.1:3306", "/run/mysqld/mysqld.sock"),
