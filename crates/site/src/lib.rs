@@ -11,3 +11,4 @@ pub mod elsewhere;
 pub mod relayout;
 pub mod sandbox;
 pub mod server;
+mod survivor;

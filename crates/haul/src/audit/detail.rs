@@ -3,7 +3,6 @@
 use super::canon::{Canon, Scratch, values_of};
 use super::finding::{Changed, Finding, Found, Kind};
 use super::progress::Step;
-use super::records::changed;
 use super::refused;
 use super::sweep::{Far, Sides, beside};
 use crate::HaulError;
@@ -77,7 +76,7 @@ fn read_records(
             }
         }
         if Identity::of(input.path()) != *identity {
-            return Err(changed(input));
+            return Err(input.changed(0));
         }
     }
     Ok(())

@@ -60,7 +60,7 @@ impl Records<'_> {
         for (number, (input, identity)) in (0_u32..).zip(self.inputs.iter().zip(&self.identities)) {
             let opened = input::open(input, 0)?;
             if opened.identity != *identity {
-                return Err(changed(input));
+                return Err(input.changed(0));
             }
             let before = read.load(Ordering::Relaxed);
             let (seen, opened_read) = (seen.as_mut(), Arc::clone(&opened.read));
@@ -70,7 +70,7 @@ impl Records<'_> {
             pool::run(blocks, input.path(), &work, &mut sink, self.stop)?;
             read.store(before + opened.read.load(Ordering::Relaxed), Ordering::Relaxed);
             if Identity::of(input.path()) != *identity {
-                return Err(changed(input));
+                return Err(input.changed(0));
             }
         }
         Ok(())
@@ -116,12 +116,6 @@ impl Records<'_> {
             Some(index) => Some(self.canon.unfit(layout.types().get(index), record, place, scratch)),
         }
     }
-}
-
-/// What grew or was replaced meanwhile was not read as one file.
-pub(super) fn changed(input: &Input) -> HaulError {
-    let what = "its size, modification time or inode is different now; run again when nothing writes to it";
-    HaulError::Changed { path: input.path().to_owned(), at: 0, what }
 }
 
 struct Noting<'a, 'r> {

@@ -45,7 +45,7 @@ struct KeySink<'a> {
 
 impl Sink<Converted> for KeySink<'_> {
     fn settle(&mut self, offset: u64, block: &[u8], scratch: &mut Converted) -> Result<(), HaulError> {
-        self.context.settle(self.seen, offset, block, scratch)
+        self.context.settle(Some(&mut *self.seen), offset, block, scratch)
     }
 
     fn take(&mut self, _: &Converted) -> Result<(), HaulError> {

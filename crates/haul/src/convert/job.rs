@@ -90,7 +90,7 @@ impl Job<'_> {
         for (number, (input, done)) in done.iter().enumerate() {
             let Opened { stream, read, identity, .. } = input::open(input, 0)?;
             if identity != done.identity {
-                return Err(changed(input, 0));
+                return Err(input.changed(0));
             }
             let Before { names, seen: Some(seen) } = before else { return Ok(()) };
             let context = self.context(names, number);
@@ -144,7 +144,7 @@ impl Job<'_> {
         let names = output::names(input, self.file);
         let Opened { stream, read, identity: opened, .. } = input::open(input, 0)?;
         if opened != identity {
-            return Err(changed(input, 0));
+            return Err(input.changed(0));
         }
         let mut output = Output::open(self.into, input, &names, (identity, rules))?;
         let context = self.context(&before.names, number);
@@ -155,7 +155,7 @@ impl Job<'_> {
         let converted = pool::run(blocks, input.path(), &Lines(&context), &mut told, self.stop);
         // What grew or was replaced meanwhile is not what was converted.
         let is_same = Identity::of(input.path()) == identity;
-        match converted.and_then(|()| if is_same { Ok(()) } else { Err(changed(input, output.bytes())) }) {
+        match converted.and_then(|()| if is_same { Ok(()) } else { Err(input.changed(output.bytes())) }) {
             Ok(()) => output.finish(input, self.into),
             Err(error) => {
                 output.discard();
@@ -195,9 +195,4 @@ impl Job<'_> {
         }
         Ok(())
     }
-}
-
-fn changed(input: &Input, at: u64) -> HaulError {
-    let what = "its size, modification time or inode is different now; run again when nothing writes to it";
-    HaulError::Changed { path: input.path().to_owned(), at, what }
 }

@@ -79,10 +79,7 @@ struct Streams<'a, 'b> {
 
 impl Sink<Converted> for Streams<'_, '_> {
     fn settle(&mut self, offset: u64, block: &[u8], scratch: &mut Converted) -> Result<(), HaulError> {
-        match &mut self.seen {
-            Some(seen) => self.context.settle(seen, offset, block, scratch),
-            None => Ok(()),
-        }
+        self.context.settle(self.seen.as_deref_mut(), offset, block, scratch)
     }
 
     fn take(&mut self, block: &Converted) -> Result<(), HaulError> {

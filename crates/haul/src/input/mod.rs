@@ -7,6 +7,7 @@ pub use list::list;
 pub use open::{Identity, Opened, open};
 pub(crate) use open::{changed_ns, is_packed};
 
+use crate::HaulError;
 use std::path::{Path, PathBuf};
 
 /// One thing to read.
@@ -33,5 +34,11 @@ impl Input {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let packed = [".gz", ".zst"].into_iter().find_map(|ending| name.strip_suffix(ending));
         packed.unwrap_or(&name).to_owned()
+    }
+
+    /// What grew or was replaced while it was read was not read as one file.
+    pub(crate) fn changed(&self, at: u64) -> HaulError {
+        let what = "its size, modification time or inode is different now; run again when nothing writes to it";
+        HaulError::Changed { path: self.path().to_owned(), at, what }
     }
 }

@@ -3,7 +3,7 @@
 use evenkeel_wire::record::{Blank, Charset, Check, Field, Kind, Layout, RecordType, Trim};
 use std::fmt::Write;
 
-/// The layout in the long form, with every field on lines of its own and nothing that is the default.
+/// The layout with every field on lines of its own and nothing that is the default.
 pub fn to_toml(layout: &Layout) -> String {
     let mut out = format!("delimiter = {}\n", quoted(&[layout.delimiter()]));
     match layout.charset() {

@@ -32,10 +32,6 @@ impl Problem {
     pub fn new(text: impl Into<String>) -> Self {
         Self { line: None, text: text.into() }
     }
-
-    pub fn at(line: usize, text: impl Into<String>) -> Self {
-        Self { line: Some(line), text: text.into() }
-    }
 }
 
 impl From<LayoutError> for Problem {

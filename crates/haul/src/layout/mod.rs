@@ -1,9 +1,8 @@
-//! How records lie, from a file: TOML with names, types and checks, or the short properties form with a delimiter and widths.
+//! How records lie, from a TOML file with names, types and checks.
 
 mod describe;
 mod file;
 mod guess;
-mod properties;
 mod toml_form;
 
 pub use describe::to_toml;
@@ -14,7 +13,7 @@ use file::Problem;
 use std::fs;
 use std::path::Path;
 
-/// Reads a layout file: TOML where its name ends so, else the properties form.
+/// Reads a layout file, whatever its name ends with.
 pub fn read(path: &Path) -> Result<LayoutFile, LayoutFileError> {
     let failed = |problem: Problem| LayoutFileError {
         path: path.to_owned(),
@@ -22,9 +21,7 @@ pub fn read(path: &Path) -> Result<LayoutFile, LayoutFileError> {
         problem: problem.text,
     };
     let text = fs::read_to_string(path).map_err(|error| failed(Problem::new(error.to_string())))?;
-    let is_toml = path.extension().is_some_and(|ending| ending == "toml");
-    let parsed = if is_toml { toml_form::parse(&text) } else { properties::parse(&text) };
-    parsed.map_err(failed)
+    toml_form::parse(&text).map_err(failed)
 }
 
 #[cfg(test)]
@@ -48,23 +45,7 @@ mod tests {
     }
 
     #[test]
-    fn the_short_form_has_a_delimiter_and_widths() {
-        let file =
-            of("study.properties", "# days\ndelimiter=|\nwidths = 2, 3,1\nnames=type,number,flag\n").unwrap();
-        assert_eq!(line(&file, "01 7 x"), "01|7|x\n");
-        assert_eq!(
-            of("a.properties", "delimiter=|\nwidths=2,x\n").unwrap_err(),
-            "a.properties:2: widths: `x` is no width"
-        );
-        assert_eq!(
-            of("a.properties", "width=2\n").unwrap_err(),
-            "a.properties:1: no key `width`; there are delimiter, widths, names"
-        );
-        assert_eq!(of("a.properties", "delimiter=|\n").unwrap_err(), "a.properties: widths are missing");
-    }
-
-    #[test]
-    fn the_long_form_has_names_types_and_checks() {
+    fn a_layout_has_names_types_and_checks() {
         let text = "delimiter = ';'\nkey = ['seq']\n\n[[field]]\nname = 'seq'\nwidth = 4\ntype = 'integer'\n\n\
                     [[field]]\nname = 'at'\nwidth = 8\ntype = 'time'\n\n[[field]]\nname = 'cause'\nwidth = 2\none_of = ['16', '17']\n\n\
                     [[field]]\nname = 'rest'\nwidth = 3\nskip = true\n";

@@ -1,4 +1,4 @@
-//! The long form, in TOML.
+//! A layout file is read.
 
 use super::file::{LayoutFile, Problem};
 use crate::blocks::Separator;

@@ -33,10 +33,7 @@ impl Deal<'_> {
 
 impl Sink<Converted> for Deal<'_> {
     fn settle(&mut self, offset: u64, block: &[u8], scratch: &mut Converted) -> Result<(), HaulError> {
-        match &mut self.seen {
-            Some(seen) => self.context.settle(seen, offset, block, scratch),
-            None => Ok(()),
-        }
+        self.context.settle(self.seen.as_deref_mut(), offset, block, scratch)
     }
 
     fn take(&mut self, block: &Converted) -> Result<(), HaulError> {

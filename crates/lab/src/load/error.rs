@@ -1,7 +1,6 @@
 //! Why a run of load could not take place.
 
 use evenkeel_core::arrivals::RateError;
-use evenkeel_site::server::Address;
 use evenkeel_wire::LoginError;
 use std::io;
 
@@ -53,13 +52,5 @@ impl LoadError {
             Self::Cannot { hint, .. } => *hint,
             _ => None,
         }
-    }
-}
-
-pub(super) fn show(address: &Address) -> String {
-    match address {
-        Address::Tcp { host, port } if host.contains(':') => format!("[{host}]:{port}"),
-        Address::Tcp { host, port } => format!("{host}:{port}"),
-        Address::Unix(path) => path.display().to_string(),
     }
 }

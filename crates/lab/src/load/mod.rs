@@ -11,7 +11,6 @@ mod batches;
 mod book;
 mod deadlines;
 mod end;
-mod endpoint;
 mod error;
 mod lateness;
 mod parts;

@@ -10,12 +10,12 @@ use super::script::Script;
 use super::tls;
 use super::together::Together;
 use super::worker::{Shared, Worker, share};
-use super::{batches, endpoint, recorder, stretches};
+use super::{batches, recorder, stretches};
 use evenkeel_core::Nanos;
 use evenkeel_os::clock::monotonic;
 use evenkeel_os::cpu::Affinity;
 use evenkeel_os::stop::Stop;
-use evenkeel_os::wake_promptly;
+use evenkeel_os::{Endpoint, wake_promptly};
 use evenkeel_site::server::{Address, TlsMode};
 use evenkeel_wire::{Account, Channel, Encryption};
 use std::sync::atomic::AtomicUsize;
@@ -175,7 +175,8 @@ impl<'a> Shared<'a> {
             plan,
             stop,
             scripts: statements.iter().map(|statement| Script::new(statement, plan.protocol)).collect(),
-            endpoints: endpoint::resolve(&target.address)?,
+            endpoints: Endpoint::resolve(&target.address)
+                .map_err(LoadError::cannot(format!("resolve {}", target.address)))?,
             endpoint: AtomicUsize::new(0),
             tls: tls::setup(target)?,
             account: Account {

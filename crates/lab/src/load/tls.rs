@@ -1,6 +1,6 @@
 //! TLS on the sockets of the load.
 
-use super::error::{LoadError, show};
+use super::error::LoadError;
 use evenkeel_core::Nanos;
 use evenkeel_os::Socket;
 use evenkeel_os::tls::{TlsError, TlsSetup};
@@ -19,8 +19,10 @@ pub(super) fn setup(target: &Target) -> Result<Option<TlsSetup>, LoadError> {
 fn failed(target: &Target, error: TlsError) -> LoadError {
     let (what, source) = match error {
         TlsError::File { path, source } => (path.display().to_string(), source),
-        TlsError::Name(_) => (show(&target.address), io::Error::other("no certificate can be for that name")),
-        other => (show(&target.address), io::Error::other(other)),
+        TlsError::Name(_) => {
+            (target.address.to_string(), io::Error::other("no certificate can be for that name"))
+        }
+        other => (target.address.to_string(), io::Error::other(other)),
     };
     LoadError::cannot(format!("use TLS with {what}"))(source)
 }

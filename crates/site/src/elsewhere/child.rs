@@ -1,9 +1,10 @@
 //! The process behind a command leads a group of its own, which does not outlive us.
 
 use super::tail::Tail;
-use super::watchdog::Watchdog;
+use crate::survivor::Survivor;
 use evenkeel_os::alone;
 use evenkeel_os::process::{has_ended, signal_group};
+use std::ffi::OsString;
 use std::io;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,6 +12,11 @@ use std::thread;
 use std::time::Duration;
 
 const LOOK: Duration = Duration::from_millis(20);
+/// The kernel ends the leader of the group when we are killed, and nobody else of it.
+const WATCHDOG: &str = r#"
+read -r word
+[ "$word" = done ] || kill -KILL "-$1"
+"#;
 
 /// The leader of the group, as long as nobody has waited for it: until then its number, and that of the group, is nobody
 /// else's.
@@ -21,7 +27,7 @@ pub(super) struct Group(Arc<Mutex<Option<Leader>>>);
 struct Leader {
     process: Child,
     /// Who ends its group where we are killed; `None` where the machine had no process left for him.
-    watchdog: Option<Watchdog>,
+    watchdog: Option<Survivor>,
 }
 
 impl Group {
@@ -36,7 +42,8 @@ impl Group {
         let mut child = command.spawn()?;
         let pipes = child.stdin.take().zip(child.stdout.take());
         let (errors, tail) = (child.stderr.take(), tail.clone());
-        let watchdog = Watchdog::start(child.id()).ok();
+        let leader = OsString::from(child.id().to_string());
+        let watchdog = Survivor::start(WATCHDOG, "evenkeel-watchdog", [leader]).ok();
         let group = Self(Arc::new(Mutex::new(Some(Leader { process: child, watchdog }))));
         // Ends when the group has closed its error stream, at its death at the latest.
         let reader = thread::Builder::new().name("far-errors".into());

@@ -16,7 +16,6 @@ mod readings;
 mod sensed;
 mod statistics;
 mod tail;
-mod watchdog;
 
 pub use error::ElsewhereError;
 pub use line::{Cpu, Disk, Header, LINES, Line, Reading, Server};

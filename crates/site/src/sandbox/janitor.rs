@@ -1,14 +1,13 @@
 //! A small process outlives a crash of this one and removes what it leaves.
 //!
-//! It is a shell that waits on a pipe from us. When we say "done" it leaves; when the pipe closes without a
-//! word, we have crashed: it kills the server (which matters while a detached one starts; an ephemeral one
-//! was killed by the kernel already) and removes its groups.
+//! It kills the server (which matters while a detached one starts; an ephemeral one was killed by the kernel
+//! already) and removes its groups.
 
 use super::cgroup::Cgroup;
 use super::process::ProcessId;
-use std::io::{self, Write};
-use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, Stdio};
+use crate::survivor::Survivor;
+use std::ffi::OsString;
+use std::io;
 
 /// The start time is compared because process numbers are used again. A group can be removed once the
 /// kernel has taken its last process apart.
@@ -28,44 +27,22 @@ for group; do
 done
 "#;
 
-#[derive(Debug)]
-pub(super) struct Janitor(Child);
-
-impl Janitor {
-    pub(super) fn hire(server: ProcessId, groups: &[Cgroup]) -> io::Result<Self> {
-        let mut command = Command::new("/bin/sh");
-        command.args(["-c", SCRIPT, "evenkeel-janitor"]);
-        command.args([server.pid.to_string(), server.start_time.to_string()]);
-        command.args(groups.iter().map(|group| &group.path));
-        // A group of its own: Ctrl-C in the terminal is not for it.
-        command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
-        command.current_dir("/").spawn().map(Self)
-    }
-
-    /// There is nothing to clean up, or we do it ourselves.
-    pub(super) fn dismiss(mut self) {
-        if let Some(mut pipe) = self.0.stdin.take() {
-            let _ = pipe.write_all(b"done\n");
-        }
-        let _ = self.0.wait();
-    }
+pub(super) fn hire(server: ProcessId, groups: &[Cgroup]) -> io::Result<Survivor> {
+    let server = [server.pid.to_string(), server.start_time.to_string()].map(OsString::from);
+    let groups = groups.iter().map(|group| group.path.clone().into_os_string());
+    Survivor::start(SCRIPT, "evenkeel-janitor", server.into_iter().chain(groups))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::process::{Child, Command};
     use std::time::Duration;
 
     fn sleeper() -> (Child, ProcessId) {
         let child = Command::new("sleep").arg("600").spawn().unwrap();
         let id = ProcessId::of(child.id() as i32).unwrap();
         (child, id)
-    }
-
-    fn crash(janitor: Janitor) {
-        let mut child = janitor.0;
-        drop(child.stdin.take());
-        child.wait().unwrap();
     }
 
     #[test]
@@ -75,7 +52,7 @@ mod tests {
         std::fs::create_dir_all(&path).unwrap();
         let (mut child, id) = sleeper();
         let groups = [Cgroup { controllers: vec![], path }];
-        crash(Janitor::hire(id, &groups).unwrap());
+        hire(id, &groups).unwrap().crash();
         assert!(id.wait(Duration::from_secs(60)));
         assert!(!dir.path().join("evenkeel").exists());
         child.wait().unwrap();
@@ -84,9 +61,9 @@ mod tests {
     #[test]
     fn a_dismissed_janitor_touches_nothing_and_a_reused_number_is_not_killed() {
         let (mut child, id) = sleeper();
-        Janitor::hire(id, &[]).unwrap().dismiss();
+        hire(id, &[]).unwrap().dismiss();
         assert!(id.is_alive());
-        crash(Janitor::hire(ProcessId { start_time: id.start_time + 1, ..id }, &[]).unwrap());
+        hire(ProcessId { start_time: id.start_time + 1, ..id }, &[]).unwrap().crash();
         assert!(id.is_alive());
         child.kill().unwrap();
         child.wait().unwrap();

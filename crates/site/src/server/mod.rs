@@ -31,28 +31,10 @@ pub use text::{literal, quoted};
 pub use url::without_password;
 pub use version::{Flavor, ServerVersion};
 
+pub use evenkeel_os::address::Address;
+
 use std::fmt;
 use std::path::PathBuf;
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Address {
-    Tcp {
-        host: String,
-        /// Port, 3306 by default.
-        port: u16,
-    },
-    Unix(PathBuf),
-}
-
-impl fmt::Display for Address {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Tcp { host, port } if host.contains(':') => write!(f, "[{host}]:{port}"),
-            Self::Tcp { host, port } => write!(f, "{host}:{port}"),
-            Self::Unix(path) => write!(f, "{}", path.display()),
-        }
-    }
-}
 
 /// Whether the connection is encrypted, in the clients' own words.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -72,8 +72,8 @@ impl Bench<'_> {
         let guard = self.program.guard(&plan);
         let _ = own.map(|own| Affinity::of(&own).apply());
         let guard = guard?;
-        let address = address(guard.address());
-        let address = address.ok_or_else(|| PublishedError::wrong("the guard's address is none"))?;
+        let address = guard.address().parse::<Address>();
+        let address = address.map_err(|_| PublishedError::wrong("the guard's address is none"))?;
         Ok(Front { guard: Some(guard), target: Target { address, ..server } })
     }
 
@@ -212,11 +212,6 @@ impl Front {
     pub fn end(self) -> Result<Vec<Tick>> {
         self.guard.map_or_else(|| Ok(Vec::new()), |guard| guard.end())
     }
-}
-
-fn address(text: &str) -> Option<Address> {
-    let (host, port) = text.rsplit_once(':')?;
-    Some(Address::Tcp { host: host.to_owned(), port: port.parse().ok()? })
 }
 
 fn outcome(run: &mut Run, load: &LoadResult) {

@@ -37,7 +37,7 @@ pub struct Args {
     /// Files, folders, patterns; .gz and .zst are unpacked
     #[arg(value_name = "FILE", required_unless_present = "export")]
     pub inputs: Vec<String>,
-    /// Layout of the records: a TOML file, or one with delimiter= and widths=
+    /// Layout of the records, as in `cdr convert --help`
     #[arg(long, short, value_name = "FILE", required_unless_present = "export")]
     pub layout: Option<PathBuf>,
     /// Table, or a pattern of tables in quotes, as 'calls_*'; may be repeated

@@ -36,7 +36,6 @@ A layout (calls.toml):
   name = \"filler\"
   width = 27
   skip = true
-The short form has two lines: delimiter=; and widths=2,10,15
 
 With a key in the layout the first record that has it becomes a line, and later ones are refused. That needs about 30 to 80 bytes of
 memory for each record, for at most 117 million records in one call; with more, use --duplicates keep and let the table's primary key
@@ -51,7 +50,7 @@ pub struct Args {
     /// Files, folders, patterns, or - for the standard input; .gz and .zst are unpacked
     #[arg(value_name = "FILE", required = true)]
     pub inputs: Vec<String>,
-    /// Layout of the records: a TOML file, or one with delimiter= and widths=
+    /// Layout of the records, a TOML file as below
     #[arg(long, short, value_name = "FILE")]
     pub layout: PathBuf,
     /// Folder for the outputs; made if missing

@@ -8,7 +8,7 @@ use crate::study::stored;
 use anyhow::{Result, anyhow};
 use evenkeel_guard::event::Event;
 use evenkeel_guard::proxy::Address;
-use evenkeel_site::server::{self, Target};
+use evenkeel_site::server::Target;
 use evenkeel_study::published::kind as published_kind;
 use evenkeel_study::size::{Start, start};
 use evenkeel_study::store::StudyFolder;
@@ -88,10 +88,7 @@ fn elsewhere<'a>(urls: impl Iterator<Item = &'a str>, backend: &Address) -> Opti
 /// Where a server listens, from the URL that the plan has of it, in which no login matters.
 fn listens(url: &str) -> Option<Address> {
     let somebody = |name: &str| (name == "USER").then(|| "somebody".to_owned());
-    Some(match Target::parse_with(url, &somebody).ok()?.address {
-        server::Address::Tcp { host, port } => Address::Tcp { host, port },
-        server::Address::Unix(path) => Address::Unix(path),
-    })
+    Some(Target::parse_with(url, &somebody).ok()?.address)
 }
 
 #[cfg(test)]

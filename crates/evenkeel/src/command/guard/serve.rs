@@ -7,7 +7,7 @@ use crate::view::http::{Page, Server};
 use crate::view::prometheus;
 use anyhow::Result;
 use evenkeel_core::Nanos;
-use evenkeel_guard::proxy::{Address, Handle};
+use evenkeel_guard::proxy::Handle;
 use evenkeel_guard::snapshot::Snapshot;
 use evenkeel_os::latest::Latest;
 use evenkeel_site::server::{self, Control, Target, TargetError};
@@ -44,10 +44,7 @@ impl Health {
         let server = match (&config.monitor, &config.plan.backend) {
             (Some(url), _) => Target::parse(url)?,
             (None, backend) => Target {
-                address: match backend.clone() {
-                    Address::Tcp { host, port } => server::Address::Tcp { host, port },
-                    Address::Unix(path) => server::Address::Unix(path),
-                },
+                address: backend.clone(),
                 user: NOBODY.into(),
                 password: None,
                 database: None,

@@ -1,7 +1,7 @@
 //! Opening connections: before the load begins, as the pool grows, and again after a loss.
 
 use super::{ClientSlot, Worker, is_opening};
-use crate::load::error::{LoadError, show};
+use crate::load::error::LoadError;
 use crate::load::poller::{Interest, TIMER};
 use crate::load::schedule::Arrival;
 use crate::load::session::{Session, State};
@@ -63,7 +63,7 @@ impl Worker<'_> {
             _ if self.open > 0 || self.shared.stop.is_set() => Ok(()),
             Some(error) => Err(error),
             None => Err(LoadError::Slow {
-                address: show(&self.shared.plan.target.address),
+                address: self.shared.plan.target.address.to_string(),
                 seconds: LOGIN_TIMEOUT.0 / 1_000_000_000,
             }),
         }
@@ -246,7 +246,7 @@ impl Worker<'_> {
         };
         self.recorder.error_text(code, &text);
         self.refusals += 1;
-        let address = show(&self.shared.plan.target.address);
+        let address = self.shared.plan.target.address.to_string();
         self.opening_error.get_or_insert(match refusal {
             Refusal::Connect(source) => LoadError::cannot(format!("connect to {address}"))(source),
             Refusal::Login(source) => LoadError::Login { address, source },

@@ -13,7 +13,7 @@ use crate::sandbox::cgroup::{Groups, Limits};
 use crate::sandbox::config::{Config, checked, redo_log_bytes};
 use crate::sandbox::diagnosis::{Log, adjustments, rotate};
 use crate::sandbox::error::Failure;
-use crate::sandbox::janitor::Janitor;
+use crate::sandbox::janitor;
 use crate::sandbox::paths::{Lock, Paths};
 use crate::sandbox::process::{ProcessId, server_with};
 use crate::sandbox::record::Record;
@@ -21,6 +21,7 @@ use crate::sandbox::server::{Launch, Server};
 use crate::sandbox::startup::Startup;
 use crate::sandbox::{CpuSet, DiskLimit, Lifetime, SandboxError, SandboxEvent, SandboxSpec};
 use crate::server::ServerVersion;
+use crate::survivor::Survivor;
 use copied::{copy_data, password};
 use evenkeel_os::stop::Stop;
 use evenkeel_sense::cpu::Domain;
@@ -57,7 +58,7 @@ pub struct Sandbox {
     log: Log,
     groups: Groups,
     oom_before: u64,
-    janitor: Option<Janitor>,
+    janitor: Option<Survivor>,
     /// Held as long as this evenkeel uses the sandbox; absent in one found running.
     lock: Option<Lock>,
     /// Whether the server survives this value.
@@ -249,7 +250,7 @@ impl Sandbox {
         let _ = std::fs::remove_file(self.paths.init_sql());
         if self.lifetime == Lifetime::Detached {
             self.outlives = true;
-            self.janitor.take().into_iter().for_each(Janitor::dismiss);
+            self.janitor.take().into_iter().for_each(Survivor::dismiss);
         }
         self.hold_disk(self.record.disk)?;
         events(SandboxEvent::Ready { pid: id.pid, port: self.record.port });
@@ -270,7 +271,7 @@ impl Sandbox {
         // From here on dropping the value ends the server.
         self.server = Some(server);
         self.outlives = false;
-        let janitor = Janitor::hire(id, self.groups.groups());
+        let janitor = janitor::hire(id, self.groups.groups());
         self.janitor = Some(janitor.map_err(SandboxError::io("start", Path::new("/bin/sh")))?);
         self.record.set_running(Some(id), self.groups.groups());
         self.record.save(&self.paths)?;
@@ -362,7 +363,7 @@ impl Sandbox {
             let _ = self.record.save(&self.paths);
         }
         self.outlives = false;
-        self.janitor.take().into_iter().for_each(Janitor::dismiss);
+        self.janitor.take().into_iter().for_each(Survivor::dismiss);
     }
 }
 

@@ -181,10 +181,7 @@ impl Player<'_> {
 }
 
 fn through(guard: &Child, target: Target) -> Result<Target> {
-    let address = guard
-        .address()
-        .rsplit_once(':')
-        .and_then(|(host, port)| Some(Address::Tcp { host: host.to_owned(), port: port.parse().ok()? }));
+    let address = guard.address().parse::<Address>();
     let address = address.with_context(|| format!("the guard listens at {}", guard.address()))?;
     Ok(Target { address, ..target })
 }

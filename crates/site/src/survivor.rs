@@ -1,0 +1,41 @@
+//! A small process outlives a crash of this one and does what is left to do.
+//!
+//! It is a shell that waits on a pipe from us. When we say "done" it leaves; when the pipe closes without a word, we have crashed.
+
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+
+#[derive(Debug)]
+pub(crate) struct Survivor(Child);
+
+impl Survivor {
+    /// Starts a script, which has to read the word first, under this name.
+    pub(crate) fn start(
+        script: &str,
+        name: &str,
+        arguments: impl IntoIterator<Item = OsString>,
+    ) -> io::Result<Self> {
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", script, name]).args(arguments);
+        command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+        // A group of its own: Ctrl-C in the terminal is not for it.
+        command.env_remove("EVENKEEL_PASSWORD").process_group(0).current_dir("/").spawn().map(Self)
+    }
+
+    /// There is nothing left to do, or we do it ourselves.
+    pub(crate) fn dismiss(mut self) {
+        if let Some(mut pipe) = self.0.stdin.take() {
+            let _ = pipe.write_all(b"done\n");
+        }
+        let _ = self.0.wait();
+    }
+
+    /// What it sees when we are killed.
+    #[cfg(test)]
+    pub(crate) fn crash(mut self) {
+        drop(self.0.stdin.take());
+        self.0.wait().expect("a shell");
+    }
+}
