@@ -17,6 +17,9 @@ const SOFT: f64 = 0.05;
 const BY_CPU: (f64, f64) = (0.5, 0.15);
 /// The capacity is at most so many times the highest rate, where nothing else bounds it.
 const END_MOST: f64 = 30.0;
+/// What a server's speed differs by between a study and a later run: deviation of the logarithm. Runs a few minutes apart on a virtual
+/// machine differ by about that beyond what the runs of one study do (ten of `bench/answer`).
+const DRIFT: f64 = 0.08;
 /// Most that a response changes with the speed of a run.
 const ELASTICITY_MOST: f64 = 20.0;
 
@@ -112,17 +115,20 @@ impl Drawn {
         let [capacity, _, speed, _] = self.at;
         let used = (rate / capacity).min(0.999);
         let chance = 2.0 * (1.0 + used) / (used * (1.0 - used).powi(2) * capacity * seconds);
-        let slower = self.rise(rate * 1.001) - self.rise(rate);
-        let elasticity = 1.0 + slower / 0.001;
-        let elasticity =
-            if elasticity.is_finite() { elasticity.min(ELASTICITY_MOST) } else { ELASTICITY_MOST };
-        (speed * elasticity).powi(2) + figure.chance() * chance
+        (speed * self.elasticity(rate)).powi(2) + figure.chance() * chance
     }
 
-    /// Mean and variance of the logarithm of the response that a run gives; `None` where the server does not carry the rate.
+    /// By how much of itself a response changes with the speed.
+    fn elasticity(&self, rate: f64) -> f64 {
+        let elasticity = 1.0 + (self.rise(rate * 1.001) - self.rise(rate)) / 0.001;
+        if elasticity.is_finite() { elasticity.min(ELASTICITY_MOST) } else { ELASTICITY_MOST }
+    }
+
+    /// Mean and variance of the logarithm of the response that a later run gives; `None` where the server does not carry the rate.
     pub(super) fn run(&self, rate: f64, seconds: f64, figure: Figure) -> Option<(f64, f64)> {
         let mean = self.level.0 + self.rise(rate);
-        let variance = self.level.1 + self.at[3].powi(2) + self.between(rate, seconds, figure);
+        let later = (DRIFT * self.elasticity(rate)).powi(2);
+        let variance = self.level.1 + self.at[3].powi(2) + self.between(rate, seconds, figure) + later;
         mean.is_finite().then_some((mean, variance))
     }
 

@@ -38,7 +38,8 @@ impl Input {
 
     /// What grew or was replaced while it was read was not read as one file.
     pub(crate) fn changed(&self, at: u64) -> HaulError {
-        let what = "its size, modification time or inode is different now; run again when nothing writes to it";
+        let what =
+            "its size, modification time or inode is different now; run again when nothing writes to it";
         HaulError::Changed { path: self.path().to_owned(), at, what }
     }
 }

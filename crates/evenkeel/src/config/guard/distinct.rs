@@ -22,7 +22,8 @@ pub fn is_same(listen: &Address, backend: &Address) -> bool {
         // A port that the system chooses is nobody's.
         (Address::Tcp { port: 0, .. }, _) => false,
         (Address::Tcp { host, port }, Address::Tcp { host: server, port: at }) => {
-            port == at && (host == server || is_any(host) && is_here(server) || is_here(host) && is_any(server))
+            port == at
+                && (host == server || is_any(host) && is_here(server) || is_here(host) && is_any(server))
         }
         _ => listen == backend,
     }
