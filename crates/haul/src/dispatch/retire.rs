@@ -173,7 +173,7 @@ fn refusal(
     let differs = found.records != moved;
     Ok(differs.then(|| {
         format!(
-            "it has {} records, and {moved} were dispatched to it: somebody changed or replaced it; look at it, and drop it by DROP TABLE",
+            "it has {} records, and {moved} were dispatched to it: somebody changed or replaced it; look at it, and drop it by DROP TABLE (cdr audit then calls its records lost)",
             found.records
         )
     }))

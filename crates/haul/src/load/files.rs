@@ -183,7 +183,10 @@ fn check_grown(ground: &Ground<'_>, file: &Looked, before: &KnownFile) -> Result
     }
     match ends_a_record(file, before.end, ground.separator)? {
         true => Ok(()),
-        false => Err(replaced("before, it ended within a record, which was taken as it was").into()),
+        false => {
+            Err(replaced("before, it ended without a line end, and its last record was taken as it was")
+                .into())
+        }
     }
 }
 

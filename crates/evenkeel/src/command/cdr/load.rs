@@ -260,7 +260,11 @@ fn text_of(loaded: &Loaded, rejects: &std::path::Path) -> String {
     let before: u64 = loaded.files.iter().map(|file| file.records_before).sum();
     if before > 0 {
         let rows: u64 = loaded.files.iter().map(|file| file.rows_before).sum();
-        text.push_str(&format!("already loaded: {}, {}\n", counted(before, "record"), counted(rows, "row")));
+        text.push_str(&format!("already loaded: {}, {}", counted(before, "record"), counted(rows, "row")));
+        text.push_str(match loaded.files.iter().any(|file| file.rejects_before > 0) {
+            true => "; the others are rejects, which another layout does not read again\n",
+            false => "\n",
+        });
     }
     for file in loaded.files.iter().filter(|file| file.identity.size == 0) {
         text.push_str(&format!("{} is empty\n", file.path.display()));

@@ -112,7 +112,7 @@ fn text(retired: &Retired) -> String {
     }
     let count = |number| format::counted(number, "table");
     text.push_str(&format!(
-        "{} {word} with {}, {} refused, {} left\n",
+        "{} {word} with {}, {} refused, {} newer\n",
         count(retired.dropped.len()),
         counted(retired.dropped.iter().map(|table| table.records).sum(), "record"),
         count(retired.refused.len()),
