@@ -37,7 +37,7 @@ impl fmt::Display for SizeError {
             Self::Saturates { rate, capacity } => {
                 write!(
                     out,
-                    "a server does not carry {rate:.1} requests/s: by this profile it would carry {capacity:.1} at most"
+                    "a server does not carry {rate:.0} requests/s: by this profile's bounds and response times {capacity:.0} at most"
                 )
             }
             Self::OutOfReach { objective, least, rate } => write!(

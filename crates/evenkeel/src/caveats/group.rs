@@ -107,6 +107,7 @@ fn doubt(plan: &PlanFile, summary: &SummaryFile, group: &[Seen<'_>]) -> Option<D
     let rows = summary.written.as_ref().filter(|_| is_of_state).map(|written| &written.rows);
     let grown = rows.map_or(0, |rows| rows.inserted.saturating_sub(rows.deleted));
     let told = format!("; the tables grew by {}", format::counted(grown as usize, "row"));
+    let restore = "Restore the data before each run by --reset-command: later runs met larger tables.";
     Some(Doubt {
         name: name(known, &worst.caveat.code),
         severity: group.iter().map(severity).max()?,
@@ -116,7 +117,12 @@ fn doubt(plan: &PlanFile, summary: &SummaryFile, group: &[Seen<'_>]) -> Option<D
             .filter(|_| cells_of(group).len() > 1)
             .map_or_else(String::new, |cell| cell_name(plan, cell)),
         seen: seen(&worst.caveat.text).to_owned() + if grown > 0 { told.as_str() } else { "" },
-        remedy: known.map_or_else(|| own_remedy(&worst.caveat.text), |cause| cause.remedy).to_owned(),
+        remedy: match known.filter(|_| grown == 0) {
+            Some(cause) => cause.remedy,
+            None if grown > 0 => restore,
+            None => own_remedy(&worst.caveat.text),
+        }
+        .to_owned(),
     })
 }
 

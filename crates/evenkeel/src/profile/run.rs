@@ -45,6 +45,9 @@ pub fn measure(
     drop(view);
     let was_stopped = outcome.as_ref().map_or(true, |summary| !summary.complete);
     let is_gone = is_new && was_stopped && discard_if_empty(folder);
+    if let (Err(_), Ok(Some(written))) = (&outcome, lab_study::written(folder)) {
+        out::tell(&format!("rows written so far, search and warm-up included: {written}\n"));
+    }
     let summary = outcome.map_err(|error| named(error, folder));
     let summary = summary.with_context(|| format!("measuring {}", folder.path().display()))?;
     if is_gone {
@@ -61,11 +64,12 @@ fn named(error: StudyError, folder: &StudyFolder) -> anyhow::Error {
     }
 }
 
-/// A study that ended before its first run has nothing to keep or to resume, unless it has searched. Whether it is gone; where it
-/// cannot be removed it is listed without runs, which is true.
+/// A study that ended before its first run has nothing to keep or to resume, unless it has searched or may have written rows. Whether it
+/// is gone; where it cannot be removed it is listed without runs, which is true.
 fn discard_if_empty(folder: &StudyFolder) -> bool {
     let has_no_probes = folder.plan().is_ok_and(|plan| plan.probes.is_empty());
-    let is_empty = has_no_probes && folder.runs().is_ok_and(|runs| runs.is_empty());
+    let wrote_nothing = lab_study::written(folder).is_ok_and(|written| written.is_none());
+    let is_empty = has_no_probes && wrote_nothing && folder.runs().is_ok_and(|runs| runs.is_empty());
     is_empty && std::fs::remove_dir_all(folder.path()).is_ok()
 }
 
@@ -83,7 +87,7 @@ pub fn finish(
     }
     if runs.is_empty() {
         let go_on = goes_on::command(folder.path()).unwrap_or_default();
-        out::line(format!("the search took all of the time; continue with {go_on}"))?;
+        out::line(format!("no run was measured; continue with {go_on}"))?;
     }
     let report = report::write(folder)?;
     if !session.quiet {

@@ -181,7 +181,8 @@ fn run_at(rate: f64, run: &RunFile) -> RunAt {
 
 /// CPU time of the server for a request, ms; `None` where nobody saw it, or nothing was answered.
 pub(crate) fn cpu_ms_per_request(run: &RunFile) -> Option<f64> {
-    let seen = run.theta.as_ref().map(|theta| theta.total_percent / 100.0 * theta.cpus);
+    let of_server = run.theta.as_ref().filter(|theta| theta.domain == DomainRecord::Process);
+    let seen = of_server.map(|theta| theta.total_percent / 100.0 * theta.cpus);
     let cpu = seen.or_else(|| cpu_by_request(run))?;
     Some(1e3 * cpu / run.throughput_per_s).filter(|cpu| cpu.is_finite() && *cpu > 0.0)
 }

@@ -23,7 +23,7 @@ impl Ledger<'_> {
     }
 
     fn change(&self, change: impl FnOnce(&mut WrittenFile)) -> Result<(), StoreError> {
-        let mut file = read(self.0)?.unwrap_or_default();
+        let mut file = written(self.0)?.unwrap_or_default();
         file.format = FORMAT;
         change(&mut file);
         self.0.write(FILE, &file)
@@ -31,6 +31,9 @@ impl Ledger<'_> {
 }
 
 /// What was written so far; `None` where nothing was to be counted.
-pub(super) fn read(folder: &StudyFolder) -> Result<Option<WrittenFile>, StoreError> {
+///
+/// # Errors
+/// The file cannot be read.
+pub fn written(folder: &StudyFolder) -> Result<Option<WrittenFile>, StoreError> {
     folder.path().join(FILE).exists().then(|| folder.read(FILE)).transpose()
 }

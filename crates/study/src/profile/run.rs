@@ -98,7 +98,7 @@ impl<'a> Study<'a> {
 
     /// What follows from all that was measured; kept in the folder.
     pub(super) fn summary(&self) -> Result<SummaryFile, StudyError> {
-        let written = ledger::read(self.folder)?;
+        let written = ledger::written(self.folder)?;
         let summary = SummaryFile { written, ..summary::summarise(&self.plan, &self.runs) };
         self.folder.write("summary.json", &summary)?;
         Ok(summary)

@@ -21,7 +21,7 @@ fn what_an_audit_finds_is_named_and_holds_all_records_back_until_somebody_has_lo
     let (lines, told) = text(&output);
     assert_eq!(output.status.code(), Some(1), "{lines}{told}");
     assert!(lines.contains("0 rejects; the audit found 1 altered"), "{lines}");
-    assert!(lines.contains("not dispatched: ") && lines.contains("a.cdr.audit names what"), "{lines}");
+    assert!(lines.contains("not dispatched: ") && lines.contains("a.cdr.audit lists what"), "{lines}");
     let note = site.server.path("rejects/a.cdr.audit");
     let named = fs::read_to_string(&note).expect("a note");
     assert!(named.contains("seq=500; called: file '"), "{named}");

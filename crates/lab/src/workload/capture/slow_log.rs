@@ -93,7 +93,7 @@ impl Log {
             let text = String::from_utf8_lossy(line);
             if text.starts_with("# administrator command") {
                 self.entry = None;
-            } else if text.starts_with("# ") {
+            } else if text.starts_with('#') {
                 let after = |key: &str| text.split_once(key).map(|(_, rest)| rest);
                 if let Some(time) = after("Query_time: ") {
                     entry.time_s = time.split(' ').next().and_then(|time| time.parse().ok()).unwrap_or(0.0);

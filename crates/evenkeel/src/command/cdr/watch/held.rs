@@ -48,8 +48,7 @@ pub fn find(rejects: &Path) -> Result<Option<PathBuf>, HaulError> {
 /// Why nothing is dispatched, and how to go on.
 pub fn why(note: &Path) -> String {
     format!(
-        "{} lists what an audit found: nothing is dispatched until you have checked it, repaired the table \
-         and removed that file",
+        "{} lists what an audit found: check it, repair the table, and remove that file to go on",
         note.display()
     )
 }
