@@ -223,7 +223,7 @@ fn profile(place: &mut Place) {
     assert!(runs.iter().all(|run| run["theta"]["total_percent"].as_f64() > Some(0.0)), "{runs:?}");
 }
 
-/// A private server whose runs write: its data is restored before each of them.
+/// A private server whose runs write.
 fn reset(place: &mut Place) {
     let program = place.program.clone();
     let program: Vec<&str> = program.iter().flat_map(|path| ["--server-binary", path]).collect();

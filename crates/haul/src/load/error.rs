@@ -59,8 +59,8 @@ impl LoadError {
             Self::OthersRejects { .. } => {
                 "name another file by --rejects; if these rejects are from this server under another name, or no longer needed, move the file away"
             }
-            Self::Replaced { what, .. } if what.contains("without a line end") => {
-                "load a file once it is complete; its other records are lost to `cdr audit`: write them into a new file and load that"
+            Self::Replaced { what, .. } if what.contains("last record") => {
+                "load complete files only; `evenkeel cdr audit` names the records that are missing: write them into a new file and load that"
             }
             Self::Replaced { .. } => {
                 "give the new file another name, or put the former one back to go on with it"

@@ -184,7 +184,7 @@ fn check_grown(ground: &Ground<'_>, file: &Looked, before: &KnownFile) -> Result
     match ends_a_record(file, before.end, ground.separator)? {
         true => Ok(()),
         false => {
-            Err(replaced("before, it ended without a line end, and its last record was taken as it was")
+            Err(replaced("before, its last record was cut or had no line end, and was taken as it was")
                 .into())
         }
     }

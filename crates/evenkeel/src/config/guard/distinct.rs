@@ -29,6 +29,7 @@ pub fn is_same(listen: &Address, backend: &Address) -> bool {
     }
 }
 
+/// All addresses of this machine, or a name for one that is not looked up.
 fn is_any(host: &str) -> bool {
     host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_unspecified())
 }
