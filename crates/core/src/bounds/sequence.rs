@@ -39,6 +39,11 @@ const CURVE_NEAR: f64 = 0.1;
 /// bounds of a server that wanders never get as narrow as is wanted.
 const RUNS_BOUNDS: usize = 12;
 
+/// The highest rate that meets an objective and the lowest above that misses it are at most so far apart. What misses it at this share of
+/// what is carried is not tried at lower ones.
+const OBJECTIVE: f64 = 1.15;
+const OBJECTIVE_LOWEST: f64 = 0.1;
+
 /// Runs of a rate of the curve at most, whose runs differ by too much; and from how many runs on bounds farther apart than this leave
 /// time for them.
 const RUNS_CURVE: usize = 6;
@@ -49,8 +54,15 @@ const WIDE: f64 = 1.4;
 pub struct Wanted {
     /// Width of the bounds beside their middle; 0.05 is 5 %, and 0 is as narrow as the time allows.
     pub width: f64,
-    /// The curve comes right after the opening: an objective asks for response times more than for narrow bounds.
-    pub curve_first: bool,
+}
+
+/// What response times ask for beside the bounds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Responses<'a> {
+    /// Rates whose runs differ by more than their response times are trusted with.
+    pub unsure: &'a [f64],
+    /// Of an objective: the highest rate that meets it, zero if none does, and the lowest above that misses it, infinite if none does.
+    pub objective: Option<(f64, f64)>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -90,27 +102,35 @@ impl Sequence {
         least.filter(|rate| made(*rate) < RUNS_MIN)
     }
 
-    /// The next step after these runs. `unsure` are rates whose runs differ by more than their response times are trusted with.
-    /// `None` where no run is valid: a further one of the same kind would be no better.
-    pub fn next(&self, runs: &[RunAt], unsure: &[f64]) -> Option<Step> {
+    /// The next step after these runs. `None` where no run is valid: a further one of the same kind would be no better.
+    pub fn next(&self, runs: &[RunAt], responses: &Responses<'_>) -> Option<Step> {
         let answer = Answer::of(runs);
         let rates = &answer.carried.rates;
         let (lowest, highest) = (rates.first()?, rates.last()?);
-        // The one with the fewest runs, so that what drifts with time meets the rates alike.
-        if let Some(few) = rates.iter().min_by_key(|rate| rate.runs).filter(|rate| rate.runs < RUNS_MIN) {
-            return Some(Step::Run(few.rate));
-        }
         let carried = rates.iter().rev().find(|rate| rate.fate == Fate::Carried);
         let failed = rates.iter().find(|rate| {
             rate.fate == Fate::NotCarried && carried.is_none_or(|carried| rate.rate > carried.rate)
         });
+        let made: usize = rates.iter().map(|rate| rate.runs).sum();
+        let objective = responses.objective.and_then(|ends| self.of_objective(&answer, ends));
+        let first = if responses.objective.is_some() { RATES_FIRST * RUNS_MIN } else { RUNS_BOUNDS };
+        let is_due = carried.and(failed).is_some() && made >= first && objective.is_none();
+        // All of them begin before one is repeated, and the one with the fewest runs comes next: what drifts with time meets the rates
+        // alike, and runs of a rate that lie apart show it.
+        if let Some(missing) = self.missing(&answer).filter(|_| is_due) {
+            return Some(Step::Run(missing));
+        }
+        if let Some(few) = rates.iter().min_by_key(|rate| rate.runs).filter(|rate| rate.runs < RUNS_MIN) {
+            return Some(Step::Run(few.rate));
+        }
+        if let Some(rate) = objective {
+            return Some(Step::Run(rate));
+        }
         let wide =
             |(carried, failed): (&Rate, &Rate)| failed.rate > WIDE * carried.throughput_low.unwrap_or(0.0);
-        let made: usize = rates.iter().map(|rate| rate.runs).sum();
         let is_wide = carried.zip(failed).is_some_and(wide) && made < RUNS_WIDE;
-        let curve = self.curve(&answer, if is_wide { &[] } else { unsure }).map(Step::Run);
-        let first = if self.wanted.curve_first { RATES_FIRST * RUNS_MIN } else { RUNS_BOUNDS };
-        if let Some(step) = curve.filter(|_| carried.and(failed).is_some() && made >= first) {
+        let unsure = unsure(&answer, if is_wide { &[] } else { responses.unsure }).map(Step::Run);
+        if let Some(step) = unsure.filter(|_| is_due) {
             return Some(step);
         }
         Some(match (carried, failed) {
@@ -125,22 +145,27 @@ impl Sequence {
             (None, Some(_)) => Step::Run(self.downwards(&answer, lowest)),
             (Some(carried), Some(failed)) => match self.between(&answer, carried, failed) {
                 Step::Run(rate) => Step::Run(rate),
-                end => curve.unwrap_or(end),
+                end => self.missing(&answer).map(Step::Run).or(unsure).unwrap_or(end),
             },
         })
     }
 
-    /// A rate of the curve that is not measured yet, or one of the unsure that deserves another run.
-    fn curve(&self, answer: &Answer, unsure: &[f64]) -> Option<f64> {
+    /// A rate of the curve that is not measured yet.
+    fn missing(&self, answer: &Answer) -> Option<f64> {
         let least = answer.carried.at_least?;
-        let rates = &answer.carried.rates;
         let missing = CURVE.iter().find(|share| {
-            let near = |rate: &&Rate| (rate.rate / least - **share).abs() <= CURVE_NEAR;
-            !rates.iter().any(|rate| near(&rate)) && **share * least >= self.rate_min
+            let near = |rate: &Rate| (rate.rate / least - **share).abs() <= CURVE_NEAR;
+            !answer.carried.rates.iter().any(near) && **share * least >= self.rate_min
         });
-        let wanting = |rate: &&Rate| unsure.contains(&rate.rate) && rate.runs < RUNS_CURVE;
-        let more = || rates.iter().filter(wanting).min_by_key(|rate| rate.runs).map(|rate| rate.rate);
-        missing.map(|share| round(share * least)).or_else(more)
+        missing.map(|share| round(share * least))
+    }
+
+    /// A rate between those that meet an objective and miss it, or below all that miss it; `None` where these are near enough.
+    fn of_objective(&self, answer: &Answer, (met, missed): (f64, f64)) -> Option<f64> {
+        let least = answer.carried.at_least.map_or(self.rate_min, |least| OBJECTIVE_LOWEST * least);
+        let rate = if met > 0.0 { (met * missed).sqrt() } else { missed / STRIDE_UP };
+        let is_open = missed.is_finite() && missed > OBJECTIVE * met && rate >= least.max(self.rate_min);
+        is_open.then(|| round(rate))
     }
 
     /// The lowest rate that keeps the server busy throughout, which may be a new one.
@@ -223,6 +248,12 @@ impl Sequence {
             ends.windows(2).max_by(|one, other| (one[1] / one[0]).total_cmp(&(other[1] / other[0])))?;
         (widest[1] / widest[0] > CLOSE * CLOSE).then(|| Step::Run(round((widest[0] * widest[1]).sqrt())))
     }
+}
+
+/// The rate with the fewest runs of those that deserve another one.
+fn unsure(answer: &Answer, unsure: &[f64]) -> Option<f64> {
+    let wanting = |rate: &&Rate| unsure.contains(&rate.rate) && rate.runs < RUNS_CURVE;
+    answer.carried.rates.iter().filter(wanting).min_by_key(|rate| rate.runs).map(|rate| rate.rate)
 }
 
 /// A new rate a little below or above what was completed in overload, where the bounds lie farther away: at that rate itself a run

@@ -151,7 +151,7 @@ struct Bounded {
 
 fn until(share: f64, seed: Seed) -> Result<Bounded, RateError> {
     let (width, runs) = UNTIL;
-    let plan = TryPlan { shared: Shared::beside(share), runs, wanted: Wanted { width, curve_first: false } };
+    let plan = TryPlan { shared: Shared::beside(share), runs, wanted: Wanted { width } };
     let (tried, beside) = plan.play_beside_truth(seed)?;
     Ok(Bounded { tried, beside, alone: plan.shared.capacities().1 })
 }

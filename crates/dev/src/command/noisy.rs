@@ -48,7 +48,7 @@ fn try_one(args: &Args, share: f64, number: u64, seed: Seed) -> Result<Value, Ra
     let plan = TryPlan {
         shared: Shared::beside(share),
         runs: usize::from(args.runs),
-        wanted: Wanted { width: 0.0, curve_first: false },
+        wanted: Wanted { width: 0.0 },
     };
     let (tried, beside) = plan.play_beside_truth(seed.numbered(number))?;
     let (carried, found) = (&tried.answer.carried, tried.answer.alone);

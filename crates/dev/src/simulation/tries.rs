@@ -3,7 +3,7 @@
 use super::{Phases, Shared};
 use evenkeel_core::Nanos;
 use evenkeel_core::arrivals::{RATE_MAX, RateError};
-use evenkeel_core::bounds::{Answer, RunAt, Sequence, Step, Wanted};
+use evenkeel_core::bounds::{Answer, Responses, RunAt, Sequence, Step, Wanted};
 use evenkeel_core::random::Seed;
 use evenkeel_core::rates::{ProbeOutcome, RateSearch, SearchStep};
 
@@ -37,7 +37,7 @@ impl TryPlan {
         while runs.len() < self.runs {
             let made = |rate: f64| runs.iter().filter(|run| run.rate == rate).count();
             let opening = Sequence::opening(&first, made).map(Step::Run);
-            match opening.or_else(|| sequence.next(&runs, &[])) {
+            match opening.or_else(|| sequence.next(&runs, &Responses::default())) {
                 Some(Step::Run(rate)) => self.measure(rate, seed, &mut runs)?,
                 Some(Step::Enough | Step::Exhausted | Step::TooFewArrivals) | None => break,
             }

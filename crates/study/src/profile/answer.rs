@@ -9,6 +9,7 @@ use crate::store::format::{
 use crate::store::run_name;
 use evenkeel_core::bounds::alone::Method;
 use evenkeel_core::bounds::{Alone, Answer, Carried, Clear, Fate, Range, RunAt, Work};
+use evenkeel_core::caveat::threshold::RUNS_MIN_COUNT;
 
 /// Share of the arrivals that may fail in a run that says something about the server.
 const FAILED_MAX: f64 = 0.5;
@@ -91,6 +92,7 @@ fn of_series(plan: &PlanFile, cells: &[CellSummary], runs: &[RunFile], series: u
     let ids = |id: u32| plan.cells.iter().any(|cell| cell.id == id && cell.series == series);
     let valid: Vec<&RunFile> = runs.iter().filter(|run| ids(run.cell) && is_valid(run)).collect();
     let p95 = p95(cells, series, &answer.carried, plan.settings.objective_p95_ms);
+    let missed = objective(plan, cells, &answer.carried, series).map(|(_, missed)| missed);
     // Requests that nobody waits for long enough say nothing of a server that has nothing to do.
     let unanswered = Unanswered::of(cells.iter().filter(|cell| cell.series == series));
     let tells = !unanswered.is_some_and(|found| found.is_unused());
@@ -99,6 +101,7 @@ fn of_series(plan: &PlanFile, cells: &[CellSummary], runs: &[RunFile], series: u
         seen_at_per_s: answer.carried.seen_at,
         p95_below_ms: p95.map(|(_, below)| below),
         p95_at_per_s: p95.map(|(rate, _)| rate),
+        p95_missed_at_per_s: missed.filter(|rate| rate.is_finite()),
         at_most_per_s: answer.carried.at_most.filter(|_| tells),
         in_overload_per_s: answer.carried.in_overload.filter(|_| tells),
         connections: answer
@@ -153,6 +156,24 @@ fn p95(
     });
     let fits = bounded.filter(|(_, _, high)| objective_ms.is_none_or(|objective| *high <= objective));
     fits.max_by(|one, other| one.0.total_cmp(&other.0)).map(|(_, rate, high)| (rate, high))
+}
+
+/// The highest rate that meets the objective, zero if none does, and the lowest above that misses it, infinite if none does; `None` without
+/// an objective. A rate with fewer runs than an upper bound takes is neither.
+pub(super) fn objective(
+    plan: &PlanFile,
+    cells: &[CellSummary],
+    known: &Carried,
+    series: usize,
+) -> Option<(f64, f64)> {
+    let wanted = plan.settings.objective_p95_ms?;
+    let is_measured =
+        |rate: f64| known.rates.iter().any(|own| own.rate == rate && own.runs >= RUNS_MIN_COUNT);
+    let own = cells.iter().filter(|cell| cell.series == series && is_measured(cell.rate_per_s));
+    let measured: Vec<CellSummary> = own.cloned().collect();
+    let met = p95(&measured, series, known, Some(wanted)).map_or(0.0, |(rate, _)| rate);
+    let above = measured.iter().map(|cell| cell.rate_per_s).filter(|rate| *rate > met);
+    Some((met, above.fold(f64::INFINITY, f64::min)))
 }
 
 fn run_at(rate: f64, run: &RunFile) -> RunAt {
@@ -264,6 +285,7 @@ fn hull(one: BoundsRecord, other: BoundsRecord) -> BoundsRecord {
         seen_at_per_s: both(one.seen_at_per_s, other.seen_at_per_s, f64::min),
         p95_below_ms: both(one.p95_below_ms, other.p95_below_ms, f64::max),
         p95_at_per_s: both(one.p95_at_per_s, other.p95_at_per_s, f64::min),
+        p95_missed_at_per_s: both(one.p95_missed_at_per_s, other.p95_missed_at_per_s, f64::min),
         at_most_per_s: both(one.at_most_per_s, other.at_most_per_s, f64::max),
         in_overload_per_s: both(one.in_overload_per_s, other.in_overload_per_s, f64::min),
         connections: one.connections.or(other.connections),

@@ -12,6 +12,8 @@ const NAMES_MAX: usize = 4;
 
 /// Bounds farther apart than this, upper over lower, leave more to say.
 const WIDE: f64 = 1.4;
+/// ... and so does a rate beyond an objective, over the one that meets it.
+const FAR: f64 = 1.3;
 
 pub(super) struct Findings<'a> {
     pub plan: &'a PlanFile,
@@ -50,10 +52,20 @@ impl Findings<'_> {
         match (self.bounds.p95_below_ms.zip(self.bounds.p95_at_per_s), objective) {
             _ if !self.is_measured => String::new(),
             (Some((_, rate)), Some(objective)) => {
-                format!("p95 stays below {objective} ms up to {} requests per second", floor(rate))
+                let next = self.bounds.p95_missed_at_per_s.filter(|missed| *missed > FAR * rate);
+                let next = next.map_or_else(String::new, |missed| {
+                    format!(
+                        "; the next measured rate, {}, lies far above: --within gives it more time",
+                        nearest(missed)
+                    )
+                });
+                format!("p95 stays below {objective} ms up to {} requests per second{next}", floor(rate))
             }
             (Some((below, rate)), None) => {
                 format!("p95 stays below {} ms up to {} requests per second", ceiling(below), floor(rate))
+            }
+            (None, Some(_)) if u64::from(self.runs_of_rate) < RUNS_MIN => {
+                "No upper bound of p95 yet: it takes three runs of a rate (--repeats 3)".to_owned()
             }
             (None, Some(objective)) => {
                 format!("No measured rate keeps p95 below {objective} ms with 95 % confidence")

@@ -2,11 +2,11 @@
 
 use super::run::Study;
 use super::spec::{Budget, StudySpec};
-use super::{StudyError, StudyEvent, answer, length, order, summary};
+use super::{StudyError, StudyEvent, answer, cells, length, order, summary};
 use crate::store::format::CellRecord;
 use evenkeel_core::Nanos;
 use evenkeel_core::arrivals::RATE_MAX;
-use evenkeel_core::bounds::{RATES_FIRST, RunAt, Sequence, Step, Wanted};
+use evenkeel_core::bounds::{Answer, RATES_FIRST, Responses, RunAt, Sequence, Step, Wanted};
 use std::collections::VecDeque;
 
 /// A rate at which so many more runs failed than held, by their own generator or by errors of the server, is given up, and the
@@ -119,11 +119,13 @@ impl Study<'_> {
             return Ok(rate);
         }
         let sequence = sequence(self.spec, budget);
-        let unsure = summary::unsure_rates(&self.plan, &self.runs, group);
+        let cells = cells::summarise(&self.plan, &self.runs);
+        let unsure = summary::unsure_rates(&cells, &self.plan, &self.runs, group);
         let mut end = End::Enough;
         for series in group {
             let runs = answer::runs_of(&self.plan, &self.runs, *series);
-            match sequence.next(&runs, &unsure) {
+            let objective = answer::objective(&self.plan, &cells, &Answer::of(&runs).carried, *series);
+            match sequence.next(&runs, &Responses { unsure: &unsure, objective }) {
                 Some(Step::Run(rate)) => match fault(&runs, rate) {
                     Some(fault) => end = end.max(fault),
                     None => return Ok(rate),
@@ -206,7 +208,7 @@ impl Study<'_> {
 
 fn sequence(spec: &StudySpec, budget: Budget) -> Sequence {
     // Without a width the whole time is used.
-    let wanted = Wanted { width: budget.until.unwrap_or(0.0), curve_first: spec.objective_p95.is_some() };
+    let wanted = Wanted { width: budget.until.unwrap_or(0.0) };
     Sequence { wanted, rate_min: length::rate_min(spec.duration, budget), rate_max: RATE_MAX }
 }
 

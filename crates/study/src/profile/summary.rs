@@ -101,8 +101,13 @@ pub fn trust_limits(plan: &PlanFile, runs: &[RunFile]) -> Vec<(Vec<usize>, Trust
 }
 
 /// Rates of a group whose runs differ by more than response times are trusted with.
-pub(super) fn unsure_rates(plan: &PlanFile, runs: &[RunFile], group: &[usize]) -> Vec<f64> {
-    let points = points(&cells::summarise(plan, runs), runs, plan, group);
+pub(super) fn unsure_rates(
+    cells: &[CellSummary],
+    plan: &PlanFile,
+    runs: &[RunFile],
+    group: &[usize],
+) -> Vec<f64> {
+    let points = points(cells, runs, plan, group);
     points.iter().filter(|point| point.is_unsure()).map(|point| point.rate).collect()
 }
 

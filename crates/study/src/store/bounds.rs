@@ -60,6 +60,8 @@ pub struct BoundsRecord {
     /// ... at this rate: the highest carried one that meets the objective, and without an objective the knee, where the
     /// throughput over the mean response time is the largest.
     pub p95_at_per_s: Option<f64>,
+    /// With an objective: the lowest measured rate above it, which misses the objective or has no upper bound of p95.
+    pub p95_missed_at_per_s: Option<f64>,
     /// The server carries at most this, requests per second.
     pub at_most_per_s: Option<f64>,
     /// What it completed at rates above what it carries, requests per second.

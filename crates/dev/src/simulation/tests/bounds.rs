@@ -5,7 +5,7 @@ use evenkeel_core::bounds::Wanted;
 use evenkeel_core::random::Seed;
 
 fn plan(share: f64) -> TryPlan {
-    TryPlan { shared: Shared::beside(share), runs: 30, wanted: Wanted { width: 0.05, curve_first: false } }
+    TryPlan { shared: Shared::beside(share), runs: 30, wanted: Wanted { width: 0.05 } }
 }
 
 #[test]
@@ -27,7 +27,7 @@ fn a_study_beside_a_neighbour_ends_with_bounds_that_hold() {
 
 #[test]
 fn a_study_ends_early_when_the_bounds_are_as_tight_as_wanted() {
-    let wanted = Wanted { width: 0.5, curve_first: false };
+    let wanted = Wanted { width: 0.5 };
     let found = TryPlan { wanted, runs: 200, ..plan(0.0) }.play(Seed(1)).unwrap();
     assert!(found.runs < 30, "{found:?}");
 }
