@@ -44,7 +44,7 @@ const RUNS_BOUNDS: usize = 12;
 const OBJECTIVE: f64 = 1.15;
 const OBJECTIVE_LOWEST: f64 = 0.1;
 
-/// Runs of a rate of the curve at most, whose runs differ by too much; and from how many runs on bounds farther apart than this leave
+/// Runs of a rate at most, whose runs differ by too much for its response time or for the objective; and from how many runs on bounds farther apart than this leave
 /// time for them.
 const RUNS_CURVE: usize = 6;
 const RUNS_WIDE: usize = 30;
@@ -61,8 +61,18 @@ pub struct Wanted {
 pub struct Responses<'a> {
     /// Rates whose runs differ by more than their response times are trusted with.
     pub unsure: &'a [f64],
-    /// Of an objective: the highest rate that meets it, zero if none does, and the lowest above that misses it, infinite if none does.
-    pub objective: Option<(f64, f64)>,
+    pub objective: Option<Objective>,
+}
+
+/// What the measured rates say of an objective.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Objective {
+    /// The highest rate that meets it; zero if none does.
+    pub met: f64,
+    /// The highest above that meets it in the mean of its runs, which are too few to be sure.
+    pub unsure: Option<f64>,
+    /// The lowest above that misses it; infinite if none does.
+    pub missed: f64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -160,8 +170,15 @@ impl Sequence {
         missing.map(|share| round(share * least))
     }
 
-    /// A rate between those that meet an objective and miss it, or below all that miss it; `None` where these are near enough.
-    fn of_objective(&self, answer: &Answer, (met, missed): (f64, f64)) -> Option<f64> {
+    /// Another run where these are too few, a rate between those that meet an objective and miss it, or below all that miss it; `None` where these are near enough.
+    fn of_objective(&self, answer: &Answer, objective: Objective) -> Option<f64> {
+        let Objective { met, unsure, missed } = objective;
+        let runs =
+            |rate: f64| answer.carried.rates.iter().find(|own| own.rate == rate).map_or(0, |own| own.runs);
+        if unsure.is_some_and(|rate| runs(rate) < RUNS_CURVE) {
+            return unsure;
+        }
+        let missed = unsure.unwrap_or(missed);
         let least = answer.carried.at_least.map_or(self.rate_min, |least| OBJECTIVE_LOWEST * least);
         let rate = if met > 0.0 { (met * missed).sqrt() } else { missed / STRIDE_UP };
         let is_open = missed.is_finite() && missed > OBJECTIVE * met && rate >= least.max(self.rate_min);

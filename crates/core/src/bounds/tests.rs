@@ -311,7 +311,7 @@ fn after_runs_of_an_objective(end: f64, count: usize) -> (f64, f64) {
         if runs.len() >= count {
             return (met, missed);
         }
-        let responses = Responses { unsure: &[], objective: Some((met, missed)) };
+        let responses = Responses { unsure: &[], objective: Some(Objective { met, unsure: None, missed }) };
         let Some(Step::Run(rate)) = sequence.next(&runs, &responses) else { panic!("there is more to know") };
         runs.push(seen(rate));
     }

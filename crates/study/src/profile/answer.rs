@@ -8,7 +8,7 @@ use crate::store::format::{
 };
 use crate::store::run_name;
 use evenkeel_core::bounds::alone::Method;
-use evenkeel_core::bounds::{Alone, Answer, Carried, Clear, Fate, Range, RunAt, Work};
+use evenkeel_core::bounds::{Alone, Answer, Carried, Clear, Fate, Objective, Range, RunAt, Work};
 use evenkeel_core::caveat::threshold::RUNS_MIN_COUNT;
 
 /// Share of the arrivals that may fail in a run that says something about the server.
@@ -92,7 +92,8 @@ fn of_series(plan: &PlanFile, cells: &[CellSummary], runs: &[RunFile], series: u
     let ids = |id: u32| plan.cells.iter().any(|cell| cell.id == id && cell.series == series);
     let valid: Vec<&RunFile> = runs.iter().filter(|run| ids(run.cell) && is_valid(run)).collect();
     let p95 = p95(cells, series, &answer.carried, plan.settings.objective_p95_ms);
-    let missed = objective(plan, cells, &answer.carried, series).map(|(_, missed)| missed);
+    let missed =
+        objective(plan, cells, &answer.carried, series).map(|found| found.unsure.unwrap_or(found.missed));
     // Requests that nobody waits for long enough say nothing of a server that has nothing to do.
     let unanswered = Unanswered::of(cells.iter().filter(|cell| cell.series == series));
     let tells = !unanswered.is_some_and(|found| found.is_unused());
@@ -148,32 +149,45 @@ fn p95(
     let mut rising: Vec<&CellSummary> = cells.iter().filter(|cell| cell.series == series).collect();
     rising.sort_by(|one, other| one.rate_per_s.total_cmp(&other.rate_per_s));
     let mut below = 0.0;
-    // "Up to" speaks of every measured rate below, so that the first without a bound ends it.
-    let bounded = rising.iter().map_while(|cell| {
-        below = f64::max(below, cell.p95_ms.high.filter(|_| carried(cell))?);
-        let weight = objective_ms.map_or(cell.throughput_per_s.mean / cell.tau_ms.mean, |_| cell.rate_per_s);
-        Some((weight, cell.rate_per_s, below))
+    // "Up to" speaks of every measured rate below: the first without a bound ends it. Of an objective that one goes by its runs alone,
+    // since no server answers a lower load more slowly.
+    let meets = |cell: &CellSummary| objective_ms.is_some_and(|objective| cell.p95_ms.mean <= objective);
+    let bounded = rising.iter().map_while(|cell| match cell.p95_ms.high.filter(|_| carried(cell)) {
+        None => meets(cell).then_some(None),
+        Some(high) => {
+            below = f64::max(below, high);
+            let weight =
+                objective_ms.map_or(cell.throughput_per_s.mean / cell.tau_ms.mean, |_| cell.rate_per_s);
+            Some(Some((weight, cell.rate_per_s, below)))
+        }
     });
+    let bounded = bounded.flatten();
     let fits = bounded.filter(|(_, _, high)| objective_ms.is_none_or(|objective| *high <= objective));
     fits.max_by(|one, other| one.0.total_cmp(&other.0)).map(|(_, rate, high)| (rate, high))
 }
 
-/// The highest rate that meets the objective, zero if none does, and the lowest above that misses it, infinite if none does; `None` without
-/// an objective. A rate with fewer runs than an upper bound takes is neither.
+/// What the rates with enough runs for an upper bound say of the objective; `None` without one.
 pub(super) fn objective(
     plan: &PlanFile,
     cells: &[CellSummary],
     known: &Carried,
     series: usize,
-) -> Option<(f64, f64)> {
+) -> Option<Objective> {
     let wanted = plan.settings.objective_p95_ms?;
-    let is_measured =
-        |rate: f64| known.rates.iter().any(|own| own.rate == rate && own.runs >= RUNS_MIN_COUNT);
-    let own = cells.iter().filter(|cell| cell.series == series && is_measured(cell.rate_per_s));
+    let fate = |cell: &CellSummary| {
+        let own = known.rates.iter().find(|own| own.rate == cell.rate_per_s);
+        own.filter(|own| own.runs >= RUNS_MIN_COUNT).map(|own| own.fate)
+    };
+    let own = cells.iter().filter(|cell| cell.series == series && fate(cell).is_some());
     let measured: Vec<CellSummary> = own.cloned().collect();
     let met = p95(&measured, series, known, Some(wanted)).map_or(0.0, |(rate, _)| rate);
-    let above = measured.iter().map(|cell| cell.rate_per_s).filter(|rate| *rate > met);
-    Some((met, above.fold(f64::INFINITY, f64::min)))
+    let unsure = |cell: &CellSummary| fate(cell) == Some(Fate::Carried) && cell.p95_ms.mean <= wanted;
+    let above = |is_unsure: bool| {
+        let above = measured.iter().filter(move |cell| cell.rate_per_s > met && unsure(cell) == is_unsure);
+        above.map(|cell| cell.rate_per_s)
+    };
+    let missed = above(false).fold(f64::INFINITY, f64::min);
+    Some(Objective { met, unsure: above(true).filter(|rate| *rate < missed).reduce(f64::max), missed })
 }
 
 fn run_at(rate: f64, run: &RunFile) -> RunAt {
