@@ -9,8 +9,8 @@ use super::{
 use crate::time::Nanos;
 
 impl Caveat {
-    /// The generator sent its requests late: from the means of the dispatch lag, which is the error of the mean response
-    /// time, and of the response time of the run. The run is not valid where the lag `decides`: where responses that count from
+    /// The generator sent its requests late: from the mean dispatch lag of the run, which is the error of its mean response
+    /// time, and the mean response time at this rate. The run is not valid where the lag `decides`: where responses that count from
     /// the instant of sending make another verdict.
     pub fn lag(lag_mean: Nanos, tau: Nanos, decides: bool) -> Option<Self> {
         let decides = decides && lag_mean.0 as f64 > LAG_SHARE_DECIDES * tau.0 as f64;
@@ -20,7 +20,7 @@ impl Caveat {
             false => (Doubt, "response times are too long by that much"),
         };
         let text = format!(
-            "The generator sent its requests {:.3} ms late on average, {:.0} % of their {:.3} ms; \
+            "The generator sent its requests {:.3} ms late on average, {:.0} % of the {:.3} ms that they take at this rate; \
              {meaning}. Give it CPUs of its own by --generator-cpus (a thread for each), or a lower rate.",
             lag_mean.as_millis_f64(),
             100.0 * lag_mean.0 as f64 / tau.0.max(1) as f64,

@@ -35,6 +35,9 @@ const DISTURBED: Cause = Cause {
     remedy: "The other runs at this rate or at a higher one settled: this run was disturbed, or it is chance.",
 };
 
+/// Rows by which tables grow in a study from which on that is a doubt: later runs may have met slower statements.
+const GROWN_MUCH: u64 = 10_000;
+
 const FEW_CONNECTIONS: &str = "few-connections";
 
 struct Seen<'a> {
@@ -110,7 +113,7 @@ fn doubt(plan: &PlanFile, summary: &SummaryFile, group: &[Seen<'_>]) -> Option<D
     let restore = "Restore the data before each run by --reset-command: later runs met larger tables.";
     Some(Doubt {
         name: name(known, &worst.caveat.code),
-        severity: group.iter().map(severity).max()?,
+        severity: if grown > GROWN_MUCH { Severity::Doubt } else { group.iter().map(severity).max()? },
         touches: touches(plan, summary, group),
         worst_at: worst
             .cell

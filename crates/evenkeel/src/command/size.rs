@@ -7,11 +7,12 @@ use crate::out;
 use crate::study::narrower::Narrower;
 use crate::study::sizing::{Answered, Answers, Asked, as_json, next, text};
 use crate::study::stored;
-use anyhow::{Result, anyhow};
+use anyhow::{Context, Result, anyhow};
 use evenkeel_core::size::{Figure, Needed, SizeError, Sizing};
 use evenkeel_study::published::kind as published_kind;
-use evenkeel_study::size::{Sized, sized};
+use evenkeel_study::size::{Sized, join, sized};
 use evenkeel_study::store::StudyFolder;
+use evenkeel_study::store::format::{PlanFile, RunFile};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -22,23 +23,24 @@ Examples:
   evenkeel size last --rate 400 --objective p95=100ms              how many servers like this one?
   evenkeel size last --rate 400 --objective mean=20ms --cost 0.12/h   and what they cost
   evenkeel size last --rate 90 --servers 1                         the response of one server at 90 requests/s
+  evenkeel size before more --rate 400                             from two profiles of the same server
   evenkeel size 20261121 --rate 400 --json                         for programs
 
 The prediction uses every rate whose response times settled, the bounds of what the server carries, and the CPU time of a request. Its \
 interval contains the result of a one-minute run at that rate with 95 % confidence, if the server and its neighbours stay as they were. \
-An objective is met if the upper end of the interval meets it. The load is divided equally among servers like the one that was profiled.
+An objective is met if the upper end of the interval meets it. Several profiles count as one that has all their runs. The load is divided equally among servers like the one that was profiled.
 
-Exit codes: 0 done; 1 the number of servers is not known, or a server does not carry its share; 2 wrong use, \
+Exit codes: 0 done; 1 the number of servers is not known, a server does not carry its share, or --servers may miss the objective; 2 wrong use, \
 a profile in which no response settled, or a damaged one (--json still prints what there is).")]
 pub struct Args {
-    /// Profile: its folder, its name or a prefix of it, or `last`
-    #[arg(default_value = "last")]
-    pub study: String,
+    /// Profile: its folder, its name or a prefix of it, or `last`; several of the same server and workload count as one
+    #[arg(value_name = "STUDY", default_value = "last")]
+    pub studies: Vec<String>,
     /// Requests per second of all servers together
     #[arg(long, value_name = "RATE", value_parser = rate)]
     pub rate: f64,
-    /// Longest response time allowed: p95=TIME or mean=TIME, as p95=100ms
-    #[arg(long, value_name = "FIGURE=TIME", value_parser = objective, conflicts_with = "servers")]
+    /// Longest response time allowed: p95=TIME or mean=TIME, as p95=100ms; without a figure it is p95
+    #[arg(long, value_name = "FIGURE=TIME", value_parser = objective)]
     pub objective: Option<(Figure, f64)>,
     /// Number of servers, instead of as many as are needed
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
@@ -61,7 +63,7 @@ fn rate(text: &str) -> Result<f64, String> {
 }
 
 fn objective(text: &str) -> Result<(Figure, f64), String> {
-    let (figure, time) = text.split_once('=').ok_or("write it as p95=100ms or mean=20ms")?;
+    let (figure, time) = text.split_once('=').unwrap_or(("p95", text));
     let figure = match figure {
         "p95" => Figure::P95,
         "mean" => Figure::Mean,
@@ -83,19 +85,22 @@ fn cost(text: &str) -> Result<f64, String> {
 /// # Errors
 /// A study cannot be read, is no profile, or has no response that settled.
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
-    let path = stored::path(session, args.output.as_ref(), &args.study)?;
-    if let Some(kind) = published_kind(&path)? {
-        return Err(anyhow!("{} is the published study of {kind}, and `size` takes profiles", args.study))
-            .hint("name a profile; `evenkeel runs` lists all studies");
+    let (mut ids, mut joined, mut is_damaged) = (Vec::new(), None, false);
+    for name in &args.studies {
+        let (plan, runs, damaged) = read(session, args, name)?;
+        is_damaged |= damaged;
+        ids.push(plan.id.clone());
+        let Some((first, all)) = &mut joined else {
+            joined = Some((plan, runs));
+            continue;
+        };
+        if !join(first, all, &plan, runs) {
+            return Err(anyhow!("{} has another server or workload than {}", plan.id, first.id))
+                .hint("ask each by itself; `evenkeel runs` lists them");
+        }
     }
-    let folder = StudyFolder::open(&path)?;
-    let (plan, runs) = (folder.plan()?, folder.runs()?);
-    let is_damaged = stored::tell_damage(&folder)?;
+    let (plan, runs) = joined.context("no profile is named")?;
     let all = sized(&plan, &runs);
-    if all.is_empty() {
-        return Err(anyhow!("{} has no series of runs in its plan.json", args.study))
-            .hint("restore plan.json from a backup; finished runs stay in the folder");
-    }
     let one = |sized| {
         let found = found(sized, args);
         let rate =
@@ -104,7 +109,13 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         Answers { sized, found, narrower }
     };
     let answers: Vec<Answers<'_>> = all.iter().map(one).collect();
-    let asked = Asked { study: &plan.id, rate: args.rate, objective: args.objective, cost: args.cost };
+    let asked = Asked {
+        study: &ids.join(" "),
+        rate: args.rate,
+        objective: args.objective,
+        servers: args.servers,
+        cost: args.cost,
+    };
     // A program gets the bounds also where nothing settled.
     if args.json {
         out::line(serde_json::to_string_pretty(&as_json(&asked, &answers))?)?;
@@ -114,16 +125,33 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     if let [(first @ SizeError::NothingSettled, narrower), ..] = refused.as_slice()
         && refused.len() == answers.len()
     {
-        return Err(anyhow::Error::from(*first)).hint(next(first, narrower));
+        return Err(anyhow::Error::from(*first)).hint(next(first, &asked, narrower));
     }
     if !args.json {
         out::write(&text(&asked, &answers))?;
     }
+    let is_met = answers.iter().filter_map(|one| one.found.as_ref().ok()).all(|found| found.meets(&asked));
     Ok(match is_damaged {
         true => ExitCode::from(WRONG_USE),
-        false if refused.is_empty() => ExitCode::SUCCESS,
+        false if refused.is_empty() && is_met => ExitCode::SUCCESS,
         false => ExitCode::from(FINDING),
     })
+}
+
+/// Plan and runs of a profile, and whether some of it cannot be read.
+fn read(session: &Session, args: &Args, name: &str) -> Result<(PlanFile, Vec<RunFile>, bool)> {
+    let path = stored::path(session, args.output.as_ref(), name)?;
+    if let Some(kind) = published_kind(&path)? {
+        return Err(anyhow!("{name} is the published study of {kind}, and `size` takes profiles"))
+            .hint("name a profile; `evenkeel runs` lists all studies");
+    }
+    let folder = StudyFolder::open(&path)?;
+    let (plan, runs) = (folder.plan()?, folder.runs()?);
+    if plan.series.is_empty() {
+        return Err(anyhow!("{name} has no series of runs in its plan.json"))
+            .hint("restore plan.json from a backup; finished runs stay in the folder");
+    }
+    Ok((plan, runs, stored::tell_damage(&folder)?))
 }
 
 fn found(sized: &Sized, args: &Args) -> Result<Answered, SizeError> {
@@ -147,14 +175,33 @@ fn found(sized: &Sized, args: &Args) -> Result<Answered, SizeError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use evenkeel_core::random::Seed;
+    use evenkeel_dev::profile::VirtualProfile;
 
     #[test]
     fn only_what_can_be_asked_is_taken() {
         assert_eq!(objective("p95=100ms"), Ok((Figure::P95, 0.1)));
         assert_eq!(objective("mean=2s"), Ok((Figure::Mean, 2.0)));
+        assert_eq!(objective("20ms"), Ok((Figure::P95, 0.02)));
         assert_eq!((cost("0.12/h"), rate("400")), (Ok(0.12), Ok(400.0)));
         for text in ["p95", "p99=1s", "p95=0ms", "p95=fast", "p95=100", "-1/h", "nan/h", "0.12/d", "inf"] {
             assert!(objective(text).is_err() && cost(text).is_err() && rate(text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn two_profiles_of_a_server_count_as_one_and_two_servers_do_not() {
+        let play = |loads: &[f64], seed| VirtualProfile::of_one_cpu(loads).play(Seed(seed)).unwrap();
+        let (mut plan, mut runs) = play(&[0.2, 0.4, 1.3], 1);
+        let (other, more) = play(&[0.4, 0.6], 2);
+        let (cells, count) = (plan.cells.len(), runs.len() + more.len());
+        assert!(join(&mut plan, &mut runs, &other, more.clone()));
+        assert_eq!((plan.cells.len(), runs.len()), (cells + 1, count));
+        let settled = sized(&plan, &runs)[0].server.as_ref().unwrap().mean.points().to_vec();
+        let runs_of: Vec<usize> = settled.iter().map(|point| point.responses.len()).collect();
+        assert_eq!(runs_of, [5, 10, 5], "{settled:?}");
+        let mut strange = other;
+        strange.series[0].workload = "another".to_owned();
+        assert!(!join(&mut plan, &mut runs, &strange, more) && runs.len() == count);
     }
 }

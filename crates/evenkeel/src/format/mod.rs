@@ -8,5 +8,5 @@ mod typed;
 pub use evenkeel_study::format::*;
 pub use parts::parts;
 pub use reduction::{saved, saved_percent};
-pub use sensed::sensed;
+pub use sensed::{generator, sensed};
 pub use typed::command;

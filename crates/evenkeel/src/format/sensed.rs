@@ -46,6 +46,13 @@ fn way(first: &SensedRecord, all: &[&SensedRecord]) -> String {
     text
 }
 
+/// What the load generator took of the machine where the server runs too.
+pub fn generator(runs: &[RunFile]) -> Option<String> {
+    let is_beside = |run: &&RunFile| run.sensed.as_ref().is_some_and(|by| by.by == SensedBy::ThisMachine);
+    let used = runs.iter().filter(is_beside).filter_map(|run| run.generator_cpu_percent).reduce(f64::max)?;
+    Some(format!("on the same machine the load generator used up to {used:.0} % of a CPU"))
+}
+
 fn most(all: &[&SensedRecord], of: fn(&SensedRecord) -> Option<f64>) -> Option<f64> {
     all.iter().filter_map(|record| of(record)).reduce(f64::max)
 }

@@ -20,6 +20,8 @@ pub struct Asked<'a> {
     pub rate: f64,
     /// Figure and time in seconds that it has to be within.
     pub objective: Option<(Figure, f64)>,
+    /// How many servers there are, where that was said.
+    pub servers: Option<u32>,
     /// Money for an hour of a server, where that was said.
     pub cost: Option<f64>,
 }
@@ -43,6 +45,24 @@ pub struct Answered {
     pub statements: Vec<(String, Result<Prediction, SizeError>)>,
 }
 
+impl Answered {
+    /// Whether each server meets the objective, if there is one, also at the upper end of the interval.
+    pub fn meets(&self, asked: &Asked<'_>) -> bool {
+        asked.objective.is_none_or(|(figure, seconds)| self.needed.each.of(figure).high <= seconds)
+    }
+
+    /// What that says of servers that were not chosen for the objective.
+    fn objective(&self, asked: &Asked<'_>) -> Option<String> {
+        let (figure, seconds) = asked.objective.filter(|_| asked.servers.is_some())?;
+        let what = format!("{} within {}", word(figure), format::time(1e3 * seconds));
+        Some(match self.needed.each.of(figure).response <= seconds {
+            true if self.meets(asked) => format!("{what}: met"),
+            true => format!("{what}: probably met, but the interval ends above it"),
+            false => format!("{what}: probably missed"),
+        })
+    }
+}
+
 /// The answer first, then what it is made of.
 pub fn text(asked: &Asked<'_>, answers: &[Answers<'_>]) -> String {
     let mut text = String::new();
@@ -55,7 +75,7 @@ pub fn text(asked: &Asked<'_>, answers: &[Answers<'_>]) -> String {
             }
             (Err(error), _) | (_, Err(error)) => {
                 let likely = likely(asked, answer).unwrap_or_default();
-                writeln!(text, "{label}{error}{likely}\n  hint: {}", next(error, &answer.narrower))
+                writeln!(text, "{label}{error}{likely}\n  hint: {}", next(error, asked, &answer.narrower))
             }
         };
     }
@@ -72,7 +92,7 @@ fn likely(asked: &Asked<'_>, answer: &Answers<'_>) -> Option<String> {
 }
 
 /// What to do about an error, with the command of a profile that would do.
-pub fn next(error: &SizeError, narrower: &Narrower) -> String {
+pub fn next(error: &SizeError, asked: &Asked<'_>, narrower: &Narrower) -> String {
     let what = match error {
         SizeError::NotARate(_) => return "name a rate above zero that a million servers carry".to_owned(),
         SizeError::NothingSettled | SizeError::NothingTrusted => "measure lower rates, in longer runs",
@@ -80,18 +100,27 @@ pub fn next(error: &SizeError, narrower: &Narrower) -> String {
         SizeError::OutOfReach { .. } => "a faster server or an index may help; to narrow the interval",
         SizeError::NoEnd { .. } => "measure up to the limit, on a copy of a server that is in use",
     };
-    format!("{what}:\n    {}", command(narrower))
+    format!("{what}:\n    {}", commands(asked, narrower))
 }
 
-fn command(narrower: &Narrower) -> String {
-    format!("{}   (takes {:.0} min)", narrower.command, (narrower.seconds / 60.0).ceil())
+/// The profile that says more, and the question to both.
+fn commands(asked: &Asked<'_>, narrower: &Narrower) -> String {
+    let Narrower { command, seconds } = narrower;
+    let (begin, _) = command.split_once(" profile ").unwrap_or(("evenkeel", ""));
+    let objective = asked.objective.map_or_else(String::new, |(figure, seconds)| {
+        format!(" --objective {}={}ms", word(figure), format::significant(1e3 * seconds, 6))
+    });
+    let servers = asked.servers.map_or_else(String::new, |servers| format!(" --servers {servers}"));
+    let again = format!("{begin} size {} last --rate {}{servers}{objective}", asked.study, asked.rate);
+    format!("{command}   (takes {:.0} min)\n    {again}", (seconds / 60.0).ceil())
 }
 
 fn headline(asked: &Asked<'_>, sized: &Sized, found: &Answered, is_guess: bool) -> String {
     let Needed { servers, each, .. } = &found.needed;
-    let wanted = asked.objective.map_or_else(String::new, |(figure, seconds)| {
-        format!(" with {} within {}", word(figure), format::time(1e3 * seconds))
-    });
+    let wanted =
+        asked.objective.filter(|_| asked.servers.is_none()).map_or_else(String::new, |(figure, seconds)| {
+            format!(" with {} within {}", word(figure), format::time(1e3 * seconds))
+        });
     let share = if *servers > 1 { format!(", {} each", format::rate(each.rate)) } else { String::new() };
     format!(
         "{}{wanted} ({}): {}{}{share}",
@@ -109,7 +138,9 @@ fn lines(asked: &Asked<'_>, answer: &Answers<'_>, server: &Server, found: &Answe
     let is_guess = is_off || sized.misses_stalls;
     let (lowest, highest) = server.mean.range();
     let mut lines = vec![headline(asked, sized, found, is_guess)];
-    let open = server.knows(asked.rate).err().filter(|_| found.needed.by_range || asked.objective.is_some());
+    lines.extend(found.objective(asked));
+    let is_chosen = found.needed.by_range || asked.objective.is_some() && asked.servers.is_none();
+    let open = server.knows(asked.rate).err().filter(|_| is_chosen);
     lines.extend(open.map(|error| format!("fewer may do: {error}")));
     lines.extend((each.rate > highest && !found.needed.by_range).then(|| {
         let times = format::short(each.rate / highest);
@@ -147,7 +178,7 @@ fn lines(asked: &Asked<'_>, answer: &Answers<'_>, server: &Server, found: &Answe
     let is_wide = each.mean.is_wide() || each.p95.is_wide();
     lines.extend(is_wide.then(|| "wide: the upper end is more than twice the lower end".to_owned()));
     if is_wide || is_guess {
-        lines.push(format!("a better answer:\n    {}", command(&answer.narrower)));
+        lines.push(format!("a better answer:\n    {}", commands(asked, &answer.narrower)));
     }
     lines
 }
@@ -307,8 +338,13 @@ mod tests {
     use evenkeel_dev::profile::VirtualProfile;
     use evenkeel_study::size::sized;
 
-    const ASKED: Asked<'static> =
-        Asked { study: "virtual", rate: 400.0, objective: Some((Figure::P95, 0.03)), cost: Some(0.12) };
+    const ASKED: Asked<'static> = Asked {
+        study: "virtual",
+        rate: 400.0,
+        objective: Some((Figure::P95, 0.03)),
+        servers: None,
+        cost: Some(0.12),
+    };
 
     fn profiled(loads: &[f64]) -> (Sized, Narrower) {
         let (plan, runs) = VirtualProfile::of_one_cpu(loads).play(Seed(1)).unwrap();
@@ -327,6 +363,11 @@ mod tests {
     fn a_size_is_servers_response_money_and_how_far_to_believe_it() {
         let (sized, narrower) = profiled(&[0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 1.3]);
         let answers = [answered(&sized, narrower)];
+        let few = Asked { servers: Some(1), ..ASKED };
+        assert_eq!(
+            answers[0].found.as_ref().unwrap().objective(&few),
+            Some("p95 within 30.0 ms: met".to_owned())
+        );
         let text = text(&ASKED, &answers);
         assert!(text.starts_with("400/s with p95 within 30.0 ms (virtual): "), "{text}");
         for part in ["CPU use ", "an hour", "(leave-one-out)", "from 6 settled rates, 50/s to 175/s"] {

@@ -4,12 +4,12 @@ use super::Look;
 use super::grid::{GridColumn, Place, lines};
 use super::paint::{Ink, paint, wrap};
 use super::reduction::reduction;
-use crate::caveats::{Doubt, doubts};
+use crate::caveats::{Doubt, doubts, state};
 use crate::columns::{Column, MEAN, OPEN, columns};
 use crate::failed;
 use crate::format::{self, plain};
 use evenkeel_core::caveat::Severity;
-use evenkeel_study::store::format::{CellSummary, HeadlineRecord, PlanFile, RunFile, SummaryFile, Verdict};
+use evenkeel_study::store::format::{CellSummary, HeadlineRecord, PlanFile, RunFile, SummaryFile};
 
 /// Longest line of prose, however wide the terminal.
 const PROSE: usize = 100;
@@ -91,7 +91,8 @@ fn below(summary: &SummaryFile, runs: &[RunFile], is_open: bool, look: Look) -> 
     let has_delay = summary.cells.is_empty() || summary.cells.iter().any(|cell| cell.mu_ms.n > 0);
     let untold = "probe delay: not available, the server does not report how long a statement took it";
     let untold = (!has_delay).then(|| untold.to_owned());
-    let all = open.into_iter().chain(untold).chain(format::parts(runs)).chain(format::sensed(runs));
+    let seen = format::sensed(runs).into_iter().chain(format::generator(runs));
+    let all = open.into_iter().chain(untold).chain(format::parts(runs)).chain(seen);
     let line =
         |text: String| format!("{}\n", paint(&wrap(&text, look.width.min(PROSE), 0), Ink::Soft, look.colour));
     all.map(line).collect()
@@ -116,13 +117,13 @@ fn compact(text: &str) -> String {
 }
 
 fn verdict(cell: &CellSummary) -> Place {
-    let doubted = cell.caveats.iter().any(|caveat| caveat.severity == Severity::Doubt);
-    match (cell.valid, cell.stability, doubted) {
-        (false, ..) => Place::new("not valid", Ink::Bad),
-        (true, Verdict::Settled, false) => Place::new(Verdict::Settled.word(), Ink::Good),
-        (true, Verdict::Settled, true) => Place::new("doubt", Ink::Doubt),
-        (true, stability, _) => Place::new(stability.word(), Ink::Doubt),
-    }
+    let (severity, word) = state(cell);
+    let ink = match severity {
+        Severity::Note => Ink::Good,
+        Severity::Doubt => Ink::Doubt,
+        Severity::Invalid => Ink::Bad,
+    };
+    Place::new(word, ink)
 }
 
 /// Labels of the series before their first rows, where there are several.

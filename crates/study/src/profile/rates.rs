@@ -6,7 +6,7 @@ use super::{StudyError, StudyEvent, judge, order, site, summary};
 use crate::harness::Course;
 use crate::store::format::{CellRecord, ProbeRecord, RunFile, SweepRecord};
 use evenkeel_core::Nanos;
-use evenkeel_core::caveat::threshold::SECONDS_MIN;
+use evenkeel_core::caveat::threshold::{RUNS_MIN, SECONDS_MIN};
 use evenkeel_core::rates::{CellOutcome, RatePlan, Sweep, SweepEnd};
 use std::sync::Arc;
 
@@ -104,6 +104,11 @@ impl Study<'_> {
         if self.spec.duration < Nanos::from_secs(SECONDS_MIN as u64) {
             (self.tell)(StudyEvent::Warning(format!(
                 "runs below {SECONDS_MIN} s give response times, but do not show what the server carries: see --duration"
+            )));
+        }
+        if u64::from(self.spec.repeats) < RUNS_MIN {
+            (self.tell)(StudyEvent::Warning(format!(
+                "fewer than {RUNS_MIN} runs of a rate give neither intervals nor bounds: see --repeats"
             )));
         }
         // Steps have no last rate but the one that ends them.

@@ -1,5 +1,6 @@
 //! What a stored profile says about loads that it did not measure: servers for an objective, each with its response.
 
+mod joined;
 mod start;
 mod statements;
 
@@ -8,6 +9,7 @@ use crate::store::format::{BoundsRecord, CellSummary, HeadlineRecord, PlanFile, 
 use evenkeel_core::bounds::Work;
 use evenkeel_core::size::{Ends, Figure, Measured, Server, SizeError, Sizing};
 use evenkeel_core::trust::TrustLimit;
+pub use joined::join;
 pub use start::{Busy, Start, start};
 use statements::statements;
 

@@ -6,7 +6,7 @@ use crate::format;
 use crate::report::legend::swatch;
 use crate::report::markup::Text;
 use crate::report::study::Study;
-use evenkeel_study::store::format::{CellSummary, Verdict};
+use evenkeel_study::store::format::{CellSummary, Severity};
 use std::fmt::Write as _;
 
 /// The table, or a sentence where no cell has runs.
@@ -57,10 +57,11 @@ fn row(cell: &CellSummary, columns: &[Column]) -> String {
 }
 
 fn state(cell: &CellSummary) -> String {
-    let (class, word) = match cell.stability {
-        _ if !cell.valid => ("bad", "not valid"),
-        Verdict::Settled => ("good", Verdict::Settled.word()),
-        other => ("doubt", other.word()),
+    let (severity, word) = crate::caveats::state(cell);
+    let class = match severity {
+        Severity::Note => "good",
+        Severity::Doubt => "doubt",
+        Severity::Invalid => "bad",
     };
     format!("<span class=\"{class}\">{}</span>", Text(word))
 }
