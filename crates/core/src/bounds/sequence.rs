@@ -35,9 +35,9 @@ const WIDTH_MIN: f64 = 1e-6;
 const CURVE: [f64; 4] = [0.2, 0.4, 0.6, 0.8];
 const CURVE_NEAR: f64 = 0.1;
 
-/// So many runs go to the bounds first: those of the opening and of a rate on either side of the limit. The curve comes then, since
-/// bounds of a server that wanders never get as narrow as is wanted.
-const RUNS_BOUNDS: usize = 12;
+/// So many runs go to the bounds first: those of the opening and of a rate beside the limit. The curve comes then, since bounds of a
+/// server that wanders never get as narrow as is wanted, and a slow one has no time for more.
+const RUNS_BOUNDS: usize = 9;
 
 /// The highest rate that meets an objective and the lowest above that misses it are at most so far apart. What misses it at this share of
 /// what is carried is not tried at lower ones.
