@@ -7,7 +7,7 @@ mod show;
 use super::{Session, mode};
 use crate::config::units;
 use crate::failed;
-use crate::failure::{FINDING, NOT_VALID};
+use crate::failure::{FINDING, NOT_VALID, WithHint};
 use crate::out;
 use crate::progress::{ProgressEvent, ProgressEvents, View};
 use crate::server::place;
@@ -20,7 +20,7 @@ use evenkeel_lab::data::Stamp;
 use evenkeel_lab::load::{self, ArrivalPlan, LoadPhase, LoadPlan, Protocol};
 use evenkeel_os::clock::monotonic;
 use evenkeel_site::server::Control;
-use evenkeel_study::profile::{StudyEvent, announcement, load_caveats, writes};
+use evenkeel_study::profile::{StudyEvent, announcement, load_caveats, outlived, writes};
 use std::process::ExitCode;
 
 pub use flags::Args;
@@ -60,6 +60,11 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
             let finding = finding.as_ref().map_or_else(String::new, |text| format!("finding: {text}\n"));
             out::write(&format!("{finding}{}", show::text(&result, &caveats)))?;
         }
+    }
+    if !result.stopped {
+        outlived(&result, &plan.target, &session.stop)
+            .context("looking for the server, to which connections were lost during the load")
+            .hint("see in the server's error log why it ended, start it, and repeat the load")?;
     }
     let invalid =
         result.counts.arrivals == 0 || caveats.iter().any(|caveat| caveat.severity == Severity::Invalid);

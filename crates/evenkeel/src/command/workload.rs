@@ -94,6 +94,7 @@ fn of_log(session: &Session, path: &str) -> Result<Found> {
             Box::new(BufReader::with_capacity(1 << 20, file))
         }
     };
+    check_plain(path, input.fill_buf().with_context(|| format!("reading slow log {path}"))?)?;
     let read =
         read_slow_log(&mut input, &session.stop).with_context(|| format!("reading slow log {path}"))?;
     let groups = read.ok_or_else(|| anyhow!("{path} has no entry of a slow log")).hint(
@@ -102,6 +103,14 @@ fn of_log(session: &Session, path: &str) -> Result<Found> {
     let stem =
         Path::new(path).file_stem().filter(|_| path != "-").map(|stem| stem.to_string_lossy().into_owned());
     Ok((format!("slow log {path}"), stem.unwrap_or_else(|| "slow-log".to_owned()), groups))
+}
+
+fn check_plain(path: &str, start: &[u8]) -> Result<()> {
+    if !start.starts_with(&[0x1f, 0x8b]) {
+        return Ok(());
+    }
+    Err(anyhow!("{path} is compressed by gzip"))
+        .hint(format!("decompress it first: `zcat {path} | evenkeel workload from - > shop.toml`"))
 }
 
 fn of_server(session: &Session, url: &str) -> Result<Found> {
@@ -146,4 +155,17 @@ fn slow_log_hint(control: &mut Control) -> Result<String> {
          evenkeel workload from {} > shop.toml",
         path.display()
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::failure::hint;
+
+    #[test]
+    fn a_compressed_log_is_refused_with_the_command_that_reads_it() {
+        let told = hint(&check_plain("x.log.gz", b"\x1f\x8b\x08").unwrap_err()).unwrap();
+        assert!(told.contains("`zcat x.log.gz | evenkeel workload from - > "), "{told}");
+        assert!(check_plain("x.log", b"# Time").is_ok());
+    }
 }

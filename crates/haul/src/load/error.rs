@@ -9,10 +9,10 @@ pub enum LoadError {
     #[error("{} has rejects {}, and this load would take some of them out", path.display(), whose(owner.as_deref()))]
     OthersRejects { path: PathBuf, owner: Option<String> },
     #[error(
-        "{} was loaded into {tables} before with {known_bytes} bytes, now it has {now_bytes}: {what}",
-        path.display()
+        "{} was loaded into {tables} before with {known_bytes} bytes, now it has {now_bytes}: {}",
+        path.display(), replaced(*is_cut)
     )]
-    Replaced { path: PathBuf, tables: String, known_bytes: u64, now_bytes: u64, what: &'static str },
+    Replaced { path: PathBuf, tables: String, known_bytes: u64, now_bytes: u64, is_cut: bool },
     #[error("{} was begun with another layout, up to byte {end}", path.display())]
     Layout { path: PathBuf, end: u64 },
     #[error("{} and {} are the same, byte by byte", first.display(), second.display())]
@@ -59,7 +59,7 @@ impl LoadError {
             Self::OthersRejects { .. } => {
                 "name another file by --rejects; if these rejects are from this server under another name, or no longer needed, move the file away"
             }
-            Self::Replaced { what, .. } if what.contains("last record") => {
+            Self::Replaced { is_cut: true, .. } => {
                 "load complete files only; `evenkeel cdr audit` names the records that are missing: write them into a new file and load that"
             }
             Self::Replaced { .. } => {
@@ -93,6 +93,13 @@ impl LoadError {
             }
             Self::Cannot(_) => "leave one of them out",
         }
+    }
+}
+
+fn replaced(is_cut: bool) -> &'static str {
+    match is_cut {
+        true => "before, its last record was cut or had no line end, and was taken as it was",
+        false => "its content has changed",
     }
 }
 

@@ -170,23 +170,20 @@ fn fresh(
 /// A file of the same name is the same one where it begins with all that the former was, and the former ended with a record.
 fn check_grown(ground: &Ground<'_>, file: &Looked, before: &KnownFile) -> Result<(), HaulError> {
     let path = file.input.path();
-    let replaced = |what| LoadError::Replaced {
+    let replaced = |is_cut| LoadError::Replaced {
         path: path.to_owned(),
         tables: ground.tables.to_owned(),
         known_bytes: before.content.0,
         now_bytes: file.content.0,
-        what,
+        is_cut,
     };
     let begins = || hash(path, before.content.0).map_err(HaulError::io("read", path));
     if file.content.0 <= before.content.0 || begins()? != before.content.1 {
-        return Err(replaced("its content has changed").into());
+        return Err(replaced(false).into());
     }
     match ends_a_record(file, before.end, ground.separator)? {
         true => Ok(()),
-        false => {
-            Err(replaced("before, its last record was cut or had no line end, and was taken as it was")
-                .into())
-        }
+        false => Err(replaced(true).into()),
     }
 }
 

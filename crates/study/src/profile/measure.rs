@@ -108,9 +108,7 @@ pub(super) fn measure(
         answers(&ready.target, silent.max(heard.silent_for()), stop)?;
     }
     // A run in which the server died says nothing of what it carries.
-    if load.error_texts.keys().any(|code| LOST.contains(code)) {
-        answers(&ready.target, Nanos::ZERO, stop)?;
-    }
+    outlived(&load, &ready.target, stop)?;
     let mut run = figures(spec, order, &load, observation.as_ref());
     add_sight(&mut run, sight, observation.as_ref());
     let status = observation.as_ref().and_then(|seen| seen.server.status.as_ref());
@@ -161,6 +159,15 @@ fn add_sight(run: &mut RunFile, sight: Option<elsewhere::Sight>, seen: Option<&O
 
 /// A connection that was refused, is gone, or broke while a statement ran (CR_CONN_HOST_ERROR, CR_SERVER_GONE_ERROR, CR_SERVER_LOST).
 const LOST: [u16; 3] = [2003, 2006, 2013];
+
+/// Looks for the server after a load that lost connections to it.
+///
+/// # Errors
+/// Nobody gets in there any more, or somebody asked to stop.
+pub fn outlived(load: &LoadResult, target: &Target, stop: &Stop) -> Result<(), StudyError> {
+    let has_lost = load.error_texts.keys().any(|code| LOST.contains(code));
+    if has_lost { answers(target, Nanos::ZERO, stop) } else { Ok(()) }
+}
 
 /// A run whose last look was not answered is one of a slow server, if that still lets anybody in; otherwise it is none.
 fn answers(target: &Target, silent: Nanos, stop: &Stop) -> Result<(), StudyError> {
@@ -357,4 +364,23 @@ fn sense_row(sample: &SenseSample) -> (f64, Vec<Option<f64>>) {
             sample.other_load,
         ],
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use evenkeel_lab::load::nothing_measured;
+    use std::net::TcpListener;
+
+    #[test]
+    fn a_server_to_which_connections_were_lost_is_looked_for_after_the_load() {
+        // Nobody listens at a port that was given back.
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let target = Target::parse(&format!("mysql://a@127.0.0.1:{port}/shop")).unwrap();
+        let mut load = nothing_measured();
+        assert!(outlived(&load, &target, &Stop::default()).is_ok());
+        load.error_texts.insert(2013, "lost connection".to_owned());
+        let error = outlived(&load, &target, &Stop::default()).unwrap_err();
+        assert!(matches!(error, StudyError::Target(TargetError::Refused { .. })), "{error}");
+    }
 }

@@ -56,6 +56,7 @@ pub use figures::{kinds, orders_per_minute, times};
 pub(crate) use judge::REFUSALS;
 pub use judge::load_caveats;
 pub use ledger::written;
+pub use measure::outlived;
 pub(crate) use order::cell_of;
 pub use order::is_same_rate;
 pub use parts::{PART_FIGURES, price_over};

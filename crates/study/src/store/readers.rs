@@ -189,9 +189,11 @@ impl super::StudyFolder {
         RunFolder::new(self.run_dir(run))
     }
 
-    /// Files beside `run.json` of any finished run that are not there or empty: a look at names alone, for a list of studies.
+    /// A manifest that cannot be read, and files beside `run.json` of any finished run that are not there or empty, by a look at
+    /// names alone: for a list of studies.
     pub fn missing(&self) -> Result<Vec<StoreError>, StoreError> {
-        Ok(self.finished()?.into_iter().flat_map(|run| RunFolder::new(run).missing()).collect())
+        let beside = self.finished()?.into_iter().flat_map(|run| RunFolder::new(run).missing());
+        Ok(self.manifest().err().into_iter().chain(beside).collect())
     }
 
     /// Files beside `run.json` of any finished run that cannot be read: looks into each.

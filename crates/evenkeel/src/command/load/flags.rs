@@ -15,8 +15,9 @@ Examples:
   evenkeel load sandbox:demo --workload tpcw.complex --rate 200 --request-log requests.csv.zst
 
 Exit codes: 0 done; 1 most requests failed, or none was answered (the first line says
-why); 2 wrong use, or no server; 3 the measurement is not valid, or no request arrived;
-130, 143 stopped by Ctrl-C, SIGTERM, with the figures of the time measured.")]
+why); 2 wrong use, no server, or it ended during the load; 3 the measurement is not
+valid, or no request arrived; 130, 143 stopped by Ctrl-C, SIGTERM, with the figures of
+the time measured.")]
 pub struct Args {
     /// Server, as mysql://user@host:port/database or sandbox:NAME
     #[arg(value_name = "URL")]

@@ -9,6 +9,8 @@ use std::fmt::Write as _;
 /// Most statements that cannot be used and are named each.
 const NAMED_MAX: usize = 20;
 
+const DIFFERING: &str = "differ in more, such as the length of a list; their values are left out";
+
 /// The text of a workload file; `source` says where it comes from.
 pub fn to_toml(captured: &Captured, source: &str) -> String {
     let mut out = format!("# A workload made by `evenkeel workload from`, of {}.\n", one_line(source));
@@ -28,9 +30,13 @@ pub fn to_toml(captured: &Captured, source: &str) -> String {
         let _ = writeln!(out, "# Left out: {more} more of this kind.");
     }
     let _ = writeln!(out, "name = {}", quoted(&captured.definition.name));
-    for (statement, (share, mean_s)) in captured.definition.statements.iter().zip(&captured.shares) {
+    for (statement, (share, mean_s, others)) in captured.definition.statements.iter().zip(&captured.shares) {
         let writes = if may_write(&statement.sql) { "; it writes" } else { "" };
-        let _ = writeln!(out, "\n# {}, {:.3} ms each{writes}\n[[statement]]", of(*share), 1e3 * mean_s);
+        let _ = writeln!(out, "\n# {}, {:.3} ms each{writes}", of(*share), 1e3 * mean_s);
+        if *others > 0.0 {
+            let _ = writeln!(out, "# {others:.1} % of these executions {DIFFERING}");
+        }
+        out.push_str("[[statement]]\n");
         let _ = writeln!(out, "name = {}\nsql = {}", quoted(&statement.name), quoted(&statement.sql));
         let _ = writeln!(out, "weight = {}", statement.weight.unwrap_or(1.0));
         out.push_str(&parameters(&statement.parameters));
@@ -124,7 +130,8 @@ mod tests {
         let rows = vec![vec![Value::Int(1), text("x")], vec![Value::Int(2), text("y\r")]];
         let group = |sql: &str, executions, parameters| {
             let time_s = executions as f64;
-            Group { sql: sql.to_owned(), executions, time_s, parameters, problem: None }
+            let differing = executions / 4;
+            Group { sql: sql.to_owned(), executions, differing, time_s, parameters, problem: None }
         };
         let groups = vec![
             group("SELECT a\tFROM t WHERE ? < ?", 4, ParameterDefinitions::Rows(rows)),
@@ -138,7 +145,8 @@ mod tests {
         for words in [
             "# 1 further statements omitted: 10.0 %",
             "20.0 % of the time: UPDATE t SET b = @b\n#   because it uses a variable: put it behind",
-            "1000.000 ms each; it writes",
+            "1000.000 ms each\n# 25.0 % of these executions differ in more, such as",
+            "1000.000 ms each; it writes\n[[statement]]",
         ] {
             assert!(written.contains(words), "{written}");
         }

@@ -15,6 +15,8 @@ use std::collections::BTreeMap;
 pub struct Group {
     pub sql: String,
     pub executions: u64,
+    /// Those of them that differ in more than parameters, such as the length of a list.
+    pub differing: u64,
     pub time_s: f64,
     /// Where its parameters come from.
     pub parameters: ParameterDefinitions,
@@ -39,8 +41,8 @@ pub struct LeftOut {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Captured {
     pub definition: Definition,
-    /// The share of each statement, in their order, and its mean time, seconds.
-    pub shares: Vec<(Share, f64)>,
+    /// The share of each statement, in their order, its mean time, seconds, and the percent of its executions that differ in more.
+    pub shares: Vec<(Share, f64, f64)>,
     /// What cannot be part of it, by time.
     pub left_out: Vec<LeftOut>,
     /// Further statements that could be, and their share.
@@ -64,7 +66,8 @@ pub fn captured(name: &str, mut groups: Vec<Group>, top: usize) -> Captured {
             others.1.executions += own.executions;
             others.1.time += own.time;
         } else {
-            shares.push((own, group.time_s / group.executions.max(1) as f64));
+            let executions = group.executions.max(1) as f64;
+            shares.push((own, group.time_s / executions, 100.0 * group.differing as f64 / executions));
             statements.push(StatementDefinition {
                 name: statement_name(&group.sql, &mut names),
                 weight: Some(group.executions as f64),

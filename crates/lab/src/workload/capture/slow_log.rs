@@ -2,7 +2,7 @@
 
 use super::Group;
 use crate::workload::Value;
-use crate::workload::sql::normal;
+use crate::workload::sql::{normal, parse};
 use crate::workload::user::ParameterDefinitions;
 use evenkeel_core::random::{Random, Seed};
 use evenkeel_os::stop::Stop;
@@ -13,7 +13,9 @@ use std::io::{self, BufRead, Read};
 const TEXT_MAX: usize = 64 << 10;
 /// Most different statements.
 const GROUPS_MAX: usize = 2_000;
-/// Most rows of values that are kept of a statement, and most bytes of them.
+/// Most texts that are kept of a statement.
+const TEXTS_MAX: usize = 8;
+/// Most rows of values that are kept of a text, and most bytes of them.
 const ROWS_MAX: usize = 200;
 const ROW_BYTES_MAX: usize = 1_024;
 
@@ -60,6 +62,14 @@ impl Entry {
 struct Seen {
     group: Group,
     database: String,
+    texts: Vec<Text>,
+}
+
+/// A statement with lists of one length, and with the same literals where these are no parameters.
+#[derive(Default)]
+struct Text {
+    sql: String,
+    executions: u64,
     rows: Vec<Vec<Value>>,
 }
 
@@ -124,17 +134,13 @@ impl Log {
         }
         let database = self.database.clone();
         let seen = self.groups.entry(key).or_insert_with(|| Seen {
-            group: Group { sql: normal.sql.clone(), problem, ..Group::default() },
+            group: Group { problem, ..Group::default() },
             database,
-            rows: Vec::new(),
+            texts: Vec::new(),
         });
         seen.group.executions += 1;
         seen.group.time_s += entry.time_s;
-        // A list of another length is another text.
-        if seen.group.sql == normal.sql && !normal.values.is_empty() && bytes(&normal.values) <= ROW_BYTES_MAX
-        {
-            seen.keep(normal.values, &mut self.random);
-        }
+        seen.keep(&normal.sql, normal.values, &mut self.random);
     }
 
     /// All groups. Statements of other databases than the busiest are marked.
@@ -151,29 +157,38 @@ impl Log {
 }
 
 impl Seen {
-    /// Each distinct row has the same chance to be kept.
-    fn keep(&mut self, row: Vec<Value>, random: &mut Random) {
-        if self.rows.contains(&row) {
+    /// Each distinct row of a text has the same chance to be kept.
+    fn keep(&mut self, sql: &str, row: Vec<Value>, random: &mut Random) {
+        if self.texts.len() < TEXTS_MAX && self.texts.iter().all(|text| text.sql != sql) {
+            self.texts.push(Text { sql: sql.to_owned(), ..Text::default() });
+        }
+        let Some(text) = self.texts.iter_mut().find(|text| text.sql == sql) else { return };
+        text.executions += 1;
+        if row.is_empty() || bytes(&row) > ROW_BYTES_MAX || text.rows.contains(&row) {
             return;
         }
-        if self.rows.len() < ROWS_MAX {
-            return self.rows.push(row);
+        if text.rows.len() < ROWS_MAX {
+            return text.rows.push(row);
         }
-        let place = random.uniform(0, self.group.executions - 1) as usize;
-        if let Some(kept) = self.rows.get_mut(place) {
+        let place = random.uniform(0, text.executions - 1) as usize;
+        if let Some(kept) = text.rows.get_mut(place) {
             *kept = row;
         }
     }
 
+    /// With the most frequent of its texts, of those whose values are known; of several the first.
     fn done(mut self, busiest: &str) -> Group {
+        let best = self.texts.into_iter().rev().max_by_key(|text| (!text.rows.is_empty(), text.executions));
+        let Text { sql, executions, rows } = best.unwrap_or_default();
+        (self.group.sql, self.group.differing) = (sql, self.group.executions - executions);
         if !self.database.is_empty() && self.database != busiest {
             self.group.problem.get_or_insert(format!("it uses database {}, not {busiest}", self.database));
         }
-        if self.group.sql.contains('?') && self.rows.is_empty() {
+        if rows.is_empty() && !parse(&self.group.sql).placeholders.is_empty() {
             self.group.problem.get_or_insert("its values are longer than 1 KiB".to_owned());
         }
-        if !self.rows.is_empty() {
-            self.group.parameters = ParameterDefinitions::Rows(self.rows);
+        if !rows.is_empty() {
+            self.group.parameters = ParameterDefinitions::Rows(rows);
         }
         self.group
     }
@@ -264,6 +279,17 @@ SET timestamp=1795791884;
         let found = read(MYSQL);
         assert_eq!((found.len(), found[0].sql.as_str()), (1, "UPDATE orders SET a = ? WHERE id = ?"));
         assert!(read_slow_log(&mut "hello\n".as_bytes(), &Stop::default()).unwrap().is_none());
+    }
+
+    #[test]
+    fn of_lists_the_most_frequent_length_is_kept_and_executions_with_others_are_counted() {
+        let head = "# User@Host: a[a] @ b []\n# Query_time: 1.0  Lock_time: 0\n";
+        let asked = |list: &str| format!("{head}SELECT a FROM t WHERE b IN ({list});\n");
+        let found = read(&["1", "2, 3", "4, 5", "6, 7, 8"].map(asked).concat());
+        assert_eq!((found.len(), found[0].sql.as_str()), (1, "SELECT a FROM t WHERE b IN (?, ?)"));
+        assert_eq!((found[0].executions, found[0].differing), (4, 2));
+        let rows = [[2, 3], [4, 5]].map(|row| row.map(Value::Int).to_vec());
+        assert_eq!(found[0].parameters, ParameterDefinitions::Rows(rows.to_vec()));
     }
 
     #[test]

@@ -76,7 +76,7 @@ pub fn harm(text: &str, stored: &BTreeSet<String>) -> Option<String> {
 pub fn stored_function(text: &str, stored: &BTreeSet<String>) -> Option<String> {
     let calls = |(word, next): (&str, &str)| {
         // Words are in ASCII capitals until here.
-        let name = last_name(word).to_uppercase();
+        let name = last_name(word).replace("``", "`").to_uppercase();
         (next == "(" && stored.contains(&name)).then_some(name)
     };
     pairs(&words(text)).find_map(calls)
@@ -157,7 +157,10 @@ fn pairs(words: &[String]) -> impl Iterator<Item = (&str, &str)> {
 
 /// A name without quotes and what stands before it.
 fn last_name(word: &str) -> &str {
-    word.rsplit('.').next().unwrap_or(word).trim_matches(['`', '"'])
+    let quotes = ['`', '"'];
+    // A dot between quotes is part of the name.
+    let name = if word.starts_with(quotes) { word } else { word.rsplit('.').next().unwrap_or(word) };
+    name.trim_matches(quotes)
 }
 
 /// A word and what follows it.
@@ -248,7 +251,7 @@ mod tests {
 
     #[test]
     fn what_writes_or_locks_is_known_by_its_text_and_what_calls_a_stored_function_by_its_name() {
-        let stored = BTreeSet::from(["PRICE".to_owned()]);
+        let stored = BTreeSet::from(["PRICE".to_owned(), "A.B`C".to_owned()]);
         for (text, words) in [
             ("SELECT a FROM t WHERE b = ?", None),
             ("(SELECT REPLACE(a, 'x', 'y'), INSERT(a, 1, 1, 'z') FROM t) UNION SELECT 'UPDATE'", None),
@@ -282,6 +285,9 @@ mod tests {
             ("SELECT SLEEP(0), GET_LOCK('a', 1)", Some("takes or releases a lock (GET_LOCK())")),
             ("SELECT shop.`price` (1)", Some("calls the stored function PRICE")),
             ("SELECT shop.price(1)", Some("calls the stored function PRICE")),
+            ("SELECT `price`(1)", Some("calls the stored function PRICE")),
+            ("SELECT `shop`.`price`(1)", Some("calls the stored function PRICE")),
+            ("SELECT `a.b``c`(1)", Some("calls the stored function A.B`C")),
         ] {
             assert_eq!(harm(text, &stored).as_deref(), words, "{text}");
         }

@@ -12,8 +12,11 @@ pub struct Normal {
     pub values: Vec<Value>,
 }
 
+const QUOTES: [char; 2] = ['\'', '"'];
 /// Words before a text that no parameter can replace.
-const BEFORE_TEXT: &str = "DATE TIME TIMESTAMP SEPARATOR ESCAPE AS COLLATE";
+const BEFORE_TEXT: &str = "SEPARATOR ESCAPE AS COLLATE";
+/// Types whose literals are a text behind their name.
+const TYPED: &str = "DATE TIME TIMESTAMP";
 /// Types and functions whose numbers in parentheses no parameter can replace.
 const SIZED: &str = "DECIMAL NUMERIC CHAR VARCHAR BINARY VARBINARY FLOAT \
      DATETIME TIME TIMESTAMP NOW SYSDATE CURTIME CURRENT_TIMESTAMP UTC_TIMESTAMP";
@@ -32,13 +35,26 @@ pub fn normal(text: &str) -> Normal {
             continue;
         }
         let upper = piece.to_ascii_uppercase();
+        let is_text = kind == Kind::Other && piece.starts_with(QUOTES);
+        let is_second = is_text && last.starts_with(QUOTES);
+        // Texts side by side are one.
+        if is_second
+            && normal.sql.ends_with('?')
+            && let Some(Value::Text(text)) = normal.values.last_mut()
+        {
+            text.extend(unquoted(piece));
+            spaced = false;
+            continue;
+        }
+        let is_marked = !spaced && last.ends_with(|sign: char| sign.is_alphanumeric() || sign == '_');
+        let is_typed = is_marked || is_second || last.starts_with('_') || is_among(&last, TYPED);
+        // No parameter is quite the same as 0x10, x'10', DATE '2026-01-01' or _utf8 'a'.
+        let stays = is_text && is_typed || piece.starts_with("0x") || piece.starts_with("0b");
         let value = match kind {
             Kind::Word if !places && !sized && last != "." => number(piece),
-            Kind::Other if piece.starts_with(['\'', '"']) => {
+            Kind::Other if is_text && !stays => {
                 let is_json = last == ">" && ["-", ">"].contains(&before.as_str());
-                let is_marked = !spaced && last.ends_with(|sign: char| sign.is_alphanumeric() || sign == '_');
-                let is_kept = is_json || is_marked || is_among(&last, BEFORE_TEXT);
-                (!is_kept).then(|| Value::Text(unquoted(piece)))
+                (!is_json && !is_among(&last, BEFORE_TEXT)).then(|| Value::Text(unquoted(piece)))
             }
             _ => None,
         };
@@ -53,7 +69,7 @@ pub fn normal(text: &str) -> Normal {
         }
         let piece = if value.is_some() { "?" } else { piece };
         normal.sql.push_str(piece);
-        add_to_digest(&mut normal.digest, piece);
+        add_to_digest(&mut normal.digest, if stays { "?" } else { piece });
         normal.values.extend(value);
         (before, last, spaced) = (last, upper, false);
     }
@@ -77,15 +93,6 @@ fn add_to_digest(digest: &mut String, piece: &str) {
 fn number(piece: &str) -> Option<Value> {
     if !piece.starts_with(|sign: char| sign.is_ascii_digit()) {
         return None;
-    }
-    if let Some(digits) = piece.strip_prefix("0x") {
-        let pairs =
-            (0..digits.len()).step_by(2).map(|at| u8::from_str_radix(digits.get(at..at + 2)?, 16).ok());
-        // What is no text has no place in a file of text.
-        return pairs
-            .collect::<Option<_>>()
-            .and_then(|bytes| String::from_utf8(bytes).ok())
-            .map(|text| Value::Text(text.into()));
     }
     if let Ok(whole) = piece.parse() {
         return Some(Value::Int(whole));
@@ -151,10 +158,11 @@ mod tests {
                 "SELECT DATE '2026-01-01', x'ff', a->>'$.b'",
                 vec![],
             ),
+            ("SELECT 0x4142, 18446744073709551615", "SELECT 0x4142, ?", vec![text("18446744073709551615")]),
             (
-                "SELECT 0x4142, 18446744073709551615",
-                "SELECT ?, ?",
-                vec![text("AB"), text("18446744073709551615")],
+                "SELECT 'a' \"b\"\n'c', _utf8 'd' 'e', 5",
+                "SELECT ?, _utf8 'd' 'e', ?",
+                vec![text("abc"), Value::Int(5)],
             ),
             (
                 "SELECT /*+ MAX(1) */ a /* id 7 */ FROM t WHERE b > 'x'",
@@ -173,5 +181,9 @@ mod tests {
         assert_eq!(digest("SELECT a FROM t WHERE b IN (1,2, 3)"), digest("select a from t where b in (9)"));
         assert_eq!(digest("INSERT INTO t VALUES (1,'a'),(2,'b')"), digest("INSERT INTO t VALUES (1, 'c')"));
         assert_ne!(digest("SELECT a FROM t WHERE b = 1"), digest("SELECT a FROM t WHERE c = 1"));
+        let typed = "SELECT 0x10, x'10', DATE '2026-01-01', TIMESTAMP'2026-01-01 10:00:00', N'a', _utf8'a'";
+        let other = "SELECT 0x2, x'20', DATE'2026-01-02', TIMESTAMP '2026-01-01 11:00:00', N'b', _utf8 'b'";
+        assert_eq!(digest(typed), digest(other));
+        assert_ne!(digest("SELECT a->'$.b' FROM t"), digest("SELECT a->'$.c' FROM t"));
     }
 }

@@ -64,6 +64,17 @@ fn a_manifest_is_durable_before_it_has_its_name_and_the_name_when_it_is_written(
 }
 
 #[test]
+fn a_damaged_manifest_is_named_in_a_list() {
+    let home = tempfile::tempdir().unwrap();
+    let folder = StudyFolder { path: home.path().to_owned(), _lock: None };
+    fs::create_dir(folder.runs_dir()).unwrap();
+    assert!(folder.missing().unwrap().is_empty(), "a study that was killed early has none");
+    fs::write(home.path().join("manifest.json"), "{").unwrap();
+    let told = folder.missing().unwrap().remove(0).to_string();
+    assert!(told.contains("manifest.json is damaged"), "{told}");
+}
+
+#[test]
 fn what_is_written_beside_a_run_is_read_again() {
     let home = tempfile::tempdir().unwrap();
     let folder = StudyFolder { path: home.path().to_owned(), _lock: None };
