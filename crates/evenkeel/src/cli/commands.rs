@@ -27,7 +27,7 @@ pub enum Command {
     Explain(explain::Args),
     /// Make a workload file from the slow log or the performance schema of a server
     Workload(workload::Args),
-    /// Show the page layout of tables and indexes: fill, order, broken chains, a picture
+    /// Show the page layout of tables and indexes: fill, order, broken chains
     Layout(layout::Args),
     /// Rebuild tables in the order of their keys, with the predicted and the actual gain
     Relayout(relayout::Args),

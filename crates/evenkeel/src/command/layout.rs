@@ -3,24 +3,19 @@
 use super::Session;
 use crate::failure::{FINDING, WithHint, line};
 use crate::out;
-use crate::pages::{FoundFile, json, of_directory, of_file, picture, read_live, table};
-use anyhow::{Context, Result, anyhow};
-use evenkeel_sense::pages::{Wanted, read};
+use crate::pages::{FoundFile, json, of_directory, of_file, read_live, table};
+use anyhow::{Result, anyhow};
+use evenkeel_sense::pages::read;
 use evenkeel_site::sandbox::{self, SandboxInfo, State};
-use std::fs::{self, File};
-use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
-
-/// Pages in a picture at most.
-const CELLS: usize = 16_384;
 
 /// Flags of `evenkeel layout`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 It reads .ibd files of a stopped server, or of tables held by FLUSH TABLES ... FOR EXPORT; the ibdata1 of a stopped server; a \
 whole data directory; and a sandbox. A running sandbox holds its tables one by one while they are read. Names of indexes come \
-from the dictionary in ibdata1 or from the running sandbox; otherwise indexes have numbers. Nothing is written except --svg.
+from the dictionary in ibdata1 or from the running sandbox; otherwise indexes have numbers. Nothing is written.
 
   in order   share of leaves whose successor in key order is the next page of the file; 1 after a
              bulk load
@@ -32,7 +27,7 @@ Memory: 11 bytes for each page, 740 MB for a file of 1 TB. Compressed, encrypted
 
 Examples:
   evenkeel layout /var/lib/mysql/shop/item.ibd
-  evenkeel layout sandbox:demo --table item --svg item.svg
+  evenkeel layout sandbox:demo --table item
   evenkeel layout /var/lib/mysql --json
 
 Tables of a server that cannot be read (compressed, encrypted, held by a transaction) are left out and named on stderr.
@@ -52,9 +47,6 @@ pub struct Args {
     /// Also indexes of the server's own tables
     #[arg(long)]
     pub all: bool,
-    /// Write a picture of the files: a square for each page, coloured by index and place in the order of keys
-    #[arg(long, value_name = "FILE")]
-    pub svg: Option<PathBuf>,
     /// As JSON, for programs
     #[arg(long)]
     pub json: bool,
@@ -69,12 +61,8 @@ fn range(text: &str) -> Result<f64, String> {
 }
 
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
-    if let Some(path) = &args.svg {
-        check_picture(path)?;
-    }
-    let wanted = Wanted { range: args.range, cells: CELLS };
     let mut left_out = 0_usize;
-    let found = found(session, args, &wanted, &mut |name, error| {
+    let found = found(session, args, &mut |name, error| {
         left_out += 1;
         out::tell(&format!("left out: {name}: {}\n", line(&error)));
     })?;
@@ -85,9 +73,6 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         return Err(anyhow!("no table {name} in {}", args.place))
             .hint("without --table all tables are listed; a server without a dictionary in ibdata1 names no indexes");
     }
-    if let Some(path) = &args.svg {
-        out::file(path, &picture(&found)).with_context(|| format!("writing {}", path.display()))?;
-    }
     if args.json {
         out::line(serde_json::to_string_pretty(&json(&found, table_wanted))?)?;
     } else {
@@ -97,24 +82,9 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     Ok(if is_whole && left_out == 0 { ExitCode::SUCCESS } else { ExitCode::from(FINDING) })
 }
 
-/// A picture takes the place of an older one and of nothing else: a file of tables is gone with one slip.
-fn check_picture(path: &Path) -> Result<()> {
-    // A pipe is not opened here, which would wait for somebody at its other end.
-    if !fs::metadata(path).is_ok_and(|found| found.is_file() && found.len() > 0) {
-        return Ok(());
-    }
-    let mut begin = [0; 4];
-    let is_read = File::open(path).and_then(|mut file| file.read_exact(&mut begin)).is_ok();
-    if is_read && &begin == b"<svg" {
-        return Ok(());
-    }
-    Err(anyhow!("{} exists and is not a picture of this command", path.display()))
-        .hint("name a new file for --svg, or an older picture")
-}
-
 type Left<'a> = &'a mut dyn FnMut(&str, anyhow::Error);
 
-fn found(session: &Session, args: &Args, wanted: &Wanted, left: Left<'_>) -> Result<Vec<FoundFile>> {
+fn found(session: &Session, args: &Args, left: Left<'_>) -> Result<Vec<FoundFile>> {
     let table = args.table.as_deref();
     if args.place.contains("://") {
         return Err(anyhow!("{} is a server, and layout reads files", args.place)).hint(
@@ -123,16 +93,16 @@ fn found(session: &Session, args: &Args, wanted: &Wanted, left: Left<'_>) -> Res
         );
     }
     let Some(name) = args.place.strip_prefix("sandbox:") else {
-        return stopped(Path::new(&args.place), table, wanted, session, left);
+        return stopped(Path::new(&args.place), table, args.range, session, left);
     };
     let info = named(session, name)?;
     let data = info.dir.join("data");
     match info.state {
         State::Running { .. } => {
             let server = sandbox::find(&session.home, name)?;
-            read_live(&server.target(), &data, table, wanted, &session.stop, left)
+            read_live(&server.target(), &data, table, args.range, &session.stop, left)
         }
-        _ => stopped(&data, table, wanted, session, left),
+        _ => stopped(&data, table, args.range, session, left),
     }
 }
 
@@ -147,14 +117,14 @@ fn named(session: &Session, name: &str) -> Result<SandboxInfo> {
 fn stopped(
     path: &Path,
     table: Option<&str>,
-    wanted: &Wanted,
+    range: f64,
     session: &Session,
     left: Left<'_>,
 ) -> Result<Vec<FoundFile>> {
     let files = if path.is_dir() { of_directory(path, table)? } else { of_file(path)? };
     let mut found = Vec::new();
     for file in &files.paths {
-        match read(file, wanted, &session.stop) {
+        match read(file, range, &session.stop) {
             Ok(space) => found.push(FoundFile::new(file, space, &files.names)),
             Err(error) if table.is_some() || files.paths.len() == 1 || session.stop.is_set() => {
                 return Err(error.into());

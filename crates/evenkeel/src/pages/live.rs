@@ -4,7 +4,7 @@ use super::found::{FoundFile, decoded, is_called, is_named, is_of_full_text, tab
 use crate::failure::WithHint;
 use anyhow::{Result, anyhow};
 use evenkeel_os::stop::Stop;
-use evenkeel_sense::pages::{IndexName, Names, Tablespace, Wanted, holder, read};
+use evenkeel_sense::pages::{IndexName, Names, Tablespace, holder, read};
 use evenkeel_site::server::{Control, Local, Target, TargetError};
 use std::path::{Path, PathBuf};
 
@@ -53,13 +53,14 @@ pub fn data_of(control: &mut Control) -> Result<Option<PathBuf>> {
     Ok(local.map(|local| local.data_dir))
 }
 
-/// Reads the files of a server's tables, each while the server holds it still. Writers of a table wait for as long as its file takes. Where all
-/// tables are wanted, one that cannot be read is handed over to `left` with the reason; where none can be read, that is the error.
+/// Reads the files of a server's tables, each while the server holds it still; a range of keys reads `range` of an index. Writers of a table
+/// wait for as long as its file takes. Where all tables are wanted, one that cannot be read is handed over to `left` with the reason; where
+/// none can be read, that is the error.
 pub fn read_live(
     target: &Target,
     data: &Path,
     table: Option<&str>,
-    wanted: &Wanted,
+    range: f64,
     stop: &Stop,
     left: &mut dyn FnMut(&str, anyhow::Error),
 ) -> Result<Vec<FoundFile>> {
@@ -79,7 +80,7 @@ pub fn read_live(
             continue;
         }
         let quoted = quoted(name, shown.as_ref());
-        match read_one(&mut control, data, (name, quoted, own == "1"), wanted, stop) {
+        match read_one(&mut control, data, (name, quoted, own == "1"), range, stop) {
             Ok((path, space)) => found.push(FoundFile::new(&path, space, &names)),
             Err(error) if table.is_some() || stop.is_set() => return Err(error),
             Err(error) => unread.push((name.clone(), error)),
@@ -96,7 +97,7 @@ fn read_one(
     control: &mut Control,
     data: &Path,
     (name, quoted, is_own): (&str, Result<String>, bool),
-    wanted: &Wanted,
+    range: f64,
     stop: &Stop,
 ) -> Result<(PathBuf, Tablespace)> {
     if !is_own {
@@ -105,7 +106,7 @@ fn read_one(
     }
     let path = data.join(format!("{name}.ibd"));
     control.exec(&format!("FLUSH TABLES {} FOR EXPORT", quoted?)).map_err(|error| busy(error, name))?;
-    let outcome = read(&path, wanted, stop);
+    let outcome = read(&path, range, stop);
     control.exec("UNLOCK TABLES")?;
     Ok((path, outcome?))
 }

@@ -10,7 +10,6 @@ mod details;
 mod legend;
 mod markup;
 mod page;
-mod page_map;
 mod plots;
 pub mod published;
 mod save;
@@ -21,7 +20,6 @@ pub use compare::compare;
 #[cfg(test)]
 pub use details::{Details, RunDetails};
 pub use page::page as html;
-pub use page_map::{Picture, PictureIndex, page_maps};
 pub use save::save;
 pub use study::Study;
 

@@ -2,7 +2,7 @@
 
 use super::format::Format;
 use super::kind::PageKind;
-use super::layout::{Broken, IndexLayout, PageCell, PageMap, RangeCost, Tablespace};
+use super::layout::{Broken, IndexLayout, RangeCost, Tablespace};
 use super::links::{Links, NO_LEVEL};
 use super::page::{NOBODY, Page};
 use super::tally::{Level, Levels};
@@ -26,13 +26,11 @@ pub(super) struct Gathered {
     copies: u64,
     levels: Levels,
     links: Links,
-    step: u64,
-    shown: Vec<(PageKind, u16)>,
 }
 
 impl Gathered {
-    /// For a file of so many pages and a picture of at most `cells`; `None` where there is no memory for its table.
-    pub fn new(format: Format, pages: u64, cells: usize) -> Option<Self> {
+    /// For a file of so many pages; `None` where there is no memory for its table.
+    pub fn new(format: Format, pages: u64) -> Option<Self> {
         // A page has four bytes for the number of another one.
         let room = u32::try_from(pages).ok()? as usize;
         Some(Self {
@@ -42,22 +40,15 @@ impl Gathered {
             copies: 0,
             levels: Levels::default(),
             links: Links::with_room(room)?,
-            step: pages.div_ceil(cells.max(1) as u64).max(1),
-            shown: Vec::new(),
         })
     }
 
     /// Takes the next page of the file.
     pub fn add(&mut self, number: u64, page: Page<'_>, free: bool) -> Result<(), Odd> {
-        let kind = page.kind();
-        *self.kinds.entry(kind).or_default() += 1;
-        let (neighbours, level) = ((page.previous(), page.next()), self.level(number, page, free)?);
-        match level {
+        *self.kinds.entry(page.kind()).or_default() += 1;
+        match self.level(number, page, free)? {
             NO_LEVEL => self.links.push(NO_LEVEL, (NOBODY, NOBODY)),
-            level => self.links.push(level, neighbours),
-        }
-        if number.is_multiple_of(self.step) {
-            self.shown.push((kind, level));
+            level => self.links.push(level, (page.previous(), page.next())),
         }
         Ok(())
     }
@@ -88,16 +79,9 @@ impl Gathered {
     pub fn finish(mut self, range: f64) -> Tablespace {
         let mut broken = Vec::new();
         let mut ranges = BTreeMap::new();
-        let mut ranks = BTreeMap::new();
         let mut counts = vec![0; self.pages.div_ceil(self.format.extent_pages()) as usize];
         for (number, level) in (0..).zip(self.levels.all()) {
-            let last = level.pages.saturating_sub(1).max(1) as f32;
-            let outcome = walk::walk(&mut self.links, number, level, &mut |page, place| {
-                if level.level == 0 && u64::from(page).is_multiple_of(self.step) {
-                    ranks.insert(page, place as f32 / last);
-                }
-            });
-            match outcome {
+            match walk::walk(&mut self.links, number, level) {
                 Err(fault) => broken.push(Broken { index: level.index, level: level.level, fault }),
                 Ok(()) if level.level == 0 => {
                     let cost =
@@ -108,26 +92,8 @@ impl Gathered {
             }
         }
         let indexes = indexes(self.levels.all(), &ranges);
-        let map = self.map(&indexes, &ranks);
         let Self { format, pages, kinds, copies, .. } = self;
-        Tablespace { format, pages, kinds, copies, indexes, broken, map }
-    }
-
-    fn map(&self, indexes: &[IndexLayout], ranks: &BTreeMap<u32, f32>) -> PageMap {
-        let cell = |(shown, (kind, level)): (usize, &(PageKind, u16))| {
-            let page = (shown as u64 * self.step) as u32;
-            let level = self.levels.all().get(usize::from(*level));
-            let index = level.and_then(|level| indexes.iter().position(|index| index.id == level.index));
-            match (level, index) {
-                (Some(level), Some(index)) if level.level == 0 => {
-                    PageCell::Leaf { index, rank: ranks.get(&page).copied() }
-                }
-                (Some(_), Some(index)) => PageCell::Branch(index),
-                _ if *kind == PageKind::Index => PageCell::Freed,
-                _ => PageCell::Other(*kind),
-            }
-        };
-        PageMap { step: self.step, cells: self.shown.iter().enumerate().map(cell).collect() }
+        Tablespace { format, pages, kinds, copies, indexes, broken }
     }
 }
 

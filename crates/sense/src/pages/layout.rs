@@ -19,8 +19,6 @@ pub struct Tablespace {
     pub copies: u64,
     pub indexes: Vec<IndexLayout>,
     pub broken: Vec<Broken>,
-    /// The file as a picture has it.
-    pub map: PageMap,
 }
 
 /// How an index lies.
@@ -85,30 +83,4 @@ pub enum Fault {
     NoFirst { page: u32 },
     #[error("{pages} pages, the first of them page {page}, are not in the chain")]
     Apart { pages: u64, page: u32 },
-}
-
-/// The file as a picture has it: one page of every `step`.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct PageMap {
-    /// Pages from one that is shown to the next.
-    pub step: u64,
-    /// What is shown, in the order of the file.
-    pub cells: Vec<PageCell>,
-}
-
-/// A page of the picture.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum PageCell {
-    /// A page without rows in use: free, or of the server's own.
-    Other(PageKind),
-    /// A page above the leaves, of the index at this place of [`Tablespace::indexes`].
-    Branch(usize),
-    /// A leaf, with its place in the order of keys from 0 to 1; `None` where a broken chain does not lead to it.
-    Leaf {
-        index: usize,
-        /// Where in the order of keys.
-        rank: Option<f32>,
-    },
-    /// A page that is free, though its index's rows stand on it still.
-    Freed,
 }

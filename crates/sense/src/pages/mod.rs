@@ -32,5 +32,5 @@ pub use error::PagesError;
 pub use format::Format;
 pub use held::{holder, started};
 pub use kind::PageKind;
-pub use layout::{Broken, FILLS, Fault, IndexLayout, PageCell, PageMap, RangeCost, Tablespace};
-pub use read::{Wanted, read};
+pub use layout::{Broken, FILLS, Fault, IndexLayout, RangeCost, Tablespace};
+pub use read::read;

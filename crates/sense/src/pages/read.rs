@@ -14,20 +14,12 @@ use std::path::Path;
 /// Bytes of one read: they fit the cache of a CPU, so that the checksum finds them there, and hold four of the largest pages.
 const CHUNK: usize = 256 << 10;
 
-/// What is wanted of a tablespace.
-#[derive(Clone, Copy, Debug)]
-pub struct Wanted {
-    /// Share of an index that a range of keys reads; 0.05 is 5 %.
-    pub range: f64,
-    /// Pages in the picture at most.
-    pub cells: usize,
-}
-
 /// Reads a tablespace. Nobody may write to it: a server that was stopped, or a table held by FLUSH TABLES ... FOR EXPORT.
+/// `range` is the share of an index that a range of keys reads; 0.05 is 5 %.
 ///
 /// # Errors
 /// It is not one that can be understood as a whole, or somebody writes to it. There are no figures then.
-pub fn read(path: &Path, wanted: &Wanted, stop: &Stop) -> Result<Tablespace, PagesError> {
+pub fn read(path: &Path, range: f64, stop: &Stop) -> Result<Tablespace, PagesError> {
     let source = Source::open(path)?;
     let before = source.state()?;
     let format = source.format()?;
@@ -35,14 +27,14 @@ pub fn read(path: &Path, wanted: &Wanted, stop: &Stop) -> Result<Tablespace, Pag
     if pages < format.pages {
         return Err(PagesError::Truncated { path: path.into(), pages, expected: format.pages });
     }
-    let mut gathered = Gathered::new(format, pages, wanted.cells)
-        .ok_or_else(|| PagesError::Memory { path: path.into(), pages })?;
+    let no_room = || PagesError::Memory { path: path.into(), pages };
+    let mut gathered = Gathered::new(format, pages).ok_or_else(no_room)?;
     let mut reading = Reading { source: &source, format, extents: Extents::default(), stop, path };
     reading.all(pages, &mut gathered)?;
     if source.state()? != before {
         return Err(PagesError::Changed { path: path.into() });
     }
-    Ok(gathered.finish(wanted.range))
+    Ok(gathered.finish(range))
 }
 
 struct Reading<'a> {

@@ -1,6 +1,6 @@
 //! The server builds a table anew by itself.
 
-use super::names::named;
+use super::facts::named;
 use super::session::explained;
 use super::{Done, RelayoutError, Waits};
 use crate::server::{Control, quoted};
@@ -40,14 +40,13 @@ pub(super) fn run(
                 what: "has a stored generated column, whose values a copy may change, and the server cannot \
                        rebuild it in place"
                     .to_owned(),
-                hint: "run it with --fresh, which compares both, or drop what prevents the rebuild, such as \
-                       a FULLTEXT index",
+                hint: "drop what prevents the rebuild, such as a FULLTEXT index, and add it again afterwards",
             });
         }
         tell(&format!("rebuilding {table} (ALGORITHM={algorithm}, LOCK={lock})"));
         let sql = format!("ALTER TABLE {} FORCE, ALGORITHM={algorithm}, LOCK={lock}", quoted(table));
         match control.exec(&sql) {
-            Ok(_) => return Ok(Done { waits, verified_rows: None }),
+            Ok(_) => return Ok(Done { waits }),
             Err(error) => {
                 let is_other_manner = error.code().is_some_and(|code| NOT_SUPPORTED.contains(&code));
                 refused = explained(error, table);

@@ -1,50 +1,55 @@
-//! A table is built anew, so that its rows and indexes lie in the order of their keys: in place by the server, or as a copy that is
-//! verified and then takes the table's place.
+//! A table is built anew in place by the server, so that its rows and indexes lie in the order of their keys.
 
 mod error;
 mod facts;
-mod fresh;
-mod how;
 mod in_place;
-mod names;
 mod session;
-mod sums;
-mod swap;
 
 pub use error::RelayoutError;
 pub use facts::{Facts, tables};
-pub use how::{Done, How, Relayout, Waits};
-pub use names::{BEFORE, COPY};
 
-use crate::server::{Control, TargetError, quoted};
+use crate::server::{Control, Target, TargetError, quoted};
+use evenkeel_os::stop::Stop;
+use serde::Serialize;
+
+/// Whom a relayout keeps waiting while it builds. At its end everybody waits for a moment, or for who is at the table then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Waits {
+    /// Nobody, but for moments at the begin and the end.
+    Nobody,
+    /// Who writes to the table, all the time that it takes.
+    Writers,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Done {
+    pub waits: Waits,
+}
+
+pub struct Relayout<'a> {
+    pub target: &'a Target,
+    /// Ends it early: the table is as it was then.
+    pub stop: &'a Stop,
+}
 
 impl Relayout<'_> {
     /// Builds a table anew.
     ///
     /// # Errors
-    /// What cannot be kept, by name; what the server said. The table is as it was, unless the error says that the copy has its
-    /// place.
+    /// Why it is refused, or what the server said. The table is as it was.
     pub fn run(&self, facts: &Facts, tell: &mut dyn FnMut(&str)) -> Result<Done, RelayoutError> {
-        if let Some(error) = facts.refusal(self.how) {
+        if let Some(error) = facts.refusal() {
             return Err(error);
         }
-        self.proceed()?;
+        if self.stop.is_set() {
+            return Err(RelayoutError::Server(TargetError::Stopped));
+        }
         let mut control = Control::connect_until(self.target, self.stop)?;
         session::prepare(&mut control)?;
-        let done = match self.how {
-            How::InPlace => in_place::run(&mut control, &facts.table, tell),
-            How::Fresh => fresh::run(&mut control, self, &facts.table, tell),
-        }?;
+        let done = in_place::run(&mut control, &facts.table, tell)?;
         // The statistics are of the old pages, and so would be the plans; a server that makes none now will later.
         let _ = control.query(&format!("ANALYZE TABLE {}", quoted(&facts.table)));
         Ok(done)
-    }
-
-    /// Ends where somebody asked to stop: a statement that takes less than a second is not broken off.
-    fn proceed(&self) -> Result<(), RelayoutError> {
-        match self.stop.is_set() {
-            true => Err(RelayoutError::Server(TargetError::Stopped)),
-            false => Ok(()),
-        }
     }
 }

@@ -1,13 +1,10 @@
-//! Connections that a relayout works on.
+//! The connection that a relayout works on.
 
 use super::RelayoutError;
 use crate::server::{Control, TargetError};
 
 /// Seconds that somebody else's transaction on a table is waited for.
-pub(super) const LOCK_WAIT_S: u32 = 60;
-/// The same for one who reads a table that another connection of ours holds: whoever keeps us from it waits for that connection himself, such as
-/// one who came to alter the table, so that waiting longer would be waiting for ourselves.
-pub(super) const STUCK_S: u32 = 2;
+const LOCK_WAIT_S: u32 = 60;
 /// ER_LOCK_WAIT_TIMEOUT: somebody held the table for too long.
 const TIMED_OUT: u16 = 1205;
 
@@ -22,10 +19,6 @@ pub(super) fn prepare(control: &mut Control) -> Result<(), TargetError> {
         Err(TargetError::Statement { .. }) | Ok(_) => Ok(()),
         Err(error) => Err(error),
     }
-}
-
-pub(super) fn wait_for(control: &mut Control, seconds: u32) -> Result<(), TargetError> {
-    control.exec(&format!("SET SESSION lock_wait_timeout = {seconds}")).map(drop)
 }
 
 /// A lock that did not come is told as what it is.

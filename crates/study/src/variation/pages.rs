@@ -1,12 +1,14 @@
 //! Pages of the tables of a stopped server: how indexes lie.
 
 use evenkeel_os::stop::Stop;
-use evenkeel_sense::pages::{IndexLayout, Names, PagesError, Tablespace, Wanted, read};
+use evenkeel_sense::pages::{IndexLayout, Names, PagesError, Tablespace, read};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
 /// The tablespace that tables without a file of their own share.
 const SHARED: &str = "ibdata1";
+/// Share of an index that a range of keys reads; what that touches is not kept here.
+const RANGE: f64 = 0.05;
 
 /// How an index lies, as it stands with a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -28,14 +30,13 @@ pub(super) fn pages_of(
     tables: &[String],
     stop: &Stop,
 ) -> Result<Vec<IndexPages>, PagesError> {
-    let wanted = Wanted { range: 0.05, cells: 0 };
     let names = Names::read(&data.join(SHARED)).unwrap_or_default();
     let mut found = Vec::new();
     let own = |table: &String| data.join(database).join(format!("{table}.ibd"));
     let (apart, together): (Vec<&String>, Vec<&String>) =
         tables.iter().partition(|table| own(table).is_file());
     for table in apart {
-        let space = read(&own(table), &wanted, stop)?;
+        let space = read(&own(table), RANGE, stop)?;
         let name = |index: &IndexLayout| {
             let number = || space.indexes.iter().position(|one| one.id == index.id).map_or(0, |at| at + 1);
             let name = names.get(index.id).map_or_else(|| number().to_string(), |name| name.index);
@@ -44,7 +45,7 @@ pub(super) fn pages_of(
         found.extend(lying(&space, name));
     }
     if !together.is_empty() {
-        let space = read(&data.join(SHARED), &wanted, stop)?;
+        let space = read(&data.join(SHARED), RANGE, stop)?;
         let own = format!("{database}/");
         // Of the file that tables share, the dictionary alone tells what is whose.
         let name = |index: &IndexLayout| match names.get(index.id) {

@@ -4,7 +4,7 @@ use crate::failure::WithHint;
 use crate::pages::{read_live, table_of};
 use anyhow::{Result, anyhow};
 use evenkeel_os::stop::Stop;
-use evenkeel_sense::pages::{IndexLayout, Wanted};
+use evenkeel_sense::pages::IndexLayout;
 use evenkeel_site::server::Target;
 use serde::Serialize;
 use std::path::Path;
@@ -84,9 +84,8 @@ fn reached(page_bytes: u64, layout: &IndexLayout) -> f64 {
 /// It may not be held, or its file cannot be read.
 pub fn pages(target: &Target, data: &Path, table: &str, stop: &Stop) -> Result<Vec<Pages>> {
     let database = target.database.as_deref().unwrap_or_default();
-    let wanted = Wanted { range: RANGE, cells: 0 };
     let name = format!("{database}.{table}");
-    let files = read_live(target, data, Some(&name), &wanted, stop, &mut |_, _| {})?;
+    let files = read_live(target, data, Some(&name), RANGE, stop, &mut |_, _| {})?;
     let mut all = Vec::new();
     for file in &files {
         for index in file.indexes(Some(&name), true) {

@@ -12,7 +12,7 @@ use crate::progress::{ProgressEvent, View};
 use crate::server::place;
 use anyhow::{Result, anyhow};
 use evenkeel_os::clock::monotonic;
-use evenkeel_site::relayout::{Facts, How, Relayout, RelayoutError, tables};
+use evenkeel_site::relayout::{Facts, Relayout, RelayoutError, tables};
 use evenkeel_site::server::{Control, Target, quoted};
 use measured::{Pages, pages};
 use std::path::{Path, PathBuf};
@@ -22,33 +22,21 @@ use table::Table;
 /// Flags of `evenkeel relayout`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Rebuilds InnoDB tables in the order of their keys. It shows first how each index lies and what a rebuild promises, and \
+Rebuilds InnoDB tables in the order of their keys by ALTER TABLE ... FORCE, without blocking writers if the server can. Foreign \
+keys, triggers, generated columns and partitions stay. It shows first how each index lies and what a rebuild promises, and \
 afterwards what was gained. Without --tables it takes the tables with an index of at least 64 leaves that lies badly (less \
 than 0.9 in order, or less than 0.8 full); --all takes the others too.
 
-  in place   (default) ALTER TABLE ... FORCE, without blocking writers if the server can. Foreign
-             keys, triggers, generated columns and partitions stay.
-  --fresh    copies the rows into a new table in the order of the primary key, compares count and
-             checksum of both, and swaps them with one RENAME. Writers wait all the time. Tables
-             with foreign keys, triggers or a DATA DIRECTORY are refused, since a copy would lose
-             these. So are tables whose triggers and foreign keys the account cannot see
-             (privileges TRIGGER on the database, PROCESS). --keep-old keeps the old table as
-             TABLE_evenkeel_before.
-
 Pages are read if the server runs on this machine. Each table is held by FLUSH TABLES ... FOR EXPORT while its file is read, \
 and writers wait for that (privileges RELOAD, SELECT, LOCK TABLES). For a remote server nothing is promised, and tables must \
-be named. In place needs space for the table once more, --fresh twice: for the copy, and to sort it.
+be named. A rebuild needs space for the table once more.
 
 At its end a rebuild waits up to a minute for other users of the table, and new users wait behind it. Ctrl-C or a kill \
-leaves the table as it was, or complete with the old one beside it as TABLE_evenkeel_before. In that case --fresh refuses the \
-table until you have compared both and dropped the old one. If the table was altered during the swap, nothing is dropped, and \
-the error says what was altered. A kill at that instant gives no message, and rows may be in the old table alone. The gain is \
-shown in pages; measure response times with a profile.
+leaves the table as it was, or rebuilt. The gain is shown in pages; measure response times with a profile.
 
 Examples:
   evenkeel relayout sandbox:demo --dry-run
   evenkeel relayout mysql://root@db1/shop --tables item,author
-  evenkeel relayout mysql://root@db1/shop --tables item --fresh --keep-old
 
 Exit codes: 0 done, or nothing lies badly; 1 a table was refused, or its pages cannot be read; 2 wrong use, a missing privilege, or an error of the server; \
 130, 143 stopped by Ctrl-C, SIGTERM.")]
@@ -59,12 +47,6 @@ pub struct Args {
     /// Tables to rebuild, separated by commas
     #[arg(long, value_name = "TABLES", value_delimiter = ',')]
     pub tables: Vec<String>,
-    /// Copy the rows into a new table, verify it, and swap both
-    #[arg(long)]
-    pub fresh: bool,
-    /// With --fresh: keep the old table as TABLE_evenkeel_before
-    #[arg(long, requires = "fresh")]
-    pub keep_old: bool,
     /// Also tables that lie well
     #[arg(long)]
     pub all: bool,
@@ -86,7 +68,6 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let target = target(session, &args.target)?;
     let mut control = Control::connect_until(&target, &session.stop)?;
     let place = place_of(&mut control)?;
-    let how = if args.fresh { How::Fresh } else { How::InPlace };
     let mut view = View::new(mode(session, args.json));
     let (mut all, mut is_refused, mut failed) = (Vec::new(), false, None);
     for facts in tables(&mut control, &args.tables)? {
@@ -100,7 +81,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
             return Err(cannot_see(&facts.table, privilege, &target, &user));
         }
         let pages_s = if seen.is_ok() { (monotonic() - begin).as_secs_f64() } else { 0.0 };
-        let left = left(args, &facts, &seen, how);
+        let left = left(args, &facts, &seen);
         is_refused |= left.as_deref().is_some_and(|why| why != WELL);
         let (before, unread) = (seen.as_ref().ok().cloned(), seen.err());
         all.push(Table { facts, before, unread, after: None, done: None, took_s: None, pages_s, left });
@@ -110,10 +91,10 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
             .hint("name them by --tables, take --all, or run it on the server's machine");
     }
     if !args.json {
-        out::painted(&shown::before(&all, how, args.dry_run, super::look()))?;
+        out::painted(&shown::before(&all, args.dry_run, super::look()))?;
     }
     if !args.dry_run {
-        let work = Relayout { target: &target, how, keep_old: args.keep_old, stop: &session.stop };
+        let work = Relayout { target: &target, stop: &session.stop };
         for table in all.iter_mut().filter(|table| table.left.is_none()) {
             if let Err(error) = relayout(&work, table, place.as_deref().ok(), &mut view) {
                 let Some(why) = refusal(&error) else {
@@ -121,7 +102,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
                     failed = Some(error);
                     break;
                 };
-                // What only the copy showed is no reason to leave the other tables as they are.
+                // What only the rebuild showed is no reason to leave the other tables as they are.
                 (is_refused, table.left) = (true, Some(why));
             }
             if !args.json {
@@ -161,7 +142,7 @@ fn seen(
     facts: &Facts,
 ) -> Result<std::result::Result<Vec<Pages>, String>> {
     let data = match place {
-        _ if facts.refusal(How::InPlace).is_some() => return Ok(Ok(Vec::new())),
+        _ if facts.refusal().is_some() => return Ok(Ok(Vec::new())),
         Err(why) => return Ok(Err(why.clone())),
         Ok(data) => data,
     };
@@ -186,24 +167,13 @@ fn cannot_see(table: &str, privilege: &str, target: &Target, user: &str) -> anyh
 }
 
 /// Why a table is left as it is; `None` where it is not.
-fn left(
-    args: &Args,
-    facts: &Facts,
-    seen: &std::result::Result<Vec<Pages>, String>,
-    how: How,
-) -> Option<String> {
-    let is_asked = args.all || !args.tables.is_empty();
-    if let Ok(indexes) = seen
-        && !is_asked
-        && facts.refusal(How::InPlace).is_none()
-        && indexes.iter().all(Pages::lies_well)
-    {
-        return Some(WELL.to_owned());
-    }
-    if let Some(error) = facts.refusal(how) {
+fn left(args: &Args, facts: &Facts, seen: &std::result::Result<Vec<Pages>, String>) -> Option<String> {
+    if let Some(error) = facts.refusal() {
         return Some(refused(&error));
     }
+    let is_asked = args.all || !args.tables.is_empty();
     match seen {
+        Ok(indexes) if !is_asked && indexes.iter().all(Pages::lies_well) => Some(WELL.to_owned()),
         Err(why) if !is_asked => Some(format!("skipped, since its page layout cannot be read: {why}")),
         _ => None,
     }

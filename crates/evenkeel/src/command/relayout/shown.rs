@@ -4,10 +4,10 @@ use super::measured::{Pages, RANGE};
 use super::table::Table;
 use crate::format;
 use crate::table::{GridColumn, Ink, Look, Place, lines};
-use evenkeel_site::relayout::{How, Waits};
+use evenkeel_site::relayout::Waits;
 
 /// All tables before anything is done, with what a new layout promises.
-pub fn before(all: &[Table], how: How, dry_run: bool, look: Look) -> String {
+pub fn before(all: &[Table], dry_run: bool, look: Look) -> String {
     let chosen: Vec<&Table> = all.iter().filter(|table| table.left.is_none()).collect();
     let mut text = String::new();
     let rows: Vec<(&str, &Pages)> = chosen.iter().flat_map(|table| rows(table)).collect();
@@ -31,11 +31,8 @@ pub fn before(all: &[Table], how: How, dry_run: bool, look: Look) -> String {
             text.push_str(&format!("{}: keeps {}\n", table.facts.table, kept.join("; ")));
         }
     }
-    let room = chosen.iter().map(|table| room(table)).max().unwrap_or(0) * times(how);
-    let waits = match how {
-        How::InPlace => "writers do not wait if the server can avoid it",
-        How::Fresh => "writers of a table wait until it is swapped",
-    };
+    let room = chosen.iter().map(|table| room(table)).max().unwrap_or(0);
+    let waits = "writers do not wait if the server can avoid it";
     let tables = format::counted(chosen.len(), "table");
     text.push_str(&match (chosen.is_empty(), dry_run) {
         (true, _) if all.iter().any(|table| table.left.as_deref() != Some(super::WELL)) => {
@@ -62,11 +59,6 @@ fn room(table: &Table) -> u64 {
     }
 }
 
-/// How often a table needs that room.
-fn times(how: How) -> u64 {
-    if how == How::Fresh { 2 } else { 1 }
-}
-
 /// A table once it is done, or why it is not.
 pub fn after(table: &Table, look: Look) -> String {
     let Some(done) = &table.done else {
@@ -86,11 +78,8 @@ pub fn after(table: &Table, look: Look) -> String {
         none if none <= 0.0 => String::new(),
         pages_s => format!(", and {} while its pages were read", format::seconds(pages_s)),
     };
-    let verified = done.verified_rows.map_or_else(String::new, |rows| {
-        format!(", {} rows verified by count and checksum", format::count(rows))
-    });
     let took = format::seconds(table.took_s.unwrap_or_default());
-    text.push_str(&format!("{}: rebuilt in {took}, {waited}{pages}{verified}\n\n", table.facts.table));
+    text.push_str(&format!("{}: rebuilt in {took}, {waited}{pages}\n\n", table.facts.table));
     text
 }
 
