@@ -122,7 +122,10 @@ fn an_index_is_found_by_name_before_and_after_overall_and_by_statement() {
     let (_, json) = asked(home, &["compare", "before", "after", "--of", "cpu", "--json"]);
     let json: Value = serde_json::from_str(&json).expect("JSON");
     // Busy neighbours make the CPU time of a few runs differ by more than half, as that of a response never does by 24 times.
-    assert!(json["of"] == "cpu" && json["verdict"] != "worse" && json["ratio"].as_f64() < Some(1.0), "{json}");
+    assert!(
+        json["of"] == "cpu" && json["verdict"] != "worse" && json["ratio"].as_f64() < Some(1.0),
+        "{json}"
+    );
     assert_eq!(json["statements"][0]["name"], "of_customer", "{json}");
     let page = &server.file("both.html");
     done(home, &["report", "before", "after", "--to", page]);
