@@ -60,7 +60,7 @@ fn a_load_ends_at_sigterm_while_the_server_says_nothing_to_its_own_connection() 
 /// What a load says, as text and JSON, whose statement is not answered, or too late.
 fn unanswered(server: &Server, url: &str, sql: &str) -> (String, Value) {
     let workload = server.workload("late", &[("late", sql)]);
-    let flags = words("--rate 40 --timeout 200ms --duration 1s --warm-up 200ms --max-sessions 4");
+    let flags = words("--rate 40 --timeout 200ms --duration 4s --warm-up 200ms --max-sessions 4");
     let load = [&["load", url, "--workload", &workload][..], &flags].concat();
     let (code, text) = asked(&server.file("home"), &load);
     assert_eq!(code, Some(1), "{text}");

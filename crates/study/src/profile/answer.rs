@@ -92,8 +92,8 @@ fn of_series(plan: &PlanFile, cells: &[CellSummary], runs: &[RunFile], series: u
     let ids = |id: u32| plan.cells.iter().any(|cell| cell.id == id && cell.series == series);
     let valid: Vec<&RunFile> = runs.iter().filter(|run| ids(run.cell) && is_valid(run)).collect();
     let p95 = p95(cells, series, &answer.carried, plan.settings.objective_p95_ms);
-    let missed =
-        objective(plan, cells, &answer.carried, series).map(|found| found.unsure.unwrap_or(found.missed));
+    let missed = objective(plan.settings.objective_p95_ms, cells, &answer.carried, series)
+        .map(|found| found.unsure.unwrap_or(found.missed));
     // Requests that nobody waits for long enough say nothing of a server that has nothing to do.
     let unanswered = Unanswered::of(cells.iter().filter(|cell| cell.series == series));
     let tells = !unanswered.is_some_and(|found| found.is_unused());
@@ -151,7 +151,7 @@ fn p95(
     let mut below = 0.0;
     // "Up to" speaks of every measured rate below: the first without a bound ends it. Of an objective that one goes by its runs alone,
     // since no server answers a lower load more slowly.
-    let meets = |cell: &CellSummary| objective_ms.is_some_and(|objective| cell.p95_ms.mean <= objective);
+    let meets = |cell: &CellSummary| objective_ms.is_some_and(|objective| meets_by_runs(cell, objective));
     let bounded = rising.iter().map_while(|cell| match cell.p95_ms.high.filter(|_| carried(cell)) {
         None => meets(cell).then_some(None),
         Some(high) => {
@@ -166,14 +166,19 @@ fn p95(
     fits.max_by(|one, other| one.0.total_cmp(&other.0)).map(|(_, rate, high)| (rate, high))
 }
 
+/// Whether p95 is within an objective in the mean of the runs, which may be too few to be sure.
+fn meets_by_runs(cell: &CellSummary, objective_ms: f64) -> bool {
+    cell.valid && !cell.lower_bound && cell.p95_ms.n > 0 && cell.p95_ms.mean <= objective_ms
+}
+
 /// What the rates with enough runs for an upper bound say of the objective; `None` without one.
 pub(super) fn objective(
-    plan: &PlanFile,
+    objective_ms: Option<f64>,
     cells: &[CellSummary],
     known: &Carried,
     series: usize,
 ) -> Option<Objective> {
-    let wanted = plan.settings.objective_p95_ms?;
+    let wanted = objective_ms?;
     let fate = |cell: &CellSummary| {
         let own = known.rates.iter().find(|own| own.rate == cell.rate_per_s);
         own.filter(|own| own.runs >= RUNS_MIN_COUNT).map(|own| own.fate)
@@ -181,7 +186,7 @@ pub(super) fn objective(
     let own = cells.iter().filter(|cell| cell.series == series && fate(cell).is_some());
     let measured: Vec<CellSummary> = own.cloned().collect();
     let met = p95(&measured, series, known, Some(wanted)).map_or(0.0, |(rate, _)| rate);
-    let unsure = |cell: &CellSummary| fate(cell) == Some(Fate::Carried) && cell.p95_ms.mean <= wanted;
+    let unsure = |cell: &CellSummary| fate(cell) == Some(Fate::Carried) && meets_by_runs(cell, wanted);
     let above = |is_unsure: bool| {
         let above = measured.iter().filter(move |cell| cell.rate_per_s > met && unsure(cell) == is_unsure);
         above.map(|cell| cell.rate_per_s)
@@ -320,6 +325,7 @@ fn hull(one: BoundsRecord, other: BoundsRecord) -> BoundsRecord {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::format::EstimateRecord;
     use evenkeel_core::caveat::Caveat;
 
     #[test]
@@ -348,5 +354,38 @@ mod tests {
         assert_eq!(capacity(run(4.0, Some(0.5))), Some(0.5));
         assert_eq!(capacity(run(2.0, Some(8.0))), Some(2.0));
         assert_eq!(capacity(RunFile::default()), None);
+    }
+
+    #[test]
+    fn an_objective_is_met_up_to_the_highest_rate_that_is_sure_of_it_where_lower_ones_meet_it_in_the_mean() {
+        let settled = |rate: f64| RunAt {
+            rate,
+            seconds: 10.0,
+            arrivals: (10.0 * rate) as u64,
+            completed: (10.0 * rate) as u64,
+            settled: Some(true),
+            valid: true,
+            ..RunAt::default()
+        };
+        let rates = [100.0, 200.0, 300.0, 400.0];
+        let runs: Vec<RunAt> = rates.into_iter().flat_map(|rate| vec![settled(rate); 3]).collect();
+        let known = Answer::of(&runs).carried;
+        // Mean and upper end of p95 at each rate, ms.
+        let found = |times: [(f64, Option<f64>); 4]| {
+            let cell = |(rate_per_s, (mean, high)): (f64, (f64, Option<f64>))| CellSummary {
+                rate_per_s,
+                valid: true,
+                p95_ms: EstimateRecord { n: 3, mean, high, ..EstimateRecord::default() },
+                ..CellSummary::default()
+            };
+            let cells: Vec<CellSummary> = rates.into_iter().zip(times).map(cell).collect();
+            (p95(&cells, 0, &known, Some(20.0)), objective(Some(20.0), &cells, &known, 0).unwrap())
+        };
+        let (met, next) = found([(9.0, Some(12.0)), (11.0, None), (12.0, Some(19.0)), (18.0, None)]);
+        assert_eq!(met, Some((300.0, 19.0)));
+        assert_eq!(next, Objective { met: 300.0, unsure: Some(400.0), missed: f64::INFINITY });
+        let (met, next) = found([(9.0, Some(12.0)), (31.0, None), (12.0, Some(19.0)), (30.0, Some(40.0))]);
+        assert_eq!(met, Some((100.0, 12.0)), "a lower rate misses it");
+        assert_eq!(next, Objective { met: 100.0, unsure: None, missed: 200.0 });
     }
 }
