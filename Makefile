@@ -49,11 +49,13 @@ TEST_FILES ?= $(shell [ "$$(df --output=avail -BG /dev/shm 2>/dev/null | tail -1
 TESTS := --locked --workspace --lib --bins --tests
 
 # Lints run beside the tests, in a folder of their own: two builds in one folder wait for each other.
-test: toolchain tools ## All tests, against real servers; the last line says which were skipped, and why
+test: toolchain tools ## All tests, against real servers; what fails is tried once more, alone; the last line says what was skipped
 	@mkdir -p $(dir $(SKIPPED)) && : >$(SKIPPED)
 	$(CARGO) test $(TESTS) --no-run
 	@nice -n 19 make -s lint CARGO="$(CARGO)" LINT_FOLDER="--target-dir target/lint" >target/lint.log 2>&1 & lint=$$!; \
-	EVENKEEL_SKIPPED=$(SKIPPED) EVENKEEL_SERVERS=$(SERVERS) TMPDIR=$(TEST_FILES) RUST_TEST_THREADS=$(TEST_THREADS) $(CARGO) test $(TESTS) --no-fail-fast; code=$$?; \
+	export EVENKEEL_SKIPPED=$(SKIPPED) EVENKEEL_SERVERS=$(SERVERS) TMPDIR=$(TEST_FILES) RUST_TEST_THREADS=$(TEST_THREADS); \
+	$(CARGO) test $(TESTS) --no-fail-fast 2>&1 | tee target/test.log; code=$${PIPESTATUS[0]}; \
+	[ $$code = 0 ] || { tests/again target/test.log $(CARGO) test $(TESTS); code=$$?; }; \
 	wait $$lint || { code=1; cat target/lint.log; }; \
 	sort -u $(SKIPPED) | awk '{ all = all (NR > 1 ? ", " : "") $$0 } \
 	   END { print NR ? NR " tests were skipped: " all : "no test was skipped" }'; exit $$code
