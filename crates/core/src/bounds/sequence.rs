@@ -46,7 +46,7 @@ const OBJECTIVE_LOWEST: f64 = 0.1;
 
 /// Runs of a rate at most, whose runs differ by too much for its response time or for the objective; and from how many runs on bounds farther apart than this leave
 /// time for them.
-const RUNS_CURVE: usize = 6;
+pub const RUNS_CURVE: usize = 6;
 const RUNS_WIDE: usize = 30;
 const WIDE: f64 = 1.4;
 
@@ -69,9 +69,9 @@ pub struct Responses<'a> {
 pub struct Objective {
     /// The highest rate that meets it; zero if none does.
     pub met: f64,
-    /// The highest above that meets it in the mean of its runs, which are too few to be sure.
+    /// The highest above that meets it in the mean of its runs, which are fewer than [`RUNS_CURVE`] and not sure of it.
     pub unsure: Option<f64>,
-    /// The lowest above that misses it; infinite if none does.
+    /// The lowest above that misses it, or is not sure of it after so many runs; infinite if there is none.
     pub missed: f64,
 }
 
@@ -162,7 +162,8 @@ impl Sequence {
 
     /// A rate of the curve that is not measured yet.
     fn missing(&self, answer: &Answer) -> Option<f64> {
-        let least = answer.carried.at_least?;
+        // Before rates beside the limit are measured, what was completed in overload says more of it than what was carried.
+        let least = answer.carried.at_least?.max(BESIDE.0 * answer.carried.in_overload.unwrap_or(0.0));
         let missing = CURVE.iter().find(|share| {
             let near = |rate: &Rate| (rate.rate / least - **share).abs() <= CURVE_NEAR;
             !answer.carried.rates.iter().any(near) && **share * least >= self.rate_min
@@ -170,19 +171,13 @@ impl Sequence {
         missing.map(|share| round(share * least))
     }
 
-    /// Another run where these are too few, a rate between those that meet an objective and miss it, or below all that miss it; `None` where these are near enough.
-    fn of_objective(&self, answer: &Answer, objective: Objective) -> Option<f64> {
-        let Objective { met, unsure, missed } = objective;
-        let runs =
-            |rate: f64| answer.carried.rates.iter().find(|own| own.rate == rate).map_or(0, |own| own.runs);
-        if unsure.is_some_and(|rate| runs(rate) < RUNS_CURVE) {
-            return unsure;
-        }
-        let missed = unsure.unwrap_or(missed);
+    /// A rate that is not sure of an objective, one between those that meet and miss it, or below all that miss it; `None` where these
+    /// are near enough.
+    fn of_objective(&self, answer: &Answer, Objective { met, unsure, missed }: Objective) -> Option<f64> {
         let least = answer.carried.at_least.map_or(self.rate_min, |least| OBJECTIVE_LOWEST * least);
         let rate = if met > 0.0 { (met * missed).sqrt() } else { missed / STRIDE_UP };
         let is_open = missed.is_finite() && missed > OBJECTIVE * met && rate >= least.max(self.rate_min);
-        is_open.then(|| round(rate))
+        unsure.or_else(|| is_open.then(|| round(rate)))
     }
 
     /// The lowest rate that keeps the server busy throughout, which may be a new one.
