@@ -102,7 +102,7 @@ fn shop(home: &Home) {
 }
 
 fn profile(home: &Path, file: &str, name: &str) {
-    let line = "-q profile sandbox:a/shop --rate 20 --repeats 3 --duration 2s --warm-up 500ms --no-reset --whole-sweep";
+    let line = "-q profile sandbox:a/shop --rate 20 --repeats 5 --duration 2s --warm-up 500ms --no-reset --whole-sweep";
     measured(home, &[&words(line)[..], &["--workload", file, "--name", name]].concat());
 }
 
