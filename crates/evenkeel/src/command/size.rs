@@ -89,6 +89,10 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     for name in &args.studies {
         let (plan, runs, damaged) = read(session, args, name)?;
         is_damaged |= damaged;
+        if ids.contains(&plan.id) {
+            return Err(anyhow!("{} is named twice, and its runs count once", plan.id))
+                .hint("run the profile that says more first; `last` is then another one");
+        }
         ids.push(plan.id.clone());
         let Some((first, all)) = &mut joined else {
             joined = Some((plan, runs));
@@ -200,6 +204,8 @@ mod tests {
         let settled = sized(&plan, &runs)[0].server.as_ref().unwrap().mean.points().to_vec();
         let runs_of: Vec<usize> = settled.iter().map(|point| point.responses.len()).collect();
         assert_eq!(runs_of, [5, 10, 5], "{settled:?}");
+        let edited = PlanFile { file_crc32: Some(1), ..other.clone() };
+        assert!(!join(&mut plan, &mut runs, &edited, more.clone()), "its statements were edited");
         let mut strange = other;
         strange.series[0].workload = "another".to_owned();
         assert!(!join(&mut plan, &mut runs, &strange, more) && runs.len() == count);

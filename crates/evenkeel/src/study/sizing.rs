@@ -108,7 +108,7 @@ fn commands(asked: &Asked<'_>, narrower: &Narrower) -> String {
     let Narrower { command, seconds } = narrower;
     let (begin, _) = command.split_once(" profile ").unwrap_or(("evenkeel", ""));
     let objective = asked.objective.map_or_else(String::new, |(figure, seconds)| {
-        format!(" --objective {}={}ms", word(figure), format::significant(1e3 * seconds, 6))
+        format!(" --objective {}={}ms", word(figure), (1e6 * seconds).round() / 1e3)
     });
     let servers = asked.servers.map_or_else(String::new, |servers| format!(" --servers {servers}"));
     let again = format!("{begin} size {} last --rate {}{servers}{objective}", asked.study, asked.rate);
