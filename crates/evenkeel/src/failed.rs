@@ -57,8 +57,8 @@ fn unanswered(result: &LoadResult, timeout: Nanos) -> String {
 fn of_unanswered(plan: &PlanFile, found: &Unanswered) -> String {
     let (used, remedy) = match found.theta_percent {
         Some(theta) if found.is_unused() => (
-            format!("used {theta:.1} % of its CPUs: a request takes longer than that"),
-            "raise --timeout above the time that it takes, or see what it waits for",
+            format!("was nearly idle ({theta:.1} % CPU)"),
+            "requests wait for something else longer than the timeout: see SHOW PROCESSLIST, or raise --timeout",
         ),
         Some(theta) => {
             (format!("used {theta:.1} % of its CPUs"), "raise --timeout, or measure lower rates (--rate)")
@@ -193,7 +193,9 @@ mod tests {
         let found = |fixture: &fixture::Fixture| of_study(&fixture.plan, &fixture.summary, &fixture.runs);
         let text = found(&fixture).unwrap();
         assert!(
-            text.contains("within the timeout of 50.0 ms at any rate; the server used 0.4 % of its CPUs"),
+            text.contains(
+                "within the timeout of 50.0 ms at any rate; the server was nearly idle (0.4 % CPU)"
+            ),
             "{text}"
         );
         assert!(text.contains("raise --timeout above") && !text.contains("lower rates"), "{text}");

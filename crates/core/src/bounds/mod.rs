@@ -22,7 +22,7 @@ pub use alone::Alone;
 pub use carried::{Carried, Fate, Rate};
 pub use range::Range;
 pub use run::{Clear, RunAt, settled};
-pub use sequence::{Objective, RATES_FIRST, RUNS_CURVE, Responses, Sequence, Step, Wanted};
+pub use sequence::{Objective, RATES_FIRST, RUNS_CURVE, Responses, Sequence, Step, Wanted, middle};
 pub use work::Work;
 
 use run::taken;

@@ -258,7 +258,7 @@ impl Sequence {
         ends.push(failed.rate);
         let widest =
             ends.windows(2).max_by(|one, other| (one[1] / one[0]).total_cmp(&(other[1] / other[0])))?;
-        (widest[1] / widest[0] > CLOSE * CLOSE).then(|| Step::Run(round((widest[0] * widest[1]).sqrt())))
+        (widest[1] / widest[0] > CLOSE * CLOSE).then(|| Step::Run(middle(widest[0], widest[1])))
     }
 }
 
@@ -281,6 +281,11 @@ fn near_the_limit(answer: &Answer, carried: &Rate, failed: &Rate) -> Option<f64>
     let below = Some(round(BESIDE.0 * limit)).filter(|rate| carried.rate < FAR.0 * limit && is_new(rate));
     let above = || Some(round(BESIDE.1 * limit)).filter(|rate| failed.rate > FAR.1 * limit && is_new(rate));
     below.or_else(above)
+}
+
+/// The rate in the middle between two.
+pub fn middle(lower: f64, higher: f64) -> f64 {
+    round((lower * higher).sqrt())
 }
 
 /// To three significant digits, as a person would choose a rate.

@@ -37,7 +37,7 @@ impl fmt::Display for SizeError {
             Self::Saturates { rate, capacity } => {
                 write!(
                     out,
-                    "a server does not carry {rate:.0} requests/s: by this profile's bounds and response times {capacity:.0} at most"
+                    "one server cannot carry {rate:.0} requests/s: by this profile it carries {capacity:.0} at most"
                 )
             }
             Self::OutOfReach { objective, least, rate } => write!(
@@ -47,16 +47,16 @@ impl fmt::Display for SizeError {
                 1e3 * least
             ),
             Self::NoEnd { rate, used } => {
-                let cpu = used.map_or("an unseen part".to_owned(), |it| format!("{:.0} %", 100.0 * it));
+                let cpu = used.map_or("unknown".to_owned(), |it| format!("{:.0} %", 100.0 * it));
                 write!(
                     out,
-                    "the highest settled rate, {rate:.1}/s, was carried and used {cpu} of the CPUs: what lies far above is not known"
+                    "the profile never reached the limit: at {rate:.1}/s, its highest stable rate, CPU use was {cpu}"
                 )
             }
             Self::NotARate(rate) if rate > 0.0 => {
                 write!(out, "{rate} requests/s need more than a million servers")
             }
-            Self::NotARate(rate) => write!(out, "{rate} is not a rate above zero"),
+            Self::NotARate(rate) => write!(out, "{rate} is not a positive rate"),
         }
     }
 }

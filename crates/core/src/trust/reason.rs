@@ -39,8 +39,8 @@ impl fmt::Display for Reason {
         match self {
             Self::Invalid(code) if code == "lag-too-large" => out.write_str(LATE),
             Self::Invalid(code) => write!(out, "the measurement is not valid ({code})"),
-            Self::Unsettled => write!(out, "the response does not settle"),
-            Self::TooShort => write!(out, "runs are too short to tell whether the response settles"),
+            Self::Unsettled => write!(out, "response times do not settle"),
+            Self::TooShort => write!(out, "runs are too short to tell whether response times settle"),
             Self::Lost(percent) => {
                 write!(out, "{percent:.1} % of the requests got no answer, limit {LOST_MAX:.1} %")
             }

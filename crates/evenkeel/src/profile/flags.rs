@@ -68,7 +68,7 @@ pub struct Args {
     #[arg(long, value_name = "WIDTH", conflicts_with_all = ["rate", "repeats", "whole_sweep", "retries"])]
     pub until: Option<String>,
     /// Choose rates and runs one by one. TIME is the total time budget, setup included. With --until the first of both ends it
-    /// [default without --until, --rate and --repeats: 10m for each server at each combination of factors]
+    /// [default without --until and a list of --rate: 10m for each server at each combination of factors]
     #[arg(long, value_name = "TIME", conflicts_with_all = ["rate", "repeats", "whole_sweep", "retries"])]
     pub within: Option<String>,
     /// Measured time of a run; at low rates longer, for 130 requests [default: 10s; near saturation up to 40s with --rate, or --until alone]

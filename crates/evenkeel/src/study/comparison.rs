@@ -186,7 +186,7 @@ fn together(statements: &[Statement]) -> Option<String> {
     let (word, low, high) = if low > 1.0 { ("slower", low, high) } else { ("faster", 1.0 / high, 1.0 / low) };
     let (count, of) = (ratios.len(), statements.len());
     let [least, most] = [low, high].map(|times| format::significant(times, 3));
-    let why = "what they share may have changed, the machine or a setting";
+    let why = "suspect a common cause, the machine or a setting";
     let is_so = low > NOTABLE
         && count > (of / 2).max(2)
         && statements.iter().filter(|found| is_different(found)).count() > 1;
@@ -220,7 +220,7 @@ fn nearly(comparison: &Comparison) -> Option<String> {
     let is_open = matches!(comparison.verdict, Verdict::NotKnown { .. }) && comparison.ratio.differs();
     is_open.then(|| {
         let confidence = format::percent(100.0 * comparison.confidence);
-        format!("at the {confidence} confidence that the verdict needs, the ratio may still be 1")
+        format!("not significant at the {confidence} level that the verdict needs")
     })
 }
 

@@ -94,7 +94,9 @@ fn likely(asked: &Asked<'_>, answer: &Answers<'_>) -> Option<String> {
 /// What to do about an error, with the command of a profile that would do.
 pub fn next(error: &SizeError, asked: &Asked<'_>, narrower: &Narrower) -> String {
     let what = match error {
-        SizeError::NotARate(_) => return "name a rate above zero that a million servers carry".to_owned(),
+        SizeError::NotARate(_) => {
+            return "--rate must be positive, and need at most a million servers".to_owned();
+        }
         SizeError::NothingSettled | SizeError::NothingTrusted => "measure lower rates, in longer runs",
         SizeError::Saturates { .. } => "use more --servers, or omit it; to measure what one server carries",
         SizeError::OutOfReach { .. } => "a faster server or an index may help; to narrow the interval",
@@ -209,6 +211,14 @@ fn basis(sized: &Sized, server: &Server) -> String {
         Some(limit) => write!(text, ", trusted up to {}", format::rate(limit)),
         None => write!(text, ", none of them reliable"),
     };
+    if !sized.spoilt.is_empty() {
+        let rates: Vec<String> = sized.spoilt.iter().map(|rate| format::rate(*rate)).collect();
+        let _ = write!(
+            text,
+            "; left out: {}, where requests were given up or the generator failed",
+            format::listed(&rates)
+        );
+    }
     let ends = [("at least", sized.bounds.at_least_per_s), ("at most", sized.bounds.at_most_per_s)];
     let ends = ends.iter().filter_map(|(word, end)| Some(format!("{word} {}", format::rate((*end)?))));
     let ends: Vec<String> = ends.collect();
@@ -221,10 +231,9 @@ fn basis(sized: &Sized, server: &Server) -> String {
 /// From which error on, as a part of what was measured, a prediction is a guess.
 const ERROR_MUCH: f64 = 1.0;
 
-/// The largest error of a rate that is predicted from the others.
+/// The largest error of a rate that is predicted from the others; infinite where one is not predicted, `None` of a single rate.
 fn largest_error(sizing: &Sizing) -> Option<f64> {
-    let errors = sizing.left_out().iter().map(LeftOut::error).collect::<Option<Vec<f64>>>()?;
-    errors.into_iter().map(f64::abs).reduce(f64::max).filter(|error| error.is_finite())
+    sizing.left_out().iter().map(|one| one.error().map_or(f64::INFINITY, f64::abs)).reduce(f64::max)
 }
 
 fn errors([mean, p95]: [Option<f64>; 2]) -> String {
@@ -284,7 +293,7 @@ fn answer_json(asked: &Asked<'_>, answer: &Answers<'_>) -> Value {
     let left_out =
         |of: fn(&Server) -> &Sizing| server.map_or_else(Vec::new, |server| left_out_json(of(server)));
     let mut all = json!({
-        "label": sized.label, "workload": sized.workload, "misses_stalls": sized.misses_stalls, "trust_limit_per_s": sized.limit.rate,
+        "label": sized.label, "workload": sized.workload, "misses_stalls": sized.misses_stalls, "left_out_rates_per_s": sized.spoilt, "trust_limit_per_s": sized.limit.rate,
         "at_least_per_s": sized.bounds.at_least_per_s, "at_most_per_s": sized.bounds.at_most_per_s,
         "settled_rates_per_s": server.map_or_else(Vec::new, |server| {
             server.mean.points().iter().map(|point| point.rate).collect::<Vec<_>>()
@@ -357,6 +366,19 @@ mod tests {
         let server = sized.server.as_ref().unwrap();
         let needed = server.needed(ASKED.rate, ASKED.objective).unwrap();
         Answers { sized, found: Ok(Answered { needed, statements: Vec::new() }), narrower }
+    }
+
+    #[test]
+    fn a_rate_at_which_requests_were_given_up_is_left_out_and_named() {
+        let (plan, mut runs) = VirtualProfile::of_one_cpu(&[0.2, 0.4, 0.6, 1.3]).play(Seed(1)).unwrap();
+        let run = runs.iter_mut().find(|run| run.cell == plan.cells[1].id).unwrap();
+        run.lower_bound = true;
+        let sized = sized(&plan, &runs).remove(0);
+        let basis = basis(&sized, sized.server.as_ref().unwrap());
+        assert!(
+            basis.contains("from 2 settled rates") && basis.contains("left out: 100/s, where"),
+            "{basis}"
+        );
     }
 
     #[test]

@@ -38,7 +38,7 @@ fn finding(text: &str, look: Look) -> String {
 fn headlines(summary: &SummaryFile, look: Look) -> String {
     let mut out: String = summary.headlines.iter().map(|headline| one_headline(headline, look)).collect();
     if let Some(why) = &summary.ended {
-        let text = format!("Ended after {} as {why}.", format::counted(summary.runs_done as usize, "run"));
+        let text = format!("Ended after {}: {why}.", format::counted(summary.runs_done as usize, "run"));
         out.push_str(&format!("{}\n", paint(&wrap(&text, look.width.min(PROSE), 0), Ink::Soft, look.colour)));
     } else if !summary.complete {
         let text = format!("Unfinished: {} of {} runs.", summary.runs_done, summary.runs_planned);
@@ -206,7 +206,7 @@ mod tests {
         fixture.plan.ended = Some("the time is up".to_owned());
         fixture.summary = evenkeel_study::profile::summarise(&fixture.plan, &fixture.runs);
         let said = text(&fixture, 120);
-        assert!(said.contains("\nEnded after 18 runs as the time is up.\n"), "{said}");
+        assert!(said.contains("\nEnded after 18 runs: the time is up.\n"), "{said}");
         fixture.plan.ended = None;
         fixture.summary = evenkeel_study::profile::summarise(&fixture.plan, &fixture.runs);
         assert!(!text(&fixture, 120).contains("Ended"), "it goes on");

@@ -73,7 +73,8 @@ fn a_wrong_url_is_an_error_of_every_command_by_exit_code_2_and_without_its_passw
 }
 
 /// Every command that takes a URL, with the flags that it needs besides.
-const TAKERS: [&str; 13] = [
+const TAKERS: [&str; 14] = [
+    "workload from URL",
     "profile URL --workload w.toml --rate 5",
     "profile --workload URL",
     "load URL --rate 5 --workload w.toml",

@@ -39,7 +39,7 @@ fn a_stored_profile_says_servers_response_and_money_and_refuses_what_no_server_c
     let truth = 4.0 / (1.0 - 0.004 * 400.0 / servers);
     assert!(tau("low") < truth && truth < tau("high"), "{truth} {text}");
     let (code, text) = size(&["450", "--servers", "1"]);
-    assert!(code == Some(1) && text.contains("does not carry 450 requests/s"), "{text}");
+    assert!(code == Some(1) && text.contains("cannot carry 450 requests/s"), "{text}");
     assert!(text.contains("evenkeel profile --workload virtual --rate "), "{text}");
 }
 

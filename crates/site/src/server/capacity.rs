@@ -113,7 +113,7 @@ impl Limits {
         let sessions = max.saturating_sub(used).checked_div(each.into())?;
         let limit =
             format!("max_prepared_stmt_count is {max} with {used} in use and each session prepares {each}");
-        Some(bears(sessions, limit, "raise it by SET GLOBAL max_prepared_stmt_count, use the text protocol"))
+        Some(bears(sessions, limit, "raise it by SET GLOBAL max_prepared_stmt_count"))
     }
 
     fn open_files(&self) -> Option<Capacity> {

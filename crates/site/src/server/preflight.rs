@@ -137,10 +137,7 @@ impl Server {
             "max_prepared_stmt_count is {max} with {used} in use, the run needs {wanted} ({} sessions x {} statements)",
             needs.sessions, needs.prepared_per_session
         );
-        let hint = format!(
-            "SET GLOBAL max_prepared_stmt_count = {}, use fewer sessions or the text protocol",
-            used + wanted
-        );
+        let hint = format!("SET GLOBAL max_prepared_stmt_count = {}, or use fewer sessions", used + wanted);
         problem("max_prepared_stmt_count", text, hint)
     }
 

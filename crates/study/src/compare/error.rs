@@ -12,9 +12,7 @@ pub enum CompareError {
         second: usize,
     },
     /// Nothing says what the server does at most.
-    #[error(
-        "study {study} has no rate that was refused for certain, and the bounds of what both carry overlap"
-    )]
+    #[error("study {study} never reached its limit for certain, and the bounds of what both carry overlap")]
     NoOverload { study: String },
     /// No rate that both have tells anything of response times; or CPU per request without a rate that both have.
     #[error("{}", no_common_rate(*common, *levels, left_out))]

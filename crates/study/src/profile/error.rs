@@ -53,10 +53,10 @@ pub enum StudyError {
     #[error("cannot tell the size of the tables of {workload}, so a pool in percent of them has no meaning")]
     UnknownSize { workload: String },
     /// The server died while it was being measured.
-    #[error("the server ended in the middle of a run: {0}")]
+    #[error("the server died during a run: {0}")]
     ServerDied(String),
     /// A sandbox holds what write runs of another study left.
-    #[error("the data is what write runs of an earlier study {study} left when it was killed")]
+    #[error("the data was changed by study {study}, which was killed before it restored it")]
     WrittenBy { study: String, folder: PathBuf },
     /// A server has another value than was set.
     #[error("{name} was set to {set}, and the server has {found}")]
@@ -152,7 +152,7 @@ impl StudyError {
             Self::Search { .. } => {
                 "give the rates yourself, for example --rate 10..:10, and look at `evenkeel explain`".into()
             }
-            Self::Preflight(_) => "change what is named there; where it is about connections, --max-sessions asks for fewer".into(),
+            Self::Preflight(_) => "fix what is listed; if connections are too few, lower --max-sessions".into(),
             Self::SmallPool { .. } => "take more data (--items, --ebs) or larger percentages".into(),
             Self::UnknownSize { .. } => {
                 "name the tables of each statement in the workload, or give the pool in bytes".into()

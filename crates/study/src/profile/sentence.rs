@@ -55,7 +55,7 @@ impl Findings<'_> {
                 let next = self.bounds.p95_missed_at_per_s.filter(|missed| *missed > FAR * rate);
                 let next = next.map_or_else(String::new, |missed| {
                     format!(
-                        "; the next measured rate, {}, lies far above: --within gives it more time",
+                        "; the next measured rate, {}, misses it: a longer --within narrows the gap",
                         nearest(missed)
                     )
                 });
@@ -84,7 +84,7 @@ impl Findings<'_> {
         };
         match self.bounds.cpu.as_ref().and_then(|cpu| cpu.range) {
             _ if !self.is_measured => String::new(),
-            Some(range) => format!("A request costs {} ms of CPU{at}", between(range.low, range.high)),
+            Some(range) => format!("A request costs {} ms of CPU on average{at}", between(range.low, range.high)),
             None => "CPU cost per request: unknown. It takes three valid runs and the server's CPU use (--sense-with)"
                 .to_owned(),
         }
@@ -153,10 +153,10 @@ impl Findings<'_> {
                 Some(format!("carries at least {least} and at most {most} {unit}{}", self.overloaded()))
             }
             (Some(least), None) => {
-                Some(format!("carries at least {least} {unit}; no measured rate was certainly too high"))
+                Some(format!("carries at least {least} {unit}; the limit was not reached"))
             }
             (None, Some(most)) => {
-                Some(format!("carries at most {most} {unit}; no measured rate was certainly low enough"))
+                Some(format!("carries at most {most} {unit}; no measured rate was reliably carried"))
             }
             (None, None) => None,
         }
@@ -211,7 +211,7 @@ impl Findings<'_> {
     fn connections(&self) -> String {
         self.bounds.connections.map_or_else(String::new, |busy| {
             format!(
-                ". All {busy} connections were busy, and no CPU limit was seen: --max-sessions {} may carry more",
+                ". All {busy} connections were busy and the CPUs were not: more connections may carry more (--max-sessions {})",
                 2.0 * busy
             )
         })
@@ -225,10 +225,10 @@ impl Findings<'_> {
         };
         match self.bounds.by_itself_per_s {
             Some(range) => format!(
-                "; without neighbours, which took {took} of its CPUs, it would carry {}",
+                "; without other load, which took {took} of its CPUs, it would carry {}",
                 between(range.low, range.high)
             ),
-            None => format!("; neighbours took {took} of its CPUs"),
+            None => format!("; other load took {took} of its CPUs"),
         }
     }
 }

@@ -6,12 +6,15 @@ use super::{StudyError, StudyEvent, answer, cells, length, order, summary};
 use crate::store::format::CellRecord;
 use evenkeel_core::Nanos;
 use evenkeel_core::arrivals::RATE_MAX;
-use evenkeel_core::bounds::{Answer, RATES_FIRST, Responses, RunAt, Sequence, Step, Wanted};
+use evenkeel_core::bounds::{Answer, Fate, RATES_FIRST, Responses, RunAt, Sequence, Step, Wanted, middle};
 use std::collections::VecDeque;
 
 /// A rate at which so many more runs failed than held, by their own generator or by errors of the server, is given up, and the
 /// sequence with it: further runs would fail as well.
 const FAILED_MAX: usize = 5;
+
+/// Where the generator fails, a lower rate is tried if it is lower by this factor.
+const NEAREST: f64 = 1.07;
 
 /// Runs of a study at most, however tight the bounds are to be: a server whose capacity wanders never gets them.
 const RUNS_MAX: usize = 2_000;
@@ -131,9 +134,9 @@ impl Study<'_> {
                 *series,
             );
             match sequence.next(&runs, &Responses { unsure: &unsure, objective }) {
-                Some(Step::Run(rate)) => match fault(&runs, rate) {
-                    Some(fault) => end = end.max(fault),
-                    None => return Ok(rate),
+                Some(Step::Run(rate)) => match without_fault(&runs, rate) {
+                    Err(fault) => end = end.max(fault),
+                    Ok(rate) => return Ok(rate),
                 },
                 Some(Step::Enough) => {}
                 Some(Step::Exhausted) => end = end.max(End::Exhausted),
@@ -217,6 +220,18 @@ fn sequence(spec: &StudySpec, budget: Budget) -> Sequence {
     Sequence { wanted, rate_min: length::rate_min(spec.duration, budget), rate_max: RATE_MAX }
 }
 
+/// The rate, or where the generator fails at it, one nearer to the highest rate that was carried: a generator that shares the server's
+/// CPUs fails in deep overload, and nearer to the limit it may not.
+fn without_fault(runs: &[RunAt], mut rate: f64) -> Result<f64, End> {
+    let carried = Answer::of(runs).carried.rates;
+    let carried = carried.iter().rev().find(|known| known.fate == Fate::Carried && known.rate < rate);
+    while let Some(fault) = fault(runs, rate) {
+        let nearer = carried.filter(|_| fault == End::GeneratorFails).map(|known| middle(known.rate, rate));
+        rate = nearer.filter(|nearer| *nearer * NEAREST < rate).ok_or(fault)?;
+    }
+    Ok(rate)
+}
+
 /// By what runs at a rate fail again and again; `None` where they do not.
 fn fault(runs: &[RunAt], rate: f64) -> Option<End> {
     let here = || runs.iter().filter(|run| run.rate == rate);
@@ -229,6 +244,31 @@ fn fault(runs: &[RunAt], rate: f64) -> Option<End> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn where_the_generator_fails_a_rate_nearer_to_the_carried_one_is_tried() {
+        let run = |rate: f64, valid, failed| RunAt {
+            rate,
+            seconds: 10.0,
+            arrivals: 10_000,
+            completed: (10.0 * rate) as u64,
+            settled: Some(true),
+            valid,
+            failed,
+            ..RunAt::default()
+        };
+        let carried = vec![run(1_000.0, true, 0.0); 3];
+        let spoilt = |rate| vec![run(rate, false, 0.0); FAILED_MAX];
+        let with = |more: &[Vec<RunAt>]| [carried.clone(), more.concat()].concat();
+        assert_eq!(without_fault(&carried, 2_000.0), Ok(2_000.0));
+        assert_eq!(without_fault(&with(&[spoilt(2_000.0)]), 2_000.0), Ok(1_410.0));
+        assert_eq!(without_fault(&with(&[spoilt(2_000.0), spoilt(1_410.0)]), 2_000.0), Ok(1_190.0));
+        let close = with(&[spoilt(1_100.0)]);
+        assert_eq!(without_fault(&close, 1_100.0), Err(End::GeneratorFails), "it fails at the limit itself");
+        assert_eq!(without_fault(&spoilt(2_000.0), 2_000.0), Err(End::GeneratorFails), "nothing is carried");
+        let failing = with(&[vec![run(2_000.0, true, 0.9); FAILED_MAX]]);
+        assert_eq!(without_fault(&failing, 2_000.0), Err(End::RequestsFail));
+    }
 
     #[test]
     fn a_rate_is_given_up_by_what_spoils_most_of_its_runs() {

@@ -24,6 +24,8 @@ pub struct Sized {
     pub workload: String,
     /// Whether the workload writes while the runs were too short to meet the stalls of a server that flushes.
     pub misses_stalls: bool,
+    /// Rates that settled and count for nothing: requests were given up there, or the generator failed in all runs.
+    pub spoilt: Vec<f64>,
     pub limit: TrustLimit,
     /// What the server carries, and what a request takes of it.
     pub bounds: BoundsRecord,
@@ -39,13 +41,18 @@ pub fn sized(plan: &PlanFile, runs: &[RunFile]) -> Vec<Sized> {
         let bounds = headline.bounds;
         let all = at_rates(&summary.cells, |cell| group.contains(&cell.series));
         let is_settled = |(rate, cells): &(f64, Vec<&CellSummary>)| settles(*rate, cells, &bounds);
-        let settled: Vec<_> = all.iter().filter(|at| is_settled(at)).cloned().collect();
+        let (settled, spoilt): (Vec<_>, Vec<_>) = all
+            .iter()
+            .filter(|at| is_settled(at))
+            .cloned()
+            .partition(|(_, cells)| cells.iter().all(|cell| is_sound(cell)));
         let ends = ends(&all, &settled, runs, &bounds);
         let series = group.first().and_then(|first| plan.series.get(*first));
         let is_short =
             |at: &(f64, Vec<&CellSummary>)| counting(&at.1, runs).iter().any(|run| run.measured_s < STALL_S);
         Sized {
             misses_stalls: series.is_some_and(|series| series.writes) && settled.iter().any(is_short),
+            spoilt: spoilt.into_iter().map(|(rate, _)| rate).collect(),
             label: headline.label,
             workload: series.map_or_else(String::new, |series| series.workload.clone()),
             server: server(&settled, runs, ends),
@@ -65,6 +72,11 @@ fn settles(rate: f64, cells: &[&CellSummary], bounds: &BoundsRecord) -> bool {
         Verdict::TooShort => is_carried,
         Verdict::Mixed | Verdict::Unstable => false,
     })
+}
+
+/// Runs without a request that was given up: the others would be the lucky ones.
+fn is_sound(cell: &CellSummary) -> bool {
+    cell.valid && !cell.lower_bound
 }
 
 fn at_rates(cells: &[CellSummary], is_own: impl Fn(&CellSummary) -> bool) -> Vec<(f64, Vec<&CellSummary>)> {
