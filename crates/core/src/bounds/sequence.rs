@@ -290,6 +290,8 @@ pub fn middle(lower: f64, higher: f64) -> f64 {
 
 /// To three significant digits, as a person would choose a rate.
 fn round(rate: f64) -> f64 {
-    let unit = 10_f64.powf(rate.abs().max(1e-300).log10().floor() - 2.0);
-    (rate / unit).round() * unit
+    let digits = 2 - rate.abs().max(1e-300).log10().floor() as i32;
+    // A power of ten is exact from 1 on, and a quotient is rounded once: 98.6 and not 98.60000000000001.
+    let unit = 10_f64.powi(digits.abs());
+    if digits >= 0 { (rate * unit).round() / unit } else { (rate / unit).round() * unit }
 }

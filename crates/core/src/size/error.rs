@@ -10,7 +10,8 @@ pub enum SizeError {
     Saturates {
         /// Requests per second of a server.
         rate: f64,
-        capacity: f64,
+        /// The upper bound; `None` where response times alone say it.
+        at_most: Option<f64>,
     },
     /// No number of servers is known to meet the objective: at the lowest rate that was measured a server may already answer more slowly.
     OutOfReach {
@@ -34,12 +35,16 @@ impl fmt::Display for SizeError {
         match *self {
             Self::NothingTrusted => write!(out, "no rate of the profile is trusted"),
             Self::NothingSettled => write!(out, "at no rate of the profile did the response settle"),
-            Self::Saturates { rate, capacity } => {
+            Self::Saturates { rate, at_most: Some(most) } => {
                 write!(
                     out,
-                    "one server cannot carry {rate:.0} requests/s: by this profile it carries {capacity:.0} at most"
+                    "one server cannot carry {rate:.0} requests/s: by this profile it carries {most:.0} at most"
                 )
             }
+            Self::Saturates { rate, at_most: None } => write!(
+                out,
+                "one server most likely cannot carry {rate:.0} requests/s, by how response times rise in this profile"
+            ),
             Self::OutOfReach { objective, least, rate } => write!(
                 out,
                 "no number of servers meets {:.1} ms for certain: even at {rate:.1} requests/s, the lowest measured rate, it may be {:.1} ms",

@@ -98,11 +98,6 @@ pub(super) struct Drawn {
 }
 
 impl Drawn {
-    /// What the server carries, per second.
-    pub(super) fn capacity(&self) -> f64 {
-        self.at[0]
-    }
-
     /// Logarithm of how much longer than without load a response takes; infinite beyond the capacity.
     fn rise(&self, rate: f64) -> f64 {
         let [capacity, factor, ..] = self.at;

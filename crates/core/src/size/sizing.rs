@@ -86,23 +86,24 @@ impl Sizing {
             return Err(SizeError::NotARate(rate));
         }
         if let Some(capacity) = self.ends.at_most.filter(|most| rate > *most) {
-            return Err(SizeError::Saturates { rate, capacity });
+            return Err(SizeError::Saturates { rate, at_most: Some(capacity) });
         }
         let at = rate.max(self.range().0);
+        let found = self.quantiles(rate, at).ok_or(SizeError::Saturates { rate, at_most: None })?;
+        // No server answers faster at a higher load than at a lower one.
+        let settled = [self.range().0, self.range().1].into_iter().filter(|settled| *settled < at);
+        let floors = settled.filter_map(|settled| Some(self.quantiles(settled, settled)?.low));
+        Ok(Prediction { low: floors.fold(found.low, f64::max), ..found })
+    }
+
+    /// The response at a rate by the model alone; `None` where the server most likely does not carry it.
+    fn quantiles(&self, rate: f64, at: f64) -> Option<Prediction> {
         let runs: Vec<(f64, f64)> =
             self.drawn.iter().filter_map(|drawn| drawn.run(at, RUN_S, self.figure)).collect();
         let (of, tail) = (self.drawn.len() as f64, (1.0 - CONFIDENCE) / 2.0);
         let [low, response, high] =
             [tail, 0.5, 1.0 - tail].map(|share| quantile(&runs, share * of).map_or(f64::INFINITY, f64::exp));
-        // No server answers faster at a higher load than at one that settled.
-        let highest = self.range().1;
-        let low = if at > highest && low.is_finite() { low.max(self.predict(highest)?.low) } else { low };
-        if low.is_finite() {
-            return Ok(Prediction { rate, response, low, high });
-        }
-        let mut ends: Vec<f64> = self.drawn.iter().map(Drawn::capacity).collect();
-        ends.sort_by(f64::total_cmp);
-        Err(SizeError::Saturates { rate, capacity: ends[((1.0 - tail) * of) as usize] })
+        low.is_finite().then_some(Prediction { rate, response, low, high })
     }
 
     /// Each rate, predicted from the others alone; empty of a single one.

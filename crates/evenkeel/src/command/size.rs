@@ -30,7 +30,7 @@ The prediction uses every rate whose response times settled, the bounds of what 
 interval contains the result of a one-minute run at that rate with 95 % confidence, if the server and its neighbours stay as they were. \
 An objective is met if the upper end of the interval meets it. Several profiles count as one that has all their runs. The load is divided equally among servers like the one that was profiled.
 
-Exit codes: 0 done; 1 the number of servers is not known, a server does not carry its share, or --servers may miss the objective; 2 wrong use, \
+Exit codes: 0 done; 1 the number of servers is not known, a server does not carry its share, or --servers may miss the objective or not carry the rate; 2 wrong use, \
 a profile in which no response settled, or a damaged one (--json still prints what there is).")]
 pub struct Args {
     /// Profile: its folder, its name or a prefix of it, or `last`; several of the same server and workload count as one
@@ -57,7 +57,7 @@ pub struct Args {
 }
 
 fn rate(text: &str) -> Result<f64, String> {
-    let rate: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
+    let rate: f64 = text.trim_end_matches("/s").parse().map_err(|_| "not a number".to_owned())?;
     let is_rate = rate > 0.0 && rate <= 1e9;
     is_rate.then_some(rate).ok_or_else(|| "above 0 and at most 1,000,000,000 is needed".to_owned())
 }

@@ -13,8 +13,8 @@ use crate::study::{goes_on, stored::tell_complete};
 use crate::table;
 use anyhow::{Context, Result};
 use evenkeel_study::profile::{self as lab_study, StudyError, StudyEvent};
-use evenkeel_study::store::StudyFolder;
 use evenkeel_study::store::format::{PlanFile, RunFile, SummaryFile};
+use evenkeel_study::store::{GOES_ON, StudyFolder};
 use std::process::ExitCode;
 
 /// Measures what the folder does not have yet, with its progress shown; `None` where it was stopped before anything was measured, so
@@ -58,7 +58,13 @@ pub fn measure(
 
 /// An error whose hint names this study, and not whichever is the last one when somebody reads it.
 fn named(error: StudyError, folder: &StudyFolder) -> anyhow::Error {
-    match error.hint().map(|hint| goes_on::named(&hint, folder.path())) {
+    let kept = folder.runs().is_ok_and(|runs| !runs.is_empty());
+    let resume = |hint: &str| kept && !hint.contains(GOES_ON) && !matches!(error, StudyError::Stopped);
+    let with_resume = |hint: String| match resume(&hint) {
+        true => format!("{hint}; finished runs are kept: continue with {GOES_ON}"),
+        false => hint,
+    };
+    match error.hint().map(|hint| goes_on::named(&with_resume(hint.into()), folder.path())) {
         Some(hint) => anyhow::Error::from(error).context(Hint(hint)),
         None => error.into(),
     }

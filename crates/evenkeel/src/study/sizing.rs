@@ -46,9 +46,11 @@ pub struct Answered {
 }
 
 impl Answered {
-    /// Whether each server meets the objective, if there is one, also at the upper end of the interval.
+    /// Whether each server meets the objective, also at the upper end of the interval; without one, whether it carries the rate.
     pub fn meets(&self, asked: &Asked<'_>) -> bool {
-        asked.objective.is_none_or(|(figure, seconds)| self.needed.each.of(figure).high <= seconds)
+        let limit = asked.objective.map_or(f64::MAX, |(_, seconds)| seconds);
+        let figure = asked.objective.map_or(Figure::Mean, |(figure, _)| figure);
+        self.needed.each.of(figure).high <= limit
     }
 
     /// What that says of servers that were not chosen for the objective.
@@ -137,7 +139,8 @@ fn lines(asked: &Asked<'_>, answer: &Answers<'_>, server: &Server, found: &Answe
     let (sized, each) = (answer.sized, &found.needed.each);
     let off = [largest_error(&server.mean), largest_error(&server.p95)];
     let is_off = off.iter().flatten().any(|off| *off > ERROR_MUCH);
-    let is_guess = is_off || sized.misses_stalls;
+    let beside = sized.bounds.taken_percent.filter(|taken| *taken >= BESIDE_MUCH);
+    let is_guess = is_off || sized.misses_stalls || beside.is_some();
     let (lowest, highest) = server.mean.range();
     let mut lines = vec![headline(asked, sized, found, is_guess)];
     lines.extend(found.objective(asked));
@@ -150,6 +153,9 @@ fn lines(asked: &Asked<'_>, answer: &Answers<'_>, server: &Server, found: &Answe
     }));
     let stalls = "a guess: runs this short miss the flushes and checkpoints of a workload that writes";
     lines.extend(sized.misses_stalls.then(|| stalls.to_owned()));
+    lines.extend(beside.map(|taken| {
+        format!("a guess: other load took {taken:.0} % of the CPUs during the profile, and may take more or less later: profile again when it is gone")
+    }));
     let errors_much = "a guess: measured rates are predicted from the others with large errors, see below";
     lines.extend(is_off.then(|| errors_much.to_owned()));
     let mut response = format!("response time: mean {}, p95 {}", interval(&each.mean), interval(&each.p95));
@@ -168,7 +174,7 @@ fn lines(asked: &Asked<'_>, answer: &Answers<'_>, server: &Server, found: &Answe
     lines.extend(off.iter().any(Option::is_some).then(|| errors(off)));
     if found.needed.by_range {
         lines.push(format!(
-            "no objective given: each server gets at most {}, which it carried for certain",
+            "no objective given: each server gets at most {}, which it carries with 95 % confidence",
             format::rate(server.certain())
         ));
     } else if each.rate < lowest {
@@ -227,6 +233,9 @@ fn basis(sized: &Sized, server: &Server) -> String {
     }
     text
 }
+
+/// From which share of the CPUs on, percent, what others took makes a prediction a guess.
+const BESIDE_MUCH: f64 = 10.0;
 
 /// From which error on, as a part of what was measured, a prediction is a guess.
 const ERROR_MUCH: f64 = 1.0;

@@ -132,7 +132,7 @@ fn busy_connections(cells: &[CellRecord], valid: &[&RunFile], series: usize, ref
     found.into_iter().reduce(f64::max)
 }
 
-/// The rate up to which the 95th percentile stays below a time, and the highest upper bound up to it in ms: of the rates that were
+/// The rate up to which the 95th percentile stays below a time, and its upper bound in ms: of the rates that were
 /// carried and have one, as all measured rates below, the highest that meets the objective; without an objective the knee, where the
 /// throughput over the mean response time is the largest (Kleinrock, ICC 1979).
 fn p95(
@@ -150,18 +150,18 @@ fn p95(
     };
     let mut rising: Vec<&CellSummary> = cells.iter().filter(|cell| cell.series == series).collect();
     rising.sort_by(|one, other| one.rate_per_s.total_cmp(&other.rate_per_s));
-    let mut below = 0.0;
-    // "Up to" speaks of every measured rate below: the first without a bound ends it. Of an objective that one goes by its runs alone,
-    // since no server answers a lower load more slowly.
+    let mut slowest = 0.0;
+    // "Up to" speaks of every measured rate below: the first without a bound ends it, unless it meets an objective in the mean. Lower
+    // rates count by their means, since no server answers a lower load more slowly: their own bounds may be wider for want of runs.
     let meets = |cell: &CellSummary| objective_ms.is_some_and(|objective| meets_by_runs(cell, objective));
-    let bounded = rising.iter().map_while(|cell| match cell.p95_ms.high.filter(|_| carried(cell)) {
-        None => meets(cell).then_some(None),
-        Some(high) => {
-            below = f64::max(below, high);
-            let weight =
-                objective_ms.map_or(cell.throughput_per_s.mean / cell.tau_ms.mean, |_| cell.rate_per_s);
-            Some(Some((weight, cell.rate_per_s, below)))
+    let bounded = rising.iter().map_while(|cell| {
+        let high = cell.p95_ms.high.filter(|_| carried(cell));
+        if high.is_none() && !meets(cell) {
+            return None;
         }
+        slowest = f64::max(slowest, cell.p95_ms.mean);
+        let weight = objective_ms.map_or(cell.throughput_per_s.mean / cell.tau_ms.mean, |_| cell.rate_per_s);
+        Some(high.map(|high| (weight, cell.rate_per_s, high.max(slowest))))
     });
     let bounded = bounded.flatten();
     let fits = bounded.filter(|(_, _, high)| objective_ms.is_none_or(|objective| *high <= objective));

@@ -170,7 +170,7 @@ impl StudyError {
             }
             Self::Reset { .. } => "try the command by hand".into(),
             Self::Explain(ExplainError::Refused(_)) => {
-                "fix the statement or the database; `evenkeel explain` shows all that the server refuses".into()
+                "fix the statement, or GRANT the account what it lacks; `evenkeel explain` shows all that the server refuses".into()
             }
             Self::Differs(_) => "start a new study, or resume with the files and data it started with".into(),
             Self::Explain(error) => error.hint()?.into(),

@@ -45,7 +45,8 @@ pub(super) fn machine(ready: &Ready) -> BTreeMap<String, String> {
 pub(super) fn server(ready: &Ready, tables: &[String], stop: &Stop) -> Result<ServerRecord, StudyError> {
     let mut control = Control::connect_until(&ready.target, stop)?;
     let names: Vec<&str> = tables.iter().map(String::as_str).collect();
-    let tables_bytes = if names.is_empty() { None } else { tables_size(&mut control, &names).ok() };
+    let tables_bytes =
+        if names.is_empty() { None } else { tables_size(&mut control, &names, !ready.of_others).ok() };
     Ok(ServerRecord {
         version: control.version().to_string(),
         variables: control.variables()?,

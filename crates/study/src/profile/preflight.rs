@@ -50,7 +50,9 @@ pub fn announcement(
         if writing == 0 { "which only read".to_owned() } else { format!("{writing} of them writing") };
     let limit = limit.map_or_else(String::new, |limit| format!(" ({limit})"));
     let address = &target.address;
-    format!("{address}: statements: {count}, {writes}; connections: at most {sessions}{limit}; {rates}")
+    format!(
+        "{address}: statements: {count}, {writes}; connections: at most {sessions}{limit}, plus timed-out statements; {rates}"
+    )
 }
 
 fn rates(spec: &StudySpec) -> String {

@@ -2,7 +2,7 @@
 //! line what of that can be relied on.
 
 use crate::format::listed;
-use crate::store::format::{BoundsRecord, PlanFile, WorkRecord};
+use crate::store::format::{BoundsRecord, PlanFile};
 use evenkeel_core::caveat::threshold::{ARRIVALS_MIN, NEIGHBOURS_MIN, RUNS_MIN, SECONDS_MIN};
 use evenkeel_core::digits::{between, ceiling, floor, nearest};
 use evenkeel_core::trust::TrustLimit;
@@ -21,6 +21,8 @@ pub(super) struct Findings<'a> {
     pub group: &'a [usize],
     pub bounds: &'a BoundsRecord,
     pub limit: &'a TrustLimit,
+    /// The statement with the longest 95th percentile at the lowest rate, and that in ms; `None` of a workload of one.
+    pub slowest: Option<(&'a str, f64)>,
     /// Names of the runs that are left out of the bounds.
     pub left_out: &'a [String],
     /// Where nothing was answered at any rate, with the server unused: nothing says what is carried.
@@ -68,25 +70,35 @@ impl Findings<'_> {
                 "No upper bound of p95 yet: it takes three runs of a rate (--repeats 3)".to_owned()
             }
             (None, Some(objective)) => {
-                format!("No measured rate keeps p95 below {objective} ms with 95 % confidence")
+                let slowest = self.slowest.filter(|(_, p95)| *p95 > objective);
+                let slowest = slowest.map_or_else(String::new, |(name, p95)| {
+                    format!(": at the lowest rate {name} alone takes {} ms (p95)", nearest(p95))
+                });
+                format!("No measured rate keeps p95 below {objective} ms with 95 % confidence{slowest}")
             }
             (None, None) => "No upper bound of p95 yet: it takes more time or longer runs".to_owned(),
         }
     }
 
-    /// With the rates where the end of the server is not known: at these it may be nearly idle, which makes requests dearer.
+    /// With the rates, since a server with little to do makes requests dearer.
     pub(super) fn cpu(&self) -> String {
         let at = match &self.bounds.cpu {
-            Some(WorkRecord { seen_at_per_s: seen, .. }) if self.bounds.at_most_per_s.is_none() => {
-                format!(" at {} requests per second", between(seen.low, seen.high))
+            Some(cpu) => {
+                format!(", at {} requests per second", between(cpu.seen_at_per_s.low, cpu.seen_at_per_s.high))
             }
-            _ => String::new(),
+            None => String::new(),
         };
         match self.bounds.cpu.as_ref().and_then(|cpu| cpu.range) {
             _ if !self.is_measured => String::new(),
-            Some(range) => format!("A request costs {} ms of CPU on average{at}", between(range.low, range.high)),
-            None => "CPU cost per request: unknown. It takes three valid runs and the server's CPU use (--sense-with)"
-                .to_owned(),
+            Some(range) => {
+                format!("A request costs {} ms of CPU on average{at}", between(range.low, range.high))
+            }
+            None if self.bounds.cpu.is_some() => {
+                "CPU cost per request: unknown. It takes three valid runs".to_owned()
+            }
+            None => {
+                "CPU cost per request: unknown. The server's CPU use is not seen (--sense-with)".to_owned()
+            }
         }
     }
 

@@ -59,12 +59,22 @@ pub(super) fn groups(plan: &PlanFile) -> Vec<Vec<usize>> {
     groups
 }
 
+/// The statement of a mix with the longest 95th percentile, in ms, at the lowest rate.
+fn slowest<'a>(cells: &[CellSummary], runs: &'a [RunFile], group: &[usize]) -> Option<(&'a str, f64)> {
+    let own = cells.iter().filter(|cell| group.contains(&cell.series));
+    let lowest = own.min_by(|one, other| one.rate_per_s.total_cmp(&other.rate_per_s))?.cell;
+    let statements = runs.iter().filter(|run| run.cell == lowest).flat_map(|run| &run.statements);
+    let timed = statements.filter_map(|kind| Some((kind.name.as_str(), kind.times.measured()?.p95_ms)));
+    timed.max_by(|one, other| one.1.total_cmp(&other.1))
+}
+
 fn headline(plan: &PlanFile, cells: &[CellSummary], runs: &[RunFile], group: Vec<usize>) -> HeadlineRecord {
     let points = points(cells, runs, plan, &group);
     let limit = TrustLimit::of(&points, Tolerance::default());
     let bounds = answer::of_group(plan, cells, runs, &group);
     let left_out = answer::left_out(plan, runs, &group);
     let findings = Findings {
+        slowest: slowest(cells, runs, &group),
         plan,
         left_out: &left_out,
         group: &group,

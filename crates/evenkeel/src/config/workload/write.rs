@@ -31,7 +31,15 @@ pub fn to_toml(captured: &Captured, source: &str) -> String {
     }
     let _ = writeln!(out, "name = {}", quoted(&captured.definition.name));
     for (statement, (share, mean_s, others)) in captured.definition.statements.iter().zip(&captured.shares) {
-        let writes = if may_write(&statement.sql) { "; it writes" } else { "" };
+        let is_update =
+            statement.sql.trim_start().get(..6).is_some_and(|verb| verb.eq_ignore_ascii_case("update"));
+        let writes = match may_write(&statement.sql) {
+            true if is_update => {
+                "; it writes, but a row that has the new values already stays as it is, at less cost"
+            }
+            true => "; it writes",
+            false => "",
+        };
         let _ = writeln!(out, "\n# {}, {:.3} ms each{writes}", of(*share), 1e3 * mean_s);
         if *others > 0.0 {
             let _ = writeln!(out, "# {others:.1} % of these executions {DIFFERING}");

@@ -61,7 +61,12 @@ const STARTED: [&str; 4] = ["SLAVE", "REPLICA", "ALL", "GROUP_REPLICATION"];
 pub fn harm(text: &str, stored: &BTreeSet<String>) -> Option<String> {
     let words = words(text);
     if let Some(word) = writing(&words) {
-        return Some(format!("writes ({word})"));
+        let is_known = WRITING.contains(&word);
+        return Some(if is_known {
+            format!("writes ({word})")
+        } else {
+            format!("begins with {word}, which may write")
+        });
     }
     let found = pairs(&words).find_map(|(word, next)| match act(word, next)? {
         Act::Writes(what) => Some(format!("writes ({what})")),

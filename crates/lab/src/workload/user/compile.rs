@@ -265,8 +265,8 @@ impl<'a> Compiler<'a> {
             drawn.map(Parameter::Shared).or_else(own).ok_or_else(|| {
                 let statement = &self.definition.statements[index].name;
                 let problem = format!(
-                    "`:{key}` of statement `{statement}` has no source of values, and no column that it is \
-                     compared with has any; give it a generator under `parameters`, or in a .sql file a \
+                    "`:{key}` of statement `{statement}` has no source of values: no column that it is \
+                     compared with exists and has values; correct the column, give it a generator under `parameters`, or in a .sql file a \
                      line `-- :{key} = 1..1000`"
                 );
                 invalid(entry, &problem)
