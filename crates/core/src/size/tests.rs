@@ -82,7 +82,7 @@ fn far_above_the_highest_rate_nothing_is_known_where_none_was_refused_and_the_cp
     let idle = Server { mean, busy: vec![(200.0, 0.07); 3], ..server() };
     assert!(idle.knows(400.0).is_ok() && server().knows(9_000.0).is_ok());
     let error = idle.knows(9_000.0).unwrap_err().to_string();
-    assert!(error.contains("200.0/s, was carried and used 7 % of the CPUs"), "{error}");
+    assert!(error.contains("at 200.0/s, its highest stable rate, CPU use was 7 %"), "{error}");
 }
 
 #[test]
