@@ -162,8 +162,7 @@ impl Sequence {
 
     /// A rate of the curve that is not measured yet.
     fn missing(&self, answer: &Answer) -> Option<f64> {
-        // Before rates beside the limit are measured, what was completed in overload says more of it than what was carried.
-        let least = answer.carried.at_least?.max(BESIDE.0 * answer.carried.in_overload.unwrap_or(0.0));
+        let least = answer.carried.at_least?;
         let missing = CURVE.iter().find(|share| {
             let near = |rate: &Rate| (rate.rate / least - **share).abs() <= CURVE_NEAR;
             !answer.carried.rates.iter().any(near) && **share * least >= self.rate_min
