@@ -89,9 +89,8 @@ def haproxy(backend, maxconn=None, threads=1, options=()):
     return Proxy(command)
 
 
-def guard(binary, backend, controller="evenkeel", limit=None, more=None, home=None, journal=False):
-    """The guard with one of its controllers and more settings. Its journal is a file of its folder, which is also its home
-    where no other one is named."""
+def guard(binary, backend, controller="evenkeel", limit=None, more=None, journal=False):
+    """The guard with one of its controllers and more settings. Its journal is a file of its folder, which is also its home."""
     def command(port, folder):
         settings = {"listen": f"127.0.0.1:{port}", "backend": f"127.0.0.1:{backend}", "control.controller": controller,
                     **(more or {})}
@@ -99,5 +98,5 @@ def guard(binary, backend, controller="evenkeel", limit=None, more=None, home=No
             settings["control.initial_limit"] = limit
         if journal:
             settings["control.journal"] = os.path.join(folder, "journal")
-        return [binary, "--home", home or folder, "guard", *configured(os.path.join(folder, "guard.toml"), settings)]
+        return [binary, "--home", folder, "guard", *configured(os.path.join(folder, "guard.toml"), settings)]
     return Proxy(command)

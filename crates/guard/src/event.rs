@@ -14,11 +14,6 @@ pub enum Event {
         /// SHA-256 of the certificate that clients are shown.
         fingerprint: Option<String>,
     },
-    /// The limit to begin with follows from something other than the configuration.
-    Begins {
-        limit: u32,
-        reason: String,
-    },
     /// The limit changes.
     Limit {
         from: u32,

@@ -5,7 +5,6 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum SizeError {
     NothingSettled,
-    NothingTrusted,
     /// The server cannot carry the rate.
     Saturates {
         /// Requests per second of a server.
@@ -33,7 +32,6 @@ pub enum SizeError {
 impl fmt::Display for SizeError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
-            Self::NothingTrusted => write!(out, "no rate of the profile is trusted"),
             Self::NothingSettled => write!(out, "at no rate of the profile did the response settle"),
             Self::Saturates { rate, at_most: Some(most) } => {
                 write!(

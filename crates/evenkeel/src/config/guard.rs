@@ -5,7 +5,6 @@ mod distinct;
 mod flags;
 
 pub use changes::Changes;
-pub use distinct::is_same;
 pub use flags::Flags;
 
 use super::control::{memory, named, with_memory};
@@ -42,8 +41,6 @@ pub struct GuardConfig {
     pub reflection_span: Nanos,
     /// The limit before the controller has decided; the fixed controller keeps it.
     pub initial_limit: u32,
-    /// The profile that the limit to begin with is taken from, by name or folder.
-    pub profile: Option<String>,
     /// No limit passes this.
     pub max_limit: u32,
     /// Memory that transactions may use: a cap on the limit.
@@ -71,7 +68,6 @@ impl GuardConfig {
             controller: algorithm::NAMES[algorithm::NAMES.len() - 1].to_owned(),
             reflection_span: Nanos::from_secs(60),
             initial_limit: 8,
-            profile: None,
             max_limit: 1_024,
             memory: None,
             tick: Nanos::from_millis(100),
@@ -151,7 +147,6 @@ impl GuardConfig {
         set(&mut self.controller, control.optional("controller")?);
         set(&mut self.reflection_span, control.time("reflection_span")?);
         set(&mut self.initial_limit, control.limit("initial_limit")?);
-        self.profile = control.optional("profile")?;
         set(&mut self.max_limit, control.limit("max_limit")?);
         set(&mut self.tick, control.time("tick")?);
         set(&mut self.plan.options.dry_run, control.optional("dry_run")?);
@@ -183,8 +178,7 @@ impl GuardConfig {
             return wrong(key, format!("`{key}` must be between 1 and {LIMIT_MAX}, and is {limit}"));
         }
         let [(key, initial), (most_key, most)] = limits;
-        // What a profile says takes its place, and is kept below the most.
-        if initial > most && self.profile.is_none() {
+        if initial > most {
             return wrong(key, format!("`{key}` {initial} is above `{most_key}` {most}"));
         }
         let (tick, span) = (self.tick, self.reflection_span);

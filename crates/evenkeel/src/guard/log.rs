@@ -17,11 +17,6 @@ fn parts(event: &Event) -> Parts {
             });
             ("info", "listening", told)
         }
-        Event::Begins { limit, reason } => (
-            "info",
-            "limit",
-            json!({ "to": limit, "why": format!("limit {limit} to begin with, because {reason}") }),
-        ),
         Event::Limit { from, verdict, dry_run } => (
             "info",
             "limit",

@@ -99,7 +99,7 @@ pub fn next(error: &SizeError, asked: &Asked<'_>, narrower: &Narrower) -> String
         SizeError::NotARate(_) => {
             return "--rate must be positive, and need at most a million servers".to_owned();
         }
-        SizeError::NothingSettled | SizeError::NothingTrusted => "measure lower rates, in longer runs",
+        SizeError::NothingSettled => "measure lower rates, in longer runs",
         SizeError::Saturates { .. } => "use more --servers, or omit it; to measure what one server carries",
         SizeError::OutOfReach { .. } => "a faster server or an index may help; to narrow the interval",
         SizeError::NoEnd { .. } => "measure up to the limit, on a copy of a server that is in use",

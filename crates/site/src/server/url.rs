@@ -23,7 +23,7 @@ impl Target {
     }
 
     /// As [`Target::parse`], with the environment as an argument.
-    pub fn parse_with(text: &str, environment: &dyn Fn(&str) -> Option<String>) -> Result<Self, TargetError> {
+    fn parse_with(text: &str, environment: &dyn Fn(&str) -> Option<String>) -> Result<Self, TargetError> {
         let fail = |reason: String| TargetError::Url { url: without_password(text), reason };
         let parts = Parts::parse(text).map_err(fail)?;
         let file = match &parts.defaults_file {

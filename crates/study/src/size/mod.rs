@@ -1,7 +1,6 @@
 //! What a stored profile says about loads that it did not measure: servers for an objective, each with its response.
 
 mod joined;
-mod start;
 mod statements;
 
 use crate::profile::{standing, summarise, trust_limits};
@@ -10,7 +9,6 @@ use evenkeel_core::bounds::Work;
 use evenkeel_core::size::{Ends, Figure, Measured, Server, SizeError, Sizing};
 use evenkeel_core::trust::TrustLimit;
 pub use joined::join;
-pub use start::{Busy, Start, start};
 use statements::statements;
 
 /// Shorter runs rarely meet a checkpoint or a flush that stalls a server that writes, seconds.
@@ -119,32 +117,6 @@ fn measured(
         counting(cells, runs).into_iter().filter_map(|run| Some((run.measured_s, of(run)? / 1e3))).collect();
     let seconds = seen.iter().map(|(seconds, _)| seconds).sum::<f64>() / seen.len() as f64;
     Measured { rate: *rate, seconds, responses: seen.into_iter().map(|(_, response)| response).collect() }
-}
-
-/// Cells of a group at each rate that is trusted, by rising rate.
-fn trusted<'a>(
-    cells: &'a [CellSummary],
-    group: &[usize],
-    limit: &TrustLimit,
-) -> Vec<(f64, Vec<&'a CellSummary>)> {
-    let Some(highest) = limit.rate else { return Vec::new() };
-    let is_overlooked = |rate: f64| limit.overlooked.iter().any(|untrusted| untrusted.rate == rate);
-    at_rates(cells, |cell| {
-        group.contains(&cell.series) && cell.rate_per_s <= highest && !is_overlooked(cell.rate_per_s)
-    })
-}
-
-/// Rate and utilisation from 0 to 1.
-fn busy(cells: &[(f64, Vec<&CellSummary>)]) -> Vec<(f64, f64)> {
-    let theta = |cells: &[&CellSummary]| {
-        let seen: Vec<f64> = cells
-            .iter()
-            .filter(|cell| cell.theta_percent.n > 0)
-            .map(|cell| cell.theta_percent.mean)
-            .collect();
-        (!seen.is_empty()).then(|| seen.iter().sum::<f64>() / seen.len() as f64 / 100.0)
-    };
-    cells.iter().filter_map(|(rate, cells)| Some((*rate, theta(cells)?))).collect()
 }
 
 /// The end of the server, by the bounds and by the CPU time of a request.

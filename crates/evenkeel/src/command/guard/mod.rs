@@ -3,7 +3,6 @@
 mod demo;
 mod event_log;
 mod monitor;
-mod profiled;
 mod run;
 mod serve;
 mod start;
@@ -27,14 +26,10 @@ Examples:
   evenkeel guard --config guard.toml --check
   evenkeel guard --listen /run/evenkeel.sock --listen [::]:3307 --backend db1:3306 --config guard.toml
   evenkeel guard --listen 127.0.0.1:3307 --backend /run/mysqld/mysqld.sock --dry-run
-  evenkeel guard --listen 127.0.0.1:3307 --backend 127.0.0.1:3306 --profile last
   evenkeel guard top 127.0.0.1:9307
 
 A guard needs --listen and --backend, here or in the file. All other settings are keys of the file: limits, queue, \
 weights, TLS, log. A flag wins over the file. SIGHUP reads the file again.
-
-With --profile the initial limit is twice the transactions that would fill the CPUs, by a profile of this server. If \
-its CPUs were never full, it is the number in flight at the highest trusted rate.
 
 SIGTERM or Ctrl-C lets transactions end and stops with exit code 0; a second one stops at once, with 143 (130).
 
@@ -81,9 +76,8 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
             Ok(ExitCode::SUCCESS)
         }
         None => {
-            let mut config = args.flags.read()?;
+            let config = args.flags.read()?;
             if args.flags.check {
-                profiled::set_out(session, &mut config)?;
                 out::line("the configuration is right")?;
                 return Ok(ExitCode::SUCCESS);
             }

@@ -4,7 +4,6 @@ use super::super::Session;
 use super::Flags;
 use super::event_log::EventLog;
 use super::monitor::Monitor;
-use super::profiled;
 use super::serve::{Health, serve};
 use super::start;
 use crate::config::guard::{Changes, GuardConfig};
@@ -33,7 +32,6 @@ pub fn run(session: &Session, flags: &Flags, mut config: GuardConfig) -> Result<
     let hangup = Arc::new(AtomicBool::new(false));
     signal_hook::flag::register(signal_hook::consts::SIGHUP, Arc::clone(&hangup))
         .context("installing the handler for SIGHUP")?;
-    let begins = profiled::set_out(session, &mut config)?;
     let events = Arc::new(EventLog::start(&config).context("starting the log")?);
     let guard = Guard::start(config.plan.clone())?;
     let mut running = Running::start(&guard, &config, Arc::clone(&events))?;
@@ -43,7 +41,6 @@ pub fn run(session: &Session, flags: &Flags, mut config: GuardConfig) -> Result<
         metrics: running.metrics.as_ref().map(|server| server.address().to_string()),
         fingerprint: guard.handle().fingerprint().map(str::to_owned),
     });
-    begins.iter().for_each(|event| events.notify(event));
     start::greet(&config, events.clone(), &running.ended, guard.handle())?;
     let (mut watch, mut looks) = (Watch::default(), 0_u32);
     while !session.stop.is_set() && !guard.has_failed() {
@@ -53,8 +50,7 @@ pub fn run(session: &Session, flags: &Flags, mut config: GuardConfig) -> Result<
             running.look(&guard, &mut watch, &events);
         }
         if hangup.swap(false, Ordering::Relaxed) {
-            let read = flags.read_again().map(|new| profiled::stays(&config, new));
-            let event = match read.and_then(|new| running.reload(&guard, &mut config, &new)) {
+            let event = match flags.read_again().and_then(|new| running.reload(&guard, &mut config, &new)) {
                 Ok(Changes { applied, restart }) => Event::Reloaded { applied, restart },
                 Err(error) => {
                     Event::ReloadFailed { reason: format!("{error:#}; the old configuration stays in force") }

@@ -29,7 +29,6 @@ impl Changes {
         changes.later("monitor", &old.monitor, &new.monitor);
         changes.later("metrics", &old.metrics, &new.metrics);
         changes.later("journal", &old.journal, &new.journal);
-        changes.later("profile", &old.profile, &new.profile);
         changes.plan(&mut old.plan, &new.plan);
         changes
     }
@@ -80,7 +79,7 @@ mod tests {
     const SHORT: &str = "listen = '127.0.0.1:3307'\nbackend = '127.0.0.1:3306'\n";
 
     /// Every key that a file can have, with a value that is not its default; whether a reload takes it over.
-    const KEYS: [(&str, &str, bool); 36] = [
+    const KEYS: [(&str, &str, bool); 35] = [
         ("listen", "listen = '127.0.0.1:3308'", false),
         ("backend", "backend = '127.0.0.1:3309'", false),
         ("threads", "threads = 33", false),
@@ -97,7 +96,6 @@ mod tests {
         ("controller", "control.controller = 'fixed'", true),
         ("reflection_span", "control.reflection_span = '6s'", true),
         ("initial_limit", "control.initial_limit = 9", true),
-        ("profile", "control.profile = 'last'", false),
         ("max_limit", "control.max_limit = 99", true),
         ("tick", "control.tick = '99ms'", true),
         ("dry_run", "control.dry_run = true", true),

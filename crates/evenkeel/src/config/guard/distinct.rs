@@ -17,7 +17,7 @@ pub fn check(listen: &[Address], backend: &Address) -> Result<()> {
 }
 
 /// Whether who connects to `backend` comes to who listens at `listen`, as far as their words say: no name is looked up.
-pub fn is_same(listen: &Address, backend: &Address) -> bool {
+fn is_same(listen: &Address, backend: &Address) -> bool {
     match (listen, backend) {
         // A port that the system chooses is nobody's.
         (Address::Tcp { port: 0, .. }, _) => false,

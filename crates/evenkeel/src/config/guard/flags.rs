@@ -21,9 +21,6 @@ pub struct Flags {
     /// Address for /metrics, /healthz and `evenkeel guard top`, as 127.0.0.1:9307 [default: none]
     #[arg(long, value_name = "ADDRESS")]
     metrics: Option<String>,
-    /// Take the initial limit from a profile of this server: its name, its folder, or `last`
-    #[arg(long, value_name = "STUDY")]
-    profile: Option<String>,
     /// Decide and report, but limit nothing
     #[arg(long)]
     dry_run: bool,
@@ -53,7 +50,6 @@ impl Flags {
     /// Puts the flags that were given over a configuration.
     pub(super) fn over(&self, config: &mut GuardConfig) {
         config.metrics = self.metrics.clone().or(config.metrics.take());
-        config.profile = self.profile.clone().or(config.profile.take());
         config.plan.options.dry_run |= self.dry_run;
     }
 

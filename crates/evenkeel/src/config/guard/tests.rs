@@ -28,13 +28,6 @@ fn the_example_shows_every_key_and_can_be_read_with_all_of_them() {
 }
 
 #[test]
-fn a_limit_that_a_profile_is_to_say_may_stay_above_the_highest() {
-    let text = format!("{SHORT}[control]\nmax_limit = 3\n");
-    assert_eq!(read(&format!("{text}profile = 'last'"), &[]).unwrap().max_limit, 3);
-    assert_eq!(read(&text, &["--profile=last"]).unwrap().max_limit, 3);
-}
-
-#[test]
 fn what_is_wrong_is_named_with_its_line_and_the_name_that_its_key_has_in_the_file() {
     for (more, expected) in [
         ("[control]\n# as many\ncontroler = 'fixed'", ":5: control: unknown key `controler`, did you mean"),
@@ -76,18 +69,17 @@ fn what_is_wrong_is_named_with_its_line_and_the_name_that_its_key_has_in_the_fil
 #[test]
 fn a_flag_wins_over_the_file_and_what_no_flag_says_stays() {
     let text = "metrics = 'x:9'\ndrain = '3s'\nadministrators = ['root']\nthreads = 2\n\
-                [control]\ncontroller = 'reflection'\nprofile = 'a'\n\
+                [control]\ncontroller = 'reflection'\n\
                 [queue]\nby = 'database'\nlength = 7\nwait = '2s'\n[client_tls]\nmode = 'disabled'";
     let file = read(&format!("{SHORT}{text}"), &[]).unwrap();
     let plan = &file.plan;
     assert_eq!((file.drain, file.controller.as_str()), (Nanos::from_secs(3), "reflection"));
-    assert_eq!((file.metrics.as_deref(), file.profile.as_deref()), (Some("x:9"), Some("a")));
+    assert_eq!(file.metrics.as_deref(), Some("x:9"));
     assert_eq!((plan.tenants, plan.options.queue_max, plan.threads), (TenantBy::Database, Some(7), 2));
     assert!(!plan.options.dry_run && plan.client_tls.mode == TlsMode::Disabled);
     assert_eq!(plan.administrators, ["root"]);
     // The addresses may be those of the command line alone.
-    let flags =
-        ["--listen=x:1", "--listen=x:2", "--backend=x:3", "--metrics=x:4", "--profile=b", "--dry-run"];
+    let flags = ["--listen=x:1", "--listen=x:2", "--backend=x:3", "--metrics=x:4", "--dry-run"];
     let both = read(text, &flags).unwrap();
     let plan = &both.plan;
     let listen: Vec<String> = plan.listen.iter().map(Address::to_string).collect();
@@ -95,7 +87,7 @@ fn a_flag_wins_over_the_file_and_what_no_flag_says_stays() {
         (listen, plan.backend.to_string()),
         (vec!["x:1".to_owned(), "x:2".to_owned()], "x:3".to_owned())
     );
-    assert_eq!((both.metrics.as_deref(), both.profile.as_deref()), (Some("x:4"), Some("b")));
+    assert_eq!(both.metrics.as_deref(), Some("x:4"));
     assert!(plan.options.dry_run);
     assert_eq!((plan.options.wait_max, both.drain), (Some(Nanos::from_secs(2)), Nanos::from_secs(3)));
 }
