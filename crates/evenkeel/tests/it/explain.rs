@@ -36,7 +36,7 @@ fn explain_leaves_nothing_behind_and_says_what_it_did_not_execute() {
     for (name, why) in [
         ("function", "it writes, or calls something that writes"),
         ("derived", "it writes, or calls something that writes"),
-        ("sequence", "it has NEXTVAL(), which writes"),
+        ("sequence", "it has NEXTVAL or SETVAL, which writes"),
         ("file", "it has INTO OUTFILE, which writes"),
         ("sleep", "it has SLEEP(), which waits"),
         ("lock", "it has FOR UPDATE, which locks rows"),

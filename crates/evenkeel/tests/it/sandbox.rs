@@ -114,7 +114,6 @@ fn a_flag_that_means_nothing_beside_another_one_is_refused() {
         "cdr load --layout x --print-table --again",
         "cdr audit mysql://u@127.0.0.1:1/d --export f --type x",
         "cdr generate --print-layout --seed 2",
-        "cdr convert f --layout x --into d --rejects r",
         "explain --list --workload tpcw.simple",
     ] {
         let said = refused(home.path(), &words(line));

@@ -88,7 +88,7 @@ impl Job<'_> {
     ) -> Result<(), HaulError> {
         let mut progress = Progress { step: Step::Keys, total: self.total(), ..Progress::default() };
         for (number, (input, done)) in done.iter().enumerate() {
-            let Opened { stream, read, identity, .. } = input::open(input, 0)?;
+            let Opened { stream, read, identity } = input::open(input, 0)?;
             if identity != done.identity {
                 return Err(input.changed(0));
             }
@@ -142,7 +142,7 @@ impl Job<'_> {
     ) -> Result<Done, HaulError> {
         let identity = Identity::of(input.path());
         let names = output::names(input, self.file);
-        let Opened { stream, read, identity: opened, .. } = input::open(input, 0)?;
+        let Opened { stream, read, identity: opened } = input::open(input, 0)?;
         if opened != identity {
             return Err(input.changed(0));
         }

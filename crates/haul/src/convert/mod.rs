@@ -8,7 +8,6 @@ mod job;
 mod output;
 pub(crate) mod pool;
 mod progress;
-mod stream;
 
 pub(crate) use again::{Lines, has_keys, see_again};
 pub use block::Tally;
@@ -17,7 +16,6 @@ pub use done::Done;
 pub use job::{Duplicates, Job};
 pub(crate) use pool::{Sink, run};
 pub use progress::{Progress, Step};
-pub use stream::Stream;
 
 #[cfg(test)]
 mod tests;

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::HaulError;
-use crate::input::{Input, list};
+use crate::input::list;
 use crate::layout::{self, LayoutFile};
 use evenkeel_os::stop::Stop;
 use std::collections::BTreeMap;
@@ -212,20 +212,6 @@ fn each_type_of_record_has_a_file_of_its_own() {
     assert_eq!((done[0].tally.lines.clone(), done[0].tally.rejects), (vec![2, 1], 1));
     let names: BTreeMap<_, _> = done[0].outputs.iter().cloned().collect();
     assert_eq!(names.len(), 3);
-}
-
-#[test]
-fn a_pipe_is_converted_into_streams() {
-    let bench = Bench::new();
-    bench.put("a", zstd::encode_all(records(0..100_000).as_bytes(), 1).unwrap());
-    let input = Input::File(bench.home.path().join("in/a"));
-    let (mut lines, mut rejects) = (Vec::new(), Vec::new());
-    let nowhere = Path::new("nowhere");
-    let (inputs, stop) = ([input], Stop::default());
-    let stream = Stream { file: &bench.file, inputs: &inputs, duplicates: Duplicates::Keep, stop: &stop };
-    let tally = stream.run((&mut lines, nowhere), (&mut rejects, nowhere), &mut |_| {});
-    assert_eq!(tally.unwrap().lines, [100_000]);
-    assert!(rejects.is_empty() && lines.ends_with(b"\n99999;999\n"));
 }
 
 #[test]

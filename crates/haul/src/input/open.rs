@@ -18,8 +18,6 @@ const BUFFER: usize = 1 << 18;
 pub struct Opened {
     /// What it says, unpacked.
     pub stream: Box<dyn Read + Send>,
-    /// Bytes of the file; `None` of a pipe.
-    pub size: Option<u64>,
     /// Bytes of the file that were read so far, packed as they are.
     pub read: Arc<AtomicU64>,
     /// What it was when it was opened; `None` of a pipe.
@@ -59,20 +57,19 @@ pub fn open(input: &Input, offset: u64) -> Result<Opened, HaulError> {
     let read = Arc::new(AtomicU64::new(0));
     let Input::File(path) = input else {
         let stream = unpacked(Counted { stream: io::stdin(), read: Arc::clone(&read) }).map_err(failed())?;
-        return skipped(Opened { stream, size: None, read, identity: None }, offset).map_err(failed());
+        return skipped(Opened { stream, read, identity: None }, offset).map_err(failed());
     };
     let mut file = File::open(path).map_err(failed())?;
     let found = file.metadata().map_err(failed())?;
-    let known = found.is_file().then(|| (found.len(), Identity::from(&found)));
-    let (size, identity) = (known.map(|(size, _)| size), known.map(|(_, identity)| identity));
-    if size.is_some() && !starts_packed(&mut file).map_err(failed())? {
+    let identity = found.is_file().then(|| Identity::from(&found));
+    if identity.is_some() && !starts_packed(&mut file).map_err(failed())? {
         file.seek(SeekFrom::Start(offset)).map_err(failed())?;
         read.store(offset, Ordering::Relaxed);
         let stream = Box::new(Counted { stream: file, read: Arc::clone(&read) });
-        return Ok(Opened { stream, size, read, identity });
+        return Ok(Opened { stream, read, identity });
     }
     let stream = unpacked(Counted { stream: file, read: Arc::clone(&read) }).map_err(failed())?;
-    skipped(Opened { stream, size, read, identity }, offset).map_err(failed())
+    skipped(Opened { stream, read, identity }, offset).map_err(failed())
 }
 
 /// Whether a file is packed; one that cannot be read is not.

@@ -28,7 +28,7 @@ impl Job<'_> {
         let (mut number, mut before) = (0, 0);
         for (index, file) in planned.iter().enumerate().filter(|(_, file)| !file.done) {
             let path = file.input.path();
-            let Opened { stream, read, identity, .. } = input::open(&file.input, file.begin)?;
+            let Opened { stream, read, identity } = input::open(&file.input, file.begin)?;
             if identity != Some(file.identity) {
                 return Err(changed(file, file.begin));
             }
@@ -71,7 +71,7 @@ impl Job<'_> {
         let total = Some(begun().map(|(_, file)| file.identity.size).sum());
         let mut progress = Progress { step: Step::Keys, total, ..Progress::default() };
         for (index, file) in begun() {
-            let Opened { stream, read, identity, .. } = input::open(&file.input, 0)?;
+            let Opened { stream, read, identity } = input::open(&file.input, 0)?;
             if identity != Some(file.identity) {
                 return Err(changed(file, 0));
             }

@@ -1,6 +1,5 @@
 //! `evenkeel cdr convert`.
 
-use super::streams::{ToStreams, streams};
 use super::told::{Shown, counted};
 use crate::command::{Session, mode};
 use crate::failure::{FINDING, WithHint};
@@ -11,7 +10,7 @@ use evenkeel_haul::convert::{Done, Duplicates, Job, Tally};
 use evenkeel_haul::input::{Input, list};
 use evenkeel_haul::layout;
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 #[derive(Debug, clap::Args)]
@@ -19,7 +18,6 @@ use std::process::ExitCode;
 Examples:
   evenkeel cdr convert calls-0801.cdr --layout calls.toml --into csv/
   evenkeel cdr convert incoming/ 'late/*.cdr.gz' --layout calls.toml --into csv/
-  zcat calls.gz | evenkeel cdr convert - --layout calls.toml --output - --rejects bad.tsv
 
 A layout (calls.toml):
   delimiter = \";\"
@@ -47,21 +45,15 @@ begins an unfinished one again.
 Exit codes: 0 done; 1 more than --max-rejects records were refused; 2 wrong use, or a file that cannot be read
 or written; 130, 143 stopped by Ctrl-C, SIGTERM.")]
 pub struct Args {
-    /// Files, folders, patterns, or - for the standard input; .gz and .zst are unpacked
+    /// Files, folders, patterns; .gz and .zst are unpacked
     #[arg(value_name = "FILE", required = true)]
     pub inputs: Vec<String>,
     /// Layout of the records, a TOML file as below
     #[arg(long, short, value_name = "FILE")]
     pub layout: PathBuf,
     /// Folder for the outputs; made if missing
-    #[arg(long, value_name = "DIR", required_unless_present = "output")]
-    pub into: Option<PathBuf>,
-    /// One file for all lines, or - for the standard output; a rerun begins again
-    #[arg(long, value_name = "FILE", conflicts_with = "into", requires = "rejects")]
-    pub output: Option<PathBuf>,
-    /// With --output: the file for the rejects
-    #[arg(long, value_name = "FILE", conflicts_with = "into")]
-    pub rejects: Option<PathBuf>,
+    #[arg(long, value_name = "DIR")]
+    pub into: PathBuf,
     /// What happens to a record whose key came before in this call
     #[arg(long, value_name = "WHAT", default_value = "refuse")]
     pub duplicates: DuplicatesWord,
@@ -93,47 +85,28 @@ impl From<DuplicatesWord> for Duplicates {
 /// Converts the files and prints what became of their records.
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let file = layout::read(&args.layout).hint("evenkeel cdr convert --help shows a layout")?;
-    let inputs = list(&args.inputs).hint("name files, folders, patterns in quotes, or - for a pipe")?;
-    let json = args.json || args.output.as_deref() == Some(Path::new("-"));
-    let duplicates = Duplicates::from(args.duplicates);
-    let view = View::new(if json && !session.quiet { Mode::Lines } else { mode(session, false) });
+    let inputs = files(&args.inputs)?;
+    let view = View::new(if args.json && !session.quiet { Mode::Lines } else { mode(session, false) });
     let mut shown = Shown::new(view);
-    let (tally, done) = match (&args.into, &args.output) {
-        (Some(into), _) => {
-            let hint = "take --output FILE --rejects FILE in place of --into, or keep it in a file first";
-            let inputs = files_alone(inputs, hint)?;
-            let job = Job { file: &file, inputs, into, duplicates, stop: &session.stop };
-            let done = job.run(&mut |progress| shown.tell(progress))?;
-            (sum(&done), done)
-        }
-        (None, output) => {
-            let dash = Path::new("-");
-            let (output, rejects) =
-                (output.as_deref().unwrap_or(dash), args.rejects.as_deref().unwrap_or(dash));
-            let to =
-                ToStreams { layout: &args.layout, file: &file, inputs: &inputs, duplicates, output, rejects };
-            (streams(session, &to, &mut shown)?, Vec::new())
-        }
-    };
+    let duplicates = Duplicates::from(args.duplicates);
+    let job = Job { file: &file, inputs, into: &args.into, duplicates, stop: &session.stop };
+    let done = job.run(&mut |progress| shown.tell(progress))?;
     drop(shown);
-    let told = match args.json {
+    let tally = sum(&done);
+    out::write(&match args.json {
         true => serde_json::to_string_pretty(&serde_json::json!({ "all": tally, "inputs": done }))? + "\n",
         false => text(&tally, &done),
-    };
-    match args.output.as_deref() == Some(Path::new("-")) {
-        true => out::tell(&told),
-        false => out::write(&told)?,
-    }
+    })?;
     Ok(if tally.rejects > args.max_rejects { ExitCode::from(FINDING) } else { ExitCode::SUCCESS })
 }
 
-/// A rerun reads inputs again, which no pipe allows.
-pub(super) fn files_alone(inputs: Vec<Input>, hint: &str) -> Result<Vec<Input>> {
+/// The files that are named. A rerun reads them again, which no pipe allows.
+pub(super) fn files(words: &[String]) -> Result<Vec<Input>> {
+    let inputs = list(words).hint("name files, folders, or patterns in quotes")?;
     match inputs.iter().find(|input| !input.path().is_file()) {
         None => Ok(inputs),
-        Some(pipe) => {
-            Err(anyhow!("{} is a pipe, which cannot be read again", pipe.path().display())).hint(hint)
-        }
+        Some(pipe) => Err(anyhow!("{} is a pipe, which cannot be read again", pipe.path().display()))
+            .hint("keep it in a file first"),
     }
 }
 

@@ -9,7 +9,6 @@ use crate::out;
 use crate::progress::{Mode, View};
 use anyhow::{Result, anyhow, bail};
 use evenkeel_haul::convert::Duplicates;
-use evenkeel_haul::input::list;
 use evenkeel_haul::layout;
 use evenkeel_haul::load::{Check, Indexes, Job, Loaded, Options, Warnings};
 use evenkeel_haul::table::Table;
@@ -139,8 +138,7 @@ fn records(session: &Session, args: &Args) -> Result<ExitCode> {
         return print(&tables, args);
     };
     let options = options(args);
-    let inputs = list(&args.inputs).hint("name files, folders, or patterns in quotes")?;
-    let inputs = super::convert::files_alone(inputs, "keep it in a file first")?;
+    let inputs = super::convert::files(&args.inputs)?;
     let target = server::target(session, text)?;
     server::check(session, &target)?;
     let rejects =

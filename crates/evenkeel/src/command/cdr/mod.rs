@@ -11,7 +11,6 @@ mod load;
 mod moved;
 mod retire;
 mod server;
-mod streams;
 mod tables;
 mod told;
 mod watch;

@@ -40,21 +40,19 @@ const WAITING: [&str; 10] = [
     "WAIT_UNTIL_SQL_THREAD_AFTER_GTIDS",
 ];
 
+/// What moves a sequence on, also as NEXT VALUE FOR.
+const SEQUENCE: &str = "NEXTVAL or SETVAL";
+
 /// Verbs that leave every row and the server as they are, at the start of a statement.
-const HARMLESS: [&str; 11] =
-    ["SELECT", "WITH", "SHOW", "EXPLAIN", "BEGIN", "COMMIT", "ROLLBACK", "START", "SET", "DO", "VALUES"];
+const HARMLESS: [&str; 9] =
+    ["SELECT", "WITH", "SHOW", "EXPLAIN", "BEGIN", "COMMIT", "ROLLBACK", "DO", "VALUES"];
 
 /// Words that write wherever they stand in a statement, unless they are functions: behind WITH, in a comment that the server reads.
 const WRITING: [&str; 6] = ["INSERT", "UPDATE", "DELETE", "REPLACE", "CALL", "LOAD"];
 
-/// What sets a value for everybody, wherever it stands in a SET: `SET a = 1, GLOBAL b = 2`, `@@GLOBAL.b = 2`.
-const SCOPES: [&str; 3] = ["GLOBAL", "PERSIST", "PERSIST_ONLY"];
-
-/// What an assignment of a SET begins with that is none of a value.
-const SETTING: [&str; 4] = ["PASSWORD", "STATEMENT", "ROLE", "DEFAULT"];
-
-/// What START begins besides a transaction.
-const STARTED: [&str; 4] = ["SLAVE", "REPLICA", "ALL", "GROUP_REPLICATION"];
+/// What a SET of more than the session's own values has, also behind others and for `@@`: `SET a = 1, GLOBAL b = 2`. Better one SET too
+/// many may write than one too few.
+const SETTING: [&str; 6] = ["GLOBAL", "PERSIST", "PERSIST_ONLY", "PASSWORD", "ROLE", "STATEMENT"];
 
 /// What a statement does that a server of somebody else's should not meet unasked, as `writes (UPDATE)`; `None` where it only reads.
 /// `stored` are the stored functions of the server, in capitals: any of them may write. What a view calls is not in the text.
@@ -124,27 +122,24 @@ pub fn needed(text: &str) -> Option<&'static str> {
     found
 }
 
-/// The word by which it writes: that of its verb first.
+/// The word by which it writes, or may: that of its verb first.
 fn writing(words: &[String]) -> Option<&str> {
     let is_name = |word: &&String| word.starts_with(|sign: char| sign.is_alphabetic());
     let verb = words.iter().find(is_name).map_or("", String::as_str);
-    if !HARMLESS.contains(&verb) {
+    let is_harmless = match verb {
+        "SET" => !words.iter().any(|word| word.split('.').any(|part| SETTING.contains(&part))),
+        "START" => pairs(words).all(|(word, next)| word != verb || next == "TRANSACTION"),
+        _ => HARMLESS.contains(&verb),
+    };
+    if !is_harmless {
         return Some(verb);
     }
-    let before = |place: usize, by: usize| place.checked_sub(by).map_or("", |place| words[place].as_str());
-    pairs(words).enumerate().find_map(|(place, (word, next))| {
-        let writes = WRITING.contains(&word) && next != "(" && before(place, 1) != "FOR";
-        let changes = word == verb && verb == "START" && STARTED.contains(&next);
-        let sets = verb == "SET" && sets_more(word, (before(place, 2), before(place, 1)));
-        (writes || changes || sets).then_some(word)
+    let mut before = "";
+    pairs(words).find_map(|(word, next)| {
+        let writes = WRITING.contains(&word) && next != "(" && before != "FOR";
+        before = word;
+        writes.then_some(word)
     })
-}
-
-/// Whether a word of a SET sets more than values of the session. `@global` is a variable of a user, and `@@global.b` one of the server.
-fn sets_more(word: &str, before: (&str, &str)) -> bool {
-    let is_scope = word.split('.').next().is_some_and(|scope| SCOPES.contains(&scope));
-    let is_own = before.1 == "@" && before.0 != "@";
-    is_scope && !is_own || SETTING.contains(&word) && ["SET", ","].contains(&before.1)
 }
 
 /// The first act in the text, and how many SELECTs the text has. What a stored function or a view does is not in the text.
@@ -173,11 +168,9 @@ fn act(word: &str, next: &str) -> Option<Act> {
     match (last_name(word), next) {
         ("INTO", "OUTFILE") => Some(Act::Writes("INTO OUTFILE")),
         ("INTO", "DUMPFILE") => Some(Act::Writes("INTO DUMPFILE")),
-        ("SETVAL", "(") => Some(Act::Writes("SETVAL()")),
-        ("NEXTVAL", "(") => Some(Act::Writes("NEXTVAL()")),
+        ("NEXTVAL" | "SETVAL", "(") | ("NEXT", "VALUE") => Some(Act::Writes(SEQUENCE)),
         // As Oracle writes it: sequence.NEXTVAL.
-        ("NEXTVAL", _) if word.contains('.') => Some(Act::Writes("NEXTVAL")),
-        ("NEXT", "VALUE") => Some(Act::Writes("NEXT VALUE FOR")),
+        ("NEXTVAL", _) if word.contains('.') => Some(Act::Writes(SEQUENCE)),
         ("FOR", "UPDATE") => Some(Act::Locks("FOR UPDATE")),
         ("FOR", "SHARE") => Some(Act::Locks("FOR SHARE")),
         ("LOCK", "IN") => Some(Act::Locks("LOCK IN SHARE MODE")),
@@ -221,10 +214,10 @@ mod tests {
             ("SELECT /*!50000 SLEEP(5) */ + 1", Some(Act::Waits("SLEEP"))),
             ("SELECT benchmark(9, 1)", Some(Act::Waits("BENCHMARK"))),
             ("SELECT GET_LOCK('a', 1)", Some(Act::Waits("GET_LOCK"))),
-            ("SELECT NEXTVAL(sq)", Some(Act::Writes("NEXTVAL()"))),
-            ("SELECT sq.nextval", Some(Act::Writes("NEXTVAL"))),
-            ("SELECT NEXT\n VALUE FOR sq", Some(Act::Writes("NEXT VALUE FOR"))),
-            ("SELECT SETVAL(sq, 1)", Some(Act::Writes("SETVAL()"))),
+            ("SELECT NEXTVAL(sq)", Some(Act::Writes(SEQUENCE))),
+            ("SELECT sq.nextval", Some(Act::Writes(SEQUENCE))),
+            ("SELECT NEXT\n VALUE FOR sq", Some(Act::Writes(SEQUENCE))),
+            ("SELECT SETVAL(sq, 1)", Some(Act::Writes(SEQUENCE))),
             ("SELECT 1 INTO OUTFILE '/tmp/x'", Some(Act::Writes("INTO OUTFILE"))),
             ("SELECT a INTO /* to */ DUMPFILE '/tmp/x' FROM t", Some(Act::Writes("INTO DUMPFILE"))),
             ("SELECT a FROM t FOR UPDATE", Some(Act::Locks("FOR UPDATE"))),
@@ -261,29 +254,17 @@ mod tests {
             ("SELECT a FROM t WHERE b = ?", None),
             ("(SELECT REPLACE(a, 'x', 'y'), INSERT(a, 1, 1, 'z') FROM t) UNION SELECT 'UPDATE'", None),
             ("SELECT SLEEP(1), price FROM t", None),
-            ("SET @a := 1", None),
+            ("SET @a := 1, @b = 'GLOBAL', SESSION sql_mode = DEFAULT, @@session.c = 2", None),
             ("BEGIN", None),
             ("START TRANSACTION READ ONLY", None),
             ("update t set a = 1", Some("writes (UPDATE)")),
             ("REPLACE INTO t VALUES (1)", Some("writes (REPLACE)")),
             ("CALL p(1)", Some("writes (CALL)")),
             ("LOAD DATA LOCAL INFILE 'x' INTO TABLE t", Some("writes (LOAD)")),
-            ("TRUNCATE t", Some("writes (TRUNCATE)")),
-            ("LOCK TABLES t READ", Some("writes (LOCK)")),
+            ("TRUNCATE t", Some("begins with TRUNCATE, which may write")),
+            ("LOCK TABLES t READ", Some("begins with LOCK, which may write")),
             ("WITH x AS (SELECT 1) DELETE FROM t", Some("writes (DELETE)")),
             ("/*! INSERT INTO t */ SELECT 1", Some("writes (INSERT)")),
-            ("SET STATEMENT max_statement_time=1 FOR DELETE FROM t", Some("writes (STATEMENT)")),
-            ("SET GLOBAL a = 1", Some("writes (GLOBAL)")),
-            ("SET SESSION a = 262144, GLOBAL b = 77", Some("writes (GLOBAL)")),
-            ("set a = 1, /* for all */ persist b = 2", Some("writes (PERSIST)")),
-            ("SET PERSIST_ONLY a = 1", Some("writes (PERSIST_ONLY)")),
-            ("SET a = 1, @@GLOBAL.b = 2", Some("writes (GLOBAL.B)")),
-            ("SET a = 1, @@persist . b = 2", Some("writes (PERSIST)")),
-            ("SET @@persist_only.a = 1", Some("writes (PERSIST_ONLY.A)")),
-            ("SET a = 1, PASSWORD = 'x'", Some("writes (PASSWORD)")),
-            ("SET DEFAULT ROLE r FOR u", Some("writes (DEFAULT)")),
-            ("SET @global = 1, @b = 'GLOBAL', sql_mode = DEFAULT", None),
-            ("SET @@global.read_only = 1", Some("writes (GLOBAL.READ_ONLY)")),
             ("SELECT 1 INTO OUTFILE '/tmp/x'", Some("writes (INTO OUTFILE)")),
             ("SELECT a FROM t FOR UPDATE", Some("locks rows (FOR UPDATE)")),
             ("SELECT a FROM t LOCK IN SHARE MODE", Some("locks rows (LOCK IN SHARE MODE)")),
@@ -295,6 +276,16 @@ mod tests {
             ("SELECT `a.b``c`(1)", Some("calls the stored function A.B`C")),
         ] {
             assert_eq!(harm(text, &stored).as_deref(), words, "{text}");
+        }
+        let sets = "GLOBAL a = 1; SESSION a = 1, GLOBAL b = 2; a = 1, /* for all */ persist b = 2; PERSIST_ONLY a = 1; \
+                    a = 1, @@GLOBAL.b = 2; a = 1, @@persist . b = 2; @@persist_only.a = 1; a = 1, PASSWORD = 'x'; \
+                    DEFAULT ROLE r FOR u; ROLE r; STATEMENT max_statement_time=1 FOR DELETE FROM t";
+        for text in sets.split("; ") {
+            let found = harm(&format!("set {text}"), &stored);
+            assert_eq!(found.as_deref(), Some("begins with SET, which may write"), "{text}");
+        }
+        for text in ["SLAVE", "REPLICA", "ALL SLAVES", "GROUP_REPLICATION", "/*! SLAVE */", ""] {
+            assert!(may_write(&format!("START {text}")), "{text}");
         }
         assert!(
             may_write("WITH x AS (SELECT 1) UPDATE t SET a = 1") && !may_write("SELECT a FROM t FOR UPDATE")

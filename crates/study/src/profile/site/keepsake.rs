@@ -126,7 +126,7 @@ mod tests {
         let again = PlanFile { created_unix_s: deleted.created_unix_s + 60, ..deleted.clone() };
         assert!(!keepsake.is_of(&again.identity()).unwrap());
         let refused = keepsake.take(&again.identity(), &mut drop).unwrap_err();
-        assert!(refused.to_string().contains("an earlier study before left"), "{refused}");
+        assert!(refused.to_string().contains("changed by study before,"), "{refused}");
         assert!(keepsake.is_of(&deleted.identity()).unwrap(), "whoever goes on with it finds its copy");
 
         // Both ways of the hint that need no folder of the old study.

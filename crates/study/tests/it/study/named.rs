@@ -80,7 +80,7 @@ fn a_study_that_was_killed_gives_a_named_server_its_data_back_and_keeps_others_o
     for (note, name) in [("another 1", "another"), ("one 0", "one")] {
         std::fs::write(dir.join("snapshot.study"), note).unwrap();
         let refused = profile::run(&spec, &folder, &Stop::default(), &mut drop).unwrap_err();
-        let said = format!("an earlier study {name} left");
+        let said = format!("changed by study {name},");
         assert!(refused.to_string().contains(&said) && refused.hint().is_some(), "{refused}");
     }
 
