@@ -2,7 +2,6 @@
 
 use super::{metrics, status::Status};
 use crate::view::http::{Page, Server};
-use crate::view::prometheus;
 use anyhow::Result;
 use evenkeel_core::Nanos;
 use evenkeel_os::clock::Clock;
@@ -27,9 +26,7 @@ pub fn serve(address: &str, latest: Latest<Snapshot>, clock: Clock) -> Result<Se
 
 fn page(path: &str, snapshot: &Snapshot, age: Nanos) -> Page {
     match path {
-        "/metrics" => {
-            Page { code: 200, content_type: prometheus::CONTENT_TYPE, body: metrics::text(snapshot) }
-        }
+        "/metrics" => Page::metrics(metrics::text(snapshot)),
         "/healthz" if age > Nanos(LATE_PERIODS.saturating_mul(snapshot.period.0)) => {
             Page::text(503, format!("no period has ended for {:.1} s\n", age.as_secs_f64()))
         }

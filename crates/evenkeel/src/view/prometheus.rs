@@ -4,8 +4,6 @@ use evenkeel_core::Nanos;
 use evenkeel_core::histogram::Histogram;
 use std::fmt::Write;
 
-pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
-
 /// A metric of each of some things: name, kind, help, value.
 pub type Column<T> = (&'static str, &'static str, &'static str, fn(&T) -> f64);
 

@@ -4,7 +4,6 @@ use crate::config::guard::GuardConfig;
 use crate::guard::watch::Counts;
 use crate::guard::{metrics, status::Status};
 use crate::view::http::{Page, Server};
-use crate::view::prometheus;
 use anyhow::Result;
 use evenkeel_core::Nanos;
 use evenkeel_guard::proxy::Handle;
@@ -143,11 +142,7 @@ pub fn serve(address: &str, latest: Latest<Snapshot>, health: Arc<Health>) -> Re
             return Page::text(503, "the controller has not ticked yet\n");
         };
         match path {
-            "/metrics" => Page {
-                code: 200,
-                content_type: prometheus::CONTENT_TYPE,
-                body: metrics::text(&snapshot, &Counts::from(health.handle.stats())),
-            },
+            "/metrics" => Page::metrics(metrics::text(&snapshot, &Counts::from(health.handle.stats()))),
             "/healthz" => health.answer(&snapshot),
             "/status" => match serde_json::to_string(&health.status(&snapshot)) {
                 Ok(body) => Page { code: 200, content_type: "application/json", body },

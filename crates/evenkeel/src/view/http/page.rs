@@ -14,6 +14,11 @@ impl Page {
         Self { code, content_type: "text/plain; charset=utf-8", body: body.into() }
     }
 
+    /// For Prometheus.
+    pub fn metrics(body: String) -> Self {
+        Self { code: 200, content_type: "text/plain; version=0.0.4; charset=utf-8", body }
+    }
+
     pub(super) fn head(&self) -> String {
         let reason = match self.code {
             200 => "OK",
