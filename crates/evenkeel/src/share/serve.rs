@@ -1,6 +1,6 @@
 //! The pages of a host that shares storage: metrics, health, status.
 
-use super::{metrics, status::Status};
+use super::metrics;
 use crate::view::http::{Page, Server};
 use anyhow::Result;
 use evenkeel_core::Nanos;
@@ -35,10 +35,7 @@ fn page(path: &str, snapshot: &Snapshot, age: Nanos) -> Page {
         }
         // Disks are served with the last window all the same: whoever restarts a host for this makes it worse.
         "/healthz" => Page::text(200, format!("ok: window {:.2}, {}\n", snapshot.window, snapshot.why)),
-        "/status" => match serde_json::to_string(&Status::from(snapshot)) {
-            Ok(body) => Page { code: 200, content_type: "application/json", body },
-            Err(error) => Page::text(503, format!("{error}\n")),
-        },
+        "/status" => Page::json(&metrics::status(snapshot)),
         _ => Page::text(404, "there are /metrics, /healthz and /status\n"),
     }
 }

@@ -6,5 +6,4 @@ pub mod live;
 pub mod log;
 pub mod metric;
 pub mod picture;
-pub mod prometheus;
 pub mod screen;
