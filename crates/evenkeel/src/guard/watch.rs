@@ -6,17 +6,12 @@ use evenkeel_guard::proxy::Stats;
 /// Counts since the start of the guard.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    pub accepted: u64,
-    pub closed: u64,
     pub logins: u64,
     /// Clients that were turned away, and commands that were refused.
     pub refused: u64,
     /// Connections ended because of bytes that are not the protocol.
     pub malformed: u64,
     pub unreachable: u64,
-    pub commands: u64,
-    /// Sessions reset because their client left in the middle.
-    pub resets: u64,
     pub login_timeouts: u64,
     pub clients_refused: u64,
     /// Sessions ended by a defect of the guard.
@@ -28,14 +23,10 @@ pub struct Counts {
 impl From<&Stats> for Counts {
     fn from(stats: &Stats) -> Self {
         Self {
-            accepted: stats.accepted.get(),
-            closed: stats.closed.get(),
             logins: stats.logins.get(),
             refused: stats.refused.get(),
             malformed: stats.malformed.get(),
             unreachable: stats.unreachable.get(),
-            commands: stats.commands.get(),
-            resets: stats.resets.get(),
             login_timeouts: stats.login_timeouts.get(),
             clients_refused: stats.clients_refused.get(),
             panics: stats.panics.get(),

@@ -1,8 +1,9 @@
-//! A snapshot as Prometheus reads it. Pure: the same snapshot, the same text.
+//! A snapshot as Prometheus reads it, and as `evenkeel share top` does. Pure: the same snapshot, the same pages.
 
-use crate::view::prometheus::{Column, Text, escaped};
+use crate::view::metric::{Text, label, metrics, object};
 use evenkeel_core::Nanos;
 use evenkeel_share::control::{Disk, Member, Snapshot, Why};
+use serde_json::{Value, json};
 
 /// Upper ends of the buckets of times, in microseconds.
 const BUCKETS_US: [u64; 12] =
@@ -10,140 +11,106 @@ const BUCKETS_US: [u64; 12] =
 
 pub fn text(snapshot: &Snapshot) -> String {
     let mut out = Text::new("evenkeel_share_");
-    host(&mut out, snapshot);
-    law(&mut out, snapshot);
-    disks(&mut out, &snapshot.disks);
-    members(&mut out, &snapshot.members);
-    times(&mut out, snapshot);
+    out.add(METRICS, snapshot);
+    out.each(DISKS, &snapshot.disks, |disk| label("disk", &disk.name));
+    out.each(MEMBERS, &snapshot.members, |member| label("member", &member.name));
+    let (bounds, counts) = (BUCKETS_US.map(Nanos::from_micros), &snapshot.counts);
+    let held = [(String::new(), &counts.held)];
+    out.histograms("held_seconds", "How long I/Os were held back.", &bounds, &held);
+    let latency = [(String::new(), &counts.latency)];
+    out.histograms("latency_seconds", "From sent to the storage to completed.", &bounds, &latency);
     out.done()
 }
 
-fn host(out: &mut Text, snapshot: &Snapshot) {
-    out.gauge("window", "Most I/Os that this host may have outstanding, in units of cost.", snapshot.window);
-    out.gauge("outstanding", "Mean outstanding in the last period, in units of cost.", snapshot.outstanding);
-    out.gauge("waiting", "I/Os held back now.", snapshot.waiting as f64);
-    let wanted = snapshot.disks.iter().map(|disk| disk.wanted).sum();
-    out.gauge("wanted", "Mean wanted outstanding, sent or held back, in units of cost.", wanted);
-    out.gauge("clients", "Clients that are connected.", snapshot.counts.clients as f64);
-    if let Some(latency) = snapshot.latency_s {
-        out.gauge("latency_mean_seconds", "Mean latency of this host in the last period.", latency);
-    }
-    if let Some(latency) = snapshot.latency_all_s {
-        out.gauge(
-            "latency_mean_all_seconds",
-            "Mean latency of all hosts, as reported to this host.",
-            latency,
-        );
-    }
+pub fn status(snapshot: &Snapshot) -> Value {
+    object(METRICS, "", snapshot)
 }
 
-fn law(out: &mut Text, snapshot: &Snapshot) {
-    out.head("controller_info", "gauge", "Which law sets the window.");
-    out.value("controller_info", &format!("name=\"{}\"", escaped(snapshot.law)), 1.0);
-    if let Some(threshold) = snapshot.threshold_s {
-        out.gauge("threshold_seconds", "Latency threshold.", threshold);
-    }
-    out.gauge("period_seconds", "From one report to the next.", snapshot.period.as_secs_f64());
-    out.gauge("total_window", "Window of all hosts together, as this host knows it.", snapshot.total);
-    let flag = |set: bool| f64::from(u8::from(set));
-    out.gauge(
-        "fault",
-        "1 while the last window is kept because something fails.",
-        flag(snapshot.fault.is_some()),
-    );
-    let is_outsider = matches!(snapshot.why, Why::Outsider { .. });
-    out.gauge("outsider", "1 while something unmanaged loads the storage.", flag(is_outsider));
-    let help = "1 while the storage is not divided by shares, whatever the windows.";
-    out.gauge("unfair", help, flag(snapshot.unfair.is_some()));
-    let help = "1 where no costs of I/Os are given, so that costs and shares use the defaults.";
-    out.gauge("costs_assumed", help, flag(snapshot.assumed));
-    out.counter(
-        "clients_without_room_total",
-        "Clients that had to wait because there was no room for them.",
-        snapshot.counts.crowd.times as f64,
-    );
-    out.counter("periods_total", "Periods since the start.", snapshot.totals.periods as f64);
-    out.counter(
-        "kept_periods_total",
-        "Periods in which the last window was kept.",
-        snapshot.totals.kept as f64,
-    );
-    out.head("dropped_reports_total", "counter", "Reports that were rejected.");
-    for (why, count) in snapshot.dropped {
-        out.value("dropped_reports_total", &format!("reason=\"{}\"", why.name()), count as f64);
-    }
+metrics! { METRICS: |s: Snapshot|
+    json "at_s" => s.at.as_secs_f64();
+    json "member" => s.member.as_str();
+    json "controller" => s.law;
+    json "why" => s.why.to_string();
+    gauge "window" "Most I/Os that this host may have outstanding, in units of cost." => s.window;
+    gauge "outstanding" "Mean outstanding in the last period, in units of cost." => s.outstanding;
+    gauge "waiting" "I/Os held back now." => s.waiting;
+    gauge "wanted" "Mean wanted outstanding, sent or held back, in units of cost." =>
+        s.disks.iter().map(|disk| disk.wanted).sum::<f64>();
+    json "throughput" => s.completions as f64 / s.seconds;
+    gauge "clients" "Clients that are connected." => s.counts.clients;
+    gauge "latency_mean_seconds" as "latency_s" "Mean latency of this host in the last period." =>
+        s.latency_s;
+    gauge "latency_mean_all_seconds" as "latency_all_s"
+        "Mean latency of all hosts, as reported to this host." => s.latency_all_s;
+    gauge "controller_info" "Which law sets the window." => json!({ "name": { (s.law): 1 } });
+    gauge "threshold_seconds" "Latency threshold." => s.threshold_s;
+    gauge "period_seconds" "From one report to the next." => s.period.as_secs_f64();
+    gauge "total_window" as "total" "Window of all hosts together, as this host knows it." => s.total;
+    gauge "fault" as "kept" "1 while the last window is kept because something fails." => s.fault.is_some();
+    gauge "outsider" "1 while something unmanaged loads the storage." =>
+        matches!(s.why, Why::Outsider { .. });
+    gauge "unfair" as "is_unfair" "1 while the storage is not divided by shares, whatever the windows." =>
+        s.unfair.is_some();
+    json "unfair" => s.unfair;
+    json "beta" => s.beta;
+    gauge "costs_assumed" as "assumed"
+        "1 where no costs of I/Os are given, so that costs and shares use the defaults." => s.assumed;
+    counter "clients_without_room_total" "Clients that had to wait because there was no room for them." =>
+        s.counts.crowd.times;
+    counter "periods_total" "Periods since the start." => s.totals.periods;
+    counter "kept_periods_total" "Periods in which the last window was kept." => s.totals.kept;
+    counter "dropped_reports_total" "Reports that were rejected." =>
+        json!({ "reason": s.dropped.into_iter().map(|(why, count)| (why.name(), count)).collect::<Value>() });
+    json "dropped" => s.dropped.into_iter().map(|(_, count)| count).sum::<u64>();
+    json "held_p50_s" => s.counts.held.quantile(0.5).map(Nanos::as_secs_f64);
+    json "held_p99_s" => s.counts.held.quantile(0.99).map(Nanos::as_secs_f64);
+    json "disks" => s.disks.iter().map(|disk| object(DISKS, "disk_", disk)).collect::<Value>();
+    json "members" => s.members.iter().map(|member| object(MEMBERS, "member_", member)).collect::<Value>();
 }
 
-fn disks(out: &mut Text, disks: &[Disk]) {
-    let columns: [Column<Disk>; 11] = [
-        ("disk_shares", "gauge", "Shares.", |disk| disk.shares),
-        ("disk_wanted", "gauge", "Mean wanted outstanding, in units of cost.", |disk| disk.wanted),
-        ("disk_reads_total", "counter", "Reads that ended well.", |disk| disk.counts.reads as f64),
-        ("disk_writes_total", "counter", "Writes, trims and zeroes that ended well.", |disk| {
-            disk.counts.writes as f64
-        }),
-        ("disk_read_bytes_total", "counter", "Bytes read.", |disk| disk.counts.read_bytes as f64),
-        ("disk_written_bytes_total", "counter", "Bytes written.", |disk| disk.counts.written_bytes as f64),
-        ("disk_flushes_total", "counter", "Flushes that ended well.", |disk| disk.counts.flushes as f64),
-        ("disk_errors_total", "counter", "Requests that ended with an error.", |disk| {
-            disk.counts.errors as f64
-        }),
-        (
-            "disk_cost_total",
-            "counter",
-            "Cost of all that ended: device time in units of a read of 16k, as far as the table of costs is right.",
-            |disk| disk.counts.cost,
-        ),
-        ("disk_failures_total", "counter", "Requests at which the storage failed.", |disk| {
-            disk.counts.failures as f64
-        }),
-        ("disk_lost", "gauge", "1 where what was written may be gone: flushes fail.", |disk| {
-            f64::from(disk.counts.lost.is_some())
-        }),
-    ];
-    out.table(disks, |disk| format!("disk=\"{}\"", escaped(&disk.name)), &columns);
-    if disks.iter().any(|disk| disk.counts.device_s.is_some()) {
-        let help = "Device time in seconds of one spindle, as a simulated array reports it.";
-        out.head("disk_device_seconds_total", "counter", help);
-    }
-    for (name, seconds) in disks.iter().filter_map(|disk| Some((&disk.name, disk.counts.device_s?))) {
-        out.value("disk_device_seconds_total", &format!("disk=\"{}\"", escaped(name)), seconds);
-    }
+metrics! { DISKS: |disk: Disk|
+    json "name" => disk.name.as_str();
+    json "ios_per_s" => disk.ios_per_s;
+    json "bytes_per_s" => disk.bytes_per_s;
+    json "rate" => disk.rate;
+    gauge "disk_shares" "Shares." => disk.shares;
+    gauge "disk_wanted" "Mean wanted outstanding, in units of cost." => disk.wanted;
+    counter "disk_reads_total" "Reads that ended well." => disk.counts.reads;
+    counter "disk_writes_total" "Writes, trims and zeroes that ended well." => disk.counts.writes;
+    counter "disk_read_bytes_total" "Bytes read." => disk.counts.read_bytes;
+    counter "disk_written_bytes_total" "Bytes written." => disk.counts.written_bytes;
+    counter "disk_flushes_total" "Flushes that ended well." => disk.counts.flushes;
+    counter "disk_errors_total" "Requests that ended with an error." => disk.counts.errors;
+    counter "disk_cost_total"
+        "Cost of all that ended: device time in units of a read of 16k, as far as the table of costs is right." =>
+        disk.counts.cost;
+    counter "disk_failures_total" "Requests at which the storage failed." => disk.counts.failures;
+    gauge "disk_lost" "1 where what was written may be gone: flushes fail." => disk.counts.lost.is_some();
+    counter "disk_device_seconds_total"
+        "Device time in seconds of one spindle, as a simulated array reports it." => disk.counts.device_s;
 }
 
-fn members(out: &mut Text, members: &[Member]) {
-    let columns: [Column<Member>; 7] = [
-        ("member_age_seconds", "gauge", "How long ago a live member was heard.", |m| m.age.as_secs_f64()),
-        ("member_shares", "gauge", "Shares of its disks.", |m| m.shares),
-        ("member_window", "gauge", "The window that it has in force.", |m| m.window),
-        ("member_outstanding", "gauge", "Its mean outstanding.", |m| m.outstanding),
-        ("member_ios_per_second", "gauge", "I/Os completed in its last period.", |m| m.ios_per_s),
-        (
-            "member_cost_per_second",
-            "gauge",
-            "Cost completed in its last period: its device time, to compare with its shares.",
-            |m| m.rate,
-        ),
-        ("member_costs_differ", "gauge", "1 where its costs of I/Os differ from those of this host.", |m| {
-            f64::from(m.costs_differ)
-        }),
-    ];
-    out.table(members, |member| format!("member=\"{}\"", escaped(&member.name)), &columns);
-}
-
-fn times(out: &mut Text, snapshot: &Snapshot) {
-    let bounds = BUCKETS_US.map(Nanos::from_micros);
-    out.head("held_seconds", "histogram", "How long I/Os were held back.");
-    out.histogram("held_seconds", "", &snapshot.counts.held, &bounds);
-    out.head("latency_seconds", "histogram", "From sent to the storage to completed.");
-    out.histogram("latency_seconds", "", &snapshot.counts.latency, &bounds);
+metrics! { MEMBERS: |member: Member|
+    json "name" => member.name.as_str();
+    json "is_own" => member.is_own;
+    json "wanted" => member.wanted;
+    json "latency_s" => member.latency_s;
+    gauge "member_age_seconds" "How long ago a live member was heard." => member.age.as_secs_f64();
+    gauge "member_shares" "Shares of its disks." => member.shares;
+    gauge "member_window" "The window that it has in force." => member.window;
+    gauge "member_outstanding" "Its mean outstanding." => member.outstanding;
+    gauge "member_ios_per_second" "I/Os completed in its last period." => member.ios_per_s;
+    gauge "member_cost_per_second" as "rate"
+        "Cost completed in its last period: its device time, to compare with its shares." => member.rate;
+    gauge "member_costs_differ" "1 where its costs of I/Os differ from those of this host." =>
+        member.costs_differ;
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::fixture::snapshot;
     use super::*;
-    use crate::view::prometheus::tests::check;
+    use crate::view::metric::tests::check;
     use evenkeel_share::control::Fault;
 
     #[test]
@@ -171,6 +138,8 @@ mod tests {
             assert!(text.lines().any(|known| known == line), "{line} is missing in\n{text}");
         }
         check(&text);
+        let status = status(&snapshot());
+        assert_eq!(status.as_object().map(|keys| keys.len()), Some(METRICS.len()), "two have one key");
     }
 
     #[test]

@@ -1,8 +1,7 @@
 //! The pages of a host that shares storage: metrics, health, status.
 
-use super::{metrics, status::Status};
+use super::metrics;
 use crate::view::http::{Page, Server};
-use crate::view::prometheus;
 use anyhow::Result;
 use evenkeel_core::Nanos;
 use evenkeel_os::clock::Clock;
@@ -27,9 +26,7 @@ pub fn serve(address: &str, latest: Latest<Snapshot>, clock: Clock) -> Result<Se
 
 fn page(path: &str, snapshot: &Snapshot, age: Nanos) -> Page {
     match path {
-        "/metrics" => {
-            Page { code: 200, content_type: prometheus::CONTENT_TYPE, body: metrics::text(snapshot) }
-        }
+        "/metrics" => Page::metrics(metrics::text(snapshot)),
         "/healthz" if age > Nanos(LATE_PERIODS.saturating_mul(snapshot.period.0)) => {
             Page::text(503, format!("no period has ended for {:.1} s\n", age.as_secs_f64()))
         }
@@ -38,10 +35,7 @@ fn page(path: &str, snapshot: &Snapshot, age: Nanos) -> Page {
         }
         // Disks are served with the last window all the same: whoever restarts a host for this makes it worse.
         "/healthz" => Page::text(200, format!("ok: window {:.2}, {}\n", snapshot.window, snapshot.why)),
-        "/status" => match serde_json::to_string(&Status::from(snapshot)) {
-            Ok(body) => Page { code: 200, content_type: "application/json", body },
-            Err(error) => Page::text(503, format!("{error}\n")),
-        },
+        "/status" => Page::json(&metrics::status(snapshot)),
         _ => Page::text(404, "there are /metrics, /healthz and /status\n"),
     }
 }

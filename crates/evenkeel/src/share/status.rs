@@ -1,13 +1,11 @@
-//! What `evenkeel share top` reads from a host: a snapshot as JSON, with its reasons in words.
+//! What `evenkeel share top` and studies read from a host: of its metrics in JSON, what they show.
 
 use crate::view::http;
 use anyhow::Result;
-use evenkeel_core::Nanos;
-use evenkeel_share::control::{Snapshot, Why};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
-/// A snapshot. Times are in seconds, windows in units of cost.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// Times are in seconds, windows in units of cost.
+#[derive(Clone, Debug, Deserialize)]
 pub struct Status {
     /// Since the host's loop started.
     pub at_s: f64,
@@ -43,7 +41,7 @@ pub struct Status {
     pub members: Vec<Member>,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 pub struct Disk {
     pub name: String,
     pub shares: f64,
@@ -52,15 +50,13 @@ pub struct Disk {
     pub bytes_per_s: f64,
     /// Cost completed per second in the last period.
     pub rate: f64,
-    /// Device time since the start, in seconds of one spindle, by the storage's own account.
-    pub device_s: Option<f64>,
     pub reads: u64,
     /// Since the start, trims and zeroes among them.
     pub writes: u64,
     pub errors: u64,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 pub struct Member {
     pub name: String,
     /// It is the one that was asked.
@@ -80,74 +76,6 @@ pub struct Member {
     pub costs_differ: bool,
 }
 
-impl From<&Snapshot> for Status {
-    fn from(snapshot: &Snapshot) -> Self {
-        let held = |q| snapshot.counts.held.quantile(q).map(Nanos::as_secs_f64);
-        Self {
-            at_s: snapshot.at.as_secs_f64(),
-            member: snapshot.member.clone(),
-            controller: snapshot.law.to_owned(),
-            why: snapshot.why.to_string(),
-            kept: snapshot.fault.is_some(),
-            outsider: matches!(snapshot.why, Why::Outsider { .. }),
-            unfair: snapshot.unfair,
-            beta: snapshot.beta,
-            assumed: snapshot.assumed,
-            threshold_s: snapshot.threshold_s,
-            period_s: snapshot.period.as_secs_f64(),
-            window: snapshot.window,
-            total: snapshot.total,
-            outstanding: snapshot.outstanding,
-            waiting: snapshot.waiting,
-            latency_s: snapshot.latency_s,
-            latency_all_s: snapshot.latency_all_s,
-            throughput: snapshot.completions as f64 / snapshot.seconds,
-            held_p50_s: held(0.5),
-            held_p99_s: held(0.99),
-            dropped: snapshot.dropped.iter().map(|(_, count)| count).sum(),
-            clients: snapshot.counts.clients,
-            disks: snapshot.disks.iter().map(Disk::from).collect(),
-            members: snapshot.members.iter().map(Member::from).collect(),
-        }
-    }
-}
-
-impl From<&evenkeel_share::control::Disk> for Disk {
-    fn from(disk: &evenkeel_share::control::Disk) -> Self {
-        let counts = &disk.counts;
-        Self {
-            name: disk.name.clone(),
-            shares: disk.shares,
-            wanted: disk.wanted,
-            ios_per_s: disk.ios_per_s,
-            bytes_per_s: disk.bytes_per_s,
-            rate: disk.rate,
-            device_s: counts.device_s,
-            reads: counts.reads,
-            writes: counts.writes,
-            errors: counts.errors,
-        }
-    }
-}
-
-impl From<&evenkeel_share::control::Member> for Member {
-    fn from(member: &evenkeel_share::control::Member) -> Self {
-        Self {
-            name: member.name.clone(),
-            is_own: member.is_own,
-            age_s: member.age.as_secs_f64(),
-            shares: member.shares,
-            window: member.window,
-            outstanding: member.outstanding,
-            wanted: member.wanted,
-            latency_s: member.latency_s,
-            ios_per_s: member.ios_per_s,
-            rate: member.rate,
-            costs_differ: member.costs_differ,
-        }
-    }
-}
-
 /// Asks the host that serves its metrics at `address`.
 ///
 /// # Errors
@@ -158,6 +86,13 @@ pub fn read(address: &str) -> Result<Status> {
 }
 
 #[cfg(test)]
+impl From<&evenkeel_share::control::Snapshot> for Status {
+    fn from(snapshot: &evenkeel_share::control::Snapshot) -> Self {
+        serde_json::from_value(super::metrics::status(snapshot)).expect("all that is read is written")
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::super::fixture::snapshot;
     use super::*;
@@ -165,9 +100,9 @@ mod tests {
     #[test]
     fn what_is_written_can_be_read() {
         let status = Status::from(&snapshot());
-        let text = serde_json::to_string(&status).unwrap();
-        assert_eq!(serde_json::from_str::<Status>(&text).unwrap(), status);
         assert_eq!((status.window, status.throughput, status.members.len()), (8.5, 550.0, 2));
+        assert_eq!((status.latency_s, status.latency_all_s), (Some(0.0152), Some(0.0149)));
+        assert_eq!((status.threshold_s, status.total, status.dropped), (Some(0.015), 42.5, 3));
         assert_eq!(status.why, "bound by shares: this host has 1 of 5");
     }
 }

@@ -4,6 +4,6 @@ pub mod http;
 pub mod lines;
 pub mod live;
 pub mod log;
+pub mod metric;
 pub mod picture;
-pub mod prometheus;
 pub mod screen;

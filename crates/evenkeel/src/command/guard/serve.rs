@@ -1,16 +1,15 @@
 //! Pages of a running guard: metrics, health, status.
 
 use crate::config::guard::GuardConfig;
-use crate::guard::watch::Counts;
-use crate::guard::{metrics, status::Status};
+use crate::guard::metrics;
 use crate::view::http::{Page, Server};
-use crate::view::prometheus;
 use anyhow::Result;
 use evenkeel_core::Nanos;
 use evenkeel_guard::proxy::Handle;
 use evenkeel_guard::snapshot::Snapshot;
 use evenkeel_os::latest::Latest;
 use evenkeel_site::server::{self, Control, Target, TargetError};
+use serde_json::Value;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -97,16 +96,15 @@ impl Health {
         }
     }
 
-    fn status(&self, snapshot: &Snapshot) -> Status {
-        let page = self.answer(snapshot);
-        let trouble = (page.code != 200).then(|| page.body.trim_end().to_owned());
-        Status { trouble, ..Status::from(snapshot) }
+    fn status(&self, snapshot: &Snapshot) -> Value {
+        let (page, mut status) = (self.answer(snapshot), metrics::status(snapshot));
+        status["trouble"] = (page.code != 200).then(|| page.body.trim_end()).into();
+        status
     }
 
     fn page(&self, snapshot: &Snapshot) -> Page {
         let refused = Some(Nanos(self.refused.load(Ordering::Relaxed))).filter(|at| *at > Nanos::ZERO);
-        let counts = Counts::from(self.handle.stats());
-        health(snapshot, self.handle.clock().now(), refused, counts.accepted.saturating_sub(counts.closed))
+        health(snapshot, self.handle.clock().now(), refused, metrics::open(self.handle.stats()))
     }
 }
 
@@ -143,16 +141,9 @@ pub fn serve(address: &str, latest: Latest<Snapshot>, health: Arc<Health>) -> Re
             return Page::text(503, "the controller has not ticked yet\n");
         };
         match path {
-            "/metrics" => Page {
-                code: 200,
-                content_type: prometheus::CONTENT_TYPE,
-                body: metrics::text(&snapshot, &Counts::from(health.handle.stats())),
-            },
+            "/metrics" => Page::metrics(metrics::text(&snapshot, health.handle.stats())),
             "/healthz" => health.answer(&snapshot),
-            "/status" => match serde_json::to_string(&health.status(&snapshot)) {
-                Ok(body) => Page { code: 200, content_type: "application/json", body },
-                Err(error) => Page::text(503, format!("{error}\n")),
-            },
+            "/status" => Page::json(&health.status(&snapshot)),
             _ => Page::text(404, "there are /metrics, /healthz and /status\n"),
         }
     })

@@ -1,5 +1,7 @@
 //! What a path leads to.
 
+use serde_json::Value;
+
 /// An answer to a client: a page, or why there is none.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Page {
@@ -12,6 +14,15 @@ pub struct Page {
 impl Page {
     pub fn text(code: u16, body: impl Into<String>) -> Self {
         Self { code, content_type: "text/plain; charset=utf-8", body: body.into() }
+    }
+
+    /// For Prometheus.
+    pub fn metrics(body: String) -> Self {
+        Self { code: 200, content_type: "text/plain; version=0.0.4; charset=utf-8", body }
+    }
+
+    pub fn json(value: &Value) -> Self {
+        Self { code: 200, content_type: "application/json", body: value.to_string() }
     }
 
     pub(super) fn head(&self) -> String {

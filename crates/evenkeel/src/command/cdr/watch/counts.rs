@@ -1,11 +1,14 @@
 //! What a watch has done, and how Prometheus reads it.
 
-use crate::view::prometheus::Text;
+use crate::view::metric::{Text, metrics};
 use evenkeel_core::Nanos;
+use serde_json::json;
 
 /// What has been done since the start.
 #[derive(Clone, Debug, Default)]
 pub struct Counts {
+    /// When they are read.
+    pub now: Nanos,
     /// Files that went through.
     pub done: u64,
     /// Files that could not be loaded.
@@ -42,38 +45,31 @@ pub struct Counts {
 /// All metrics, as of `now`.
 pub fn text(counts: &Counts, now: Nanos) -> String {
     let mut out = Text::new("evenkeel_watch_");
-    out.counter("files_done_total", "Files that went through.", counts.done as f64);
-    out.counter("files_failed_total", "Files that could not be loaded.", counts.failed as f64);
-    out.counter("records_total", "Records of files that went through.", counts.records as f64);
-    out.counter("rows_total", "Rows among them.", counts.rows as f64);
-    out.counter("rejects_total", "Rejects among them.", counts.rejects as f64);
-    out.counter("moved_records_total", "Records that went to day tables.", counts.moved as f64);
-    let audited = counts.audited as f64;
-    out.counter("audited_files_total", "Files audited after the load.", audited);
-    let found = counts.audit_findings as f64;
-    out.counter("audit_findings_total", "Records found lost, doubled, altered or otherwise wrong.", found);
-    out.counter("dropped_tables_total", "Day tables that were too old.", counts.dropped_tables as f64);
-    out.counter("dropped_records_total", "Records in them.", counts.dropped_records as f64);
-    out.head("step_seconds_total", "counter", "Time in each step.");
-    let steps = [
-        ("load", counts.load),
-        ("audit", counts.audit),
-        ("dispatch", counts.dispatch),
-        ("retire", counts.retire),
-    ];
-    for (step, time) in steps {
-        out.value("step_seconds_total", &format!("step=\"{step}\""), time.as_secs_f64());
-    }
-    out.gauge("files_waiting", "Files that wait, whole or not.", counts.waiting as f64);
-    let age = counts.oldest.map_or(0.0, |first| (now - first).as_secs_f64());
-    out.gauge("oldest_waiting_seconds", "Time since the oldest waiting file was first seen; 0 if none.", age);
-    if let Some(last) = counts.last_success {
-        let help = "When a file went through last, seconds since 1970.";
-        out.gauge("last_success_timestamp_seconds", help, last);
-    }
-    let help = "1 while the server is waited for.";
-    out.gauge("server_away", help, f64::from(u8::from(counts.is_away)));
-    let help = "1 while nothing is dispatched since an audit found something.";
-    out.gauge("dispatch_held", help, f64::from(u8::from(counts.is_held)));
+    out.add(METRICS, &Counts { now, ..counts.clone() });
     out.done()
+}
+
+metrics! { METRICS: |c: Counts|
+    counter "files_done_total" "Files that went through." => c.done;
+    counter "files_failed_total" "Files that could not be loaded." => c.failed;
+    counter "records_total" "Records of files that went through." => c.records;
+    counter "rows_total" "Rows among them." => c.rows;
+    counter "rejects_total" "Rejects among them." => c.rejects;
+    counter "moved_records_total" "Records that went to day tables." => c.moved;
+    counter "audited_files_total" "Files audited after the load." => c.audited;
+    counter "audit_findings_total" "Records found lost, doubled, altered or otherwise wrong." =>
+        c.audit_findings;
+    counter "dropped_tables_total" "Day tables that were too old." => c.dropped_tables;
+    counter "dropped_records_total" "Records in them." => c.dropped_records;
+    counter "step_seconds_total" "Time in each step." => json!({ "step": {
+        "load": c.load.as_secs_f64(), "audit": c.audit.as_secs_f64(),
+        "dispatch": c.dispatch.as_secs_f64(), "retire": c.retire.as_secs_f64(),
+    } });
+    gauge "files_waiting" "Files that wait, whole or not." => c.waiting;
+    gauge "oldest_waiting_seconds" "Time since the oldest waiting file was first seen; 0 if none." =>
+        c.oldest.map_or(0.0, |first| (c.now - first).as_secs_f64());
+    gauge "last_success_timestamp_seconds" "When a file went through last, seconds since 1970." =>
+        c.last_success;
+    gauge "server_away" "1 while the server is waited for." => c.is_away;
+    gauge "dispatch_held" "1 while nothing is dispatched since an audit found something." => c.is_held;
 }

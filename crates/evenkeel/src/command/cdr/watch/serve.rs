@@ -4,7 +4,6 @@ use super::counts::{self, Counts};
 use crate::clock::Clock;
 use crate::out;
 use crate::view::http::{Page, Server};
-use crate::view::prometheus;
 use anyhow::Result;
 use evenkeel_os::latest::Latest;
 
@@ -12,11 +11,7 @@ use evenkeel_os::latest::Latest;
 pub fn serve(address: &str, latest: &Latest<Counts>, clock: &Clock) -> Result<Server> {
     let (latest, clock) = (latest.clone(), *clock);
     let server = Server::start(address, move |path| match (path, latest.get()) {
-        ("/metrics", Some(counts)) => Page {
-            code: 200,
-            content_type: prometheus::CONTENT_TYPE,
-            body: counts::text(&counts, clock.now()),
-        },
+        ("/metrics", Some(counts)) => Page::metrics(counts::text(&counts, clock.now())),
         _ => Page::text(404, "there is /metrics\n"),
     })?;
     out::tell(&format!("metrics at http://{}/metrics\n", server.address()));
