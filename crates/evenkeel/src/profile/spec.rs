@@ -182,7 +182,7 @@ fn leads_to_bounds(budget: Budget, duration: Nanos, warm_up: Nanos, series: usiz
             format::seconds((warm_up + duration).as_secs_f64()),
             format::seconds(least.as_secs_f64())
         ))
-        .hint("give it more time by --within, or shorter runs by --duration and --warm-up"),
+        .hint(format!("give it --within {:.0}m", (1.5 * least.as_secs_f64() / 60.0).ceil())),
         _ => Ok(()),
     }
 }

@@ -209,8 +209,9 @@ fn statement(found: &Statement) -> String {
 fn carried_line(carried: &Carried) -> String {
     let label = if carried.label.is_empty() { String::new() } else { format!("{}: ", carried.label) };
     let (most, least) = (format::short(carried.at_most), format::short(carried.at_least));
+    let times = format::significant(carried.at_least / carried.at_most, 3);
     match carried.side {
-        experiment::Side::Better => format!("{label}carries at most {most}/s, then at least {least}/s"),
+        experiment::Side::Better => format!("{label}carries at most {most}/s, then at least {least}/s, {times} times as much"),
         experiment::Side::Worse => format!("{label}carries at least {least}/s, then at most {most}/s"),
     }
 }
