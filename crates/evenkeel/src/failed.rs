@@ -198,7 +198,7 @@ mod tests {
             ),
             "{text}"
         );
-        assert!(text.contains("raise --timeout above") && !text.contains("lower rates"), "{text}");
+        assert!(text.contains("or raise --timeout") && !text.contains("lower rates"), "{text}");
         assert_eq!(state(&fixture.plan, &fixture.summary), Some("no answers"));
         fixture.summary.cells[5].theta_percent.mean = 97.0;
         assert!(found(&fixture).unwrap().contains("lower rates"));

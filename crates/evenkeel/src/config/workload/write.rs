@@ -154,7 +154,7 @@ mod tests {
             "# 1 further statements omitted: 10.0 %",
             "20.0 % of the time: UPDATE t SET b = @b\n#   because it uses a variable: put it behind",
             "1000.000 ms each\n# 25.0 % of these executions differ in more, such as",
-            "1000.000 ms each; it writes\n[[statement]]",
+            "1000.000 ms each; it writes, but a row that has",
         ] {
             assert!(written.contains(words), "{written}");
         }
