@@ -1,6 +1,7 @@
 //! One run on a cold server.
 
 use super::ledger::Ledger;
+use super::length::phases;
 use super::measure::{Measured, RunOrder, measure};
 use super::run::Study;
 use super::site::{self, Ready, Setting};
@@ -52,7 +53,7 @@ impl Study<'_> {
         let site = self.spec.series[cell.series].site;
         let ready = self.cold_server(cell)?;
         self.folder.begin_run(name)?;
-        let phases = self.phases(cell);
+        let phases = phases(self.spec, cell, &self.plan.probes);
         let order = RunOrder {
             cell,
             repeat,
