@@ -53,7 +53,6 @@ impl Study<'_> {
         let site = self.spec.series[cell.series].site;
         let ready = self.cold_server(cell)?;
         self.folder.begin_run(name)?;
-        let phases = phases(self.spec, cell, &self.plan.probes);
         let order = RunOrder {
             cell,
             repeat,
@@ -61,8 +60,7 @@ impl Study<'_> {
             order,
             workload: Arc::clone(&self.spec.series[cell.series].workload),
             arrivals: ArrivalPlan::Poisson(cell.rate_per_s),
-            warm_up: phases.warm_up,
-            measure: phases.measure,
+            phases: phases(self.spec, cell, &self.plan.probes),
             is_cold: !matches!(self.spec.reset, Reset::Nothing),
             together: None,
             ledger: (ready.of_others && self.spec.series[cell.series].may_write())
