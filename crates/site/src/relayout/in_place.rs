@@ -1,9 +1,25 @@
 //! The server builds a table anew by itself.
 
+use super::RelayoutError;
 use super::facts::named;
 use super::session::explained;
-use super::{Done, RelayoutError, Waits};
 use crate::server::{Control, quoted};
+use serde::Serialize;
+
+/// Whom a relayout keeps waiting while it builds. At its end everybody waits for a moment, or for who is at the table then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Waits {
+    /// Nobody, but for moments at the begin and the end.
+    Nobody,
+    /// Who writes to the table, all the time that it takes.
+    Writers,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Done {
+    pub waits: Waits,
+}
 
 /// From the one that keeps nobody waiting to the one that any table allows.
 const MANNERS: [(&str, &str, Waits); 3] = [

@@ -7,25 +7,10 @@ mod session;
 
 pub use error::RelayoutError;
 pub use facts::{Facts, tables};
+pub use in_place::{Done, Waits};
 
 use crate::server::{Control, Target, TargetError, quoted};
 use evenkeel_os::stop::Stop;
-use serde::Serialize;
-
-/// Whom a relayout keeps waiting while it builds. At its end everybody waits for a moment, or for who is at the table then.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Waits {
-    /// Nobody, but for moments at the begin and the end.
-    Nobody,
-    /// Who writes to the table, all the time that it takes.
-    Writers,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Done {
-    pub waits: Waits,
-}
 
 pub struct Relayout<'a> {
     pub target: &'a Target,

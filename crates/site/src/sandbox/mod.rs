@@ -109,6 +109,8 @@ pub enum SandboxEvent {
     Note(String),
 }
 
+type Events<'a> = &'a mut dyn FnMut(SandboxEvent);
+
 /// Where the server of a sandbox runs, as plain data for those who measure it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Domain {

@@ -1,6 +1,5 @@
 //! What of runs is compared.
 
-use super::side::Count;
 use crate::profile::cpu_ms_per_request;
 use crate::store::format::{RunFile, TimesRecord};
 use evenkeel_core::experiment::Better;
@@ -71,6 +70,16 @@ impl Figure {
     pub(super) fn of_statement(self, times: &TimesRecord) -> Option<f64> {
         times.measured().map(|times| if self == Self::P95 { times.p95_ms } else { times.mean_ms })
     }
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Count {
+    /// From the instant at which a request was due.
+    #[default]
+    Due,
+    Sent,
+    /// From when it was due, without the runs whose generator was late.
+    Punctual,
 }
 
 /// The generator's own part, where responses count from the sending.

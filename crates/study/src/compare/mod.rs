@@ -25,7 +25,7 @@ pub use side::{More, Side};
 
 use evenkeel_core::caveat::Caveat;
 use evenkeel_core::experiment::{Margin, Verdict};
-use side::Count;
+use figure::Count;
 
 /// Compares the second side to the first. Runs whose generator was late count, unless the verdict is another one with responses that
 /// count from the sending: then they are set aside.

@@ -1,6 +1,6 @@
 //! One side of a comparison.
 
-use super::figure::Figure;
+use super::figure::{Count, Figure};
 use crate::profile::{self, overload_throughputs, stands, summarise};
 use crate::store::format::{BoundsRecord, Caveat, CellSummary, PlanFile, RunFile, SummaryFile, Verdict};
 use crate::store::{StoreError, StudyFolder};
@@ -9,16 +9,6 @@ use std::collections::BTreeSet;
 
 /// Code of the caveat that runs are still to come.
 const INCOMPLETE: &str = "incomplete";
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Count {
-    /// From the instant at which a request was due.
-    #[default]
-    Due,
-    Sent,
-    /// From when it was due, without the runs whose generator was late.
-    Punctual,
-}
 
 /// A study that was read, with what follows from its runs by this version.
 #[derive(Clone, Debug)]

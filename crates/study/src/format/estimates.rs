@@ -1,6 +1,7 @@
 //! Means with their uncertainty.
 
-use super::{ABSENT, BESIDE_DIGITS, TimeUnit, beside, plus_minus, significant};
+use super::digits::{ABSENT, BESIDE_DIGITS, beside, plus_minus, significant};
+use super::times::TimeUnit;
 use crate::store::format::EstimateRecord;
 use evenkeel_core::statistics::Ratio;
 

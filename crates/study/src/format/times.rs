@@ -1,6 +1,6 @@
 //! Times, in the unit that suits them.
 
-use super::{ABSENT, significant};
+use super::digits::{ABSENT, significant};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimeUnit {

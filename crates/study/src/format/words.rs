@@ -1,6 +1,6 @@
 //! Rates, sizes, counts, waits and dates.
 
-use super::{ABSENT, short};
+use super::digits::{ABSENT, short};
 
 /// A rate per second, as `62.5/s`.
 pub fn rate(per_s: f64) -> String {

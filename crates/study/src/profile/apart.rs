@@ -3,6 +3,7 @@
 use super::disk::READ_MS;
 use super::event::Notify;
 use super::held::hold;
+use super::length::Phases;
 use super::measure::{RunOrder, measure};
 use super::site::{self, Ready, Setting, Site};
 use super::spec::{Reset, SeriesSpec, ServerSpec, SiteSpec, StudySpec};
@@ -169,8 +170,7 @@ impl Server {
             order: 1,
             workload: Arc::clone(&asked.workload),
             arrivals: asked.arrivals.clone(),
-            warm_up: asked.warm_up,
-            measure: asked.measure,
+            phases: Phases { warm_up: asked.warm_up, measure: asked.measure },
             is_cold: false,
             together: asked.together.clone(),
             ledger: None,

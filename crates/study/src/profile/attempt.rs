@@ -1,6 +1,7 @@
 //! One run on a cold server.
 
 use super::ledger::Ledger;
+use super::length::phases;
 use super::measure::{Measured, RunOrder, measure};
 use super::run::Study;
 use super::site::{self, Ready, Setting};
@@ -52,7 +53,6 @@ impl Study<'_> {
         let site = self.spec.series[cell.series].site;
         let ready = self.cold_server(cell)?;
         self.folder.begin_run(name)?;
-        let phases = self.phases(cell);
         let order = RunOrder {
             cell,
             repeat,
@@ -60,8 +60,7 @@ impl Study<'_> {
             order,
             workload: Arc::clone(&self.spec.series[cell.series].workload),
             arrivals: ArrivalPlan::Poisson(cell.rate_per_s),
-            warm_up: phases.warm_up,
-            measure: phases.measure,
+            phases: phases(self.spec, cell, &self.plan.probes),
             is_cold: !matches!(self.spec.reset, Reset::Nothing),
             together: None,
             ledger: (ready.of_others && self.spec.series[cell.series].may_write())

@@ -1,7 +1,7 @@
 //! Who watches a run while its load goes on.
 
 use super::StudyError;
-use super::measure::RunOrder;
+use super::length::Phases;
 use super::observe::{Glance, Heard, Observer};
 use super::site::Ready;
 use super::spec::StudySpec;
@@ -17,7 +17,7 @@ use evenkeel_site::server::TargetError;
 /// All who watch a run, from its first progress on.
 pub(super) struct Eyes<'a> {
     spec: &'a StudySpec,
-    order: &'a RunOrder<'a>,
+    phases: Phases,
     ready: &'a Ready,
     stop: Stop,
     pub observer: Option<Observer>,
@@ -29,16 +29,16 @@ pub(super) struct Eyes<'a> {
 }
 
 impl<'a> Eyes<'a> {
-    pub(super) fn new(spec: &'a StudySpec, order: &'a RunOrder<'a>, ready: &'a Ready, stop: &Stop) -> Self {
+    pub(super) fn new(spec: &'a StudySpec, phases: Phases, ready: &'a Ready, stop: &Stop) -> Self {
         let glance = Glance::new(ready.server_pid.map(Domain::Process).or(ready.domain.clone()));
         let (observer, watch, failed) = (None, None, None);
-        Self { spec, order, ready, stop: stop.clone(), observer, watch, glance, heard: Heard::new(), failed }
+        Self { spec, phases, ready, stop: stop.clone(), observer, watch, glance, heard: Heard::new(), failed }
     }
 
     /// Takes in how far the load is, and says what the server uses of its CPUs just now.
     pub(super) fn look(&mut self, progress: &LoadProgress) -> Option<f64> {
         let is_due = self.observer.is_none() && self.failed.is_none() && progress.phase != LoadPhase::Opening;
-        if is_due && let Err(error) = self.open(self.order.warm_up - progress.elapsed) {
+        if is_due && let Err(error) = self.open(self.phases.warm_up - progress.elapsed) {
             self.give_up(error);
         }
         self.heard.hear(progress.completed);
@@ -55,9 +55,9 @@ impl<'a> Eyes<'a> {
 
     fn open(&mut self, warm_up: Nanos) -> Result<(), StudyError> {
         let plan = sense_plan(self.spec, self.ready);
-        let times = (warm_up, self.order.measure);
+        let times = (warm_up, self.phases.measure);
         self.observer = Some(Observer::start(plan, &self.ready.target, times, &self.stop)?);
-        self.watch = far_watch(self.ready, warm_up, self.order.measure);
+        self.watch = far_watch(self.ready, warm_up, self.phases.measure);
         Ok(())
     }
 

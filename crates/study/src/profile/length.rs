@@ -2,8 +2,7 @@
 //! longer, since a run of few arrivals tells nothing.
 
 use super::answer::saturation;
-use super::run::Study;
-use super::spec::Budget;
+use super::spec::{Budget, StudySpec};
 use crate::store::format::{CellRecord, ProbeRecord};
 use evenkeel_core::Nanos;
 use evenkeel_core::caveat::threshold::{ARRIVALS_MIN, SECONDS_MIN};
@@ -24,14 +23,12 @@ pub(super) struct Phases {
     pub measure: Nanos,
 }
 
-impl Study<'_> {
-    /// Phases of the runs of a cell. The probes of the search are the pilot: no run decides about its own length.
-    pub(super) fn phases(&self, cell: &CellRecord) -> Phases {
-        let (duration, budget) = (self.spec.duration, self.spec.budget);
-        let measure = budget.map_or(duration, |budget| for_arrivals(duration, budget, cell.rate_per_s));
-        let asked = Phases { warm_up: self.spec.warm_up, measure };
-        grown(asked, self.spec.longest, cell, &self.plan.probes)
-    }
+/// Phases of the runs of a cell. The probes of the search are the pilot: no run decides about its own length.
+pub(super) fn phases(spec: &StudySpec, cell: &CellRecord, probes: &[ProbeRecord]) -> Phases {
+    let (duration, budget) = (spec.duration, spec.budget);
+    let measure = budget.map_or(duration, |budget| for_arrivals(duration, budget, cell.rate_per_s));
+    let asked = Phases { warm_up: spec.warm_up, measure };
+    grown(asked, spec.longest, cell, probes)
 }
 
 /// The lowest rate per second at which a run of such a sequence has arrivals enough.

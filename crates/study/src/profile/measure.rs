@@ -3,6 +3,7 @@
 use super::eyes::Eyes;
 use super::figures::{counts, kinds, orders_per_minute, times};
 use super::ledger::Ledger;
+use super::length::Phases;
 use super::observe::Observation;
 use super::pooled;
 use super::site::Ready;
@@ -40,8 +41,7 @@ pub(super) struct RunOrder<'a> {
     pub order: u32,
     pub workload: Arc<dyn Workload>,
     pub arrivals: ArrivalPlan,
-    pub warm_up: Nanos,
-    pub measure: Nanos,
+    pub phases: Phases,
     /// Whether the server was started for this run.
     pub is_cold: bool,
     /// Other loads that it begins together with.
@@ -78,7 +78,7 @@ pub(super) fn measure(
     drop(control);
     let plan = load_plan(spec, order, ready, sessions);
     let started_unix_s = unix_time().as_secs();
-    let mut eyes = Eyes::new(spec, order, ready, stop);
+    let mut eyes = Eyes::new(spec, order.phases, ready, stop);
     let mut look = |progress: LoadProgress| {
         let theta_percent = eyes.look(&progress);
         tell(StudyEvent::Load { load: progress, theta_percent });
@@ -199,9 +199,9 @@ fn load_plan(spec: &StudySpec, order: &RunOrder<'_>, ready: &Ready, sessions: Se
         target: ready.target.clone(),
         workload: Arc::clone(&order.workload),
         arrivals: order.arrivals.clone(),
-        warm_up: order.warm_up,
+        warm_up: order.phases.warm_up,
         warm_up_max: in_flight_while_cold(&order.arrivals).filter(|_| order.is_cold),
-        measure: order.measure,
+        measure: order.phases.measure,
         drain: spec.timeout.min(DRAIN_MAX),
         timeout: spec.timeout,
         seed: order.seed(spec),

@@ -10,6 +10,7 @@ mod apart;
 mod around;
 mod attempt;
 mod cells;
+mod climb;
 mod disk;
 mod error;
 mod event;
@@ -42,6 +43,7 @@ mod spec;
 mod stretch;
 mod summary;
 mod telling;
+mod turns;
 mod unanswered;
 mod watch;
 

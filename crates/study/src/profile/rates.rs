@@ -1,60 +1,15 @@
 //! The rates of a study: searched, laid out, and gone through upwards until the server carries no more.
 
+use super::climb::{Climb, Climbs, fails};
 use super::run::Study;
 use super::search::Search;
-use super::{StudyError, StudyEvent, judge, order, site, summary};
+use super::{StudyError, StudyEvent, order, site, summary};
 use crate::harness::Course;
 use crate::store::format::{CellRecord, ProbeRecord, RunFile, SweepRecord};
 use evenkeel_core::Nanos;
 use evenkeel_core::caveat::threshold::{RUNS_MIN, SECONDS_MIN};
-use evenkeel_core::rates::{CellOutcome, RatePlan, Sweep, SweepEnd};
+use evenkeel_core::rates::{RatePlan, Sweep, SweepEnd};
 use std::sync::Arc;
-
-/// The way up of series that differ in the target alone: targets are compared rate by rate, so they share their
-/// rates, and where one of them carries no more the sweep ends for all.
-pub(super) struct Climb {
-    pub series: Vec<usize>,
-    pub sweep: Sweep,
-}
-
-/// All series side by side, so that what drifts with time meets them alike.
-pub(super) struct Climbs {
-    pub open: Vec<Climb>,
-    /// How many rates of each were begun, from 1.
-    pub step: u32,
-}
-
-impl Climb {
-    /// Takes in what the cells of a step brought, by their deciding runs.
-    fn observe(&mut self, runs: &[(CellRecord, &RunFile)]) {
-        let own = runs.iter().filter(|(cell, _)| self.series.contains(&cell.series));
-        if let Some(outcome) = own.map(|(_, run)| outcome(run)).reduce(worse) {
-            self.sweep.observe(&outcome);
-        }
-    }
-}
-
-/// Whether a run says that the server carries no more.
-fn fails(run: &RunFile) -> bool {
-    !judge::kept_up(run) || judge::refused(run)
-}
-
-fn outcome(run: &RunFile) -> CellOutcome {
-    CellOutcome {
-        utilisation: run.theta.as_ref().map(|theta| theta.total_percent),
-        settled: judge::kept_up(run),
-        refused: judge::refused(run),
-    }
-}
-
-/// What two targets brought at one rate, as what ends the sweep for both.
-fn worse(one: CellOutcome, other: CellOutcome) -> CellOutcome {
-    CellOutcome {
-        utilisation: one.utilisation.into_iter().chain(other.utilisation).reduce(f64::max),
-        settled: one.settled && other.settled,
-        refused: one.refused || other.refused,
-    }
-}
 
 impl Study<'_> {
     /// The next run on the way up; `None` where all rates are known. Each is a repeat of its cell, so that the way up is the

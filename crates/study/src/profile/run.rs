@@ -1,11 +1,12 @@
 //! From the first server to the last run.
 
+use super::climb::Climbs;
 use super::event::Notify;
 use super::held::hold;
-use super::rates::Climbs;
-use super::sequence::Turns;
+use super::length::phases;
 use super::site::Site;
 use super::spec::StudySpec;
+use super::turns::Turns;
 use super::{StudyError, StudyEvent, ledger, order, summary};
 use crate::harness::{Block, Course, go_through, is_course_complete};
 use crate::store::StudyFolder;
@@ -159,7 +160,7 @@ impl<'a> Study<'a> {
 
     /// How long a run of a cell takes, roughly.
     pub(super) fn cell_cost(&self, cell: &CellRecord) -> Nanos {
-        let phases = self.phases(cell);
+        let phases = phases(self.spec, cell, &self.plan.probes);
         phases.warm_up + phases.measure + OVERHEAD
     }
 

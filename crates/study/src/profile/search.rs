@@ -2,6 +2,7 @@
 
 use super::judge;
 use super::ledger::Ledger;
+use super::length::Phases;
 use super::measure::{Measured, RunOrder, measure};
 use super::site::Ready;
 use super::spec::StudySpec;
@@ -87,8 +88,10 @@ impl Search<'_> {
             order: 0,
             workload: Arc::clone(&self.workload),
             arrivals,
-            warm_up: self.spec.warm_up.min(Nanos::from_secs(1)),
-            measure: self.spec.duration.min(if is_step { PROBE_STEP } else { PROBE_MAX }),
+            phases: Phases {
+                warm_up: self.spec.warm_up.min(Nanos::from_secs(1)),
+                measure: self.spec.duration.min(if is_step { PROBE_STEP } else { PROBE_MAX }),
+            },
             is_cold: false,
             together: None,
             ledger: self.ledger.filter(|_| self.ready.of_others).map(Ledger),

@@ -1,7 +1,6 @@
 //! What a stored profile says about loads that it did not measure: servers for an objective, each with its response.
 
 mod joined;
-mod statements;
 
 use crate::profile::{standing, summarise, trust_limits};
 use crate::store::format::{BoundsRecord, CellSummary, HeadlineRecord, PlanFile, RunFile, Verdict};
@@ -9,7 +8,7 @@ use evenkeel_core::bounds::Work;
 use evenkeel_core::size::{Ends, Figure, Measured, Server, SizeError, Sizing};
 use evenkeel_core::trust::TrustLimit;
 pub use joined::join;
-use statements::statements;
+use std::collections::BTreeSet;
 
 /// Shorter runs rarely meet a checkpoint or a flush that stalls a server that writes, seconds.
 const STALL_S: f64 = 45.0;
@@ -99,6 +98,29 @@ fn server(cells: &[(f64, Vec<&CellSummary>)], runs: &[RunFile], ends: Ends) -> R
         p95: sizing(Figure::P95, |run| Some(run.response.measured()?.p95_ms))?,
         busy: used(cells, runs),
     })
+}
+
+/// Mean response of each statement of a mix at the rates that settled; empty of a load of a single one.
+fn statements(
+    all: &[(f64, Vec<&CellSummary>)],
+    settled: &[(f64, Vec<&CellSummary>)],
+    runs: &[RunFile],
+    ends: Ends,
+) -> Vec<(String, Result<Sizing, SizeError>)> {
+    let own = all.iter().flat_map(|(_, cells)| counting(cells, runs));
+    let names: BTreeSet<&str> = own.flat_map(|run| &run.statements).map(|kind| kind.name.as_str()).collect();
+    if names.len() < 2 {
+        return Vec::new();
+    }
+    let model = |name: &str| {
+        let mean_ms = |run: &RunFile| {
+            let kind = run.statements.iter().find(|kind| kind.name == name)?;
+            Some(kind.times.measured()?.mean_ms)
+        };
+        let points: Vec<_> = settled.iter().map(|at| measured(at, runs, mean_ms)).collect();
+        (name.to_owned(), Sizing::of(&points, ends, Figure::Mean))
+    };
+    names.into_iter().map(model).collect()
 }
 
 /// The runs of cells that count; several targets are as several runs.

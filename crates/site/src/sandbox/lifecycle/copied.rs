@@ -1,11 +1,10 @@
 //! A sandbox whose data directory is that of another one, file by file: the same pages in the same places.
 
-use super::Events;
 use super::stopped::load_stopped;
 use crate::copy::Snapshot;
 use crate::sandbox::paths::Paths;
 use crate::sandbox::record::{Record, new_password};
-use crate::sandbox::{SandboxError, SandboxSpec};
+use crate::sandbox::{Events, SandboxError, SandboxSpec};
 use evenkeel_os::stop::Stop;
 
 /// Copies the data of the sandbox that is to be like, which must be stopped. They appear whole or not at all.

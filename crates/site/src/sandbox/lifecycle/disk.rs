@@ -1,7 +1,7 @@
 //! The disk of a sandbox is held back while its server is up, and not while that starts or ends.
 
-use super::{Events, Sandbox};
-use crate::sandbox::{DiskLimit, SandboxError, SandboxEvent, disk, proof};
+use super::Sandbox;
+use crate::sandbox::{DiskLimit, Events, SandboxError, SandboxEvent, disk, proof};
 
 impl Sandbox {
     /// Tries the limit of the disk before the first server runs under it, once since the start of the machine.

@@ -19,7 +19,7 @@ use crate::sandbox::process::{ProcessId, server_with};
 use crate::sandbox::record::Record;
 use crate::sandbox::server::{Launch, Server};
 use crate::sandbox::startup::Startup;
-use crate::sandbox::{CpuSet, DiskLimit, Lifetime, SandboxError, SandboxEvent, SandboxSpec};
+use crate::sandbox::{CpuSet, DiskLimit, Events, Lifetime, SandboxError, SandboxEvent, SandboxSpec};
 use crate::server::ServerVersion;
 use crate::survivor::Survivor;
 use copied::{copy_data, password};
@@ -42,8 +42,6 @@ const START_PATIENCE: Duration = Duration::from_secs(1);
 
 /// Another program may take a free port between our look and the server's start.
 const PORT_TRIES: usize = 5;
-
-type Events<'a> = &'a mut dyn FnMut(SandboxEvent);
 
 /// A running private server.
 ///

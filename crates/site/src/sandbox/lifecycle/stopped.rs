@@ -1,10 +1,9 @@
 //! A sandbox that nobody uses: its server has ended, or is about to.
 
-use super::Events;
 use crate::sandbox::paths::Paths;
 use crate::sandbox::process::ProcessId;
 use crate::sandbox::record::Record;
-use crate::sandbox::{SandboxError, SandboxEvent};
+use crate::sandbox::{Events, SandboxError, SandboxEvent};
 use evenkeel_os::clock::Clock;
 use evenkeel_os::stop::Stop;
 use std::time::Duration;
