@@ -13,6 +13,7 @@ mod variation;
 use super::Session;
 use crate::failure::WithHint;
 use crate::out;
+use crate::study::stored::check_command;
 use crate::study::{goes_on, named, published};
 use anyhow::{Result, anyhow};
 use clap::{CommandFactory, value_parser};
@@ -181,7 +182,7 @@ fn unfinished(root: &Path) -> Option<PathBuf> {
 }
 
 fn resume(session: &Session, args: &Args, path: &Path) -> Result<ExitCode> {
-    goes_on::check(path, goes_on::STUDY)?;
+    check_command(path, goes_on::STUDY)?;
     if published_kind(path)?.is_none() {
         return file::resume(session, args, path);
     }
