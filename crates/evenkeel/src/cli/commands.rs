@@ -1,5 +1,6 @@
 //! The commands, and who does each.
 
+use super::number::whole_number;
 use super::{Cli, modes, short};
 use crate::command::{
     Session, cdr, compare, data, doctor, explain, export, guard, layout, load, man, profile, relayout,
@@ -80,13 +81,6 @@ pub fn parse() -> Result<Cli<Command>, ExitCode> {
         }
         ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
     })
-}
-
-/// What is said of text that is no whole number, in the place of the parser's own words.
-pub fn whole_number(text: &str, instead: &str) -> String {
-    ["invalid digit found in string", "cannot parse integer from empty string"]
-        .iter()
-        .fold(text.to_owned(), |text, of_parser| text.replace(of_parser, instead))
 }
 
 /// Does what was asked.

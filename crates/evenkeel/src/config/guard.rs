@@ -10,7 +10,6 @@ pub use flags::Flags;
 use super::control::{memory, named, with_memory};
 use super::fields::{Fields, LIMIT_MAX, set};
 use super::lines::at_key;
-use super::masked;
 use crate::guard::decisions::LoggedDecisions;
 use crate::view::log::Form;
 use anyhow::{Result, bail};
@@ -79,27 +78,6 @@ impl GuardConfig {
             log_decisions: LoggedDecisions::default(),
             drain: Nanos::from_secs(10),
         }
-    }
-
-    /// What the text of a file says, with the flags over it.
-    ///
-    /// # Errors
-    /// Names the key and what to do.
-    pub fn read(text: &str, flags: &Flags) -> Result<Self> {
-        let mut file = Fields::new("guard", text.parse().map_err(|error| masked::no_toml(&error))?);
-        let backend = file.text("backend", |text| Ok(text.parse::<Address>()?))?;
-        let (listen, backend) = flags.addresses((file.addresses("listen")?, backend))?;
-        let mut config = Self::new(listen[0].clone(), backend);
-        config.plan.listen = listen;
-        config.take(file)?;
-        flags.over(&mut config);
-        config.check()?;
-        Ok(config)
-    }
-
-    #[cfg(test)]
-    pub fn parse(text: &str) -> Result<Self> {
-        Self::read(text, &Flags::default())
     }
 
     fn take(&mut self, mut file: Fields) -> Result<()> {

@@ -1,4 +1,4 @@
-//! Which CPUs the server of a profile gets, and which its generator.
+//! Which CPUs a private server gets, and which its generator.
 
 use super::flags::Args;
 use crate::config::units;
@@ -6,29 +6,26 @@ use anyhow::Result;
 use evenkeel_sense::cpu::Domain;
 use evenkeel_site::sandbox::CpuSet;
 
-/// The CPUs that this process may use, which a container may have made few.
-fn own_cpus() -> Vec<u32> {
-    let allowed = Domain::Process(std::process::id()).cpus();
-    let cpus: Vec<u32> = allowed.iter().flat_map(CpuSet::iter).collect();
-    if cpus.is_empty() { vec![0] } else { cpus }
+/// CPUs of a private server, and of its generator: all that this process may use but the last, and the last. One CPU is shared.
+pub fn split_cpus() -> (CpuSet, CpuSet) {
+    let own: Vec<u32> = Domain::Process(std::process::id()).cpus().iter().flat_map(CpuSet::iter).collect();
+    let own = if own.is_empty() { vec![0] } else { own };
+    let others = own[..(own.len() - 1).max(1)].iter().copied().collect();
+    (others, own.last().copied().into_iter().collect())
 }
 
-/// The server gets all CPUs but the last, which the generator takes; one CPU is shared.
 pub fn server_cpus(args: &Args) -> Result<CpuSet> {
-    if let Some(text) = &args.server.cpus {
-        return units::machine_cpus(text, "--cpus");
+    match &args.server.cpus {
+        Some(text) => units::machine_cpus(text, "--cpus"),
+        None => Ok(split_cpus().0),
     }
-    let own = own_cpus();
-    Ok(own[..(own.len() - 1).max(1)].iter().copied().collect())
 }
 
 /// CPUs of the load threads; none where they may run on any.
 pub fn generator_cpus(args: &Args) -> Result<Vec<usize>> {
     match &args.generator_cpus {
         Some(text) => Ok(numbers(&units::machine_cpus(text, "--generator-cpus")?)),
-        None if args.targets.is_empty() => {
-            Ok(own_cpus().last().map(|cpu| *cpu as usize).into_iter().collect())
-        }
+        None if args.targets.is_empty() => Ok(numbers(&split_cpus().1)),
         None => Ok(Vec::new()),
     }
 }

@@ -6,7 +6,7 @@ use crate::config::file;
 use crate::failure::WithHint;
 use crate::server::place;
 use crate::session::Session;
-use crate::study::goes_on;
+use crate::study::stored::check_command;
 use anyhow::{Context, Result, anyhow};
 use clap::error::ErrorKind;
 use evenkeel_core::rates::RatePlan;
@@ -27,7 +27,7 @@ pub fn study(
     repeats: Option<u32>,
 ) -> Result<(Study, StudyFolder)> {
     let path = store::resolve_begun(root, name)?;
-    goes_on::check(&path, lab_study::NAME)?;
+    check_command(&path, lab_study::NAME)?;
     let folder = StudyFolder::resume(&path)?;
     let plan = extended(&folder, repeats)?;
     let args = line::read(plan.command.iter().map(String::as_str)).map_err(|error| match error.kind() {

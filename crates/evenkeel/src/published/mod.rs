@@ -8,7 +8,7 @@ mod table;
 
 pub use csv::{cells as cells_csv, runs as runs_csv};
 pub use json::results;
-pub use table::{share_words, shown, study as table, value};
+pub use table::{plus_minus, share_words, shown, study as table};
 
 use evenkeel_study::harness::{Cell, Figure, Judgement, Part, Plan, Run, cells};
 use std::collections::BTreeSet;

@@ -131,12 +131,13 @@ pub fn shown(cell: &Cell<'_>, figure: &Figure, host: &str, is_first: bool) -> Op
             let count = values.iter().filter(|value| **value > 0.0).count();
             return (!values.is_empty()).then(|| format!("{count} of {}", values.len()));
         }
-        Estimate::of(&values).map(|estimate| value(&estimate))
+        Estimate::of(&values).map(|estimate| plus_minus(&estimate))
     };
     of(&of_host(figure.key, host)).or_else(|| is_first.then(|| of(figure.key)).flatten())
 }
 
-pub fn value(estimate: &Estimate) -> String {
+/// A mean and half of its interval.
+pub fn plus_minus(estimate: &Estimate) -> String {
     let half = estimate.error.map(|error| (error.high - error.low) / 2.0);
     format::plus_minus(estimate.mean, half)
 }

@@ -1,7 +1,5 @@
 //! By which command a study goes on. Nothing else says so, because profiles have a command of their own.
 
-use crate::failure::WithHint;
-use anyhow::{Result, anyhow};
 use evenkeel_study::profile;
 use evenkeel_study::store::{GOES_ON, StudyFolder};
 use std::path::Path;
@@ -13,7 +11,7 @@ pub const STUDY: &str = "study";
 const RUNS: &str = "runs";
 
 /// The command that made a study; `None` where its plan cannot be read.
-fn made_by(folder: &Path) -> Option<&'static str> {
+pub fn made_by(folder: &Path) -> Option<&'static str> {
     let kind = StudyFolder::open(folder).ok()?.head().ok()?.kind;
     Some(if kind == profile::NAME { profile::NAME } else { STUDY })
 }
@@ -25,17 +23,6 @@ pub fn command(folder: &Path) -> Option<String> {
     let is_at_home = folder.parent().is_some_and(|parent| parent.ends_with(RUNS));
     let name = folder.file_name().filter(|_| is_at_home).unwrap_or(folder.as_os_str());
     Some(format!("evenkeel {command} --resume {}", name.to_string_lossy()))
-}
-
-/// Refuses to go on by this command with what another one made.
-pub fn check(folder: &Path, own: &str) -> Result<()> {
-    match (made_by(folder), command(folder)) {
-        (Some(made_by), Some(command)) if made_by != own => {
-            Err(anyhow!("{} is a {made_by} and not a {own}", folder.display()))
-                .hint(format!("continue it with `{command}`"))
-        }
-        _ => Ok(()),
-    }
 }
 
 /// The hint of a library, which knows no commands, with the command of this study in it.
@@ -56,6 +43,7 @@ pub fn named_by_file(hint: &str, file: Option<&Path>) -> String {
 mod tests {
     use super::*;
     use crate::fixture;
+    use crate::study::stored::check_command;
     use evenkeel_study::store::format::PlanFile;
 
     #[test]
@@ -79,8 +67,8 @@ mod tests {
             let folder = runs.join(name);
             let goes_on = format!("evenkeel {own} --resume {name}");
             assert_eq!(command(&folder).as_deref(), Some(goes_on.as_str()));
-            check(&folder, own).unwrap();
-            let told = format!("{:?}", check(&folder, other).unwrap_err());
+            check_command(&folder, own).unwrap();
+            let told = format!("{:?}", check_command(&folder, other).unwrap_err());
             assert!(told.contains(&goes_on), "{told}");
         }
         let run = runs.join("two/runs/c01-r1/run.json");

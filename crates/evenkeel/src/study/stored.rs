@@ -2,12 +2,13 @@
 
 use super::goes_on;
 use crate::console::look_at_errors;
+use crate::failure::WithHint;
 use crate::out;
 use crate::session::Session;
 use crate::table::{self, Damage};
-use anyhow::Result;
+use anyhow::{Result, anyhow};
 use evenkeel_study::store::{self, StoreError, StudyFolder};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Flags that name a stored study.
 #[derive(Debug, clap::Args)]
@@ -30,6 +31,17 @@ impl StoredArgs {
 /// The folder of a study by name.
 pub fn path(session: &Session, output: Option<&PathBuf>, name: &str) -> Result<PathBuf> {
     Ok(store::resolve(&session.runs_dir(output), name)?)
+}
+
+/// Refuses to go on by this command with what another one made.
+pub fn check_command(folder: &Path, own: &str) -> Result<()> {
+    match (goes_on::made_by(folder), goes_on::command(folder)) {
+        (Some(made_by), Some(command)) if made_by != own => {
+            Err(anyhow!("{} is a {made_by} and not a {own}", folder.display()))
+                .hint(format!("continue it with `{command}`"))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// What is wrong with files of a study, and what to do; `None` for none of them. Of several the first is named.

@@ -17,7 +17,7 @@ use evenkeel_site::server::{Control, Target, quoted};
 use measured::{Pages, pages};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use table::Table;
+use table::{Table, WELL};
 
 /// Flags of `evenkeel relayout`.
 #[derive(Debug, clap::Args)]
@@ -57,9 +57,6 @@ pub struct Args {
     #[arg(long)]
     pub json: bool,
 }
-
-/// What is said of a table that has nothing to gain.
-const WELL: &str = "good layout";
 
 /// Where pages can be read, or why they cannot.
 type Place = std::result::Result<PathBuf, String>;

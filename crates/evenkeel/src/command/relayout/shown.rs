@@ -1,7 +1,7 @@
 //! What a relayout promises and what it gained, as tables for people.
 
 use super::measured::{Pages, RANGE};
-use super::table::Table;
+use super::table::{Table, WELL};
 use crate::format;
 use crate::table::{GridColumn, Ink, Look, Place, lines};
 use evenkeel_site::relayout::Waits;
@@ -35,7 +35,7 @@ pub fn before(all: &[Table], dry_run: bool, look: Look) -> String {
     let waits = "writers do not wait if the server can avoid it";
     let tables = format::counted(chosen.len(), "table");
     text.push_str(&match (chosen.is_empty(), dry_run) {
-        (true, _) if all.iter().any(|table| table.left.as_deref() != Some(super::WELL)) => {
+        (true, _) if all.iter().any(|table| table.left.as_deref() != Some(WELL)) => {
             "nothing is rebuilt: the tables named above were refused or cannot be read\n".to_owned()
         }
         (true, _) => "nothing to do: all tables have a good layout\n".to_owned(),

@@ -4,6 +4,9 @@ use super::measured::Pages;
 use evenkeel_site::relayout::{Done, Facts};
 use serde::Serialize;
 
+/// What is said of a table that has nothing to gain.
+pub const WELL: &str = "good layout";
+
 #[derive(Debug, Serialize)]
 pub struct Table {
     #[serde(flatten)]

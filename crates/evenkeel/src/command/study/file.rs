@@ -1,6 +1,6 @@
 //! A study of the user's: levels of factors, measured in the same blocks, and compared.
 
-use super::Args;
+use super::flags::Args;
 use super::kept::{FILE, Kept};
 use super::keys::{meant, named};
 use crate::command::Session;

@@ -1,6 +1,5 @@
 //! Settings of a published study: `KEY=VALUE` on the command line, read as the long flags of a command of its own.
 
-use super::Published;
 use crate::cli::whole_number;
 use crate::config::units;
 use crate::failure::WithHint;
@@ -31,7 +30,8 @@ pub fn read<T: clap::Parser>(study: &str, words: &[String]) -> Result<T> {
     })
 }
 
-fn built(command: Command) -> Command {
+/// The command of settings, ready to read them.
+pub fn built(command: Command) -> Command {
     let mut command = command.no_binary_name(true).disable_help_flag(true);
     command.build();
     command
@@ -49,7 +49,7 @@ fn told(command: &Command, error: &clap::Error) -> String {
 }
 
 /// A flag as it is written here: `clients=LIST`.
-fn setting(flag: &Arg) -> String {
+pub fn setting(flag: &Arg) -> String {
     let value = flag.get_value_names().and_then(|names| names.first()).map_or("VALUE", |name| name.as_str());
     format!("{}={value}", flag.get_long().unwrap_or_default())
 }
@@ -69,26 +69,6 @@ pub fn named(error: &clap::Error, how: ContextKind) -> Option<String> {
 pub fn meant(error: &clap::Error) -> String {
     let near = named(error, ContextKind::SuggestedArg);
     near.map_or_else(String::new, |near| format!(", did you mean `{near}`?"))
-}
-
-/// What a study asks, its settings, and what is to be said of it.
-pub(super) fn listed(of: &Published) -> String {
-    let command = built((of.settings)());
-    let line = |flag: &Arg| {
-        let help = flag.get_help().map(ToString::to_string).unwrap_or_default();
-        let default = flag.get_default_values().first();
-        let default =
-            default.map_or_else(String::new, |value| format!(" [default: {}]", value.as_os_str().display()));
-        format!("  {:<20}  {help}{default}\n", setting(flag))
-    };
-    let lines: String = command.get_arguments().map(line).collect();
-    let flags = of.takes.iter().map(|flag| format!("{flag}, ")).collect::<String>();
-    let about = command.get_about().map(ToString::to_string).unwrap_or_default();
-    let after = command.get_after_help().map(ToString::to_string).unwrap_or_default();
-    format!(
-        "{}: {}\n\n{about}.\n\nSettings:\n{lines}\nFlags: {flags}--name, --output, --json\n\n{after}\n",
-        of.name, of.question
-    )
 }
 
 /// A time in seconds.

@@ -3,6 +3,7 @@
 
 mod databases;
 mod file;
+mod flags;
 mod kept;
 mod keys;
 mod shares;
@@ -13,69 +14,18 @@ mod variation;
 use super::Session;
 use crate::failure::WithHint;
 use crate::out;
+use crate::study::stored::check_command;
 use crate::study::{goes_on, named, published};
 use anyhow::{Result, anyhow};
-use clap::{CommandFactory, value_parser};
+use clap::{Arg, CommandFactory};
 use evenkeel_lab::workload::similar;
-use evenkeel_sense::{CpuSet, Domain};
 use evenkeel_study::harness::{Part, Plan};
 use evenkeel_study::profile;
 use evenkeel_study::published::{kind as published_kind, stored};
 use evenkeel_study::store::{self, StudyFolder};
+pub use flags::Args;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-
-/// What `evenkeel study` takes.
-#[derive(Debug, clap::Args)]
-#[command(after_help = "\
-Examples:
-  evenkeel study --list
-      the published studies
-  evenkeel study throttling --list
-      the settings of one, with their defaults
-  evenkeel study throttling --quick
-      a published study, in short
-  evenkeel study throttling clients=1,4,16,64,256 duration=30s --repeats 5
-  evenkeel study variation --quick
-      why a profile varies: from run to run, from start to start, from server to server
-  evenkeel study examples/studies/setting.toml
-      a study of your own: does a setting matter? the file says what to change, and how often to repeat
-  evenkeel study --resume last
-      continue a stopped study
-
-Exit codes: 0 done; 2 wrong use, no server, or one that refuses a statement; 130, 143 stopped by Ctrl-C, SIGTERM: \
-finished runs are kept (continue with --resume). A study of a file also has, like a profile, 1 most requests of a rate \
-failed, 3 no bound is known.")]
-pub struct Args {
-    /// A published study (--list names them), or a file of your own: factors and their levels, the workload, and what is compared;
-    /// examples/studies shows every key
-    #[arg(value_name = "NAME|FILE")]
-    study: Option<String>,
-    /// Settings of a published study, as clients=4,16 or duet=yes; NAME --list shows them
-    #[arg(value_name = "KEY=VALUE")]
-    settings: Vec<String>,
-    /// Name the published studies; after a NAME, its settings
-    #[arg(long, conflicts_with_all = ["settings", "quick", "name", "repeats", "output", "json"])]
-    list: bool,
-    /// A short version of a published study
-    #[arg(long)]
-    quick: bool,
-    /// Continue a stopped study: its folder, its name or a prefix of it, or `last`
-    #[arg(long, value_name = "STUDY")]
-    resume: Option<String>,
-    /// Name of the study, as `compare`, `report` and other commands take it [default: time and kind of study]
-    #[arg(long, value_name = "NAME")]
-    name: Option<String>,
-    /// Runs of each point of a published study; with --resume of a study of a file: raise its runs of each cell to N
-    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=1_000))]
-    repeats: Option<u32>,
-    /// Folder for studies [default: HOME/runs]
-    #[arg(long, value_name = "DIR")]
-    output: Option<PathBuf>,
-    /// Findings as JSON
-    #[arg(long)]
-    json: bool,
-}
 
 /// A published study as the command line has it.
 struct Published {
@@ -110,6 +60,28 @@ const fn row(
     Published { name, question, takes, settings, plan }
 }
 
+impl Published {
+    /// What it asks, its settings, and what is to be said of it.
+    fn listed(&self) -> String {
+        let command = keys::built((self.settings)());
+        let line = |flag: &Arg| {
+            let help = flag.get_help().map(ToString::to_string).unwrap_or_default();
+            let default = flag.get_default_values().first();
+            let default = default
+                .map_or_else(String::new, |value| format!(" [default: {}]", value.as_os_str().display()));
+            format!("  {:<20}  {help}{default}\n", keys::setting(flag))
+        };
+        let lines: String = command.get_arguments().map(line).collect();
+        let flags = self.takes.iter().map(|flag| format!("{flag}, ")).collect::<String>();
+        let about = command.get_about().map(ToString::to_string).unwrap_or_default();
+        let after = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+        format!(
+            "{}: {}\n\n{about}.\n\nSettings:\n{lines}\nFlags: {flags}--name, --output, --json\n\n{after}\n",
+            self.name, self.question
+        )
+    }
+}
+
 /// Makes a study, goes on with one, or lists them.
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let root = session.runs_dir(args.output.as_ref());
@@ -119,7 +91,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     }
     let known = args.study.as_ref().and_then(|study| PUBLISHED.iter().find(|known| known.name == study));
     if args.list && (args.study.is_none() || known.is_some()) {
-        out::write(&known.map_or_else(listed, keys::listed))?;
+        out::write(&known.map_or_else(listed, Published::listed))?;
         return Ok(ExitCode::SUCCESS);
     }
     let Some(study) = &args.study else {
@@ -181,7 +153,7 @@ fn unfinished(root: &Path) -> Option<PathBuf> {
 }
 
 fn resume(session: &Session, args: &Args, path: &Path) -> Result<ExitCode> {
-    goes_on::check(path, goes_on::STUDY)?;
+    check_command(path, goes_on::STUDY)?;
     if published_kind(path)?.is_none() {
         return file::resume(session, args, path);
     }
@@ -205,14 +177,6 @@ fn check_file(args: &Args, file: &str) -> Result<()> {
             .hint("leave KEY=VALUE, --list, --quick and --repeats out; examples/studies shows every key");
     }
     Ok(())
-}
-
-/// CPUs of a private server, and of what loads it: all that there are but the last, and the last.
-fn cpus() -> (CpuSet, CpuSet) {
-    let own: Vec<u32> = Domain::Process(std::process::id()).cpus().iter().flat_map(CpuSet::iter).collect();
-    let own = if own.is_empty() { vec![0] } else { own };
-    let others = own[..(own.len() - 1).max(1)].iter().copied().collect();
-    (others, own.last().copied().into_iter().collect())
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! `evenkeel study shares`: the published experiments of hosts that share storage, on the virtual clock or in real time.
 
-use super::{Args, keys};
+use super::flags::Args;
+use super::keys;
 use crate::command::Session;
 use crate::study::published;
 use anyhow::{Result, bail};

@@ -1,6 +1,7 @@
 //! `evenkeel study telecom`: its settings, and the plan that they make.
 
-use super::{Args, keys};
+use super::flags::Args;
+use super::keys;
 use crate::command::Session;
 use crate::failure::WithHint;
 use crate::format;

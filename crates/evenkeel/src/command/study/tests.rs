@@ -44,7 +44,7 @@ fn every_setting_has_help_and_its_list_has_no_flag_but_the_common_ones() {
         for setting in command.get_arguments() {
             assert!(setting.get_help().is_some() && setting.get_long().is_some(), "{}", setting.get_id());
         }
-        let text = keys::listed(known);
+        let text = known.listed();
         let flags =
             text.split(|c: char| !c.is_alphanumeric() && c != '-').filter(|word| word.starts_with("--"));
         for flag in flags {

@@ -1,8 +1,10 @@
 //! `evenkeel study throttling`: its settings, and the plan that they make.
 
-use super::{Args, cpus, keys};
+use super::flags::Args;
+use super::keys;
 use crate::command::Session;
 use crate::config::units;
+use crate::profile::cpus::split_cpus;
 use crate::study::published;
 use anyhow::Result;
 use clap::value_parser;
@@ -82,7 +84,7 @@ pub fn plan(_: &Session, args: &Args) -> Result<(Plan, String)> {
         warm_up_s: of.warm_up.unwrap_or(warm_up_s),
         duration_s: of.duration.unwrap_or(if quick { 2.0 } else { 20.0 }),
     });
-    let (others, last) = cpus();
+    let (others, last) = split_cpus();
     let server = of.cpus.as_deref().map(|text| units::machine_cpus(text, "cpus=")).transpose()?;
     let setting = Setting {
         ebs: if quick { 1 } else { 10 },

@@ -2,11 +2,13 @@
 
 mod servers;
 
-use super::{Args, cpus, keys};
+use super::flags::Args;
+use super::keys;
 use crate::command::Session;
 use crate::config::{units, workload};
 use crate::failure::WithHint;
 use crate::format;
+use crate::profile::cpus::split_cpus;
 use crate::server::place;
 use crate::study::published;
 use anyhow::{Result, anyhow, bail};
@@ -119,20 +121,20 @@ pub fn plan(session: &Session, args: &Args) -> Result<(Plan, String)> {
 
 fn setting(session: &Session, of: &Settings, quick: bool) -> Result<Setting> {
     let workload_file = workload_file(of)?;
-    let targets = servers::targets(session, of)?;
+    let targets = servers::targets(session, &of.url, &of.reset)?;
     if of.duet && targets.len() < 2 {
         return Err(anyhow!("duet=yes asks several servers at once, and there is one"))
             .hint("name a second one, or leave duet=yes out");
     }
     if workload_file.is_some() {
-        servers::check_writes(session, of)?;
+        servers::check_writes(session, &of.url, &of.workload, of.allow_writes)?;
     }
     if !(of.pool > 0.0 && of.pool <= 1_000.0) {
         bail!("pool={} is not a share of the tables in percent, as pool=20", of.pool);
     }
     // Private servers that are asked in turn have CPUs of their own; all others share them with the load.
     let has_own_cpus = of.url.is_empty() && !of.duet;
-    let (others, last) = cpus();
+    let (others, last) = split_cpus();
     Ok(Setting {
         targets,
         workload: of.workload.clone(),

@@ -1,7 +1,8 @@
 //! The flags of a guard, which win over its file.
 
 use super::GuardConfig;
-use crate::config::fields::{can_be_read_again, load};
+use crate::config::fields::{Fields, can_be_read_again, load};
+use crate::config::masked;
 use anyhow::{Context, Result, ensure};
 use evenkeel_guard::proxy::Address;
 use std::path::PathBuf;
@@ -36,8 +37,8 @@ impl Flags {
     /// The file, if there is one, with the flags over it.
     pub fn read(&self) -> Result<GuardConfig> {
         match &self.config {
-            Some(path) => load(path, "guard", |text| GuardConfig::read(text, self)),
-            None => GuardConfig::read("", self),
+            Some(path) => load(path, "guard", |text| self.over(text)),
+            None => self.over(""),
         }
     }
 
@@ -47,14 +48,25 @@ impl Flags {
         self.read()
     }
 
-    /// Puts the flags that were given over a configuration.
-    pub(super) fn over(&self, config: &mut GuardConfig) {
+    /// What the text of a file says, with the flags over it.
+    ///
+    /// # Errors
+    /// Names the key and what to do.
+    fn over(&self, text: &str) -> Result<GuardConfig> {
+        let mut file = Fields::new("guard", text.parse().map_err(|error| masked::no_toml(&error))?);
+        let backend = file.text("backend", |text| Ok(text.parse::<Address>()?))?;
+        let (listen, backend) = self.addresses((file.addresses("listen")?, backend))?;
+        let mut config = GuardConfig::new(listen[0].clone(), backend);
+        config.plan.listen = listen;
+        config.take(file)?;
         config.metrics = self.metrics.clone().or(config.metrics.take());
         config.plan.options.dry_run |= self.dry_run;
+        config.check()?;
+        Ok(config)
     }
 
     /// Where to listen, and the server; the addresses of a file count where no flag names one.
-    pub(super) fn addresses(
+    fn addresses(
         &self,
         (listen, backend): (Vec<Address>, Option<Address>),
     ) -> Result<(Vec<Address>, Address)> {
@@ -64,5 +76,13 @@ impl Flags {
         let own = self.backend.as_ref().map(|text| text.parse::<Address>()).transpose()?;
         let backend = own.or(backend).context("no server: give --backend, or `backend` in the file")?;
         Ok((listen, backend))
+    }
+}
+
+#[cfg(test)]
+impl GuardConfig {
+    /// What the text of a file says, without flags.
+    pub fn parse(text: &str) -> Result<Self> {
+        Flags::default().over(text)
     }
 }

@@ -1,7 +1,7 @@
 //! What is drawn: figures against the numeric factor of a part, and what was watched over time.
 
 use crate::format;
-use crate::published::{Published, against, hosts, line, of_host, split, value};
+use crate::published::{Published, against, hosts, line, of_host, plus_minus, split};
 use crate::report::chart::{Axis, Chart, Guide, Marker, Point, Quantity, Spacing, Trace};
 use crate::report::plots::{HALF, Plot, WIDE};
 use crate::report::study::{HUES, Look};
@@ -137,7 +137,7 @@ fn point(line: &Line<'_, '_>, cell: &Cell<'_>, figure: &Figure, key: &str, facto
         line.words,
         cell.level(factor),
         figure.head[0],
-        value(&estimate),
+        plus_minus(&estimate),
         figure.head[1],
         format::counted(cell.runs.len(), "run")
     );

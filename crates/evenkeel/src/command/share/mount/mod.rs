@@ -5,12 +5,11 @@
 //! mounted, it goes with the mount. So `umount` takes everything down, and nothing but the mount itself is left where this
 //! process is killed.
 
-mod command;
+pub mod command;
 mod users;
 
 use crate::failure::WithHint;
 use anyhow::{Context, Result, anyhow, bail};
-pub use command::{MountArgs, run};
 use evenkeel_os::tools;
 use evenkeel_share::{FuseDisk, FuseFront, Handle};
 use std::ffi::OsStr;

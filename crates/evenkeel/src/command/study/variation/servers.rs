@@ -1,6 +1,5 @@
 //! Which servers the study measures.
 
-use super::Settings;
 use crate::command::Session;
 use crate::failure::WithHint;
 use crate::server::place;
@@ -13,19 +12,19 @@ use evenkeel_study::variation::record::{PRIVATE, TargetRecord};
 const SERVERS: usize = 2;
 
 /// Servers in their order.
-pub fn targets(session: &Session, of: &Settings) -> Result<Vec<TargetRecord>> {
-    if let Some(stranger) = of.reset.iter().find(|text| !of.url.iter().any(|url| is_of(text, url))) {
+pub fn targets(session: &Session, urls: &[String], resets: &[String]) -> Result<Vec<TargetRecord>> {
+    if let Some(stranger) = resets.iter().find(|text| !urls.iter().any(|url| is_of(text, url))) {
         return Err(anyhow!("reset={stranger:?} belongs to none of the servers"))
             .hint("it begins with a URL as url= has it, followed by = and the command");
     }
     let private = vec![PRIVATE.to_owned(); SERVERS];
-    let urls = if of.url.is_empty() { &private } else { &of.url };
+    let urls = if urls.is_empty() { &private } else { urls };
     let mut found = Vec::new();
     for (at, url) in urls.iter().enumerate() {
         if url != PRIVATE {
             check(session, url)?;
         }
-        let reset = reset_of(&of.reset, url)?;
+        let reset = reset_of(resets, url)?;
         found.push(TargetRecord { name: format!("t{}", at + 1), url: url.clone(), reset });
     }
     Ok(found)
@@ -48,11 +47,11 @@ fn check(session: &Session, text: &str) -> Result<()> {
 }
 
 /// Refuses a workload of the user's own that writes or locks on servers that may have other users, unless that is allowed.
-pub fn check_writes(session: &Session, of: &Settings) -> Result<()> {
-    for url in of.url.iter().filter(|url| place::is_of_others(url) && !of.allow_writes) {
-        let target = place::target(session, url, &of.workload)?;
-        let workload = place::remote_workload(session, &of.workload, &target)?;
-        let asked = (url.as_str(), of.workload.as_str(), of.allow_writes);
+pub fn check_writes(session: &Session, urls: &[String], workload: &str, is_allowed: bool) -> Result<()> {
+    for url in urls.iter().filter(|url| place::is_of_others(url) && !is_allowed) {
+        let target = place::target(session, url, workload)?;
+        let asked = (url.as_str(), workload, is_allowed);
+        let workload = place::remote_workload(session, workload, &target)?;
         place::check_writes(session, asked, &target, workload.as_ref())?;
     }
     Ok(())
