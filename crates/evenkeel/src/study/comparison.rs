@@ -211,7 +211,9 @@ fn carried_line(carried: &Carried) -> String {
     let (most, least) = (format::short(carried.at_most), format::short(carried.at_least));
     let times = format::significant(carried.at_least / carried.at_most, 3);
     match carried.side {
-        experiment::Side::Better => format!("{label}carries at most {most}/s, then at least {least}/s, {times} times as much"),
+        experiment::Side::Better => {
+            format!("{label}carries at most {most}/s, then at least {least}/s, {times} times as much")
+        }
         experiment::Side::Worse => format!("{label}carries at least {least}/s, then at most {most}/s"),
     }
 }
