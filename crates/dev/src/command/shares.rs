@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use evenkeel_core::random::Seed;
-use evenkeel_core::share::experiment::{Eased, Experiment, Outcome, Treatment, judge, published};
+use evenkeel_core::share::experiment::{Eased, Experiment, Outcome, Treatment, experiments, judge};
 use evenkeel_core::share::simulation::run;
 use evenkeel_dev::mixes::{costly_mix, kept, mix, stability};
 use serde_json::{Value, json};
@@ -28,7 +28,7 @@ pub struct MixesArgs {
 
 pub fn experiments(args: &Args) -> Result<()> {
     let seed = Seed(args.seed);
-    for experiment in published() {
+    for experiment in experiments() {
         for treatment in Treatment::ALL {
             let outcome = judge(&experiment, &run(&experiment.scenario(treatment, PERIOD_S, seed)));
             let kept = (treatment == Treatment::Evenkeel).then(|| kept(&experiment, PERIOD_S, seed));

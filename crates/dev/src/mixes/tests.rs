@@ -2,11 +2,11 @@
 
 use super::*;
 use evenkeel_core::share::Costs;
-use evenkeel_core::share::experiment::published;
+use evenkeel_core::share::experiment::experiments;
 
 #[test]
 fn ours_costs_no_throughput_against_a_fixed_total_window_at_the_same_latency() {
-    let experiment = &published()[0];
+    let experiment = &experiments()[0];
     assert!(kept(experiment, 2.0, Seed(3)) > 0.98);
 }
 

@@ -4,17 +4,9 @@
 //! meanwhile; a refusal puts it back where it was.
 
 use super::session::{Session, Stage};
-use super::tenant::{Ticket, Waiter};
-use super::{Caller, Gate, Notice, Rejection, SessionId, TenantId};
+use super::tenant::{Kill, Waiter};
+use super::{Caller, Gate, Notice, Rejection, TenantId};
 use evenkeel_core::Nanos;
-
-#[derive(Debug)]
-pub(super) struct Kill {
-    killer: SessionId,
-    tenant: TenantId,
-    ticket: Ticket,
-    waiter: Waiter,
-}
 
 impl Gate {
     /// A KILL QUERY goes to the server, for its thread of this number. [`Gate::end_kill`] has to follow.
@@ -58,7 +50,7 @@ impl Gate {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Admission, Options};
+    use super::super::{Admission, Options, SessionId};
     use super::*;
 
     fn notices(gate: &mut Gate) -> Vec<Notice> {

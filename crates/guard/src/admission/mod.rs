@@ -39,7 +39,7 @@ use evenkeel_core::Nanos;
 use meter::Meter;
 use session::{Entrance, Session, Stage};
 use std::collections::{BTreeSet, VecDeque};
-use tenant::{Tenants, Ticket, Waiter};
+use tenant::{Kill, Tenants, Ticket, Waiter};
 
 /// The gate: who runs, who waits, and in which order.
 #[derive(Debug)]
@@ -51,7 +51,7 @@ pub struct Gate {
     sessions: NumberMap<SessionId, Session>,
     tenants: Tenants,
     notices: VecDeque<Notice>,
-    kills: Vec<kills::Kill>,
+    kills: Vec<Kill>,
     meter: Meter,
     costs: Costs,
     running: usize,

@@ -38,6 +38,15 @@ pub(super) struct Waiter {
     pub since: Nanos,
 }
 
+/// A KILL QUERY under way, and who waits out of the queue until the server has answered it.
+#[derive(Debug)]
+pub(super) struct Kill {
+    pub killer: SessionId,
+    pub tenant: TenantId,
+    pub ticket: Ticket,
+    pub waiter: Waiter,
+}
+
 /// All tenants that were seen, each with its queue and its weight.
 #[derive(Debug, Default)]
 pub(super) struct Tenants {

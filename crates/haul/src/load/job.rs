@@ -1,10 +1,9 @@
 //! A load of many files.
 
-use super::files::{self, Ground, Planned};
-use super::manifest::{self, Origin};
+use super::files::{self, Ground, Looked, Planned};
+use super::manifest::{self, KnownFile, Origin};
 use super::options::Options;
 use super::rejects::Rejects;
-use super::settle::Settled;
 use super::store::{self, Shared, locked};
 use super::turn::Turn;
 use super::{LoadError, begun, indexes};
@@ -33,6 +32,17 @@ pub struct Job<'a> {
     /// Bytes of lines that were sent to the server, for who watches; those of a part that is sent again count again.
     pub sent: &'a AtomicU64,
     pub stop: &'a Stop,
+}
+
+/// The tables, the files and the manifest, once they agree.
+pub(super) struct Settled {
+    /// The tables' names as the manifest has them.
+    pub named: String,
+    pub engine: Engine,
+    pub origin: Origin,
+    pub looked: Vec<Looked>,
+    pub known: Vec<KnownFile>,
+    pub notes: Vec<String>,
 }
 
 #[derive(Clone, Debug, serde::Serialize)]

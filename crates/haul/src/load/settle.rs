@@ -1,24 +1,12 @@
 //! What a load finds before it begins, and what it puts right.
 
-use super::files::Looked;
-use super::job::Job;
+use super::job::{Job, Settled};
 use super::manifest::{self, KnownFile, Origin};
 use super::{LoadError, begun, files};
 use crate::dispatch::{self, DispatchError};
-use crate::table::{Engine, folded};
+use crate::table::folded;
 use crate::{HaulError, session};
 use evenkeel_site::server::Control;
-
-/// The tables, the files and the manifest, once they agree.
-pub(super) struct Settled {
-    /// The tables' names as the manifest has them.
-    pub named: String,
-    pub engine: Engine,
-    pub origin: Origin,
-    pub looked: Vec<Looked>,
-    pub known: Vec<KnownFile>,
-    pub notes: Vec<String>,
-}
 
 impl Job<'_> {
     /// Takes the rows of these files out of tables without transactions, where a load of them was cut; says what was done.

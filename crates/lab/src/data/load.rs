@@ -7,8 +7,8 @@
 
 use super::content::Content;
 use super::error::DataError;
-use super::parallel::{self, Tally};
-use super::progress::{DataProgress, Phase};
+use super::parallel;
+use super::progress::{DataProgress, Phase, Tally};
 use super::schema::Indexes;
 use super::session::{Workplace, finish_filled};
 use super::set::{DataSet, Generator, Table};

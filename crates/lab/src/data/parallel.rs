@@ -1,67 +1,17 @@
 //! Jobs over several connections, with progress, cancellation and an early end.
 
 use super::error::DataError;
-use super::progress::{DataProgress, Phase};
+use super::progress::{DataProgress, Tally};
 use super::session::Workplace;
-use evenkeel_os::stop::Stop;
 use evenkeel_site::server::Control;
 use std::collections::VecDeque;
-use std::sync::Mutex;
-use std::sync::PoisonError;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 /// Time between two reports, and between two looks at the stop switch.
 const TICK: Duration = Duration::from_millis(100);
-
-/// What the jobs have done so far; shared by all connections.
-pub(super) struct Tally {
-    stop: Stop,
-    failed: AtomicBool,
-    rows: AtomicU64,
-    bytes: AtomicU64,
-    rows_total: u64,
-    at_work: Mutex<(Phase, &'static str)>,
-}
-
-impl Tally {
-    pub(super) fn new(stop: &Stop, rows_total: u64) -> Self {
-        Self {
-            stop: stop.clone(),
-            failed: AtomicBool::new(false),
-            rows: AtomicU64::new(0),
-            bytes: AtomicU64::new(0),
-            rows_total,
-            at_work: Mutex::new((Phase::Rows, "")),
-        }
-    }
-
-    /// Fails when somebody asked to stop or another job failed; called between statements and batches.
-    pub(super) fn proceed(&self) -> Result<(), DataError> {
-        match self.stop.is_set() || self.failed.load(Ordering::Acquire) {
-            true => Err(DataError::Stopped),
-            false => Ok(()),
-        }
-    }
-
-    pub(super) fn enter(&self, phase: Phase, table: &'static str) -> Result<(), DataError> {
-        *self.at_work.lock().unwrap_or_else(PoisonError::into_inner) = (phase, table);
-        self.proceed()
-    }
-
-    pub(super) fn add(&self, rows: u64, bytes: u64) {
-        self.rows.fetch_add(rows, Ordering::Relaxed);
-        self.bytes.fetch_add(bytes, Ordering::Relaxed);
-    }
-
-    fn progress(&self) -> DataProgress {
-        let (phase, table) = *self.at_work.lock().unwrap_or_else(PoisonError::into_inner);
-        let rows_done = self.rows.load(Ordering::Relaxed);
-        let rows_total = self.rows_total.max(rows_done);
-        DataProgress { phase, table, rows_done, rows_total, bytes: self.bytes.load(Ordering::Relaxed) }
-    }
-}
 
 /// Does all jobs, at most `threads` at a time and the first ones first, each with a connection. Results
 /// come in the order in which jobs end. The first failure ends the other jobs and is returned.

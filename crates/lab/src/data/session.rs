@@ -2,8 +2,7 @@
 
 use super::content::Content;
 use super::error::DataError;
-use super::parallel::Tally;
-use super::progress::Phase;
+use super::progress::{Phase, Tally};
 use super::schema::Indexes;
 use super::set::{DataSet, Table};
 use super::spec::DataSpec;

@@ -5,9 +5,9 @@
 
 use super::content::Content;
 use super::error::DataError;
-use super::parallel::{self, Tally};
+use super::parallel;
 use super::permutation::Permutation;
-use super::progress::{DataProgress, Phase};
+use super::progress::{DataProgress, Phase, Tally};
 use super::schema::Indexes;
 use super::session::{Workplace, finish_filled};
 use super::set::{DataSet, Generator, Table};

@@ -2,7 +2,7 @@
 
 use super::content::Content;
 use super::error::DataError;
-use super::parallel::Tally;
+use super::progress::Tally;
 use super::set::{Generator, Table};
 use evenkeel_site::server::Control;
 use std::collections::BTreeMap;

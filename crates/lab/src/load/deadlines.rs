@@ -4,7 +4,7 @@ use evenkeel_core::Nanos;
 use std::collections::VecDeque;
 
 /// One deadline of one session slot. It is void once the epoch of the slot has moved on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Deadline {
     pub at: Nanos,
     pub slot: u32,

@@ -4,26 +4,17 @@ use super::batches::Batches;
 use super::end::{End, Outcome};
 use super::parts::PartsResult;
 use super::request_log::{LogLine, LogSender};
-use super::result::{Interval, KindResult, LoadResult, nothing_measured};
+use super::result::{Interval, KindResult, LoadResult, histogram, nothing_measured};
 use super::stretches::Stretches;
 use super::written::Written;
 use crate::workload::{StepEnd, Workload};
 use evenkeel_core::Nanos;
 use hdrhistogram::Histogram;
 
-/// Highest value of a histogram: an hour. What is longer counts as an hour.
-const HIGHEST_NS: u64 = 3_600_000_000_000;
 /// Most error codes with counts of their own; the server knows fewer than this for any one workload.
 const CODES_MAX: usize = 256;
 /// Counts what exceeds [`CODES_MAX`]: CR_UNKNOWN_ERROR.
 const CODE_OTHER: u16 = 2000;
-
-pub(super) type Times = Histogram<u64>;
-
-/// Three significant digits from a nanosecond to an hour.
-pub(super) fn histogram() -> Histogram<u64> {
-    Histogram::new_with_bounds(1, HIGHEST_NS, 3).expect("the bounds are constants that the library allows")
-}
 
 /// Ends counted at a time: their histograms are then in the cache, and 32 of them take about 10 us, less than
 /// the dispatch lag that is asked for.

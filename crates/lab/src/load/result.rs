@@ -1,12 +1,14 @@
 //! What a run of load brought, before anyone judges it.
 
 use super::parts::PartsResult;
-use super::recorder::histogram;
 use super::written::Written;
 use evenkeel_core::Nanos;
 use evenkeel_core::statistics::pooled::Batch;
 use hdrhistogram::Histogram;
 use std::collections::BTreeMap;
+
+/// Highest value of a histogram: an hour. What is longer counts as an hour.
+const HIGHEST_NS: u64 = 3_600_000_000_000;
 
 /// What became of the arrivals of the measured phase. The four ends add up to the arrivals, always.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -125,6 +127,13 @@ pub struct LoadResult {
     pub parts: PartsResult,
     /// What was written over all phases, the warm-up included.
     pub written: Written,
+}
+
+pub(super) type Times = Histogram<u64>;
+
+/// Three significant digits from a nanosecond to an hour.
+pub(super) fn histogram() -> Histogram<u64> {
+    Histogram::new_with_bounds(1, HIGHEST_NS, 3).expect("the bounds are constants that the library allows")
 }
 
 /// A second in which nothing happened.

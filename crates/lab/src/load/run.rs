@@ -4,13 +4,13 @@ use super::error::LoadError;
 use super::plan::{ArrivalPlan, LoadPlan, SessionPolicy};
 use super::progress::{Gauges, LoadPhase, LoadProgress, Look};
 use super::request_log::{LogSender, RequestLog};
-use super::result::{KindResult, LoadResult};
+use super::result::{KindResult, LoadResult, Times};
 use super::schedule;
 use super::script::Script;
 use super::tls;
 use super::together::Together;
 use super::worker::{Shared, Worker, share};
-use super::{batches, recorder, stretches};
+use super::{batches, stretches};
 use evenkeel_core::Nanos;
 use evenkeel_os::clock::monotonic;
 use evenkeel_os::cpu::Affinity;
@@ -338,7 +338,7 @@ fn add_kind(total: &mut KindResult, part: &KindResult) {
     merge(&mut total.response, &part.response);
 }
 
-fn merge(total: &mut recorder::Times, part: &recorder::Times) {
+fn merge(total: &mut Times, part: &Times) {
     total.add(part).expect("all histograms have the same bounds");
 }
 

@@ -1,13 +1,7 @@
 //! Workloads by name.
 
-use super::{Database, Workload, WorkloadError, dvdstore, similar, tpcw};
+use super::{Database, Entry, Workload, WorkloadError, dvdstore, similar, tpcw};
 use std::sync::Arc;
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
-    pub name: &'static str,
-    pub help: &'static str,
-}
 
 /// All workloads that come with Evenkeel: the three statements of the study, the three mixes, every other
 /// statement of TPC-W, then DVD Store.

@@ -18,7 +18,7 @@ pub mod tpcw;
 pub mod user;
 mod value;
 
-pub use catalog::{Entry, catalog, check_name, find};
+pub use catalog::{catalog, check_name, find};
 pub use database::Database;
 pub use error::WorkloadError;
 pub use fill::Fill;
@@ -27,6 +27,13 @@ pub use value::Value;
 
 use evenkeel_core::Nanos;
 use evenkeel_core::random::Random;
+
+/// A workload of the catalog.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    pub name: &'static str,
+    pub help: &'static str,
+}
 
 /// What a statement does to the server, by its plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -4,7 +4,7 @@ use super::{Setting, signed, words};
 use crate::format;
 use crate::harness::{Cell, Finding, Judgement, Number, Outcome, Part, Plan, Reference, Run, cells};
 use evenkeel_core::caveat::{Caveat, Severity};
-use evenkeel_core::share::experiment::{Experiment, Published, Treatment, published};
+use evenkeel_core::share::experiment::{Experiment, Published, Treatment, experiments};
 
 /// Latency counts as at the threshold within this, percent.
 const NEAR_PERCENT: f64 = 10.0;
@@ -17,7 +17,7 @@ const SOURCE: &str = "PARDA, FAST 2009, section 5: hosts of ESX on an array of t
 
 pub fn judge(plan: &Plan, setting: Setting, runs: &[Run]) -> Judgement {
     let cells = cells(plan, runs);
-    let experiments = published();
+    let experiments = experiments();
     let of = |part: &Part| experiments.iter().find(|experiment| experiment.name == part.name);
     let parts = || plan.parts.iter().filter_map(|part| Some((part, of(part)?)));
     Judgement {

@@ -199,7 +199,7 @@ fn period(status: &HostStatus) -> Period {
 mod tests {
     use super::*;
     use crate::published::DiskStatus;
-    use evenkeel_core::share::experiment::published;
+    use evenkeel_core::share::experiment::experiments;
 
     fn live(experiment: &Experiment, way: Treatment) -> Live<'_> {
         Live { experiment, way, period_s: 0.5, seed: 1, folder: Path::new("/a \"b\"") }
@@ -207,7 +207,7 @@ mod tests {
 
     #[test]
     fn a_host_is_told_its_law_its_disks_and_the_common_array() {
-        let experiment = published().swap_remove(4);
+        let experiment = experiments().swap_remove(4);
         let file = live(&experiment, Treatment::Parda).config(0, &experiment.hosts[0]);
         assert_eq!((file.window.law, file.window.most, file.disks.len()), ("parda", 64.0, 2));
         assert!((file.disks[0].share - 4.0).abs() < 1e-9, "K = 0.2 of 20 shares");
@@ -217,7 +217,7 @@ mod tests {
 
     #[test]
     fn who_keeps_to_no_law_is_not_held_back_and_tells_nobody() {
-        let experiment = published().swap_remove(3);
+        let experiment = experiments().swap_remove(3);
         let file = live(&experiment, Treatment::Evenkeel).config(5, &experiment.hosts[5]);
         assert_eq!((file.window.law, file.slots), ("fixed", None));
         assert!(file.window.initial >= f64::from(experiment.hosts[5].disks[0].depth));
@@ -236,7 +236,7 @@ mod tests {
 
     #[test]
     fn a_client_that_asks_for_less_is_another_client() {
-        let experiment = published().pop().unwrap();
+        let experiment = experiments().pop().unwrap();
         let visits = live(&experiment, Treatment::Evenkeel).visits();
         let of_two: Vec<_> = visits
             .iter()

@@ -5,7 +5,7 @@ use super::{FIGURES, Setting, fio, judge, record, scaled, way_of};
 use crate::harness::{Event, Figure, Judgement, Notify, Order, Part, Plan, Run, Study};
 use crate::published::{self, PublishedError, Result, Scratch, Workplace};
 use evenkeel_core::random::Seed;
-use evenkeel_core::share::experiment::{Experiment, published as experiments};
+use evenkeel_core::share::experiment::{Experiment, experiments};
 use evenkeel_core::share::simulation::run as simulate;
 use evenkeel_os::clock::unix_time;
 

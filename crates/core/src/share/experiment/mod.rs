@@ -8,7 +8,7 @@ mod judge;
 mod published;
 
 pub use judge::{Division, Eased, Outcome, judge};
-pub use published::published;
+pub use published::experiments;
 
 use super::law::{Parameters, Settings};
 use super::simulation::{HostPlan, Lull, Scenario, Stretch};

@@ -51,7 +51,7 @@ fn experiment(name: &'static str, what: &'static str, hosts: Vec<HostPlan>, thre
     }
 }
 
-pub fn published() -> Vec<Experiment> {
+pub fn experiments() -> Vec<Experiment> {
     let greedy = [two_servers(32.0), two_servers(64.0)];
     [vec![equal(), unequal(), leaving(), outsider(), several_disks()], greedy.into(), vec![databases()]]
         .concat()

@@ -9,11 +9,11 @@ fn outcomes(treatment: Treatment) -> Vec<(Experiment, Outcome)> {
         let outcome = judge(&experiment, &trace);
         (experiment, outcome)
     };
-    published().into_iter().map(judged).collect()
+    experiments().into_iter().map(judged).collect()
 }
 
 fn named(name: &str) -> Experiment {
-    published().into_iter().find(|experiment| experiment.name == name).expect(name)
+    experiments().into_iter().find(|experiment| experiment.name == name).expect(name)
 }
 
 fn by(treatment: Treatment, experiment: &Experiment) -> Outcome {

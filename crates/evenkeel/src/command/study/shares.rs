@@ -7,7 +7,7 @@ use crate::study::published;
 use anyhow::{Result, bail};
 use clap::ArgAction;
 use clap::builder::BoolishValueParser;
-use evenkeel_core::share::experiment::published as experiments;
+use evenkeel_core::share::experiment::experiments;
 use evenkeel_study::harness::Plan;
 use evenkeel_study::shares::{PUBLISHED_S, Setting, fio, parts};
 

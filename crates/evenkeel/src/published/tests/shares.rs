@@ -4,7 +4,7 @@ use crate::published::{Published, results, table};
 use crate::report::published::html;
 use crate::table::Look;
 use evenkeel_core::random::Seed;
-use evenkeel_core::share::experiment::{Treatment, published};
+use evenkeel_core::share::experiment::{Treatment, experiments};
 use evenkeel_core::share::simulation::run as simulate;
 use evenkeel_study::harness::{FORMAT, Plan, Run};
 use evenkeel_study::shares::{FIGURES, NAME, Setting, judge, parts, record};
@@ -12,7 +12,7 @@ use evenkeel_study::shares::{FIGURES, NAME, Setting, judge, parts, record};
 const SETTING: Setting = Setting { period_s: 2.0, live: false };
 
 fn made(numbers: &[usize]) -> (Plan, Vec<Run>) {
-    let all = published();
+    let all = experiments();
     let experiments: Vec<_> = numbers.iter().map(|number| all[*number].clone()).collect();
     let plan = Plan {
         format: FORMAT,

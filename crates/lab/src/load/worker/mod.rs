@@ -39,7 +39,6 @@ use evenkeel_os::clock::monotonic;
 use evenkeel_os::stop::Stop;
 use evenkeel_os::tls::TlsSetup;
 use evenkeel_wire::{Account, Channel, Encryption};
-use pause::Pausing;
 use sparing::Sparing;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -104,8 +103,8 @@ pub(super) struct Worker<'a> {
     thinking: BinaryHeap<Reverse<(Nanos, u32)>>,
     /// Arrivals of closed clients that do not think.
     at_once: VecDeque<Arrival>,
-    /// Sessions in the middle of a transaction whose client waits.
-    pausing: BinaryHeap<Reverse<Pausing>>,
+    /// Ends of the pauses of clients that wait in the middle of a transaction.
+    pausing: BinaryHeap<Reverse<Deadline>>,
     requests: Deadlines,
     logins: Deadlines,
     abandoned: Deadlines,

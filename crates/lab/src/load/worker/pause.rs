@@ -5,20 +5,11 @@ use crate::load::session::State;
 use evenkeel_core::Nanos;
 use std::cmp::Reverse;
 
-/// The end of one pause. It is void once the epoch of the slot has moved on: the request was given up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Pausing {
-    at: Nanos,
-    slot: u32,
-    epoch: u32,
-}
-
 impl Worker<'_> {
     /// The session asks nothing until then.
     pub(super) fn pause_until(&mut self, at: Nanos, slot: u32, statement: usize) {
-        let session = &mut self.sessions[slot as usize];
-        session.state = State::Pausing(statement);
-        self.pausing.push(Reverse(Pausing { at, slot, epoch: session.epoch }));
+        self.sessions[slot as usize].state = State::Pausing(statement);
+        self.pausing.push(Reverse(self.deadline(at, slot)));
     }
 
     /// Asks what was to be asked after the pauses that have ended.

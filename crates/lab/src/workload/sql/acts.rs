@@ -1,6 +1,6 @@
 //! What a read does besides reading, as far as its text says so.
 
-use super::{Kind, tokens};
+use super::token::{Kind, tokens};
 use std::collections::BTreeSet;
 use std::fmt;
 

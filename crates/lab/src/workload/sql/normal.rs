@@ -1,6 +1,6 @@
 //! A statement with its literals taken out, so that executions that differ in nothing else are known as one.
 
-use super::{Kind, is_among, tokens};
+use super::token::{Kind, is_among, tokens};
 use crate::workload::Value;
 
 #[derive(Clone, Debug, Default, PartialEq)]

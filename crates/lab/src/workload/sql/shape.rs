@@ -1,6 +1,6 @@
 //! Which tables and columns a statement asks for, as far as its text shows it.
 
-use super::{Kind, is_among, tokens};
+use super::token::{Kind, is_among, tokens};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
