@@ -46,7 +46,7 @@ impl Cli {
         match self.what {
             What::Plants(args) => plants::judge(&args),
             What::Steps(args) => plants::steps(&args),
-            What::Shares(args) => shares::experiments(&args),
+            What::Shares(args) => shares::run_all(&args),
             What::Mixes(args) => shares::mixes(&args),
             What::Coverage(args) => coverage::run(&args),
             What::Noisy(args) => noisy::run(&args),

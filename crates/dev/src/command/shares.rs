@@ -26,7 +26,7 @@ pub struct MixesArgs {
     seed: u64,
 }
 
-pub fn experiments(args: &Args) -> Result<()> {
+pub fn run_all(args: &Args) -> Result<()> {
     let seed = Seed(args.seed);
     for experiment in experiments() {
         for treatment in Treatment::ALL {
