@@ -23,7 +23,7 @@ pub use carried::{Carried, Fate, Rate};
 pub use range::Range;
 pub use run::{Clear, RunAt, settled};
 pub use sequence::{Objective, RATES_FIRST, RUNS_CURVE, Responses, Sequence, Step, Wanted, middle};
-pub use work::Work;
+pub use work::{Work, difference};
 
 use run::taken;
 

@@ -49,6 +49,16 @@ impl Work {
     }
 }
 
+/// What the work of a request differs by between runs of one rate: `sqrt(sum_r s_r^2 (n_r - 1) / sum_r (n_r - 1))`, with `s_r` the standard
+/// deviation of the logarithm of the work over the `n_r` runs of rate `r`; `None` where that has fewer than four degrees of freedom.
+pub fn difference(rates: &[Vec<f64>]) -> Option<f64> {
+    const FREEDOM_MIN: f64 = 4.0;
+    let logs = rates.iter().map(|works| works.iter().map(|work| work.ln()).collect::<Sample>());
+    let parts = logs.filter_map(|sample| Some((sample.variance()?, sample.n() as f64 - 1.0)));
+    let (squares, freedom) = parts.fold((0.0, 0.0), |(sum, of), (s2, n)| (sum + s2 * n, of + n));
+    (freedom >= FREEDOM_MIN).then(|| (squares / freedom).sqrt()).filter(|found| found.is_finite())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -81,6 +91,15 @@ mod tests {
         let work = Work::of(&[(100.0, 0.31), (100.0, 0.29), (100.0, 0.30)]).unwrap();
         assert!((work.per_request - 0.003).abs() < 1e-12);
         assert!(work.range.is_some_and(|range| range.low > 0.002 && range.high < 0.004));
+    }
+
+    #[test]
+    fn runs_of_one_rate_tell_what_requests_differ_by_and_other_rates_do_not() {
+        let steady = difference(&[vec![1.0; 3], vec![2.0; 3]]).unwrap();
+        assert!(steady < 1e-9, "{steady}");
+        let found = difference(&[vec![1.0, 1.2, 1.0 / 1.2], vec![2.0, 2.4, 2.0 / 1.2]]).unwrap();
+        assert!((found - 1.2_f64.ln()).abs() < 1e-9, "{found}");
+        assert_eq!(difference(&[vec![1.0, 1.5], vec![2.0, 2.5]]), None, "four runs are too few");
     }
 
     #[test]

@@ -10,7 +10,7 @@ pub struct Cause {
 }
 
 /// All known causes. A caveat of none of them is a cause of its own, with the remedy of its own text.
-pub const CAUSES: [Cause; 13] = [
+pub const CAUSES: [Cause; 14] = [
     Cause {
         name: "The generator was late",
         codes: &[
@@ -38,6 +38,12 @@ pub const CAUSES: [Cause; 13] = [
         name: "Others used the CPUs",
         codes: &[&["steal", "other-load"], &["measured-again"]],
         remedy: "Stop other programs here, or measure on a machine or at a time with quieter neighbours.",
+    },
+    Cause {
+        name: "Requests took more CPU time in some runs than in others",
+        codes: &[&["cpu-varies"]],
+        remedy: "The machine's speed changed, as that of a virtual one does without stolen time being shown, or runs met too few \
+                 costly requests: measure at a quieter time, or with a longer --duration.",
     },
     Cause {
         name: "The server was throttled",

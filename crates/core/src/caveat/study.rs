@@ -1,6 +1,7 @@
 //! Doubts about a cell over its runs, and about a whole study.
 
 use super::Severity::{Doubt, Note};
+use super::threshold::CPU_VARIES_MAX;
 use super::{Caveat, FIRST_REPEAT_SHARE, RUNS_MIN, plural};
 use crate::disturbance::Disturbance;
 use crate::statistics::{Sample, student_quantile};
@@ -98,6 +99,14 @@ impl Caveat {
              blocks in random order. In the first block a drift over time looks like an effect of the rate. \
              With --whole-sweep a list of rates is measured in random order from the start.",
         )
+    }
+
+    /// Requests took other CPU time in some runs than in others of the same rate: by so many percent, a standard deviation.
+    pub fn cpu_varies(percent: f64) -> Option<Self> {
+        let text = format!(
+            "The CPU time of a request differed by {percent:.0} % (standard deviation) between runs of the same rate, limit {CPU_VARIES_MAX:.0} %."
+        );
+        (percent > CPU_VARIES_MAX).then(|| Self::new("cpu-varies", Doubt, text).with("percent", percent))
     }
 
     /// Nothing restarts the server between runs.

@@ -20,6 +20,9 @@ pub const LAG_TAIL_SHARE_MAX: f64 = 0.25;
 /// p99 of the dispatch lag up to here is always tolerated.
 pub const LAG_TAIL_ALWAYS_TOLERATED: Nanos = Nanos::from_micros(250);
 
+/// Most that the CPU time of a request differs by between runs of one rate, percent: undisturbed runs differ by about 3.
+pub const CPU_VARIES_MAX: f64 = 10.0;
+
 /// Mean wait for a session up to this share of the mean response time is tolerated: tau is then that of the server to
 /// within what [`LAG_SHARE_MAX`] allows the generator.
 pub const SESSION_WAIT_SHARE_MAX: f64 = 0.05;

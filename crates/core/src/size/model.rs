@@ -17,7 +17,7 @@ const SOFT: f64 = 0.05;
 const BY_CPU: (f64, f64) = (0.5, 0.15);
 /// The capacity is at most so many times the highest rate, where nothing else bounds it.
 const END_MOST: f64 = 30.0;
-/// What a server's speed differs by between a study and a later run: deviation of the logarithm. Runs a few minutes apart on a virtual
+/// What a server's speed differs by at least between a study and a later run: deviation of the logarithm. Runs a few minutes apart on a virtual
 /// machine differ by about that beyond what the runs of one study do (ten of `bench/answer`).
 const DRIFT: f64 = 0.08;
 /// Most that a response changes with the speed of a run.
@@ -74,6 +74,8 @@ pub struct Ends {
     pub at_most: Option<f64>,
     /// The rate at which its CPUs are full, by the CPU time of a request.
     pub full_at: Option<f64>,
+    /// What its speed was seen to differ by between runs, a deviation of the logarithm; zero where that is not known.
+    pub drift: f64,
 }
 
 impl Ends {
@@ -93,6 +95,7 @@ pub(super) struct Drawn {
     /// Capacity, factor of the wait, what runs differ by, what the model errs by.
     at: [f64; 4],
     cpus: f64,
+    drift: f64,
     /// Logarithm of the response without load, and its variance.
     level: (f64, f64),
 }
@@ -122,7 +125,7 @@ impl Drawn {
     /// Mean and variance of the logarithm of the response that a later run gives; `None` where the server does not carry the rate.
     pub(super) fn run(&self, rate: f64, seconds: f64, figure: Figure) -> Option<(f64, f64)> {
         let mean = self.level.0 + self.rise(rate);
-        let later = (DRIFT * self.elasticity(rate)).powi(2);
+        let later = (self.drift * self.elasticity(rate)).powi(2);
         let variance = self.level.1 + self.at[3].powi(2) + self.between(rate, seconds, figure) + later;
         mean.is_finite().then_some((mean, variance))
     }
@@ -157,7 +160,7 @@ pub(super) fn draws(points: &[Measured], ends: &Ends, figure: Figure) -> Vec<Dra
     let begin = known.fold(1.2 * highest, f64::max);
     let mut random = Random::new(SEED);
     let at = [begin, PRIORS[0].0, PRIORS[1].0, PRIORS[2].0];
-    let mut here = Drawn { at, cpus: ends.cpus, level: (0.0, 0.0) };
+    let mut here = Drawn { at, cpus: ends.cpus, drift: ends.drift.max(DRIFT), level: (0.0, 0.0) };
     let mut likely = here.judge(points, ends, figure);
     let mut kept = Vec::new();
     for step in 0..STEPS.0 {

@@ -104,10 +104,10 @@ impl Server {
         is_known.then_some(()).ok_or(SizeError::NoEnd { rate: highest, used })
     }
 
-    /// The highest rate that settled, and that a server carries for certain where that is known.
+    /// What a server carries for certain, or the highest rate that settled where that is not known.
     pub fn certain(&self) -> f64 {
         let (lowest, highest) = self.mean.range();
-        self.mean.ends().at_least.map_or(highest, |least| highest.min(least).max(lowest))
+        self.mean.ends().at_least.map_or(highest, |least| least.max(lowest))
     }
 
     /// The fewest servers of which each more likely than not meets the objective; `None` where none do at the rates that were measured.

@@ -3,7 +3,8 @@
 use super::*;
 use crate::random::{Random, Seed};
 
-const ENDS: Ends = Ends { cpus: 1.0, at_least: Some(200.0), at_most: Some(300.0), full_at: Some(250.0) };
+const ENDS: Ends =
+    Ends { cpus: 1.0, at_least: Some(200.0), at_most: Some(300.0), full_at: Some(250.0), drift: 0.0 };
 const RATES: [f64; 4] = [50.0, 100.0, 150.0, 200.0];
 
 /// M/M/1 of 4 ms: `s / (1 - u)`, three runs of 8 s at each rate.
@@ -74,6 +75,13 @@ fn a_profile_without_a_response_has_no_model() {
     for points in [&[][..], &[broken]] {
         assert_eq!(Sizing::of(points, ENDS, Figure::Mean), Err(SizeError::NothingSettled));
     }
+}
+
+#[test]
+fn a_server_whose_speed_was_seen_to_change_has_wider_intervals() {
+    let steady = sizing(&RATES, ENDS).predict(120.0).unwrap();
+    let unsteady = sizing(&RATES, Ends { drift: 0.2, ..ENDS }).predict(120.0).unwrap();
+    assert!(unsteady.low < steady.low && unsteady.high > steady.high, "{steady:?} {unsteady:?}");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use super::narrower::Narrower;
 use crate::format;
+use evenkeel_core::caveat::threshold::CPU_VARIES_MAX;
 use evenkeel_core::size::{Figure, LeftOut, Needed, Prediction, Server, SizeError, Sizing};
 use evenkeel_study::size::Sized;
 use serde_json::{Value, json};
@@ -155,6 +156,10 @@ fn lines(asked: &Asked<'_>, answer: &Answers<'_>, server: &Server, found: &Answe
     lines.extend(sized.misses_stalls.then(|| stalls.to_owned()));
     lines.extend(beside.map(|taken| {
         format!("a guess: other load took {taken:.0} % of the CPUs during the profile, and may take more or less later: profile again when it is gone")
+    }));
+    let varies = sized.bounds.cpu.as_ref().and_then(|cpu| cpu.varies_percent);
+    lines.extend(varies.filter(|percent| *percent > CPU_VARIES_MAX).map(|percent| {
+        format!("the CPU time of a request differed by {percent:.0} % between runs of one rate (standard deviation): the server's speed may have changed, and the intervals allow for that")
     }));
     let errors_much = "a guess: measured rates are predicted from the others with large errors, see below";
     lines.extend(is_off.then(|| errors_much.to_owned()));

@@ -327,6 +327,20 @@ fn cpu_for_a_request_is_compared_at_rates_that_are_nearly_the_same() {
 }
 
 #[test]
+fn requests_that_take_more_cpu_time_in_some_runs_of_a_rate_are_a_doubt() {
+    let doubts = |more: f64| {
+        let mut all = runs([10.0, 20.0]);
+        for run in &mut all {
+            let micros = 500.0 * f64::from(run.cell) * (1.0 + more * f64::from(run.repeat % 2));
+            run.sense.insert("server_cpu_us_per_request".to_owned(), micros);
+        }
+        let found = crate::profile::summarise(&plan("one"), &all).caveats;
+        found.iter().filter(|caveat| caveat.code == "cpu-varies").count()
+    };
+    assert_eq!((doubts(0.03), doubts(0.5)), (0, 1));
+}
+
+#[test]
 fn one_that_carries_more_than_the_other_at_most_is_better_without_a_rate_in_common() {
     let busy = |run: &mut RunFile, factor: f64| {
         let (rate, seconds) = (factor * 100.0 * f64::from(run.cell), run.measured_s);

@@ -9,9 +9,10 @@ use crate::store::format::{
 use crate::store::run_name;
 use evenkeel_core::bounds::alone::Method;
 use evenkeel_core::bounds::{
-    Alone, Answer, Carried, Clear, Fate, Objective, RUNS_CURVE, Range, Rate, RunAt, Work,
+    Alone, Answer, Carried, Clear, Fate, Objective, RUNS_CURVE, Range, Rate, RunAt, Work, difference,
 };
 use evenkeel_core::caveat::threshold::RUNS_MIN_COUNT;
+use std::collections::BTreeMap;
 
 /// Share of the arrivals that may fail in a run that says something about the server.
 const FAILED_MAX: f64 = 0.5;
@@ -169,7 +170,7 @@ fn p95(
 }
 
 /// Whether p95 is within an objective in the mean of the runs, which may be too few to be sure.
-fn meets_by_runs(cell: &CellSummary, objective_ms: f64) -> bool {
+pub(super) fn meets_by_runs(cell: &CellSummary, objective_ms: f64) -> bool {
     cell.valid && !cell.lower_bound && cell.p95_ms.n > 0 && cell.p95_ms.mean <= objective_ms
 }
 
@@ -259,12 +260,18 @@ fn failed(run: &RunFile) -> f64 {
 fn cpu(runs: &[&RunFile], cpus: Option<f64>) -> Option<WorkRecord> {
     let points = runs.iter().filter_map(|run| Some((run.throughput_per_s, 1e3 * cpu_by_request(run)?)));
     let work = Work::of(&points.collect::<Vec<_>>())?;
+    let mut of_rates: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+    for run in runs {
+        of_rates.entry(run.cell).or_default().extend(cpu_ms_per_request(run));
+    }
+    let of_rates: Vec<Vec<f64>> = of_rates.into_values().collect();
     Some(WorkRecord {
         per_request: work.per_request,
         range: work.range.map(range),
         runs: u32::try_from(work.runs).unwrap_or(u32::MAX),
         seen_at_per_s: range(work.seen_at),
         ends_at_per_s: cpus.and_then(|cpus| work.ends_at(1e3 * cpus)).map(range),
+        varies_percent: difference(&of_rates).map(|found| 100.0 * found),
     })
 }
 
@@ -301,6 +308,7 @@ fn hull(one: BoundsRecord, other: BoundsRecord) -> BoundsRecord {
         runs: one.runs + other.runs,
         seen_at_per_s: wide(one.seen_at_per_s, other.seen_at_per_s),
         ends_at_per_s: one.ends_at_per_s.zip(other.ends_at_per_s).map(|(a, b)| wide(a, b)),
+        varies_percent: both(one.varies_percent, other.varies_percent, f64::max),
     });
     BoundsRecord {
         at_least_per_s: both(one.at_least_per_s, other.at_least_per_s, f64::min),

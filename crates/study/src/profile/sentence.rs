@@ -23,6 +23,8 @@ pub(super) struct Findings<'a> {
     pub limit: &'a TrustLimit,
     /// The statement with the longest 95th percentile at the lowest rate, and that in ms; `None` of a workload of one.
     pub slowest: Option<(&'a str, f64)>,
+    /// The highest rate whose runs meet the objective in the mean, and how many they are.
+    pub provisional: Option<(f64, u32)>,
     /// Names of the runs that are left out of the bounds.
     pub left_out: &'a [String],
     /// Where nothing was answered at any rate, with the server unused: nothing says what is carried.
@@ -65,6 +67,14 @@ impl Findings<'_> {
             }
             (Some((below, rate)), None) => {
                 format!("p95 stays below {} ms up to {} requests per second", ceiling(below), floor(rate))
+            }
+            (None, Some(objective)) if self.provisional.is_some() => {
+                let (rate, runs) = self.provisional.unwrap_or_default();
+                let runs = if runs == 1 { "1 run".to_owned() } else { format!("{runs} runs") };
+                format!(
+                    "p95 was below {objective} ms at {} requests per second in {runs}: too few to say so with 95 % confidence",
+                    floor(rate)
+                )
             }
             (None, Some(_)) if u64::from(self.runs_of_rate) < RUNS_MIN => {
                 "No upper bound of p95 yet: it takes three runs of a rate (--repeats 3)".to_owned()
@@ -165,10 +175,10 @@ impl Findings<'_> {
                 Some(format!("carries at least {least} and at most {most} {unit}{}", self.overloaded()))
             }
             (Some(least), None) => {
-                Some(format!("carries at least {least} {unit}; the limit was not reached"))
+                Some(format!("carries at least {least} {unit}; an upper bound is not certain yet"))
             }
             (None, Some(most)) => {
-                Some(format!("carries at most {most} {unit}; no measured rate was reliably carried"))
+                Some(format!("carries at most {most} {unit}; a lower bound is not certain yet"))
             }
             (None, None) => None,
         }
@@ -235,7 +245,8 @@ impl Findings<'_> {
             Some(taken) => format!("{taken:.0} %"),
             None => return String::new(),
         };
-        match self.bounds.by_itself_per_s {
+        // What overload alone says of it would contradict the missing lower bound.
+        match self.bounds.by_itself_per_s.filter(|_| self.bounds.at_least_per_s.is_some()) {
             Some(range) => format!(
                 "; without other load, which took {took} of its CPUs, it would carry {}",
                 between(range.low, range.high)

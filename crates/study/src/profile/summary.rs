@@ -19,10 +19,12 @@ pub fn summarise(plan: &PlanFile, runs: &[RunFile]) -> SummaryFile {
     let runs_planned = runs_planned(plan, runs_done);
     // An unstable cell is a result about the server; what is measured of it is not held to its steadiness.
     let valid = cells.iter().filter(|cell| cell.stability != Verdict::Unstable).all(|cell| cell.valid);
+    let headlines: Vec<HeadlineRecord> =
+        groups(plan).into_iter().map(|group| headline(plan, &cells, runs, group)).collect();
     SummaryFile {
         format: FORMAT,
-        headlines: groups(plan).into_iter().map(|group| headline(plan, &cells, runs, group)).collect(),
-        caveats: caveats(plan, runs, runs_planned),
+        caveats: caveats(plan, runs, runs_planned).into_iter().chain(cpu_varies(&headlines)).collect(),
+        headlines,
         complete: is_complete(plan, runs_done, runs_planned),
         ended: plan.ended.clone().filter(|_| plan.settings.is_sequence()),
         runs_done,
@@ -31,6 +33,11 @@ pub fn summarise(plan: &PlanFile, runs: &[RunFile]) -> SummaryFile {
         written: None,
         cells,
     }
+}
+
+fn cpu_varies(headlines: &[HeadlineRecord]) -> Option<Caveat> {
+    let percents = headlines.iter().filter_map(|headline| headline.bounds.cpu.as_ref()?.varies_percent);
+    percents.reduce(f64::max).and_then(Caveat::cpu_varies)
 }
 
 /// A study whose runs are chosen one by one may have ended without any, where the time was too short for one; it is not to go on.
@@ -59,6 +66,14 @@ pub(super) fn groups(plan: &PlanFile) -> Vec<Vec<usize>> {
     groups
 }
 
+/// The highest rate whose runs all settled and meet the objective in the mean, and how many they are.
+fn provisional(cells: &[CellSummary], group: &[usize], wanted_ms: f64) -> Option<(f64, u32)> {
+    let own = cells.iter().filter(|cell| group.contains(&cell.series));
+    let meets =
+        own.filter(|cell| cell.stability == Verdict::Settled && answer::meets_by_runs(cell, wanted_ms));
+    meets.map(|cell| (cell.rate_per_s, cell.runs)).max_by(|one, other| one.0.total_cmp(&other.0))
+}
+
 /// The statement of a mix with the longest 95th percentile, in ms, at the lowest rate.
 fn slowest<'a>(cells: &[CellSummary], runs: &'a [RunFile], group: &[usize]) -> Option<(&'a str, f64)> {
     let own = cells.iter().filter(|cell| group.contains(&cell.series));
@@ -75,6 +90,7 @@ fn headline(plan: &PlanFile, cells: &[CellSummary], runs: &[RunFile], group: Vec
     let left_out = answer::left_out(plan, runs, &group);
     let findings = Findings {
         slowest: slowest(cells, runs, &group),
+        provisional: plan.settings.objective_p95_ms.and_then(|wanted| provisional(cells, &group, wanted)),
         plan,
         left_out: &left_out,
         group: &group,

@@ -154,6 +154,7 @@ fn ends(
         at_least: bounds.at_least_per_s.or(highest),
         at_most: bounds.at_most_per_s,
         full_at: full_at(all, runs),
+        drift: bounds.cpu.as_ref().and_then(|cpu| cpu.varies_percent).unwrap_or(0.0) / 100.0,
     }
 }
 

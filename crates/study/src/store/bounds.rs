@@ -47,6 +47,8 @@ pub struct WorkRecord {
     /// Requests per second that use all CPUs, by the utilisation law, if nobody else uses them; absent where their number is
     /// not known.
     pub ends_at_per_s: Option<RangeRecord>,
+    /// What it differs by between runs of the same rate, percent, a standard deviation; absent of too few runs.
+    pub varies_percent: Option<f64>,
 }
 
 /// What the runs of a group say about what is carried. Each with 95 % confidence.
