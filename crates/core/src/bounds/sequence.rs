@@ -124,11 +124,19 @@ impl Sequence {
         let made: usize = rates.iter().map(|rate| rate.runs).sum();
         let objective = responses.objective.and_then(|ends| self.of_objective(&answer, ends));
         let first = if responses.objective.is_some() { RATES_FIRST * RUNS_MIN } else { RUNS_BOUNDS };
+        // An undecided rate comes before the curve, whose rates are shares of a bound that it may raise.
+        let is_open = |rate: &Rate| {
+            rate.fate == Fate::Undecided
+                && rate.runs < RUNS_UNDECIDED
+                && carried.is_some_and(|carried| rate.rate > carried.rate)
+                && failed.is_some_and(|failed| rate.rate < failed.rate)
+        };
         let is_due = carried.and(failed).is_some() && made >= first && objective.is_none();
         // All of them begin before one is repeated, and the one with the fewest runs comes next: what drifts with time meets the rates
         // alike, and runs of a rate that lie apart show it.
         if let Some(missing) = self.missing(&answer).filter(|_| is_due) {
-            return Some(Step::Run(missing));
+            let open = rates.iter().find(|rate| is_open(rate));
+            return Some(Step::Run(open.map_or(missing, |open| open.rate)));
         }
         if let Some(few) = rates.iter().min_by_key(|rate| rate.runs).filter(|rate| rate.runs < RUNS_MIN) {
             return Some(Step::Run(few.rate));

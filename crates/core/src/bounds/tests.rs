@@ -279,6 +279,20 @@ fn runs_go_to_the_curve_of_response_times_too() {
 }
 
 #[test]
+fn an_undecided_rate_comes_before_the_curve() {
+    let mut runs: Vec<RunAt> =
+        [three(kept(120.0, 10.0)), three(behind(250.0, 200.0)), three(kept(190.0, 10.0))].concat();
+    runs.push(behind(190.0, 170.0));
+    runs.push(behind(190.0, 170.0));
+    let sequence = Sequence { wanted: Wanted { width: 0.0 }, rate_min: 0.0, rate_max: 1e6 };
+    let next = |runs: &[RunAt]| sequence.next(runs, &Responses::default());
+    let four = [&runs[..8], &runs[9..10]].concat();
+    assert_eq!(Carried::of(&four.iter().collect::<Vec<_>>()).rates[1].fate, Fate::Undecided);
+    assert_eq!(next(&four), Some(Step::Run(190.0)));
+    assert_ne!(next(&runs), Some(Step::Run(190.0)), "with five runs the curve begins");
+}
+
+#[test]
 fn rates_of_the_curve_are_measured_by_turns() {
     let seen = |rate: f64| if rate < 200.0 { kept(rate, 10.0) } else { behind(rate, 200.0) };
     let mut runs: Vec<RunAt> =

@@ -37,7 +37,7 @@ pub struct Args {
     #[arg(value_name = "STUDY", default_value = "last")]
     pub studies: Vec<String>,
     /// Requests per second of all servers together
-    #[arg(long, value_name = "RATE", value_parser = rate)]
+    #[arg(long, value_name = "RATE", value_parser = rate, allow_negative_numbers = true)]
     pub rate: f64,
     /// Longest response time allowed: p95=TIME or mean=TIME, as p95=100ms; without a figure it is p95
     #[arg(long, value_name = "FIGURE=TIME", value_parser = objective)]

@@ -178,10 +178,12 @@ fn lines(asked: &Asked<'_>, answer: &Answers<'_>, server: &Server, found: &Answe
     lines.push(basis(sized, server));
     lines.extend(off.iter().any(Option::is_some).then(|| errors(off)));
     if found.needed.by_range {
-        lines.push(format!(
-            "no objective given: each server gets at most {}, which it carries with 95 % confidence",
-            format::rate(server.certain())
-        ));
+        let why = match sized.bounds.at_least_per_s {
+            Some(_) => "which it carries with 95 % confidence",
+            None => "the highest rate that settled",
+        };
+        let most = format::rate(server.certain());
+        lines.push(format!("no objective given: each server gets at most {most}, {why}"));
     } else if each.rate < lowest {
         lines.push(format!(
             "below the lowest measured rate: this is the response at {}",
