@@ -2,8 +2,8 @@
 //! line what of that can be relied on.
 
 use crate::format::listed;
-use crate::store::format::{BoundsRecord, PlanFile};
-use evenkeel_core::caveat::threshold::{ARRIVALS_MIN, NEIGHBOURS_MIN, RUNS_MIN, SECONDS_MIN};
+use crate::store::format::{BoundsRecord, PlanFile, WorkRecord};
+use evenkeel_core::caveat::threshold::{ARRIVALS_MIN, CPU_VARIES_MAX, NEIGHBOURS_MIN, RUNS_MIN, SECONDS_MIN};
 use evenkeel_core::digits::{between, ceiling, floor, nearest};
 use evenkeel_core::trust::TrustLimit;
 
@@ -70,9 +70,9 @@ impl Findings<'_> {
             }
             (None, Some(objective)) if self.provisional.is_some() => {
                 let (rate, runs) = self.provisional.unwrap_or_default();
-                let runs = if runs == 1 { "1 run".to_owned() } else { format!("{runs} runs") };
+                let runs = if runs == 1 { "1 run".to_owned() } else { format!("the mean of {runs} runs") };
                 format!(
-                    "p95 was below {objective} ms at {} requests per second in {runs}: too few to say so with 95 % confidence",
+                    "p95 was below {objective} ms at {} requests per second in {runs}, but not with 95 % confidence yet",
                     floor(rate)
                 )
             }
@@ -116,9 +116,12 @@ impl Findings<'_> {
         if !self.is_measured {
             return String::new();
         }
+        let is_steady = |cpu: &WorkRecord| {
+            cpu.range.is_some() && cpu.varies_percent.is_none_or(|percent| percent <= CPU_VARIES_MAX)
+        };
         let known = [
             (self.bounds.is_something(), "the bounds"),
-            (self.bounds.cpu.as_ref().is_some_and(|cpu| cpu.range.is_some()), "the CPU cost"),
+            (self.bounds.cpu.as_ref().is_some_and(is_steady), "the CPU cost"),
         ];
         let mut reliable: Vec<String> =
             known.iter().filter(|(is_known, _)| *is_known).map(|(_, what)| (*what).to_owned()).collect();
