@@ -7,9 +7,11 @@
 //!
 //! The capacity is known from the bounds of the profile and from the CPU time of a request, the rest from the runs. Bayes' rule joins them:
 //! the posterior is sampled by a random walk (Metropolis et al., J. Chem. Phys. 21 (1953) 1087), so that one rate is enough for an interval
-//! and each further rate narrows it. Intervals are predictive: they hold what one run of a minute gives, with what runs differ by.
+//! and each further rate narrows it. What the model errs by is smooth along the rates (`fit`). Intervals are predictive: they hold what one
+//! run of a minute gives, with what runs differ by.
 
 mod error;
+mod fit;
 mod model;
 mod needed;
 mod sizing;

@@ -1,5 +1,6 @@
 //! The model, and the random walk that finds what fits the runs.
 
+use super::fit::Fit;
 use super::station::wait;
 use crate::random::{Random, Seed};
 
@@ -10,7 +11,7 @@ const STEPS: (usize, usize, usize) = (16_000, 3_000, 13);
 /// Shares of a prior's deviation by which the walk steps.
 const REACHES: [f64; 4] = [1.0, 0.4, 0.15, 0.05];
 /// Factor on the wait, what runs differ by in speed, and what the model errs by: median and deviation of the logarithm, before anything is measured.
-const PRIORS: [(f64, f64); 3] = [(0.5, 1.2), (0.04, 1.0), (0.03, 0.6)];
+const PRIORS: [(f64, f64); 3] = [(0.5, 1.2), (0.04, 1.0), (0.06, 0.8)];
 /// How sharply a bound of the capacity ends, as a deviation of the logarithm.
 const SOFT: f64 = 0.05;
 /// How far the capacity lies below and above where the CPUs are full: another resource may end first, and work may fall as load rises.
@@ -96,8 +97,6 @@ pub(super) struct Drawn {
     at: [f64; 4],
     cpus: f64,
     drift: f64,
-    /// Logarithm of the response without load, and its variance.
-    level: (f64, f64),
 }
 
 impl Drawn {
@@ -123,32 +122,34 @@ impl Drawn {
     }
 
     /// Mean and variance of the logarithm of the response that a later run gives; `None` where the server does not carry the rate.
-    pub(super) fn run(&self, rate: f64, seconds: f64, figure: Figure) -> Option<(f64, f64)> {
-        let mean = self.level.0 + self.rise(rate);
+    pub(super) fn run(&self, fit: &Fit, rate: f64, seconds: f64, figure: Figure) -> Option<(f64, f64)> {
+        let (mean, error) = fit.at(self.at[3], rate);
         let later = (self.drift * self.elasticity(rate)).powi(2);
-        let variance = self.level.1 + self.at[3].powi(2) + self.between(rate, seconds, figure) + later;
-        mean.is_finite().then_some((mean, variance))
+        let mean = mean + self.rise(rate);
+        mean.is_finite().then_some((mean, error + self.between(rate, seconds, figure) + later))
     }
 
-    /// Finds the level and the log posterior.
-    fn judge(&mut self, points: &[Measured], ends: &Ends, figure: Figure) -> f64 {
+    /// The level and the errors of the model that these parameters leave to the points; `None` where a point is beyond the capacity.
+    pub(super) fn fit(&self, points: &[Measured], figure: Figure) -> Option<Fit> {
+        let off = points.iter().map(|point| point.level() - self.rise(point.rate));
+        let noise = points.iter().map(|point| {
+            self.between(point.rate, point.seconds, figure) / point.responses.len() as f64
+        });
+        Fit::of(points.iter().map(|point| point.rate).collect(), off.collect(), noise.collect(), self.at[3])
+    }
+
+    /// Log posterior.
+    fn judge(&self, points: &[Measured], ends: &Ends, figure: Figure) -> f64 {
         let mut found = ends.prior(self.at[0], points.last().map_or(0.0, |point| point.rate));
         for (value, (median, by)) in self.at[1..].iter().zip(PRIORS) {
             found -= 0.5 * ((value / median).ln() / by).powi(2);
         }
-        let (mut weights, mut sum, mut squares) = (0.0, 0.0, 0.0);
         for point in points {
-            let count = point.responses.len() as f64;
             let (level, between) = (point.level(), self.between(point.rate, point.seconds, figure));
             let apart: f64 = point.responses.iter().map(|one| (one.ln() - level).powi(2)).sum();
-            let variance = between / count + self.at[3].powi(2);
-            let off = level - self.rise(point.rate);
-            (weights, sum, squares) =
-                (weights + 1.0 / variance, sum + off / variance, squares + off * off / variance);
-            found -= 0.5 * (variance.ln() + (count - 1.0) * between.ln() + apart / between);
+            found -= 0.5 * ((point.responses.len() as f64 - 1.0) * between.ln() + apart / between);
         }
-        self.level = (sum / weights, 1.0 / weights);
-        let found = found - 0.5 * (weights.ln() + squares - sum * sum / weights);
+        let found = self.fit(points, figure).map_or(f64::NEG_INFINITY, |fit| found + fit.likelihood);
         if found.is_finite() { found } else { f64::NEG_INFINITY }
     }
 }
@@ -160,7 +161,7 @@ pub(super) fn draws(points: &[Measured], ends: &Ends, figure: Figure) -> Vec<Dra
     let begin = known.fold(1.2 * highest, f64::max);
     let mut random = Random::new(SEED);
     let at = [begin, PRIORS[0].0, PRIORS[1].0, PRIORS[2].0];
-    let mut here = Drawn { at, cpus: ends.cpus, drift: ends.drift.max(DRIFT), level: (0.0, 0.0) };
+    let mut here = Drawn { at, cpus: ends.cpus, drift: ends.drift.max(DRIFT) };
     let mut likely = here.judge(points, ends, figure);
     let mut kept = Vec::new();
     for step in 0..STEPS.0 {

@@ -1,6 +1,7 @@
 //! A prediction with its interval, and how far predictions are off where the response is known.
 
 use super::error::SizeError;
+use super::fit::Fit;
 use super::model::{Drawn, Ends, Figure, Measured, draws};
 use crate::statistics::{CONFIDENCE, normal_tail};
 
@@ -51,7 +52,7 @@ pub struct Sizing {
     points: Vec<Measured>,
     ends: Ends,
     figure: Figure,
-    drawn: Vec<Drawn>,
+    drawn: Vec<(Drawn, Fit)>,
 }
 
 impl Sizing {
@@ -62,7 +63,8 @@ impl Sizing {
         if points.is_empty() {
             return Err(SizeError::NothingSettled);
         }
-        let drawn = draws(&points, &ends, figure);
+        let fitted = |drawn: Drawn| Some((drawn, drawn.fit(&points, figure)?));
+        let drawn = draws(&points, &ends, figure).into_iter().filter_map(fitted).collect();
         Ok(Self { points, ends, figure, drawn })
     }
 
@@ -99,7 +101,7 @@ impl Sizing {
     /// The response at a rate by the model alone; `None` where the server most likely does not carry it.
     fn quantiles(&self, rate: f64, at: f64) -> Option<Prediction> {
         let runs: Vec<(f64, f64)> =
-            self.drawn.iter().filter_map(|drawn| drawn.run(at, RUN_S, self.figure)).collect();
+            self.drawn.iter().filter_map(|(drawn, fit)| drawn.run(fit, at, RUN_S, self.figure)).collect();
         let (of, tail) = (self.drawn.len() as f64, (1.0 - CONFIDENCE) / 2.0);
         let [low, response, high] =
             [tail, 0.5, 1.0 - tail].map(|share| quantile(&runs, share * of).map_or(f64::INFINITY, f64::exp));

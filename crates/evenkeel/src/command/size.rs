@@ -3,7 +3,7 @@
 use super::Session;
 use crate::config::units;
 use crate::failure::{FINDING, WRONG_USE, WithHint};
-use crate::out;
+use crate::{format, out};
 use crate::study::narrower::Narrower;
 use crate::study::sizing::{Answered, Answers, Asked, as_json, next, text};
 use crate::study::stored;
@@ -15,6 +15,9 @@ use evenkeel_study::store::StudyFolder;
 use evenkeel_study::store::format::{PlanFile, RunFile};
 use std::path::PathBuf;
 use std::process::ExitCode;
+
+/// CPU costs of a request that differ by this factor are hardly of the same server.
+const COSTS_APART: f64 = 1.25;
 
 /// Flags of `evenkeel size`.
 #[derive(Debug, clap::Args)]
@@ -85,7 +88,7 @@ fn cost(text: &str) -> Result<f64, String> {
 /// # Errors
 /// A study cannot be read, is no profile, or has no response that settled.
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
-    let (mut ids, mut joined, mut is_damaged) = (Vec::new(), None, false);
+    let (mut ids, mut joined, mut is_damaged, mut costs) = (Vec::new(), None, false, Vec::new());
     for name in &args.studies {
         let (plan, runs, damaged) = read(session, args, name)?;
         is_damaged |= damaged;
@@ -94,6 +97,8 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
                 .hint("run the profile that says more first; `last` is then another one");
         }
         ids.push(plan.id.clone());
+        let cost_ms = sized(&plan, &runs).first().and_then(|one| Some(one.bounds.cpu.as_ref()?.per_request));
+        costs.extend(cost_ms.map(|cost_ms| (cost_ms, plan.id.clone())));
         let Some((first, all)) = &mut joined else {
             joined = Some((plan, runs));
             continue;
@@ -104,6 +109,9 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         }
     }
     let (plan, runs) = joined.context("no profile is named")?;
+    if let Some(text) = disagreement(costs) {
+        out::tell(&text);
+    }
     let all = sized(&plan, &runs);
     let one = |sized| {
         let found = found(sized, args);
@@ -139,6 +147,19 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         true => ExitCode::from(WRONG_USE),
         false if refused.is_empty() && is_met => ExitCode::SUCCESS,
         false => ExitCode::from(FINDING),
+    })
+}
+
+/// Profiles count as one server's if a request cost about the same in each.
+fn disagreement(mut costs: Vec<(f64, String)>) -> Option<String> {
+    costs.sort_by(|one, other| one.0.total_cmp(&other.0));
+    let ((low_ms, low), (high_ms, high)) = (costs.first()?, costs.last()?);
+    (*high_ms > COSTS_APART * low_ms).then(|| {
+        format!(
+            "the profiles disagree: a request took {} of CPU time in {low} and {} in {high}; if the server or its data changed, use one of them alone\n",
+            format::time(*low_ms),
+            format::time(*high_ms)
+        )
     })
 }
 
@@ -191,6 +212,12 @@ mod tests {
         for text in ["p95", "p99=1s", "p95=0ms", "p95=fast", "p95=100", "-1/h", "nan/h", "0.12/d", "inf"] {
             assert!(objective(text).is_err() && cost(text).is_err() && rate(text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn profiles_whose_requests_cost_differently_disagree() {
+        let of = |costs: &[f64]| disagreement(costs.iter().map(|cost| (*cost, format!("at {cost}"))).collect());
+        assert!(of(&[1.0, 1.2]).is_none() && of(&[]).is_none() && of(&[1.0, 1.3]).is_some());
     }
 
     #[test]
