@@ -59,14 +59,13 @@ fn difference<T: PartialEq + Display>(what: &str, there: T, wanted: T) -> Option
 /// Reads all rows at the server and compares them with the stamp; the first table that differs is the
 /// error. Takes about as long as reading every table once.
 pub fn verify(target: &Target, database: Option<&str>) -> Result<Stamp, DataError> {
-    let place = Workplace::new(target, database)?;
+    let place = Workplace::new(target, database, DataSpec::DATABASE)?;
     let mut control = place.connect()?;
     let stamp = Stamp::read(&mut control)?.ok_or(DataError::Missing { database: place.database.clone() })?;
-    if stamp.state == State::Building {
-        return Err(DataError::HalfFinished { database: place.database });
-    }
-    if stamp.state == State::Written {
-        return Err(DataError::Written { database: place.database });
+    match stamp.state {
+        State::Building => return Err(DataError::HalfFinished { database: place.database }),
+        State::Written => return Err(DataError::Written { database: place.database }),
+        State::Ready => {}
     }
     for (table, content) in &stamp.tables {
         session::expect_content(&mut control, *table, *content)?;
@@ -77,7 +76,7 @@ pub fn verify(target: &Target, database: Option<&str>) -> Result<Stamp, DataErro
 /// Drops a data set, finished or not, and nothing else: tables of other names stay, and a database
 /// without a stamp is refused. The stamp goes last, so that a cut drop is still known as ours.
 pub fn remove(target: &Target, database: Option<&str>) -> Result<(), DataError> {
-    let place = Workplace::new(target, database)?;
+    let place = Workplace::new(target, database, DataSpec::DATABASE)?;
     let mut control = place.connect()?;
     place.lock(&mut control)?;
     let names = session::table_names(&mut control)?;

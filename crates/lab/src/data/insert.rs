@@ -43,7 +43,7 @@ fn insert_rows(
     tally: &Tally,
 ) -> Result<BTreeMap<Table, Content>, DataError> {
     let mut writer = Writer::new(control, generator, tally)?;
-    let filled: Vec<Table> = set.tables().into_iter().filter(|table| set.rows_expected(*table) > 0).collect();
+    let filled = set.filled();
     let head = filled.iter().position(|table| *table == set.orders()).unwrap_or(filled.len());
     let (before, of_orders) = filled.split_at(head);
     for &table in before {

@@ -16,7 +16,6 @@ use super::tpcw::Date;
 use evenkeel_os::clock;
 use evenkeel_os::stop::Stop;
 use evenkeel_site::server::{Control, Target};
-use std::sync::Arc;
 
 /// Makes sure that the target's database holds the data set, and returns its stamp.
 ///
@@ -29,7 +28,7 @@ pub fn populate(
     stop: &Stop,
     progress: &mut dyn FnMut(DataProgress),
 ) -> Result<Stamp, DataError> {
-    let place = Workplace::of(target, spec.set)?.until(stop);
+    let place = Workplace { stop: stop.clone(), ..Workplace::new(target, None, spec.set.name())? };
     let mut control = place.connect_or_create()?;
     place.lock(&mut control)?;
     match check(&mut control, spec) {
@@ -72,7 +71,7 @@ fn build(
     }
     let generator = spec.set.generator(spec.seed, today);
     let rows = tables.iter().map(|&table| spec.set.rows_expected(table)).sum();
-    let tally = Arc::new(Tally::new(stop, rows));
+    let tally = Tally::new(stop, rows);
     let contents = match spec.via {
         Via::Insert | Via::Script => insert::insert(place, spec.set, &generator, indexes, &tally, progress)?,
         Via::Shuffled => shuffled::insert(place, spec.set, &generator, spec.seed, &tally, progress)?,

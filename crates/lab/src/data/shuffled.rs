@@ -1,17 +1,17 @@
 //! `--via shuffled`: the rows of each table in an order that has nothing to do with any key, with all indexes there from the start.
 //!
 //! Every index grows by splits of pages anywhere in it, so that neighbours in the order of keys lie anywhere in the file: the worst that
-//! a layout can be.
+//! a layout can be. The keys of a table are shuffled in memory, 16 bytes each.
 
 use super::content::Content;
 use super::error::DataError;
 use super::parallel;
-use super::permutation::Permutation;
 use super::progress::{DataProgress, Phase, Tally};
 use super::schema::Indexes;
 use super::session::{Workplace, finish_filled};
 use super::set::{DataSet, Generator, Table};
 use super::writer::Writer;
+use evenkeel_core::experiment::shuffled;
 use evenkeel_core::random::Seed;
 use evenkeel_site::server::Control;
 
@@ -26,8 +26,7 @@ pub(super) fn insert(
     tally: &Tally,
     progress: &mut dyn FnMut(DataProgress),
 ) -> Result<Vec<(Table, Content)>, DataError> {
-    let filled = set.tables().into_iter().filter(|table| set.rows_expected(*table) > 0).collect();
-    parallel::run(place, 1, filled, tally, progress, &|control, table| {
+    parallel::run(place, 1, set.filled(), tally, progress, &|control, table| {
         tally.enter(Phase::Rows, table.name())?;
         let seed = seed.child("shuffled").child(table.name());
         let content = fill(control, generator, table, seed, tally)?;
@@ -43,19 +42,10 @@ fn fill(
     seed: Seed,
     tally: &Tally,
 ) -> Result<Content, DataError> {
-    let mut places = generator.places(table);
-    let order = Permutation::new(places.len(), seed);
+    let keys = shuffled(generator.keys(table).collect(), seed);
     let mut writer = Writer::new(control, generator, tally)?;
-    let mut keys = Vec::with_capacity(STATEMENT_ROWS);
-    for place in 0..places.len() {
-        keys.extend(places.key(order.at(place), generator));
-        if keys.len() == STATEMENT_ROWS {
-            writer.insert(table, &keys)?;
-            keys.clear();
-        }
-    }
-    if !keys.is_empty() {
-        writer.insert(table, &keys)?;
+    for keys in keys.chunks(STATEMENT_ROWS) {
+        writer.insert(table, keys)?;
     }
     writer.commit()?;
     Ok(writer.contents.remove(&table).unwrap_or_default())

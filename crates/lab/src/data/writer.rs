@@ -2,6 +2,7 @@
 
 use super::content::Content;
 use super::error::DataError;
+use super::keys::Key;
 use super::progress::Tally;
 use super::set::{Generator, Table};
 use evenkeel_site::server::Control;
@@ -18,9 +19,6 @@ pub(super) struct Writer<'a> {
     row: Vec<u8>,
     sql: Vec<u8>,
 }
-
-/// The key of a row: a number, or an order and a line; the line is zero where the key is one number.
-pub(super) type Key = (u64, u64);
 
 impl<'a> Writer<'a> {
     pub(super) fn new(

@@ -24,21 +24,8 @@ pub const NAME: &str = "dvdstore";
 pub const GENERATOR_VERSION: u32 = 1;
 
 /// Names of the categories; a category's number is its place, from 1.
+#[rustfmt::skip]
 pub const CATEGORIES: [&str; 16] = [
-    "Action",
-    "Animation",
-    "Children",
-    "Classics",
-    "Comedy",
-    "Documentary",
-    "Drama",
-    "Family",
-    "Foreign",
-    "Games",
-    "Horror",
-    "Music",
-    "New",
-    "Sci-Fi",
-    "Sports",
-    "Travel",
+    "Action", "Animation", "Children", "Classics", "Comedy", "Documentary", "Drama", "Family", "Foreign",
+    "Games", "Horror", "Music", "New", "Sci-Fi", "Sports", "Travel",
 ];

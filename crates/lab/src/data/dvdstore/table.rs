@@ -33,15 +33,4 @@ impl Table {
     pub fn name(self) -> &'static str {
         self.definition().name
     }
-
-    /// The table of this name; a server may keep names in small letters.
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|table| table.name().eq_ignore_ascii_case(name))
-    }
-}
-
-impl std::fmt::Display for Table {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.pad(self.name())
-    }
 }

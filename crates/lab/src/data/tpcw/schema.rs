@@ -76,7 +76,7 @@ mod tests {
         for table in Table::ALL {
             let definition = table.definition();
             for key in definition.primary_key.iter().chain(definition.indexed) {
-                assert!(definition.columns.iter().any(|column| column.name == *key), "{table} {key}");
+                assert!(definition.columns.iter().any(|column| column.name == *key), "{table:?} {key}");
             }
         }
         let indexes: usize = Table::ALL.iter().map(|table| table.definition().indexed.len()).sum();

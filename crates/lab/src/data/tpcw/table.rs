@@ -36,15 +36,4 @@ impl Table {
     pub fn name(self) -> &'static str {
         self.definition().name
     }
-
-    /// The table of this name.
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|table| table.name() == name)
-    }
-}
-
-impl std::fmt::Display for Table {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.pad(self.name())
-    }
 }

@@ -6,6 +6,8 @@
 
 use super::date::Date;
 use evenkeel_core::random::Random;
+use std::fmt;
+use std::io::Write;
 
 /// The alphabet of [`astring`]: 79 symbols, no digits.
 pub const ALPHABET: &[u8; 79] =
@@ -71,18 +73,28 @@ pub fn digsyl(out: &mut Vec<u8>, number: u64) {
     }
 }
 
-pub fn whole(out: &mut Vec<u8>, mut number: u64) {
-    let mut digits = [0; 20];
-    let mut start = digits.len();
-    loop {
-        start -= 1;
-        digits[start] = b'0' + (number % 10) as u8;
-        number /= 10;
-        if number == 0 {
-            break;
-        }
-    }
-    out.extend_from_slice(&digits[start..]);
+pub fn whole(out: &mut Vec<u8>, number: u64) {
+    write(out, format_args!("{number}"));
+}
+
+/// Writing to memory cannot fail.
+fn write(out: &mut Vec<u8>, what: fmt::Arguments<'_>) {
+    let _ = out.write_fmt(what);
+}
+
+/// An amount of money, always with two decimals, as the server prints a DECIMAL.
+pub fn cents(out: &mut Vec<u8>, cents: u64) {
+    write(out, format_args!("{}.{:02}", cents / 100, cents % 100));
+}
+
+/// Path of a picture, as `img17/image_417.gif`.
+pub fn picture(out: &mut Vec<u8>, kind: &str, number: u64) {
+    write(out, format_args!("img{}/{kind}_{number}.gif", number % 100));
+}
+
+/// A month as `yyyy/mm`.
+pub fn month(out: &mut Vec<u8>, year: u64, month: u64) {
+    write(out, format_args!("{year}/{month:02}"));
 }
 
 /// `units` divided by ten to the power of `places`, without zeros at the end: 410 cents are 4.1, as the
@@ -95,29 +107,17 @@ pub fn decimal(out: &mut Vec<u8>, mut units: u64, mut places: u32) {
     let scale = 10_u64.pow(places);
     whole(out, units / scale);
     if places > 0 {
-        let start = out.len();
-        // The leading one keeps the zeros after the point; the point then takes its place.
-        whole(out, scale + units % scale);
-        out[start] = b'.';
+        write(out, format_args!(".{:0places$}", units % scale, places = places as usize));
     }
 }
 
 /// A date as `YYYY-MM-DD`.
 pub fn date(out: &mut Vec<u8>, date: Date) {
-    let (year, month, day) = date.parts();
-    let start = out.len();
-    whole(out, 100_000_000 + year.unsigned_abs() as u64 * 10_000 + u64::from(month * 100 + day));
-    let digits: [u8; 8] = out[start + 1..].try_into().expect("nine digits were written");
-    out.truncate(start);
-    out.extend_from_slice(&digits[..4]);
-    out.push(b'-');
-    out.extend_from_slice(&digits[4..6]);
-    out.push(b'-');
-    out.extend_from_slice(&digits[6..]);
+    write(out, format_args!("{date}"));
 }
 
 /// One of several, uniform.
-pub fn choice<'a>(random: &mut Random, values: &[&'a str]) -> &'a str {
+pub fn choice<T: Copy>(random: &mut Random, values: &[T]) -> T {
     values[random.uniform(0, values.len() as u64 - 1) as usize]
 }
 

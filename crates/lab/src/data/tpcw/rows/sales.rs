@@ -53,14 +53,6 @@ impl Generator {
         self.random(Table::Orders, order).uniform(1, LINES_MAX)
     }
 
-    /// Appends line `line` (from 1 to [`Generator::lines`]) of an order to `out`.
-    pub fn write_line(&self, order: u64, line: u64, out: &mut Vec<u8>) {
-        let mut random = self.random(Table::OrderLine, order * (LINES_MAX + 1) + line);
-        let mut row = Row::new(out, &mut random);
-        self.order_line(order, line, &mut row);
-        row.end();
-    }
-
     pub(super) fn order(&self, number: u64, row: &mut Row<'_>) {
         let facts = OrderFacts::draw(row.random, self.today);
         row.whole(number)
