@@ -29,6 +29,13 @@ impl<'a> Fill<'a> {
         self
     }
 
+    /// Ids are those of INT columns, so that the bound is never met.
+    pub fn ints<const COUNT: usize>(&mut self, numbers: [u64; COUNT]) {
+        for number in numbers {
+            self.int(i64::try_from(number).unwrap_or(i64::MAX));
+        }
+    }
+
     pub fn double(&mut self, number: f64) -> &mut Self {
         *self.slot() = Value::Double(number);
         self

@@ -11,7 +11,7 @@ mod table;
 pub mod values;
 
 pub use date::{Date, DateError};
-pub use rows::{COUNTRIES, Generator, LINES_MAX, SUBJECTS};
+pub use rows::{CARD_TYPES, COUNTRIES, Generator, LINES_MAX, SHIP_TYPES, SUBJECTS};
 pub use scale::{Scale, ScaleError};
 pub use table::Table;
 

@@ -5,7 +5,7 @@
 use super::matrix::Interaction;
 use super::session::{Act, Line, Session};
 use super::statements::Sql;
-use super::values::one_of;
+use crate::data::tpcw::values::choice;
 use crate::workload::{Reply, Value};
 use evenkeel_core::random::Random;
 
@@ -32,7 +32,7 @@ impl Session {
             Interaction::ProductDetail | Interaction::AdminRequest => self.then(&[Sql::ProductDetail]),
             Interaction::SearchRequest => self.then(&[Sql::Promotion]),
             Interaction::SearchResults => {
-                let by = one_of(&[Sql::SearchSubject, Sql::SearchTitle, Sql::SearchAuthor], random);
+                let by = choice(random, &[Sql::SearchSubject, Sql::SearchTitle, Sql::SearchAuthor]);
                 self.then(&[Sql::Promotion, by]);
             }
             Interaction::ShoppingCart => self.plan_cart(before, random),
@@ -63,7 +63,7 @@ impl Session {
     fn choose_item(&mut self, interaction: Interaction, random: &mut Random) {
         match interaction {
             Interaction::ProductDetail if self.page.is_empty() => self.item = self.store.item(random),
-            Interaction::ProductDetail => self.item = one_of(&self.page, random),
+            Interaction::ProductDetail => self.item = choice(random, &self.page),
             Interaction::AdminRequest | Interaction::AdminConfirm => {}
             _ => self.page.clear(),
         }
@@ -143,17 +143,17 @@ impl Session {
         match act.sql {
             Sql::Promotion | Sql::NewProducts | Sql::BestSellers => self.page.extend(ids(reply)),
             Sql::CartLine => self.learn_cart_line(act.item, reply),
-            Sql::CartSize if first_id(reply) == Some(0) => self.at_once(Sql::RelatedItem),
+            Sql::CartSize if reply.first_id(0) == Some(0) => self.at_once(Sql::RelatedItem),
             Sql::RelatedItem => {
-                let item = first_id(reply).unwrap_or(self.item);
+                let item = reply.first_id(0).unwrap_or(self.item);
                 self.at_once(Act { item, ..Sql::CartLine.into() });
             }
             Sql::Cart => self.learn_cart(reply),
-            Sql::Country => self.address.country = first_id(reply).unwrap_or(1),
+            Sql::Country => self.address.country = reply.first_id(0).unwrap_or(1),
             Sql::Address => self.learn_address(reply),
-            Sql::CustomerDiscount => self.discount = first(reply).and_then(Value::as_double).unwrap_or(0.0),
+            Sql::CustomerDiscount => self.discount = reply.first(0).and_then(Value::as_double).unwrap_or(0.0),
             Sql::CustomerAddress => {
-                self.bill_address = first_id(reply).unwrap_or(1);
+                self.bill_address = reply.first_id(0).unwrap_or(1);
                 self.ship_address = self.bill_address;
             }
             Sql::OrderInsert => self.plan_order_lines(),
@@ -167,7 +167,7 @@ impl Session {
 
     /// One more of an item that is in the cart, or the item's first.
     fn learn_cart_line(&mut self, item: u64, reply: &Reply) {
-        self.at_once(match first_id(reply) {
+        self.at_once(match reply.first_id(0) {
             Some(quantity) => Act { sql: Sql::CartLineUpdate, item, quantity: quantity + 1 },
             None => Act { sql: Sql::CartLineInsert, item, quantity: 1 },
         });
@@ -176,8 +176,8 @@ impl Session {
     fn learn_cart(&mut self, reply: &Reply) {
         self.lines.clear();
         self.lines.extend(reply.rows.iter().filter_map(|row| {
-            let item = id(row.first()?)?;
-            Some(Line { item, quantity: id(row.get(1)?)?, cost: row.get(2)?.as_double()? })
+            let item = row.first()?.as_id()?;
+            Some(Line { item, quantity: row.get(1)?.as_id()?, cost: row.get(2)?.as_double()? })
         }));
         // Orders change the stock of their items in this order, so that two never wait for each other.
         self.lines.sort_unstable_by_key(|line| line.item);
@@ -186,7 +186,7 @@ impl Session {
     /// The address that is there already, or a new one. It is the customer's own at registration, and where
     /// the order goes afterwards.
     fn learn_address(&mut self, reply: &Reply) {
-        self.ship_address = first_id(reply).unwrap_or_else(|| {
+        self.ship_address = reply.first_id(0).unwrap_or_else(|| {
             self.at_once(Sql::AddressInsert);
             self.store.ids.next_address()
         });
@@ -202,7 +202,7 @@ impl Session {
 
     /// Takes what is ordered out of the stock, and fills it up where it runs low.
     fn learn_stock(&mut self, act: Act, reply: &Reply) {
-        let stock = first(reply).and_then(Value::as_int).unwrap_or(0);
+        let stock = reply.first(0).and_then(Value::as_int).unwrap_or(0);
         let left = stock.saturating_sub(i64::try_from(act.quantity).unwrap_or(i64::MAX));
         let stock = if left < STOCK_LOW { left.saturating_add(STOCK_REFILL) } else { left };
         let quantity = u64::try_from(stock).unwrap_or(0);
@@ -211,7 +211,7 @@ impl Session {
 
     /// A customer without orders sees none.
     fn learn_order(&mut self, reply: &Reply) {
-        if let Some(order) = first_id(reply) {
+        if let Some(order) = reply.first_id(0) {
             self.order = order;
             self.at_once(Sql::OrderLines);
             self.at_once(Sql::OrderDisplay);
@@ -228,20 +228,7 @@ impl Session {
     }
 }
 
-/// An id or a count; the schema knows no negative ones.
-fn id(value: &Value) -> Option<u64> {
-    value.as_int().and_then(|number| u64::try_from(number).ok())
-}
-
-fn first(reply: &Reply) -> Option<&Value> {
-    reply.rows.first()?.first()
-}
-
-fn first_id(reply: &Reply) -> Option<u64> {
-    first(reply).and_then(id)
-}
-
 /// First column of all rows.
 fn ids(reply: &Reply) -> impl Iterator<Item = u64> {
-    reply.rows.iter().filter_map(|row| id(row.first()?))
+    reply.rows.iter().filter_map(|row| row.first()?.as_id())
 }

@@ -13,7 +13,7 @@ use evenkeel_core::random::{Random, Seed};
 
 pub use catalogue::SUBJECTS;
 pub use country::COUNTRIES;
-pub use sales::LINES_MAX;
+pub use sales::{CARD_TYPES, LINES_MAX, SHIP_TYPES};
 
 #[derive(Clone, Copy, Debug)]
 pub struct Generator {
