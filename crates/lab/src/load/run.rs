@@ -233,7 +233,7 @@ impl Crew<'_, '_> {
         }
         drop(starts);
         self.watch(plan, start.unwrap_or_else(monotonic), &mut look, progress);
-        self.join(plan, ready)
+        self.join()
     }
 
     /// Shows the progress until every thread has ended, which is when all ends of `ready` are gone.
@@ -249,28 +249,17 @@ impl Crew<'_, '_> {
         }
     }
 
-    fn join(self, plan: &LoadPlan, ready: usize) -> Result<LoadResult, LoadError> {
-        let mut total: Option<LoadResult> = None;
-        let mut error = None;
-        let is_ready = ready == self.threads.len();
-        for thread in self.threads {
-            let outcome = thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-            match outcome {
-                Ok(None) => {}
-                Ok(Some(part)) => match &mut total {
-                    Some(total) => add(total, &part),
-                    None => total = Some(part),
-                },
-                Err(cause) => error = error.or(Some(cause)),
-            }
-        }
-        match (error, total) {
-            (Some(error), _) => Err(error),
-            (None, Some(total)) => Ok(settle(total)),
-            (None, None) if is_ready && plan.threads > 0 => Err(LoadError::CalledOff),
-            // Every thread was ready and none ran: only possible without threads, which the plan excludes.
-            (None, None) => Err(LoadError::Nothing(if plan.threads > 0 { "result" } else { "threads" })),
-        }
+    fn join(self) -> Result<LoadResult, LoadError> {
+        let joined = |thread: ScopedJoinHandle<'_, Outcome>| {
+            thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        };
+        let outcomes: Vec<Outcome> = self.threads.into_iter().map(joined).collect();
+        let parts: Vec<Option<LoadResult>> = outcomes.into_iter().collect::<Result<_, _>>()?;
+        let total = parts.into_iter().flatten().reduce(|mut total, part| {
+            add(&mut total, &part);
+            total
+        });
+        total.map(settle).ok_or(LoadError::CalledOff)
     }
 }
 

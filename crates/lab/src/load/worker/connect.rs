@@ -227,7 +227,7 @@ impl Worker<'_> {
             self.reconnects += 1;
         }
         match has_request {
-            true => self.step(slot, true),
+            true => self.step(slot, None),
             false => self.idle.push(slot),
         }
     }

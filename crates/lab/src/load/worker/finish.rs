@@ -38,11 +38,6 @@ impl Worker<'_> {
         }
     }
 
-    /// A request was completed whose session is needed for something else yet.
-    pub(super) fn end_completed(&mut self, slot: u32, done: Nanos) {
-        self.end(slot, Outcome::Completed, done);
-    }
-
     /// How long an answer that no request waits for may take.
     pub(super) fn patience(&self) -> Nanos {
         self.shared.plan.timeout.max(ABANDONED_MIN)
@@ -53,7 +48,8 @@ impl Worker<'_> {
         self.end(slot, Outcome::Failed(code), now);
     }
 
-    fn end(&mut self, slot: u32, outcome: Outcome, done: Nanos) {
+    /// Ends the request of a session, which the caller uses further.
+    pub(super) fn end(&mut self, slot: u32, outcome: Outcome, done: Nanos) {
         let session = &mut self.sessions[slot as usize];
         let Some(request) = session.request.take() else { return };
         session.epoch = session.epoch.wrapping_add(1);
