@@ -20,9 +20,3 @@ pub trait Arrivals: Send {
     /// The next instant, or `None` after the last.
     fn next_arrival(&mut self) -> Option<Nanos>;
 }
-
-impl<A: Arrivals + ?Sized> Arrivals for Box<A> {
-    fn next_arrival(&mut self) -> Option<Nanos> {
-        (**self).next_arrival()
-    }
-}

@@ -236,8 +236,8 @@ mod tests {
     fn a_plan_without_fit_rates_is_refused() {
         let sweep = |plan: RatePlan| plan.sweep(None).err();
         assert_eq!(sweep(RatePlan::List(vec![])), Some(RatePlanError::Empty));
-        assert_eq!(sweep(RatePlan::List(vec![1.0, 0.0])), Some(RateError::Zero.into()));
-        assert_eq!(sweep(RatePlan::Steps { from: 10.0, step: -1.0 }), Some(RateError::Negative(-1.0).into()));
+        assert_eq!(sweep(RatePlan::List(vec![1.0, 0.0])), Some(RateError(0.0).into()));
+        assert_eq!(sweep(RatePlan::Steps { from: 10.0, step: -1.0 }), Some(RateError(-1.0).into()));
         assert_eq!(sweep(RatePlan::Auto(8)), Some(RatePlanError::NoSaturation));
     }
 }

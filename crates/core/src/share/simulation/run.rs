@@ -19,13 +19,12 @@ enum Event {
     Change,
 }
 
-/// Events by time; of equal times the one that was added first.
+/// Events by time.
 #[derive(Default)]
 struct Agenda {
     heap: BinaryHeap<Reverse<(u64, usize)>>,
     events: Vec<Event>,
     free: Vec<usize>,
-    added: u64,
 }
 
 impl Agenda {
@@ -40,7 +39,6 @@ impl Agenda {
                 self.events.len() - 1
             }
         };
-        self.added += 1;
         self.heap.push(Reverse(((at_s * 1e9) as u64, place)));
     }
 
