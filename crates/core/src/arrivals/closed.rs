@@ -28,7 +28,6 @@ impl Pause {
         Self { mean, longest: None, uniform: false }
     }
 
-    /// A pause that is uniform from nothing to twice the mean.
     pub const fn uniform(mean: Nanos) -> Self {
         Self { mean, longest: None, uniform: true }
     }

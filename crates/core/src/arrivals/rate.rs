@@ -1,12 +1,9 @@
-//! What counts as an arrival rate.
-
 use std::fmt;
 
 /// Highest arrival rate per second: at ten million, arrivals lie 100 ns apart, which is less than any
 /// generator needs to send one request.
 pub const RATE_MAX: f64 = 1e7;
 
-/// No arrivals can have this rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RateError(pub f64);
 

@@ -19,7 +19,6 @@ pub struct FailedBy {
 }
 
 impl FailedBy {
-    /// All errors of a run, the most frequent first, with one text of each.
     pub fn all(failed: &BTreeMap<u16, u64>, texts: &BTreeMap<u16, String>) -> Vec<Self> {
         let of = |(&code, &count): (&u16, &u64)| {
             let text = texts.get(&code).map_or_else(String::new, |text| one_line(text));

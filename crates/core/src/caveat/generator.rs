@@ -98,7 +98,6 @@ impl Caveat {
         })
     }
 
-    /// The CPU of the generator was saturated: from the CPU use of its busiest thread in percent.
     pub fn generator(utilisation: f64) -> Option<Self> {
         let text = format!(
             "A thread of the generator used {utilisation:.0} % of its CPU, so the generator was the limit \
@@ -111,7 +110,6 @@ impl Caveat {
         })
     }
 
-    /// Server and generator ran on the same CPUs: from the number of CPUs that they have in common.
     pub fn shared_cpus(cpus: usize) -> Option<Self> {
         let text = format!(
             "Server and generator shared {}, so the generator took CPU time from the server. Give each \

@@ -1,5 +1,3 @@
-//! Choice among alternatives with weights.
-
 use crate::random::Random;
 use std::fmt;
 
@@ -32,7 +30,6 @@ struct Column {
 }
 
 impl WeightedChoice {
-    /// Alternatives with these weights, which need not add up to one.
     pub fn new(weights: &[f64]) -> Result<Self, WeightError> {
         let sum = check(weights)?;
         let mean = sum / weights.len() as f64;
@@ -64,7 +61,6 @@ impl WeightedChoice {
     }
 }
 
-/// Their sum.
 fn check(weights: &[f64]) -> Result<f64, WeightError> {
     let sum: f64 = weights.iter().sum();
     let is_fit = weights.iter().all(|weight| *weight >= 0.0) && sum.is_finite() && sum >= 1e-290;

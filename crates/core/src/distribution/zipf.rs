@@ -1,5 +1,3 @@
-//! Zipf's law: few are asked for often, many seldom.
-
 use crate::random::Random;
 use std::fmt;
 
@@ -41,7 +39,6 @@ pub struct Zipf {
 }
 
 impl Zipf {
-    /// Ranks 1 to `n` with exponent `s`.
     pub fn new(n: u64, s: f64) -> Result<Self, ZipfError> {
         if !(1..=ALTERNATIVES_MAX).contains(&n) || !s.is_finite() || s <= 0.0 {
             return Err(ZipfError);
@@ -55,7 +52,6 @@ impl Zipf {
         })
     }
 
-    /// Draws a rank from 1 to `n`.
     pub fn draw(&self, random: &mut Random) -> u64 {
         loop {
             let u = self.high + random.unit() * (self.low - self.high);

@@ -39,7 +39,6 @@ impl<T> Turns<T> {
         self.waiting
     }
 
-    /// Adds an I/O of a cost, not below 0.
     pub fn push(&mut self, number: u64, cost: f64, io: T) {
         let now = self.virtual_time;
         let client =
@@ -72,7 +71,6 @@ impl<T> Turns<T> {
         Some((cost, io))
     }
 
-    /// Takes all I/Os of a client, which is forgotten.
     pub fn withdraw(&mut self, number: u64) -> VecDeque<(f64, T)> {
         let Some(client) = self.clients.remove(&number) else { return VecDeque::new() };
         if let Some(turn) = client.turn(number) {

@@ -26,7 +26,6 @@ const ELASTICITY_MOST: f64 = 20.0;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Figure {
     Mean,
-    /// The 95th percentile.
     P95,
 }
 
@@ -42,9 +41,7 @@ impl Figure {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
-    /// Arrivals per second.
     pub rate: f64,
-    /// Length of a run in seconds, the mean of them.
     pub seconds: f64,
     /// Response time of each run in seconds: a mean, or a percentile.
     pub responses: Vec<f64>,
@@ -68,9 +65,7 @@ impl Measured {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ends {
     pub cpus: f64,
-    /// It carries at least this, per second.
     pub at_least: Option<f64>,
-    /// It carries at most this, per second.
     pub at_most: Option<f64>,
     /// The rate at which its CPUs are full, by the CPU time of a request.
     pub full_at: Option<f64>,

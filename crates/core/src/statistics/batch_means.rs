@@ -22,7 +22,6 @@ pub const BATCHES: usize = 20;
 pub struct BatchMeans {
     /// Mean over requests with its interval; `n` is the number of batches.
     pub mean: Estimate,
-    /// Batches of equal duration that the run was cut into.
     pub batches: usize,
     /// Lag-1 correlation between batches; `None` of fewer than three batches or without any variation.
     pub lag1: Option<f64>,

@@ -47,7 +47,6 @@ impl Position {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Observation {
     pub place: Position,
-    /// Its mean response, in any unit.
     pub mean: f64,
     /// Number of requests and sum of their response times in each of its batches, in order; empty where that is not known.
     pub batches: Vec<(f64, f64)>,
@@ -108,11 +107,9 @@ pub(super) type Group = Vec<Factors>;
 pub(super) struct Stage {
     pub level: Level,
     pub with: Vec<Level>,
-    /// How many units it has.
     pub units: usize,
     /// Sum of squares of the units' means about that of their parent.
     pub squares: f64,
-    /// Its parents with their units.
     pub groups: Vec<Group>,
 }
 

@@ -1,5 +1,3 @@
-//! Differences between two targets, with their interval.
-
 use super::observation::Observation;
 use crate::statistics::{CONFIDENCE, Sample, student_quantile};
 use std::collections::BTreeSet;
@@ -10,10 +8,8 @@ const BLOCKS_MIN: usize = 2;
 /// By how much the slower one of two targets has more of a figure.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Gap {
-    /// Mean over all units.
     pub mean: f64,
     pub low: f64,
-    /// Upper end of it.
     pub high: f64,
     pub units: usize,
 }

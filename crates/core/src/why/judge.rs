@@ -1,5 +1,3 @@
-//! From runs to verdicts.
-
 use super::gap::{Gap, Unit, units};
 use super::observation::{Compared, Facts, Observation, Seen};
 use super::start;

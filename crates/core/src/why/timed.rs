@@ -57,13 +57,11 @@ pub(super) struct Reads {
     pub by_latency: Option<Gap>,
     pub by_number: Option<Gap>,
     pub number: Option<Gap>,
-    /// The latency alone; `None` where nothing is read.
     pub latency: Option<Gap>,
     /// By how much pages and plan foretell the number to differ.
     pub foretold: Option<f64>,
 }
 
-/// A request that reads fewer pages than this reads nothing to speak of.
 const READS_MIN: f64 = 0.01;
 
 impl Reads {

@@ -15,12 +15,7 @@ pub enum LoadError {
     #[error("the load on another server, which had to start at the same instant, could not start")]
     CalledOff,
     #[error("cannot {what}: {source}")]
-    Cannot {
-        /// What was to be done, as the words behind "cannot".
-        what: String,
-        source: io::Error,
-        hint: Option<&'static str>,
-    },
+    Cannot { what: String, source: io::Error, hint: Option<&'static str> },
     #[error("cannot log in to {address}: {source}")]
     Login { address: String, source: LoginError },
     #[error("no session at {address} within {seconds} s")]

@@ -54,7 +54,6 @@ pub struct Evenkeel {
     range: (u32, u32),
     /// The controller's clock: seconds in which the limit was full, so that what was learnt grows no older in a quiet night.
     now: f64,
-    /// The limit in use, which others are tried beside.
     in_use: u32,
     /// What was seen at that limit before `watch` began.
     base: Tally,
@@ -78,14 +77,12 @@ pub struct Evenkeel {
     momentum: Option<Offset>,
     dispersion: Dispersion,
     silence: Silence,
-    /// A limit that was in use, and the completions per second there when they were last measured.
     usual: Option<(u32, f64)>,
     last_refused: Option<(u32, f64)>,
     watch: Watch,
     strain: Strain,
     headroom: MemoryHeadroom,
     recheck: Recheck,
-    /// Whether the brake was pulled and no probe has ended with a verdict since.
     braked: bool,
     /// Seconds that are still left out after a change of the limit.
     skip_s: f64,
@@ -100,7 +97,6 @@ pub struct Evenkeel {
     rest_until: f64,
 }
 
-/// A lowered limit that drains: transactions admitted under the higher one still run.
 #[derive(Clone, Copy, Debug, Default)]
 struct Drain {
     /// Fewest in flight since it was lowered; 0 where nothing drains.

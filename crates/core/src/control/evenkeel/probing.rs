@@ -136,7 +136,6 @@ impl Evenkeel {
         (test.z < 0.5 || seen >= 4.0 * most).then_some(test.z > 1.0)
     }
 
-    /// The limit tried comes into use.
     fn accept(&mut self, probe: &Probe, evidence: Evidence) -> Reason {
         let left = self.in_use;
         self.recheck.found();
@@ -156,7 +155,6 @@ impl Evenkeel {
         Reason::Better { left, evidence }
     }
 
-    /// The limit tried is refused, and the one in use comes back.
     pub(super) fn refuse(&mut self, probe: &Probe, evidence: Evidence) -> Reason {
         let took = self.now - probe.began;
         self.cold = false;

@@ -72,7 +72,6 @@ impl Strain {
         }
     }
 
-    /// What speaks for fewer transactions in flight.
     pub fn strained(&self) -> Option<Strained> {
         let grown = |now: Mean, before: Mean, by: f64, else_above: f64| match (now.0, before.0) {
             (Some(now), Some(before)) => now > before + by,
@@ -114,7 +113,6 @@ impl Strain {
         moved
     }
 
-    /// Work per commit over its baseline.
     fn inflation(&self) -> Option<f64> {
         let (now, before) = (self.now.work.0?, self.baseline.work.0?);
         (before > 0.0 && now > 0.0).then(|| now / before)

@@ -31,7 +31,6 @@ impl Silence {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Change {
-    /// It did not, as far as can be said.
     None,
     /// It did: logarithm of throughput now over throughput before.
     Of(f64),

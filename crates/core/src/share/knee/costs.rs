@@ -8,7 +8,6 @@
 /// A mean with its standard error over the mean.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
-    /// The mean, or what was made of means.
     pub value: f64,
     /// Standard error over it; infinite where there are too few samples to know.
     pub error: f64,

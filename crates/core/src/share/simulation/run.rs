@@ -1,5 +1,3 @@
-//! The loop of events of a simulation.
-
 use super::Scenario;
 use super::host::Host;
 use super::trace::{Row, Trace};
@@ -14,7 +12,6 @@ const STALE: f64 = 3.0;
 enum Event {
     Done(usize, Sent),
     PeriodEnds(usize),
-    /// A host may send what it had to hold back.
     Wake(usize),
     Change,
 }
@@ -49,7 +46,6 @@ impl Agenda {
     }
 }
 
-/// Runs a scenario; the same scenario gives the same trace.
 pub fn run(scenario: &Scenario) -> Trace {
     let mut run = Run::new(scenario);
     while let Some((now_s, event)) = run.agenda.next() {
