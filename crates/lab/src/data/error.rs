@@ -4,6 +4,8 @@ use super::content::Content;
 use evenkeel_site::server::TargetError;
 use thiserror::Error;
 
+pub type Result<T, E = DataError> = std::result::Result<T, E>;
+
 #[derive(Debug, Error)]
 pub enum DataError {
     /// No connection, or the server's word on a statement.

@@ -7,7 +7,7 @@
 //! there from the start and grow by inserts anywhere in them.
 
 use super::content::Content;
-use super::error::DataError;
+use super::error::Result;
 use super::parallel;
 use super::progress::{DataProgress, Phase, Tally};
 use super::schema::Indexes;
@@ -25,7 +25,7 @@ pub(super) fn insert(
     indexes: Indexes,
     tally: &Tally,
     progress: &mut dyn FnMut(DataProgress),
-) -> Result<Vec<(Table, Content)>, DataError> {
+) -> Result<Vec<(Table, Content)>> {
     let contents = parallel::run(place, 1, vec![()], tally, progress, &|control, ()| {
         let contents = insert_rows(control, set, generator, tally)?;
         for (table, content) in &contents {
@@ -41,7 +41,7 @@ fn insert_rows(
     set: DataSet,
     generator: &Generator,
     tally: &Tally,
-) -> Result<BTreeMap<Table, Content>, DataError> {
+) -> Result<BTreeMap<Table, Content>> {
     let mut writer = Writer::new(control, generator, tally)?;
     let filled = set.filled();
     let head = filled.iter().position(|table| *table == set.orders()).unwrap_or(filled.len());

@@ -6,7 +6,7 @@
 //! log small. Indexes are built when the rows are in: sorting beats inserting in random order.
 
 use super::content::Content;
-use super::error::DataError;
+use super::error::{DataError, Result};
 use super::parallel;
 use super::progress::{DataProgress, Phase, Tally};
 use super::schema::Indexes;
@@ -36,7 +36,7 @@ pub(super) fn load(
     threads: usize,
     tally: &Tally,
     progress: &mut dyn FnMut(DataProgress),
-) -> Result<Vec<(Table, Content)>, DataError> {
+) -> Result<Vec<(Table, Content)>> {
     parallel::run(place, threads, order(set), tally, progress, &|control, table| {
         let content = load_table(control, generator.clone(), table, tally)?;
         finish_filled(control, table, Indexes::Later, content, tally)?;
@@ -44,12 +44,7 @@ pub(super) fn load(
     })
 }
 
-fn load_table(
-    control: &mut Control,
-    generator: Generator,
-    table: Table,
-    tally: &Tally,
-) -> Result<Content, DataError> {
+fn load_table(control: &mut Control, generator: Generator, table: Table, tally: &Tally) -> Result<Content> {
     tally.enter(Phase::Rows, table.name())?;
     let mut stream = RowStream::new(generator, table);
     // The rows are ASCII, which is the same in latin1 and cheaper for the server to read.
@@ -69,7 +64,7 @@ fn load_table(
 }
 
 /// LOCAL turns errors in rows into warnings, so a warning means rows that are not as they were sent.
-fn refuse_warnings(control: &mut Control, table: &str) -> Result<(), DataError> {
+fn refuse_warnings(control: &mut Control, table: &str) -> Result<()> {
     let count = u64::from(control.warnings());
     if count == 0 {
         return Ok(());

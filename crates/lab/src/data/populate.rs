@@ -2,7 +2,7 @@
 
 use super::check::{check, remove};
 use super::content::Content;
-use super::error::DataError;
+use super::error::{DataError, Result};
 use super::insert;
 use super::load;
 use super::progress::{DataProgress, Tally};
@@ -27,7 +27,7 @@ pub fn populate(
     spec: &DataSpec,
     stop: &Stop,
     progress: &mut dyn FnMut(DataProgress),
-) -> Result<Stamp, DataError> {
+) -> Result<Stamp> {
     let place = Workplace { stop: stop.clone(), ..Workplace::new(target, None, spec.set.name())? };
     let mut control = place.connect_or_create()?;
     place.lock(&mut control)?;
@@ -43,7 +43,7 @@ pub fn populate_own(
     spec: &DataSpec,
     stop: &Stop,
     progress: &mut dyn FnMut(DataProgress),
-) -> Result<Stamp, DataError> {
+) -> Result<Stamp> {
     match populate(target, spec, stop, progress) {
         Err(DataError::HalfFinished { database }) => {
             remove(target, Some(&database))?;
@@ -59,7 +59,7 @@ fn build(
     spec: &DataSpec,
     stop: &Stop,
     progress: &mut dyn FnMut(DataProgress),
-) -> Result<Stamp, DataError> {
+) -> Result<Stamp> {
     let today = spec.today.unwrap_or_else(|| Date::of_unix_time(clock::unix_time().as_secs()));
     let stamp = Stamp::building(spec, today);
     // The stamp comes first, so that whatever follows is known as ours.
@@ -89,7 +89,7 @@ fn build(
 
 /// Foreign keys come last. The rows are not looked through: they come from the generator. An engine without foreign
 /// keys ignores it.
-fn add_references(control: &mut Control, tables: &[Table]) -> Result<(), DataError> {
+fn add_references(control: &mut Control, tables: &[Table]) -> Result<()> {
     control.exec("SET SESSION foreign_key_checks = 0")?;
     for sql in tables.iter().filter_map(|table| table.definition().create_references()) {
         control.exec(&sql)?;

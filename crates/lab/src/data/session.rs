@@ -1,7 +1,7 @@
 //! A connection set up for data work on one database.
 
 use super::content::Content;
-use super::error::DataError;
+use super::error::{DataError, Result};
 use super::progress::{Phase, Tally};
 use super::schema::Indexes;
 use super::set::Table;
@@ -24,7 +24,7 @@ pub(super) struct Workplace {
 
 impl Workplace {
     /// On this database, or on that of the target, or else on the `default` one.
-    pub(super) fn new(target: &Target, database: Option<&str>, default: &str) -> Result<Self, DataError> {
+    pub(super) fn new(target: &Target, database: Option<&str>, default: &str) -> Result<Self> {
         let database = database.or(target.database.as_deref()).unwrap_or(default);
         let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"_$-".contains(&byte) || !byte.is_ascii();
         if database.is_empty() || database.chars().count() > 64 || !database.bytes().all(allowed) {
@@ -34,7 +34,7 @@ impl Workplace {
     }
 
     /// A connection with the session settings and the database as default.
-    pub(super) fn connect(&self) -> Result<Control, DataError> {
+    pub(super) fn connect(&self) -> Result<Control> {
         let target = Target { database: Some(self.database.clone()), ..self.target.clone() };
         let mut control = Control::connect_to_finish(&target, &self.stop).map_err(|error| match error {
             TargetError::NoDatabase { database, .. } => DataError::Missing { database },
@@ -46,7 +46,7 @@ impl Workplace {
     }
 
     /// The same, making the database where it is missing; one that is there needs no right to make it.
-    pub(super) fn connect_or_create(&self) -> Result<Control, DataError> {
+    pub(super) fn connect_or_create(&self) -> Result<Control> {
         match self.connect() {
             Err(DataError::Missing { .. }) => {}
             connected => return connected,
@@ -61,7 +61,7 @@ impl Workplace {
 
     /// Keeps other processes of ours out until the connection ends. A server may take a moment to notice that the
     /// connection of one who stopped has ended.
-    pub(super) fn lock(&self, control: &mut Control) -> Result<(), DataError> {
+    pub(super) fn lock(&self, control: &mut Control) -> Result<()> {
         let sql =
             format!("SELECT GET_LOCK(CONCAT('evenkeel:', LEFT(SHA2('{}', 256), 40)), 3)", self.database);
         match control.query_value(&sql)?.as_deref() {
@@ -71,17 +71,13 @@ impl Workplace {
     }
 }
 
-pub(super) fn table_names(control: &mut Control) -> Result<Vec<String>, DataError> {
+pub(super) fn table_names(control: &mut Control) -> Result<Vec<String>> {
     let sql = "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE() ORDER BY 1";
     Ok(control.query(sql)?.rows.into_iter().filter_map(|row| row.into_iter().next().flatten()).collect())
 }
 
 /// Fails unless the server holds exactly this of a table.
-pub(super) fn expect_content(
-    control: &mut Control,
-    table: Table,
-    expected: Content,
-) -> Result<(), DataError> {
+pub(super) fn expect_content(control: &mut Control, table: Table, expected: Content) -> Result<()> {
     let columns = table.definition().column_list();
     let sql = format!("SELECT COUNT(*), COALESCE(SUM(CRC32(CONCAT_WS('\\t',{columns}))), 0) FROM `{table}`");
     let answer = control.query(&sql)?;
@@ -105,7 +101,7 @@ pub(super) fn finish_filled(
     indexes: Indexes,
     content: Content,
     tally: &Tally,
-) -> Result<(), DataError> {
+) -> Result<()> {
     tally.enter(Phase::Indexes, table.name())?;
     let definition = table.definition();
     let later = definition.create_indexes().filter(|_| indexes == Indexes::Later);

@@ -4,7 +4,7 @@
 //! a layout can be. The keys of a table are shuffled in memory, 16 bytes each.
 
 use super::content::Content;
-use super::error::DataError;
+use super::error::Result;
 use super::parallel;
 use super::progress::{DataProgress, Phase, Tally};
 use super::schema::Indexes;
@@ -25,7 +25,7 @@ pub(super) fn insert(
     seed: Seed,
     tally: &Tally,
     progress: &mut dyn FnMut(DataProgress),
-) -> Result<Vec<(Table, Content)>, DataError> {
+) -> Result<Vec<(Table, Content)>> {
     parallel::run(place, 1, set.filled(), tally, progress, &|control, table| {
         tally.enter(Phase::Rows, table.name())?;
         let seed = seed.child("shuffled").child(table.name());
@@ -41,7 +41,7 @@ fn fill(
     table: Table,
     seed: Seed,
     tally: &Tally,
-) -> Result<Content, DataError> {
+) -> Result<Content> {
     let keys = shuffled(generator.keys(table).collect(), seed);
     let mut writer = Writer::new(control, generator, tally)?;
     for keys in keys.chunks(STATEMENT_ROWS) {

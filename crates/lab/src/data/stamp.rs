@@ -1,7 +1,7 @@
 //! The stamp: a small table that says what a database holds and how it came there.
 
 use super::content::{Content, checksum};
-use super::error::DataError;
+use super::error::{DataError, Result};
 use super::set::{DataSet, Table};
 use super::spec::{DataSpec, Via};
 use super::tpcw::Date;
@@ -48,7 +48,7 @@ impl Stamp {
     pub const TABLE: &str = "evenkeel_stamp";
 
     /// Reads the stamp of the connection's default database; `None` where there is none.
-    pub fn read(control: &mut Control) -> Result<Option<Self>, DataError> {
+    pub fn read(control: &mut Control) -> Result<Option<Self>> {
         let exists = control.query_value(&format!(
             "SELECT 1 FROM information_schema.tables \
              WHERE table_schema = DATABASE() AND table_name = '{}'",
@@ -66,7 +66,7 @@ impl Stamp {
 
     /// Notes that the rows are no longer those of the seed; called before a run that writes. Without a
     /// stamp there is nothing to note.
-    pub fn mark_written(control: &mut Control) -> Result<(), DataError> {
+    pub fn mark_written(control: &mut Control) -> Result<()> {
         if Self::read(control)?.is_some() {
             control.exec(&format!("UPDATE {} SET state = '{}'", Self::TABLE, State::Written))?;
         }
@@ -103,7 +103,7 @@ impl Stamp {
     }
 
     /// Writes it, making its table where that is missing.
-    pub(super) fn write(&self, control: &mut Control) -> Result<(), DataError> {
+    pub(super) fn write(&self, control: &mut Control) -> Result<()> {
         let table = Self::TABLE;
         control.exec(&format!("CREATE TABLE IF NOT EXISTS {table} {DEFINITION}"))?;
         // Fixed words and JSON of numbers, days and versions: none has a quote.

@@ -1,6 +1,6 @@
 //! Executions of a read, with a look at the server's counters before and after.
 
-use super::{Executor, ExplainError, Measured};
+use super::{Executor, Measured, Result};
 use crate::workload::Parameters;
 use evenkeel_core::Nanos;
 use evenkeel_os::clock::Clock;
@@ -18,7 +18,7 @@ pub fn measure(
     (index, executions): (usize, u32),
     stop: &Stop,
     sample: &mut dyn FnMut(&mut Parameters) -> bool,
-) -> Result<Option<Measured>, ExplainError> {
+) -> Result<Option<Measured>> {
     let mut parameters = Parameters::new();
     if !sample(&mut parameters) {
         return Ok(None);
@@ -41,7 +41,7 @@ pub fn measure(
     Ok(Some(Measured { time: Nanos(time.0 / u64::from(executions)), rows_read }))
 }
 
-fn handler_reads(control: &mut Control) -> Result<f64, ExplainError> {
+fn handler_reads(control: &mut Control) -> Result<f64> {
     let rows = control.query("SHOW SESSION STATUS LIKE 'Handler\\_read%'")?;
     Ok(rows.rows.iter().filter_map(|row| row.get(1)?.as_ref()?.parse::<f64>().ok()).sum())
 }

@@ -28,6 +28,7 @@ use crate::load::parameters;
 use crate::workload::sql::{self, Purpose, acts};
 use crate::workload::{Class, Parameters, Statement, Workload};
 use classify::classify;
+use error::Result;
 use evenkeel_core::random::Random;
 use evenkeel_os::stop::Stop;
 use evenkeel_site::server::Control;
@@ -52,7 +53,7 @@ pub fn explain(
     workload: &dyn Workload,
     effort: &Effort,
     stop: &Stop,
-) -> Result<Explained, ExplainError> {
+) -> Result<Explained> {
     let mut random = Random::new(effort.seed.child("explain"));
     let executor = Executor::new(workload.statements());
     let mut explained = Explained::default();
@@ -118,7 +119,7 @@ fn explain_one(
     index: usize,
     weight: f64,
     random: &mut Random,
-) -> Result<Option<PlanReport>, ExplainError> {
+) -> Result<Option<PlanReport>> {
     let statement = &workload.statements()[index];
     let purpose = sql::parse(&statement.sql).purpose();
     if purpose == Purpose::Other {

@@ -4,6 +4,8 @@ use evenkeel_core::arrivals::RateError;
 use evenkeel_wire::LoginError;
 use std::io;
 
+pub type Result<T, E = LoadError> = std::result::Result<T, E>;
+
 /// Why a run of load could not take place. What goes wrong once it runs is counted in its result instead.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {

@@ -6,7 +6,7 @@
 //! lag shows; no line is lost.
 
 use super::end::{End, NO_SESSION, Outcome};
-use super::error::LoadError;
+use super::error::{LoadError, Result};
 use crate::csv;
 use evenkeel_core::Nanos;
 use std::fs::File;
@@ -53,7 +53,7 @@ pub(super) struct RequestLog {
 }
 
 impl RequestLog {
-    pub fn start(path: &Path, kinds: &[String]) -> Result<Self, LoadError> {
+    pub fn start(path: &Path, kinds: &[String]) -> Result<Self> {
         let file = File::create(path).map_err(failed(path))?;
         let (sender, receiver) = sync_channel(BLOCKS_MAX);
         // A kind is named by whoever wrote the workload.
@@ -71,7 +71,7 @@ impl RequestLog {
     }
 
     /// Waits until everything is written; all senders must be gone.
-    pub fn finish(self) -> Result<(), LoadError> {
+    pub fn finish(self) -> Result<()> {
         drop(self.blocks);
         let written = self.writer.join().unwrap_or_else(|_| Err(io::Error::other("the writer broke off")));
         written.map_err(failed(&self.path))

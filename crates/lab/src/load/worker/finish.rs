@@ -2,7 +2,7 @@
 
 use super::{Worker, is_live, is_opening};
 use crate::load::end::{End, Outcome};
-use crate::load::error::LoadError;
+use crate::load::error::Result;
 use crate::load::result::LoadResult;
 use crate::load::session::State;
 use crate::load::written::Written;
@@ -194,7 +194,7 @@ impl Worker<'_> {
 
     /// Ends every request: what is under way has timed out, what waits was never sent. Then statements that write are awaited a
     /// while, so that what they wrote is counted.
-    pub(super) fn await_writes(&mut self) -> Result<(), LoadError> {
+    pub(super) fn await_writes(&mut self) -> Result<()> {
         let now = evenkeel_os::clock::monotonic();
         self.stopped = true;
         for slot in 0..self.sessions.len() as u32 {

@@ -4,6 +4,7 @@ use super::generator::Source;
 use super::{
     ColumnReader, Definition, Generator, ParameterDefinitions, StatementDefinition, TransactionDefinition,
 };
+use crate::workload::error::Result;
 use crate::workload::sql::{self, Parsed, Role};
 use crate::workload::{Statement, Value, WorkloadError, similar};
 use evenkeel_core::Nanos;
@@ -68,7 +69,7 @@ impl<'a> Compiler<'a> {
         Self { definition, reader, parsed, own: Vec::new(), sources: Vec::new() }
     }
 
-    pub fn compile(mut self) -> Result<Plan, WorkloadError> {
+    pub fn compile(mut self) -> Result<Plan> {
         self.check_names()?;
         for index in 0..self.definition.statements.len() {
             let own = self.statement_sources(index)?;
@@ -95,7 +96,7 @@ impl<'a> Compiler<'a> {
         Ok(Plan { statements, sources: self.sources, rows, requests, weights, choice })
     }
 
-    fn check_names(&self) -> Result<(), WorkloadError> {
+    fn check_names(&self) -> Result<()> {
         let Definition { name, statements, transactions } = self.definition;
         if statements.is_empty() {
             return Err(invalid("workload", "has no statement; add a [[statement]]"));
@@ -115,7 +116,7 @@ impl<'a> Compiler<'a> {
     }
 
     /// Makes the generators of a statement ready, and checks that they fit its placeholders.
-    fn statement_sources(&mut self, index: usize) -> Result<BTreeMap<String, usize>, WorkloadError> {
+    fn statement_sources(&mut self, index: usize) -> Result<BTreeMap<String, usize>> {
         let definition = self.definition;
         let statement = &definition.statements[index];
         let entry = statement_entry(statement);
@@ -170,7 +171,7 @@ impl<'a> Compiler<'a> {
         })
     }
 
-    fn source(&mut self, entry: &str, name: &str, generator: &Generator) -> Result<usize, WorkloadError> {
+    fn source(&mut self, entry: &str, name: &str, generator: &Generator) -> Result<usize> {
         let source = Source::new(generator, &mut *self.reader);
         self.sources
             .push(source.map_err(|problem| invalid(&format!("{entry}, parameter `{name}`"), &problem))?);
@@ -178,7 +179,7 @@ impl<'a> Compiler<'a> {
     }
 
     /// A request for each statement, with its weight by itself.
-    fn lone_requests(&self) -> Result<Vec<(f64, Request)>, WorkloadError> {
+    fn lone_requests(&self) -> Result<Vec<(f64, Request)>> {
         let definition = self.definition;
         let inside = |name: &String| {
             definition.transactions.iter().any(|transaction| transaction.statements.contains(name))
@@ -196,7 +197,7 @@ impl<'a> Compiler<'a> {
         Ok(requests)
     }
 
-    fn transaction(&mut self, transaction: &TransactionDefinition) -> Result<Request, WorkloadError> {
+    fn transaction(&mut self, transaction: &TransactionDefinition) -> Result<Request> {
         let entry = transaction_entry(transaction);
         if transaction.statements.is_empty() {
             return Err(invalid(&entry, "has no statements; list at least one by name"));
@@ -239,7 +240,7 @@ impl<'a> Compiler<'a> {
         source.filter(|_| with.len() > 1 && !with.iter().any(declares))
     }
 
-    fn index_of(&self, entry: &str, name: &str) -> Result<usize, WorkloadError> {
+    fn index_of(&self, entry: &str, name: &str) -> Result<usize> {
         let statements = &self.definition.statements;
         statements.iter().position(|statement| statement.name == *name).ok_or_else(|| {
             let names = statements.iter().map(|statement| statement.name.as_str());
@@ -248,7 +249,7 @@ impl<'a> Compiler<'a> {
     }
 
     /// A statement within a request that draws `shared` at its begin; those come before the statement's own.
-    fn step(&self, index: usize, shared: &[String], entry: &str) -> Result<Step, WorkloadError> {
+    fn step(&self, index: usize, shared: &[String], entry: &str) -> Result<Step> {
         let names = &self.parsed[index].placeholders;
         let has_rows = matches!(self.definition.statements[index].parameters, ParameterDefinitions::Rows(_));
         let find = |(place, name): (usize, &Option<String>)| {
@@ -311,7 +312,7 @@ fn transaction_entry(transaction: &TransactionDefinition) -> String {
     format!("transaction `{}`", transaction.name)
 }
 
-fn check_weight(entry: &str, weight: f64) -> Result<(), WorkloadError> {
+fn check_weight(entry: &str, weight: f64) -> Result<()> {
     // The sum of all weights is a number too.
     if (0.0..=1e18).contains(&weight) {
         return Ok(());
@@ -320,7 +321,7 @@ fn check_weight(entry: &str, weight: f64) -> Result<(), WorkloadError> {
 }
 
 /// The names of the placeholders, empty for bare ones.
-fn named_placeholders(entry: &str, parsed: &Parsed) -> Result<BTreeSet<String>, WorkloadError> {
+fn named_placeholders(entry: &str, parsed: &Parsed) -> Result<BTreeSet<String>> {
     let named: BTreeSet<String> = parsed.placeholders.iter().flatten().cloned().collect();
     if !named.is_empty() && parsed.placeholders.contains(&None) {
         return Err(invalid(entry, "`sql` has both `?` and `:name`; use one of them throughout"));
@@ -329,7 +330,7 @@ fn named_placeholders(entry: &str, parsed: &Parsed) -> Result<BTreeSet<String>, 
 }
 
 /// A list of generators must fit bare placeholders; an empty one fits named ones, which a transaction gives.
-fn check_count(entry: &str, parsed: &Parsed, named: bool, sources: usize) -> Result<(), WorkloadError> {
+fn check_count(entry: &str, parsed: &Parsed, named: bool, sources: usize) -> Result<()> {
     let placeholders = parsed.placeholders.len();
     if !named && placeholders != sources {
         let problem =
@@ -347,7 +348,7 @@ fn check_used<'a>(
     entry: &str,
     mut names: impl Iterator<Item = &'a String>,
     placeholders: &BTreeSet<String>,
-) -> Result<(), WorkloadError> {
+) -> Result<()> {
     let Some(name) = names.find(|name| !placeholders.contains(*name)) else { return Ok(()) };
     let near = meant(name, placeholders.iter().map(String::as_str));
     Err(invalid(entry, &format!("parameter `{name}` is not used: no `:{name}` in `sql`{near}")))
