@@ -56,11 +56,6 @@ impl<'a> Fill<'a> {
         let (before, here) = self.parameters.split_at_mut(self.written - 1);
         set_value(&mut here[0], &before[place]);
     }
-
-    pub fn value(&mut self, value: &Value) -> &mut Self {
-        set_value(self.slot(), value);
-        self
-    }
 }
 
 impl Drop for Fill<'_> {
@@ -109,7 +104,7 @@ mod tests {
     #[test]
     fn an_empty_list_grows_and_a_long_one_is_cut() {
         let mut parameters = Parameters::new();
-        Fill::over(&mut parameters).int(1).double(0.5).value(&Value::Null);
+        Fill::over(&mut parameters).int(1).double(0.5).slot();
         assert_eq!(parameters, [Value::Int(1), Value::Double(0.5), Value::Null]);
         drop(Fill::over(&mut parameters));
         assert!(parameters.is_empty());

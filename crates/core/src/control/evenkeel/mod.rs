@@ -44,8 +44,8 @@ use headroom::MemoryHeadroom;
 use probe::Probe;
 use recheck::Recheck;
 use refused::RefusedLimits;
-use strain::{Strain, Strained};
-use watch::{Change, Silence, Watch};
+use strain::Strain;
+use watch::{Silence, Watch};
 
 #[derive(Clone, Debug)]
 pub struct Evenkeel {
@@ -245,7 +245,7 @@ impl Evenkeel {
         let (enough, fresh) = (enough * self.scale(), FRESH * self.scale());
         self.strain.tick(sample, tick, self.settled);
         if self.strain.pressed() && !self.braked {
-            return self.brake(Strained(Hint::Memory));
+            return self.brake(Hint::Memory);
         }
         if self.recheck.takes_pending(self.now) {
             self.recheck_now(0.0);
@@ -255,17 +255,14 @@ impl Evenkeel {
             self.recheck_now(0.0);
             return Reason::StrainChanged;
         }
-        match self.watch.tick(tick, &self.base, &self.dispersion) {
-            Change::None => {}
-            Change::Of(gain) => {
-                self.base = Tally::default();
-                let collapsed = self.strain.strained().filter(|_| gain < -COLLAPSE && !self.braked);
-                return match collapsed {
-                    Some(strained) => self.brake(strained),
-                    None if gain.abs() > COLLAPSE || self.recheck.is_due(self.now) => self.recheck_now(gain),
-                    None => self.recheck_later(gain),
-                };
-            }
+        if let Some(gain) = self.watch.tick(tick, &self.base, &self.dispersion) {
+            self.base = Tally::default();
+            let collapsed = self.strain.strained().filter(|_| gain < -COLLAPSE && !self.braked);
+            return match collapsed {
+                Some(strained) => self.brake(strained),
+                None if gain.abs() > COLLAPSE || self.recheck.is_due(self.now) => self.recheck_now(gain),
+                None => self.recheck_later(gain),
+            };
         }
         if self.watch.fresh().count >= self.base.count.clamp(100.0, fresh) {
             self.base.add(&self.watch.fresh());
@@ -332,14 +329,14 @@ impl Evenkeel {
 
     /// Halves the limit at once, because throughput collapsed or memory is short, and opens all refused limits again. It is not
     /// done again before a probe has ended with a verdict, so that the limit does not fall faster than probes can judge.
-    fn brake(&mut self, strained: Strained) -> Reason {
+    fn brake(&mut self, because: Hint) -> Reason {
         let from = self.in_use;
         self.recheck_now(-2.0 * COLLAPSE);
         self.braked = true;
         self.base = Tally::default();
         self.in_use = (from / 2).max(self.range.0);
         self.set(self.in_use);
-        Reason::Brake { from, because: strained.0 }
+        Reason::Brake { from, because }
     }
 
     fn lately(&self) -> Tally {

@@ -60,7 +60,7 @@ impl Evenkeel {
             && let Some(to) = Offset::Half.from(self.in_use, most).filter(|&to| to >= range.0)
             && self.refused.is_new(to)
         {
-            return Some((Offset::Half, to, strained.0));
+            return Some((Offset::Half, to, strained));
         }
         let (offset, to, new) = self.refused.next(self.in_use, range, self.now, self.cold)?;
         (new || self.now >= self.rest_until).then_some((offset, to, Hint::Turn))
