@@ -23,31 +23,27 @@ impl Session {
         self.choose_item(interaction, random);
         match interaction {
             Interaction::Home => {
-                let greeting = self.customer.map(|_| Sql::CustomerName);
-                self.then(greeting.as_slice());
-                self.then(&[Sql::Promotion]);
+                self.then(self.customer.map(|_| Sql::CustomerName));
+                self.then([Sql::Promotion]);
             }
-            Interaction::NewProducts => self.then(&[Sql::Promotion, Sql::NewProducts]),
-            Interaction::BestSellers => self.then(&[Sql::Promotion, Sql::BestSellers]),
-            Interaction::ProductDetail | Interaction::AdminRequest => self.then(&[Sql::ProductDetail]),
-            Interaction::SearchRequest => self.then(&[Sql::Promotion]),
+            Interaction::NewProducts => self.then([Sql::Promotion, Sql::NewProducts]),
+            Interaction::BestSellers => self.then([Sql::Promotion, Sql::BestSellers]),
+            Interaction::ProductDetail | Interaction::AdminRequest => self.then([Sql::ProductDetail]),
+            Interaction::SearchRequest => self.then([Sql::Promotion]),
             Interaction::SearchResults => {
                 let by = choice(random, &[Sql::SearchSubject, Sql::SearchTitle, Sql::SearchAuthor]);
-                self.then(&[Sql::Promotion, by]);
+                self.then([Sql::Promotion, by]);
             }
             Interaction::ShoppingCart => self.plan_cart(before, random),
-            Interaction::CustomerRegistration => {
-                let form = self.customer.map(|_| Sql::CustomerUname);
-                self.then(form.as_slice());
-            }
+            Interaction::CustomerRegistration => self.then(self.customer.map(|_| Sql::CustomerUname)),
             Interaction::BuyRequest => self.plan_buy_request(random),
             Interaction::BuyConfirm => self.plan_buy_confirm(random),
             Interaction::OrderInquiry => {}
             Interaction::OrderDisplay => {
                 self.known_customer(random);
-                self.then(&[Sql::CustomerPassword, Sql::LatestOrder]);
+                self.then([Sql::CustomerPassword, Sql::LatestOrder]);
             }
-            Interaction::AdminConfirm => self.then(&[
+            Interaction::AdminConfirm => self.then([
                 Sql::ProductDetail,
                 Sql::Begin,
                 Sql::ItemUpdate,
@@ -70,24 +66,24 @@ impl Session {
     }
 
     fn plan_cart(&mut self, before: Option<Interaction>, random: &mut Random) {
-        self.then(&[Sql::Begin]);
+        self.then([Sql::Begin]);
         self.plan_own_cart();
         match before {
             Some(Interaction::ProductDetail) => {
                 let item = self.item;
-                self.then_act(Act { item, ..Sql::CartLine.into() });
+                self.then([Act { item, ..Sql::CartLine.into() }]);
             }
             Some(Interaction::ShoppingCart) => self.plan_quantities(random),
             _ => {}
         }
-        self.then(&[Sql::CartSize, Sql::CartTouch, Sql::Cart, Sql::Commit, Sql::Promotion]);
+        self.then([Sql::CartSize, Sql::CartTouch, Sql::Cart, Sql::Commit, Sql::Promotion]);
     }
 
     /// A cart, where there is none yet.
     fn plan_own_cart(&mut self) {
         if self.cart.is_none() {
-            self.cart = Some(self.store.ids.next_cart());
-            self.then(&[Sql::CartInsert]);
+            self.cart = Some(self.store.ids.cart.next());
+            self.then([Sql::CartInsert]);
         }
     }
 
@@ -100,38 +96,38 @@ impl Session {
             }
             let quantity = if lone { random.uniform(1, 10) } else { random.uniform(0, 8) };
             let sql = if quantity == 0 { Sql::CartLineDelete } else { Sql::CartLineUpdate };
-            self.then_act(Act { sql, item: self.lines[index].item, quantity });
+            self.then([Act { sql, item: self.lines[index].item, quantity }]);
         }
     }
 
     /// A known customer logs in; anybody else registers, with an address that is looked for first.
     fn plan_buy_request(&mut self, random: &mut Random) {
         if self.customer.is_some() {
-            self.then(&[Sql::Customer, Sql::Login, Sql::Cart]);
+            self.then([Sql::Customer, Sql::Login, Sql::Cart]);
             return;
         }
-        self.customer = Some(self.store.ids.next_customer());
+        self.customer = Some(self.store.ids.customer.next());
         self.type_address(random);
-        self.then(&[Sql::Begin, Sql::Country, Sql::Address, Sql::CustomerInsert, Sql::Commit, Sql::Cart]);
+        self.then([Sql::Begin, Sql::Country, Sql::Address, Sql::CustomerInsert, Sql::Commit, Sql::Cart]);
     }
 
     fn plan_buy_confirm(&mut self, random: &mut Random) {
         self.known_customer(random);
-        self.order = self.store.ids.next_order();
+        self.order = self.store.ids.order.next();
         self.order_lines = 0;
-        self.then(&[Sql::Begin, Sql::CustomerDiscount, Sql::Cart, Sql::CustomerAddress]);
+        self.then([Sql::Begin, Sql::CustomerDiscount, Sql::Cart, Sql::CustomerAddress]);
         if random.chance(OTHER_SHIP_ADDRESS) {
             self.type_address(random);
-            self.then(&[Sql::Country, Sql::Address]);
+            self.then([Sql::Country, Sql::Address]);
         }
-        self.then(&[Sql::OrderInsert, Sql::CreditCardInsert, Sql::CartClear, Sql::Commit]);
+        self.then([Sql::OrderInsert, Sql::CreditCardInsert, Sql::CartClear, Sql::Commit]);
     }
 
     /// What an arrival that comes out of nowhere needs before `plan`ned statements make sense: a cart with
     /// lines, before buying. Goes before everything planned.
     pub fn prepare(&mut self, interaction: Interaction) {
         if matches!(interaction, Interaction::BuyRequest | Interaction::BuyConfirm) {
-            self.cart = Some(self.store.ids.next_cart());
+            self.cart = Some(self.store.ids.cart.next());
             self.at_once(Sql::CartFill);
             self.at_once(Sql::CartInsert);
         }
@@ -188,7 +184,7 @@ impl Session {
     fn learn_address(&mut self, reply: &Reply) {
         self.ship_address = reply.first_id(0).unwrap_or_else(|| {
             self.at_once(Sql::AddressInsert);
-            self.store.ids.next_address()
+            self.store.ids.address.next()
         });
     }
 
