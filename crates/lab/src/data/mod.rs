@@ -17,7 +17,6 @@ mod row;
 mod schema;
 mod session;
 mod set;
-mod shuffled;
 mod size;
 mod spec;
 mod stamp;

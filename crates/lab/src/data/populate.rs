@@ -9,7 +9,6 @@ use super::progress::{DataProgress, Tally};
 use super::schema::Indexes;
 use super::session::{Workplace, finish_filled};
 use super::set::Table;
-use super::shuffled;
 use super::spec::{DataSpec, Via};
 use super::stamp::Stamp;
 use super::tpcw::Date;
@@ -73,8 +72,10 @@ fn build(
     let rows = tables.iter().map(|&table| spec.set.rows_expected(table)).sum();
     let tally = Tally::new(stop, rows);
     let contents = match spec.via {
-        Via::Insert | Via::Script => insert::insert(place, spec.set, &generator, indexes, &tally, progress)?,
-        Via::Shuffled => shuffled::insert(place, spec.set, &generator, spec.seed, &tally, progress)?,
+        Via::Insert | Via::Script | Via::Shuffled => {
+            let shuffle = (spec.via == Via::Shuffled).then_some(spec.seed);
+            insert::insert(place, (spec.set, &generator), (indexes, shuffle), &tally, progress)?
+        }
         Via::Load | Via::Dump => load::load(place, spec.set, &generator, spec.threads, &tally, progress)?,
     };
     // Tables that start empty: no way in has anything to do with them.

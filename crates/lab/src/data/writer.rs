@@ -12,8 +12,8 @@ const COMMIT_ROWS: u64 = 1_000;
 
 pub(super) struct Writer<'a> {
     control: &'a mut Control,
-    generator: &'a Generator,
-    tally: &'a Tally,
+    pub(super) generator: &'a Generator,
+    pub(super) tally: &'a Tally,
     pub(super) contents: BTreeMap<Table, Content>,
     open_rows: u64,
     row: Vec<u8>,
