@@ -52,6 +52,21 @@ impl Definition {
     };
 }
 
+/// A table by its name, lists that [`Definition`] has beside columns, and its columns with their types.
+macro_rules! definition {
+    ($name:literal $(, $list:ident: $all:expr)*; $($column:ident $sql_type:literal),+ $(,)?) => {{
+        use $crate::data::schema::{Column, Definition};
+        const DEFINITION: Definition = Definition {
+            name: $name,
+            columns: &[$(Column { name: stringify!($column), sql_type: $sql_type }),+],
+            $($list: &$all,)*
+            ..Definition::NEW
+        };
+        &DEFINITION
+    }};
+}
+pub(super) use definition;
+
 /// Whether the secondary indexes are part of CREATE TABLE.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Indexes {
