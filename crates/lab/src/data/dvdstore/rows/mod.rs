@@ -3,8 +3,8 @@
 mod people;
 mod sales;
 
+use super::schema::Table;
 use super::size::Size;
-use super::table::Table;
 use super::words;
 use crate::data::row::Row;
 use crate::data::tpcw::Date;

@@ -7,7 +7,7 @@ mod sales;
 
 use super::date::Date;
 use super::scale::Scale;
-use super::table::Table;
+use super::schema::Table;
 use crate::data::row::Row;
 use evenkeel_core::random::{Random, Seed};
 

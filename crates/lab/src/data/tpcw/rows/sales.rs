@@ -2,7 +2,7 @@
 
 use super::{COUNTRIES, Generator, Row};
 use crate::data::tpcw::date::Date;
-use crate::data::tpcw::table::Table;
+use crate::data::tpcw::schema::Table;
 use evenkeel_core::random::Random;
 
 pub const LINES_MAX: u64 = 5;
