@@ -42,6 +42,17 @@ impl Unit<'_> {
     }
 }
 
+/// By how much a figure differs; `None` where some unit has it of no run.
+pub(super) fn gap_of(
+    units: &[Unit<'_>],
+    pairs: usize,
+    figure: impl Fn(&Observation) -> Option<f64>,
+) -> Option<Gap> {
+    let differences: Option<Vec<f64>> =
+        units.iter().map(|unit| unit.means(&figure).map(|(slow, fast)| slow - fast)).collect();
+    Gap::of(&differences?, pairs)
+}
+
 /// Blocks that both targets have, which are starts. Of a single block its runs, pair by pair, and then what blocks differ by is in no interval.
 pub(super) fn units<'a>(runs: &'a [Observation], slow: usize, fast: usize) -> Vec<Unit<'a>> {
     let of = |target: usize, key: (u32, Option<u32>)| -> Vec<&'a Observation> {

@@ -68,11 +68,28 @@ pub struct Verdict {
     pub figure: Option<Figure>,
 }
 
+impl Verdict {
+    pub(super) fn undecided(suspect: Suspect, evidence: impl Into<String>) -> Self {
+        Self { suspect, ruling: Ruling::Undecided, evidence: evidence.into(), figure: None }
+    }
+
+    /// With another ruling, and why.
+    pub(super) fn but(self, ruling: Ruling, why: &str) -> Self {
+        Self { ruling, evidence: format!("{} {why}", self.evidence), ..self }
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Figure {
     pub name: &'static str,
     pub value: f64,
     pub interval: Option<(f64, f64)>,
+}
+
+impl Figure {
+    pub(super) fn of(name: &'static str, gap: &Gap) -> Self {
+        Self { name, value: gap.mean, interval: Some((gap.low, gap.high)) }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq)]
