@@ -1,5 +1,3 @@
-//! How many pages a request reads from disk, foretold from the pages that it touches and from how many there is room for.
-
 /// Pages of one kind, which requests touch alike.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Touched {

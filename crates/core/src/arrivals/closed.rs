@@ -1,5 +1,3 @@
-//! The pauses of closed clients, which wait for their answer and then think.
-
 use crate::random::Random;
 use crate::time::Nanos;
 

@@ -1,5 +1,3 @@
-//! What the server said to requests that failed.
-
 use std::collections::BTreeMap;
 use std::fmt;
 

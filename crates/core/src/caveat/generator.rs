@@ -1,5 +1,3 @@
-//! Doubts about the load generator: whether it sent requests when they were due, and what it shared with the server.
-
 use super::Severity::{Doubt, Invalid, Note};
 use super::{
     Caveat, GENERATOR_CPU_MAX, LAG_ALWAYS_TOLERATED, LAG_SHARE_DECIDES, LAG_SHARE_MAX,

@@ -1,5 +1,3 @@
-//! Doubts about the machine of the server: what others took of it, what held it back, what stood before its disk.
-
 use super::Severity::{Doubt, Note};
 use super::{CLOCK_MIN, Caveat, HELD_BACK_MAX, OTHER_LOAD_MAX, STEAL_MAX, plural};
 

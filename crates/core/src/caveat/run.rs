@@ -1,5 +1,3 @@
-//! Doubts about one run: whether its queue settled, what became of its arrivals, whether it lasted long enough.
-
 use super::Severity::{Doubt, Note};
 use super::{
     BACKLOG_ALWAYS_TOLERATED, BACKLOG_SHARE_MAX, Caveat, FAILURES_NOTED, FailedBy, GIVEN_UP_MAX,

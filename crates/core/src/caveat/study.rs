@@ -1,5 +1,3 @@
-//! Doubts about a cell over its runs, and about a whole study.
-
 use super::Severity::{Doubt, Note};
 use super::threshold::CPU_VARIES_MAX;
 use super::{Caveat, FIRST_REPEAT_SHARE, RUNS_MIN, plural};

@@ -1,5 +1,3 @@
-//! Finds the highest arrival rate that a server carries, with few short probes.
-
 use crate::arrivals::RATE_MAX;
 use crate::caveat::threshold::LOST_MAX;
 use std::fmt;

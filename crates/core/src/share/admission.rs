@@ -1,5 +1,3 @@
-//! Which I/Os a host holds back and when it lets them go: the queues of its disks, its window, and the figures of both.
-
 use super::{DiskUse, Done, Pacer, Period, Queue};
 
 /// A debt of so many usual I/Os is never forgiven, because one slow I/O may owe as much.

@@ -1,5 +1,3 @@
-//! A disk array with known answers: spindles with queues of their own.
-
 use crate::random::{Random, Seed};
 
 /// One I/O as an array sees it: its offset does not matter.

@@ -1,5 +1,3 @@
-//! The clients of one disk take turns, so that one of them that asks for very much holds up itself alone.
-
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Waiting I/Os of the clients of a disk, each client's in the order in which it asked; equal parts of the cost for all.

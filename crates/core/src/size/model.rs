@@ -1,5 +1,3 @@
-//! The model, and the random walk that finds what fits the runs.
-
 use super::station::wait;
 use crate::random::{Random, Seed};
 

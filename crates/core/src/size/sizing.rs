@@ -1,5 +1,3 @@
-//! A prediction with its interval, and how far predictions are off where the response is known.
-
 use super::error::SizeError;
 use super::model::{Drawn, Ends, Figure, Measured, draws};
 use crate::statistics::{CONFIDENCE, normal_tail};

@@ -1,5 +1,3 @@
-//! The mean of one run with an interval, although its values depend on one another.
-
 use super::mean::{Estimate, Sample};
 
 /// Batches that a run is cut into where it is long enough; more gain little and make each shorter, that is

@@ -1,5 +1,3 @@
-//! The chi-square distribution, and how large a standard error may be in truth.
-
 use super::special::chi_square_tail;
 
 /// The value that a chi-square variable with `degrees` of freedom, whole or not, stays below with probability `p`.

@@ -1,5 +1,3 @@
-//! The F distribution: how far two variances that are alike lie apart by chance.
-
 use super::chi_square::chi_square_quantile;
 use super::special::beta_i;
 

@@ -1,5 +1,3 @@
-//! The variance of each level, with its interval.
-
 use super::design::{Design, Factors, Group, Level, Observation, Stage, VarianceError};
 use super::interval::{Term, interval};
 use super::requests::Requests;

@@ -1,5 +1,3 @@
-//! Where one more repeat pays most.
-
 use super::components::Components;
 use super::design::Level;
 

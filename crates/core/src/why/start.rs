@@ -1,5 +1,3 @@
-//! Whether starts of one server differ.
-
 use super::observation::Observation;
 use super::threshold::{LITTLE, SHARE_MIN};
 use super::verdict::{Figure, Ruling, Suspect, Verdict};

@@ -1,5 +1,3 @@
-//! Suspects whose part of a request is a time: the network, the disk, the layout.
-
 use super::gap::{Gap, Unit, gap_of};
 use super::observation::Observation;
 use super::verdict::{Figure, Ruling, Suspect, Verdict};

@@ -1,5 +1,3 @@
-//! The grid of limits that probes go to from the limit in use.
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Offset {
     /// A tenth more, at least 1.

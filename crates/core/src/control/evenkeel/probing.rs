@@ -1,5 +1,3 @@
-//! Probes: which limit is tried next, and when its test ends with a verdict.
-
 use super::Evenkeel;
 use super::constants::{ALPHA_WORSE, CHANGE, EPSILON, FAR_WORSE, HIGH};
 use super::evidence::{Tally, Test};

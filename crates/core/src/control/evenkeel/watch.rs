@@ -1,5 +1,3 @@
-//! What the controller sees without a probe: whether the server stands still, and whether it changed by itself.
-
 use super::constants::CHANGE;
 use super::dispersion::Dispersion;
 use super::evidence::{Tally, Test};

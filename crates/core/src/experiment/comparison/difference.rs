@@ -1,5 +1,3 @@
-//! The difference of logarithms over all pairs.
-
 use super::{Better, Margin, Pair, Side};
 use crate::statistics::{CONFIDENCE, Sample, student_quantile, student_tail};
 

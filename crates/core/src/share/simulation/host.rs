@@ -1,5 +1,3 @@
-//! A host of the simulation: its clients, the I/Os that it holds back, and its reports.
-
 use super::{HostPlan, Scenario, Stretch};
 use crate::random::Random;
 use crate::share::{Admission, Costs, Io, Measured, Report, Sent, WindowLaw};

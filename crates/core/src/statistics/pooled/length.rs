@@ -1,5 +1,3 @@
-//! How long a run must last, by the memory of the queue.
-
 /// Relaxation times that a run lasts where time allows.
 pub const RELAXATIONS: f64 = 60.0;
 
