@@ -120,13 +120,27 @@ impl<'a> Compiler<'a> {
         let definition = self.definition;
         let statement = &definition.statements[index];
         let entry = statement_entry(statement);
-        if self.parsed[index].verb.is_empty() {
-            return Err(invalid(&entry, "`sql` is empty"));
+        let refuse = |problem: &str| Err(invalid(&entry, problem));
+        let Parsed { placeholders, verb, .. } = self.parsed[index].clone();
+        let count = placeholders.len();
+        let named: BTreeSet<String> = placeholders.iter().flatten().cloned().collect();
+        if verb.is_empty() {
+            return refuse("`sql` is empty");
         }
-        let named = named_placeholders(&entry, &self.parsed[index])?;
+        if !named.is_empty() && placeholders.contains(&None) {
+            return refuse("`sql` has both `?` and `:name`; use one of them throughout");
+        }
         let generators: Vec<(String, &Generator)> = match &statement.parameters {
+            ParameterDefinitions::Positional(list) if named.is_empty() && list.len() != count => {
+                let given = list.len();
+                return refuse(&format!(
+                    "`sql` has {count} `?` but `parameters` has {given}; give one for each"
+                ));
+            }
+            ParameterDefinitions::Positional(list) if !named.is_empty() && !list.is_empty() => {
+                return refuse("`sql` names its parameters; name them under `parameters` too");
+            }
             ParameterDefinitions::Positional(list) => {
-                check_count(&entry, &self.parsed[index], !named.is_empty(), list.len())?;
                 list.iter().enumerate().map(|(place, generator)| (place_name(place), generator)).collect()
             }
             ParameterDefinitions::Named(map) => {
@@ -134,13 +148,11 @@ impl<'a> Compiler<'a> {
                 map.iter().map(|(name, generator)| (name.clone(), generator)).collect()
             }
             ParameterDefinitions::Rows(rows) => {
-                let placeholders = self.parsed[index].placeholders.len();
-                if let Some(row) = rows.iter().find(|row| row.len() != placeholders || !named.is_empty()) {
-                    let problem = format!("a row has {} values, but `sql` has {placeholders} `?`", row.len());
-                    return Err(invalid(&entry, &problem));
+                if let Some(row) = rows.iter().find(|row| row.len() != count || !named.is_empty()) {
+                    return refuse(&format!("a row has {} values, but `sql` has {count} `?`", row.len()));
                 }
                 if rows.is_empty() {
-                    return Err(invalid(&entry, "`rows` is empty; give at least one row"));
+                    return refuse("`rows` is empty; give at least one row");
                 }
                 Vec::new()
             }
@@ -150,7 +162,6 @@ impl<'a> Compiler<'a> {
             let source = self.source(&entry, &name, generator)?;
             sources.insert(name, source);
         }
-        let placeholders = self.parsed[index].placeholders.clone();
         for (name, role) in placeholders.iter().zip(sql::shape(&statement.sql).roles) {
             let Some(name) = name.as_ref().filter(|name| !sources.contains_key(*name)) else { continue };
             if let Some(source) = self.compared(&statement.sql, &role) {
@@ -318,29 +329,6 @@ fn check_weight(entry: &str, weight: f64) -> Result<()> {
         return Ok(());
     }
     Err(invalid(entry, &format!("`weight` is {weight}; it must be from 0 to 1e18")))
-}
-
-/// The names of the placeholders, empty for bare ones.
-fn named_placeholders(entry: &str, parsed: &Parsed) -> Result<BTreeSet<String>> {
-    let named: BTreeSet<String> = parsed.placeholders.iter().flatten().cloned().collect();
-    if !named.is_empty() && parsed.placeholders.contains(&None) {
-        return Err(invalid(entry, "`sql` has both `?` and `:name`; use one of them throughout"));
-    }
-    Ok(named)
-}
-
-/// A list of generators must fit bare placeholders; an empty one fits named ones, which a transaction gives.
-fn check_count(entry: &str, parsed: &Parsed, named: bool, sources: usize) -> Result<()> {
-    let placeholders = parsed.placeholders.len();
-    if !named && placeholders != sources {
-        let problem =
-            format!("`sql` has {placeholders} `?` but `parameters` has {sources}; give one for each");
-        return Err(invalid(entry, &problem));
-    }
-    if named && sources > 0 {
-        return Err(invalid(entry, "`sql` names its parameters; name them under `parameters` too"));
-    }
-    Ok(())
 }
 
 /// Every generator must be for a placeholder.
