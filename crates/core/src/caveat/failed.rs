@@ -1,3 +1,4 @@
+use super::plural;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -34,8 +35,7 @@ impl FailedBy {
         let mut words: Vec<String> = named.iter().map(ToString::to_string).collect();
         if !others.is_empty() {
             let count: u64 = others.iter().map(|error| error.count).sum();
-            let times = if count == 1 { "time" } else { "times" };
-            words.push(format!("{count} {times} one of {} other errors", others.len()));
+            words.push(format!("{} one of {} other errors", plural(count, "time", "times"), others.len()));
         }
         words.join(", ")
     }
@@ -43,8 +43,7 @@ impl FailedBy {
 
 impl fmt::Display for FailedBy {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let times = if self.count == 1 { "time" } else { "times" };
-        write!(out, "{} {times} error {}", self.count, self.code)?;
+        write!(out, "{} error {}", plural(self.count, "time", "times"), self.code)?;
         if self.text.is_empty() { Ok(()) } else { write!(out, " “{}”", self.text) }
     }
 }

@@ -67,22 +67,19 @@ pub enum VarianceError {
     TwiceAt(Position),
 }
 
+impl fmt::Display for Position {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { target, population, start, run } = self;
+        write!(out, "run {run} of start {start}, population {population}, target {target}")
+    }
+}
+
 impl fmt::Display for VarianceError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let at = |out: &mut fmt::Formatter<'_>, place: &Position| {
-            let Position { target, population, start, run } = place;
-            write!(out, "run {run} of start {start}, population {population}, target {target}")
-        };
         match self {
             Self::TooFewRuns(runs) => write!(out, "{runs} run says nothing about what differs between runs"),
-            Self::NoResponse(place) => {
-                at(out, place)?;
-                write!(out, " has no mean response")
-            }
-            Self::TwiceAt(place) => {
-                at(out, place)?;
-                write!(out, " is there twice")
-            }
+            Self::NoResponse(place) => write!(out, "{place} has no mean response"),
+            Self::TwiceAt(place) => write!(out, "{place} is there twice"),
         }
     }
 }
