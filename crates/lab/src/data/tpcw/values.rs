@@ -13,29 +13,16 @@ use std::io::Write;
 pub const ALPHABET: &[u8; 79] =
     b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ!@#$%^&*()_-=+{}[]|:;,.?/~ ";
 
-/// All pairs of symbols, so that one step of [`symbols`] writes two.
-static PAIRS: [[u8; 2]; 79 * 79] = {
-    let mut pairs = [[0; 2]; 79 * 79];
-    let mut index = 0;
-    while index < pairs.len() {
-        pairs[index] = [ALPHABET[index / 79], ALPHABET[index % 79]];
-        index += 1;
-    }
-    pairs
-};
-
 /// Eight symbols from 64 random bits.
 ///
-/// The bits are read as a fraction; each step multiplies by 79^2 and takes the whole part as the next
-/// pair. A symbol's probability differs from 1/79 by less than 79^8 / 2^64 = 8.2e-5 of itself.
+/// The bits are read as a fraction; each step multiplies by 79 and takes the whole part as the next symbol. Its
+/// probability differs from 1/79 by less than 79^8 / 2^64 = 8.2e-5 of itself.
 fn symbols(mut bits: u64) -> [u8; 8] {
-    let mut word = [0; 8];
-    for pair in word.chunks_exact_mut(2) {
-        let product = u128::from(bits) * PAIRS.len() as u128;
-        pair.copy_from_slice(&PAIRS[(product >> 64) as usize]);
+    std::array::from_fn(|_| {
+        let product = u128::from(bits) * ALPHABET.len() as u128;
         bits = product as u64;
-    }
-    word
+        ALPHABET[(product >> 64) as usize]
+    })
 }
 
 /// A string of `shortest..=longest` symbols of [`ALPHABET`], its length and each symbol uniform.
