@@ -15,7 +15,6 @@ pub const REPEATED_ONE_OF: u32 = 3;
 pub struct Disturbance {
     /// Taken from the CPUs of the server by the hypervisor.
     pub steal: Option<f64>,
-    /// Used on the machine by something else than server and generator.
     pub other_load: Option<f64>,
 }
 
@@ -28,7 +27,6 @@ impl Disturbance {
         steal.max(other_load).max(0.0)
     }
 
-    /// Whether the run should be measured once more.
     pub fn is_too_large(&self) -> bool {
         self.weight() > 1.0
     }

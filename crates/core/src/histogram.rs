@@ -1,5 +1,3 @@
-//! Durations counted in buckets that grow by an eighth of an octave: constant memory, quantiles to 9 %.
-
 use crate::Nanos;
 
 const SUB: u32 = 8;

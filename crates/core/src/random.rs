@@ -41,7 +41,6 @@ impl Random {
         Self(Xoshiro256PlusPlus::seed_from_u64(seed.0))
     }
 
-    /// 64 random bits.
     pub fn bits(&mut self) -> u64 {
         self.0.next_u64()
     }
@@ -67,7 +66,6 @@ impl Random {
         low + (product >> 64) as u64
     }
 
-    /// Negative exponential with the given mean.
     pub fn exponential(&mut self, mean: f64) -> f64 {
         // 1 - unit() is in (0, 1], so that the logarithm is finite.
         -mean * (1.0 - self.unit()).ln()
@@ -79,12 +77,10 @@ impl Random {
         radius * (std::f64::consts::TAU * self.unit()).cos()
     }
 
-    /// Negative exponential duration with the given mean.
     pub fn exponential_nanos(&mut self, mean: Nanos) -> Nanos {
         Nanos(self.exponential(mean.0 as f64) as u64)
     }
 
-    /// True with this probability.
     pub fn chance(&mut self, probability: f64) -> bool {
         self.unit() < probability
     }

@@ -1,4 +1,4 @@
-//! How many pages a request reads from disk, foretold from the pages that it touches and from how many there is room for.
+use crate::statistics::halved;
 
 /// Pages of one kind, which requests touch alike.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -61,9 +61,6 @@ pub fn mixed(at_once: f64, one_by_one: f64, under_way: f64) -> f64 {
     share * at_once + (1.0 - share) * one_by_one
 }
 
-/// Steps that halve the interval, down to the precision of a number.
-const HALVINGS: u32 = 200;
-
 /// Requests after which a page that nobody touches is given up; `left` is the share of pages that so many requests do not touch. `None` where
 /// there is room for all.
 fn age_at(own: &[(f64, f64)], room: f64, left: impl Fn(f64, f64) -> f64) -> Option<f64> {
@@ -75,16 +72,7 @@ fn age_at(own: &[(f64, f64)], room: f64, left: impl Fn(f64, f64) -> f64) -> Opti
     while kept(high) < room && high < f64::MAX / 2.0 {
         high *= 2.0;
     }
-    let mut low = 0.0;
-    for _ in 0..HALVINGS {
-        let middle = f64::midpoint(low, high);
-        if kept(middle) < room {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    Some(f64::midpoint(low, high))
+    Some(halved(0.0, high, |age| kept(age) < room))
 }
 
 #[cfg(test)]

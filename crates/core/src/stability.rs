@@ -24,28 +24,20 @@ use crate::caveat::threshold::{ARRIVALS_MIN, GIVEN_UP_MAX, GROWTH_FEW, GROWTH_MI
 use crate::statistics::Sample;
 use std::ops::Range;
 
-/// One second of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Second {
     pub arrivals: u64,
     pub completed: u64,
-    /// Arrived and not ended at its end.
     pub in_flight: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Stability {
-    /// No growth beyond chance.
     Settled,
     Unstable(Instability),
-    /// Too few seconds or arrivals to tell.
-    TooShort {
-        seconds: usize,
-        arrivals: u64,
-    },
+    TooShort { seconds: usize, arrivals: u64 },
 }
 
-/// Why a queue is called unstable.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Instability {
     /// Lowest mean backlog over a tenth of the run, in requests.
@@ -58,7 +50,6 @@ pub struct Instability {
     pub growth: f64,
     /// Up to where that would have been tolerated.
     pub tolerated: f64,
-    /// Share of arrivals given up.
     pub given_up: f64,
 }
 
@@ -119,7 +110,6 @@ impl Instability {
     }
 }
 
-/// Mean backlog over a range of seconds.
 fn backlog(seconds: &[Second], range: Range<usize>) -> f64 {
     let length = range.len() as f64;
     seconds[range].iter().map(|second| second.in_flight as f64).sum::<f64>() / length

@@ -1,5 +1,3 @@
-//! Instants and durations as plain numbers.
-
 use std::ops::{Add, AddAssign, Sub};
 
 /// Nanoseconds: a duration, or an instant counted from the start of a phase.
@@ -15,17 +13,14 @@ impl Nanos {
     /// The largest value; used as "never".
     pub const MAX: Self = Self(u64::MAX);
 
-    /// A duration of whole microseconds.
     pub const fn from_micros(micros: u64) -> Self {
         Self(micros * 1_000)
     }
 
-    /// A duration of whole milliseconds.
     pub const fn from_millis(millis: u64) -> Self {
         Self(millis * 1_000_000)
     }
 
-    /// From whole seconds.
     pub const fn from_secs(secs: u64) -> Self {
         Self(secs * 1_000_000_000)
     }
@@ -35,17 +30,14 @@ impl Nanos {
         Self((secs * 1e9).round() as u64)
     }
 
-    /// The duration in seconds, with their fraction.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }
 
-    /// The duration in milliseconds, with their fraction.
     pub fn as_millis_f64(self) -> f64 {
         self.0 as f64 / 1e6
     }
 
-    /// The duration in microseconds, with their fraction.
     pub fn as_micros_f64(self) -> f64 {
         self.0 as f64 / 1e3
     }

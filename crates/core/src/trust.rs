@@ -22,7 +22,6 @@ use std::fmt;
 /// What one rate brought on all targets and in all runs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Point {
-    /// Arrival rate, per second.
     pub rate: f64,
     /// Mean utilisation (theta), percent; `None` where it cannot be seen.
     pub utilisation: Option<f64>,
@@ -33,7 +32,6 @@ pub struct Point {
     pub lost: f64,
     /// Targets that should have been measured at this rate; `target_taus` has those that were.
     pub targets: usize,
-    /// Mean response time over runs, seconds.
     pub tau: Estimate,
     /// Degrees of freedom of its standard error; infinite where that is known exactly.
     pub tau_degrees: f64,
@@ -67,7 +65,6 @@ impl Settling {
 pub struct TrustLimit {
     /// Highest utilisation of a trusted point, percent; `None` where not even the lowest rate is trusted.
     pub utilisation: Option<f64>,
-    /// Highest trusted arrival rate, per second.
     pub rate: Option<f64>,
     /// The first point that is not trusted; `None` where the limit lies above what was measured.
     pub end: Option<Untrusted>,

@@ -1,5 +1,3 @@
-//! The pauses of closed clients, which wait for their answer and then think.
-
 use crate::random::Random;
 use crate::time::Nanos;
 
@@ -28,7 +26,6 @@ impl Pause {
         Self { mean, longest: None, uniform: false }
     }
 
-    /// A pause that is uniform from nothing to twice the mean.
     pub const fn uniform(mean: Nanos) -> Self {
         Self { mean, longest: None, uniform: true }
     }

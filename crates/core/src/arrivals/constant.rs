@@ -1,5 +1,3 @@
-//! Evenly spaced arrivals.
-
 use super::Arrivals;
 use super::rate::{RateError, check_rate};
 use crate::time::Nanos;
@@ -15,7 +13,6 @@ pub struct Constant {
 }
 
 impl Constant {
-    /// Arrivals at this rate per second, the first at the start.
     pub fn new(rate_per_second: f64) -> Result<Self, RateError> {
         Ok(Self { rate: check_rate(rate_per_second)?, next: 0 })
     }

@@ -1,5 +1,3 @@
-//! A running sum of many small floating-point terms without growing error.
-
 /// A sum kept as a whole part and a fraction.
 ///
 /// Adding a term `x` to a plain `f64` sum `S` loses up to `S * 2^-53`, so the error grows with the sum

@@ -1,5 +1,3 @@
-//! Poisson arrivals: independent, at a mean rate.
-
 use super::Arrivals;
 use super::exact_sum::ExactSum;
 use super::rate::{RateError, check_rate};
@@ -18,7 +16,6 @@ pub struct Poisson {
 }
 
 impl Poisson {
-    /// Arrivals at this mean rate per second.
     pub fn new(rate_per_second: f64, seed: Seed) -> Result<Self, RateError> {
         let gap_mean_ns = 1e9 / check_rate(rate_per_second)?;
         Ok(Self { gap_mean_ns, now_ns: ExactSum::default(), random: Random::new(seed) })

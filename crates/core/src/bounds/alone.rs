@@ -1,5 +1,3 @@
-//! What a server would carry by itself, seen from runs beside neighbours.
-
 pub use super::run::FULL_MIN;
 
 use super::carried::Carried;

@@ -1,5 +1,3 @@
-//! Which rates were carried, and which were not.
-
 use super::range::{Spread, ratio};
 use super::run::{RunAt, taken};
 use crate::caveat::threshold::RUNS_MIN_COUNT as RUNS_MIN;
@@ -27,9 +25,7 @@ pub enum Fate {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rate {
-    /// Arrival rate asked for, per second.
     pub rate: f64,
-    /// Valid runs at this rate, whatever became of them.
     pub runs: usize,
     pub fate: Fate,
     /// Lower bound of the throughput over the runs that settled, per second; `None` unless it is carried.
@@ -42,9 +38,7 @@ pub struct Carried {
     pub rates: Vec<Rate>,
     /// Share of the CPUs' time that others took over all runs; zero where it cannot be seen.
     pub taken: f64,
-    /// The server carries at least this, per second.
     pub at_least: Option<f64>,
-    /// The rate at which that was seen.
     pub seen_at: Option<f64>,
     /// The lowest rate above that was not carried, per second.
     pub refused: Option<f64>,

@@ -31,7 +31,6 @@ use run::taken;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answer {
     pub carried: Carried,
-    /// What would be carried without neighbours; `None` where nothing tells.
     pub alone: Option<Alone>,
     /// CPU time of the server's CPUs that others took, percent, over all runs; `None` where it cannot be seen.
     pub taken_percent: Option<f64>,

@@ -1,5 +1,3 @@
-//! Intervals, and the one of a rate over several runs.
-
 use crate::caveat::threshold::RUNS_MIN_COUNT as RUNS_MIN;
 use crate::statistics::{Sample, student_quantile};
 
@@ -9,9 +7,7 @@ const CONFIDENCE_ONE_SIDED: f64 = 0.975;
 /// An interval of rates or of work; the lower end is never negative.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Range {
-    /// Lower end, zero at least.
     pub low: f64,
-    /// Upper end, not below the lower one.
     pub high: f64,
 }
 
@@ -63,7 +59,6 @@ impl Spread {
         }
     }
 
-    /// Distance from the mean to either end of the 95 % interval.
     pub(super) fn half_width(self) -> f64 {
         student_quantile(CONFIDENCE_ONE_SIDED, self.degrees) * self.variance.sqrt()
     }

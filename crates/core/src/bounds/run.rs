@@ -1,5 +1,3 @@
-//! A run as bounds see it.
-
 use crate::caveat::threshold::LOST_MAX;
 use crate::stability::Stability;
 
@@ -8,12 +6,9 @@ pub const FULL_MIN: f64 = 0.9;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunAt {
-    /// Arrival rate asked for, per second.
     pub rate: f64,
-    /// Length of the measured phase, seconds.
     pub seconds: f64,
     pub arrivals: u64,
-    /// Completions in it, whenever their request arrived.
     pub completed: u64,
     /// Share of the arrivals that failed, timed out or were never sent.
     pub lost: f64,
@@ -60,7 +55,6 @@ impl RunAt {
         matches!((self.cpu, self.taken, self.cpus), (Some(cpu), Some(taken), Some(cpus)) if full(cpu, taken, cpus))
     }
 
-    /// Whether more requests failed than a rate that is carried may lose.
     pub fn is_failing(&self) -> bool {
         100.0 * self.failed > LOST_MAX
     }

@@ -92,14 +92,11 @@ pub enum Step {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sequence {
     pub wanted: Wanted,
-    /// Lowest rate at which a run can tell anything, per second: below it a run ends with too few arrivals.
     pub rate_min: f64,
-    /// Highest rate that can be asked, per second.
     pub rate_max: f64,
 }
 
 impl Sequence {
-    /// Rates to begin with, around a saturation that a search has found, rising.
     pub fn first(&self, saturation: f64) -> Vec<f64> {
         FIRST.iter().map(|share| round(share * saturation).clamp(self.rate_min, self.rate_max)).collect()
     }
@@ -168,7 +165,6 @@ impl Sequence {
         })
     }
 
-    /// A rate of the curve that is not measured yet.
     fn missing(&self, answer: &Answer) -> Option<f64> {
         let least = answer.carried.at_least?;
         let missing = CURVE.iter().find(|share| {
@@ -290,7 +286,6 @@ fn near_the_limit(answer: &Answer, carried: &Rate, failed: &Rate) -> Option<f64>
     below.or_else(above)
 }
 
-/// The rate in the middle between two.
 pub fn middle(lower: f64, higher: f64) -> f64 {
     round((lower * higher).sqrt())
 }

@@ -20,7 +20,6 @@ pub const GUARD: usize = 1;
 pub struct Around {
     /// Share of the CPU time of the server's CPUs that the hypervisor or others took.
     pub taken: Option<f64>,
-    /// Longest lateness of the generator, seconds.
     pub pause: Option<f64>,
 }
 

@@ -1,5 +1,3 @@
-//! Work per request, and where a resource ends by the utilisation law.
-
 use super::Range;
 use crate::caveat::threshold::RUNS_MIN_COUNT as RUNS_MIN;
 use crate::statistics::{Sample, student_quantile};
@@ -21,7 +19,6 @@ pub struct Work {
     /// Its 95 % interval, by Student's t with `n - 1` degrees of freedom; `None` of fewer than three runs.
     pub range: Option<Range>,
     pub runs: usize,
-    /// Completions per second of these runs, lowest and highest.
     pub seen_at: Range,
 }
 

@@ -1,5 +1,3 @@
-//! How bad a doubt is among others of its kind.
-
 use super::Caveat;
 
 #[derive(Clone, Copy)]

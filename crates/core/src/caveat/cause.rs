@@ -1,5 +1,3 @@
-//! What causes doubts, and what to do about each cause.
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cause {
     pub name: &'static str,

@@ -1,5 +1,4 @@
-//! What the server said to requests that failed.
-
+use super::plural;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -19,7 +18,6 @@ pub struct FailedBy {
 }
 
 impl FailedBy {
-    /// All errors of a run, the most frequent first, with one text of each.
     pub fn all(failed: &BTreeMap<u16, u64>, texts: &BTreeMap<u16, String>) -> Vec<Self> {
         let of = |(&code, &count): (&u16, &u64)| {
             let text = texts.get(&code).map_or_else(String::new, |text| one_line(text));
@@ -37,8 +35,7 @@ impl FailedBy {
         let mut words: Vec<String> = named.iter().map(ToString::to_string).collect();
         if !others.is_empty() {
             let count: u64 = others.iter().map(|error| error.count).sum();
-            let times = if count == 1 { "time" } else { "times" };
-            words.push(format!("{count} {times} one of {} other errors", others.len()));
+            words.push(format!("{} one of {} other errors", plural(count, "time", "times"), others.len()));
         }
         words.join(", ")
     }
@@ -46,8 +43,7 @@ impl FailedBy {
 
 impl fmt::Display for FailedBy {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let times = if self.count == 1 { "time" } else { "times" };
-        write!(out, "{} {times} error {}", self.count, self.code)?;
+        write!(out, "{} error {}", plural(self.count, "time", "times"), self.code)?;
         if self.text.is_empty() { Ok(()) } else { write!(out, " “{}”", self.text) }
     }
 }

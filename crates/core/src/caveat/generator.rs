@@ -1,5 +1,3 @@
-//! Doubts about the load generator: whether it sent requests when they were due, and what it shared with the server.
-
 use super::Severity::{Doubt, Invalid, Note};
 use super::{
     Caveat, GENERATOR_CPU_MAX, LAG_ALWAYS_TOLERATED, LAG_SHARE_DECIDES, LAG_SHARE_MAX,
@@ -98,7 +96,6 @@ impl Caveat {
         })
     }
 
-    /// The CPU of the generator was saturated: from the CPU use of its busiest thread in percent.
     pub fn generator(utilisation: f64) -> Option<Self> {
         let text = format!(
             "A thread of the generator used {utilisation:.0} % of its CPU, so the generator was the limit \
@@ -111,7 +108,6 @@ impl Caveat {
         })
     }
 
-    /// Server and generator ran on the same CPUs: from the number of CPUs that they have in common.
     pub fn shared_cpus(cpus: usize) -> Option<Self> {
         let text = format!(
             "Server and generator shared {}, so the generator took CPU time from the server. Give each \

@@ -1,10 +1,7 @@
-//! Doubts about the machine of the server: what others took of it, what held it back, what stood before its disk.
-
 use super::Severity::{Doubt, Note};
 use super::{CLOCK_MIN, Caveat, HELD_BACK_MAX, OTHER_LOAD_MAX, STEAL_MAX, plural};
 
 impl Caveat {
-    /// The hypervisor gave the CPU to others: from the share of CPU time in percent.
     pub fn steal(percent: f64) -> Option<Self> {
         let text = format!(
             "The hypervisor took {percent:.1} % of the CPU time away; the figures depend on the neighbours of \
@@ -17,7 +14,6 @@ impl Caveat {
         })
     }
 
-    /// Something else than server and generator used the CPU: from its share of the CPU time of the machine in percent.
     pub fn other_load(percent: f64) -> Option<Self> {
         let text = format!(
             "Programs other than the server and the generator used {percent:.1} % of the machine's CPU. \

@@ -49,7 +49,6 @@ pub struct Caveat {
 }
 
 impl Caveat {
-    /// A doubt whose evidence is still to be added.
     pub fn new(code: &'static str, severity: Severity, text: impl Into<String>) -> Self {
         Self { code: Cow::Borrowed(code), severity, text: text.into(), evidence: BTreeMap::new() }
     }

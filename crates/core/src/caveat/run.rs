@@ -1,5 +1,3 @@
-//! Doubts about one run: whether its queue settled, what became of its arrivals, whether it lasted long enough.
-
 use super::Severity::{Doubt, Note};
 use super::{
     BACKLOG_ALWAYS_TOLERATED, BACKLOG_SHARE_MAX, Caveat, FAILURES_NOTED, FailedBy, GIVEN_UP_MAX,
@@ -19,7 +17,6 @@ impl Caveat {
         }
     }
 
-    /// Nothing was asked of the server: from the arrivals of the run.
     pub fn no_arrivals(arrivals: u64, measured: Nanos) -> Option<Self> {
         let text = format!(
             "No request arrived in the {:.3} s that were measured, so there are no figures. Measure for \
@@ -30,7 +27,6 @@ impl Caveat {
             .then(|| Self::new("no-arrivals", Doubt, text).with("measured_s", measured.as_secs_f64()))
     }
 
-    /// Requests were under way when the measured phase ended: from how many, and the arrivals of the run.
     pub fn backlog(requests: u64, arrivals: u64) -> Option<Self> {
         let many = requests > BACKLOG_ALWAYS_TOLERATED && share(requests, arrivals) > BACKLOG_SHARE_MAX;
         let text = format!(
@@ -101,7 +97,6 @@ impl Caveat {
         (failed > 0).then(|| errors.iter().fold(found(), with_error))
     }
 
-    /// Connections were lost in the run, because the server was restarted or dropped them: from how many were opened again.
     pub fn reconnects(reconnects: u64) -> Option<Self> {
         let text = format!(
             "{} had to be opened again during the run: the server was restarted or closed them. Look at the \
@@ -112,7 +107,6 @@ impl Caveat {
             .then(|| Self::new("connections-lost", Doubt, text).with("reconnects", reconnects as f64))
     }
 
-    /// The run is too short for how long its response times depend on one another: from its batch means.
     pub fn batches(means: &BatchMeans) -> Option<Self> {
         let (independent, lag1) = (means.independent, means.lag1.unwrap_or(0.0));
         (independent < INDEPENDENT_BATCHES_MIN).then(|| {

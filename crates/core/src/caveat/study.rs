@@ -1,5 +1,3 @@
-//! Doubts about a cell over its runs, and about a whole study.
-
 use super::Severity::{Doubt, Note};
 use super::threshold::CPU_VARIES_MAX;
 use super::{Caveat, FIRST_REPEAT_SHARE, RUNS_MIN, plural};
@@ -8,7 +6,6 @@ use crate::statistics::{Sample, student_quantile};
 use crate::time::Nanos;
 
 impl Caveat {
-    /// Too few runs of a cell for an interval worth its name.
     pub fn runs(runs: u64) -> Option<Self> {
         let text = format!(
             "With {} the figures have {}. Repeat the cell more often.",
@@ -53,7 +50,6 @@ impl Caveat {
         })
     }
 
-    /// Attempts at runs were set aside for others that were disturbed less: from what reached those that were set aside.
     pub fn measured_again(set_aside: &[Disturbance]) -> Option<Self> {
         let worst = set_aside.iter().max_by(|one, other| one.weight().total_cmp(&other.weight()))?;
         let attempts = if set_aside.len() == 1 { "attempt was" } else { "attempts were" };
@@ -90,7 +86,6 @@ impl Caveat {
         )
     }
 
-    /// The first block went through the rates upwards instead of in random order.
     pub fn first_block_rises() -> Self {
         Self::new(
             "first-block-rises",
@@ -101,7 +96,6 @@ impl Caveat {
         )
     }
 
-    /// Requests took other CPU time in some runs than in others of the same rate: by so many percent, a standard deviation.
     pub fn cpu_varies(percent: f64) -> Option<Self> {
         let text = format!(
             "The CPU time of a request differed by {percent:.0} % (standard deviation) between runs of the same rate, limit {CPU_VARIES_MAX:.0} %."
@@ -109,7 +103,6 @@ impl Caveat {
         (percent > CPU_VARIES_MAX).then(|| Self::new("cpu-varies", Doubt, text).with("percent", percent))
     }
 
-    /// Nothing restarts the server between runs.
     pub fn not_reset() -> Self {
         Self::new(
             "no-reset",

@@ -1,15 +1,11 @@
-//! The controllers by name, with their parameters.
-
 use super::{Bounds, Controller, Evenkeel, Fixed, Reflection};
 use super::{evenkeel, reflection};
 
 /// How a controller finds its limit, with its parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Algorithm {
-    /// Keeps the initial limit for good.
     Fixed,
     Reflection(reflection::Settings),
-    /// Ours: compares the throughput of two limits, one pair after another.
     Evenkeel(evenkeel::Settings),
 }
 
@@ -26,7 +22,6 @@ impl Algorithm {
         ]
     }
 
-    /// The controller: the one place that knows which algorithm is which type.
     fn build(self, bounds: Bounds) -> Box<dyn Controller> {
         match self {
             Self::Fixed => Box::new(Fixed::new(bounds.initial)),

@@ -1,5 +1,3 @@
-//! Where a limit begins and between which limits it stays: what all controllers have in common.
-
 /// The limit that a controller begins with and the range that it never leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounds {
@@ -8,7 +6,6 @@ pub struct Bounds {
 }
 
 impl Bounds {
-    /// Another limit to begin with, within the usual range.
     pub fn starting_at(initial: u32) -> Self {
         Self { initial, ..Self::default() }
     }

@@ -1,5 +1,3 @@
-//! What a controller decides, and why.
-
 use super::Sample;
 use std::fmt;
 
@@ -15,7 +13,6 @@ pub trait Controller: Send {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Decision {
-    /// Most transactions that may run; at least 1.
     pub limit: u32,
     pub why: Reason,
 }
@@ -26,92 +23,40 @@ impl fmt::Display for Decision {
     }
 }
 
-/// What a test measured of a limit against the one in use.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Evidence {
     pub limit: u32,
     /// Logarithm of its throughput over that at the limit in use.
     pub gain: f64,
-    /// Standard error of `gain`.
     pub se: f64,
     /// How sure the sign is, 0.5 to 1.
     pub sure: f64,
 }
 
-/// Why a limit was decided. Each controller has reasons of its own among these.
+/// Why a limit was decided. Each controller has reasons of its own among these. Gains are logarithms of throughput now over throughput
+/// before; where a limit is better, that of the evidence is in use now.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Reason {
     Fixed,
     Start,
-    /// Fewer transactions in flight than the limit allows: throughput says nothing about the limit.
-    NotFull {
-        in_flight: f64,
-    },
-    /// Nothing completes although transactions are in flight.
-    Silent {
-        /// How long that has been so, in seconds.
-        seconds: f64,
-    },
-    /// Another limit than the one that was decided was in force, so that nothing can be learnt about ours.
-    NotInForce {
-        limit: u32,
-    },
-    Draining {
-        in_flight: u32,
-    },
-    Measuring {
-        completions: u64,
-    },
-    /// Another limit is tried beside the one in use.
-    Trying {
-        /// The limit in use, which comes back if the other one is not better.
-        in_use: u32,
-        because: Hint,
-    },
-    Better {
-        left: u32,
-        /// What was measured; `evidence.limit` is the limit in use now.
-        evidence: Evidence,
-    },
+    NotFull { in_flight: f64 },
+    Silent { seconds: f64 },
+    NotInForce { limit: u32 },
+    Draining { in_flight: u32 },
+    Measuring { completions: u64 },
+    Trying { in_use: u32, because: Hint },
+    Better { left: u32, evidence: Evidence },
     NotBetter(Evidence),
-    CannotFill {
-        limit: u32,
-        in_flight: f64,
-    },
-    /// All limits around were tried lately, and none was better.
-    Settled {
-        next_s: f64,
-    },
-    /// Throughput changed without a change of the limit: refused limits are rechecked.
-    Changed {
-        /// Logarithm of throughput now over throughput before.
-        gain: f64,
-    },
-    /// The cost of work or the share of lock waits changed without a change of the limit: refused limits are rechecked.
+    CannotFill { limit: u32, in_flight: f64 },
+    Settled { next_s: f64 },
+    Changed { gain: f64 },
     StrainChanged,
-    /// Throughput changed a while ago, and the recheck that had to wait begins.
     LookDue,
-    /// Throughput changed soon after a recheck that found nothing better: the next recheck has to wait.
-    ChangedAgain {
-        /// Logarithm of throughput now over throughput before.
-        gain: f64,
-    },
-    /// Throughput collapsed or memory is short: the limit was halved at once.
-    Brake {
-        from: u32,
-        because: Hint,
-    },
-    /// The memory budget, or what is left of the memory, allows no more.
-    MemoryCap {
-        wanted: u32,
-    },
-    /// The numbers of the sample make no sense, so that the limit stays.
+    ChangedAgain { gain: f64 },
+    Brake { from: u32, because: Hint },
+    MemoryCap { wanted: u32 },
     BadSample,
-    /// How productivity and overhead moved (the study's controller).
-    Reflection {
-        productivity: f64,
-        overhead: f64,
-    },
+    Reflection { productivity: f64, overhead: f64 },
     NoSignal,
 }
 
@@ -120,9 +65,7 @@ pub enum Reason {
 pub enum Hint {
     Turn,
     Momentum,
-    /// Transactions wait for row locks or end in deadlocks.
     Locks,
-    /// CPU time per commit has grown.
     WorkInflation,
     ThroughputFell,
     Memory,

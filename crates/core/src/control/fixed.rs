@@ -10,7 +10,6 @@ pub struct Fixed {
 }
 
 impl Fixed {
-    /// Keeps this limit, or 1 where it is 0.
     pub fn new(limit: u32) -> Self {
         Self { limit: limit.max(1) }
     }

@@ -21,7 +21,6 @@ pub struct Settings {
     pub every_s: f64,
     /// Relative change of a mean that counts.
     pub band: f64,
-    /// Transactions by which a decision moves the limit.
     pub step: u32,
 }
 
@@ -93,7 +92,6 @@ impl Reflection {
         (!changes.is_empty()).then(|| changes.iter().sum::<f64>() / changes.len() as f64)
     }
 
-    /// Moves the limit by how the means have changed.
     fn decide(&mut self) {
         let overhead = self.change(2..4).or_else(|| self.change(4..5));
         let (Some(productivity), Some(overhead)) = (self.change(0..2), overhead) else {

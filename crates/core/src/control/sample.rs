@@ -1,12 +1,9 @@
-//! What a controller gets to see of each tick.
-
 use crate::time::Nanos;
 
 /// What happened in one tick of 50 to 100 ms. Algorithms that average do so over several of them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sample {
     pub start: Nanos,
-    /// End of the tick, which is later than its start.
     pub end: Nanos,
     /// The limit in force during the whole tick.
     pub limit: u32,
@@ -23,28 +20,22 @@ pub struct Sample {
     pub rejected: u64,
     /// Transactions that failed by overload: time-outs, out of resources.
     pub overload: u64,
-    /// Transactions that the server rolled back: deadlocks, lock wait time-outs.
     pub rolled_back: u64,
-    /// Response time at the server in seconds, without the wait for a permit; `None` where nothing completed.
     pub response: Option<Response>,
-    /// What the server's sensors read.
     pub signals: Signals,
 }
 
 impl Sample {
-    /// Length of the tick in seconds.
     pub fn seconds(&self) -> f64 {
         (self.end - self.start).as_secs_f64()
     }
 
-    /// Work per second; 0 for a tick without length.
     pub fn work_per_s(&self) -> f64 {
         let seconds = self.seconds();
         if seconds > 0.0 { self.work / seconds } else { 0.0 }
     }
 }
 
-/// Response times of one tick in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Response {
     pub mean: f64,
@@ -55,23 +46,18 @@ pub struct Response {
 /// Readings of the server's sensors. A reading that is not available is `None`, never zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Signals {
-    /// CPU seconds of the server per commit.
     pub cpu_per_commit: Option<f64>,
-    /// CPU cycles per commit.
     pub cycles_per_commit: Option<f64>,
     /// Data TLB misses per commit.
     pub dtlb_misses: Option<f64>,
     /// Data-cache misses per commit.
     pub cache_misses: Option<f64>,
-    /// Context switches per commit.
     pub switches_per_commit: Option<f64>,
     /// Share of the transactions' time in flight spent waiting for row locks, 0 to 1.
     pub lock_wait_share: Option<f64>,
-    /// Deadlocks per commit.
     pub deadlocks_per_commit: Option<f64>,
     /// Share of time in which all tasks waited for memory, 0 to 1.
     pub memory_pressure: Option<f64>,
-    /// Bytes of memory that the server's process holds.
     pub memory_used: Option<f64>,
     /// Bytes of memory that it may still take from the machine and from its control groups.
     pub memory_free: Option<f64>,

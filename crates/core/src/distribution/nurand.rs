@@ -1,5 +1,3 @@
-//! The skewed choice of TPC-W and TPC-C.
-
 use crate::random::Random;
 
 /// `NURand(A, x, y) = ((rand(0..A) OR rand(x..y)) mod (y - x + 1)) + x`, where `rand` is uniform over
@@ -10,9 +8,7 @@ use crate::random::Random;
 pub struct NuRand {
     /// Skew: one less than a power of two.
     pub a: u64,
-    /// Lowest value that is drawn.
     pub x: u64,
-    /// Highest value; not below `x`.
     pub y: u64,
 }
 
@@ -32,7 +28,6 @@ impl NuRand {
         Self { a, x: 1, y: customers.max(1) }
     }
 
-    /// Draws a value from `x` to `y`; `x` where the two are the wrong way round.
     pub fn draw(&self, random: &mut Random) -> u64 {
         let bits = random.uniform(0, self.a) | random.uniform(self.x, self.y);
         match self.y.saturating_sub(self.x).checked_add(1) {

@@ -1,5 +1,3 @@
-//! In which order runs are made.
-
 use crate::random::{Random, Seed};
 
 /// The items in random order (Fisher and Yates, from the end), so that what drifts with time meets all of them alike. The same

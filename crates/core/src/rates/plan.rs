@@ -1,5 +1,3 @@
-//! The rates of a study and where a sweep through them ends.
-
 use super::spread::spread;
 use crate::arrivals::{RATE_MAX, RateError, check_rate};
 use std::fmt;
@@ -18,12 +16,7 @@ pub enum RatePlan {
     /// These, requests per second.
     List(Vec<f64>),
     /// From a rate on, in equal steps, until the sweep ends.
-    Steps {
-        /// First rate, requests per second.
-        from: f64,
-        /// Distance to the next, requests per second.
-        step: f64,
-    },
+    Steps { from: f64, step: f64 },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -56,7 +49,6 @@ impl RatePlan {
         matches!(self, Self::Auto(_))
     }
 
-    /// A sweep through the rates, from the lowest on. The saturation, requests per second, matters to `Auto` alone.
     pub fn sweep(&self, saturation: Option<f64>) -> Result<Sweep, RatePlanError> {
         let rates = match self {
             Self::Auto(n) => Rates::listed(&spread(saturation.ok_or(RatePlanError::NoSaturation)?, *n))?,
@@ -102,17 +94,14 @@ impl Rates {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CellOutcome {
-    /// Mean utilisation in percent, where known.
     pub utilisation: Option<f64>,
     pub settled: bool,
     pub refused: bool,
 }
 
-/// Why a sweep is over. The cell that ended it is its last and is kept.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum SweepEnd {
     AllMeasured,
-    /// The utilisation in percent reached the ceiling.
     Ceiling(f64),
     Unsettled,
     Refused,
@@ -146,7 +135,6 @@ pub struct Sweep {
 }
 
 impl Sweep {
-    /// The rate to measure next; `None` when the sweep is over.
     pub fn rate(&self) -> Option<f64> {
         if self.end.is_some() { None } else { self.rates.get(self.done) }
     }
@@ -236,8 +224,8 @@ mod tests {
     fn a_plan_without_fit_rates_is_refused() {
         let sweep = |plan: RatePlan| plan.sweep(None).err();
         assert_eq!(sweep(RatePlan::List(vec![])), Some(RatePlanError::Empty));
-        assert_eq!(sweep(RatePlan::List(vec![1.0, 0.0])), Some(RateError::Zero.into()));
-        assert_eq!(sweep(RatePlan::Steps { from: 10.0, step: -1.0 }), Some(RateError::Negative(-1.0).into()));
+        assert_eq!(sweep(RatePlan::List(vec![1.0, 0.0])), Some(RateError(0.0).into()));
+        assert_eq!(sweep(RatePlan::Steps { from: 10.0, step: -1.0 }), Some(RateError(-1.0).into()));
         assert_eq!(sweep(RatePlan::Auto(8)), Some(RatePlanError::NoSaturation));
     }
 }

@@ -1,5 +1,3 @@
-//! Finds the highest arrival rate that a server carries, with few short probes.
-
 use crate::arrivals::RATE_MAX;
 use crate::caveat::threshold::LOST_MAX;
 use std::fmt;
@@ -32,24 +30,18 @@ const HOLD_MAX: f64 = 2.0;
 /// A search that has not ended after so many probes ends with what it knows.
 pub const PROBES_MAX: u32 = 20;
 
-/// Lowest rate per second that is tried.
 const RATE_MIN: f64 = 0.01;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ProbeOutcome {
-    /// Arrival rate per second that was asked for.
     pub rate: f64,
     /// Arrivals per second that chance made of it.
     pub offered: f64,
-    /// Completions per second.
     pub throughput: f64,
-    /// CPU use of the server in percent, where known.
     pub utilisation: Option<f64>,
     /// Whether the queue settled; of a probe too short to tell, whether nothing speaks against it.
     pub settled: bool,
-    /// Mean response time in seconds; 0 where nothing was answered.
     pub response: f64,
-    /// Share of the arrivals that failed, timed out or were never sent.
     pub lost: f64,
 }
 
@@ -69,7 +61,6 @@ pub enum SearchStep {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Saturation {
-    /// Best estimate, requests per second.
     pub rate: f64,
     pub carried: f64,
     pub probes: u32,
@@ -108,9 +99,7 @@ impl std::error::Error for SearchFailure {}
 #[derive(Clone, Debug)]
 pub struct RateSearch {
     start: f64,
-    /// Highest rate carried, 0 before the first.
     low: f64,
-    /// Lowest rate not carried, infinite before the first.
     high: f64,
     /// Whether a second probe did not carry it either.
     confirmed: bool,

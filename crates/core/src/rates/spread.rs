@@ -1,5 +1,3 @@
-//! Rates below and around a saturation.
-
 /// Fewest rates that make a profile: one at rest, one busy, one in overload.
 pub const RATES_MIN: usize = 3;
 
@@ -25,7 +23,6 @@ pub fn spread(saturation: f64, n: usize) -> Vec<f64> {
     if rounded.is_sorted_by(|one, next| one < next) { rounded } else { exact }
 }
 
-/// The shares of the saturation.
 fn shares(n: usize) -> impl Iterator<Item = f64> {
     let below = move |index| {
         let x = index as f64 / (n - 2) as f64;

@@ -1,5 +1,3 @@
-//! Which I/Os a host holds back and when it lets them go: the queues of its disks, its window, and the figures of both.
-
 use super::{DiskUse, Done, Pacer, Period, Queue};
 
 /// A debt of so many usual I/Os is never forgiven, because one slow I/O may owe as much.
@@ -36,10 +34,8 @@ struct Wanted {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sent {
-    /// Place of its disk among those of the host.
     pub disk: usize,
     pub cost: f64,
-    /// When it was sent, in seconds.
     pub at_s: f64,
 }
 
@@ -90,17 +86,14 @@ impl<T> Admission<T> {
         self.queue.add(shares);
     }
 
-    /// Number of I/Os that are held back.
     pub fn waiting(&self) -> usize {
         self.queue.len()
     }
 
-    /// Cost of what was let through to the array and has not come back.
     pub fn outstanding(&self) -> f64 {
         self.pacer.outstanding()
     }
 
-    /// A client of a disk wants an I/O. Clients of one disk take turns.
     pub fn want(&mut self, (disk, client): (usize, u64), cost: f64, io: T, now_s: f64) {
         self.pass(now_s);
         if let Some(wanted) = self.disks.get_mut(disk) {
@@ -150,7 +143,6 @@ impl<T> Admission<T> {
         Ok((Sent { disk, cost, at_s: now_s }, io))
     }
 
-    /// Notes that an I/O that was sent has ended.
     pub fn complete(&mut self, sent: Sent, now_s: f64) {
         self.pass(now_s);
         self.pacer.complete(sent.cost, now_s);
@@ -200,7 +192,6 @@ impl<T> Admission<T> {
         }
     }
 
-    /// Adds the time that has passed to the integrals.
     fn pass(&mut self, now_s: f64) {
         let seconds = (now_s - self.at_s).max(0.0);
         self.outstanding_area += seconds * self.pacer.outstanding();

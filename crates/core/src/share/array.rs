@@ -1,5 +1,3 @@
-//! A disk array with known answers: spindles with queues of their own.
-
 use crate::random::{Random, Seed};
 
 /// One I/O as an array sees it: its offset does not matter.
@@ -9,7 +7,6 @@ pub struct Io {
     pub write: bool,
 }
 
-/// What an I/O costs, in units of a 16 KB read: a fixed part and one by size, more for a write.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cost {
     /// Cost of each byte above 16 KB.
@@ -69,7 +66,6 @@ pub trait Calendar {
     /// Adds work of so many seconds after all that a spindle has; when it begins and when it is done.
     fn add(&mut self, spindle: usize, now_s: f64, service_s: f64) -> (f64, f64);
 
-    /// Notes that there is work until then that was answered already.
     fn owe(&mut self, until_s: f64);
 
     /// The instant at which nothing is owed any more.
@@ -83,7 +79,6 @@ pub struct Own {
 }
 
 impl Own {
-    /// A calendar of so many spindles, or of one where that is 0.
     pub fn new(spindles: usize) -> Self {
         Self { free_at_s: vec![0.0; spindles.max(1)], owed_s: 0.0 }
     }
@@ -151,7 +146,6 @@ impl<C: Calendar> Array<C> {
         self.device_s
     }
 
-    /// The instant at which a flush asked for now is done.
     pub fn flush(&mut self, now_s: f64) -> f64 {
         match self.plan.cache {
             Some(cache) => self.calendar.owed_until_s().max(now_s) + cache.flush_s,

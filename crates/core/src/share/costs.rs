@@ -15,7 +15,6 @@ const UNIT_TOLERANCE: f64 = 0.02;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum CostsError {
-    /// The table has so many sizes, which are too many or none.
     Sizes(usize),
     /// A size is there twice, or is 0.
     Order,
@@ -72,7 +71,6 @@ impl Curve {
         &self.points[..self.count]
     }
 
-    /// On the line through the two points next to it.
     fn on_line(&self, bytes: u32) -> f64 {
         let points = self.points();
         let [.., last] = points else { return 1.0 };
@@ -154,7 +152,6 @@ impl Costs {
         self.reads.on_line(bytes).max(least)
     }
 
-    /// A number that is the same for the same costs, by which members compare them.
     pub fn mark(&self) -> u64 {
         let numbers = |curve: &Curve| {
             let pair = |&(bytes, cost): &(u32, f64)| [u64::from(bytes), (cost * 1e6).round() as u64];

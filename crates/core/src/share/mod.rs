@@ -27,7 +27,6 @@ pub use queue::Queue;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DiskUse {
-    /// Shares of the disk.
     pub shares: f64,
     /// Mean I/Os that it wanted outstanding, sent or held back, in units of cost.
     pub wanted: f64,
@@ -45,27 +44,22 @@ pub struct Done {
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Period {
-    /// Mean outstanding at the device, in units of cost.
     pub outstanding: f64,
     /// Mean over the I/Os that were sent of the cost outstanding at that moment, each itself included.
     pub met: f64,
     /// Mean latency in seconds from sent to completed; `None` where nothing completed.
     pub latency: Option<f64>,
     pub completions: u64,
-    /// Sums over these I/Os.
     pub done: Done,
-    /// Cost completed per second.
     pub rate: f64,
     pub disks: Vec<DiskUse>,
 }
 
 impl Period {
-    /// Mean cost that all disks wanted outstanding.
     pub fn wanted(&self) -> f64 {
         self.disks.iter().map(|disk| disk.wanted).sum()
     }
 
-    /// Shares of all disks.
     pub fn shares(&self) -> f64 {
         self.disks.iter().map(|disk| disk.shares).sum()
     }
@@ -84,7 +78,6 @@ pub struct Report {
     pub disks: Vec<DiskUse>,
     /// The largest window that the host may have; 0 where nothing bounds it.
     pub most: f64,
-    /// Mean outstanding at the device, in units of cost; our law reports the mean that its I/Os met.
     pub outstanding: f64,
     /// Latency in seconds, smoothed by its law; 0 where nothing has completed yet.
     pub latency: f64,

@@ -1,5 +1,3 @@
-//! A pacer keeps to a window in the mean, which need not be a whole number.
-
 /// Holds the mean of what is outstanding at a window, also at one below 1, by sigma-delta modulation: an I/O that fits goes at
 /// once; one that fits only in part goes when the time integral of `window - outstanding` is not negative.
 ///
@@ -20,7 +18,6 @@ pub struct Pacer {
 }
 
 impl Pacer {
-    /// A pacer with this window from an instant in seconds on.
     pub fn new(window: f64, now_s: f64) -> Self {
         Self { window, outstanding: 0.0, excused: 0.0, credit: 0.0, at_s: now_s }
     }
@@ -35,12 +32,10 @@ impl Pacer {
         }
     }
 
-    /// The window, in units of cost.
     pub fn window(&self) -> f64 {
         self.window
     }
 
-    /// Cost of what was sent and has not come back.
     pub fn outstanding(&self) -> f64 {
         self.outstanding
     }

@@ -29,7 +29,6 @@ impl<T> Queue<T> {
         Self { disks: shares.iter().map(disk).collect(), virtual_time: 0.0 }
     }
 
-    /// Another number of shares, above zero, from the next I/O on.
     pub fn set_shares(&mut self, disk: usize, shares: f64) {
         if let Some(disk) = self.disks.get_mut(disk) {
             disk.shares = shares;
@@ -49,19 +48,16 @@ impl<T> Queue<T> {
         self.disks.iter().all(|disk| disk.waiting.len() == 0)
     }
 
-    /// Adds an I/O of a cost that a client of the disk asks for.
     pub fn push(&mut self, disk: usize, client: u64, cost: f64, io: T) {
         if let Some(disk) = self.disks.get_mut(disk) {
             disk.waiting.push(client, cost, io);
         }
     }
 
-    /// Takes back all I/Os that a client of a disk has asked for, with what they cost.
     pub fn withdraw(&mut self, disk: usize, client: u64) -> VecDeque<(f64, T)> {
         self.disks.get_mut(disk).map_or_else(VecDeque::new, |disk| disk.waiting.withdraw(client))
     }
 
-    /// Takes back all I/Os of a disk.
     pub fn withdraw_all(&mut self, disk: usize) -> Vec<(f64, T)> {
         self.disks.get_mut(disk).map_or_else(Vec::new, |disk| disk.waiting.withdraw_all())
     }
@@ -74,7 +70,6 @@ impl<T> Queue<T> {
         Some((place, disk.waiting.next()?))
     }
 
-    /// Takes the first I/O of the disk whose turn it is.
     pub fn pop(&mut self) -> Option<(usize, f64, T)> {
         let (place, _) = self.next()?;
         let disk = self.disks.get_mut(place)?;

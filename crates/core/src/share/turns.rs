@@ -1,5 +1,3 @@
-//! The clients of one disk take turns, so that one of them that asks for very much holds up itself alone.
-
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Waiting I/Os of the clients of a disk, each client's in the order in which it asked; equal parts of the cost for all.
@@ -39,7 +37,6 @@ impl<T> Turns<T> {
         self.waiting
     }
 
-    /// Adds an I/O of a cost, not below 0.
     pub fn push(&mut self, number: u64, cost: f64, io: T) {
         let now = self.virtual_time;
         let client =
@@ -72,7 +69,6 @@ impl<T> Turns<T> {
         Some((cost, io))
     }
 
-    /// Takes all I/Os of a client, which is forgotten.
     pub fn withdraw(&mut self, number: u64) -> VecDeque<(f64, T)> {
         let Some(client) = self.clients.remove(&number) else { return VecDeque::new() };
         if let Some(turn) = client.turn(number) {

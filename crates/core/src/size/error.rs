@@ -1,31 +1,12 @@
-//! Why there is no answer.
-
 use std::fmt;
 
+/// Rates are per second and times in seconds; `at_most` is `None` where response times alone say that a server saturates.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum SizeError {
     NothingSettled,
-    /// The server cannot carry the rate.
-    Saturates {
-        /// Requests per second of a server.
-        rate: f64,
-        /// The upper bound; `None` where response times alone say it.
-        at_most: Option<f64>,
-    },
-    /// No number of servers is known to meet the objective: at the lowest rate that was measured a server may already answer more slowly.
-    OutOfReach {
-        /// What was wanted, seconds.
-        objective: f64,
-        /// What a server may take at the lowest rate that was measured, seconds.
-        least: f64,
-        /// That rate, per second.
-        rate: f64,
-    },
-    /// No rate was refused, and the highest left most of the CPUs idle: what a server carries is not known.
-    NoEnd {
-        rate: f64,
-        used: Option<f64>,
-    },
+    Saturates { rate: f64, at_most: Option<f64> },
+    OutOfReach { objective: f64, least: f64, rate: f64 },
+    NoEnd { rate: f64, used: Option<f64> },
     NotARate(f64),
 }
 

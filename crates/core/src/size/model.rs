@@ -1,5 +1,3 @@
-//! The model, and the random walk that finds what fits the runs.
-
 use super::fit::Fit;
 use super::station::wait;
 use crate::random::{Random, Seed};
@@ -27,7 +25,6 @@ const ELASTICITY_MOST: f64 = 20.0;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Figure {
     Mean,
-    /// The 95th percentile.
     P95,
 }
 
@@ -43,9 +40,7 @@ impl Figure {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
-    /// Arrivals per second.
     pub rate: f64,
-    /// Length of a run in seconds, the mean of them.
     pub seconds: f64,
     /// Response time of each run in seconds: a mean, or a percentile.
     pub responses: Vec<f64>,
@@ -69,9 +64,7 @@ impl Measured {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ends {
     pub cpus: f64,
-    /// It carries at least this, per second.
     pub at_least: Option<f64>,
-    /// It carries at most this, per second.
     pub at_most: Option<f64>,
     /// The rate at which its CPUs are full, by the CPU time of a request.
     pub full_at: Option<f64>,

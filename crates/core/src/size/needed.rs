@@ -1,5 +1,3 @@
-//! How many servers a load needs.
-
 use super::error::SizeError;
 use super::model::Figure;
 use super::sizing::{Prediction, Sizing};
@@ -18,7 +16,6 @@ const HALF: f64 = 0.5;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Server {
     pub mean: Sizing,
-    /// Its 95th percentile.
     pub p95: Sizing,
     /// Completions per second and utilisation from 0 to 1 of each run; empty where it cannot be seen.
     pub busy: Vec<(f64, f64)>,
@@ -26,10 +23,8 @@ pub struct Server {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answer {
-    /// Requests per second.
     pub rate: f64,
     pub mean: Prediction,
-    /// Its 95th percentile with the interval.
     pub p95: Prediction,
     /// Utilisation from 0 to 1 with the ends of its interval; `None` where it cannot be seen.
     pub busy: Option<(f64, f64, f64)>,
@@ -54,7 +49,6 @@ impl Answer {
 }
 
 impl Server {
-    /// What one server does at a rate.
     pub fn at(&self, rate: f64) -> Result<Answer, SizeError> {
         let mean = self.mean.predict(rate)?;
         let p95 = self.p95.predict(rate)?;

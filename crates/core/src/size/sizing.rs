@@ -1,5 +1,3 @@
-//! A prediction with its interval, and how far predictions are off where the response is known.
-
 use super::error::SizeError;
 use super::fit::Fit;
 use super::model::{Drawn, Ends, Figure, Measured, draws};
@@ -15,12 +13,10 @@ const WIDE: f64 = 2.0;
 /// A response with its 95 % prediction interval: what one run of a minute at that rate gives.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Prediction {
-    /// Arrivals per second.
     pub rate: f64,
     /// Response in seconds, the median; infinite where the server more likely does not carry the rate.
     pub response: f64,
     pub low: f64,
-    /// Upper end of it; infinite where the server may not carry the rate.
     pub high: f64,
 }
 
@@ -35,7 +31,6 @@ impl Prediction {
 #[derive(Clone, Debug, PartialEq)]
 pub struct LeftOut {
     pub measured: Measured,
-    /// Its prediction; `None` where there is none.
     pub predicted: Option<Prediction>,
 }
 
@@ -56,7 +51,6 @@ pub struct Sizing {
 }
 
 impl Sizing {
-    /// Fits the model.
     pub fn of(points: &[Measured], ends: Ends, figure: Figure) -> Result<Self, SizeError> {
         let mut points: Vec<Measured> = points.iter().filter(|point| point.is_something()).cloned().collect();
         points.sort_by(|one, other| one.rate.total_cmp(&other.rate));
@@ -76,7 +70,6 @@ impl Sizing {
         &self.ends
     }
 
-    /// The lowest and the highest rate that was measured.
     pub fn range(&self) -> (f64, f64) {
         let ends = self.points.first().zip(self.points.last());
         ends.map_or((0.0, 0.0), |(first, last)| (first.rate, last.rate))
@@ -108,7 +101,6 @@ impl Sizing {
         low.is_finite().then_some(Prediction { rate, response, low, high })
     }
 
-    /// Each rate, predicted from the others alone; empty of a single one.
     pub fn left_out(&self) -> Vec<LeftOut> {
         let one = |at: usize| {
             let mut others = self.points.clone();

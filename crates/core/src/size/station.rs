@@ -1,5 +1,3 @@
-//! The wait at a server with several CPUs.
-
 /// More servers than these wait as little.
 const SERVERS_MAX: f64 = 4_096.0;
 

@@ -1,5 +1,3 @@
-//! The mean of one run with an interval, although its values depend on one another.
-
 use super::mean::{Estimate, Sample};
 
 /// Batches that a run is cut into where it is long enough; more gain little and make each shorter, that is
@@ -22,7 +20,6 @@ pub const BATCHES: usize = 20;
 pub struct BatchMeans {
     /// Mean over requests with its interval; `n` is the number of batches.
     pub mean: Estimate,
-    /// Batches of equal duration that the run was cut into.
     pub batches: usize,
     /// Lag-1 correlation between batches; `None` of fewer than three batches or without any variation.
     pub lag1: Option<f64>,

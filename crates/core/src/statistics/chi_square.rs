@@ -1,6 +1,4 @@
-//! The chi-square distribution, and how large a standard error may be in truth.
-
-use super::special::chi_square_tail;
+use super::special::{chi_square_tail, halved};
 
 /// The value that a chi-square variable with `degrees` of freedom, whole or not, stays below with probability `p`.
 ///
@@ -18,14 +16,7 @@ pub fn chi_square_quantile(p: f64, degrees: f64) -> f64 {
         low = high;
         high *= 2.0;
     }
-    // Halves until the two are neighbours, near zero as well.
-    loop {
-        let middle = f64::midpoint(low, high);
-        if middle <= low || middle >= high {
-            return middle;
-        }
-        if 1.0 - chi_square_tail(middle, degrees) < p { low = middle } else { high = middle }
-    }
+    halved(low, high, |value| 1.0 - chi_square_tail(value, degrees) < p)
 }
 
 /// What the true standard error does not exceed with this confidence, from one that was estimated with `degrees` of freedom:

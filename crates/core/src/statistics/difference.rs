@@ -1,5 +1,3 @@
-//! The difference of two means that were measured independently of one another.
-
 use super::mean::Estimate;
 
 /// `one - other`, with Welch's interval: the variances add up, and the degrees of freedom are those of Welch and Satterthwaite.

@@ -1,12 +1,8 @@
-//! The F distribution: how far two variances that are alike lie apart by chance.
-
 use super::chi_square::chi_square_quantile;
-use super::special::beta_i;
+use super::special::{beta_i, halved};
 
 /// From this many degrees of freedom on, a variance counts as known exactly.
 const DEGREES_EXACT: f64 = 1e9;
-/// Halvings on the logarithmic scale, which end at neighbouring numbers.
-const HALVINGS: u32 = 120;
 /// Natural logarithm of the largest and, negative, of the smallest quantile that is looked for.
 const LOGARITHM_MAX: f64 = 300.0;
 
@@ -26,23 +22,15 @@ pub fn fisher_quantile(p: f64, over: f64, under: f64) -> f64 {
         (true, true) => 1.0,
         (false, true) => chi_square_quantile(p, over) / over,
         (true, false) => under / chi_square_quantile(1.0 - p, under),
-        (false, false) => halved(p, over, under),
-    }
-}
-
-fn halved(p: f64, over: f64, under: f64) -> f64 {
-    let (mut low, mut high) = (-LOGARITHM_MAX, LOGARITHM_MAX);
-    for _ in 0..HALVINGS {
-        let middle = f64::midpoint(low, high);
-        if middle <= low || middle >= high {
-            break;
+        (false, false) => {
+            let is_below = |logarithm: f64| {
+                let odds = over * logarithm.exp() / under;
+                // Neither part is the difference of nearly equal numbers.
+                beta_i(over / 2.0, under / 2.0, 1.0 / (1.0 + 1.0 / odds), 1.0 / (1.0 + odds)) < p
+            };
+            halved(-LOGARITHM_MAX, LOGARITHM_MAX, is_below).exp()
         }
-        let odds = over * middle.exp() / under;
-        // Neither part is the difference of nearly equal numbers.
-        let below = beta_i(over / 2.0, under / 2.0, 1.0 / (1.0 + 1.0 / odds), 1.0 / (1.0 + odds));
-        if below < p { low = middle } else { high = middle }
     }
-    f64::midpoint(low, high).exp()
 }
 
 #[cfg(test)]

@@ -1,5 +1,3 @@
-//! Mean, standard deviation and the interval of a mean.
-
 use super::CONFIDENCE;
 use super::student::student_quantile;
 
@@ -41,7 +39,6 @@ impl Sample {
         self.n
     }
 
-    /// Mean; `None` of no values.
     pub fn mean(&self) -> Option<f64> {
         (self.n > 0).then_some(self.mean)
     }
@@ -51,7 +48,6 @@ impl Sample {
         (self.n > 1).then(|| self.squares / (self.n - 1) as f64)
     }
 
-    /// Standard deviation; `None` of fewer than two values.
     pub fn standard_deviation(&self) -> Option<f64> {
         self.variance().map(f64::sqrt)
     }
@@ -61,7 +57,6 @@ impl Sample {
         self.standard_deviation().map(|deviation| deviation / (self.n as f64).sqrt())
     }
 
-    /// The mean with its interval; `None` of no values.
     pub fn estimate(&self) -> Option<Estimate> {
         let error = self.standard_error();
         self.mean().map(|mean| Estimate::with_error(self.n, mean, error, (self.n - 1) as f64))
@@ -79,7 +74,6 @@ impl FromIterator<f64> for Sample {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
     pub n: u64,
-    /// The mean, in the unit of what was measured.
     pub mean: f64,
     /// How far it can be off; `None` where a single value says nothing about that.
     pub error: Option<ErrorBar>,
@@ -88,15 +82,12 @@ pub struct Estimate {
 /// The standard error of a mean and its 95 % interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ErrorBar {
-    /// Standard error, in the unit of the mean.
     pub standard_error: f64,
     pub low: f64,
-    /// Upper end of the interval.
     pub high: f64,
 }
 
 impl Estimate {
-    /// The mean of these values; `None` of no values.
     pub fn of(values: &[f64]) -> Option<Self> {
         values.iter().copied().collect::<Sample>().estimate()
     }
@@ -114,12 +105,10 @@ impl Estimate {
         self.error.map(|error| error.standard_error)
     }
 
-    /// Lower end of the interval, where known.
     pub fn low(&self) -> Option<f64> {
         self.error.map(|error| error.low)
     }
 
-    /// Upper end of the interval, where known.
     pub fn high(&self) -> Option<f64> {
         self.error.map(|error| error.high)
     }

@@ -26,6 +26,7 @@ pub use normal::{normal_quantile, normal_tail};
 pub use percentile::{merged, percentile};
 pub use ratio::{Ratio, deviations_ratio, paired_ratio, unpaired_ratio};
 pub use special::chi_square_tail;
+pub(crate) use special::halved;
 pub use spectrum::{Spectrum, SpectrumCounter};
 pub use student::{student_quantile, student_tail};
 

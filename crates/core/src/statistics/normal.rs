@@ -1,5 +1,3 @@
-//! The normal distribution.
-
 use super::special::gamma_q;
 
 /// Probability that a standard normal variable is above `x`: `Q(1/2, x^2 / 2) / 2` for `x >= 0`.

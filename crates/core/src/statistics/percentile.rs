@@ -1,5 +1,3 @@
-//! Percentiles of histograms.
-
 use hdrhistogram::Histogram;
 
 /// The value that this share of the values does not exceed, up to the precision of the histogram; `None`

@@ -14,7 +14,6 @@ use super::student::student_quantile;
 pub struct Ratio {
     /// Pairs, or measurements of the smaller side.
     pub n: u64,
-    /// The geometric mean of one side as a multiple of that of the other.
     pub ratio: f64,
     /// The 95 % interval, lower and upper end; `None` where there are too few measurements to know.
     pub interval: Option<(f64, f64)>,

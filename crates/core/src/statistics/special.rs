@@ -121,6 +121,17 @@ fn continued_fraction(b0: f64, term: impl Fn(u32) -> (f64, f64)) -> f64 {
     value
 }
 
+/// The value between two below which all are `is_below`. Halves until the two are neighbours, near zero as well.
+pub(crate) fn halved(mut low: f64, mut high: f64, is_below: impl Fn(f64) -> bool) -> f64 {
+    loop {
+        let middle = f64::midpoint(low, high);
+        if middle <= low || middle >= high {
+            return middle;
+        }
+        if is_below(middle) { low = middle } else { high = middle }
+    }
+}
+
 /// Probability that a chi-square variable with `degrees` of freedom is above `x`: `Q(degrees / 2, x / 2)`.
 ///
 /// Not a number unless `degrees` is above zero.

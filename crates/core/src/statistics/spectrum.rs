@@ -1,5 +1,3 @@
-//! A distribution of times in little room.
-
 /// Buckets of an octave: a bucket is 1/32 to 1/64 of its values wide.
 const IN_OCTAVE: u64 = 32;
 
@@ -115,7 +113,6 @@ impl SpectrumCounter {
         Self { counts: vec![0; BUCKETS], used: (BUCKETS, 0) }
     }
 
-    /// Counts a value, in nanoseconds.
     pub fn record(&mut self, value: u64) {
         self.add(usize::from(bucket(value)), 1);
     }

@@ -1,5 +1,3 @@
-//! Student's t distribution.
-
 use super::normal::{normal_quantile, normal_tail};
 use super::special::{beta_i, ln_gamma};
 

@@ -1,33 +1,19 @@
-//! Why a point is not trusted, and what is said of it.
-
 use super::tolerance::CONFIDENCE;
 use crate::caveat::threshold::LOST_MAX;
 use std::fmt;
 
+/// With the code of the caveat that says how a measurement failed, or with percent: of the arrivals, or of tau. The standard error is
+/// what it is at most, at [`CONFIDENCE`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum Reason {
-    /// The measurement itself failed; the code of the caveat that says how.
     Invalid(String),
     Unsettled,
     TooShort,
-    /// Too many requests got no answer, percent of the arrivals.
     Lost(f64),
-    TargetsMissing {
-        measured: usize,
-        targets: usize,
-    },
+    TargetsMissing { measured: usize, targets: usize },
     TooFewRuns(u64),
-    /// The standard error over runs, percent of tau.
-    StandardError {
-        /// What it is at most, at [`CONFIDENCE`].
-        percent: f64,
-        tolerance: f64,
-    },
-    /// The spread between targets, percent of tau.
-    Spread {
-        percent: f64,
-        tolerance: f64,
-    },
+    StandardError { percent: f64, tolerance: f64 },
+    Spread { percent: f64, tolerance: f64 },
 }
 
 /// Response time counts from the scheduled arrival, so what the generator is late by lengthens it.
@@ -68,7 +54,6 @@ impl fmt::Display for Reason {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Untrusted {
-    /// Arrival rate, per second.
     pub rate: f64,
     /// Utilisation in percent; `None` where it was not available.
     pub utilisation: Option<f64>,

@@ -1,5 +1,3 @@
-//! What a trusted point may not exceed.
-
 /// How far runs and targets may differ, in percent of the mean response time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tolerance {

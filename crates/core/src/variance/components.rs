@@ -1,5 +1,3 @@
-//! The variance of each level, with its interval.
-
 use super::design::{Design, Factors, Group, Level, Observation, Stage, VarianceError};
 use super::interval::{Term, interval};
 use super::requests::Requests;
@@ -11,11 +9,8 @@ pub struct Component {
     pub with: Vec<Level>,
     /// Its variance, in the square of the unit of the means, not below zero. That of requests is as in [`Requests`].
     pub variance: f64,
-    /// Lower end of the 95 % interval of that.
     pub low: f64,
-    /// Upper end of it.
     pub high: f64,
-    /// Degrees of freedom of the mean square of its level.
     pub degrees: f64,
     /// How many units the level has, over all of its parents.
     pub units: f64,
@@ -52,7 +47,6 @@ impl Components {
         Ok(Self { mean: design.mean, all: solved(&design, requests, &runs) })
     }
 
-    /// The level that makes most of the variance of a run; `None` where nothing varies.
     pub fn dominant(&self) -> Option<Dominant> {
         let part = |component: &Component| component.in_run * component.variance;
         let sum: f64 = self.all.iter().map(part).sum();

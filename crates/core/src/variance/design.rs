@@ -47,7 +47,6 @@ impl Position {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Observation {
     pub place: Position,
-    /// Its mean response, in any unit.
     pub mean: f64,
     /// Number of requests and sum of their response times in each of its batches, in order; empty where that is not known.
     pub batches: Vec<(f64, f64)>,
@@ -68,22 +67,19 @@ pub enum VarianceError {
     TwiceAt(Position),
 }
 
+impl fmt::Display for Position {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { target, population, start, run } = self;
+        write!(out, "run {run} of start {start}, population {population}, target {target}")
+    }
+}
+
 impl fmt::Display for VarianceError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let at = |out: &mut fmt::Formatter<'_>, place: &Position| {
-            let Position { target, population, start, run } = place;
-            write!(out, "run {run} of start {start}, population {population}, target {target}")
-        };
         match self {
             Self::TooFewRuns(runs) => write!(out, "{runs} run says nothing about what differs between runs"),
-            Self::NoResponse(place) => {
-                at(out, place)?;
-                write!(out, " has no mean response")
-            }
-            Self::TwiceAt(place) => {
-                at(out, place)?;
-                write!(out, " is there twice")
-            }
+            Self::NoResponse(place) => write!(out, "{place} has no mean response"),
+            Self::TwiceAt(place) => write!(out, "{place} is there twice"),
         }
     }
 }
@@ -108,11 +104,9 @@ pub(super) type Group = Vec<Factors>;
 pub(super) struct Stage {
     pub level: Level,
     pub with: Vec<Level>,
-    /// How many units it has.
     pub units: usize,
     /// Sum of squares of the units' means about that of their parent.
     pub squares: f64,
-    /// Its parents with their units.
     pub groups: Vec<Group>,
 }
 

@@ -1,5 +1,3 @@
-//! The variance of requests within a run, although they depend on one another.
-
 use std::iter::zip;
 
 /// Fewest batches of a run that say something about its requests.

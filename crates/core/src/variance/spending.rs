@@ -1,5 +1,3 @@
-//! Where one more repeat pays most.
-
 use super::components::Components;
 use super::design::Level;
 
@@ -26,7 +24,6 @@ impl Costs {
 /// One more unit of a level, with as many below it as there are now in the mean.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Repeat {
-    /// The level that gets one more unit.
     pub level: Level,
     pub variance_after: f64,
     pub cost: f64,

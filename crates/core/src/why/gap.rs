@@ -1,5 +1,3 @@
-//! Differences between two targets, with their interval.
-
 use super::observation::Observation;
 use crate::statistics::{CONFIDENCE, Sample, student_quantile};
 use std::collections::BTreeSet;
@@ -10,10 +8,8 @@ const BLOCKS_MIN: usize = 2;
 /// By how much the slower one of two targets has more of a figure.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Gap {
-    /// Mean over all units.
     pub mean: f64,
     pub low: f64,
-    /// Upper end of it.
     pub high: f64,
     pub units: usize,
 }
@@ -44,6 +40,17 @@ impl Unit<'_> {
             |runs: &[&Observation]| runs.iter().filter_map(|run| figure(run)).collect::<Sample>().mean();
         Some((mean(&self.slow)?, mean(&self.fast)?))
     }
+}
+
+/// By how much a figure differs; `None` where some unit has it of no run.
+pub(super) fn gap_of(
+    units: &[Unit<'_>],
+    pairs: usize,
+    figure: impl Fn(&Observation) -> Option<f64>,
+) -> Option<Gap> {
+    let differences: Option<Vec<f64>> =
+        units.iter().map(|unit| unit.means(&figure).map(|(slow, fast)| slow - fast)).collect();
+    Gap::of(&differences?, pairs)
 }
 
 /// Blocks that both targets have, which are starts. Of a single block its runs, pair by pair, and then what blocks differ by is in no interval.

@@ -1,6 +1,4 @@
-//! From runs to verdicts.
-
-use super::gap::{Gap, Unit, units};
+use super::gap::{Unit, gap_of, units};
 use super::observation::{Compared, Facts, Observation, Seen};
 use super::start;
 use super::threshold::{LITTLE, NEIGHBOURS_MIN, OWN_MAX, ROWS_MIN, SHARE_MIN, STOLEN_MIN};
@@ -63,30 +61,23 @@ fn halves(runs: &[Observation], target: usize) -> f64 {
 fn unless_disturbed(start: Verdict, runs: &[Observation]) -> Verdict {
     let taken = runs.iter().filter_map(|run| run.seen.neighbours_percent).collect::<Sample>().mean();
     match (start.ruling, taken) {
-        (Ruling::Cause, Some(taken)) if taken >= NEIGHBOURS_MIN => Verdict {
-            ruling: Ruling::Undecided,
-            evidence: format!(
-                "{} Neighbours took {} % of the CPUs during the runs, and that may vary from start to start.",
-                start.evidence,
-                number(taken)
-            ),
-            ..start
-        },
+        (Ruling::Cause, Some(taken)) if taken >= NEIGHBOURS_MIN => {
+            let taken = number(taken);
+            let why = "of the CPUs during the runs, and that may vary from start to start.";
+            start.but(Ruling::Undecided, &format!("Neighbours took {taken} % {why}"))
+        }
         _ => start,
     }
 }
 
 /// Starts that have other plans are not blamed for what those take.
 fn beside_plans(start: Verdict) -> Verdict {
-    let evidence = format!("{} Plans differ between starts too.", start.evidence);
-    Verdict { ruling: Ruling::Undecided, evidence, ..start }
+    start.but(Ruling::Undecided, "Plans differ between starts too.")
 }
 
 /// Plans differ between starts, and starts with one of them are slower: that is a cause, whatever servers differ by.
 fn of_starts(plan: Verdict) -> Verdict {
-    let evidence =
-        format!("{} Plans differ between its starts, and those with one of them are slower.", plan.evidence);
-    Verdict { ruling: Ruling::Cause, evidence, ..plan }
+    plan.but(Ruling::Cause, "Plans differ between its starts, and those with one of them are slower.")
 }
 
 /// A single target has nothing to be compared with, but its starts.
@@ -105,19 +96,11 @@ fn alone(suspect: Suspect, start: &Verdict, plans: PlansOfStarts) -> Verdict {
         }
         _ => {}
     }
-    let evidence = "Not known: there is one target, and nothing to compare it with.".to_owned();
-    Verdict { suspect, ruling: Ruling::Undecided, evidence, figure: None }
+    Verdict::undecided(suspect, "Not known: there is one target, and nothing to compare it with.")
 }
 
 fn too_few(suspect: Suspect) -> Verdict {
-    let evidence = "Not known: there are not two pairs of runs yet.".to_owned();
-    Verdict { suspect, ruling: Ruling::Undecided, evidence, figure: None }
-}
-
-fn gap_of(units: &[Unit<'_>], pairs: usize, figure: impl Fn(&Observation) -> Option<f64>) -> Option<Gap> {
-    let differences: Option<Vec<f64>> =
-        units.iter().map(|unit| unit.means(&figure).map(|(slow, fast)| slow - fast)).collect();
-    Gap::of(&differences?, pairs)
+    Verdict::undecided(suspect, "Not known: there are not two pairs of runs yet.")
 }
 
 struct Case<'a> {
@@ -168,15 +151,10 @@ impl Case<'_> {
         };
         let is_idle = of(|seen| seen.theta_percent).is_some_and(|theta| theta < OWN_MAX);
         match (verdict.ruling, of(|seen| seen.cpu_wait_ms)) {
-            (Ruling::Cause, None) if !is_idle => Verdict {
-                ruling: Ruling::Undecided,
-                evidence: format!(
-                    "{} The waits of its threads for a CPU are in that and were not measured, and its CPUs \
-                     may have been busy.",
-                    verdict.evidence
-                ),
-                ..verdict
-            },
+            (Ruling::Cause, None) if !is_idle => verdict.but(
+                Ruling::Undecided,
+                "The waits of its threads for a CPU are in that and were not measured, and its CPUs may have been busy.",
+            ),
             _ => verdict,
         }
     }
@@ -184,15 +162,11 @@ impl Case<'_> {
     /// Small packets do not tell what a narrow link makes of large answers, so that where nothing explains the difference it may be that.
     fn unless_narrow(&self, network: Verdict) -> Verdict {
         match network.ruling {
-            Ruling::NotTheCause if self.facts.by_probes && self.scale.differs => Verdict {
-                ruling: Ruling::Undecided,
-                evidence: format!(
-                    "{} That is the delay of small packets: the time of large answers on a slow link is not \
-                     in it, and nothing else explains the difference.",
-                    network.evidence
-                ),
-                ..network
-            },
+            Ruling::NotTheCause if self.facts.by_probes && self.scale.differs => network.but(
+                Ruling::Undecided,
+                "That is the delay of small packets: the time of large answers on a slow link is not in it, and \
+                 nothing else explains the difference.",
+            ),
             _ => network,
         }
     }
@@ -200,11 +174,7 @@ impl Case<'_> {
     /// Another plan reads other pages, pages that lie alike are not read more often for how they lie, and of pages that nobody saw it is
     /// not known: a colder or smaller buffer pool reads more of them too. Nor is it how they lie where that would make few reads.
     fn layout(&self, verdict: Verdict, reads: &Reads) -> Verdict {
-        let undecided = |why: &str| Verdict {
-            ruling: Ruling::Undecided,
-            evidence: format!("{} {why}", verdict.evidence),
-            ..verdict.clone()
-        };
+        let undecided = |why: &str| verdict.clone().but(Ruling::Undecided, why);
         match (verdict.ruling, &self.facts.pages) {
             (Ruling::Cause, Compared::Alike(_)) => Verdict { ruling: Ruling::NotTheCause, ..verdict },
             (Ruling::Cause, _) if self.has_other_plan() => undecided("Another plan reads other pages."),
@@ -250,11 +220,7 @@ impl Case<'_> {
             || "the rows that a request touches were not counted".to_owned(),
             |rows| format!("a request to {} touches {} rows more", self.scale.slow, with_interval(&rows, "")),
         );
-        let figure = rows.map(|rows| Figure {
-            name: "rows_more",
-            value: rows.mean,
-            interval: Some((rows.low, rows.high)),
-        });
+        let figure = rows.map(|rows| Figure::of("rows_more", &rows));
         let odd = match (is_other, has_more) {
             (true, false) if ruling == Ruling::Undecided && rows.is_some() => {
                 " Whether the other plan takes more is not known."
@@ -283,8 +249,8 @@ impl Case<'_> {
             with_interval(&more, " ms"),
             with_interval(&self.scale.gap, " ms")
         );
-        let figure = Figure { name: "cpu_wait_ms", value: more.mean, interval: Some((more.low, more.high)) };
-        Some(Verdict { suspect: Suspect::Neighbours, ruling, evidence, figure: Some(figure) })
+        let figure = Some(Figure::of("cpu_wait_ms", &more));
+        Some(Verdict { suspect: Suspect::Neighbours, ruling, evidence, figure })
     }
 
     /// What others took of the CPUs. No time is known of it, so that it has to stand back where another cause is known.
@@ -296,8 +262,10 @@ impl Case<'_> {
         figure: impl Fn(&Seen) -> Option<f64>,
     ) -> Verdict {
         let Some(more) = gap_of(&self.units, self.scale.pairs, |run| figure(&run.seen)) else {
-            let evidence = format!("Not known: {} cannot be seen here.", suspect.words());
-            return Verdict { suspect, ruling: Ruling::Undecided, evidence, figure: None };
+            return Verdict::undecided(
+                suspect,
+                format!("Not known: {} cannot be seen here.", suspect.words()),
+            );
         };
         let ruling = match () {
             () if more.high < least => Ruling::NotTheCause,
@@ -317,13 +285,7 @@ impl Case<'_> {
         } else if ruling == Ruling::Undecided {
             evidence.push_str(&format!(" A cause needs {} points at least.", number(least)));
         }
-        let interval = Some((more.low, more.high));
-        Verdict {
-            suspect,
-            ruling,
-            evidence,
-            figure: Some(Figure { name: "points_more", value: more.mean, interval }),
-        }
+        Verdict { suspect, ruling, evidence, figure: Some(Figure::of("points_more", &more)) }
     }
 }
 

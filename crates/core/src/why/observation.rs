@@ -1,5 +1,3 @@
-//! What is known of runs and targets before anybody judges.
-
 #[derive(Clone, Debug, PartialEq)]
 pub struct Observation {
     pub target: usize,
@@ -25,7 +23,6 @@ pub struct Seen {
     pub rows: Option<f64>,
     /// What the threads of the server that could run waited for a CPU, for each request.
     pub cpu_wait_ms: Option<f64>,
-    /// CPU use of the server itself, percent of its CPUs.
     pub theta_percent: Option<f64>,
     /// CPU time that the hypervisor took of the server's CPUs, percent.
     pub stolen_percent: Option<f64>,
@@ -55,7 +52,6 @@ impl Compared {
 pub struct Facts {
     pub plans: Compared,
     pub pages: Compared,
-    /// Whether their buffer pools have room for other numbers of pages.
     pub pools_differ: bool,
     /// Whether one of them is on another machine, as far as can be seen, and the delay of its network known by small packets alone.
     pub by_probes: bool,

@@ -1,5 +1,3 @@
-//! Whether starts of one server differ.
-
 use super::observation::Observation;
 use super::threshold::{LITTLE, SHARE_MIN};
 use super::verdict::{Figure, Ruling, Suspect, Verdict};
@@ -10,12 +8,7 @@ use crate::variance::{Component, Components, Level, Observation as Run, Position
 /// What starts do, by the runs of two targets that were made side by side: what the machine did meanwhile is in both and falls out of their
 /// differences, and the starts of both are in these. Of a single target by its runs alone, and the machine is in that.
 pub(super) fn start(runs: &[Observation], slow: usize, fast: usize, tau_ms: f64) -> Verdict {
-    let undecided = |evidence: String| Verdict {
-        suspect: Suspect::Start,
-        ruling: Ruling::Undecided,
-        evidence,
-        figure: None,
-    };
+    let undecided = |evidence: String| Verdict::undecided(Suspect::Start, evidence);
     let sides = if slow == fast { 1.0 } else { 2.0 };
     let found = Components::of(&differences(runs, slow, fast));
     let all = match &found {

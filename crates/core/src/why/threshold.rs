@@ -1,5 +1,3 @@
-//! The figures that decide verdicts.
-
 use crate::caveat::threshold::{OTHER_LOAD_MAX, STEAL_REPEATED};
 
 /// Response times that differ by less than this share differ little.

@@ -1,6 +1,4 @@
-//! Suspects whose part of a request is a time: the network, the disk, the layout.
-
-use super::gap::{Gap, Unit};
+use super::gap::{Gap, Unit, gap_of};
 use super::observation::Observation;
 use super::verdict::{Figure, Ruling, Suspect, Verdict};
 use super::words::{self, number, with_interval};
@@ -34,11 +32,7 @@ impl Scale {
 
 /// What a request spends between client and server.
 pub(super) fn network(units: &[Unit<'_>], scale: &Scale) -> Verdict {
-    let differences: Option<Vec<f64>> = units
-        .iter()
-        .map(|unit| unit.means(|run| run.seen.network_ms).map(|(slow, fast)| slow - fast))
-        .collect();
-    let part = differences.and_then(|differences| Gap::of(&differences, scale.pairs));
+    let part = gap_of(units, scale.pairs, |run| run.seen.network_ms);
     let text = |part: &Gap| {
         format!(
             "A request to {} spends {} more between client and server, and {}.",
@@ -57,13 +51,11 @@ pub(super) struct Reads {
     pub by_latency: Option<Gap>,
     pub by_number: Option<Gap>,
     pub number: Option<Gap>,
-    /// The latency alone; `None` where nothing is read.
     pub latency: Option<Gap>,
     /// By how much pages and plan foretell the number to differ.
     pub foretold: Option<f64>,
 }
 
-/// A request that reads fewer pages than this reads nothing to speak of.
 const READS_MIN: f64 = 0.01;
 
 impl Reads {
@@ -199,10 +191,9 @@ fn verdict(
     missing: &str,
 ) -> Verdict {
     let Some(part) = part else {
-        let evidence = format!("Not known: {missing}.");
-        return Verdict { suspect, ruling: Ruling::Undecided, evidence, figure: None };
+        return Verdict::undecided(suspect, format!("Not known: {missing}."));
     };
-    let figure = Figure { name, value: part.mean, interval: Some((part.low, part.high)) };
+    let figure = Figure::of(name, &part);
     let ruling = scale.weigh(&part);
     let evidence = match ruling {
         Ruling::Undecided if scale.differs => {

@@ -1,5 +1,3 @@
-//! Suspects, and what is found of them.
-
 use super::gap::Gap;
 use super::threshold::LITTLE;
 use std::fmt;
@@ -14,9 +12,7 @@ pub enum Suspect {
     Plan,
     /// What is drawn anew when a server starts: its addresses in memory, for one.
     Start,
-    /// CPU time that the hypervisor took.
     Stolen,
-    /// CPU time that other processes took.
     Neighbours,
 }
 
@@ -43,7 +39,6 @@ impl Suspect {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ruling {
-    /// It makes response times differ.
     Cause,
     NotTheCause,
     Undecided,
@@ -73,13 +68,28 @@ pub struct Verdict {
     pub figure: Option<Figure>,
 }
 
+impl Verdict {
+    pub(super) fn undecided(suspect: Suspect, evidence: impl Into<String>) -> Self {
+        Self { suspect, ruling: Ruling::Undecided, evidence: evidence.into(), figure: None }
+    }
+
+    /// With another ruling, and why.
+    pub(super) fn but(self, ruling: Ruling, why: &str) -> Self {
+        Self { ruling, evidence: format!("{} {why}", self.evidence), ..self }
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Figure {
-    /// Name, with unit.
     pub name: &'static str,
-    /// The number, in the unit that its name ends with.
     pub value: f64,
     pub interval: Option<(f64, f64)>,
+}
+
+impl Figure {
+    pub(super) fn of(name: &'static str, gap: &Gap) -> Self {
+        Self { name, value: gap.mean, interval: Some((gap.low, gap.high)) }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -87,13 +97,11 @@ pub struct Why {
     pub slow: usize,
     /// Number of the fastest one; that of the slowest, where there is only one.
     pub fast: usize,
-    /// Mean response time of the fastest, ms.
     pub fast_ms: f64,
     /// By how much the slowest takes longer, ms; `None` of a single target, or too few runs.
     pub gap: Option<Gap>,
     /// By how much two halves of the runs of one target differ, ms: of the target of which that is more.
     pub halves_ms: f64,
-    /// Each suspect, in the order of [`Suspect::ALL`].
     pub verdicts: Vec<Verdict>,
 }
 

@@ -1,5 +1,3 @@
-//! Numbers in the sentences of verdicts.
-
 use super::gap::Gap;
 
 /// A number with three digits, or all of those before its point.

@@ -1,6 +1,6 @@
 //! What a database holds, compared with what is wanted.
 
-use super::error::DataError;
+use super::error::{DataError, Result};
 use super::session::{self, Workplace};
 use super::set::Table;
 use super::spec::DataSpec;
@@ -13,7 +13,7 @@ use std::fmt::Display;
 ///
 /// # Errors
 /// [`DataError::Missing`] where nothing is there, another one that says what is there instead.
-pub fn check(control: &mut Control, spec: &DataSpec) -> Result<Stamp, DataError> {
+pub fn check(control: &mut Control, spec: &DataSpec) -> Result<Stamp> {
     let database = database_of(control);
     let Some(stamp) = Stamp::read(control)? else { return Err(without_stamp(control)?) };
     let differences = differences(&stamp, spec);
@@ -25,7 +25,7 @@ pub fn check(control: &mut Control, spec: &DataSpec) -> Result<Stamp, DataError>
     }
 }
 
-fn without_stamp(control: &mut Control) -> Result<DataError, DataError> {
+fn without_stamp(control: &mut Control) -> Result<DataError> {
     let database = database_of(control);
     Ok(match session::table_names(control)?.into_iter().next() {
         Some(table) => DataError::Foreign { database, table },
@@ -58,15 +58,14 @@ fn difference<T: PartialEq + Display>(what: &str, there: T, wanted: T) -> Option
 
 /// Reads all rows at the server and compares them with the stamp; the first table that differs is the
 /// error. Takes about as long as reading every table once.
-pub fn verify(target: &Target, database: Option<&str>) -> Result<Stamp, DataError> {
-    let place = Workplace::new(target, database)?;
+pub fn verify(target: &Target, database: Option<&str>) -> Result<Stamp> {
+    let place = Workplace::new(target, database, DataSpec::DATABASE)?;
     let mut control = place.connect()?;
     let stamp = Stamp::read(&mut control)?.ok_or(DataError::Missing { database: place.database.clone() })?;
-    if stamp.state == State::Building {
-        return Err(DataError::HalfFinished { database: place.database });
-    }
-    if stamp.state == State::Written {
-        return Err(DataError::Written { database: place.database });
+    match stamp.state {
+        State::Building => return Err(DataError::HalfFinished { database: place.database }),
+        State::Written => return Err(DataError::Written { database: place.database }),
+        State::Ready => {}
     }
     for (table, content) in &stamp.tables {
         session::expect_content(&mut control, *table, *content)?;
@@ -76,8 +75,8 @@ pub fn verify(target: &Target, database: Option<&str>) -> Result<Stamp, DataErro
 
 /// Drops a data set, finished or not, and nothing else: tables of other names stay, and a database
 /// without a stamp is refused. The stamp goes last, so that a cut drop is still known as ours.
-pub fn remove(target: &Target, database: Option<&str>) -> Result<(), DataError> {
-    let place = Workplace::new(target, database)?;
+pub fn remove(target: &Target, database: Option<&str>) -> Result<()> {
+    let place = Workplace::new(target, database, DataSpec::DATABASE)?;
     let mut control = place.connect()?;
     place.lock(&mut control)?;
     let names = session::table_names(&mut control)?;

@@ -4,6 +4,8 @@ use super::content::Content;
 use evenkeel_site::server::TargetError;
 use thiserror::Error;
 
+pub type Result<T, E = DataError> = std::result::Result<T, E>;
+
 #[derive(Debug, Error)]
 pub enum DataError {
     /// No connection, or the server's word on a statement.
@@ -12,12 +14,9 @@ pub enum DataError {
     /// A name that cannot stand between backquotes.
     #[error("{0:?} cannot be the name of a database")]
     DatabaseName(String),
+    /// For example by `seed 1 instead of 2`.
     #[error("database {database} holds another data set: {}", differences.join(", "))]
-    Differs {
-        database: String,
-        /// What differs, for example `seed 1 instead of 2`.
-        differences: Vec<String>,
-    },
+    Differs { database: String, differences: Vec<String> },
     #[error("the data set in database {database} is incomplete")]
     HalfFinished { database: String },
     #[error("the rows of the data set in database {database} have been changed since it was made")]

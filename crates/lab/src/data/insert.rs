@@ -1,33 +1,45 @@
-//! `--via insert` and `--via script`: one row at a time, in the published order, over one connection.
+//! `--via insert` and `--via script`: one row at a time, in the published order, over one connection. `--via shuffled`: in an order that
+//! has nothing to do with any key.
 //!
 //! What orders refer to table by table, then each order with its lines and what goes with it (TPC-W a payment,
 //! DVD Store the customer's history); a commit every 1,000 rows. The tables of an order grow side
 //! by side and TPC-W's order_line grows in an order that is not that of its key. With `insert` secondary indexes are built in the
 //! end, by sorting. The server of the published study (MySQL 5.1) had to fill them row by row instead, and so does `script`: they are
 //! there from the start and grow by inserts anywhere in them.
+//!
+//! Shuffled, with all indexes there from the start, every index grows by splits of pages anywhere in it, so that neighbours in the order of
+//! keys lie anywhere in the file: the worst that a layout can be. The keys of a table are shuffled in memory, 16 bytes each.
 
 use super::content::Content;
-use super::error::DataError;
+use super::error::Result;
 use super::parallel;
 use super::progress::{DataProgress, Phase, Tally};
 use super::schema::Indexes;
 use super::session::{Workplace, finish_filled};
 use super::set::{DataSet, Generator, Table};
 use super::writer::Writer;
-use evenkeel_site::server::Control;
-use std::collections::BTreeMap;
+use evenkeel_core::experiment::shuffled;
+use evenkeel_core::random::Seed;
 
-/// Inserts all rows, builds the indexes and verifies. Returns what each table holds.
+/// Rows of a statement where they are shuffled.
+const STATEMENT_ROWS: usize = 50;
+
+/// Inserts all rows, in the published order or shuffled by a seed, builds the indexes and verifies. Returns what each table holds.
 pub(super) fn insert(
     place: &Workplace,
-    set: DataSet,
-    generator: &Generator,
-    indexes: Indexes,
+    (set, generator): (DataSet, &Generator),
+    (indexes, shuffle): (Indexes, Option<Seed>),
     tally: &Tally,
     progress: &mut dyn FnMut(DataProgress),
-) -> Result<Vec<(Table, Content)>, DataError> {
+) -> Result<Vec<(Table, Content)>> {
     let contents = parallel::run(place, 1, vec![()], tally, progress, &|control, ()| {
-        let contents = insert_rows(control, set, generator, tally)?;
+        let mut writer = Writer::new(control, generator, tally)?;
+        match shuffle {
+            Some(seed) => insert_shuffled(&mut writer, set, seed)?,
+            None => insert_in_order(&mut writer, set)?,
+        }
+        writer.commit()?;
+        let contents = writer.contents;
         for (table, content) in &contents {
             finish_filled(control, *table, indexes, *content, tally)?;
         }
@@ -36,31 +48,35 @@ pub(super) fn insert(
     Ok(contents.into_iter().flatten().collect())
 }
 
-fn insert_rows(
-    control: &mut Control,
-    set: DataSet,
-    generator: &Generator,
-    tally: &Tally,
-) -> Result<BTreeMap<Table, Content>, DataError> {
-    let mut writer = Writer::new(control, generator, tally)?;
-    let filled: Vec<Table> = set.tables().into_iter().filter(|table| set.rows_expected(*table) > 0).collect();
+fn insert_in_order(writer: &mut Writer<'_>, set: DataSet) -> Result<()> {
+    let filled = set.filled();
     let head = filled.iter().position(|table| *table == set.orders()).unwrap_or(filled.len());
     let (before, of_orders) = filled.split_at(head);
     for &table in before {
-        tally.enter(Phase::Rows, table.name())?;
+        writer.tally.enter(Phase::Rows, table.name())?;
         for number in 1..=set.rows_expected(table) {
             writer.insert(table, &[(number, 0)])?;
         }
     }
-    tally.enter(Phase::Rows, set.orders().name())?;
+    writer.tally.enter(Phase::Rows, set.orders().name())?;
     for number in 1..=set.rows_expected(set.orders()) {
         for &table in of_orders {
-            let lines = if table.has_lines() { 1..=generator.lines(number) } else { 0..=0 };
+            let lines = if table.has_lines() { 1..=writer.generator.lines(number) } else { 0..=0 };
             for line in lines {
                 writer.insert(table, &[(number, line)])?;
             }
         }
     }
-    writer.commit()?;
-    Ok(writer.contents)
+    Ok(())
+}
+
+fn insert_shuffled(writer: &mut Writer<'_>, set: DataSet, seed: Seed) -> Result<()> {
+    for table in set.filled() {
+        writer.tally.enter(Phase::Rows, table.name())?;
+        let seed = seed.child("shuffled").child(table.name());
+        for keys in shuffled(writer.generator.keys(table).collect(), seed).chunks(STATEMENT_ROWS) {
+            writer.insert(table, keys)?;
+        }
+    }
+    Ok(())
 }

@@ -6,34 +6,26 @@
 //! log small. Indexes are built when the rows are in: sorting beats inserting in random order.
 
 use super::content::Content;
-use super::error::DataError;
+use super::error::{DataError, Result};
 use super::parallel;
 use super::progress::{DataProgress, Phase, Tally};
 use super::schema::Indexes;
 use super::session::{Workplace, finish_filled};
 use super::set::{DataSet, Generator, Table};
 use super::stream::RowStream;
-use super::{dvdstore, tpcw};
 use evenkeel_site::server::Control;
-use std::io::{self, BufRead, Read};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::cmp::Reverse;
+use std::io::{self, Read};
 
 /// Rows of one statement: a few seconds of work, and enough that its cost does not count.
 const STATEMENT_ROWS: u64 = 500_000;
 
-/// Tables in the order in which they start: the longest first, so that the end is even.
+/// Tables in the order in which they start: those with most fields first, so that the end is even.
 fn order(set: DataSet) -> Vec<Table> {
-    match set {
-        DataSet::Tpcw(_) => {
-            use tpcw::Table::*;
-            [Customer, OrderLine, Address, Orders, CcXacts, Item, Author, Country].map(Table::Tpcw).to_vec()
-        }
-        DataSet::DvdStore(_) => {
-            use dvdstore::Table::*;
-            let order = [Customers, OrderLines, CustHist, Orders, Products, Inventory, Categories];
-            order.map(Table::DvdStore).to_vec()
-        }
-    }
+    let fields = |table: &Table| set.rows_expected(*table) * table.definition().columns.len() as u64;
+    let mut tables = set.filled();
+    tables.sort_by_key(|table| Reverse(fields(table)));
+    tables
 }
 
 /// Loads all tables, builds their indexes and verifies them. Returns what each table holds.
@@ -42,9 +34,9 @@ pub(super) fn load(
     set: DataSet,
     generator: &Generator,
     threads: usize,
-    tally: &Arc<Tally>,
+    tally: &Tally,
     progress: &mut dyn FnMut(DataProgress),
-) -> Result<Vec<(Table, Content)>, DataError> {
+) -> Result<Vec<(Table, Content)>> {
     parallel::run(place, threads, order(set), tally, progress, &|control, table| {
         let content = load_table(control, generator.clone(), table, tally)?;
         finish_filled(control, table, Indexes::Later, content, tally)?;
@@ -52,37 +44,27 @@ pub(super) fn load(
     })
 }
 
-fn load_table(
-    control: &mut Control,
-    generator: Generator,
-    table: Table,
-    tally: &Arc<Tally>,
-) -> Result<Content, DataError> {
+fn load_table(control: &mut Control, generator: Generator, table: Table, tally: &Tally) -> Result<Content> {
     tally.enter(Phase::Rows, table.name())?;
-    let stream = Arc::new(Mutex::new(RowStream::new(generator, table)));
+    let mut stream = RowStream::new(generator, table);
     // The rows are ASCII, which is the same in latin1 and cheaper for the server to read.
     let sql = format!(
         "LOAD DATA LOCAL INFILE 'rows' INTO TABLE `{table}` CHARACTER SET latin1 \
          FIELDS TERMINATED BY '\\t' ESCAPED BY '\\\\' LINES TERMINATED BY '\\n'"
     );
     loop {
-        let before = rows(&stream);
-        let part =
-            Part { stream: Arc::clone(&stream), tally: Arc::clone(tally), last: before + STATEMENT_ROWS };
-        control.load_data_local(&sql, part)?;
+        let last = stream.content().rows + STATEMENT_ROWS;
+        stream.limit(last);
+        control.load_data_local(&sql, Part { stream: &mut stream, tally })?;
         refuse_warnings(control, table.name())?;
-        if rows(&stream) < before + STATEMENT_ROWS {
-            return Ok(stream.lock().unwrap_or_else(PoisonError::into_inner).content());
+        if stream.content().rows < last {
+            return Ok(stream.content());
         }
     }
 }
 
-fn rows(stream: &Mutex<RowStream>) -> u64 {
-    stream.lock().unwrap_or_else(PoisonError::into_inner).content().rows
-}
-
 /// LOCAL turns errors in rows into warnings, so a warning means rows that are not as they were sent.
-fn refuse_warnings(control: &mut Control, table: &str) -> Result<(), DataError> {
+fn refuse_warnings(control: &mut Control, table: &str) -> Result<()> {
     let count = u64::from(control.warnings());
     if count == 0 {
         return Ok(());
@@ -92,24 +74,18 @@ fn refuse_warnings(control: &mut Control, table: &str) -> Result<(), DataError> 
     Err(DataError::Warnings { table: table.to_owned(), count, first: first.unwrap_or_default() })
 }
 
-/// The rows of one statement: those of the stream up to the row numbered `last`.
-struct Part {
-    stream: Arc<Mutex<RowStream>>,
-    tally: Arc<Tally>,
-    last: u64,
+/// The rows of one statement.
+struct Part<'a> {
+    stream: &'a mut RowStream,
+    tally: &'a Tally,
 }
 
-impl Read for Part {
+impl Read for Part<'_> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         self.tally.proceed().map_err(io::Error::other)?;
-        let mut stream = self.stream.lock().unwrap_or_else(PoisonError::into_inner);
-        let before = stream.content().rows;
-        stream.limit(self.last);
-        let available = stream.fill_buf()?;
-        let length = available.len().min(out.len());
-        out[..length].copy_from_slice(&available[..length]);
-        stream.consume(length);
-        self.tally.add(stream.content().rows - before, length as u64);
+        let before = self.stream.content().rows;
+        let length = self.stream.read(out)?;
+        self.tally.add(self.stream.content().rows - before, length as u64);
         Ok(length)
     }
 }

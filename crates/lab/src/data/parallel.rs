@@ -1,6 +1,6 @@
 //! Jobs over several connections, with progress, cancellation and an early end.
 
-use super::error::DataError;
+use super::error::{DataError, Result};
 use super::progress::{DataProgress, Tally};
 use super::session::Workplace;
 use evenkeel_site::server::Control;
@@ -24,8 +24,8 @@ pub(super) fn run<J: Send, R: Send>(
     jobs: Vec<J>,
     tally: &Tally,
     progress: &mut dyn FnMut(DataProgress),
-    work: &(dyn Fn(&mut Control, J) -> Result<R, DataError> + Sync),
-) -> Result<Vec<R>, DataError> {
+    work: &(dyn Fn(&mut Control, J) -> Result<R> + Sync),
+) -> Result<Vec<R>> {
     let threads = threads.clamp(1, jobs.len().max(1));
     let jobs = Mutex::new(VecDeque::from(jobs));
     let connections = Mutex::new(Vec::new());
@@ -66,11 +66,11 @@ fn work_off<J, R>(
     jobs: &Mutex<VecDeque<J>>,
     connections: &Mutex<Vec<u32>>,
     tally: &Tally,
-    results: &Sender<Result<R, DataError>>,
-    work: &(dyn Fn(&mut Control, J) -> Result<R, DataError> + Sync),
+    results: &Sender<Result<R>>,
+    work: &(dyn Fn(&mut Control, J) -> Result<R> + Sync),
 ) {
     let next = || jobs.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
-    let send = |result: Result<R, DataError>| {
+    let send = |result: Result<R>| {
         let failed = result.is_err();
         // The receiver lives until all senders are gone.
         let _ = results.send(result);

@@ -2,21 +2,19 @@
 
 use super::check::{check, remove};
 use super::content::Content;
-use super::error::DataError;
+use super::error::{DataError, Result};
 use super::insert;
 use super::load;
 use super::progress::{DataProgress, Tally};
 use super::schema::Indexes;
 use super::session::{Workplace, finish_filled};
 use super::set::Table;
-use super::shuffled;
 use super::spec::{DataSpec, Via};
 use super::stamp::Stamp;
 use super::tpcw::Date;
 use evenkeel_os::clock;
 use evenkeel_os::stop::Stop;
 use evenkeel_site::server::{Control, Target};
-use std::sync::Arc;
 
 /// Makes sure that the target's database holds the data set, and returns its stamp.
 ///
@@ -28,8 +26,8 @@ pub fn populate(
     spec: &DataSpec,
     stop: &Stop,
     progress: &mut dyn FnMut(DataProgress),
-) -> Result<Stamp, DataError> {
-    let place = Workplace::of(target, spec.set)?.until(stop);
+) -> Result<Stamp> {
+    let place = Workplace { stop: stop.clone(), ..Workplace::new(target, None, spec.set.name())? };
     let mut control = place.connect_or_create()?;
     place.lock(&mut control)?;
     match check(&mut control, spec) {
@@ -44,7 +42,7 @@ pub fn populate_own(
     spec: &DataSpec,
     stop: &Stop,
     progress: &mut dyn FnMut(DataProgress),
-) -> Result<Stamp, DataError> {
+) -> Result<Stamp> {
     match populate(target, spec, stop, progress) {
         Err(DataError::HalfFinished { database }) => {
             remove(target, Some(&database))?;
@@ -60,7 +58,7 @@ fn build(
     spec: &DataSpec,
     stop: &Stop,
     progress: &mut dyn FnMut(DataProgress),
-) -> Result<Stamp, DataError> {
+) -> Result<Stamp> {
     let today = spec.today.unwrap_or_else(|| Date::of_unix_time(clock::unix_time().as_secs()));
     let stamp = Stamp::building(spec, today);
     // The stamp comes first, so that whatever follows is known as ours.
@@ -72,10 +70,12 @@ fn build(
     }
     let generator = spec.set.generator(spec.seed, today);
     let rows = tables.iter().map(|&table| spec.set.rows_expected(table)).sum();
-    let tally = Arc::new(Tally::new(stop, rows));
+    let tally = Tally::new(stop, rows);
     let contents = match spec.via {
-        Via::Insert | Via::Script => insert::insert(place, spec.set, &generator, indexes, &tally, progress)?,
-        Via::Shuffled => shuffled::insert(place, spec.set, &generator, spec.seed, &tally, progress)?,
+        Via::Insert | Via::Script | Via::Shuffled => {
+            let shuffle = (spec.via == Via::Shuffled).then_some(spec.seed);
+            insert::insert(place, (spec.set, &generator), (indexes, shuffle), &tally, progress)?
+        }
         Via::Load | Via::Dump => load::load(place, spec.set, &generator, spec.threads, &tally, progress)?,
     };
     // Tables that start empty: no way in has anything to do with them.
@@ -90,7 +90,7 @@ fn build(
 
 /// Foreign keys come last. The rows are not looked through: they come from the generator. An engine without foreign
 /// keys ignores it.
-fn add_references(control: &mut Control, tables: &[Table]) -> Result<(), DataError> {
+fn add_references(control: &mut Control, tables: &[Table]) -> Result<()> {
     control.exec("SET SESSION foreign_key_checks = 0")?;
     for sql in tables.iter().filter_map(|table| table.definition().create_references()) {
         control.exec(&sql)?;

@@ -1,6 +1,6 @@
 //! What long data work tells those who watch it.
 
-use super::error::DataError;
+use super::error::{DataError, Result};
 use evenkeel_os::stop::Stop;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -50,14 +50,14 @@ impl Tally {
     }
 
     /// Fails when somebody asked to stop or another job failed; called between statements and batches.
-    pub(super) fn proceed(&self) -> Result<(), DataError> {
+    pub(super) fn proceed(&self) -> Result<()> {
         match self.stop.is_set() || self.failed.load(Ordering::Acquire) {
             true => Err(DataError::Stopped),
             false => Ok(()),
         }
     }
 
-    pub(super) fn enter(&self, phase: Phase, table: &'static str) -> Result<(), DataError> {
+    pub(super) fn enter(&self, phase: Phase, table: &'static str) -> Result<()> {
         *self.at_work.lock().unwrap_or_else(PoisonError::into_inner) = (phase, table);
         self.proceed()
     }

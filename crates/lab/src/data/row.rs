@@ -43,12 +43,8 @@ impl<'a> Row<'a> {
         self.whole(number)
     }
 
-    /// An amount of money, always with two decimals, as the server prints a DECIMAL.
     pub fn cents(&mut self, cents: u64) -> &mut Self {
-        self.field(|out, _| {
-            values::whole(out, cents / 100);
-            out.extend([b'.', b'0' + (cents / 10 % 10) as u8, b'0' + (cents % 10) as u8]);
-        })
+        self.field(|out, _| values::cents(out, cents))
     }
 
     /// A number with so many decimals, as the server prints a DOUBLE: without zeros at the end.

@@ -52,6 +52,43 @@ impl Definition {
     };
 }
 
+/// The tables of a data set: each by its name, the lists that [`Definition`] has beside columns, and its columns with their types.
+macro_rules! tables {
+    ($(#[$doc:meta])* $tables:ident $($(#[$own:meta])* $table:ident = $name:literal $(, $list:ident: $all:expr)*; {
+        $($column:ident $sql_type:literal),+ $(,)?
+    })+) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum $tables {
+            $($(#[$own])* $table,)+
+        }
+
+        impl $tables {
+            pub const ALL: [Self; [$($name),+].len()] = [$(Self::$table),+];
+
+            pub fn definition(self) -> &'static $crate::data::schema::Definition {
+                use $crate::data::schema::{Column, Definition};
+                match self {
+                    $(Self::$table => {
+                        const DEFINITION: Definition = Definition {
+                            name: $name,
+                            columns: &[$(Column { name: stringify!($column), sql_type: $sql_type }),+],
+                            $($list: &$all,)*
+                            ..Definition::NEW
+                        };
+                        &DEFINITION
+                    })+
+                }
+            }
+
+            pub fn name(self) -> &'static str {
+                self.definition().name
+            }
+        }
+    };
+}
+pub(super) use tables;
+
 /// Whether the secondary indexes are part of CREATE TABLE.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Indexes {

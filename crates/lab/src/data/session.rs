@@ -1,11 +1,10 @@
 //! A connection set up for data work on one database.
 
 use super::content::Content;
-use super::error::DataError;
+use super::error::{DataError, Result};
 use super::progress::{Phase, Tally};
 use super::schema::Indexes;
-use super::set::{DataSet, Table};
-use super::spec::DataSpec;
+use super::set::Table;
 use evenkeel_os::stop::Stop;
 use evenkeel_site::server::{Control, Target, TargetError};
 
@@ -24,17 +23,8 @@ pub(super) struct Workplace {
 }
 
 impl Workplace {
-    /// For work on what is there already.
-    pub(super) fn new(target: &Target, database: Option<&str>) -> Result<Self, DataError> {
-        Self::named(target, database, DataSpec::DATABASE)
-    }
-
-    /// For this data set, whose name is that of the database where nobody names one.
-    pub(super) fn of(target: &Target, set: DataSet) -> Result<Self, DataError> {
-        Self::named(target, None, set.name())
-    }
-
-    fn named(target: &Target, database: Option<&str>, default: &str) -> Result<Self, DataError> {
+    /// On this database, or on that of the target, or else on the `default` one.
+    pub(super) fn new(target: &Target, database: Option<&str>, default: &str) -> Result<Self> {
         let database = database.or(target.database.as_deref()).unwrap_or(default);
         let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"_$-".contains(&byte) || !byte.is_ascii();
         if database.is_empty() || database.chars().count() > 64 || !database.bytes().all(allowed) {
@@ -43,12 +33,8 @@ impl Workplace {
         Ok(Self { target: target.clone(), database: database.to_owned(), stop: Stop::default() })
     }
 
-    pub(super) fn until(self, stop: &Stop) -> Self {
-        Self { stop: stop.clone(), ..self }
-    }
-
     /// A connection with the session settings and the database as default.
-    pub(super) fn connect(&self) -> Result<Control, DataError> {
+    pub(super) fn connect(&self) -> Result<Control> {
         let target = Target { database: Some(self.database.clone()), ..self.target.clone() };
         let mut control = Control::connect_to_finish(&target, &self.stop).map_err(|error| match error {
             TargetError::NoDatabase { database, .. } => DataError::Missing { database },
@@ -60,7 +46,7 @@ impl Workplace {
     }
 
     /// The same, making the database where it is missing; one that is there needs no right to make it.
-    pub(super) fn connect_or_create(&self) -> Result<Control, DataError> {
+    pub(super) fn connect_or_create(&self) -> Result<Control> {
         match self.connect() {
             Err(DataError::Missing { .. }) => {}
             connected => return connected,
@@ -75,7 +61,7 @@ impl Workplace {
 
     /// Keeps other processes of ours out until the connection ends. A server may take a moment to notice that the
     /// connection of one who stopped has ended.
-    pub(super) fn lock(&self, control: &mut Control) -> Result<(), DataError> {
+    pub(super) fn lock(&self, control: &mut Control) -> Result<()> {
         let sql =
             format!("SELECT GET_LOCK(CONCAT('evenkeel:', LEFT(SHA2('{}', 256), 40)), 3)", self.database);
         match control.query_value(&sql)?.as_deref() {
@@ -85,12 +71,13 @@ impl Workplace {
     }
 }
 
-pub(super) fn table_names(control: &mut Control) -> Result<Vec<String>, DataError> {
+pub(super) fn table_names(control: &mut Control) -> Result<Vec<String>> {
     let sql = "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE() ORDER BY 1";
     Ok(control.query(sql)?.rows.into_iter().filter_map(|row| row.into_iter().next().flatten()).collect())
 }
 
-fn content(control: &mut Control, table: Table) -> Result<Content, DataError> {
+/// Fails unless the server holds exactly this of a table.
+pub(super) fn expect_content(control: &mut Control, table: Table, expected: Content) -> Result<()> {
     let columns = table.definition().column_list();
     let sql = format!("SELECT COUNT(*), COALESCE(SUM(CRC32(CONCAT_WS('\\t',{columns}))), 0) FROM `{table}`");
     let answer = control.query(&sql)?;
@@ -99,45 +86,29 @@ fn content(control: &mut Control, table: Table) -> Result<Content, DataError> {
         // Both are whole numbers by the query.
         value.and_then(|text| text.parse().ok()).unwrap_or_default()
     };
-    Ok(Content { rows: number(0), crc_sum: number(1) })
-}
-
-/// Fails unless the server holds exactly this of a table.
-pub(super) fn expect_content(
-    control: &mut Control,
-    table: Table,
-    expected: Content,
-) -> Result<(), DataError> {
-    let stored = content(control, table)?;
+    let stored = Content { rows: number(0), crc_sum: number(1) };
     if stored == expected {
         return Ok(());
     }
     Err(DataError::Content { table: table.to_string(), expected, stored })
 }
 
-/// Adds the secondary indexes where they are not there from the start, then takes fresh statistics, so that plans
-/// do not depend on when the server gets round to it.
-fn finish(control: &mut Control, table: Table, indexes: Indexes) -> Result<(), DataError> {
-    let definition = table.definition();
-    let later = definition.create_indexes().filter(|_| indexes == Indexes::Later);
-    for sql in later.into_iter().chain(definition.create_fulltext()) {
-        control.exec(&sql)?;
-    }
-    control.query(&format!("ANALYZE TABLE `{table}`"))?;
-    Ok(())
-}
-
-/// The end of every way in: indexes where they are missing, fresh statistics, and a look at whether the rows are
-/// those that were sent.
+/// The end of every way in: secondary indexes where they are missing, fresh statistics, so that plans do not depend on
+/// when the server gets round to it, and a look at whether the rows are those that were sent.
 pub(super) fn finish_filled(
     control: &mut Control,
     table: Table,
     indexes: Indexes,
     content: Content,
     tally: &Tally,
-) -> Result<(), DataError> {
+) -> Result<()> {
     tally.enter(Phase::Indexes, table.name())?;
-    finish(control, table, indexes)?;
+    let definition = table.definition();
+    let later = definition.create_indexes().filter(|_| indexes == Indexes::Later);
+    for sql in later.into_iter().chain(definition.create_fulltext()) {
+        control.exec(&sql)?;
+    }
+    control.query(&format!("ANALYZE TABLE `{table}`"))?;
     tally.enter(Phase::Verify, table.name())?;
     expect_content(control, table, content)
 }
@@ -160,7 +131,7 @@ mod tests {
 
     #[test]
     fn the_database_is_the_one_asked_for_or_the_targets_or_the_default() {
-        let name = |target: &Target, asked| Workplace::new(target, asked).unwrap().database;
+        let name = |target: &Target, asked| Workplace::new(target, asked, "tpcw").unwrap().database;
         assert_eq!(name(&target(None), None), "tpcw");
         assert_eq!(name(&target(Some("shop")), None), "shop");
         assert_eq!(name(&target(Some("shop")), Some("other")), "other");
@@ -170,7 +141,7 @@ mod tests {
     fn a_database_name_that_would_need_escapes_is_refused() {
         for name in ["", "a`b", "a'b", "a\\b", "a b", "a.b", &"x".repeat(65)] {
             assert!(
-                matches!(Workplace::new(&target(Some(name)), None), Err(DataError::DatabaseName(_))),
+                matches!(Workplace::new(&target(Some(name)), None, "tpcw"), Err(DataError::DatabaseName(_))),
                 "{name}"
             );
         }

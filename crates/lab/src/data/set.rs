@@ -50,10 +50,12 @@ impl DataSet {
 
     /// Its tables in the order of [`Table`].
     pub fn tables(self) -> Vec<Table> {
-        match self {
-            Self::Tpcw(_) => tpcw::Table::ALL.map(Table::Tpcw).to_vec(),
-            Self::DvdStore(_) => dvdstore::Table::ALL.map(Table::DvdStore).to_vec(),
-        }
+        Table::of(self.name())
+    }
+
+    /// Those of them that have rows.
+    pub(super) fn filled(self) -> Vec<Table> {
+        self.tables().into_iter().filter(|table| self.rows_expected(*table) > 0).collect()
     }
 
     pub(super) fn orders(self) -> Table {
@@ -149,12 +151,17 @@ impl Table {
         matches!(self, Self::Tpcw(tpcw::Table::OrderLine) | Self::DvdStore(OrderLines | CustHist))
     }
 
-    /// The table of this name in the data set of that name.
-    pub fn named(set: &str, name: &str) -> Option<Self> {
+    /// All tables of the data set of this name.
+    fn of(set: &str) -> Vec<Self> {
         match set {
-            dvdstore::NAME => dvdstore::Table::named(name).map(Self::DvdStore),
-            _ => tpcw::Table::named(name).map(Self::Tpcw),
+            dvdstore::NAME => dvdstore::Table::ALL.map(Self::DvdStore).to_vec(),
+            _ => tpcw::Table::ALL.map(Self::Tpcw).to_vec(),
         }
+    }
+
+    /// The table of this name in the data set of that name; a server may keep names in small letters.
+    pub fn named(set: &str, name: &str) -> Option<Self> {
+        Self::of(set).into_iter().find(|table| table.name().eq_ignore_ascii_case(name))
     }
 }
 
@@ -175,8 +182,7 @@ impl Generator {
     /// that line of order `number`.
     pub fn write(&self, table: Table, number: u64, line: u64, out: &mut Vec<u8>) {
         match (self, table) {
-            (Self::Tpcw(rows), Table::Tpcw(table)) if line == 0 => rows.write(table, number, out),
-            (Self::Tpcw(rows), Table::Tpcw(_)) => rows.write_line(number, line, out),
+            (Self::Tpcw(rows), Table::Tpcw(table)) => rows.write(table, number, line, out),
             (Self::DvdStore(rows), Table::DvdStore(table)) => rows.write(table, number, line, out),
             // A generator is asked for the tables of its own set alone.
             _ => {}

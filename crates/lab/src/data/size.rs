@@ -1,12 +1,12 @@
 //! How big tables are at the server.
 
-use super::error::DataError;
+use super::error::{DataError, Result};
 use evenkeel_site::server::Control;
 
 /// Bytes of data and indexes of tables in the connection's default database, by the server's statistics. `fresh` renews them before
 /// (ANALYZE TABLE needs INSERT and SELECT): a server of others may change its plans by that. InnoDB counts whole pages. A table that does not exist
 /// is an error: a buffer pool in percent of nothing would go unnoticed.
-pub fn tables_size(control: &mut Control, tables: &[&str], fresh: bool) -> Result<u64, DataError> {
+pub fn tables_size(control: &mut Control, tables: &[&str], fresh: bool) -> Result<u64> {
     let mut bytes = 0;
     for table in tables {
         let name = table.replace('`', "``");

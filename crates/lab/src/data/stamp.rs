@@ -1,13 +1,14 @@
 //! The stamp: a small table that says what a database holds and how it came there.
 
 use super::content::{Content, checksum};
-use super::error::DataError;
+use super::error::{DataError, Result};
 use super::set::{DataSet, Table};
 use super::spec::{DataSpec, Via};
 use super::tpcw::Date;
 use evenkeel_core::random::Seed;
 use evenkeel_os::clock;
 use evenkeel_site::server::Control;
+use evenkeel_site::words;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,23 +16,15 @@ use std::fmt;
 /// Version of the stamp's own layout.
 const STAMP_VERSION: u32 = 1;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
-    /// Being made, or left half finished.
-    Building,
-    /// As its seed says.
-    Ready,
-    /// Complete, then changed by a write run.
-    Written,
-}
-
-impl State {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Building => "building",
-            Self::Ready => "ready",
-            Self::Written => "written",
-        }
+words! {
+    /// How far a data set is.
+    State {
+        /// Being made, or left half finished.
+        Building = "building",
+        /// As its seed says.
+        Ready = "ready",
+        /// Complete, then changed by a write run.
+        Written = "written",
     }
 }
 
@@ -55,7 +48,7 @@ impl Stamp {
     pub const TABLE: &str = "evenkeel_stamp";
 
     /// Reads the stamp of the connection's default database; `None` where there is none.
-    pub fn read(control: &mut Control) -> Result<Option<Self>, DataError> {
+    pub fn read(control: &mut Control) -> Result<Option<Self>> {
         let exists = control.query_value(&format!(
             "SELECT 1 FROM information_schema.tables \
              WHERE table_schema = DATABASE() AND table_name = '{}'",
@@ -73,9 +66,9 @@ impl Stamp {
 
     /// Notes that the rows are no longer those of the seed; called before a run that writes. Without a
     /// stamp there is nothing to note.
-    pub fn mark_written(control: &mut Control) -> Result<(), DataError> {
+    pub fn mark_written(control: &mut Control) -> Result<()> {
         if Self::read(control)?.is_some() {
-            control.exec(&format!("UPDATE {} SET state = '{}'", Self::TABLE, State::Written.name()))?;
+            control.exec(&format!("UPDATE {} SET state = '{}'", Self::TABLE, State::Written))?;
         }
         Ok(())
     }
@@ -110,7 +103,7 @@ impl Stamp {
     }
 
     /// Writes it, making its table where that is missing.
-    pub(super) fn write(&self, control: &mut Control) -> Result<(), DataError> {
+    pub(super) fn write(&self, control: &mut Control) -> Result<()> {
         let table = Self::TABLE;
         control.exec(&format!("CREATE TABLE IF NOT EXISTS {table} {DEFINITION}"))?;
         // Fixed words and JSON of numbers, days and versions: none has a quote.
@@ -129,13 +122,13 @@ impl Stamp {
             numbers: self.set.numbers().map(|(_, number)| number),
             seed: self.seed.0,
             today: self.today.to_string(),
-            via: self.via.to_string(),
+            via: self.via,
             tables: self.tables.iter().map(content).collect(),
             tool_version: self.tool_version.clone(),
             finished_at: self.finished_at,
         };
         let stored = serde_json::to_string(&stored).expect("numbers and texts are JSON");
-        [self.set.name().to_owned(), self.state.name().to_owned(), stored]
+        [self.set.name().to_owned(), self.state.to_string(), stored]
     }
 
     /// What the values of [`COLUMNS`] say; `None` where another version wrote them.
@@ -152,12 +145,12 @@ impl Stamp {
         tables.sort_by_key(|(table, _)| *table);
         let states = [State::Building, State::Ready, State::Written];
         Some(Self {
-            state: states.into_iter().find(|known| known.name() == *state)?,
+            state: states.into_iter().find(|known| known.word() == *state)?,
             generator_version: stored.generator_version,
             set: DataSet::of_stamp(set, stored.numbers)?,
             seed: Seed(stored.seed),
             today: stored.today.parse().ok()?,
-            via: stored.via.parse().ok()?,
+            via: stored.via,
             tables,
             tool_version: stored.tool_version,
             finished_at: stored.finished_at,
@@ -178,7 +171,7 @@ struct Stored {
     numbers: [u64; 2],
     seed: u64,
     today: String,
-    via: String,
+    via: Via,
     /// Rows and checksum of each table.
     tables: BTreeMap<String, (u64, u64)>,
     tool_version: String,

@@ -1,10 +1,9 @@
 //! A table's rows as a stream of bytes in LOAD DATA format, in the order of their key.
 
 use super::content::Content;
-use super::places::Places;
+use super::keys::Key;
 use super::set::{Generator, Table};
-use super::writer::Key;
-use std::io::{self, BufRead, Read};
+use std::io::{self, Read};
 
 /// Bytes generated at a time: a fraction of the second-level cache, and thousands of times a row.
 const BATCH_BYTES: usize = 64 * 1024;
@@ -15,9 +14,7 @@ const ROW_BYTES_MAX: usize = 2 * 1024;
 pub struct RowStream {
     generator: Generator,
     table: Table,
-    places: Places,
-    /// The place of the next row, if there is one.
-    place: u64,
+    keys: Box<dyn Iterator<Item = Key>>,
     content: Content,
     limit: u64,
     buffer: Vec<u8>,
@@ -26,9 +23,9 @@ pub struct RowStream {
 
 impl RowStream {
     pub fn new(generator: Generator, table: Table) -> Self {
-        let (places, content) = (generator.places(table), Content::default());
+        let (keys, content) = (generator.keys(table), Content::default());
         let buffer = Vec::with_capacity(BATCH_BYTES + ROW_BYTES_MAX);
-        Self { generator, table, places, place: 0, content, limit: u64::MAX, buffer, read: 0 }
+        Self { generator, table, keys, content, limit: u64::MAX, buffer, read: 0 }
     }
 
     /// Ends the stream after so many rows from its start, until the limit is raised.
@@ -42,25 +39,15 @@ impl RowStream {
 
     /// Appends the next row to `out`, without line end; false after the last and at
     /// the limit.
-    pub fn next_row(&mut self, out: &mut Vec<u8>) -> bool {
+    fn next_row(&mut self, out: &mut Vec<u8>) -> bool {
         if self.content.rows == self.limit {
             return false;
         }
-        let Some((number, line)) = self.next_key() else { return false };
+        let Some((number, line)) = self.keys.next() else { return false };
         let start = out.len();
         self.generator.write(self.table, number, line, out);
         self.content.add_row(&out[start..]);
         true
-    }
-
-    fn next_key(&mut self) -> Option<Key> {
-        while self.place < self.places.len() {
-            self.place += 1;
-            if let Some(key) = self.places.key(self.place - 1, &self.generator) {
-                return Some(key);
-            }
-        }
-        None
     }
 
     fn refill(&mut self) {
@@ -74,25 +61,13 @@ impl RowStream {
     }
 }
 
-impl BufRead for RowStream {
-    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+impl Read for RowStream {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         if self.read == self.buffer.len() {
             self.refill();
         }
-        Ok(&self.buffer[self.read..])
-    }
-
-    fn consume(&mut self, bytes: usize) {
-        self.read += bytes;
-    }
-}
-
-impl Read for RowStream {
-    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        let available = self.fill_buf()?;
-        let length = available.len().min(out.len());
-        out[..length].copy_from_slice(&available[..length]);
-        self.consume(length);
+        let length = (&self.buffer[self.read..]).read(out)?;
+        self.read += length;
         Ok(length)
     }
 }
@@ -122,7 +97,7 @@ mod tests {
             assert_eq!(content.rows, rows);
             let keys: Vec<u64> =
                 text.lines().map(|row| row.split('\t').next().unwrap().parse().unwrap()).collect();
-            assert_eq!(keys, (1..=rows).collect::<Vec<_>>(), "{table}");
+            assert_eq!(keys, (1..=rows).collect::<Vec<_>>(), "{table:?}");
         }
     }
 
@@ -130,7 +105,7 @@ mod tests {
     fn every_row_has_as_many_fields_as_its_table_has_columns() {
         for table in Table::ALL {
             let columns = table.definition().columns.len();
-            assert!(read(table, 1).0.lines().all(|row| row.split('\t').count() == columns), "{table}");
+            assert!(read(table, 1).0.lines().all(|row| row.split('\t').count() == columns), "{table:?}");
         }
     }
 

@@ -1,7 +1,8 @@
 //! Rows of the generator as statements, some of them in one transaction.
 
 use super::content::Content;
-use super::error::DataError;
+use super::error::Result;
+use super::keys::Key;
 use super::progress::Tally;
 use super::set::{Generator, Table};
 use evenkeel_site::server::Control;
@@ -11,23 +12,16 @@ const COMMIT_ROWS: u64 = 1_000;
 
 pub(super) struct Writer<'a> {
     control: &'a mut Control,
-    generator: &'a Generator,
-    tally: &'a Tally,
+    pub(super) generator: &'a Generator,
+    pub(super) tally: &'a Tally,
     pub(super) contents: BTreeMap<Table, Content>,
     open_rows: u64,
     row: Vec<u8>,
     sql: Vec<u8>,
 }
 
-/// The key of a row: a number, or an order and a line; the line is zero where the key is one number.
-pub(super) type Key = (u64, u64);
-
 impl<'a> Writer<'a> {
-    pub(super) fn new(
-        control: &'a mut Control,
-        generator: &'a Generator,
-        tally: &'a Tally,
-    ) -> Result<Self, DataError> {
+    pub(super) fn new(control: &'a mut Control, generator: &'a Generator, tally: &'a Tally) -> Result<Self> {
         // Checks of uniqueness stay on, as they are for users' own inserts.
         control.exec("SET SESSION unique_checks = 1, autocommit = 0")?;
         let (contents, row, sql) = (BTreeMap::new(), Vec::new(), Vec::new());
@@ -35,7 +29,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Inserts the rows with these keys by one statement.
-    pub(super) fn insert(&mut self, table: Table, keys: &[Key]) -> Result<(), DataError> {
+    pub(super) fn insert(&mut self, table: Table, keys: &[Key]) -> Result<()> {
         self.sql.clear();
         self.sql.extend_from_slice(b"INSERT INTO ");
         self.sql.extend_from_slice(table.name().as_bytes());
@@ -53,7 +47,7 @@ impl<'a> Writer<'a> {
         if self.open_rows >= COMMIT_ROWS { self.commit() } else { Ok(()) }
     }
 
-    pub(super) fn commit(&mut self) -> Result<(), DataError> {
+    pub(super) fn commit(&mut self) -> Result<()> {
         self.tally.proceed()?;
         self.control.exec("COMMIT")?;
         self.open_rows = 0;

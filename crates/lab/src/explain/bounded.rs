@@ -1,7 +1,7 @@
 //! Reads are made so that they leave nothing behind and do not last: in a transaction that cannot write and is rolled back, and
 //! within a time.
 
-use super::ExplainError;
+use super::{ExplainError, Result};
 use crate::workload::sql::{Act, Purpose, acts};
 use evenkeel_site::server::{Control, Flavor, TargetError};
 
@@ -31,8 +31,8 @@ pub fn limit(control: &mut Control, seconds: Option<u32>) -> Result<(), TargetEr
 pub fn rolled_back<T>(
     control: &mut Control,
     (sql, purpose): (&str, Purpose),
-    what: impl FnOnce(&mut Control) -> Result<T, ExplainError>,
-) -> Result<T, ExplainError> {
+    what: impl FnOnce(&mut Control) -> Result<T>,
+) -> Result<T> {
     let may_write = match (purpose, acts(sql)) {
         (Purpose::Read, (Some(Act::Locks(_)), _) | (Some(_), 1)) => true,
         (purpose, _) => purpose != Purpose::Read,

@@ -4,6 +4,8 @@ use super::Refused;
 use evenkeel_site::server::TargetError;
 use thiserror::Error;
 
+pub type Result<T, E = ExplainError> = std::result::Result<T, E>;
+
 #[derive(Debug, Error)]
 pub enum ExplainError {
     #[error(transparent)]

@@ -1,6 +1,6 @@
 //! Statements made one at a time over the control connection: for looking, not for load.
 
-use super::ExplainError;
+use super::{ExplainError, Result};
 use crate::load::{parameters, values};
 use crate::workload::{Parameters, Reply, Statement};
 use evenkeel_site::server::{Control, RowTaker, TargetError};
@@ -23,12 +23,7 @@ impl Executor {
     ///
     /// # Errors
     /// [`ExplainError::Execute`] with the server's words.
-    pub fn execute(
-        &self,
-        control: &mut Control,
-        index: usize,
-        values: &Parameters,
-    ) -> Result<Reply, ExplainError> {
+    pub fn execute(&self, control: &mut Control, index: usize, values: &Parameters) -> Result<Reply> {
         let statement = &self.statements[index];
         make(control, statement, values).map_err(|source| failed(control, statement, source))
     }
@@ -38,7 +33,7 @@ impl Executor {
     ///
     /// # Errors
     /// [`ExplainError::Execute`] with the server's words.
-    pub fn prepare(&self, control: &mut Control, index: usize) -> Result<(), ExplainError> {
+    pub fn prepare(&self, control: &mut Control, index: usize) -> Result<()> {
         let statement = &self.statements[index];
         match control.prepare(&statement.sql) {
             Err(error) if error.code() == Some(NOT_PREPARED) => Ok(()),

@@ -1,12 +1,11 @@
 //! Executions of a read, with a look at the server's counters before and after.
 
-use super::{Executor, ExplainError, Measured};
+use super::{Executor, Measured, Result};
 use crate::workload::Parameters;
 use evenkeel_core::Nanos;
 use evenkeel_os::clock::Clock;
 use evenkeel_os::stop::Stop;
 use evenkeel_site::server::Control;
-use std::collections::BTreeMap;
 
 /// Makes a read some times, each with parameters of its own, after one that is not counted; `None` where
 /// there are no parameters to be had, or somebody asked to stop.
@@ -19,7 +18,7 @@ pub fn measure(
     (index, executions): (usize, u32),
     stop: &Stop,
     sample: &mut dyn FnMut(&mut Parameters) -> bool,
-) -> Result<Option<Measured>, ExplainError> {
+) -> Result<Option<Measured>> {
     let mut parameters = Parameters::new();
     if !sample(&mut parameters) {
         return Ok(None);
@@ -37,21 +36,12 @@ pub fn measure(
         executor.execute(control, index, &parameters)?;
         time += clock.now() - start;
     }
-    let after = handler_reads(control)?;
-    let count = |counters: &BTreeMap<String, f64>, name: &str| counters.get(name).copied().unwrap_or(0.0);
-    let made = after.iter().map(|(name, after)| {
-        let looking = count(&before, name) - count(&first, name);
-        (after - count(&before, name) - looking).max(0.0)
-    });
-    let rows_read = made.sum::<f64>() / f64::from(executions);
+    let looking = before - first;
+    let rows_read = (handler_reads(control)? - before - looking).max(0.0) / f64::from(executions);
     Ok(Some(Measured { time: Nanos(time.0 / u64::from(executions)), rows_read }))
 }
 
-fn handler_reads(control: &mut Control) -> Result<BTreeMap<String, f64>, ExplainError> {
+fn handler_reads(control: &mut Control) -> Result<f64> {
     let rows = control.query("SHOW SESSION STATUS LIKE 'Handler\\_read%'")?;
-    let pair = |row: Vec<Option<String>>| {
-        let mut values = row.into_iter().flatten();
-        Some((values.next()?, values.next()?.parse().ok()?))
-    };
-    Ok(rows.rows.into_iter().filter_map(pair).collect())
+    Ok(rows.rows.iter().filter_map(|row| row.get(1)?.as_ref()?.parse::<f64>().ok()).sum())
 }

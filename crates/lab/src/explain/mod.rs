@@ -24,12 +24,15 @@ pub use executor::Executor;
 pub use report::{Explained, Measured, PlanReport, PlanRow, Refused};
 pub use touched::{IndexSize, touched};
 
-use crate::workload::sql::{self, Purpose, acts, with_values};
+use crate::load::parameters;
+use crate::workload::sql::{self, Purpose, acts};
 use crate::workload::{Class, Parameters, Statement, Workload};
 use classify::classify;
+use error::Result;
 use evenkeel_core::random::Random;
 use evenkeel_os::stop::Stop;
 use evenkeel_site::server::Control;
+use evenkeel_wire::{EscapeMode, Template};
 use plan::read_plan;
 
 /// Parameters tried, one after the other, until some row of the plan says more than that nothing is there.
@@ -50,7 +53,7 @@ pub fn explain(
     workload: &dyn Workload,
     effort: &Effort,
     stop: &Stop,
-) -> Result<Explained, ExplainError> {
+) -> Result<Explained> {
     let mut random = Random::new(effort.seed.child("explain"));
     let executor = Executor::new(workload.statements());
     let mut explained = Explained::default();
@@ -116,19 +119,19 @@ fn explain_one(
     index: usize,
     weight: f64,
     random: &mut Random,
-) -> Result<Option<PlanReport>, ExplainError> {
+) -> Result<Option<PlanReport>> {
     let statement = &workload.statements()[index];
     let purpose = sql::parse(&statement.sql).purpose();
     if purpose == Purpose::Other {
         return executor.prepare(control, index).map(|()| None);
     }
     let mut found = None;
-    let mut parameters = Parameters::new();
+    let mut values = Parameters::new();
     for _ in 0..SAMPLES {
-        if !workload.sample(index, random, &mut parameters) {
+        if !workload.sample(index, random, &mut values) {
             break;
         }
-        let text = with_values(&statement.sql, &parameters);
+        let Some(text) = with_values(&statement.sql, &values) else { break };
         let of = (statement.sql.as_str(), purpose);
         let plan = bounded::rolled_back(control, of, |control| read_plan(control, statement, &text));
         let plan = match plan {
@@ -148,6 +151,13 @@ fn explain_one(
         }
     }
     Ok(found.map(|(text, plan)| report_on(statement, purpose, text, plan, weight)))
+}
+
+/// The statement with these values written in; `None` where they do not fit its placeholders.
+fn with_values(sql: &str, values: &Parameters) -> Option<String> {
+    let mut text = Vec::new();
+    Template::new(sql).write(&mut text, parameters(values), EscapeMode::Backslash).ok()?;
+    String::from_utf8(text).ok()
 }
 
 /// A read that the server would have to make for its plan, and that it was not let make.

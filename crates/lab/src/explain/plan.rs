@@ -1,6 +1,6 @@
 //! Plans as servers print them.
 
-use super::{ExplainError, PlanRow};
+use super::{ExplainError, PlanRow, Result};
 use crate::workload::Statement;
 use evenkeel_site::server::{Control, Rows, TargetError};
 
@@ -11,7 +11,7 @@ pub struct Plan {
 }
 
 /// Asks for the plan of a statement with its parameters written in. Both dialects have both forms.
-pub fn read_plan(control: &mut Control, statement: &Statement, text: &str) -> Result<Plan, ExplainError> {
+pub fn read_plan(control: &mut Control, statement: &Statement, text: &str) -> Result<Plan> {
     let failed = |source| ExplainError::Plan { statement: statement.name.clone(), source };
     let rows = read_rows(control, text).map_err(failed)?;
     let json = control.query(&format!("EXPLAIN FORMAT=JSON {text}")).map_err(failed)?;

@@ -1,7 +1,7 @@
 //! An index that would spare a statement the reading of a whole table.
 
 use super::plan::read_rows;
-use super::{ExplainError, PlanRow};
+use super::{PlanRow, Result};
 use crate::workload::sql::{Column, Condition, Relation, Shape, last_part, shape};
 use evenkeel_site::server::{Control, quoted};
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,7 +18,7 @@ type Columns = BTreeMap<String, BTreeSet<String>>;
 ///
 /// # Errors
 /// The server does not say which columns the tables have.
-pub fn propose(control: &mut Control, sql: &str, rows: &[PlanRow]) -> Result<Option<String>, ExplainError> {
+pub fn propose(control: &mut Control, sql: &str, rows: &[PlanRow]) -> Result<Option<String>> {
     let shape = shape(sql);
     if shape.has_or || !rows.iter().any(is_scan) {
         return Ok(None);
@@ -43,7 +43,7 @@ fn is_scan(row: &PlanRow) -> bool {
     is_whole && row.possible_keys.is_empty() && !row.table.starts_with('<')
 }
 
-fn columns(control: &mut Control, shape: &Shape) -> Result<Columns, ExplainError> {
+fn columns(control: &mut Control, shape: &Shape) -> Result<Columns> {
     let names = shape
         .sources
         .iter()

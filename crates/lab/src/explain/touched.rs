@@ -1,6 +1,7 @@
 //! Pages that a plan touches, from its rows and from how many pages its indexes have.
 
 use super::report::{PlanReport, PlanRow};
+use crate::workload::sql::{last_part, shape};
 use evenkeel_core::reads::{Touched, distinct};
 
 /// An index by what lies on its pages.
@@ -77,7 +78,7 @@ fn of_plan(rows: &[PlanRow], sql: &str, indexes: &[IndexSize]) -> Option<Vec<Kin
             }
             matched = matched.min((limit / (kept * passing)).max(1.0));
         }
-        all.extend(of_step(row, table(&row.table, sql, indexes), kept, matched, indexes)?);
+        all.extend(of_step(row, &table(&row.table, sql), kept, matched, indexes)?);
         kept *= matched * passing;
         // The rows of one table are sorted before others are joined to those that the limit leaves.
         if let (Some(limit), true) =
@@ -154,18 +155,9 @@ fn aggregates(sql: &str) -> bool {
 }
 
 /// The table that is called so in a statement: `item AS shown` is item.
-fn table<'a>(alias: &'a str, sql: &str, indexes: &'a [IndexSize]) -> &'a str {
-    let words: Vec<&str> = sql
-        .split(|letter: char| letter.is_whitespace() || ",()".contains(letter))
-        .map(|word| word.trim_matches('`'))
-        .filter(|word| !word.is_empty() && !word.eq_ignore_ascii_case("AS"))
-        .collect();
-    let is_called = |name: &str| words.windows(2).any(|pair| pair == [name, alias]);
-    let own = || indexes.iter().map(|index| index.table.as_str());
-    match own().any(|name| name == alias) {
-        true => alias,
-        false => own().find(|name| is_called(name)).unwrap_or(alias),
-    }
+fn table(alias: &str, sql: &str) -> String {
+    let own = shape(sql).sources.into_iter().find(|source| source.alias.eq_ignore_ascii_case(alias));
+    own.map_or(alias.to_owned(), |source| last_part(&source.table).to_owned())
 }
 
 fn limit(sql: &str) -> Option<f64> {

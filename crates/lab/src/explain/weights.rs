@@ -1,7 +1,7 @@
 //! How often each statement of a workload is asked, by asking.
 
 use super::effort::Effort;
-use super::{Executor, ExplainError, Explained};
+use super::{Executor, Explained, Result};
 use crate::workload::sql::{self, Purpose};
 use crate::workload::{Parameters, Reply, Statement, Workload};
 use evenkeel_core::Nanos;
@@ -25,7 +25,7 @@ pub fn count(
     workload: &dyn Workload,
     (effort, stop): (&Effort, &Stop),
     explained: &mut Explained,
-) -> Result<Vec<f64>, ExplainError> {
+) -> Result<Vec<f64>> {
     let statements = workload.statements();
     let made: Vec<bool> = {
         let rolls_back = rolls_back(control, statements)?;
@@ -74,7 +74,7 @@ fn is_made(statement: &Statement, rolls_back: bool) -> bool {
 }
 
 /// Whether every table is there with an engine that can roll back.
-fn rolls_back(control: &mut Control, statements: &[Statement]) -> Result<bool, ExplainError> {
+fn rolls_back(control: &mut Control, statements: &[Statement]) -> Result<bool> {
     let tables: BTreeSet<&str> =
         statements.iter().flat_map(|statement| &statement.tables).map(String::as_str).collect();
     let rows = control.query(

@@ -4,6 +4,8 @@ use evenkeel_core::arrivals::RateError;
 use evenkeel_wire::LoginError;
 use std::io;
 
+pub type Result<T, E = LoadError> = std::result::Result<T, E>;
+
 /// Why a run of load could not take place. What goes wrong once it runs is counted in its result instead.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
@@ -15,12 +17,7 @@ pub enum LoadError {
     #[error("the load on another server, which had to start at the same instant, could not start")]
     CalledOff,
     #[error("cannot {what}: {source}")]
-    Cannot {
-        /// What was to be done, as the words behind "cannot".
-        what: String,
-        source: io::Error,
-        hint: Option<&'static str>,
-    },
+    Cannot { what: String, source: io::Error, hint: Option<&'static str> },
     #[error("cannot log in to {address}: {source}")]
     Login { address: String, source: LoginError },
     #[error("no session at {address} within {seconds} s")]

@@ -151,19 +151,15 @@ impl Questions {
 }
 
 fn told(row: &[Value]) -> Option<(u64, f64)> {
-    let number = match row.first()? {
-        Value::Int(number) => u64::try_from(*number).ok(),
-        other => text(other)?.parse().ok(),
-    };
-    Some((number?, seconds(row)?))
+    Some((row.first()?.as_id()?, seconds(row)?))
 }
 
 /// Milliseconds of the stages of a statement up to its answer.
 fn stages(rows: &[Vec<Value>]) -> Option<f64> {
     let mut sum = 0.0;
     for row in rows {
-        let name = text(row.first()?)?;
-        if !BEHIND.iter().any(|behind| name.eq_ignore_ascii_case(behind)) {
+        let Value::Text(name) = row.first()? else { return None };
+        if !BEHIND.iter().any(|behind| name.eq_ignore_ascii_case(behind.as_bytes())) {
             sum += seconds(row)?;
         }
     }
@@ -171,17 +167,7 @@ fn stages(rows: &[Vec<Value>]) -> Option<f64> {
 }
 
 fn seconds(row: &[Value]) -> Option<f64> {
-    match row.get(1)? {
-        Value::Double(seconds) => Some(*seconds),
-        other => text(other)?.parse().ok(),
-    }
-}
-
-fn text(value: &Value) -> Option<&str> {
-    match value {
-        Value::Text(text) => std::str::from_utf8(text).ok(),
-        _ => None,
-    }
+    row.get(1)?.as_double()
 }
 
 #[cfg(test)]

@@ -9,16 +9,13 @@ use evenkeel_site::words;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+/// An open load with so many arrivals per second, or clients that each wait for the answer and then think: this long in the mean,
+/// exponential or as the workload has it; `None` for the workload's own time, where it has one.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ArrivalPlan {
     Poisson(f64),
     Constant(f64),
-    /// So many clients, each waiting for its answer and then thinking.
-    Closed {
-        clients: u32,
-        /// Mean think time, exponential or as the workload has it; `None` for the workload's own, where it has one.
-        think: Option<Nanos>,
-    },
+    Closed { clients: u32, think: Option<Nanos> },
 }
 
 /// Which connection a request takes.

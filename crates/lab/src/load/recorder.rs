@@ -3,7 +3,7 @@
 use super::batches::Batches;
 use super::end::{End, Outcome};
 use super::parts::PartsResult;
-use super::request_log::{LogLine, LogSender};
+use super::request_log::LogSender;
 use super::result::{Interval, KindResult, LoadResult, histogram, nothing_measured};
 use super::stretches::Stretches;
 use super::written::Written;
@@ -88,6 +88,9 @@ impl Recorder {
     /// The measured phase is from `start` to `end` on the monotonic clock.
     pub fn measure(&mut self, start: Nanos, end: Nanos) {
         (self.start, self.end) = (start, end);
+        if let Some(log) = &mut self.log {
+            log.start = start;
+        }
         self.batches = Batches::new(start, end);
         self.stretches = Stretches::new(start, end);
         self.result.interval_length = interval_length(end - start);
@@ -215,7 +218,9 @@ impl Recorder {
             series.lost += u64::from(!completed);
         }
         self.count_in_interval(end.done, completed);
-        self.write_log(end);
+        if let Some(log) = &mut self.log {
+            log.push(end);
+        }
     }
 
     /// What was never sent has waited for a session all its life, and tells no lag.
@@ -267,21 +272,6 @@ impl Recorder {
         let failed = &mut self.result.counts.failed;
         let known = failed.len() < CODES_MAX || failed.contains_key(&code);
         *failed.entry(if known { code } else { CODE_OTHER }).or_default() += 1;
-    }
-
-    fn write_log(&mut self, end: End) {
-        if let Some(log) = &mut self.log {
-            let since = |instant: Nanos| (instant != Nanos::ZERO).then(|| (instant - self.start).0);
-            log.push(LogLine {
-                arrival: (end.arrival - self.start).0,
-                send: since(end.send),
-                first_byte: since(end.first_byte),
-                done: (end.done - self.start).0,
-                kind: end.kind,
-                outcome: end.outcome,
-                session: end.session,
-            });
-        }
     }
 
     /// Keeps one text of each error code.

@@ -5,61 +5,55 @@
 //! queue of blocks is bounded: where the disk does not keep up the load threads wait, which their dispatch
 //! lag shows; no line is lost.
 
-use super::end::{NO_SESSION, Outcome};
-use super::error::LoadError;
+use super::end::{End, NO_SESSION, Outcome};
+use super::error::{LoadError, Result};
 use crate::csv;
+use evenkeel_core::Nanos;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 
-/// Lines of a block: 128 KiB.
+/// Lines of a block: 112 KiB.
 const BLOCK_LINES: usize = 2_048;
-/// Blocks under way: 8 MiB, more than a second at 50,000 requests per second.
+/// Blocks under way: 7 MiB, more than a second at 50,000 requests per second.
 const BLOCKS_MAX: usize = 64;
 /// Fast and already seven times smaller.
 const ZSTD_LEVEL: i32 = 1;
 
-#[derive(Clone, Copy, Debug)]
-pub(super) struct LogLine {
-    pub arrival: u64,
-    pub send: Option<u64>,
-    pub first_byte: Option<u64>,
-    pub done: u64,
-    pub kind: u32,
-    pub outcome: Outcome,
-    pub session: u32,
-}
+/// Ends of requests, and the start of the measured phase, from which their instants are counted.
+type Block = (Nanos, Vec<End>);
 
 pub(super) struct LogSender {
-    blocks: SyncSender<Vec<LogLine>>,
-    block: Vec<LogLine>,
+    blocks: SyncSender<Block>,
+    block: Vec<End>,
+    pub start: Nanos,
 }
 
 impl LogSender {
-    pub fn push(&mut self, line: LogLine) {
-        self.block.push(line);
+    pub fn push(&mut self, end: End) {
+        self.block.push(end);
         if self.block.len() == BLOCK_LINES {
             let full = std::mem::replace(&mut self.block, Vec::with_capacity(BLOCK_LINES));
             // The writer is gone only after an error, which it reports itself.
-            let _ = self.blocks.send(full);
+            let _ = self.blocks.send((self.start, full));
         }
     }
 
     pub fn finish(self) {
-        let _ = self.blocks.send(self.block);
+        let _ = self.blocks.send((self.start, self.block));
     }
 }
 
 pub(super) struct RequestLog {
     path: PathBuf,
-    blocks: SyncSender<Vec<LogLine>>,
+    blocks: SyncSender<Block>,
     writer: JoinHandle<io::Result<()>>,
 }
 
 impl RequestLog {
-    pub fn start(path: &Path, kinds: &[String]) -> Result<Self, LoadError> {
+    pub fn start(path: &Path, kinds: &[String]) -> Result<Self> {
         let file = File::create(path).map_err(failed(path))?;
         let (sender, receiver) = sync_channel(BLOCKS_MAX);
         // A kind is named by whoever wrote the workload.
@@ -72,11 +66,12 @@ impl RequestLog {
     }
 
     pub fn sender(&self) -> LogSender {
-        LogSender { blocks: self.blocks.clone(), block: Vec::with_capacity(BLOCK_LINES) }
+        let block = Vec::with_capacity(BLOCK_LINES);
+        LogSender { blocks: self.blocks.clone(), block, start: Nanos::ZERO }
     }
 
     /// Waits until everything is written; all senders must be gone.
-    pub fn finish(self) -> Result<(), LoadError> {
+    pub fn finish(self) -> Result<()> {
         drop(self.blocks);
         let written = self.writer.join().unwrap_or_else(|_| Err(io::Error::other("the writer broke off")));
         written.map_err(failed(&self.path))
@@ -88,33 +83,35 @@ fn failed(path: &Path) -> impl FnOnce(io::Error) -> LoadError {
     LoadError::cannot_but(format!("write {}", path.display()), Some(hint))
 }
 
-fn write(file: File, kinds: &[String], blocks: &Receiver<Vec<LogLine>>) -> io::Result<()> {
+fn write(file: File, kinds: &[String], blocks: &Receiver<Block>) -> io::Result<()> {
     let mut out = BufWriter::with_capacity(1 << 16, zstd::Encoder::new(file, ZSTD_LEVEL)?);
     writeln!(out, "arrival_ns,send_ns,first_byte_ns,done_ns,kind,outcome,error,session")?;
-    for line in blocks.iter().flatten() {
-        write_line(&mut out, &line, kinds)?;
+    for (start, block) in blocks {
+        for end in block {
+            write_line(&mut out, &end, start, kinds)?;
+        }
     }
     let encoder = out.into_inner().map_err(io::IntoInnerError::into_error)?;
     encoder.finish()?.sync_all()
 }
 
-fn write_line(out: &mut impl Write, line: &LogLine, kinds: &[String]) -> io::Result<()> {
-    write!(out, "{},", line.arrival)?;
-    for instant in [line.send, line.first_byte] {
-        if let Some(instant) = instant {
-            write!(out, "{instant}")?;
+fn write_line(out: &mut impl Write, end: &End, start: Nanos, kinds: &[String]) -> io::Result<()> {
+    write!(out, "{},", (end.arrival - start).0)?;
+    for instant in [end.send, end.first_byte] {
+        if instant != Nanos::ZERO {
+            write!(out, "{}", (instant - start).0)?;
         }
         write!(out, ",")?;
     }
-    let kind = kinds.get(line.kind as usize).map_or("", String::as_str);
-    write!(out, "{},{kind},", line.done)?;
-    match line.outcome {
+    let kind = kinds.get(end.kind as usize).map_or("", String::as_str);
+    write!(out, "{},{kind},", (end.done - start).0)?;
+    match end.outcome {
         Outcome::Completed => write!(out, "completed,")?,
         Outcome::Failed(code) => write!(out, "failed,{code}")?,
         Outcome::TimedOut => write!(out, "timed_out,")?,
         Outcome::Unsent => write!(out, "unsent,")?,
     }
-    match line.session {
+    match end.session {
         NO_SESSION => writeln!(out, ","),
         session => writeln!(out, ",{session}"),
     }
@@ -131,18 +128,20 @@ mod tests {
         let kinds = ["read", "=cmd|' /C calc'!A0", "a,\"b\""].map(str::to_owned);
         let log = RequestLog::start(&path, &kinds).unwrap();
         let mut sender = log.sender();
-        let line = LogLine {
-            arrival: 1,
-            send: Some(2),
-            first_byte: None,
-            done: 4,
+        sender.start = Nanos(10);
+        let end = End {
+            arrival: Nanos(11),
+            send: Nanos(12),
+            first_byte: Nanos::ZERO,
+            done: Nanos(14),
             kind: 0,
-            outcome: Outcome::Failed(1213),
             session: 9,
+            waited: Nanos::ZERO,
+            outcome: Outcome::Failed(1213),
         };
-        (0..5_000).for_each(|_| sender.push(line));
-        sender.push(LogLine { send: None, outcome: Outcome::Unsent, session: NO_SESSION, ..line });
-        (1..3).for_each(|kind| sender.push(LogLine { kind, ..line }));
+        (0..5_000).for_each(|_| sender.push(end));
+        sender.push(End { send: Nanos::ZERO, outcome: Outcome::Unsent, session: NO_SESSION, ..end });
+        (1..3).for_each(|kind| sender.push(End { kind, ..end }));
         sender.finish();
         log.finish().unwrap();
         let text = String::from_utf8(zstd::decode_all(File::open(&path).unwrap()).unwrap()).unwrap();

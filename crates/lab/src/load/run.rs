@@ -1,6 +1,6 @@
 //! Starting the threads, watching them, adding up what they bring.
 
-use super::error::LoadError;
+use super::error::{LoadError, Result};
 use super::plan::{ArrivalPlan, LoadPlan, SessionPolicy};
 use super::progress::{Gauges, LoadPhase, LoadProgress, Look};
 use super::request_log::{LogSender, RequestLog};
@@ -44,7 +44,7 @@ pub fn run_together(
     together: &Together,
     stop: &Stop,
     progress: &mut dyn FnMut(LoadProgress),
-) -> Result<LoadResult, LoadError> {
+) -> Result<LoadResult> {
     let outcome = begin(plan, Some(together), stop, progress);
     if outcome.is_err() {
         together.call_off();
@@ -58,11 +58,7 @@ pub fn run_together(
 /// # Errors
 /// Whatever keeps the load from starting: an impossible plan, a server that does not answer or does not let
 /// us in. Once it runs, errors are counted in the result.
-pub fn run(
-    plan: &LoadPlan,
-    stop: &Stop,
-    progress: &mut dyn FnMut(LoadProgress),
-) -> Result<LoadResult, LoadError> {
+pub fn run(plan: &LoadPlan, stop: &Stop, progress: &mut dyn FnMut(LoadProgress)) -> Result<LoadResult> {
     begin(plan, None, stop, progress)
 }
 
@@ -71,7 +67,7 @@ fn begin(
     together: Option<&Together>,
     stop: &Stop,
     progress: &mut dyn FnMut(LoadProgress),
-) -> Result<LoadResult, LoadError> {
+) -> Result<LoadResult> {
     let shared = Shared::new(plan, stop)?;
     let log = plan.request_log.as_deref();
     let log = log.map(|path| RequestLog::start(path, plan.workload.kinds())).transpose()?;
@@ -104,7 +100,7 @@ fn work(
     log: Option<LogSender>,
     ready: &Sender<bool>,
     start: &Receiver<Nanos>,
-) -> Result<Option<LoadResult>, LoadError> {
+) -> Result<Option<LoadResult>> {
     let prepared = prepare(shared, index, gauges, log);
     // The commander waits for every thread and never leaves before them.
     let _ = ready.send(prepared.is_ok());
@@ -121,7 +117,7 @@ fn prepare<'a>(
     index: usize,
     gauges: &'a Gauges,
     log: Option<LogSender>,
-) -> Result<Worker<'a>, LoadError> {
+) -> Result<Worker<'a>> {
     let plan = shared.plan;
     wake_promptly();
     if !plan.cpus.is_empty() {
@@ -148,7 +144,7 @@ fn prepare<'a>(
 }
 
 impl<'a> Shared<'a> {
-    fn new(plan: &'a LoadPlan, stop: &'a Stop) -> Result<Self, LoadError> {
+    fn new(plan: &'a LoadPlan, stop: &'a Stop) -> Result<Self> {
         let max = plan.sessions.max();
         let mut threads = plan.threads.min(max as usize);
         if let ArrivalPlan::Closed { clients, .. } = plan.arrivals {
@@ -191,11 +187,11 @@ impl<'a> Shared<'a> {
     }
 }
 
-fn require(holds: bool, what: &'static str) -> Result<(), LoadError> {
+fn require(holds: bool, what: &'static str) -> Result<()> {
     if holds { Ok(()) } else { Err(LoadError::Nothing(what)) }
 }
 
-type Outcome = Result<Option<LoadResult>, LoadError>;
+type Outcome = Result<Option<LoadResult>>;
 
 /// The threads of a run, from the point of view of the one that started them.
 struct Crew<'scope, 'a> {
@@ -211,7 +207,7 @@ impl Crew<'_, '_> {
         plan: &LoadPlan,
         agreed: &dyn Fn() -> Option<Nanos>,
         progress: &mut dyn FnMut(LoadProgress),
-    ) -> Result<LoadResult, LoadError> {
+    ) -> Result<LoadResult> {
         let mut look = Look::default();
         let mut ready = 0;
         while ready < self.threads.len() {
@@ -233,7 +229,7 @@ impl Crew<'_, '_> {
         }
         drop(starts);
         self.watch(plan, start.unwrap_or_else(monotonic), &mut look, progress);
-        self.join(plan, ready)
+        self.join()
     }
 
     /// Shows the progress until every thread has ended, which is when all ends of `ready` are gone.
@@ -249,28 +245,17 @@ impl Crew<'_, '_> {
         }
     }
 
-    fn join(self, plan: &LoadPlan, ready: usize) -> Result<LoadResult, LoadError> {
-        let mut total: Option<LoadResult> = None;
-        let mut error = None;
-        let is_ready = ready == self.threads.len();
-        for thread in self.threads {
-            let outcome = thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-            match outcome {
-                Ok(None) => {}
-                Ok(Some(part)) => match &mut total {
-                    Some(total) => add(total, &part),
-                    None => total = Some(part),
-                },
-                Err(cause) => error = error.or(Some(cause)),
-            }
-        }
-        match (error, total) {
-            (Some(error), _) => Err(error),
-            (None, Some(total)) => Ok(settle(total)),
-            (None, None) if is_ready && plan.threads > 0 => Err(LoadError::CalledOff),
-            // Every thread was ready and none ran: only possible without threads, which the plan excludes.
-            (None, None) => Err(LoadError::Nothing(if plan.threads > 0 { "result" } else { "threads" })),
-        }
+    fn join(self) -> Result<LoadResult> {
+        let joined = |thread: ScopedJoinHandle<'_, Outcome>| {
+            thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        };
+        let outcomes: Vec<Outcome> = self.threads.into_iter().map(joined).collect();
+        let parts: Vec<Option<LoadResult>> = outcomes.into_iter().collect::<Result<_, _>>()?;
+        let total = parts.into_iter().flatten().reduce(|mut total, part| {
+            add(&mut total, &part);
+            total
+        });
+        total.map(settle).ok_or(LoadError::CalledOff)
     }
 }
 

@@ -3,7 +3,7 @@
 //! All threads walk the same seeded process and each takes every n-th arrival, so that together they send
 //! exactly the process, whatever their number, and none talks to another.
 
-use super::error::LoadError;
+use super::error::Result;
 use super::plan::{ArrivalPlan, LoadPlan};
 use evenkeel_core::Nanos;
 use evenkeel_core::arrivals::{Arrivals, Constant, Poisson};
@@ -28,7 +28,7 @@ pub(super) struct Schedule {
 }
 
 /// The process of a plan; `None` for a closed load.
-pub(super) fn process(plan: &LoadPlan) -> Result<Option<Box<dyn Arrivals>>, LoadError> {
+pub(super) fn process(plan: &LoadPlan) -> Result<Option<Box<dyn Arrivals>>> {
     let seed = plan.seed.child("arrivals");
     Ok(Some(match plan.arrivals {
         ArrivalPlan::Poisson(rate) => Box::new(Poisson::new(rate, seed)?),

@@ -1,6 +1,6 @@
 //! TLS on the sockets of the load.
 
-use super::error::LoadError;
+use super::error::{LoadError, Result};
 use evenkeel_core::Nanos;
 use evenkeel_os::Socket;
 use evenkeel_os::tls::{TlsError, TlsSetup};
@@ -9,7 +9,7 @@ use rustls::ClientConnection;
 use std::io::{self, Read, Write};
 
 /// How to start TLS with one target; `None` where the plan wants none.
-pub(super) fn setup(target: &Target) -> Result<Option<TlsSetup>, LoadError> {
+pub(super) fn setup(target: &Target) -> Result<Option<TlsSetup>> {
     match target.tls {
         TlsMode::Disabled => Ok(None),
         _ => target.tls_setup().map(Some).map_err(|error| failed(target, error)),

@@ -29,6 +29,13 @@ impl<'a> Fill<'a> {
         self
     }
 
+    /// Ids are those of INT columns, so that the bound is never met.
+    pub fn ints<const COUNT: usize>(&mut self, numbers: [u64; COUNT]) {
+        for number in numbers {
+            self.int(i64::try_from(number).unwrap_or(i64::MAX));
+        }
+    }
+
     pub fn double(&mut self, number: f64) -> &mut Self {
         *self.slot() = Value::Double(number);
         self
@@ -48,11 +55,6 @@ impl<'a> Fill<'a> {
         self.slot();
         let (before, here) = self.parameters.split_at_mut(self.written - 1);
         set_value(&mut here[0], &before[place]);
-    }
-
-    pub fn value(&mut self, value: &Value) -> &mut Self {
-        set_value(self.slot(), value);
-        self
     }
 }
 
@@ -102,7 +104,7 @@ mod tests {
     #[test]
     fn an_empty_list_grows_and_a_long_one_is_cut() {
         let mut parameters = Parameters::new();
-        Fill::over(&mut parameters).int(1).double(0.5).value(&Value::Null);
+        Fill::over(&mut parameters).int(1).double(0.5).slot();
         assert_eq!(parameters, [Value::Int(1), Value::Double(0.5), Value::Null]);
         drop(Fill::over(&mut parameters));
         assert!(parameters.is_empty());

@@ -84,6 +84,17 @@ pub struct Reply {
     pub last_insert_id: u64,
 }
 
+impl Reply {
+    /// What the first row has in a column.
+    pub fn first(&self, column: usize) -> Option<&Value> {
+        self.rows.first()?.get(column)
+    }
+
+    pub fn first_id(&self, column: usize) -> Option<u64> {
+        self.first(column)?.as_id()
+    }
+}
+
 /// How a step of a request ended: what a customer does in several statements, such as to log in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StepEnd {

@@ -9,7 +9,6 @@ pub use acts::{Act, acts, control, harm, may_write, needed, stored_function};
 pub use normal::{Normal, normal};
 pub use shape::{Column, Condition, Relation, Role, Shape, Source, last_part, shape};
 
-use crate::workload::Value;
 use token::{Kind, tokens};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -88,50 +87,6 @@ pub fn split(text: &str) -> Vec<&str> {
     parts
 }
 
-/// The statement with these values written in for its bare placeholders, for what cannot be prepared. A
-/// placeholder without a value stays.
-pub fn with_values(text: &str, values: &[Value]) -> String {
-    let mut values = values.iter();
-    let written = |(kind, piece): (Kind<'_>, &str)| match kind {
-        Kind::Placeholder(None) => values.next().map_or(piece.to_owned(), literal),
-        _ => piece.to_owned(),
-    };
-    tokens(text).map(written).collect()
-}
-
-fn literal(value: &Value) -> String {
-    match value {
-        Value::Null => "NULL".to_owned(),
-        Value::Int(number) => number.to_string(),
-        Value::Double(number) => format!("{number:e}"),
-        Value::Text(text) => match std::str::from_utf8(text) {
-            Ok(text) => quoted_text(text),
-            Err(_) => text.iter().fold("0x".to_owned(), |literal, byte| format!("{literal}{byte:02X}")),
-        },
-    }
-}
-
-/// On one line, and with an escape for what a terminal or a tool on the way may take for something else.
-fn quoted_text(text: &str) -> String {
-    let mut literal = "'".to_owned();
-    for sign in text.chars() {
-        let escaped = match sign {
-            '\0' => '0',
-            '\n' => 'n',
-            '\r' => 'r',
-            '\x1a' => 'Z',
-            '\\' | '\'' | '"' => sign,
-            _ => {
-                literal.push(sign);
-                continue;
-            }
-        };
-        literal.extend(['\\', escaped]);
-    }
-    literal.push('\'');
-    literal
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -167,14 +122,6 @@ mod tests {
         ] {
             assert_eq!(parse(text).tables, tables, "{text}");
         }
-    }
-
-    #[test]
-    fn values_are_written_in_for_bare_placeholders() {
-        let values = [Value::Int(-1), Value::Text(b"it's\\".to_vec()), Value::Double(0.5), Value::Null];
-        assert_eq!(with_values("'?', ?, ?, ?, ?, ?", &values), r"'?', -1, 'it\'s\\', 5e-1, NULL, ?");
-        let values = [Value::Text("a\nb\r\0\x1a\"ü".into()), Value::Text(vec![0xff, 0x0a])];
-        assert_eq!(with_values("?, ?", &values), r#"'a\nb\r\0\Z\"ü', 0xFF0A"#);
     }
 
     #[test]

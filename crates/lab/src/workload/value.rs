@@ -21,6 +21,11 @@ impl Value {
         }
     }
 
+    /// As an id or a count, of which none is negative.
+    pub fn as_id(&self) -> Option<u64> {
+        u64::try_from(self.as_int()?).ok()
+    }
+
     /// As a floating-point number, also from text; `None` for what is no number.
     pub fn as_double(&self) -> Option<f64> {
         match self {

@@ -30,7 +30,6 @@ const STALE: u64 = 16;
 /// Factors by which the dispersion of twice the length is larger: as expected, and the most that is believed from shorter ones.
 const GROWTH: (f64, f64) = (1.15, 2.0);
 
-/// The dispersion of stretches of one length.
 #[derive(Clone, Copy, Debug)]
 struct Length {
     /// A stretch whose neighbour has not ended yet.
@@ -62,7 +61,6 @@ impl Length {
 
 #[derive(Clone, Copy, Debug)]
 pub struct Dispersion {
-    /// Seconds of a tick; 0 before the first.
     tick_s: f64,
     ticks: u64,
     lengths: [Length; LENGTHS],
@@ -83,7 +81,6 @@ impl Dispersion {
         self.lengths.iter_mut().for_each(|length| length.waiting = None);
     }
 
-    /// Takes in a tick that follows the one before without a gap.
     pub fn tick(&mut self, tick: &Tally) {
         if self.tick_s == 0.0 {
             self.lengths[0].phi = 1.0 + tick.count * WOBBLE.powi(2);
@@ -111,7 +108,6 @@ impl Dispersion {
         }
     }
 
-    /// The dispersion of stretches of so many seconds.
     pub fn phi(&self, seconds: f64) -> f64 {
         let most = (LENGTHS - 1) as f64;
         let at = if self.tick_s > 0.0 { (seconds / self.tick_s).max(1.0).log2().min(most) } else { 0.0 };

@@ -26,19 +26,16 @@ const TAU: f64 = 0.5;
 pub struct Tally {
     pub count: f64,
     pub work: f64,
-    /// Time in seconds.
     pub seconds: f64,
 }
 
 impl Tally {
-    /// Adds another stretch at the same limit.
     pub fn add(&mut self, other: &Self) {
         self.count += other.count;
         self.work += other.work;
         self.seconds += other.seconds;
     }
 
-    /// Work per second; `None` without time.
     pub fn rate(&self) -> Option<f64> {
         (self.seconds > 0.0).then(|| self.work / self.seconds)
     }
@@ -57,7 +54,6 @@ pub struct Test {
     pub theta: f64,
     /// Logarithm of the throughput at the limit tried over that at the limit in use.
     pub gain: f64,
-    /// Standard error of `theta` and of `gain`.
     pub se: f64,
     pub z: f64,
 }

@@ -1,5 +1,3 @@
-//! The grid of limits that probes go to from the limit in use.
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Offset {
     /// A tenth more, at least 1.
@@ -10,12 +8,9 @@ pub enum Offset {
     FarUp,
     /// A quarter less.
     FarDown,
-    /// Twice as many.
     Double,
     Half,
-    /// A quarter of the limit.
     Quarter,
-    /// A sixteenth of the limit.
     Sixteenth,
     /// A single one: off a shelf however long.
     Single,
@@ -109,7 +104,6 @@ impl Offset {
         }
     }
 
-    /// Whether it leads down by half or more.
     pub fn is_far_down(self) -> bool {
         matches!(self, Self::Half | Self::Quarter | Self::Sixteenth | Self::Single)
     }

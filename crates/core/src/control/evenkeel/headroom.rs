@@ -17,11 +17,9 @@ const FORGET_S: f64 = 30.0;
 /// What is known of the memory; nothing where no sensor measures it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct MemoryHeadroom {
-    /// The limit in use, which `low` and `used` belong to.
     in_use: u32,
     /// Least free memory at that limit lately, in bytes.
     low: f64,
-    /// Most memory that the server held at that limit, in bytes.
     used: f64,
     /// The highest limit that was in use and filled.
     survived: u32,

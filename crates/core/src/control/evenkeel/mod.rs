@@ -44,8 +44,8 @@ use headroom::MemoryHeadroom;
 use probe::Probe;
 use recheck::Recheck;
 use refused::RefusedLimits;
-use strain::{Strain, Strained};
-use watch::{Change, Silence, Watch};
+use strain::Strain;
+use watch::{Silence, Watch};
 
 #[derive(Clone, Debug)]
 pub struct Evenkeel {
@@ -54,7 +54,6 @@ pub struct Evenkeel {
     range: (u32, u32),
     /// The controller's clock: seconds in which the limit was full, so that what was learnt grows no older in a quiet night.
     now: f64,
-    /// The limit in use, which others are tried beside.
     in_use: u32,
     /// What was seen at that limit before `watch` began.
     base: Tally,
@@ -78,14 +77,12 @@ pub struct Evenkeel {
     momentum: Option<Offset>,
     dispersion: Dispersion,
     silence: Silence,
-    /// A limit that was in use, and the completions per second there when they were last measured.
     usual: Option<(u32, f64)>,
     last_refused: Option<(u32, f64)>,
     watch: Watch,
     strain: Strain,
     headroom: MemoryHeadroom,
     recheck: Recheck,
-    /// Whether the brake was pulled and no probe has ended with a verdict since.
     braked: bool,
     /// Seconds that are still left out after a change of the limit.
     skip_s: f64,
@@ -100,7 +97,6 @@ pub struct Evenkeel {
     rest_until: f64,
 }
 
-/// A lowered limit that drains: transactions admitted under the higher one still run.
 #[derive(Clone, Copy, Debug, Default)]
 struct Drain {
     /// Fewest in flight since it was lowered; 0 where nothing drains.
@@ -249,7 +245,7 @@ impl Evenkeel {
         let (enough, fresh) = (enough * self.scale(), FRESH * self.scale());
         self.strain.tick(sample, tick, self.settled);
         if self.strain.pressed() && !self.braked {
-            return self.brake(Strained(Hint::Memory));
+            return self.brake(Hint::Memory);
         }
         if self.recheck.takes_pending(self.now) {
             self.recheck_now(0.0);
@@ -259,17 +255,14 @@ impl Evenkeel {
             self.recheck_now(0.0);
             return Reason::StrainChanged;
         }
-        match self.watch.tick(tick, &self.base, &self.dispersion) {
-            Change::None => {}
-            Change::Of(gain) => {
-                self.base = Tally::default();
-                let collapsed = self.strain.strained().filter(|_| gain < -COLLAPSE && !self.braked);
-                return match collapsed {
-                    Some(strained) => self.brake(strained),
-                    None if gain.abs() > COLLAPSE || self.recheck.is_due(self.now) => self.recheck_now(gain),
-                    None => self.recheck_later(gain),
-                };
-            }
+        if let Some(gain) = self.watch.tick(tick, &self.base, &self.dispersion) {
+            self.base = Tally::default();
+            let collapsed = self.strain.strained().filter(|_| gain < -COLLAPSE && !self.braked);
+            return match collapsed {
+                Some(strained) => self.brake(strained),
+                None if gain.abs() > COLLAPSE || self.recheck.is_due(self.now) => self.recheck_now(gain),
+                None => self.recheck_later(gain),
+            };
         }
         if self.watch.fresh().count >= self.base.count.clamp(100.0, fresh) {
             self.base.add(&self.watch.fresh());
@@ -336,14 +329,14 @@ impl Evenkeel {
 
     /// Halves the limit at once, because throughput collapsed or memory is short, and opens all refused limits again. It is not
     /// done again before a probe has ended with a verdict, so that the limit does not fall faster than probes can judge.
-    fn brake(&mut self, strained: Strained) -> Reason {
+    fn brake(&mut self, because: Hint) -> Reason {
         let from = self.in_use;
         self.recheck_now(-2.0 * COLLAPSE);
         self.braked = true;
         self.base = Tally::default();
         self.in_use = (from / 2).max(self.range.0);
         self.set(self.in_use);
-        Reason::Brake { from, because: strained.0 }
+        Reason::Brake { from, because }
     }
 
     fn lately(&self) -> Tally {

@@ -61,7 +61,6 @@ impl Evenkeel {
         self.drain.stuck_s < 1.0
     }
 
-    /// Fewer transactions are in flight than the limit allows.
     pub(super) fn on_not_full(&mut self, sample: &Sample) -> Reason {
         let in_flight = sample.in_flight_mean;
         self.dispersion.part();

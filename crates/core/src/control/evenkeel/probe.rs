@@ -1,18 +1,13 @@
-//! A probe: a test of a limit beside the one in use, as far as it has come.
-
 use super::evidence::Tally;
 use super::grid::Offset;
 use super::refused::Prior;
 use crate::control::Hint;
 
-/// A test of a limit that is tried beside the one in use.
 #[derive(Clone, Copy, Debug)]
 pub struct Probe {
-    /// The step from the limit in use that leads to the one tried.
     pub offset: Offset,
     pub to: u32,
     pub hint: Hint,
-    /// When the test began, in seconds of the controller's clock.
     pub began: f64,
     /// What was seen at the limit in use, lately before the test and in its halves.
     pub in_use: Tally,

@@ -1,5 +1,3 @@
-//! Probes: which limit is tried next, and when its test ends with a verdict.
-
 use super::Evenkeel;
 use super::constants::{ALPHA_WORSE, CHANGE, EPSILON, FAR_WORSE, HIGH};
 use super::evidence::{Tally, Test};
@@ -60,7 +58,7 @@ impl Evenkeel {
             && let Some(to) = Offset::Half.from(self.in_use, most).filter(|&to| to >= range.0)
             && self.refused.is_new(to)
         {
-            return Some((Offset::Half, to, strained.0));
+            return Some((Offset::Half, to, strained));
         }
         let (offset, to, new) = self.refused.next(self.in_use, range, self.now, self.cold)?;
         (new || self.now >= self.rest_until).then_some((offset, to, Hint::Turn))
@@ -136,7 +134,6 @@ impl Evenkeel {
         (test.z < 0.5 || seen >= 4.0 * most).then_some(test.z > 1.0)
     }
 
-    /// The limit tried comes into use.
     fn accept(&mut self, probe: &Probe, evidence: Evidence) -> Reason {
         let left = self.in_use;
         self.recheck.found();
@@ -156,7 +153,6 @@ impl Evenkeel {
         Reason::Better { left, evidence }
     }
 
-    /// The limit tried is refused, and the one in use comes back.
     pub(super) fn refuse(&mut self, probe: &Probe, evidence: Evidence) -> Reason {
         let took = self.now - probe.began;
         self.cold = false;

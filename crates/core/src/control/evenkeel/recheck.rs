@@ -26,7 +26,6 @@ impl Recheck {
         self.vain == 0 || since_s >= wait_s.min(WAIT_S.1)
     }
 
-    /// Notes a change whose recheck is not due yet.
     pub fn wait(&mut self) {
         self.pending = true;
     }

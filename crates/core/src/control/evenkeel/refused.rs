@@ -23,7 +23,6 @@ const MOST: usize = 32;
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Verdict {
     limit: u32,
-    /// When it may be tried again, in seconds of the controller's clock.
     due: f64,
     /// How long it had to wait for that, in seconds; doubles with the next refusal.
     gap: f64,
@@ -38,14 +37,12 @@ pub struct Prior {
     pub in_use: u32,
     /// Throughput at the limit tried over that at the one in use, as a logarithm.
     pub gain: f64,
-    /// Variance of `gain`.
     pub variance: f64,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RefusedLimits(Vec<Verdict>);
 
-/// Distance between two limits.
 fn distance(one: u32, other: u32) -> f64 {
     (f64::from(one) / f64::from(other)).ln().abs()
 }
@@ -71,7 +68,6 @@ impl RefusedLimits {
         self.0.push(Verdict { limit, due: now + gap, gap, prior: None, far_worse: false });
     }
 
-    /// Takes back the verdict on a limit, because it is in use now, or because the verdict was a mistake.
     pub fn forget(&mut self, limit: u32) {
         self.0.retain(|verdict| verdict.limit != limit);
     }

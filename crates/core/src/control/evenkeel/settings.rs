@@ -1,5 +1,3 @@
-//! What an operator may set beside the bounds of the limit.
-
 /// What an operator may set beside the bounds of the limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Settings {
@@ -9,9 +7,7 @@ pub struct Settings {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Memory {
-    /// Bytes for all transactions.
     pub budget: f64,
-    /// Bytes of one transaction, at most.
     pub each: f64,
 }
 

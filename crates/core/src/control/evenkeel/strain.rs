@@ -21,9 +21,6 @@ const ABORTED: f64 = 0.2;
 /// Share of time in which all tasks wait for memory that is strain.
 const PRESSED: f64 = 0.05;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Strained(pub Hint);
-
 /// An exponential mean that is absent until something was seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Mean(Option<f64>);
@@ -72,8 +69,7 @@ impl Strain {
         }
     }
 
-    /// What speaks for fewer transactions in flight.
-    pub fn strained(&self) -> Option<Strained> {
+    pub fn strained(&self) -> Option<Hint> {
         let grown = |now: Mean, before: Mean, by: f64, else_above: f64| match (now.0, before.0) {
             (Some(now), Some(before)) => now > before + by,
             (Some(now), None) => now > else_above,
@@ -85,11 +81,11 @@ impl Strain {
             .0
             .is_some_and(|aborts| aborts > ABORTED.max(2.0 * self.baseline.aborts.0.unwrap_or(0.0)));
         if self.pressed() {
-            Some(Strained(Hint::Memory))
+            Some(Hint::Memory)
         } else if aborted || grown(self.now.locks, self.baseline.locks, LOCKED_MORE, LOCKED) {
-            Some(Strained(Hint::Locks))
+            Some(Hint::Locks)
         } else if self.inflation().is_some_and(|inflation| inflation > INFLATED) {
-            Some(Strained(Hint::WorkInflation))
+            Some(Hint::WorkInflation)
         } else {
             None
         }
@@ -114,7 +110,6 @@ impl Strain {
         moved
     }
 
-    /// Work per commit over its baseline.
     fn inflation(&self) -> Option<f64> {
         let (now, before) = (self.now.work.0?, self.baseline.work.0?);
         (before > 0.0 && now > 0.0).then(|| now / before)
@@ -139,7 +134,7 @@ mod tests {
         ticked(&mut strain, costs(0.001), 200, true);
         assert_eq!(strain.strained(), None);
         ticked(&mut strain, costs(0.0014), 200, false);
-        assert_eq!(strain.strained(), Some(Strained(Hint::WorkInflation)));
+        assert_eq!(strain.strained(), Some(Hint::WorkInflation));
         assert!(strain.moved());
         // What it moved to is the new baseline.
         assert!(!strain.moved());
@@ -150,7 +145,7 @@ mod tests {
         let locks = |share| Signals { lock_wait_share: Some(share), ..Signals::default() };
         let mut strain = Strain::default();
         ticked(&mut strain, locks(0.9), 1, false);
-        assert_eq!(strain.strained(), Some(Strained(Hint::Locks)));
+        assert_eq!(strain.strained(), Some(Hint::Locks));
         let mut used = Strain::default();
         ticked(&mut used, locks(0.9), 200, true);
         assert_eq!(used.strained(), None);
@@ -162,6 +157,6 @@ mod tests {
         let sample = Sample { completions: 10, rolled_back: 4, ..Sample::default() };
         let tick = Tally { count: 10.0, work: 10.0, seconds: 0.05 };
         strain.tick(&sample, &tick, false);
-        assert_eq!(strain.strained(), Some(Strained(Hint::Locks)));
+        assert_eq!(strain.strained(), Some(Hint::Locks));
     }
 }

@@ -1,5 +1,3 @@
-//! What the controller sees without a probe: whether the server stands still, and whether it changed by itself.
-
 use super::constants::CHANGE;
 use super::dispersion::Dispersion;
 use super::evidence::{Tally, Test};
@@ -29,14 +27,6 @@ impl Silence {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Change {
-    /// It did not, as far as can be said.
-    None,
-    /// It did: logarithm of throughput now over throughput before.
-    Of(f64),
-}
-
 /// Compares throughput at the limit in use since the last look with what is remembered of it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Watch {
@@ -44,8 +34,9 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Takes in a tick at the limit in use, of which `base` is remembered.
-    pub fn tick(&mut self, tick: &Tally, base: &Tally, dispersion: &Dispersion) -> Change {
+    /// Takes in a tick at the limit in use, of which `base` is remembered. The logarithm of throughput now over throughput before, where
+    /// that has changed.
+    pub fn tick(&mut self, tick: &Tally, base: &Tally, dispersion: &Dispersion) -> Option<f64> {
         self.fresh.add(tick);
         let phi = dispersion.between(self.fresh.seconds, base.seconds);
         let test = Test::of(base, &self.fresh, 0.0, phi);
@@ -53,10 +44,7 @@ impl Watch {
         let changed = test.filter(|_| due >= ENOUGH * phi.max(1.0)).filter(|test| {
             test.gain.abs() > CHANGE && (test.clearly_better(ALPHA) || test.clearly_worse(ALPHA))
         });
-        if let Some(test) = changed {
-            return Change::Of(test.gain);
-        }
-        Change::None
+        changed.map(|test| test.gain)
     }
 
     pub fn fresh(&self) -> Tally {

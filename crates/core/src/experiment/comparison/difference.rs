@@ -1,5 +1,3 @@
-//! The difference of logarithms over all pairs.
-
 use super::{Better, Margin, Pair, Side};
 use crate::statistics::{CONFIDENCE, Sample, student_quantile, student_tail};
 
@@ -11,7 +9,6 @@ pub(super) struct Difference {
     pub mean: f64,
     /// `None` where some side has one run only, which does not tell how much runs differ.
     pub spread: Option<Spread>,
-    /// Runs of the side and pair that has the fewest.
     pub runs: u64,
     pub pairs: usize,
 }
@@ -40,13 +37,11 @@ impl Difference {
         })
     }
 
-    /// The ends of the interval that is wrong with this probability.
     pub fn interval(&self, risk: f64) -> Option<(f64, f64)> {
         let half = self.spread.as_ref()?.half_width(risk);
         Some((self.mean - half, self.mean + half))
     }
 
-    /// Whether the whole 95 % interval lies inside the margin.
     pub fn is_within(&self, margin: Margin) -> bool {
         let ends = self.interval(1.0 - CONFIDENCE);
         ends.is_some_and(|(low, high)| low >= -margin.log() && high <= margin.log())

@@ -1,5 +1,3 @@
-//! Which way is better, and on which side the second lies.
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Better {
     Higher,
@@ -7,7 +5,6 @@ pub enum Better {
 }
 
 impl Better {
-    /// On which side a difference of logarithms lies.
     pub(super) fn side(self, difference: f64) -> Side {
         if (difference > 0.0) == (self == Self::Higher) { Side::Better } else { Side::Worse }
     }

@@ -1,5 +1,3 @@
-//! Of several pairs, which are better or worse by themselves.
-
 use super::difference::Difference;
 use super::{Better, Margin, Pair, Side};
 

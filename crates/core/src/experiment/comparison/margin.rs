@@ -1,5 +1,3 @@
-//! Up to which ratio two figures count as the same.
-
 use std::fmt;
 
 /// Up to which ratio two figures count as the same, 0.05 for 5 %.
@@ -22,12 +20,10 @@ impl Margin {
         if share > 0.0 && share <= 1.0 { Ok(Self(share)) } else { Err(MarginError(share)) }
     }
 
-    /// As a share.
     pub fn share(self) -> f64 {
         self.0
     }
 
-    /// As a logarithm, the scale on which differences are judged.
     pub(super) fn log(self) -> f64 {
         self.0.ln_1p()
     }

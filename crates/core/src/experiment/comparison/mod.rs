@@ -35,26 +35,19 @@ use difference::Difference;
 /// How often the question is asked: at first, and once more with the runs that were asked for.
 const LOOKS: f64 = 2.0;
 
+/// What the second is. Where that is not known yet, with the runs that would most likely tell, more on each side and under each
+/// condition; `None` where one run does not tell how much runs differ, or where more than 10,000 would be needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Inside the margin.
     Same,
-    /// The second is better.
     Better,
-    /// The second is worse.
     Worse,
-    /// Neither; with the runs that would most likely tell, more on each side and under each condition. `None` where one run does
-    /// not tell how much runs differ, or where more than 10,000 would be needed.
-    NotKnown {
-        /// Runs to add on each side and under each condition.
-        runs_more: Option<u64>,
-    },
+    NotKnown { runs_more: Option<u64> },
 }
 
 /// The second as a multiple of the first, over all pairs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
-    /// Ratio of geometric means with its 95 % interval; over several pairs the geometric mean of theirs.
     pub ratio: Ratio,
     /// Confidence of the interval that has to leave out 1 for *better* and *worse*, 0.975 for 97.5 %; more where there are several
     /// pairs.

@@ -1,5 +1,3 @@
-//! How many runs more would tell.
-
 use super::Margin;
 use super::difference::Difference;
 use crate::statistics::{CONFIDENCE, normal_tail, standard_error_bound, student_quantile};

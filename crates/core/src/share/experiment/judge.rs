@@ -1,5 +1,3 @@
-//! What a run of an experiment comes to.
-
 use super::Experiment;
 use crate::share::simulation::{Stretch, Trace, share_error};
 
@@ -16,12 +14,10 @@ const LATE: f64 = 0.25;
 pub struct Outcome {
     /// I/Os per second of each host at the end of the first calm stretch.
     pub iops: Vec<f64>,
-    /// Mean latency in seconds there.
     pub latency_s: f64,
     pub windows: Vec<f64>,
     /// How the device was divided, over all calm stretches with shares to judge by; `None` where there is none: not judged.
     pub division: Option<Division>,
-    /// Most by which the mean latency at the end of a calm stretch was above the threshold, over it; 0 where it never was.
     pub over: f64,
     /// Most by which it was below, where windows held somebody back, over the threshold; `None` where they nowhere did.
     pub under: Option<f64>,
@@ -33,7 +29,6 @@ pub struct Outcome {
 pub struct Division {
     /// Periods until shares were reached, in the worst calm stretch; `None` where in one they never were.
     pub periods: Option<usize>,
-    /// Largest error of a share at the end of a calm stretch.
     pub error: f64,
 }
 
@@ -114,7 +109,6 @@ fn eased(experiment: &Experiment, trace: &Trace) -> Option<Eased> {
     Some(Eased { host, opened, used })
 }
 
-/// Mean latency of the hosts that keep to a law.
 fn latency(experiment: &Experiment, trace: &Trace, stretch: Stretch) -> f64 {
     trace.latency_s(stretch, |host| experiment.hosts[host].reports).unwrap_or(0.0)
 }

@@ -57,11 +57,8 @@ pub struct Calm {
 /// What was published of an experiment under a treatment, for the first calm stretch.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Published {
-    /// I/Os per second of all hosts.
     pub iops: Option<f64>,
-    /// Mean latency in seconds.
     pub latency_s: Option<f64>,
-    /// I/Os per second of single hosts, by their places.
     pub hosts: &'static [(usize, f64)],
     /// Orders of the last host over those of the first, where clients were databases.
     pub orders: Option<f64>,
@@ -73,16 +70,12 @@ pub struct Experiment {
     pub name: &'static str,
     /// What it is in the publication.
     pub what: &'static str,
-    /// The array that they share.
     pub array: ArrayPlan,
-    /// The hosts; the treatment sets their laws.
     pub hosts: Vec<HostPlan>,
-    /// Latency threshold in seconds.
     pub threshold_s: f64,
     pub most: f64,
     /// Beta for a share of 1.
     pub k: f64,
-    /// Length of the run in seconds.
     pub duration_s: f64,
     /// Stretches in which nothing changes from outside.
     pub calm: Vec<Calm>,

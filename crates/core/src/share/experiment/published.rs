@@ -1,5 +1,3 @@
-//! The experiments of the publication.
-
 use super::{ARRAY, Calm, Experiment, Published};
 use crate::share::simulation::{DiskPlan, HostPlan, Lull, Stretch};
 use crate::share::{ArrayPlan, Law};
@@ -57,7 +55,6 @@ pub fn experiments() -> Vec<Experiment> {
         .concat()
 }
 
-/// Table 3 of the publication.
 fn equal() -> Experiment {
     Experiment {
         calibrates: true,
@@ -77,7 +74,6 @@ fn equal() -> Experiment {
     }
 }
 
-/// Figure 8 of the publication.
 fn unequal() -> Experiment {
     let hosts = [1.0, 1.0, 2.0, 2.0].map(|shares| host(shares, MANY)).to_vec();
     Experiment {
@@ -86,7 +82,6 @@ fn unequal() -> Experiment {
     }
 }
 
-/// Table 4 and figure 9.
 fn leaving() -> Experiment {
     let until = |until_s| there(host(1.0, 32), &[(0.0, until_s)]);
     let stay = || there(host(1.0, 32), &[(0.0, 400.0)]);
@@ -111,7 +106,6 @@ fn leaving() -> Experiment {
     }
 }
 
-/// Figure 11 of the publication.
 fn outsider() -> Experiment {
     let mut hosts: Vec<HostPlan> = [2.0, 2.0, 1.0, 1.0, 1.0].map(|shares| host(shares, MANY)).to_vec();
     hosts.push(there(HostPlan { reports: false, ..host(1.0, 32) }, &[(230.0, 400.0)]));

@@ -5,10 +5,11 @@
 //! there are, whatever a network adds to a latency, and behind a write cache too, as soon as that is full. Latency would show
 //! none of it: a cached write looks cheap, and a queue makes all I/Os look alike.
 
+use crate::statistics::Sample;
+
 /// A mean with its standard error over the mean.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
-    /// The mean, or what was made of means.
     pub value: f64,
     /// Standard error over it; infinite where there are too few samples to know.
     pub error: f64,
@@ -16,14 +17,9 @@ pub struct Estimate {
 
 /// The mean of samples; `None` where there is none, or it is not above zero.
 pub fn mean(samples: &[f64]) -> Option<Estimate> {
-    let count = samples.len() as f64;
-    let mean = samples.iter().sum::<f64>() / count;
-    if !(mean.is_finite() && mean > 0.0) {
-        return None;
-    }
-    let squares: f64 = samples.iter().map(|sample| (sample - mean).powi(2)).sum();
-    let error = if count > 1.0 { (squares / (count - 1.0) / count).sqrt() / mean } else { f64::INFINITY };
-    Some(Estimate { value: mean, error })
+    let sample: Sample = samples.iter().copied().collect();
+    let mean = sample.mean().filter(|mean| mean.is_finite() && *mean > 0.0)?;
+    Some(Estimate { value: mean, error: sample.standard_error().map_or(f64::INFINITY, |error| error / mean) })
 }
 
 /// Cost of I/Os of which full storage does so many in a second, by samples of both; `None` where one of them has none.

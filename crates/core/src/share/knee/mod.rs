@@ -47,21 +47,16 @@ pub const DISAGREEMENT_MOST: f64 = 1.5;
 /// What a closed loop of one depth saw.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
-    /// I/Os outstanding, at least one.
     pub depth: u32,
-    /// I/Os per second.
     pub throughput: f64,
-    /// Mean latency in seconds.
     pub latency_s: f64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Knee {
-    /// Greatest throughput of the curve, I/Os per second.
     pub peak: f64,
     /// I/Os outstanding at which [`PART_OF_PEAK`] of it is reached; the least depth measured where that has it already.
     pub depth: f64,
-    /// Mean latency there, in seconds.
     pub latency_s: f64,
 }
 
@@ -92,7 +87,6 @@ pub struct Judgment {
 }
 
 impl Judgment {
-    /// The latency threshold in seconds; `None` where the curve has none.
     pub fn threshold_s(&self) -> Option<f64> {
         matches!(self.verdict, Verdict::Found | Verdict::Unsteady).then_some(self.knee.latency_s)
     }

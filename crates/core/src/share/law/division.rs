@@ -1,5 +1,3 @@
-//! How the total is divided among the disks of all hosts.
-
 use super::super::fill::{level, under};
 use super::super::{DiskUse, Report};
 

@@ -43,14 +43,12 @@ const FLOOR: f64 = 0.1;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
-    /// Latency threshold in seconds.
     pub threshold_s: f64,
     pub most: f64,
     pub initial: f64,
 }
 
 impl Settings {
-    /// The usual windows, for a threshold in seconds.
     pub fn new(threshold_s: f64) -> Self {
         Self { threshold_s, most: 256.0, initial: 16.0 }
     }
@@ -60,18 +58,15 @@ impl Settings {
 pub struct Evenkeel {
     settings: Settings,
     window: f64,
-    /// Window of all hosts together.
     total: Option<f64>,
     /// The total does not fall below this while the storage is not congested: the one that met the threshold last, or less.
     good: Option<f64>,
-    /// The total when the threshold was last met.
     met: Option<f64>,
     /// While the latency is beyond the threshold: what was outstanding, and the latency, when that began or when the latency last
     /// followed the total.
     beyond: Option<(f64, f64)>,
     /// How long this host's I/Os took lately.
     path: Path,
-    /// Whether the device is divided by shares.
     fairness: Fairness,
     /// Periods in succession in which only the floor kept the total from falling further.
     at_floor: u32,

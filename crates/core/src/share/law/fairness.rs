@@ -31,7 +31,6 @@ pub struct Fairness {
     /// The part over the part that is due, as a logarithm.
     ratio: f64,
     is_unfair: bool,
-    /// Periods since the start, counted until windows have settled.
     periods: u32,
 }
 

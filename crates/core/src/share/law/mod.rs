@@ -30,7 +30,6 @@ impl Law {
         }
     }
 
-    /// The latency threshold in seconds, where the law has one.
     pub fn threshold_s(&self) -> Option<f64> {
         match self {
             Self::Fixed(_) => None,

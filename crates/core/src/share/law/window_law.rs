@@ -1,5 +1,3 @@
-//! What all laws have in common.
-
 use super::super::{Period, Report};
 
 /// A law with what it remembers. Each period it is asked for a [`report`](WindowLaw::report), and when the reports of all hosts

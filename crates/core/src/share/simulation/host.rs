@@ -1,5 +1,3 @@
-//! A host of the simulation: its clients, the I/Os that it holds back, and its reports.
-
 use super::{HostPlan, Scenario, Stretch};
 use crate::random::Random;
 use crate::share::{Admission, Costs, Io, Measured, Report, Sent, WindowLaw};
@@ -14,7 +12,6 @@ pub struct Host<'a> {
     random: Random,
     /// How many I/Os the clients of each disk want, and when.
     spells: Vec<Vec<(Stretch, u32)>>,
-    /// The latest report that the others have, and when it was sent.
     pub last_report: Option<(f64, Report)>,
     /// Device time of the I/Os that it has sent in this period, by the array's own account.
     pub device_s: f64,
@@ -55,7 +52,6 @@ impl<'a> Host<'a> {
         }
     }
 
-    /// The next I/O that may be sent now; else seconds until one may, if time alone brings it.
     pub fn next(&mut self, now_s: f64) -> Result<(Sent, Io), Option<f64>> {
         self.admission.next(now_s)
     }
@@ -65,7 +61,6 @@ impl<'a> Host<'a> {
         self.wanted[sent.disk] -= 1;
     }
 
-    /// Ends a period, reports it to the others, and gives what was measured in it.
     pub fn measure(&mut self, now_s: f64) -> Measured {
         let measured = self.admission.measure(now_s);
         let report = self.law.report(&measured.period);
@@ -73,7 +68,6 @@ impl<'a> Host<'a> {
         measured
     }
 
-    /// How far the device is from being divided by shares, where the law says that it is not.
     pub fn unfair(&self) -> Option<f64> {
         self.law.unfair()
     }

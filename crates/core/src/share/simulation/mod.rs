@@ -10,7 +10,6 @@ pub use trace::{Row, Trace, share_error};
 use super::{ArrayPlan, Costs, Io, Law};
 use crate::random::Seed;
 
-/// A stretch of time in seconds: from, until.
 pub type Stretch = (f64, f64);
 
 /// A stretch in which the clients of a disk want fewer I/Os than at other times.
@@ -24,9 +23,7 @@ pub struct Lull {
 /// One virtual disk: I/Os that its clients always want outstanding while they are there.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DiskPlan {
-    /// Shares of the disk, above zero.
     pub shares: f64,
-    /// I/Os that its clients want outstanding.
     pub depth: u32,
     pub bytes: u32,
     /// Share of writes, 0 to 1.
@@ -90,12 +87,10 @@ impl HostPlan {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scenario {
-    /// The storage that hosts share.
     pub array: ArrayPlan,
     pub hosts: Vec<HostPlan>,
     /// Seconds between two updates of a host; hosts update one after the other, spread over it.
     pub period_s: f64,
-    /// Length of the run in seconds.
     pub duration_s: f64,
     pub seed: Seed,
 }

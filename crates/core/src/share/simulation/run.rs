@@ -1,5 +1,3 @@
-//! The loop of events of a simulation.
-
 use super::Scenario;
 use super::host::Host;
 use super::trace::{Row, Trace};
@@ -14,18 +12,16 @@ const STALE: f64 = 3.0;
 enum Event {
     Done(usize, Sent),
     PeriodEnds(usize),
-    /// A host may send what it had to hold back.
     Wake(usize),
     Change,
 }
 
-/// Events by time; of equal times the one that was added first.
+/// Events by time.
 #[derive(Default)]
 struct Agenda {
     heap: BinaryHeap<Reverse<(u64, usize)>>,
     events: Vec<Event>,
     free: Vec<usize>,
-    added: u64,
 }
 
 impl Agenda {
@@ -40,7 +36,6 @@ impl Agenda {
                 self.events.len() - 1
             }
         };
-        self.added += 1;
         self.heap.push(Reverse(((at_s * 1e9) as u64, place)));
     }
 
@@ -51,7 +46,6 @@ impl Agenda {
     }
 }
 
-/// Runs a scenario; the same scenario gives the same trace.
 pub fn run(scenario: &Scenario) -> Trace {
     let mut run = Run::new(scenario);
     while let Some((now_s, event)) = run.agenda.next() {

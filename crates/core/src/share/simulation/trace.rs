@@ -1,28 +1,21 @@
-//! What a run gave, period by period, and figures over stretches of it.
-
 use super::Stretch;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Row {
-    /// Its end in seconds.
     pub at_s: f64,
     pub host: usize,
-    /// The window from then on.
     pub window: f64,
-    /// Mean outstanding in it, in units of cost.
     pub outstanding: f64,
     /// Mean wanted in it, sent or held back, in units of cost.
     pub wanted: f64,
     /// Shares of its disks, each as far as it filled its part of the window in force: beta over K.
     pub used: f64,
     pub completions: u64,
-    /// Their mean latency in seconds.
     pub latency_s: Option<f64>,
     /// Cost completed per second: what it had of the device, as the host takes I/Os to cost.
     pub cost_per_s: f64,
     /// Device time of what it sent, in seconds of one spindle, by the array's own account; 0 where nobody keeps one.
     pub device_s: f64,
-    /// Its length in seconds.
     pub seconds: f64,
     /// That the device is not divided by shares, where the host says so: its part over the one due to it.
     pub unfair: Option<f64>,
@@ -49,7 +42,6 @@ impl Trace {
         self.rows.iter().filter(move |row| row.at_s > from_s && row.at_s <= until_s)
     }
 
-    /// Whether a period of the host ended there.
     pub fn has(&self, stretch: Stretch, host: usize) -> bool {
         self.within(stretch).any(|row| row.host == host)
     }
@@ -65,7 +57,6 @@ impl Trace {
         sums.into_iter().map(|(sum, seconds)| if seconds > 0.0 { sum / seconds } else { 0.0 }).collect()
     }
 
-    /// I/Os per second of each host.
     pub fn iops(&self, stretch: Stretch) -> Vec<f64> {
         self.per_s(stretch, |row| row.completions as f64)
     }
@@ -84,7 +75,6 @@ impl Trace {
         self.per_s(stretch, |row| row.window * row.seconds)
     }
 
-    /// Mean outstanding of each host, in units of cost.
     pub fn outstanding(&self, stretch: Stretch) -> Vec<f64> {
         self.per_s(stretch, |row| row.outstanding * row.seconds)
     }

@@ -1,14 +1,8 @@
-//! How far a figure is known.
-
 /// An interval, or the lower end alone.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Bounds {
     /// The 95 % interval.
-    TwoSided {
-        low: f64,
-        /// Upper end of the interval.
-        high: f64,
-    },
+    TwoSided { low: f64, high: f64 },
     /// It is at least this (99 %), and nothing can be said about how much more.
     AtLeast(f64),
     /// One run alone says nothing about its error.
@@ -23,7 +17,6 @@ impl Bounds {
         }
     }
 
-    /// The upper end, where there is one.
     pub fn high(&self) -> Option<f64> {
         match *self {
             Self::TwoSided { high, .. } => Some(high),

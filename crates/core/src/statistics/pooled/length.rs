@@ -1,5 +1,3 @@
-//! How long a run must last, by the memory of the queue.
-
 /// Relaxation times that a run lasts where time allows.
 pub const RELAXATIONS: f64 = 60.0;
 
@@ -20,9 +18,7 @@ const WARM_UP: f64 = 0.25;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Length {
-    /// Measured phase in seconds.
     pub seconds: f64,
-    /// Warm-up before it in seconds.
     pub warm_up: f64,
     /// Relaxation times that the measured phase lasts, by that saturation.
     pub relaxations: f64,

@@ -51,7 +51,6 @@ impl Batch {
 pub struct Run {
     /// Its batches in order, commonly [`super::BATCHES`].
     pub batches: Vec<Batch>,
-    /// Length in seconds.
     pub seconds: f64,
     /// Completions in it by instant, whenever they arrived.
     pub completions: u64,
@@ -79,13 +78,11 @@ impl Run {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Figure {
-    /// Over all requests of all runs.
     pub value: f64,
     pub n: u64,
     pub bounds: Bounds,
     /// Standard error, in the unit of the value; `None` of one run.
     pub standard_error: Option<f64>,
-    /// Degrees of freedom of the standard error; 0 where there is none.
     pub degrees: f64,
 }
 

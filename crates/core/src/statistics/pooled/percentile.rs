@@ -1,5 +1,3 @@
-//! Percentiles of the response time.
-
 use super::variance::{Error, error};
 use super::{Bounds, Figure, Pooled};
 

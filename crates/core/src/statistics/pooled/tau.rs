@@ -1,5 +1,3 @@
-//! Mean response time.
-
 use super::variance::{error, ratio};
 use super::{Bounds, Figure, Pooled};
 

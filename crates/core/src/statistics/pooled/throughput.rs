@@ -1,5 +1,3 @@
-//! Completions per second.
-
 use super::variance::{Parts, error, ratio};
 use super::{Bounds, Figure, Pooled};
 

@@ -11,7 +11,6 @@ const CORRELATION_MAX: f64 = 0.9;
 /// response happened to be high rather than low: of M/M/1 queues at a load of 0.8, bounds of 97.5 % then held in 94 %.
 const BOUND: f64 = 0.99;
 
-/// Numerator and denominator.
 pub(super) type Pair = (f64, f64);
 
 /// A run: its sums, and those of its batches.
@@ -23,13 +22,11 @@ pub(super) struct Parts {
 /// The error of a ratio, relative to it, which for small errors is that of its logarithm.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Error {
-    /// Standard error as a part of the ratio.
     pub relative: f64,
     pub degrees: f64,
 }
 
 impl Error {
-    /// Half the width of the interval, relative to the figure.
     fn half(self) -> f64 {
         self.distance(f64::midpoint(1.0, CONFIDENCE))
     }

@@ -8,14 +8,13 @@
 mod rows;
 mod schema;
 mod size;
-mod table;
 pub mod words;
 
 pub use rows::{
     Generator, LINES_MAX, PASSWORD, POPULAR_EVERY, QUANTITY_MAX, customer_fields, tax_cents, user_name,
 };
+pub use schema::Table;
 pub use size::{Size, SizeError};
-pub use table::Table;
 
 /// Name of the data set, of its database where nobody names one, and of the workload.
 pub const NAME: &str = "dvdstore";
@@ -24,21 +23,8 @@ pub const NAME: &str = "dvdstore";
 pub const GENERATOR_VERSION: u32 = 1;
 
 /// Names of the categories; a category's number is its place, from 1.
+#[rustfmt::skip]
 pub const CATEGORIES: [&str; 16] = [
-    "Action",
-    "Animation",
-    "Children",
-    "Classics",
-    "Comedy",
-    "Documentary",
-    "Drama",
-    "Family",
-    "Foreign",
-    "Games",
-    "Horror",
-    "Music",
-    "New",
-    "Sci-Fi",
-    "Sports",
-    "Travel",
+    "Action", "Animation", "Children", "Classics", "Comedy", "Documentary", "Drama", "Family", "Foreign",
+    "Games", "Horror", "Music", "New", "Sci-Fi", "Sports", "Travel",
 ];

@@ -1,117 +1,61 @@
 //! The schema: columns, keys and references.
 
-use super::table::Table;
-use crate::data::schema::{Column, Definition, Reference};
+use crate::data::schema::{Reference, tables};
 
-macro_rules! columns {
-    ($($column:ident $sql_type:literal),+ $(,)?) => {
-        &[$(Column { name: stringify!($column), sql_type: $sql_type }),+]
-    };
-}
-
-const CUSTOMERS: Definition = Definition {
-    name: "CUSTOMERS",
-    columns: columns![
+tables! {
+    /// A table; parents stand before what refers to them.
+    Table
+    Categories = "CATEGORIES", primary_key: ["CATEGORY"]; {
+        CATEGORY "tinyint NOT NULL", CATEGORYNAME "varchar(50) NOT NULL"
+    }
+    /// Customers, with their addresses and cards.
+    Customers = "CUSTOMERS", primary_key: ["CUSTOMERID"], unique: ["USERNAME"]; {
         CUSTOMERID "int NOT NULL AUTO_INCREMENT", FIRSTNAME "varchar(50) NOT NULL",
         LASTNAME "varchar(50) NOT NULL", ADDRESS1 "varchar(50) NOT NULL", ADDRESS2 "varchar(50)",
         CITY "varchar(50) NOT NULL", STATE "varchar(50)", ZIP "int", COUNTRY "varchar(50) NOT NULL",
         REGION "tinyint NOT NULL", EMAIL "varchar(50)", PHONE "varchar(50)",
         CREDITCARDTYPE "int NOT NULL", CREDITCARD "varchar(50) NOT NULL",
         CREDITCARDEXPIRATION "varchar(50) NOT NULL", USERNAME "varchar(50) NOT NULL",
-        PASSWORD "varchar(50) NOT NULL", AGE "tinyint", INCOME "int", GENDER "varchar(1)",
-    ],
-    primary_key: &["CUSTOMERID"],
-    unique: &["USERNAME"],
-    ..Definition::NEW
-};
-
-const CUST_HIST: Definition = Definition {
-    name: "CUST_HIST",
-    columns: columns![CUSTOMERID "int NOT NULL", ORDERID "int NOT NULL", PROD_ID "int NOT NULL"],
-    indexed: &["CUSTOMERID"],
-    references: &[Reference { column: "CUSTOMERID", table: "CUSTOMERS", on_delete: "CASCADE" }],
-    ..Definition::NEW
-};
-
-const ORDERS: Definition = Definition {
-    name: "ORDERS",
-    columns: columns![
+        PASSWORD "varchar(50) NOT NULL", AGE "tinyint", INCOME "int", GENDER "varchar(1)"
+    }
+    Products = "PRODUCTS", primary_key: ["PROD_ID"], indexed: ["CATEGORY", "SPECIAL"],
+        fulltext: ["ACTOR", "TITLE"]; {
+        PROD_ID "int NOT NULL AUTO_INCREMENT", CATEGORY "tinyint NOT NULL",
+        TITLE "varchar(50) NOT NULL", ACTOR "varchar(50) NOT NULL", PRICE "decimal(12,2) NOT NULL",
+        SPECIAL "tinyint", COMMON_PROD_ID "int NOT NULL"
+    }
+    /// Stock and sales of each product.
+    Inventory = "INVENTORY", primary_key: ["PROD_ID"]; {
+        PROD_ID "int NOT NULL", QUAN_IN_STOCK "int NOT NULL", SALES "int NOT NULL"
+    }
+    Orders = "ORDERS", primary_key: ["ORDERID"], indexed: ["CUSTOMERID"],
+        references: [Reference { column: "CUSTOMERID", table: "CUSTOMERS", on_delete: "SET NULL" }]; {
         ORDERID "int NOT NULL AUTO_INCREMENT", ORDERDATE "date NOT NULL", CUSTOMERID "int",
         NETAMOUNT "decimal(12,2) NOT NULL", TAX "decimal(12,2) NOT NULL",
-        TOTALAMOUNT "decimal(12,2) NOT NULL",
-    ],
-    primary_key: &["ORDERID"],
-    indexed: &["CUSTOMERID"],
-    references: &[Reference { column: "CUSTOMERID", table: "CUSTOMERS", on_delete: "SET NULL" }],
-    ..Definition::NEW
-};
-
-const ORDERLINES: Definition = Definition {
-    name: "ORDERLINES",
-    columns: columns![
+        TOTALAMOUNT "decimal(12,2) NOT NULL"
+    }
+    /// Lines of orders, one to nine each.
+    OrderLines = "ORDERLINES", unique: ["ORDERID", "ORDERLINEID"],
+        references: [Reference { column: "ORDERID", table: "ORDERS", on_delete: "CASCADE" }]; {
         ORDERLINEID "smallint NOT NULL", ORDERID "int NOT NULL", PROD_ID "int NOT NULL",
-        QUANTITY "smallint NOT NULL", ORDERDATE "date NOT NULL",
-    ],
-    unique: &["ORDERID", "ORDERLINEID"],
-    references: &[Reference { column: "ORDERID", table: "ORDERS", on_delete: "CASCADE" }],
-    ..Definition::NEW
-};
-
-const PRODUCTS: Definition = Definition {
-    name: "PRODUCTS",
-    columns: columns![
-        PROD_ID "int NOT NULL AUTO_INCREMENT", CATEGORY "tinyint NOT NULL", TITLE "varchar(50) NOT NULL",
-        ACTOR "varchar(50) NOT NULL", PRICE "decimal(12,2) NOT NULL", SPECIAL "tinyint",
-        COMMON_PROD_ID "int NOT NULL",
-    ],
-    primary_key: &["PROD_ID"],
-    indexed: &["CATEGORY", "SPECIAL"],
-    fulltext: &["ACTOR", "TITLE"],
-    ..Definition::NEW
-};
-
-const INVENTORY: Definition = Definition {
-    name: "INVENTORY",
-    columns: columns![PROD_ID "int NOT NULL", QUAN_IN_STOCK "int NOT NULL", SALES "int NOT NULL"],
-    primary_key: &["PROD_ID"],
-    ..Definition::NEW
-};
-
-const CATEGORIES: Definition = Definition {
-    name: "CATEGORIES",
-    columns: columns![CATEGORY "tinyint NOT NULL", CATEGORYNAME "varchar(50) NOT NULL"],
-    primary_key: &["CATEGORY"],
-    ..Definition::NEW
-};
-
-const REORDER: Definition = Definition {
-    name: "REORDER",
-    columns: columns![
-        PROD_ID "int NOT NULL", DATE_LOW "date NOT NULL", QUAN_LOW "int NOT NULL", DATE_REORDERED "date",
-        QUAN_REORDERED "int", DATE_EXPECTED "date",
-    ],
-    ..Definition::NEW
-};
-
-impl Table {
-    pub fn definition(self) -> &'static Definition {
-        match self {
-            Self::Categories => &CATEGORIES,
-            Self::Customers => &CUSTOMERS,
-            Self::Products => &PRODUCTS,
-            Self::Inventory => &INVENTORY,
-            Self::Orders => &ORDERS,
-            Self::OrderLines => &ORDERLINES,
-            Self::CustHist => &CUST_HIST,
-            Self::Reorder => &REORDER,
-        }
+        QUANTITY "smallint NOT NULL", ORDERDATE "date NOT NULL"
+    }
+    /// What each customer has bought: one row for each line.
+    CustHist = "CUST_HIST", indexed: ["CUSTOMERID"],
+        references: [Reference { column: "CUSTOMERID", table: "CUSTOMERS", on_delete: "CASCADE" }]; {
+        CUSTOMERID "int NOT NULL", ORDERID "int NOT NULL", PROD_ID "int NOT NULL"
+    }
+    /// Products to order again, empty at the start.
+    Reorder = "REORDER"; {
+        PROD_ID "int NOT NULL", DATE_LOW "date NOT NULL", QUAN_LOW "int NOT NULL",
+        DATE_REORDERED "date", QUAN_REORDERED "int", DATE_EXPECTED "date"
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::schema::Indexes;
+    use crate::data::schema::{Definition, Indexes};
 
     #[test]
     fn keys_indexes_and_references_name_columns_of_their_tables() {
@@ -121,12 +65,12 @@ mod tests {
             let referring = references.iter().map(|reference| reference.column);
             let named = [primary_key, indexed, unique, fulltext];
             for name in named.into_iter().flat_map(|list| list.iter().copied()).chain(referring) {
-                assert!(columns.iter().any(|column| column.name == name), "{table} {name}");
+                assert!(columns.iter().any(|column| column.name == name), "{table:?} {name}");
             }
             for reference in *references {
-                let parent = Table::named(reference.table).unwrap();
-                assert_eq!(parent.definition().primary_key, [reference.column], "{table}");
-                assert!(parent < table, "{parent} is filled before {table}");
+                let parent = Table::ALL.into_iter().find(|table| table.name() == reference.table).unwrap();
+                assert_eq!(parent.definition().primary_key, [reference.column], "{table:?}");
+                assert!(parent < table, "{parent:?} is filled before {table:?}");
             }
         }
     }

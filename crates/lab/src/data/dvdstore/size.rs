@@ -1,6 +1,6 @@
 //! How big a DVD Store is.
 
-use super::table::Table;
+use super::schema::Table;
 use std::fmt;
 use std::str::FromStr;
 use thiserror::Error;

@@ -26,6 +26,15 @@ impl Date {
         Self(i32::try_from(seconds / 86_400).unwrap_or(i32::MAX))
     }
 
+    fn read(text: &str) -> Option<Self> {
+        let mut parts = text.splitn(3, '-');
+        let mut next = || parts.next()?.parse::<u16>().ok();
+        let parts = (i32::from(next()?), u32::from(next()?), u32::from(next()?));
+        let date = Self::new(parts.0, parts.1, parts.2);
+        // A day that does not exist comes back as another one.
+        (parts.0 <= 9_999 && date.parts() == parts).then_some(date)
+    }
+
     pub fn plus(self, days: u64) -> Self {
         Self(self.0 + days as i32)
     }
@@ -61,19 +70,7 @@ impl FromStr for Date {
 
     /// Reads a day as it is written in `2026-01-31`.
     fn from_str(text: &str) -> Result<Self, DateError> {
-        let error = || DateError(text.to_owned());
-        let mut parts = text.splitn(3, '-').map(str::parse::<u32>);
-        let (Some(Ok(year)), Some(Ok(month)), Some(Ok(day))) = (parts.next(), parts.next(), parts.next())
-        else {
-            return Err(error());
-        };
-        let year = i32::try_from(year).ok().filter(|year| *year <= 9_999).ok_or_else(error)?;
-        if !(1..=12).contains(&month) || !(1..=31).contains(&day) {
-            return Err(error());
-        }
-        let date = Self::new(year, month, day);
-        // A day that the month does not have comes back as another one.
-        if date.parts() == (year, month, day) { Ok(date) } else { Err(error()) }
+        Self::read(text).ok_or_else(|| DateError(text.to_owned()))
     }
 }
 

@@ -7,13 +7,12 @@ pub mod date;
 mod rows;
 mod scale;
 mod schema;
-mod table;
 pub mod values;
 
 pub use date::{Date, DateError};
-pub use rows::{COUNTRIES, Generator, LINES_MAX, SUBJECTS};
+pub use rows::{CARD_TYPES, COUNTRIES, Generator, LINES_MAX, SHIP_TYPES, SUBJECTS};
 pub use scale::{Scale, ScaleError};
-pub use table::Table;
+pub use schema::Table;
 
 /// Version of the value rules; a data set of another version has other rows for the same seed.
 pub const GENERATOR_VERSION: u32 = 1;

@@ -1,6 +1,6 @@
 //! How big a TPC-W data set is.
 
-use super::table::Table;
+use super::schema::Table;
 use thiserror::Error;
 
 /// Size of a TPC-W data set: emulated browsers set the customers, items the catalogue.

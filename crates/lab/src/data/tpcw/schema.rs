@@ -4,65 +4,60 @@
 //! `DOUBLE`, which is what it means unless the SQL mode says otherwise. Timestamps are `NULL DEFAULT NULL`,
 //! because older servers would let the first one of a table change with every update of its row.
 
-use super::table::Table;
-use crate::data::schema::{Column, Definition};
+use crate::data::schema::tables;
 
-macro_rules! definition {
-    ($name:literal, key $key:expr, indexed $indexed:expr, $($column:ident $sql_type:literal),+ $(,)?) => {{
-        const DEFINITION: Definition = Definition {
-            name: $name,
-            columns: &[$(Column { name: stringify!($column), sql_type: $sql_type }),+],
-            primary_key: &$key,
-            indexed: &$indexed,
-            ..Definition::NEW
-        };
-        &DEFINITION
-    }};
-}
-
-impl Table {
-    #[rustfmt::skip]
-    pub fn definition(self) -> &'static Definition {
-        match self {
-            Self::Address => definition!("address", key ["addr_id"], indexed ["addr_co_id", "addr_zip"],
-                addr_id "int", addr_street1 "varchar(40)", addr_street2 "varchar(40)", addr_city "varchar(30)",
-                addr_state "varchar(20)", addr_zip "varchar(10)", addr_co_id "int"),
-            Self::Author => definition!("author", key ["a_id"], indexed ["a_lname"],
-                a_id "int", a_fname "varchar(20)", a_lname "varchar(20)", a_mname "varchar(20)", a_dob "date",
-                a_bio "varchar(500)"),
-            Self::Country => definition!("country", key ["co_id"], indexed ["co_name"],
-                co_id "int", co_name "varchar(50)", co_exchange "double", co_currency "varchar(18)"),
-            Self::Customer => definition!("customer", key ["c_id"], indexed ["c_addr_id", "c_uname"],
-                c_id "int", c_uname "varchar(20)", c_passwd "varchar(20)", c_fname "varchar(17)",
-                c_lname "varchar(17)", c_addr_id "int", c_phone "varchar(18)", c_email "varchar(50)",
-                c_since "date", c_last_login "date", c_login "timestamp", c_expiration "timestamp",
-                c_discount "double", c_balance "double", c_ytd_pmt "double", c_birthdate "date",
-                c_data "varchar(500)"),
-            Self::Item => definition!("item", key ["i_id"], indexed ["i_title", "i_subject", "i_a_id"],
-                i_id "int", i_title "varchar(60)", i_a_id "int", i_pub_date "date", i_publisher "varchar(60)",
-                i_subject "varchar(60)", i_desc "varchar(500)", i_related1 "int", i_related2 "int",
-                i_related3 "int", i_related4 "int", i_related5 "int", i_thumbnail "varchar(40)",
-                i_image "varchar(40)", i_srp "double", i_cost "double", i_avail "date", i_stock "int",
-                i_isbn "char(13)", i_page "int", i_backing "varchar(15)", i_dimensions "varchar(25)"),
-            Self::Orders => definition!("orders", key ["o_id"], indexed ["o_c_id"],
-                o_id "int", o_c_id "int", o_date "date", o_sub_total "double", o_tax "double", o_total "double",
-                o_ship_type "varchar(10)", o_ship_date "date", o_bill_addr_id "int", o_ship_addr_id "int",
-                o_status "varchar(15)"),
-            // The line comes first in the key, so that the first lines of all orders lie together.
-            Self::OrderLine => definition!("order_line", key ["ol_id", "ol_o_id"],
-                indexed ["ol_i_id", "ol_o_id"],
-                ol_id "int", ol_o_id "int", ol_i_id "int", ol_qty "int", ol_discount "double",
-                ol_comments "varchar(110)"),
-            Self::CcXacts => definition!("cc_xacts", key ["cx_o_id"], indexed [],
-                cx_o_id "int", cx_type "varchar(10)", cx_num "varchar(20)", cx_name "varchar(30)",
-                cx_expire "date", cx_auth_id "char(15)", cx_xact_amt "double", cx_xact_date "date",
-                cx_co_id "int"),
-            Self::ShoppingCart => definition!("shopping_cart", key ["sc_id"], indexed [],
-                sc_id "int", sc_time "timestamp"),
-            Self::ShoppingCartLine => definition!("shopping_cart_line", key ["scl_sc_id", "scl_i_id"],
-                indexed ["scl_i_id"],
-                scl_sc_id "int", scl_qty "int", scl_i_id "int"),
-        }
+tables! {
+    /// A table, in the order in which the published population fills them.
+    Table
+    Address = "address", primary_key: ["addr_id"], indexed: ["addr_co_id", "addr_zip"]; {
+        addr_id "int", addr_street1 "varchar(40)", addr_street2 "varchar(40)", addr_city "varchar(30)",
+        addr_state "varchar(20)", addr_zip "varchar(10)", addr_co_id "int"
+    }
+    Author = "author", primary_key: ["a_id"], indexed: ["a_lname"]; {
+        a_id "int", a_fname "varchar(20)", a_lname "varchar(20)", a_mname "varchar(20)", a_dob "date",
+        a_bio "varchar(500)"
+    }
+    Country = "country", primary_key: ["co_id"], indexed: ["co_name"]; {
+        co_id "int", co_name "varchar(50)", co_exchange "double", co_currency "varchar(18)"
+    }
+    Customer = "customer", primary_key: ["c_id"], indexed: ["c_addr_id", "c_uname"]; {
+        c_id "int", c_uname "varchar(20)", c_passwd "varchar(20)", c_fname "varchar(17)",
+        c_lname "varchar(17)", c_addr_id "int", c_phone "varchar(18)", c_email "varchar(50)",
+        c_since "date", c_last_login "date", c_login "timestamp", c_expiration "timestamp",
+        c_discount "double", c_balance "double", c_ytd_pmt "double", c_birthdate "date",
+        c_data "varchar(500)"
+    }
+    Item = "item", primary_key: ["i_id"], indexed: ["i_title", "i_subject", "i_a_id"]; {
+        i_id "int", i_title "varchar(60)", i_a_id "int", i_pub_date "date", i_publisher "varchar(60)",
+        i_subject "varchar(60)", i_desc "varchar(500)", i_related1 "int", i_related2 "int",
+        i_related3 "int", i_related4 "int", i_related5 "int", i_thumbnail "varchar(40)",
+        i_image "varchar(40)", i_srp "double", i_cost "double", i_avail "date", i_stock "int",
+        i_isbn "char(13)", i_page "int", i_backing "varchar(15)", i_dimensions "varchar(25)"
+    }
+    Orders = "orders", primary_key: ["o_id"], indexed: ["o_c_id"]; {
+        o_id "int", o_c_id "int", o_date "date", o_sub_total "double", o_tax "double", o_total "double",
+        o_ship_type "varchar(10)", o_ship_date "date", o_bill_addr_id "int", o_ship_addr_id "int",
+        o_status "varchar(15)"
+    }
+    /// Lines of orders, one to five each.
+    // The line comes first in the key, so that the first lines of all orders lie together.
+    OrderLine = "order_line", primary_key: ["ol_id", "ol_o_id"], indexed: ["ol_i_id", "ol_o_id"]; {
+        ol_id "int", ol_o_id "int", ol_i_id "int", ol_qty "int", ol_discount "double",
+        ol_comments "varchar(110)"
+    }
+    /// Credit card transactions, one for each order.
+    CcXacts = "cc_xacts", primary_key: ["cx_o_id"]; {
+        cx_o_id "int", cx_type "varchar(10)", cx_num "varchar(20)", cx_name "varchar(30)",
+        cx_expire "date", cx_auth_id "char(15)", cx_xact_amt "double", cx_xact_date "date",
+        cx_co_id "int"
+    }
+    /// Shopping carts, empty at the start.
+    ShoppingCart = "shopping_cart", primary_key: ["sc_id"]; {
+        sc_id "int", sc_time "timestamp"
+    }
+    /// Lines of shopping carts, empty at the start.
+    ShoppingCartLine = "shopping_cart_line", primary_key: ["scl_sc_id", "scl_i_id"], indexed: ["scl_i_id"]; {
+        scl_sc_id "int", scl_qty "int", scl_i_id "int"
     }
 }
 
@@ -76,7 +71,7 @@ mod tests {
         for table in Table::ALL {
             let definition = table.definition();
             for key in definition.primary_key.iter().chain(definition.indexed) {
-                assert!(definition.columns.iter().any(|column| column.name == *key), "{table} {key}");
+                assert!(definition.columns.iter().any(|column| column.name == *key), "{table:?} {key}");
             }
         }
         let indexes: usize = Table::ALL.iter().map(|table| table.definition().indexed.len()).sum();

@@ -6,34 +6,23 @@
 
 use super::date::Date;
 use evenkeel_core::random::Random;
+use std::fmt;
+use std::io::Write;
 
 /// The alphabet of [`astring`]: 79 symbols, no digits.
 pub const ALPHABET: &[u8; 79] =
     b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ!@#$%^&*()_-=+{}[]|:;,.?/~ ";
 
-/// All pairs of symbols, so that one step of [`symbols`] writes two.
-static PAIRS: [[u8; 2]; 79 * 79] = {
-    let mut pairs = [[0; 2]; 79 * 79];
-    let mut index = 0;
-    while index < pairs.len() {
-        pairs[index] = [ALPHABET[index / 79], ALPHABET[index % 79]];
-        index += 1;
-    }
-    pairs
-};
-
 /// Eight symbols from 64 random bits.
 ///
-/// The bits are read as a fraction; each step multiplies by 79^2 and takes the whole part as the next
-/// pair. A symbol's probability differs from 1/79 by less than 79^8 / 2^64 = 8.2e-5 of itself.
+/// The bits are read as a fraction; each step multiplies by 79 and takes the whole part as the next symbol. Its
+/// probability differs from 1/79 by less than 79^8 / 2^64 = 8.2e-5 of itself.
 fn symbols(mut bits: u64) -> [u8; 8] {
-    let mut word = [0; 8];
-    for pair in word.chunks_exact_mut(2) {
-        let product = u128::from(bits) * PAIRS.len() as u128;
-        pair.copy_from_slice(&PAIRS[(product >> 64) as usize]);
+    std::array::from_fn(|_| {
+        let product = u128::from(bits) * ALPHABET.len() as u128;
         bits = product as u64;
-    }
-    word
+        ALPHABET[(product >> 64) as usize]
+    })
 }
 
 /// A string of `shortest..=longest` symbols of [`ALPHABET`], its length and each symbol uniform.
@@ -71,18 +60,28 @@ pub fn digsyl(out: &mut Vec<u8>, number: u64) {
     }
 }
 
-pub fn whole(out: &mut Vec<u8>, mut number: u64) {
-    let mut digits = [0; 20];
-    let mut start = digits.len();
-    loop {
-        start -= 1;
-        digits[start] = b'0' + (number % 10) as u8;
-        number /= 10;
-        if number == 0 {
-            break;
-        }
-    }
-    out.extend_from_slice(&digits[start..]);
+pub fn whole(out: &mut Vec<u8>, number: u64) {
+    write(out, format_args!("{number}"));
+}
+
+/// Writing to memory cannot fail.
+fn write(out: &mut Vec<u8>, what: fmt::Arguments<'_>) {
+    let _ = out.write_fmt(what);
+}
+
+/// An amount of money, always with two decimals, as the server prints a DECIMAL.
+pub fn cents(out: &mut Vec<u8>, cents: u64) {
+    write(out, format_args!("{}.{:02}", cents / 100, cents % 100));
+}
+
+/// Path of a picture, as `img17/image_417.gif`.
+pub fn picture(out: &mut Vec<u8>, kind: &str, number: u64) {
+    write(out, format_args!("img{}/{kind}_{number}.gif", number % 100));
+}
+
+/// A month as `yyyy/mm`.
+pub fn month(out: &mut Vec<u8>, year: u64, month: u64) {
+    write(out, format_args!("{year}/{month:02}"));
 }
 
 /// `units` divided by ten to the power of `places`, without zeros at the end: 410 cents are 4.1, as the
@@ -95,29 +94,17 @@ pub fn decimal(out: &mut Vec<u8>, mut units: u64, mut places: u32) {
     let scale = 10_u64.pow(places);
     whole(out, units / scale);
     if places > 0 {
-        let start = out.len();
-        // The leading one keeps the zeros after the point; the point then takes its place.
-        whole(out, scale + units % scale);
-        out[start] = b'.';
+        write(out, format_args!(".{:0places$}", units % scale, places = places as usize));
     }
 }
 
 /// A date as `YYYY-MM-DD`.
 pub fn date(out: &mut Vec<u8>, date: Date) {
-    let (year, month, day) = date.parts();
-    let start = out.len();
-    whole(out, 100_000_000 + year.unsigned_abs() as u64 * 10_000 + u64::from(month * 100 + day));
-    let digits: [u8; 8] = out[start + 1..].try_into().expect("nine digits were written");
-    out.truncate(start);
-    out.extend_from_slice(&digits[..4]);
-    out.push(b'-');
-    out.extend_from_slice(&digits[4..6]);
-    out.push(b'-');
-    out.extend_from_slice(&digits[6..]);
+    write(out, format_args!("{date}"));
 }
 
 /// One of several, uniform.
-pub fn choice<'a>(random: &mut Random, values: &[&'a str]) -> &'a str {
+pub fn choice<T: Copy>(random: &mut Random, values: &[T]) -> T {
     values[random.uniform(0, values.len() as u64 - 1) as usize]
 }
 

@@ -1,7 +1,7 @@
 //! Opening connections: before the load begins, as the pool grows, and again after a loss.
 
 use super::{ClientSlot, Worker, is_opening};
-use crate::load::error::LoadError;
+use crate::load::error::{LoadError, Result};
 use crate::load::poller::{Interest, TIMER};
 use crate::load::schedule::Arrival;
 use crate::load::session::{Session, State};
@@ -36,7 +36,7 @@ pub(super) enum Refusal {
 
 impl Worker<'_> {
     /// Opens this many sessions before the load begins. Fewer are good enough, none are not.
-    pub fn open_first(&mut self, count: usize) -> Result<(), LoadError> {
+    pub fn open_first(&mut self, count: usize) -> Result<()> {
         let deadline = monotonic() + LOGIN_TIMEOUT;
         let refusals_max = self.shared.endpoints.len();
         loop {
@@ -70,7 +70,7 @@ impl Worker<'_> {
     }
 
     /// Waits for sockets for some milliseconds, and reads what is there.
-    pub(super) fn wait_a_moment(&mut self) -> Result<(), LoadError> {
+    pub(super) fn wait_a_moment(&mut self) -> Result<()> {
         let now = monotonic();
         let waited = self.poller.wait(now, now + Nanos::from_millis(5));
         waited.map_err(LoadError::cannot("wait for sockets"))?;
@@ -227,7 +227,7 @@ impl Worker<'_> {
             self.reconnects += 1;
         }
         match has_request {
-            true => self.step(slot, true),
+            true => self.step(slot, None),
             false => self.idle.push(slot),
         }
     }

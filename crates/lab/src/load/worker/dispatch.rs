@@ -110,7 +110,7 @@ impl Worker<'_> {
         if self.per_request {
             self.connect(slot);
         } else {
-            self.step(slot, true);
+            self.step(slot, None);
         }
     }
 

@@ -139,7 +139,7 @@ impl Worker<'_> {
                 if request.measured {
                     self.recorder.statement(statement, Some(now - request.statement_send));
                 }
-                self.step_at(slot, false, now);
+                self.step(slot, Some(now));
             }
             (State::Preparing(statement) | State::Executing(statement), Err(error)) => {
                 if CODES_FORGOTTEN.contains(&error.code) {
@@ -149,7 +149,7 @@ impl Worker<'_> {
                     self.recorder.statement(statement, None);
                 }
                 if self.goes_on(slot, error.code) {
-                    return self.step_at(slot, false, now);
+                    return self.step(slot, Some(now));
                 }
                 self.recorder.error_text(error.code, &error.text);
                 self.fail(slot, error.code, now);
@@ -177,34 +177,26 @@ impl Worker<'_> {
         self.recorder.wrote(&written);
     }
 
-    /// The first or next statement of the request.
-    pub(super) fn step(&mut self, slot: u32, first: bool) {
-        self.step_at(slot, first, Nanos::ZERO);
-    }
-
-    /// `now` is the instant of the last answer.
-    fn step_at(&mut self, slot: u32, first: bool, now: Nanos) {
+    /// The first statement of the request, or the next one after an answer of this instant.
+    pub(super) fn step(&mut self, slot: u32, answered: Option<Nanos>) {
         let session = &mut self.sessions[slot as usize];
         let Some(request) = session.request else { return };
         let client = &mut self.clients[request.client as usize];
-        let reply = (!first).then_some(&session.reply);
+        let reply = answered.and(Some(&session.reply));
         let next = client.client.step(reply, &mut client.random, &mut session.parameters);
         if let Some(end) = client.client.step_ended() {
-            self.end_step(slot, end, now);
+            self.end_step(slot, end, answered.unwrap_or_default());
         }
-        let client = &mut self.clients[request.client as usize];
-        match next {
-            Some(statement) if statement < self.shared.scripts.len() => match client.client.pause() {
-                pause if first || pause == Nanos::ZERO => self.ask(slot, statement),
-                pause => self.pause_until(now + pause, slot, statement),
-            },
-            Some(statement) => {
+        let pause = self.clients[request.client as usize].client.pause();
+        match (next, answered) {
+            (Some(statement), _) if statement >= self.shared.scripts.len() => {
                 self.misused(slot, &format!("workload names statement {statement}, which it does not have"));
             }
-            None => {
-                let now = if first { monotonic() } else { now };
-                self.complete(slot, now);
+            (Some(statement), Some(now)) if pause > Nanos::ZERO => {
+                self.pause_until(now + pause, slot, statement);
             }
+            (Some(statement), _) => self.ask(slot, statement),
+            (None, _) => self.complete(slot, answered.unwrap_or_else(monotonic)),
         }
     }
 

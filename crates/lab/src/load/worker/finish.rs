@@ -2,7 +2,7 @@
 
 use super::{Worker, is_live, is_opening};
 use crate::load::end::{End, Outcome};
-use crate::load::error::LoadError;
+use crate::load::error::Result;
 use crate::load::result::LoadResult;
 use crate::load::session::State;
 use crate::load::written::Written;
@@ -38,11 +38,6 @@ impl Worker<'_> {
         }
     }
 
-    /// A request was completed whose session is needed for something else yet.
-    pub(super) fn end_completed(&mut self, slot: u32, done: Nanos) {
-        self.end(slot, Outcome::Completed, done);
-    }
-
     /// How long an answer that no request waits for may take.
     pub(super) fn patience(&self) -> Nanos {
         self.shared.plan.timeout.max(ABANDONED_MIN)
@@ -53,7 +48,8 @@ impl Worker<'_> {
         self.end(slot, Outcome::Failed(code), now);
     }
 
-    fn end(&mut self, slot: u32, outcome: Outcome, done: Nanos) {
+    /// Ends the request of a session, which the caller uses further.
+    pub(super) fn end(&mut self, slot: u32, outcome: Outcome, done: Nanos) {
         let session = &mut self.sessions[slot as usize];
         let Some(request) = session.request.take() else { return };
         session.epoch = session.epoch.wrapping_add(1);
@@ -198,7 +194,7 @@ impl Worker<'_> {
 
     /// Ends every request: what is under way has timed out, what waits was never sent. Then statements that write are awaited a
     /// while, so that what they wrote is counted.
-    pub(super) fn await_writes(&mut self) -> Result<(), LoadError> {
+    pub(super) fn await_writes(&mut self) -> Result<()> {
         let now = evenkeel_os::clock::monotonic();
         self.stopped = true;
         for slot in 0..self.sessions.len() as u32 {

@@ -19,7 +19,7 @@ mod told;
 mod usage;
 
 use super::deadlines::{Deadline, Deadlines};
-use super::error::LoadError;
+use super::error::{LoadError, Result};
 use super::lateness::Looks;
 use super::plan::{ArrivalPlan, LoadPlan, SessionPolicy};
 use super::poller::{Poller, TIMER};
@@ -190,7 +190,7 @@ impl<'a> Worker<'a> {
     }
 
     /// Runs the load from `start` on, and gives what it brought.
-    pub fn run(mut self, start: Nanos) -> Result<LoadResult, LoadError> {
+    pub fn run(mut self, start: Nanos) -> Result<LoadResult> {
         self.begin(start)?;
         loop {
             let now = monotonic();
@@ -210,7 +210,7 @@ impl<'a> Worker<'a> {
         Ok(self.finish())
     }
 
-    fn begin(&mut self, start: Nanos) -> Result<(), LoadError> {
+    fn begin(&mut self, start: Nanos) -> Result<()> {
         let plan = self.shared.plan;
         let length = plan.warm_up + plan.measure;
         self.measure_start = start + plan.warm_up;

@@ -1,9 +1,9 @@
 //! Which requests are drawn, how their sessions begin to keep book, and what the server is asked behind them.
 
 use super::{Worker, is_live};
+use crate::load::end::Outcome;
 use crate::load::parts::Watched;
 use crate::load::session::{Answer, State};
-use crate::workload::Value;
 use evenkeel_core::Nanos;
 use evenkeel_os::clock::monotonic;
 use evenkeel_wire::{Expect, command};
@@ -69,8 +69,8 @@ impl Worker<'_> {
     pub(super) fn book_begun(&mut self, slot: u32, statement: usize) {
         let session = &mut self.sessions[slot as usize];
         let pid = self.asking.as_ref().and_then(|asking| asking.plan.server_pid);
-        if let (Some(pid), [row]) = (pid, session.reply.rows.as_slice()) {
-            session.book.server = number(row).map(|thread| (pid, thread));
+        if let Some(server) = pid.zip(session.reply.first_id(0)) {
+            session.book.server = u32::try_from(server.1).ok().map(|thread| (server.0, thread));
         }
         self.ask(slot, statement);
     }
@@ -140,7 +140,7 @@ impl Worker<'_> {
         }
         (book.watched.response, book.measured) = (response, request.measured);
         let sql = asking.questions.ask();
-        self.end_completed(slot, answered);
+        self.end(slot, Outcome::Completed, answered);
         let deadline = self.deadline(answered + self.patience(), slot);
         let sessions = &self.sessions;
         self.abandoned.push(deadline, sessions.len(), |deadline| is_live(sessions, deadline));
@@ -173,13 +173,5 @@ impl Worker<'_> {
             true => self.quit(slot),
             false => self.release(slot),
         }
-    }
-}
-
-fn number(row: &[Value]) -> Option<u32> {
-    match row {
-        [Value::Int(number)] => u32::try_from(*number).ok(),
-        [Value::Text(text)] => std::str::from_utf8(text).ok()?.parse().ok(),
-        _ => None,
     }
 }

@@ -26,17 +26,17 @@ pub fn read_digests(control: &mut Control) -> Result<Vec<Group>, TargetError> {
     let schema = Schema::read(control)?;
     let mut groups: BTreeMap<String, Group> = BTreeMap::new();
     for row in rows.rows {
-        let [digest, executions, time_s] = &row[..] else { continue };
-        let number =
-            |text: &Option<String>| text.as_ref().and_then(|text| text.parse::<f64>().ok()).unwrap_or(0.0);
-        let digest = digest.as_deref().unwrap_or_default();
-        let (executions, time_s) = (number(executions) as u64, number(time_s));
+        let digest = row.first().and_then(Option::as_deref).unwrap_or_default();
         let found = group(control, &schema, digest)?;
         let same = groups.entry(found.sql.clone()).or_insert(found);
-        same.executions += executions;
-        same.time_s += time_s;
+        same.executions += number(&row, 1) as u64;
+        same.time_s += number(&row, 2);
     }
     Ok(groups.into_values().chain(prepared(control)?).collect())
+}
+
+fn number(row: &[Option<String>], at: usize) -> f64 {
+    row.get(at).and_then(|text| text.as_ref()?.parse().ok()).unwrap_or(0.0)
 }
 
 /// Executions of prepared statements, for which MariaDB keeps no digest.
@@ -48,11 +48,10 @@ fn prepared(control: &mut Control) -> Result<Option<Group>, TargetError> {
         "SELECT COUNT_STAR, SUM_TIMER_WAIT / 1e12 FROM performance_schema.events_statements_summary_global_by_event_name \
          WHERE EVENT_NAME = 'statement/com/Execute' AND COUNT_STAR > 0",
     )?;
-    let number = |row: &[Option<String>], at: usize| row.get(at)?.as_ref()?.parse::<f64>().ok();
     let group = |row: &Vec<Option<String>>| Group {
         sql: "prepared statements of all databases".to_owned(),
-        executions: number(row, 0).unwrap_or(0.0) as u64,
-        time_s: number(row, 1).unwrap_or(0.0),
+        executions: number(row, 0) as u64,
+        time_s: number(row, 1),
         problem: Some("MariaDB keeps no digests of them; its slow log has them".to_owned()),
         ..Group::default()
     };

@@ -137,20 +137,20 @@ impl Shopper {
         match self.asked {
             Some(Sql::Login) => {
                 // Customers of the population are numbered as they are named.
-                self.customer = first_id(reply, 0).unwrap_or(self.name);
+                self.customer = reply.first_id(0).unwrap_or(self.name);
                 self.acts.push_front(Act::Ask(Sql::History));
             }
             Some(Sql::History) => {
                 for row in reply.rows.iter().rev() {
-                    let product = row.first().and_then(id).unwrap_or(1);
+                    let product = row.first().and_then(Value::as_id).unwrap_or(1);
                     self.acts.push_front(Act::Look(Sql::Bought, product));
                 }
             }
             Some(Sql::Bought) => {
-                let other = first_id(reply, 2).unwrap_or(1);
+                let other = reply.first_id(2).unwrap_or(1);
                 self.acts.push_front(Act::Look(Sql::GoesWith, other));
             }
-            Some(Sql::NameCount) if first_id(reply, 0) == Some(0) => {
+            Some(Sql::NameCount) if reply.first_id(0) == Some(0) => {
                 self.acts.push_front(Act::Ask(Sql::CustomerInsert));
             }
             Some(Sql::NameCount) => self.try_another_name(random),
@@ -172,7 +172,7 @@ impl Shopper {
     fn learn_prices(&mut self, reply: &Reply) {
         for row in &reply.rows {
             let [product, price, ..] = &row[..] else { continue };
-            let (product, price) = (id(product), price.as_double().unwrap_or(0.0));
+            let (product, price) = (product.as_id(), price.as_double().unwrap_or(0.0));
             for line in self.lines.iter_mut().filter(|line| Some(line.product) == product) {
                 line.price_cents = (price * 100.0).round() as u64;
             }
@@ -180,7 +180,7 @@ impl Shopper {
     }
 
     fn learn_stock(&mut self, reply: &Reply) {
-        let stock = first_id(reply, 0).unwrap_or(0);
+        let stock = reply.first_id(0).unwrap_or(0);
         if stock < self.lines[self.line].quantity {
             self.short = true;
         } else {
@@ -308,13 +308,4 @@ fn done(step: Step) -> Act {
 /// A number for a new customer's name. Two at a time seldom draw the same one, and then one of them draws again.
 fn new_name(random: &mut Random) -> u64 {
     random.uniform(1, u32::MAX.into())
-}
-
-/// An id or a count; the schema knows no negative ones.
-fn id(value: &Value) -> Option<u64> {
-    value.as_int().and_then(|number| u64::try_from(number).ok())
-}
-
-fn first_id(reply: &Reply, column: usize) -> Option<u64> {
-    reply.rows.first()?.get(column).and_then(id)
 }

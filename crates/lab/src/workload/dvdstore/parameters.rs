@@ -4,7 +4,7 @@ use super::order::Shopper;
 use super::statements::Sql;
 use crate::data::dvdstore::words;
 use crate::data::dvdstore::{CATEGORIES, LINES_MAX, PASSWORD, customer_fields, user_name};
-use crate::data::tpcw::values::whole;
+use crate::data::tpcw::values::{cents, whole};
 use crate::workload::{Fill, Parameters};
 use evenkeel_core::random::Random;
 
@@ -20,46 +20,46 @@ impl Shopper {
             Login => {
                 fill.text(|out| user_name(out, self.name)).bytes(PASSWORD.as_bytes());
             }
-            History => ints(fill, [self.customer]),
-            Bought | GoesWith | Stock => ints(fill, [self.product]),
+            History => fill.ints([self.customer]),
+            Bought | GoesWith | Stock => fill.ints([self.product]),
             NameCount => {
                 fill.text(|out| self.new_user_name(out));
             }
             CustomerInsert => self.write_customer(random, fill),
-            BrowseCategory => ints(fill, [random.uniform(1, CATEGORIES.len() as u64), batch(random)]),
+            BrowseCategory => fill.ints([random.uniform(1, CATEGORIES.len() as u64), batch(random)]),
             BrowseActor => {
                 fill.text(|out| words::actor(out, random));
-                ints(fill, [batch(random)]);
+                fill.ints([batch(random)]);
             }
             BrowseTitle => {
                 let product = random.uniform(1, self.size.products());
                 fill.text(|out| words::title(out, product));
-                ints(fill, [batch(random)]);
+                fill.ints([batch(random)]);
             }
             Prices => {
                 // A list of fixed length: the last product stands for those that are not.
                 for place in 0..LINES_MAX as usize {
-                    ints(fill, [self.lines[place.min(self.lines.len() - 1)].product]);
+                    fill.ints([self.lines[place.min(self.lines.len() - 1)].product]);
                 }
             }
             OrderInsert => {
-                ints(fill, [self.customer]);
+                fill.ints([self.customer]);
                 for amount in self.totals() {
-                    fill.text(|out| money(out, amount));
+                    fill.text(|out| cents(out, amount));
                 }
             }
             StockUpdate => {
                 let quantity = self.lines[self.line].quantity;
-                ints(fill, [quantity, quantity, self.product, quantity]);
+                fill.ints([quantity, quantity, self.product, quantity]);
             }
             LinesInsert(_) => {
                 for (line, number) in self.lines.iter().zip(1..) {
-                    ints(fill, [number, self.order, line.product, line.quantity]);
+                    fill.ints([number, self.order, line.product, line.quantity]);
                 }
             }
             HistoryInsert(_) => {
                 for line in &self.lines {
-                    ints(fill, [self.customer, self.order, line.product]);
+                    fill.ints([self.customer, self.order, line.product]);
                 }
             }
         }
@@ -83,17 +83,4 @@ impl Shopper {
 
 fn batch(random: &mut Random) -> u64 {
     random.uniform(1, BATCH_MAX)
-}
-
-/// An amount of so many cents, exactly.
-fn money(out: &mut Vec<u8>, cents: u64) {
-    whole(out, cents / 100);
-    out.extend([b'.', b'0' + (cents / 10 % 10) as u8, b'0' + (cents % 10) as u8]);
-}
-
-fn ints<const COUNT: usize>(fill: &mut Fill<'_>, numbers: [u64; COUNT]) {
-    for number in numbers {
-        // Ids are those of INT columns, so that this bound is never met.
-        fill.int(i64::try_from(number).unwrap_or(i64::MAX));
-    }
 }

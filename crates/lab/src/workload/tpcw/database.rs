@@ -61,11 +61,26 @@ impl TakenIds {
 /// would not.
 #[derive(Debug)]
 pub(super) struct Ids {
-    order: AtomicU64,
-    customer: AtomicU64,
-    address: AtomicU64,
-    cart: AtomicU64,
-    line: AtomicU64,
+    pub order: Counter,
+    pub customer: Counter,
+    pub address: Counter,
+    pub cart: Counter,
+    line: Counter,
+}
+
+/// The highest number handed out so far.
+#[derive(Debug)]
+pub(super) struct Counter(AtomicU64);
+
+impl Counter {
+    pub fn next(&self) -> u64 {
+        self.0.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// At least 1.
+    pub fn last(&self) -> u64 {
+        self.0.load(Ordering::Relaxed).max(1)
+    }
 }
 
 /// Lines of an order that `next_line` fills before it goes on to the next: the mean of the population.
@@ -73,46 +88,22 @@ const LINES_MEAN: u64 = 3;
 
 impl Ids {
     pub fn after(taken: TakenIds) -> Self {
+        let counter = |number| Counter(AtomicU64::new(number));
         Self {
-            order: AtomicU64::new(taken.order),
-            customer: AtomicU64::new(taken.customer),
-            address: AtomicU64::new(taken.address),
-            cart: AtomicU64::new(taken.cart),
-            line: AtomicU64::new((taken.order + 1) * LINES_MEAN),
+            order: counter(taken.order),
+            customer: counter(taken.customer),
+            address: counter(taken.address),
+            cart: counter(taken.cart),
+            line: counter((taken.order + 1) * LINES_MEAN),
         }
     }
 
-    pub fn next_order(&self) -> u64 {
-        next(&self.order)
-    }
-
-    pub fn next_customer(&self) -> u64 {
-        next(&self.customer)
-    }
-
-    pub fn next_address(&self) -> u64 {
-        next(&self.address)
-    }
-
-    pub fn next_cart(&self) -> u64 {
-        next(&self.cart)
-    }
-
-    /// The highest cart handed out so far, at least 1.
-    pub fn last_cart(&self) -> u64 {
-        self.cart.load(Ordering::Relaxed).max(1)
-    }
-
     /// Order and line of a free order line, for inserts of lines alone; its orders count on from the highest
-    /// taken, so a workload uses either this or `next_order` with lines of its own.
+    /// taken, so a workload uses either this or `order` with lines of its own.
     pub fn next_line(&self) -> (u64, u64) {
-        let number = next(&self.line) - 1;
+        let number = self.line.next() - 1;
         (number / LINES_MEAN, number % LINES_MEAN + 1)
     }
-}
-
-fn next(counter: &AtomicU64) -> u64 {
-    counter.fetch_add(1, Ordering::Relaxed) + 1
 }
 
 #[cfg(test)]
@@ -122,8 +113,8 @@ mod tests {
     #[test]
     fn ids_begin_above_the_taken_ones() {
         let ids = Ids::after(TakenIds { order: 100, customer: 10, address: 20, cart: 0 });
-        assert_eq!((ids.next_order(), ids.next_order(), ids.next_customer()), (101, 102, 11));
-        assert_eq!((ids.next_address(), ids.next_cart(), ids.last_cart()), (21, 1, 1));
+        assert_eq!((ids.order.next(), ids.order.next(), ids.customer.next()), (101, 102, 11));
+        assert_eq!((ids.address.next(), ids.cart.next(), ids.cart.last()), (21, 1, 1));
         let lines: Vec<_> = (0..4).map(|_| ids.next_line()).collect();
         assert_eq!(lines, [(101, 1), (101, 2), (101, 3), (102, 1)]);
     }

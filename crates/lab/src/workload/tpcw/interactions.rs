@@ -5,7 +5,7 @@
 use super::matrix::Interaction;
 use super::session::{Act, Line, Session};
 use super::statements::Sql;
-use super::values::one_of;
+use crate::data::tpcw::values::choice;
 use crate::workload::{Reply, Value};
 use evenkeel_core::random::Random;
 
@@ -23,31 +23,27 @@ impl Session {
         self.choose_item(interaction, random);
         match interaction {
             Interaction::Home => {
-                let greeting = self.customer.map(|_| Sql::CustomerName);
-                self.then(greeting.as_slice());
-                self.then(&[Sql::Promotion]);
+                self.then(self.customer.map(|_| Sql::CustomerName));
+                self.then([Sql::Promotion]);
             }
-            Interaction::NewProducts => self.then(&[Sql::Promotion, Sql::NewProducts]),
-            Interaction::BestSellers => self.then(&[Sql::Promotion, Sql::BestSellers]),
-            Interaction::ProductDetail | Interaction::AdminRequest => self.then(&[Sql::ProductDetail]),
-            Interaction::SearchRequest => self.then(&[Sql::Promotion]),
+            Interaction::NewProducts => self.then([Sql::Promotion, Sql::NewProducts]),
+            Interaction::BestSellers => self.then([Sql::Promotion, Sql::BestSellers]),
+            Interaction::ProductDetail | Interaction::AdminRequest => self.then([Sql::ProductDetail]),
+            Interaction::SearchRequest => self.then([Sql::Promotion]),
             Interaction::SearchResults => {
-                let by = one_of(&[Sql::SearchSubject, Sql::SearchTitle, Sql::SearchAuthor], random);
-                self.then(&[Sql::Promotion, by]);
+                let by = choice(random, &[Sql::SearchSubject, Sql::SearchTitle, Sql::SearchAuthor]);
+                self.then([Sql::Promotion, by]);
             }
             Interaction::ShoppingCart => self.plan_cart(before, random),
-            Interaction::CustomerRegistration => {
-                let form = self.customer.map(|_| Sql::CustomerUname);
-                self.then(form.as_slice());
-            }
+            Interaction::CustomerRegistration => self.then(self.customer.map(|_| Sql::CustomerUname)),
             Interaction::BuyRequest => self.plan_buy_request(random),
             Interaction::BuyConfirm => self.plan_buy_confirm(random),
             Interaction::OrderInquiry => {}
             Interaction::OrderDisplay => {
                 self.known_customer(random);
-                self.then(&[Sql::CustomerPassword, Sql::LatestOrder]);
+                self.then([Sql::CustomerPassword, Sql::LatestOrder]);
             }
-            Interaction::AdminConfirm => self.then(&[
+            Interaction::AdminConfirm => self.then([
                 Sql::ProductDetail,
                 Sql::Begin,
                 Sql::ItemUpdate,
@@ -63,31 +59,31 @@ impl Session {
     fn choose_item(&mut self, interaction: Interaction, random: &mut Random) {
         match interaction {
             Interaction::ProductDetail if self.page.is_empty() => self.item = self.store.item(random),
-            Interaction::ProductDetail => self.item = one_of(&self.page, random),
+            Interaction::ProductDetail => self.item = choice(random, &self.page),
             Interaction::AdminRequest | Interaction::AdminConfirm => {}
             _ => self.page.clear(),
         }
     }
 
     fn plan_cart(&mut self, before: Option<Interaction>, random: &mut Random) {
-        self.then(&[Sql::Begin]);
+        self.then([Sql::Begin]);
         self.plan_own_cart();
         match before {
             Some(Interaction::ProductDetail) => {
                 let item = self.item;
-                self.then_act(Act { item, ..Sql::CartLine.into() });
+                self.then([Act { item, ..Sql::CartLine.into() }]);
             }
             Some(Interaction::ShoppingCart) => self.plan_quantities(random),
             _ => {}
         }
-        self.then(&[Sql::CartSize, Sql::CartTouch, Sql::Cart, Sql::Commit, Sql::Promotion]);
+        self.then([Sql::CartSize, Sql::CartTouch, Sql::Cart, Sql::Commit, Sql::Promotion]);
     }
 
     /// A cart, where there is none yet.
     fn plan_own_cart(&mut self) {
         if self.cart.is_none() {
-            self.cart = Some(self.store.ids.next_cart());
-            self.then(&[Sql::CartInsert]);
+            self.cart = Some(self.store.ids.cart.next());
+            self.then([Sql::CartInsert]);
         }
     }
 
@@ -100,38 +96,38 @@ impl Session {
             }
             let quantity = if lone { random.uniform(1, 10) } else { random.uniform(0, 8) };
             let sql = if quantity == 0 { Sql::CartLineDelete } else { Sql::CartLineUpdate };
-            self.then_act(Act { sql, item: self.lines[index].item, quantity });
+            self.then([Act { sql, item: self.lines[index].item, quantity }]);
         }
     }
 
     /// A known customer logs in; anybody else registers, with an address that is looked for first.
     fn plan_buy_request(&mut self, random: &mut Random) {
         if self.customer.is_some() {
-            self.then(&[Sql::Customer, Sql::Login, Sql::Cart]);
+            self.then([Sql::Customer, Sql::Login, Sql::Cart]);
             return;
         }
-        self.customer = Some(self.store.ids.next_customer());
+        self.customer = Some(self.store.ids.customer.next());
         self.type_address(random);
-        self.then(&[Sql::Begin, Sql::Country, Sql::Address, Sql::CustomerInsert, Sql::Commit, Sql::Cart]);
+        self.then([Sql::Begin, Sql::Country, Sql::Address, Sql::CustomerInsert, Sql::Commit, Sql::Cart]);
     }
 
     fn plan_buy_confirm(&mut self, random: &mut Random) {
         self.known_customer(random);
-        self.order = self.store.ids.next_order();
+        self.order = self.store.ids.order.next();
         self.order_lines = 0;
-        self.then(&[Sql::Begin, Sql::CustomerDiscount, Sql::Cart, Sql::CustomerAddress]);
+        self.then([Sql::Begin, Sql::CustomerDiscount, Sql::Cart, Sql::CustomerAddress]);
         if random.chance(OTHER_SHIP_ADDRESS) {
             self.type_address(random);
-            self.then(&[Sql::Country, Sql::Address]);
+            self.then([Sql::Country, Sql::Address]);
         }
-        self.then(&[Sql::OrderInsert, Sql::CreditCardInsert, Sql::CartClear, Sql::Commit]);
+        self.then([Sql::OrderInsert, Sql::CreditCardInsert, Sql::CartClear, Sql::Commit]);
     }
 
     /// What an arrival that comes out of nowhere needs before `plan`ned statements make sense: a cart with
     /// lines, before buying. Goes before everything planned.
     pub fn prepare(&mut self, interaction: Interaction) {
         if matches!(interaction, Interaction::BuyRequest | Interaction::BuyConfirm) {
-            self.cart = Some(self.store.ids.next_cart());
+            self.cart = Some(self.store.ids.cart.next());
             self.at_once(Sql::CartFill);
             self.at_once(Sql::CartInsert);
         }
@@ -143,17 +139,17 @@ impl Session {
         match act.sql {
             Sql::Promotion | Sql::NewProducts | Sql::BestSellers => self.page.extend(ids(reply)),
             Sql::CartLine => self.learn_cart_line(act.item, reply),
-            Sql::CartSize if first_id(reply) == Some(0) => self.at_once(Sql::RelatedItem),
+            Sql::CartSize if reply.first_id(0) == Some(0) => self.at_once(Sql::RelatedItem),
             Sql::RelatedItem => {
-                let item = first_id(reply).unwrap_or(self.item);
+                let item = reply.first_id(0).unwrap_or(self.item);
                 self.at_once(Act { item, ..Sql::CartLine.into() });
             }
             Sql::Cart => self.learn_cart(reply),
-            Sql::Country => self.address.country = first_id(reply).unwrap_or(1),
+            Sql::Country => self.address.country = reply.first_id(0).unwrap_or(1),
             Sql::Address => self.learn_address(reply),
-            Sql::CustomerDiscount => self.discount = first(reply).and_then(Value::as_double).unwrap_or(0.0),
+            Sql::CustomerDiscount => self.discount = reply.first(0).and_then(Value::as_double).unwrap_or(0.0),
             Sql::CustomerAddress => {
-                self.bill_address = first_id(reply).unwrap_or(1);
+                self.bill_address = reply.first_id(0).unwrap_or(1);
                 self.ship_address = self.bill_address;
             }
             Sql::OrderInsert => self.plan_order_lines(),
@@ -167,7 +163,7 @@ impl Session {
 
     /// One more of an item that is in the cart, or the item's first.
     fn learn_cart_line(&mut self, item: u64, reply: &Reply) {
-        self.at_once(match first_id(reply) {
+        self.at_once(match reply.first_id(0) {
             Some(quantity) => Act { sql: Sql::CartLineUpdate, item, quantity: quantity + 1 },
             None => Act { sql: Sql::CartLineInsert, item, quantity: 1 },
         });
@@ -176,8 +172,8 @@ impl Session {
     fn learn_cart(&mut self, reply: &Reply) {
         self.lines.clear();
         self.lines.extend(reply.rows.iter().filter_map(|row| {
-            let item = id(row.first()?)?;
-            Some(Line { item, quantity: id(row.get(1)?)?, cost: row.get(2)?.as_double()? })
+            let item = row.first()?.as_id()?;
+            Some(Line { item, quantity: row.get(1)?.as_id()?, cost: row.get(2)?.as_double()? })
         }));
         // Orders change the stock of their items in this order, so that two never wait for each other.
         self.lines.sort_unstable_by_key(|line| line.item);
@@ -186,9 +182,9 @@ impl Session {
     /// The address that is there already, or a new one. It is the customer's own at registration, and where
     /// the order goes afterwards.
     fn learn_address(&mut self, reply: &Reply) {
-        self.ship_address = first_id(reply).unwrap_or_else(|| {
+        self.ship_address = reply.first_id(0).unwrap_or_else(|| {
             self.at_once(Sql::AddressInsert);
-            self.store.ids.next_address()
+            self.store.ids.address.next()
         });
     }
 
@@ -202,7 +198,7 @@ impl Session {
 
     /// Takes what is ordered out of the stock, and fills it up where it runs low.
     fn learn_stock(&mut self, act: Act, reply: &Reply) {
-        let stock = first(reply).and_then(Value::as_int).unwrap_or(0);
+        let stock = reply.first(0).and_then(Value::as_int).unwrap_or(0);
         let left = stock.saturating_sub(i64::try_from(act.quantity).unwrap_or(i64::MAX));
         let stock = if left < STOCK_LOW { left.saturating_add(STOCK_REFILL) } else { left };
         let quantity = u64::try_from(stock).unwrap_or(0);
@@ -211,7 +207,7 @@ impl Session {
 
     /// A customer without orders sees none.
     fn learn_order(&mut self, reply: &Reply) {
-        if let Some(order) = first_id(reply) {
+        if let Some(order) = reply.first_id(0) {
             self.order = order;
             self.at_once(Sql::OrderLines);
             self.at_once(Sql::OrderDisplay);
@@ -228,20 +224,7 @@ impl Session {
     }
 }
 
-/// An id or a count; the schema knows no negative ones.
-fn id(value: &Value) -> Option<u64> {
-    value.as_int().and_then(|number| u64::try_from(number).ok())
-}
-
-fn first(reply: &Reply) -> Option<&Value> {
-    reply.rows.first()?.first()
-}
-
-fn first_id(reply: &Reply) -> Option<u64> {
-    first(reply).and_then(id)
-}
-
 /// First column of all rows.
 fn ids(reply: &Reply) -> impl Iterator<Item = u64> {
-    reply.rows.iter().filter_map(|row| id(row.first()?))
+    reply.rows.iter().filter_map(|row| row.first()?.as_id())
 }

@@ -2,25 +2,27 @@
 
 use Interaction::*;
 use evenkeel_core::random::Random;
+use evenkeel_site::words;
 
-/// A web interaction: a page, with the statements behind it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Interaction {
-    Home,
-    NewProducts,
-    BestSellers,
-    ProductDetail,
-    SearchRequest,
-    SearchResults,
-    /// The cart: shown, added to, or changed.
-    ShoppingCart,
-    CustomerRegistration,
-    BuyRequest,
-    BuyConfirm,
-    OrderInquiry,
-    OrderDisplay,
-    AdminRequest,
-    AdminConfirm,
+words! {
+    /// A web interaction: a page, with the statements behind it.
+    Interaction {
+        Home = "home",
+        NewProducts = "new_products",
+        BestSellers = "best_sellers",
+        ProductDetail = "product_detail",
+        SearchRequest = "search_request",
+        SearchResults = "search_results",
+        /// The cart: shown, added to, or changed.
+        ShoppingCart = "shopping_cart",
+        CustomerRegistration = "customer_registration",
+        BuyRequest = "buy_request",
+        BuyConfirm = "buy_confirm",
+        OrderInquiry = "order_inquiry",
+        OrderDisplay = "order_display",
+        AdminRequest = "admin_request",
+        AdminConfirm = "admin_confirm",
+    }
 }
 
 impl Interaction {
@@ -41,25 +43,6 @@ impl Interaction {
         AdminRequest,
         AdminConfirm,
     ];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Home => "home",
-            NewProducts => "new_products",
-            BestSellers => "best_sellers",
-            ProductDetail => "product_detail",
-            SearchRequest => "search_request",
-            SearchResults => "search_results",
-            ShoppingCart => "shopping_cart",
-            CustomerRegistration => "customer_registration",
-            BuyRequest => "buy_request",
-            BuyConfirm => "buy_confirm",
-            OrderInquiry => "order_inquiry",
-            OrderDisplay => "order_display",
-            AdminRequest => "admin_request",
-            AdminConfirm => "admin_confirm",
-        }
-    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -26,7 +26,7 @@ impl MixWorkload {
     pub fn new(name: &'static str, mix: Mix, store: Arc<Store>) -> Self {
         let shares =
             WeightedChoice::new(&mix.stationary()).expect("shares are not negative and add up to one");
-        let kinds = Interaction::ALL.map(|interaction| interaction.name().to_owned()).to_vec();
+        let kinds = Interaction::ALL.map(|interaction| interaction.to_string()).to_vec();
         let statements = mix_rows().map(|row| row.statement()).collect();
         Self { name, mix, statements, kinds, store, shares: Arc::new(shares) }
     }

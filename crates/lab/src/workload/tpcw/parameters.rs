@@ -2,9 +2,9 @@
 
 use super::session::{Act, Session};
 use super::statements::Sql;
-use super::values::{CARDS, COUNTRY_NAMES, SHIP_TYPES, one_of, search_a, search_prefix};
-use crate::data::tpcw::SUBJECTS;
-use crate::data::tpcw::values::{astring, digsyl, nstring};
+use super::values::{COUNTRY_NAMES, search_a, search_prefix};
+use crate::data::tpcw::values::{astring, choice, digsyl, nstring, picture};
+use crate::data::tpcw::{CARD_TYPES, SHIP_TYPES, SUBJECTS};
 use crate::workload::{Fill, Parameters};
 use evenkeel_core::random::Random;
 
@@ -18,25 +18,25 @@ impl Session {
         match act.sql {
             Begin | Commit => {}
             CustomerName | CustomerUname | CustomerDiscount | CustomerAddress | Login => {
-                ints(fill, [self.known_customer(random)]);
+                fill.ints([self.known_customer(random)]);
             }
             Customer | CustomerPassword | LatestOrder => self.write_uname(random, fill),
             CustomerInsert => self.write_customer(random, fill),
-            Promotion | RelatedItem => ints(fill, [self.store.item(random)]),
-            NewProducts | BestSellers | SearchSubject => text(fill, one_of(&SUBJECTS, random)),
+            Promotion | RelatedItem => fill.ints([self.store.item(random)]),
+            NewProducts | BestSellers | SearchSubject => text(fill, choice(random, &SUBJECTS)),
             SearchTitle | SearchAuthor => self.write_search(act.sql, random, fill),
-            ProductDetail => ints(fill, [self.item]),
-            CoOrdered => ints(fill, [self.item, self.item]),
-            ItemStock => ints(fill, [act.item]),
-            ItemStockUpdate => ints(fill, [act.quantity, act.item]),
+            ProductDetail => fill.ints([self.item]),
+            CoOrdered => fill.ints([self.item, self.item]),
+            ItemStock => fill.ints([act.item]),
+            ItemStockUpdate => fill.ints([act.quantity, act.item]),
             ItemUpdate => self.write_item(random, fill),
             ItemRelatedUpdate => {
-                ints(fill, self.related);
-                ints(fill, [self.item]);
+                fill.ints(self.related);
+                fill.ints([self.item]);
             }
             CartInsert | CartSize | CartTouch | CartClear | Cart | CartLine | CartLineInsert
             | CartLineUpdate | CartLineDelete | CartFill => self.write_cart(act, random, fill),
-            OrderDisplay | OrderLines => ints(fill, [self.order]),
+            OrderDisplay | OrderLines => fill.ints([self.order]),
             OrderInsert => self.write_order(random, fill),
             OrderLineInsert => {
                 self.order_lines += 1;
@@ -48,10 +48,10 @@ impl Session {
                 write_line(line, order, act, random, fill);
             }
             CreditCardInsert => self.write_card(random, fill),
-            Country => text(fill, one_of(&COUNTRY_NAMES, random)),
+            Country => text(fill, choice(random, &COUNTRY_NAMES)),
             Address => self.write_address(fill),
             AddressInsert => {
-                ints(fill, [self.ship_address]);
+                fill.ints([self.ship_address]);
                 self.write_address(fill);
             }
         }
@@ -60,15 +60,15 @@ impl Session {
     fn write_cart(&mut self, act: Act, random: &mut Random, fill: &mut Fill<'_>) {
         let cart = self.cart.unwrap_or(1);
         match act.sql {
-            Sql::CartLine | Sql::CartLineDelete => ints(fill, [cart, act.item]),
-            Sql::CartLineInsert => ints(fill, [cart, act.item, act.quantity]),
-            Sql::CartLineUpdate => ints(fill, [act.quantity, cart, act.item]),
+            Sql::CartLine | Sql::CartLineDelete => fill.ints([cart, act.item]),
+            Sql::CartLineInsert => fill.ints([cart, act.item, act.quantity]),
+            Sql::CartLineUpdate => fill.ints([act.quantity, cart, act.item]),
             Sql::CartFill => {
                 for _ in 0..CART_FILL_LINES {
-                    ints(fill, [cart, self.store.item(random), random.uniform(1, 10)]);
+                    fill.ints([cart, self.store.item(random), random.uniform(1, 10)]);
                 }
             }
-            _ => ints(fill, [cart]),
+            _ => fill.ints([cart]),
         }
     }
 
@@ -86,28 +86,28 @@ impl Session {
     fn write_item(&self, random: &mut Random, fill: &mut Fill<'_>) {
         fill.double(cents(random, 100, 99_999));
         for kind in ["image", "thumb"] {
-            let picture = random.uniform(1, self.store.scale.items());
-            fill.text(|buffer| picture_path(buffer, kind, picture));
+            let number = random.uniform(1, self.store.scale.items());
+            fill.text(|buffer| picture(buffer, kind, number));
         }
-        ints(fill, [self.item]);
+        fill.ints([self.item]);
     }
 
     fn write_order(&mut self, random: &mut Random, fill: &mut Fill<'_>) {
         let totals = self.totals();
-        ints(fill, [self.order, self.known_customer(random)]);
+        fill.ints([self.order, self.known_customer(random)]);
         fill.double(totals.sub_total).double(totals.tax).double(totals.total);
-        text(fill, one_of(&SHIP_TYPES, random));
-        ints(fill, [random.uniform(0, 7), self.bill_address, self.ship_address]);
+        text(fill, choice(random, &SHIP_TYPES));
+        fill.ints([random.uniform(0, 7), self.bill_address, self.ship_address]);
     }
 
     fn write_card(&self, random: &mut Random, fill: &mut Fill<'_>) {
-        ints(fill, [self.order]);
-        text(fill, one_of(&CARDS, random));
+        fill.ints([self.order]);
+        text(fill, choice(random, &CARD_TYPES));
         fill.text(|buffer| nstring(buffer, random, 16, 16));
         fill.text(|buffer| astring(buffer, random, 14, 30));
-        ints(fill, [random.uniform(10, 730)]);
+        fill.ints([random.uniform(10, 730)]);
         fill.text(|buffer| astring(buffer, random, 15, 15));
-        ints(fill.double(self.totals().total), [self.ship_address]);
+        fill.double(self.totals().total).ints([self.ship_address]);
     }
 
     /// Types in an address that is nobody's yet, as good as certainly.
@@ -123,13 +123,13 @@ impl Session {
         for part in &self.address.parts {
             fill.bytes(part);
         }
-        ints(fill, [self.address.country]);
+        fill.ints([self.address.country]);
     }
 
     fn write_customer(&mut self, random: &mut Random, fill: &mut Fill<'_>) {
         let customer = self.known_customer(random);
         let uname = |buffer: &mut Vec<u8>| digsyl(buffer, customer);
-        ints(fill, [customer]);
+        fill.ints([customer]);
         fill.text(uname).text(|buffer| {
             uname(buffer);
             buffer.make_ascii_lowercase();
@@ -137,7 +137,7 @@ impl Session {
         for _ in ["c_fname", "c_lname"] {
             fill.text(|buffer| astring(buffer, random, 8, 15));
         }
-        ints(fill, [self.ship_address]);
+        fill.ints([self.ship_address]);
         fill.text(|buffer| nstring(buffer, random, 9, 16));
         fill.text(|buffer| {
             uname(buffer);
@@ -145,15 +145,8 @@ impl Session {
             astring(buffer, random, 2, 9);
             buffer.extend_from_slice(b".com");
         });
-        ints(fill.double(cents(random, 0, 50)), [random.uniform(18 * 365, 90 * 365)]);
+        fill.double(cents(random, 0, 50)).ints([random.uniform(18 * 365, 90 * 365)]);
         fill.text(|buffer| astring(buffer, random, 100, 500));
-    }
-}
-
-fn ints<const COUNT: usize>(fill: &mut Fill<'_>, numbers: [u64; COUNT]) {
-    for number in numbers {
-        // Ids are counted up from what an INT column holds, so that this bound is never met.
-        fill.int(i64::try_from(number).unwrap_or(i64::MAX));
     }
 }
 
@@ -166,13 +159,6 @@ fn cents(random: &mut Random, min: u64, max: u64) -> f64 {
 }
 
 fn write_line(line: u64, order: u64, act: Act, random: &mut Random, fill: &mut Fill<'_>) {
-    ints(fill, [line, order, act.item, act.quantity]);
+    fill.ints([line, order, act.item, act.quantity]);
     fill.double(cents(random, 0, 30)).text(|buffer| astring(buffer, random, 20, 100));
-}
-
-/// Writes the path of a picture, as `img17/image_417.gif`.
-fn picture_path(buffer: &mut Vec<u8>, kind: &str, picture: u64) {
-    use std::io::Write;
-    // Writing to memory cannot fail.
-    let _ = write!(buffer, "img{}/{kind}_{picture}.gif", picture % 100);
 }

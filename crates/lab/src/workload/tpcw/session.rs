@@ -134,13 +134,8 @@ impl Session {
     }
 
     /// Makes these statements after all others.
-    pub fn then(&mut self, statements: &[Sql]) {
-        self.acts.extend(statements.iter().map(|&sql| Act::from(sql)));
-    }
-
-    /// Makes this statement after all others.
-    pub fn then_act(&mut self, act: Act) {
-        self.acts.push_back(act);
+    pub fn then(&mut self, acts: impl IntoIterator<Item = impl Into<Act>>) {
+        self.acts.extend(acts.into_iter().map(Into::<Act>::into));
     }
 
     /// Makes this statement next, before all others.

@@ -95,9 +95,9 @@ impl Session {
         self.customer = None;
         self.order_lines = 0;
         match sql {
-            Sql::CartInsert | Sql::CartFill | Sql::CartLineInsert => self.cart = Some(ids.next_cart()),
+            Sql::CartInsert | Sql::CartFill | Sql::CartLineInsert => self.cart = Some(ids.cart.next()),
             Sql::OrderInsert | Sql::OrderLineInsert | Sql::CreditCardInsert => {
-                self.order = ids.next_order();
+                self.order = ids.order.next();
                 self.ship_address = random.uniform(1, scale.addresses());
                 self.bill_address = self.ship_address;
                 self.lines.clear();
@@ -105,12 +105,12 @@ impl Session {
             }
             Sql::OrderDisplay | Sql::OrderLines => self.order = random.uniform(1, scale.orders()),
             Sql::CustomerInsert => {
-                self.customer = Some(ids.next_customer());
+                self.customer = Some(ids.customer.next());
                 self.ship_address = random.uniform(1, scale.addresses());
             }
             Sql::AddressInsert | Sql::Address => {
                 if sql == Sql::AddressInsert {
-                    self.ship_address = ids.next_address();
+                    self.ship_address = ids.address.next();
                 }
                 self.address.country = random.uniform(1, COUNTRIES);
                 self.type_address(random);
@@ -119,7 +119,7 @@ impl Session {
                 let items = scale.items();
                 self.related = std::array::from_fn(|offset| (item + offset as u64) % items + 1);
             }
-            _ => self.cart = Some(random.uniform(1, ids.last_cart())),
+            _ => self.cart = Some(random.uniform(1, ids.cart.last())),
         }
         Act { sql, item, quantity }
     }

@@ -3,15 +3,8 @@
 use evenkeel_core::distribution::NuRand;
 use evenkeel_core::random::Random;
 
-/// Kinds of credit cards, as the specification names them.
-pub const CARDS: [&str; 5] = ["VISA", "MASTERCARD", "DISCOVER", "AMEX", "DINERS"];
-pub const SHIP_TYPES: [&str; 6] = ["AIR", "UPS", "FEDEX", "SHIP", "COURIER", "MAIL"];
 /// Countries that customers type in: some of those that the population has.
 pub const COUNTRY_NAMES: [&str; 4] = ["United States", "United Kingdom", "Canada", "Germany"];
-
-pub fn one_of<T: Copy>(list: &[T], random: &mut Random) -> T {
-    list[random.uniform(0, list.len() as u64 - 1) as usize]
-}
 
 /// `A` of the choice of a search text.
 pub fn search_a(items: u64) -> u64 {

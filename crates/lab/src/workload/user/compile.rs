@@ -4,6 +4,7 @@ use super::generator::Source;
 use super::{
     ColumnReader, Definition, Generator, ParameterDefinitions, StatementDefinition, TransactionDefinition,
 };
+use crate::workload::error::Result;
 use crate::workload::sql::{self, Parsed, Role};
 use crate::workload::{Statement, Value, WorkloadError, similar};
 use evenkeel_core::Nanos;
@@ -68,7 +69,7 @@ impl<'a> Compiler<'a> {
         Self { definition, reader, parsed, own: Vec::new(), sources: Vec::new() }
     }
 
-    pub fn compile(mut self) -> Result<Plan, WorkloadError> {
+    pub fn compile(mut self) -> Result<Plan> {
         self.check_names()?;
         for index in 0..self.definition.statements.len() {
             let own = self.statement_sources(index)?;
@@ -95,7 +96,7 @@ impl<'a> Compiler<'a> {
         Ok(Plan { statements, sources: self.sources, rows, requests, weights, choice })
     }
 
-    fn check_names(&self) -> Result<(), WorkloadError> {
+    fn check_names(&self) -> Result<()> {
         let Definition { name, statements, transactions } = self.definition;
         if statements.is_empty() {
             return Err(invalid("workload", "has no statement; add a [[statement]]"));
@@ -115,17 +116,31 @@ impl<'a> Compiler<'a> {
     }
 
     /// Makes the generators of a statement ready, and checks that they fit its placeholders.
-    fn statement_sources(&mut self, index: usize) -> Result<BTreeMap<String, usize>, WorkloadError> {
+    fn statement_sources(&mut self, index: usize) -> Result<BTreeMap<String, usize>> {
         let definition = self.definition;
         let statement = &definition.statements[index];
         let entry = statement_entry(statement);
-        if self.parsed[index].verb.is_empty() {
-            return Err(invalid(&entry, "`sql` is empty"));
+        let refuse = |problem: &str| Err(invalid(&entry, problem));
+        let Parsed { placeholders, verb, .. } = self.parsed[index].clone();
+        let count = placeholders.len();
+        let named: BTreeSet<String> = placeholders.iter().flatten().cloned().collect();
+        if verb.is_empty() {
+            return refuse("`sql` is empty");
         }
-        let named = named_placeholders(&entry, &self.parsed[index])?;
+        if !named.is_empty() && placeholders.contains(&None) {
+            return refuse("`sql` has both `?` and `:name`; use one of them throughout");
+        }
         let generators: Vec<(String, &Generator)> = match &statement.parameters {
+            ParameterDefinitions::Positional(list) if named.is_empty() && list.len() != count => {
+                let given = list.len();
+                return refuse(&format!(
+                    "`sql` has {count} `?` but `parameters` has {given}; give one for each"
+                ));
+            }
+            ParameterDefinitions::Positional(list) if !named.is_empty() && !list.is_empty() => {
+                return refuse("`sql` names its parameters; name them under `parameters` too");
+            }
             ParameterDefinitions::Positional(list) => {
-                check_count(&entry, &self.parsed[index], !named.is_empty(), list.len())?;
                 list.iter().enumerate().map(|(place, generator)| (place_name(place), generator)).collect()
             }
             ParameterDefinitions::Named(map) => {
@@ -133,13 +148,11 @@ impl<'a> Compiler<'a> {
                 map.iter().map(|(name, generator)| (name.clone(), generator)).collect()
             }
             ParameterDefinitions::Rows(rows) => {
-                let placeholders = self.parsed[index].placeholders.len();
-                if let Some(row) = rows.iter().find(|row| row.len() != placeholders || !named.is_empty()) {
-                    let problem = format!("a row has {} values, but `sql` has {placeholders} `?`", row.len());
-                    return Err(invalid(&entry, &problem));
+                if let Some(row) = rows.iter().find(|row| row.len() != count || !named.is_empty()) {
+                    return refuse(&format!("a row has {} values, but `sql` has {count} `?`", row.len()));
                 }
                 if rows.is_empty() {
-                    return Err(invalid(&entry, "`rows` is empty; give at least one row"));
+                    return refuse("`rows` is empty; give at least one row");
                 }
                 Vec::new()
             }
@@ -149,7 +162,6 @@ impl<'a> Compiler<'a> {
             let source = self.source(&entry, &name, generator)?;
             sources.insert(name, source);
         }
-        let placeholders = self.parsed[index].placeholders.clone();
         for (name, role) in placeholders.iter().zip(sql::shape(&statement.sql).roles) {
             let Some(name) = name.as_ref().filter(|name| !sources.contains_key(*name)) else { continue };
             if let Some(source) = self.compared(&statement.sql, &role) {
@@ -170,7 +182,7 @@ impl<'a> Compiler<'a> {
         })
     }
 
-    fn source(&mut self, entry: &str, name: &str, generator: &Generator) -> Result<usize, WorkloadError> {
+    fn source(&mut self, entry: &str, name: &str, generator: &Generator) -> Result<usize> {
         let source = Source::new(generator, &mut *self.reader);
         self.sources
             .push(source.map_err(|problem| invalid(&format!("{entry}, parameter `{name}`"), &problem))?);
@@ -178,7 +190,7 @@ impl<'a> Compiler<'a> {
     }
 
     /// A request for each statement, with its weight by itself.
-    fn lone_requests(&self) -> Result<Vec<(f64, Request)>, WorkloadError> {
+    fn lone_requests(&self) -> Result<Vec<(f64, Request)>> {
         let definition = self.definition;
         let inside = |name: &String| {
             definition.transactions.iter().any(|transaction| transaction.statements.contains(name))
@@ -196,7 +208,7 @@ impl<'a> Compiler<'a> {
         Ok(requests)
     }
 
-    fn transaction(&mut self, transaction: &TransactionDefinition) -> Result<Request, WorkloadError> {
+    fn transaction(&mut self, transaction: &TransactionDefinition) -> Result<Request> {
         let entry = transaction_entry(transaction);
         if transaction.statements.is_empty() {
             return Err(invalid(&entry, "has no statements; list at least one by name"));
@@ -239,7 +251,7 @@ impl<'a> Compiler<'a> {
         source.filter(|_| with.len() > 1 && !with.iter().any(declares))
     }
 
-    fn index_of(&self, entry: &str, name: &str) -> Result<usize, WorkloadError> {
+    fn index_of(&self, entry: &str, name: &str) -> Result<usize> {
         let statements = &self.definition.statements;
         statements.iter().position(|statement| statement.name == *name).ok_or_else(|| {
             let names = statements.iter().map(|statement| statement.name.as_str());
@@ -248,7 +260,7 @@ impl<'a> Compiler<'a> {
     }
 
     /// A statement within a request that draws `shared` at its begin; those come before the statement's own.
-    fn step(&self, index: usize, shared: &[String], entry: &str) -> Result<Step, WorkloadError> {
+    fn step(&self, index: usize, shared: &[String], entry: &str) -> Result<Step> {
         let names = &self.parsed[index].placeholders;
         let has_rows = matches!(self.definition.statements[index].parameters, ParameterDefinitions::Rows(_));
         let find = |(place, name): (usize, &Option<String>)| {
@@ -311,7 +323,7 @@ fn transaction_entry(transaction: &TransactionDefinition) -> String {
     format!("transaction `{}`", transaction.name)
 }
 
-fn check_weight(entry: &str, weight: f64) -> Result<(), WorkloadError> {
+fn check_weight(entry: &str, weight: f64) -> Result<()> {
     // The sum of all weights is a number too.
     if (0.0..=1e18).contains(&weight) {
         return Ok(());
@@ -319,35 +331,12 @@ fn check_weight(entry: &str, weight: f64) -> Result<(), WorkloadError> {
     Err(invalid(entry, &format!("`weight` is {weight}; it must be from 0 to 1e18")))
 }
 
-/// The names of the placeholders, empty for bare ones.
-fn named_placeholders(entry: &str, parsed: &Parsed) -> Result<BTreeSet<String>, WorkloadError> {
-    let named: BTreeSet<String> = parsed.placeholders.iter().flatten().cloned().collect();
-    if !named.is_empty() && parsed.placeholders.contains(&None) {
-        return Err(invalid(entry, "`sql` has both `?` and `:name`; use one of them throughout"));
-    }
-    Ok(named)
-}
-
-/// A list of generators must fit bare placeholders; an empty one fits named ones, which a transaction gives.
-fn check_count(entry: &str, parsed: &Parsed, named: bool, sources: usize) -> Result<(), WorkloadError> {
-    let placeholders = parsed.placeholders.len();
-    if !named && placeholders != sources {
-        let problem =
-            format!("`sql` has {placeholders} `?` but `parameters` has {sources}; give one for each");
-        return Err(invalid(entry, &problem));
-    }
-    if named && sources > 0 {
-        return Err(invalid(entry, "`sql` names its parameters; name them under `parameters` too"));
-    }
-    Ok(())
-}
-
 /// Every generator must be for a placeholder.
 fn check_used<'a>(
     entry: &str,
     mut names: impl Iterator<Item = &'a String>,
     placeholders: &BTreeSet<String>,
-) -> Result<(), WorkloadError> {
+) -> Result<()> {
     let Some(name) = names.find(|name| !placeholders.contains(*name)) else { return Ok(()) };
     let near = meant(name, placeholders.iter().map(String::as_str));
     Err(invalid(entry, &format!("parameter `{name}` is not used: no `:{name}` in `sql`{near}")))

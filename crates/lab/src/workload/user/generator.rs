@@ -11,46 +11,21 @@ use std::sync::atomic::{AtomicI64, Ordering};
 #[derive(Clone, Debug, PartialEq)]
 pub enum Generator {
     /// A whole number from `min` to `max`, each as likely.
-    Uniform {
-        min: i64,
-        max: i64,
-    },
+    Uniform { min: i64, max: i64 },
     /// Rank 1 to `n`, rank k with a weight of k to the power of -`exponent`.
-    Zipf {
-        n: u64,
-        /// Skew, above 0.
-        exponent: f64,
-    },
+    Zipf { n: u64, exponent: f64 },
     /// `start`, `start + step`, `start + 2 step` ...: one counter for all clients of the workload, so that no
     /// two ever draw the same number.
-    Sequence {
-        start: i64,
-        /// Distance between numbers, not 0.
-        step: i64,
-    },
-    /// One of these values.
-    Choice {
-        values: Vec<Value>,
-        /// Weight of each, all the same where there are none.
-        weights: Option<Vec<f64>>,
-    },
+    Sequence { start: i64, step: i64 },
+    /// One of these values, each as likely where they have no weights.
+    Choice { values: Vec<Value>, weights: Option<Vec<f64>> },
     /// One of the values that a column has when the run begins, each row as likely.
-    Column {
-        table: String,
-        column: String,
-        limit: u64,
-    },
+    Column { table: String, column: String, limit: u64 },
     /// A sequence that begins above the highest number that a column has when the run begins.
-    Next {
-        table: String,
-        /// Column of whole numbers, as written in SQL.
-        column: String,
-    },
+    Next { table: String, column: String },
     /// Letters and digits, `min` to `max` of them.
-    Text {
-        min: u64,
-        max: u64,
-    },
+    Text { min: u64, max: u64 },
+    /// Always this value.
     Constant(Value),
 }
 

@@ -3,8 +3,8 @@
 mod people;
 mod sales;
 
+use super::schema::Table;
 use super::size::Size;
-use super::table::Table;
 use super::words;
 use crate::data::row::Row;
 use crate::data::tpcw::Date;
@@ -117,9 +117,9 @@ mod tests {
         for table in Table::ALL {
             let rows = read(table, 1);
             let columns = table.definition().columns.len();
-            assert!(rows.iter().all(|row| row.len() == columns), "{table}");
+            assert!(rows.iter().all(|row| row.len() == columns), "{table:?}");
             if !matches!(table, Table::OrderLines | Table::CustHist) {
-                assert_eq!(rows.len() as u64, size.rows_expected(table), "{table}");
+                assert_eq!(rows.len() as u64, size.rows_expected(table), "{table:?}");
             }
         }
         let lines = read(Table::OrderLines, 1).len() as f64 / size.orders() as f64;

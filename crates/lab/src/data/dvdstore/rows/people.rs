@@ -2,7 +2,7 @@
 
 use super::Row;
 use crate::data::dvdstore::size::Size;
-use crate::data::tpcw::values::{nstring, whole};
+use crate::data::tpcw::values::{month, nstring, whole};
 use evenkeel_core::random::Random;
 
 /// States and districts of the country of the first half of the customers.
@@ -64,10 +64,8 @@ fn letters(out: &mut Vec<u8>, random: &mut Random, count: usize) {
 
 /// Appends the end of a credit card as `yyyy/mm`.
 fn expiration(out: &mut Vec<u8>, random: &mut Random) {
-    whole(out, random.uniform(2008, 2012));
-    out.push(b'/');
-    let month = random.uniform(1, 12);
-    out.extend([b'0' + (month / 10) as u8, b'0' + (month % 10) as u8]);
+    let year = random.uniform(2008, 2012);
+    month(out, year, random.uniform(1, 12));
 }
 
 /// Appends the user name of a customer of the population.

@@ -1,7 +1,7 @@
 //! Orders, their lines and what customers have bought.
 
 use super::{Generator, Row};
-use crate::data::dvdstore::table::Table;
+use crate::data::dvdstore::schema::Table;
 use crate::data::tpcw::Date;
 use evenkeel_core::random::Random;
 

@@ -4,31 +4,11 @@ use super::{Generator, Row, day_in};
 use crate::data::tpcw::values;
 use evenkeel_core::random::Random;
 
+#[rustfmt::skip]
 pub const SUBJECTS: [&str; 24] = [
-    "ARTS",
-    "BIOGRAPHIES",
-    "BUSINESS",
-    "CHILDREN",
-    "COMPUTERS",
-    "COOKING",
-    "HEALTH",
-    "HISTORY",
-    "HOME",
-    "HUMOR",
-    "LITERATURE",
-    "MYSTERY",
-    "NON-FICTION",
-    "PARENTING",
-    "POLITICS",
-    "REFERENCE",
-    "RELIGION",
-    "ROMANCE",
-    "SELF-HELP",
-    "SCIENCE-NATURE",
-    "SCIENCE-FICTION",
-    "SPORTS",
-    "YOUTH",
-    "TRAVEL",
+    "ARTS", "BIOGRAPHIES", "BUSINESS", "CHILDREN", "COMPUTERS", "COOKING", "HEALTH", "HISTORY", "HOME",
+    "HUMOR", "LITERATURE", "MYSTERY", "NON-FICTION", "PARENTING", "POLITICS", "REFERENCE", "RELIGION",
+    "ROMANCE", "SELF-HELP", "SCIENCE-NATURE", "SCIENCE-FICTION", "SPORTS", "YOUTH", "TRAVEL",
 ];
 
 const BACKINGS: [&str; 5] = ["HARDBACK", "PAPERBACK", "USED", "AUDIO", "LIMITED-EDITION"];
@@ -48,8 +28,8 @@ impl Generator {
         for item in related {
             row.whole(item);
         }
-        row.field(|out, _| picture(out, "thumb", number))
-            .field(|out, _| picture(out, "image", number))
+        row.field(|out, _| values::picture(out, "thumb", number))
+            .field(|out, _| values::picture(out, "image", number))
             .decimal(list_price_cents, 2)
             .decimal(list_price_cents * (100 - discount_percent), 4)
             .date(available)
@@ -73,17 +53,6 @@ fn related(random: &mut Random, items: u64) -> [u64; 5] {
         };
     }
     related
-}
-
-/// Path of a picture: `img<number % 100>/<kind>_<number>.gif`.
-fn picture(out: &mut Vec<u8>, kind: &str, number: u64) {
-    out.extend_from_slice(b"img");
-    values::whole(out, number % 100);
-    out.push(b'/');
-    out.extend_from_slice(kind.as_bytes());
-    out.push(b'_');
-    values::whole(out, number);
-    out.extend_from_slice(b".gif");
 }
 
 /// Three lengths of 0.01 to 99.99, joined by `x`.

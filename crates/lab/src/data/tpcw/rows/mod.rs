@@ -7,13 +7,13 @@ mod sales;
 
 use super::date::Date;
 use super::scale::Scale;
-use super::table::Table;
+use super::schema::Table;
 use crate::data::row::Row;
 use evenkeel_core::random::{Random, Seed};
 
 pub use catalogue::SUBJECTS;
 pub use country::COUNTRIES;
-pub use sales::LINES_MAX;
+pub use sales::{CARD_TYPES, LINES_MAX, SHIP_TYPES};
 
 #[derive(Clone, Copy, Debug)]
 pub struct Generator {
@@ -33,10 +33,11 @@ impl Generator {
         self.scale
     }
 
-    /// Appends row `number` (from 1) of a table to `out`: fields between tabs, no line end. Order lines
-    /// are written by [`Generator::write_line`]; shopping carts have no rows and write nothing.
-    pub fn write(&self, table: Table, number: u64, out: &mut Vec<u8>) {
-        let mut random = self.random(table, number);
+    /// Appends a row to `out`, fields between tabs, no line end: row `number` (from 1), or line `line` (from 1) of
+    /// order `number`. Shopping carts have no rows and get nothing.
+    pub fn write(&self, table: Table, number: u64, line: u64, out: &mut Vec<u8>) {
+        let own = if line == 0 { number } else { number * (LINES_MAX + 1) + line };
+        let mut random = self.random(table, own);
         let mut row = Row::new(out, &mut random);
         match table {
             Table::Address => self.address(number, &mut row),
@@ -46,7 +47,8 @@ impl Generator {
             Table::Item => self.item(number, &mut row),
             Table::Orders => self.order(number, &mut row),
             Table::CcXacts => self.cc_xact(number, &mut row),
-            Table::OrderLine | Table::ShoppingCart | Table::ShoppingCartLine => return,
+            Table::OrderLine => self.order_line(number, line, &mut row),
+            Table::ShoppingCart | Table::ShoppingCartLine => return,
         }
         row.end();
     }

@@ -2,14 +2,14 @@
 
 use super::{COUNTRIES, Generator, Row};
 use crate::data::tpcw::date::Date;
-use crate::data::tpcw::table::Table;
+use crate::data::tpcw::schema::Table;
 use evenkeel_core::random::Random;
 
 pub const LINES_MAX: u64 = 5;
 
-const SHIP_TYPES: [&str; 6] = ["AIR", "UPS", "FEDEX", "SHIP", "COURIER", "MAIL"];
+pub const SHIP_TYPES: [&str; 6] = ["AIR", "UPS", "FEDEX", "SHIP", "COURIER", "MAIL"];
 const STATUSES: [&str; 4] = ["PROCESSING", "SHIPPED", "PENDING", "DENIED"];
-const CARD_TYPES: [&str; 5] = ["VISA", "MASTERCARD", "DISCOVER", "AMEX", "DINERS"];
+pub const CARD_TYPES: [&str; 5] = ["VISA", "MASTERCARD", "DISCOVER", "AMEX", "DINERS"];
 
 /// Sales tax, 8.25 %, in hundredths of a percent.
 const TAX: u64 = 825;
@@ -51,14 +51,6 @@ impl Generator {
     /// Lines of an order, 1 to [`LINES_MAX`].
     pub fn lines(&self, order: u64) -> u64 {
         self.random(Table::Orders, order).uniform(1, LINES_MAX)
-    }
-
-    /// Appends line `line` (from 1 to [`Generator::lines`]) of an order to `out`.
-    pub fn write_line(&self, order: u64, line: u64, out: &mut Vec<u8>) {
-        let mut random = self.random(Table::OrderLine, order * (LINES_MAX + 1) + line);
-        let mut row = Row::new(out, &mut random);
-        self.order_line(order, line, &mut row);
-        row.end();
     }
 
     pub(super) fn order(&self, number: u64, row: &mut Row<'_>) {
