@@ -17,10 +17,6 @@ pub enum DispatchError {
     Unfit { table: String, what: String, hint: &'static str },
     #[error("somebody else dispatches table {table}: connection {connection} of the server")]
     Busy { table: String, connection: String },
-    #[error(
-        "a load of {file} into {table} was interrupted; without transactions its rows cannot be distinguished from others"
-    )]
-    CutLoad { table: String, file: String },
     #[error("table {table} has records of {days} days, and --max-days is {most}")]
     TooManyDays { table: String, days: usize, most: usize },
     #[error(
@@ -58,7 +54,6 @@ impl DispatchError {
             Self::NoColumn { .. } => Some("correct --by"),
             Self::Unfit { hint, .. } => Some(hint),
             Self::Busy { .. } => Some("wait for it; a statement of a client that was killed ends by itself"),
-            Self::CutLoad { .. } => Some("load the file again first, which takes back what it brought"),
             Self::TooManyDays { .. } => Some(
                 "look at the dates of the records: some may be wrong; raise --max-days where they are right",
             ),

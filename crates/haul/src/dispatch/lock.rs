@@ -8,7 +8,7 @@ use xxhash_rust::xxh3::xxh3_64;
 /// client was killed.
 const LOCK_WAIT_S: u32 = 10;
 
-/// Keeps others from the same table as long as this connection lasts, or until [`unlock`].
+/// Keeps others from the same table as long as this connection lasts.
 pub(super) fn lock(control: &mut Control, table: &str) -> Result<(), DispatchError> {
     let name = name(control, table)?;
     let got = control.query_value(&format!("SELECT GET_LOCK('{name}', {LOCK_WAIT_S})"))?;
@@ -17,12 +17,6 @@ pub(super) fn lock(control: &mut Control, table: &str) -> Result<(), DispatchErr
     }
     let connection = control.query_value(&format!("SELECT IS_USED_LOCK('{name}')"))?.unwrap_or_default();
     Err(DispatchError::Busy { table: table.to_owned(), connection })
-}
-
-pub(super) fn unlock(control: &mut Control, table: &str) -> Result<(), DispatchError> {
-    let name = name(control, table)?;
-    control.query_value(&format!("SELECT RELEASE_LOCK('{name}')"))?;
-    Ok(())
 }
 
 /// As short as names of locks are, which belong to the whole server.

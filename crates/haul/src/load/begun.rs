@@ -30,10 +30,8 @@ pub(super) fn settle(
     if begun.is_empty() {
         return Ok(None);
     }
-    // What a dispatch has taken is not in the tables any more, and is known for good.
-    let known: Vec<KnownFile> = known.iter().filter(|file| file.is_there()).cloned().collect();
     let mut rows = count(control, tables)?;
-    let done: u64 = known.iter().filter(|file| file.done).map(|file| file.waiting).sum();
+    let done: u64 = known.iter().filter(|file| file.done).map(|file| file.rows).sum();
     if rows == done && uncover(control, tables)? {
         rows = count(control, tables)?;
     }
@@ -43,9 +41,7 @@ pub(super) fn settle(
     }
     let refuse = |why| Err(LoadError::NotOurs { tables: named.to_owned(), why }.into());
     if known.iter().any(|file| file.origin == Origin::Filled) {
-        return refuse(
-            "rows of others, or some that a dispatch had left, were in them before the load".to_owned(),
-        );
+        return refuse("rows of others were in them before the load".to_owned());
     }
     let is_there = |file: &KnownFile| looked.iter().any(|now| is_same(file, now));
     if let Some(missing) = known.iter().find(|file| !is_there(file)) {
@@ -58,7 +54,7 @@ pub(super) fn settle(
         ));
     }
     // In this order: a kill between both leaves tables whose load was cut, as before.
-    manifest::forget(control, &known, false)?;
+    manifest::forget(control, known, false)?;
     for table in tables {
         control.exec(&format!("TRUNCATE TABLE {}", quoted(&table.name)))?;
     }

@@ -17,18 +17,12 @@ pub enum LoadError {
     Layout { path: PathBuf, end: u64 },
     #[error("{} and {} are the same, byte by byte", first.display(), second.display())]
     Same { first: PathBuf, second: PathBuf },
-    #[error("a dispatch from {0} is under way")]
-    Dispatching(String),
     #[error("{rows} rows were loaded into {table} (table evenkeel_loads), but it has none{}", went(*moved))]
     Gone { table: String, rows: u64, moved: u64 },
     #[error(
         "{rows} rows that were loaded into {table} are in day tables, and --again would load them once more"
     )]
     Moved { table: String, rows: u64 },
-    #[error(
-        "{table} has {rows} rows of the {waiting} that were loaded since its last dispatch: another one was cut"
-    )]
-    HalfMoved { table: String, rows: u64, waiting: u64 },
     #[error(
         "a load into {tables} was interrupted; its rows cannot be distinguished from others, and the tables cannot be emptied: {why}"
     )]
@@ -50,11 +44,9 @@ pub enum LoadError {
 impl LoadError {
     pub fn hint(&self) -> &'static str {
         match self {
-            Self::Dispatching(_) => "wait until it is done; SHOW PROCESSLIST names the connections",
             Self::Moved { .. } => {
                 "leave --again out; drop the day tables first where all is to be loaded anew"
             }
-            Self::HalfMoved { .. } => "run evenkeel cdr dispatch first, which goes on with it",
             Self::Busy(_) => "wait until it is done; SHOW PROCESSLIST names the connections",
             Self::OthersRejects { .. } => {
                 "name another file by --rejects; if these rejects are from this server under another name, or no longer needed, move the file away"

@@ -119,7 +119,7 @@ fn one(
     }
     // Nothing of it is stored, and by the layout of now some of it may be.
     if before.done && before.records > 0 && before.rows == 0 && before.layout != ground.layout {
-        manifest::forget_all(control, std::slice::from_ref(before), &[])?;
+        manifest::forget(control, std::slice::from_ref(before), true)?;
         return fresh(control, ground, file, name);
     }
     let (mut done, mut audited) = (before.done, before.audited);

@@ -137,18 +137,12 @@ impl Job<'_> {
 
     /// Takes the files out of the manifest, and drops the tables.
     fn forget(&self, control: &mut Control, named: &str) -> Result<(), HaulError> {
-        let (files, parts, named) = (manifest::FILES, manifest::PARTS, literal(named.as_bytes()));
-        control.exec(&format!(
-            "DELETE f, p FROM {files} f LEFT JOIN {parts} p ON p.file_id = f.id WHERE f.tables_loaded = {named}"
-        ))?;
+        let known = manifest::read(control, named)?;
+        manifest::forget(control, &known, true)?;
         for table in &self.tables {
             control.exec(&format!("DROP TABLE {}", quoted(&table.name)))?;
         }
         Ok(())
-    }
-
-    pub(super) fn lock(&self, control: &mut Control, named: &str) -> Result<(), HaulError> {
-        lock(control, self.target, named)
     }
 
     /// Whose rejects those of this load are.

@@ -56,7 +56,18 @@ impl Chain<'_> {
     pub fn load(&self, path: &Path, tell: &mut (dyn FnMut(&Progress) + Send)) -> Result<Loaded, WatchError> {
         let rejects = self.rejects_of(path);
         let sent = AtomicU64::new(0);
-        let loaded = self.job(path, &rejects, &sent).run(tell);
+        let job = Job {
+            file: self.file,
+            inputs: vec![Input::File(path.to_owned())],
+            target: self.target,
+            tables: vec![self.table.clone()],
+            rejects: &rejects,
+            duplicates: self.duplicates,
+            options: self.options,
+            sent: &sent,
+            stop: self.stop,
+        };
+        let loaded = job.run(tell);
         // Most files have no rejects, and an empty one says nothing. One that cannot be removed does no harm.
         if rejects.metadata().is_ok_and(|found| found.len() == 0) {
             let _ = fs::remove_file(&rejects);
@@ -93,25 +104,6 @@ impl Chain<'_> {
             check.note(loaded)?;
         }
         Ok(report)
-    }
-
-    pub fn give_up(&self, path: &Path) -> Result<Vec<String>, WatchError> {
-        let sent = AtomicU64::new(0);
-        Ok(self.job(path, &self.rejects_of(path), &sent).give_up()?)
-    }
-
-    fn job<'a>(&'a self, path: &Path, rejects: &'a Path, sent: &'a AtomicU64) -> Job<'a> {
-        Job {
-            file: self.file,
-            inputs: vec![Input::File(path.to_owned())],
-            target: self.target,
-            tables: vec![self.table.clone()],
-            rejects,
-            duplicates: self.duplicates,
-            options: self.options,
-            sent,
-            stop: self.stop,
-        }
     }
 
     pub fn rejects_of(&self, path: &Path) -> PathBuf {

@@ -33,9 +33,6 @@ pub enum Trouble {
     Changed,
     Gone,
     Bad,
-    /// A load of this table was cut: it has to be taken back before anything else.
-    Cut,
-    HalfMoved,
     Fatal,
 }
 
@@ -48,7 +45,6 @@ impl WatchError {
             Self::Dispatch(error) => match error {
                 DispatchError::Server(error) => of_server(error),
                 DispatchError::Busy { .. } => Trouble::Busy,
-                DispatchError::CutLoad { .. } => Trouble::Cut,
                 DispatchError::NoColumn { .. } | DispatchError::Pattern { .. } => Trouble::Fatal,
                 // The records stay where they are until somebody has put that right.
                 _ => Trouble::Bad,
@@ -81,8 +77,7 @@ fn of_load(error: &HaulError, path: &Path) -> Trouble {
         HaulError::Io { .. } => Trouble::Away,
         HaulError::TooMany { .. } => Trouble::Bad,
         HaulError::Load(error) => match error {
-            LoadError::Busy(_) | LoadError::Dispatching(_) => Trouble::Busy,
-            LoadError::HalfMoved { .. } => Trouble::HalfMoved,
+            LoadError::Busy(_) => Trouble::Busy,
             LoadError::Gone { .. }
             | LoadError::Moved { .. }
             | LoadError::NotOurs { .. }
