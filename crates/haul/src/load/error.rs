@@ -6,8 +6,6 @@ use std::path::PathBuf;
 pub enum LoadError {
     #[error("another load into {0} is under way")]
     Busy(String),
-    #[error("{} has rejects {}, and this load would take some of them out", path.display(), whose(owner.as_deref()))]
-    OthersRejects { path: PathBuf, owner: Option<String> },
     #[error(
         "{} was loaded into {tables} before with {known_bytes} bytes, now it has {now_bytes}: {}",
         path.display(), replaced(*is_cut)
@@ -48,9 +46,6 @@ impl LoadError {
                 "leave --again out; drop the day tables first where all is to be loaded anew"
             }
             Self::Busy(_) => "wait until it is done; SHOW PROCESSLIST names the connections",
-            Self::OthersRejects { .. } => {
-                "name another file by --rejects; if these rejects are from this server under another name, or no longer needed, move the file away"
-            }
             Self::Replaced { is_cut: true, .. } => {
                 "load complete files only; `evenkeel cdr audit` names the records that are missing: write them into a new file and load that"
             }
@@ -97,11 +92,4 @@ fn replaced(is_cut: bool) -> &'static str {
 
 fn went(moved: u64) -> String {
     if moved == 0 { String::new() } else { format!(", and {moved} of them are in day tables") }
-}
-
-fn whose(owner: Option<&str>) -> String {
-    owner.map_or_else(
-        || "of which nothing says whose they are".to_owned(),
-        |owner| format!("of loads into {owner}"),
-    )
 }

@@ -7,7 +7,7 @@ use super::rejects::Rejects;
 use super::store::{self, Shared, locked};
 use super::turn::Turn;
 use super::{LoadError, begun, indexes};
-use crate::convert::{Duplicates, Progress, Step, Tally, tidy};
+use crate::convert::{Duplicates, Progress, Step, Tally};
 use crate::input::{Identity, Input};
 use crate::layout::LayoutFile;
 use crate::table::{Engine, Table, literal};
@@ -145,12 +145,6 @@ impl Job<'_> {
         Ok(())
     }
 
-    /// Whose rejects those of this load are.
-    fn owner(&self, named: &str) -> String {
-        let database = self.target.database.as_deref().unwrap_or_default();
-        tidy(&format!("{named} of database {database} at {}", self.target.address))
-    }
-
     fn rules(&self) -> u64 {
         let LayoutFile { layout, separator, text } = self.file;
         let refuses = self.duplicates == Duplicates::Refuse;
@@ -174,7 +168,7 @@ impl Job<'_> {
             inputs: &self.inputs,
             separator: self.file.separator,
             turn: Turn::default(),
-            rejects: Mutex::new(Rejects::open(self.rejects, &self.owner(named), planned)?),
+            rejects: Mutex::new(Rejects::open(self.rejects, planned)?),
             stored: Mutex::new(vec![Tally::default(); planned.len()]),
             failed: Mutex::new(None),
             sent: self.sent,

@@ -15,7 +15,6 @@ mod indexes;
 mod job;
 mod manifest;
 mod options;
-mod owned;
 mod part;
 mod reading;
 mod rejects;

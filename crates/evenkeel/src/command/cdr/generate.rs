@@ -1,6 +1,5 @@
 //! `evenkeel cdr generate`.
 
-use super::whole::Whole;
 use crate::command::{Session, mode};
 use crate::failure::{Stopped, WithHint};
 use crate::progress::{ProgressEvent, View};
@@ -8,7 +7,8 @@ use crate::{format, out};
 use anyhow::{Context, Result, anyhow};
 use evenkeel_core::random::Seed;
 use evenkeel_haul::generate::{Dirt, LAYOUT, Planted, Spec, generate};
-use std::io::{BufWriter, Write};
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -71,10 +71,20 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
             .hint("name another file, or replace it by --overwrite");
     }
     let view = View::new(mode(session, false));
-    let mut file = Whole::create(path).hint("name a file in a folder where you may write")?;
-    let planted =
-        write(session, &spec, file.out(), view).with_context(|| format!("writing {}", path.display()))?;
-    file.finish()?;
+    let is_stdout = path == Path::new("-");
+    let failed = || format!("writing {}", path.display());
+    let out: &mut dyn Write = match is_stdout {
+        true => &mut io::stdout(),
+        false => &mut File::create(path)
+            .with_context(failed)
+            .hint("name a file in a folder where you may write")?,
+    };
+    let planted = write(session, &spec, out, view);
+    if planted.is_err() && path.is_file() {
+        // Nobody waits for the error of a file that is not wanted any more.
+        let _ = fs::remove_file(path);
+    }
+    let planted = planted.with_context(failed)?;
     let text = match args.json {
         true => format!(
             "{}\n",
@@ -83,7 +93,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         false => format!("{} records of {}{}\n", format::count(spec.records), args.day, words(&planted)?),
     };
     // The standard output has the records.
-    if path == Path::new("-") {
+    if is_stdout {
         out::tell(&text)
     } else {
         out::write(&text)?

@@ -1,10 +1,9 @@
 //! `evenkeel cdr layout`.
 
-use super::whole::Whole;
 use crate::command::Session;
 use crate::failure::{NOT_VALID, WithHint};
 use crate::{format, out};
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result};
 use evenkeel_haul::input::{self, Input};
 use evenkeel_haul::layout::{Guess, NoLayout, Sample, guess};
 use std::fmt::Write as _;
@@ -65,7 +64,9 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let text = if args.json { json(&guessed)? } else { guessed.to_toml() };
     match args.output == Path::new("-") {
         true => out::write(&text)?,
-        false => write(&args.output, &text)?,
+        false => out::file(&args.output, &text)
+            .with_context(|| format!("writing {}", args.output.display()))
+            .hint("name a file in a folder where you may write")?,
     }
     if !session.quiet {
         out::tell(&shown(&guessed, &sample));
@@ -98,14 +99,6 @@ fn hint(why: &NoLayout) -> String {
         _ => "evenkeel cdr convert --help shows a layout that is written by hand",
     };
     hint.to_owned()
-}
-
-fn write(path: &Path, text: &str) -> Result<()> {
-    let mut file = Whole::create(path).hint("name a file in a folder where you may write")?;
-    file.out()
-        .write_all(text.as_bytes())
-        .map_err(|error| anyhow!(error).context(format!("writing {}", path.display())))?;
-    file.finish()
 }
 
 fn json(guess: &Guess) -> Result<String> {
