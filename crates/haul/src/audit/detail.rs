@@ -59,9 +59,9 @@ fn read_records(
         }
         let opened = input::open(input, 0)?;
         let mut blocks = Blocks::new(opened.stream, of.file.separator, 0);
-        while let Some(offset) = blocks.next(&mut block).map_err(HaulError::io("read", input.path()))? {
+        while let Some(offset) = blocks.next(&mut block).map_err(HaulError::io("read", input))? {
             if of.stop.is_set() || far.failed.load(Ordering::Relaxed) {
-                return Err(HaulError::Stopped { path: input.path().to_owned(), at: offset });
+                return Err(HaulError::Stopped { path: input.to_owned(), at: offset });
             }
             for (at, record) in records(&block, of.file.separator) {
                 let place = Place { input: number, offset: offset + at as u64 };
@@ -75,8 +75,8 @@ fn read_records(
                 break;
             }
         }
-        if Identity::of(input.path()) != *identity {
-            return Err(input.changed(0));
+        if Identity::of(input) != *identity {
+            return Err(input::changed(input, 0));
         }
     }
     Ok(())
@@ -126,7 +126,7 @@ fn finding(sides: &Sides<'_>, found: &Found, known: &Known) -> Finding {
     let input = found.record.and_then(|place| sides.records.inputs.get(place.input as usize));
     let file = input.map(|input| match (found.kind, sides.rejects) {
         (Kind::GarbledReject, Some(rejects)) => refused::path(rejects, input, sides.records.inputs),
-        _ => input.path().to_owned(),
+        _ => input.to_owned(),
     });
     let table = found.row.and_then(|(_, _, number)| sides.tables.found.get(usize::try_from(number).ok()?));
     let changed = match (found.kind, record, row) {

@@ -4,7 +4,7 @@ use super::LoadError;
 use super::files::{self, Looked};
 use super::manifest::{self, KnownFile, Origin};
 use crate::HaulError;
-use crate::input::{Input, is_packed};
+use crate::input::is_packed;
 use crate::table::{Table, quoted};
 use evenkeel_site::server::Control;
 
@@ -67,7 +67,7 @@ pub(super) fn settle(
 
 /// Whether a file is there: as it was, or one that was begun and has grown since.
 fn is_same(file: &KnownFile, now: &Looked) -> bool {
-    let path = now.input.path();
+    let path = &now.path;
     let is_longer = || now.content.0 > file.content.0 && path.to_string_lossy() == file.name;
     let begins_alike = || files::hash(path, file.content.0).is_ok_and(|hash| hash == file.content.1);
     now.content == file.content || (!file.done && is_longer() && begins_alike())
@@ -90,9 +90,8 @@ fn uncover(control: &mut Control, tables: &[Table]) -> Result<bool, HaulError> {
 }
 
 fn most_rows(file: &KnownFile, looked: &[Looked], shortest: u64) -> u64 {
-    let now = looked.iter().find(|now| is_same(file, now));
-    match now.map(|now| &now.input) {
-        Some(Input::File(path)) if !is_packed(path) => file.content.0 / shortest.max(1) + 1,
+    match looked.iter().find(|now| is_same(file, now)) {
+        Some(now) if !is_packed(&now.path) => file.content.0 / shortest.max(1) + 1,
         _ => u64::MAX,
     }
 }

@@ -4,33 +4,41 @@ use super::LoadError;
 use super::manifest::{self, KnownFile, Origin};
 use crate::HaulError;
 use crate::blocks::Separator;
-use crate::input::{self, Identity, Input};
+use crate::convert::Tally;
+use crate::input::{self, Identity};
 use evenkeel_site::server::Control;
 use std::fs::File;
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::Xxh3;
 
-pub(super) struct Planned {
-    pub input: Input,
-    /// As the manifest names it.
+#[derive(Clone, Debug, Default, serde::Serialize)]
+pub struct LoadedFile {
+    pub path: PathBuf,
+    /// As the manifest names it: where it lay when it was loaded first.
+    #[serde(skip)]
     pub name: String,
-    pub id: u64,
+    /// Its number in the manifest.
+    #[serde(skip)]
+    pub(super) id: u64,
+    /// What it was when it was looked at; the load has read that and nothing else.
+    #[serde(skip)]
     pub identity: Identity,
-    /// Bytes that are in, unpacked.
-    pub begin: u64,
-    /// Whether nothing of it is left.
-    pub done: bool,
-    /// Records and rows that are in.
-    pub records: u64,
-    pub rows: u64,
-    pub rejects: u64,
-    pub audited: bool,
+    /// Bytes that were in, unpacked.
+    pub before: u64,
+    /// Whether nothing of it was left.
+    #[serde(skip)]
+    pub(super) done: bool,
+    pub records_before: u64,
+    pub rows_before: u64,
+    pub rejects_before: u64,
+    pub audited_before: bool,
+    pub tally: Tally,
 }
 
 /// A file as it is now.
 pub(super) struct Looked {
-    pub input: Input,
+    pub path: PathBuf,
     pub identity: Identity,
     /// Length and XXH3.
     pub content: (u64, u64),
@@ -45,16 +53,15 @@ pub(super) struct Ground<'a> {
 }
 
 /// Reads all files once, to know them again.
-pub(super) fn look(inputs: &[Input]) -> Result<Vec<Looked>, HaulError> {
+pub(super) fn look(inputs: &[PathBuf]) -> Result<Vec<Looked>, HaulError> {
     let mut all: Vec<Looked> = Vec::new();
-    for input in inputs {
-        let path = input.path();
+    for path in inputs {
         let full = path.canonicalize().map_err(HaulError::io("read", path))?;
         let (identity, content) = read_whole(&full, &|| hash(&full, u64::MAX))?;
         if let Some(same) = all.iter().find(|known| known.content == content && content.0 > 0) {
-            return Err(LoadError::Same { first: same.input.path().to_owned(), second: full }.into());
+            return Err(LoadError::Same { first: same.path.clone(), second: full }.into());
         }
-        all.push(Looked { input: Input::File(full), identity, content });
+        all.push(Looked { path: full, identity, content });
     }
     Ok(all)
 }
@@ -89,12 +96,8 @@ pub(super) fn plan(
     ground: &Ground<'_>,
     looked: Vec<Looked>,
     known: &[KnownFile],
-) -> Result<Vec<Planned>, HaulError> {
-    let mut planned = Vec::new();
-    for file in looked {
-        planned.push(one(control, ground, file, known)?);
-    }
-    Ok(planned)
+) -> Result<Vec<LoadedFile>, HaulError> {
+    looked.into_iter().map(|file| one(control, ground, file, known)).collect()
 }
 
 fn one(
@@ -102,14 +105,14 @@ fn one(
     ground: &Ground<'_>,
     file: Looked,
     known: &[KnownFile],
-) -> Result<Planned, HaulError> {
-    let name = file.input.path().to_string_lossy().into_owned();
+) -> Result<LoadedFile, HaulError> {
+    let name = file.path.to_string_lossy().into_owned();
     let same = known.iter().find(|each| each.content == file.content);
     let named = || known.iter().rev().find(|each| each.name == name);
     let Some(before) = same.or_else(named) else { return fresh(control, ground, file, name) };
     if before.has_holes {
         let what = format!("parts that leave bytes out before {}", before.end);
-        let (tables, path) = (ground.tables.to_owned(), file.input.path().to_owned());
+        let (tables, path) = (ground.tables.to_owned(), file.path);
         return Err(LoadError::Manifest { tables, path, what }.into());
     }
     let is_new = before.end == 0 && !before.done;
@@ -129,19 +132,20 @@ fn one(
         (done, audited) = (false, false);
     }
     if !done && before.layout != ground.layout {
-        return Err(LoadError::Layout { path: file.input.path().to_owned(), end: before.end }.into());
+        return Err(LoadError::Layout { path: file.path, end: before.end }.into());
     }
-    Ok(Planned {
+    Ok(LoadedFile {
+        path: file.path,
         name: before.name.clone(),
         id: before.id,
         identity: file.identity,
-        begin: before.end,
+        before: before.end,
         done,
-        records: before.records,
-        rows: before.rows,
-        rejects: before.rejects,
-        audited,
-        input: file.input,
+        records_before: before.records,
+        rows_before: before.rows,
+        rejects_before: before.rejects,
+        audited_before: audited,
+        tally: Tally::default(),
     })
 }
 
@@ -150,26 +154,14 @@ fn fresh(
     ground: &Ground<'_>,
     file: Looked,
     name: String,
-) -> Result<Planned, HaulError> {
+) -> Result<LoadedFile, HaulError> {
     let id = manifest::begin(control, ground.tables, (&name, file.content), ground.layout, ground.origin)?;
-    let Looked { input, identity, .. } = file;
-    Ok(Planned {
-        input,
-        name,
-        id,
-        identity,
-        begin: 0,
-        done: false,
-        records: 0,
-        rows: 0,
-        rejects: 0,
-        audited: false,
-    })
+    Ok(LoadedFile { path: file.path, name, id, identity: file.identity, ..LoadedFile::default() })
 }
 
 /// A file of the same name is the same one where it begins with all that the former was, and the former ended with a record.
 fn check_grown(ground: &Ground<'_>, file: &Looked, before: &KnownFile) -> Result<(), HaulError> {
-    let path = file.input.path();
+    let path = file.path.as_path();
     let replaced = |is_cut| LoadError::Replaced {
         path: path.to_owned(),
         tables: ground.tables.to_owned(),
@@ -193,8 +185,8 @@ fn ends_a_record(file: &Looked, end: u64, separator: Separator) -> Result<bool, 
         Separator::Line if end == 0 => Ok(true),
         Separator::Line => {
             let mut last = [0];
-            let mut stream = input::open(&file.input, end - 1)?.stream;
-            stream.read_exact(&mut last).map_err(HaulError::io("read", file.input.path()))?;
+            let mut stream = input::open(&file.path, end - 1)?.stream;
+            stream.read_exact(&mut last).map_err(HaulError::io("read", &file.path))?;
             Ok(last == *b"\n")
         }
     }

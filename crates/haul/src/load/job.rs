@@ -1,6 +1,6 @@
 //! A load of many files.
 
-use super::files::{self, Ground, Looked, Planned};
+use super::files::{self, Ground, LoadedFile, Looked};
 use super::manifest::{self, KnownFile, Origin};
 use super::options::Options;
 use super::rejects::Rejects;
@@ -8,7 +8,6 @@ use super::store::{self, Shared, locked};
 use super::turn::Turn;
 use super::{LoadError, begun, indexes};
 use crate::convert::{Duplicates, Progress, Step, Tally};
-use crate::input::{Identity, Input};
 use crate::layout::LayoutFile;
 use crate::table::{Engine, Table, literal};
 use crate::{HaulError, session};
@@ -22,7 +21,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 pub struct Job<'a> {
     pub file: &'a LayoutFile,
-    pub inputs: Vec<Input>,
+    pub inputs: Vec<PathBuf>,
     pub target: &'a Target,
     /// Tables by record type; made where they are missing.
     pub tables: Vec<Table>,
@@ -72,23 +71,6 @@ impl Loaded {
     }
 }
 
-#[derive(Clone, Debug, serde::Serialize)]
-pub struct LoadedFile {
-    pub path: PathBuf,
-    /// As the manifest names it: where it lay when it was loaded first.
-    #[serde(skip)]
-    pub name: String,
-    /// What it was when it was looked at; the load has read that and nothing else.
-    #[serde(skip)]
-    pub identity: Identity,
-    pub before: u64,
-    pub records_before: u64,
-    pub rows_before: u64,
-    pub rejects_before: u64,
-    pub audited_before: bool,
-    pub tally: Tally,
-}
-
 /// Seconds that a load waits for another one to end: the server takes a moment to notice that one was killed.
 const BUSY_S: u32 = 10;
 
@@ -102,15 +84,15 @@ impl Job<'_> {
         let mut control = session::connect(self.target, self.stop)?;
         let Settled { named, engine, origin, looked, known, notes } = self.settle(&mut control)?;
         let ground = Ground { tables: &named, separator: self.file.separator, layout: self.rules(), origin };
-        let planned = files::plan(&mut control, &ground, looked, &known)?;
+        let mut files = files::plan(&mut control, &ground, looked, &known)?;
         self.create_tables(&mut control)?;
-        self.inputs = planned.iter().map(|file| file.input.clone()).collect();
-        let tallies = match planned.iter().all(|file| file.done) {
-            true => vec![Tally::default(); planned.len()],
-            false => self.load(&planned, &named, engine, tell)?,
-        };
+        self.inputs = files.iter().map(|file| file.path.clone()).collect();
+        if files.iter().any(|file| !file.done) {
+            let tallies = self.load(&files, &named, engine, tell)?;
+            files.iter_mut().zip(tallies).for_each(|(file, tally)| file.tally = tally);
+        }
         if !engine.has_transactions() {
-            for file in &planned {
+            for file in &files {
                 control.exec(&format!(
                     "UPDATE {} SET state = 'done' WHERE id = {}",
                     manifest::FILES,
@@ -126,7 +108,8 @@ impl Job<'_> {
                 }
             }
         }
-        let mut loaded = Loaded { named, ..loaded(&planned, tallies, notes) };
+        let tally = sum(files.iter().map(|file| &file.tally));
+        let mut loaded = Loaded { named, tally, files, dropped: false, notes };
         let is_new = origin == Origin::Created && known.is_empty();
         if is_new && loaded.is_all_refused() && begun::count(&mut control, &self.tables)? == 0 {
             self.forget(&mut control, &loaded.named)?;
@@ -153,13 +136,12 @@ impl Job<'_> {
 
     fn load(
         &self,
-        planned: &[Planned],
+        files: &[LoadedFile],
         named: &str,
         engine: Engine,
         tell: &mut (dyn FnMut(&Progress) + Send),
     ) -> Result<Vec<Tally>, HaulError> {
-        let names: Vec<PathBuf> = self.inputs.iter().map(|input| input.path().to_owned()).collect();
-        let mut seen = self.seen_before(planned, &names, tell)?;
+        let mut seen = self.seen_before(files, tell)?;
         let shared = Shared {
             tables: &self.tables,
             named,
@@ -168,8 +150,8 @@ impl Job<'_> {
             inputs: &self.inputs,
             separator: self.file.separator,
             turn: Turn::default(),
-            rejects: Mutex::new(Rejects::open(self.rejects, planned)?),
-            stored: Mutex::new(vec![Tally::default(); planned.len()]),
+            rejects: Mutex::new(Rejects::open(self.rejects, files)?),
+            stored: Mutex::new(vec![Tally::default(); files.len()]),
             failed: Mutex::new(None),
             sent: self.sent,
         };
@@ -189,7 +171,7 @@ impl Job<'_> {
             }
             // The connections alone hold it, so that nothing is handed to nobody.
             drop(receiver);
-            let read = self.read(planned, (&names, seen.as_mut()), shared, &sender, tell);
+            let read = self.read((files, seen.as_mut()), shared, &sender, tell);
             if read.is_err() {
                 shared.turn.end();
             }
@@ -214,25 +196,8 @@ pub(crate) fn lock(control: &mut Control, target: &Target, named: &str) -> Resul
     }
 }
 
-pub(super) fn sum(tallies: &[Tally]) -> Tally {
+pub(super) fn sum<'a>(tallies: impl IntoIterator<Item = &'a Tally>) -> Tally {
     let mut sum = Tally::default();
-    tallies.iter().for_each(|tally| sum.add(tally));
+    tallies.into_iter().for_each(|tally| sum.add(tally));
     sum
-}
-
-fn loaded(planned: &[Planned], tallies: Vec<Tally>, notes: Vec<String>) -> Loaded {
-    let tally = sum(&tallies);
-    let of = |(file, tally): (&Planned, Tally)| LoadedFile {
-        path: file.input.path().to_owned(),
-        name: file.name.clone(),
-        identity: file.identity,
-        before: file.begin,
-        records_before: file.records,
-        rows_before: file.rows,
-        rejects_before: file.rejects,
-        audited_before: file.audited,
-        tally,
-    };
-    let files = planned.iter().zip(tallies).map(of).collect();
-    Loaded { named: String::new(), tally, files, dropped: false, notes }
 }

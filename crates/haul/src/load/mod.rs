@@ -26,6 +26,7 @@ mod warnings;
 
 pub use after::Check;
 pub use error::LoadError;
+pub use files::LoadedFile;
 pub(crate) use job::lock;
-pub use job::{Job, Loaded, LoadedFile};
+pub use job::{Job, Loaded};
 pub use options::{Indexes, Options, Warnings};

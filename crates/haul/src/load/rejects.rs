@@ -3,7 +3,7 @@
 //! The rejects of a part are on disk before the part is committed. What stands there of parts that were not committed after all is
 //! taken out when the next load begins, and comes again when their bytes do. A load has the file's lock as long as it writes.
 
-use super::files::Planned;
+use super::files::LoadedFile;
 use crate::HaulError;
 use crate::convert::tidy;
 use std::collections::BTreeMap;
@@ -20,11 +20,11 @@ pub(super) struct Rejects {
 
 impl Rejects {
     /// Opens it without the rejects of these files whose bytes are not in.
-    pub fn open(path: &Path, files: &[Planned]) -> Result<Self, HaulError> {
+    pub fn open(path: &Path, files: &[LoadedFile]) -> Result<Self, HaulError> {
         let mut ends = BTreeMap::new();
         for file in files {
-            for name in [file.input.path().to_string_lossy().into_owned(), file.name.clone()] {
-                ends.insert(tidy(&name).into_bytes(), file.begin);
+            for name in [file.path.to_string_lossy().into_owned(), file.name.clone()] {
+                ends.insert(tidy(&name).into_bytes(), file.before);
             }
         }
         let mut file = locked(path)?;

@@ -9,12 +9,12 @@ use super::{LoadError, manifest};
 use crate::HaulError;
 use crate::blocks::Separator;
 use crate::convert::{Tally, write_reject};
-use crate::input::{self, Input};
+use crate::input;
 use crate::table::{Engine, Table};
 use evenkeel_site::server::Control;
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::Receiver;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -33,7 +33,7 @@ pub(super) struct Shared<'a> {
     pub named: &'a str,
     pub engine: Engine,
     pub options: Options,
-    pub inputs: &'a [Input],
+    pub inputs: &'a [PathBuf],
     pub separator: Separator,
     pub turn: Turn,
     pub rejects: Mutex<Rejects>,
@@ -233,13 +233,13 @@ impl Shared<'_> {
     }
 
     fn path(&self, part: &Part) -> &Path {
-        self.inputs[part.input].path()
+        &self.inputs[part.input]
     }
 }
 
 /// The records at these offsets, which ascend, from the file once more.
-fn records_at(input: &Input, places: &[u64], separator: Separator) -> Result<Vec<Vec<u8>>, HaulError> {
-    let failed = || HaulError::io("read", input.path());
+fn records_at(input: &Path, places: &[u64], separator: Separator) -> Result<Vec<Vec<u8>>, HaulError> {
+    let failed = || HaulError::io("read", input);
     let Some(first) = places.first() else { return Ok(Vec::new()) };
     let (mut stream, mut at) = (BufReader::new(input::open(input, *first)?.stream), *first);
     let mut records = Vec::new();

@@ -5,7 +5,6 @@ use crate::HaulError;
 use crate::audit::Report;
 use crate::convert::{Duplicates, Progress};
 use crate::dispatch::{self, DispatchError, Dispatched, Retire, Retired};
-use crate::input::Input;
 use crate::layout::LayoutFile;
 use crate::load::{Check, Job, LoadError, Loaded, Options};
 use crate::table::{Table, literal};
@@ -58,7 +57,7 @@ impl Chain<'_> {
         let sent = AtomicU64::new(0);
         let job = Job {
             file: self.file,
-            inputs: vec![Input::File(path.to_owned())],
+            inputs: vec![path.to_owned()],
             target: self.target,
             tables: vec![self.table.clone()],
             rejects: &rejects,

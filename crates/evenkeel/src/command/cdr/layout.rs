@@ -4,7 +4,7 @@ use crate::command::Session;
 use crate::failure::{NOT_VALID, WithHint};
 use crate::{format, out};
 use anyhow::{Context, Result};
-use evenkeel_haul::input::{self, Input};
+use evenkeel_haul::input;
 use evenkeel_haul::layout::{Guess, NoLayout, Sample, guess};
 use std::fmt::Write as _;
 use std::io::Read;
@@ -46,18 +46,18 @@ pub struct Args {
 
 /// Guesses a layout, prints it, and shows the first records below it.
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
-    let input = if args.input == "-" { Input::Pipe } else { Input::File(PathBuf::from(&args.input)) };
-    let stream = input::open(&input, 0).hint("name a file of records, or - for a pipe")?.stream;
+    let input = Path::new(if args.input == "-" { "/dev/stdin" } else { args.input.as_str() });
+    let stream = input::open(input, 0).hint("name a file of records, or - for a pipe")?.stream;
     let mut bytes = Vec::new();
     let read = stream.take(SAMPLE as u64 + 1).read_to_end(&mut bytes);
-    read.with_context(|| format!("reading {}", input.path().display())).hint("is it damaged, or no file?")?;
+    read.with_context(|| format!("reading {}", input.display())).hint("is it damaged, or no file?")?;
     let is_whole = bytes.len() <= SAMPLE;
     bytes.truncate(SAMPLE);
     let guessed = Sample::new(&bytes, is_whole).and_then(|sample| Ok((guess(&sample)?, sample)));
     let (guessed, sample) = match guessed {
         Ok(found) => found,
         Err(why) => {
-            out::tell(&format!("{}: no layout: {why}\n  hint: {}\n", input.path().display(), hint(&why)));
+            out::tell(&format!("{}: no layout: {why}\n  hint: {}\n", input.display(), hint(&why)));
             return Ok(ExitCode::from(NOT_VALID));
         }
     };
@@ -76,8 +76,8 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
 
 /// What to do about a file whose lines have delimiters.
 pub(super) fn delimited(path: &Path) -> Option<String> {
-    let (mut bytes, input) = (Vec::new(), Input::File(path.to_owned()));
-    input::open(&input, 0).ok()?.stream.take(64 << 10).read_to_end(&mut bytes).ok()?;
+    let mut bytes = Vec::new();
+    input::open(path, 0).ok()?.stream.take(64 << 10).read_to_end(&mut bytes).ok()?;
     let why = Sample::new(&bytes, false).err()?;
     let is_delimited = matches!(why, NoLayout::Delimited { .. });
     is_delimited.then(|| format!("{}: {why}\n  hint: {}\n", path.display(), hint(&why)))
