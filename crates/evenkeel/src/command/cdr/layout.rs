@@ -24,7 +24,6 @@ const ROW: usize = 100;
 Examples:
   evenkeel cdr layout calls-0801.cdr > calls.toml
   evenkeel cdr layout calls-0801.cdr.gz --output calls.toml --quiet
-  evenkeel cdr layout calls-0801.cdr --json
 
 It looks at the first 4 MB: columns are where blanks and kinds of letters change over many records, numbers stand
 to the right, and instants are those that the calendar has. What cannot be told, as two fields of digits side by
@@ -39,9 +38,6 @@ pub struct Args {
     /// File for the layout
     #[arg(long, short, value_name = "FILE", default_value = "-", hide_default_value = true)]
     pub output: PathBuf,
-    /// Columns, doubts and the layout as JSON
-    #[arg(long)]
-    pub json: bool,
 }
 
 /// Guesses a layout, prints it, and shows the first records below it.
@@ -61,7 +57,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
             return Ok(ExitCode::from(NOT_VALID));
         }
     };
-    let text = if args.json { json(&guessed)? } else { guessed.to_toml() };
+    let text = guessed.to_toml();
     match args.output == Path::new("-") {
         true => out::write(&text)?,
         false => out::file(&args.output, &text)
@@ -101,57 +97,30 @@ fn hint(why: &NoLayout) -> String {
     hint.to_owned()
 }
 
-fn json(guess: &Guess) -> Result<String> {
-    let types: Vec<_> = guess.layout.types().iter().map(|each| {
-        let fields: Vec<_> = each.fields.iter().map(|field| {
-            let kind = format!("{:?}", field.kind).to_lowercase();
-            serde_json::json!({ "name": field.name, "start": field.start, "width": field.width, "type": kind, "skip": !field.kept })
-        }).collect();
-        serde_json::json!({ "name": each.name, "length": each.length(), "fields": fields })
-    }).collect();
-    let doubts: Vec<_> = guess
-        .doubts
-        .iter()
-        .map(
-            |doubt| serde_json::json!({ "record": doubt.record_type, "byte": doubt.at, "doubt": doubt.what }),
-        )
-        .collect();
-    let whole = serde_json::json!({ "records": types, "doubts": doubts, "layout": guess.to_toml() });
-    Ok(serde_json::to_string_pretty(&whole)? + "\n")
-}
-
-/// The first records of each type below a ruler, with a mark where each field begins; then the fields by name.
+/// The first records below a ruler, with a mark where each field begins; then the fields by name.
 fn shown(guess: &Guess, sample: &Sample<'_>) -> String {
-    let mut text = String::new();
-    for (number, of) in guess.layout.types().iter().enumerate() {
-        let records: Vec<&[u8]> = sample
-            .first(1000)
-            .iter()
-            .copied()
-            .filter(|record| record.len() == of.length() && guess.layout.type_of(record) == Some(number))
-            .take(SHOWN)
-            .collect();
-        let _ = writeln!(text, "{}: {} bytes", of.name, of.length());
-        let starts: Vec<usize> = of.fields.iter().map(|field| field.start).collect();
-        for row in (0..of.length()).step_by(ROW) {
-            let places = row..(row + ROW).min(of.length());
-            let tens: String = places.clone().step_by(10).map(|ten| format!("{ten:<10}")).collect();
-            let _ = writeln!(text, "{}", tens.trim_end());
-            let mark = |at: usize| if starts.contains(&at) { '|' } else { '.' };
-            let _ = writeln!(text, "{}", places.clone().map(mark).collect::<String>());
-            for record in &records {
-                let letters = record[places.clone()].iter().map(|byte| match byte {
-                    b' '..=b'~' => char::from(*byte),
-                    _ => '?',
-                });
-                let _ = writeln!(text, "{}", letters.collect::<String>());
-            }
+    let of = &guess.layout.types()[0];
+    let records = sample.first(1000).iter().filter(|record| record.len() == of.length()).take(SHOWN);
+    let starts: Vec<usize> = of.fields.iter().map(|field| field.start).collect();
+    let mut text = format!("{} bytes\n", of.length());
+    for row in (0..of.length()).step_by(ROW) {
+        let places = row..(row + ROW).min(of.length());
+        let tens: String = places.clone().step_by(10).map(|ten| format!("{ten:<10}")).collect();
+        let _ = writeln!(text, "{}", tens.trim_end());
+        let mark = |at: usize| if starts.contains(&at) { '|' } else { '.' };
+        let _ = writeln!(text, "{}", places.clone().map(mark).collect::<String>());
+        for record in records.clone() {
+            let letters = record[places.clone()].iter().map(|byte| match byte {
+                b' '..=b'~' => char::from(*byte),
+                _ => '?',
+            });
+            let _ = writeln!(text, "{}", letters.collect::<String>());
         }
-        for field in &of.fields {
-            let kind =
-                if field.kept { format!("{:?}", field.kind).to_lowercase() } else { "left out".to_owned() };
-            let _ = writeln!(text, "  {:>5} {:>5}  {:<10} {kind}", field.start, field.width, field.name);
-        }
+    }
+    for field in &of.fields {
+        let kind =
+            if field.kept { format!("{:?}", field.kind).to_lowercase() } else { "left out".to_owned() };
+        let _ = writeln!(text, "  {:>5} {:>5}  {:<10} {kind}", field.start, field.width, field.name);
     }
     let doubts = format::counted(guess.doubts.len(), "doubt");
     let _ = writeln!(text, "{doubts} in the layout's comments: mend it by hand");
