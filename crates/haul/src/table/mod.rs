@@ -11,7 +11,7 @@ mod found;
 mod name;
 mod sql;
 
-pub use column::{Column, ColumnType};
+pub use column::Column;
 pub use error::TableError;
 pub use evenkeel_site::server::{literal, quoted};
 pub(crate) use fold::folded;

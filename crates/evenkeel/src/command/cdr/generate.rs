@@ -90,7 +90,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
             "{}\n",
             serde_json::to_string(&serde_json::json!({ "records": spec.records, "planted": planted }))?
         ),
-        false => format!("{} records of {}{}\n", format::count(spec.records), args.day, words(&planted)?),
+        false => format!("{} records of {}{}\n", format::count(spec.records), args.day, words(&planted)),
     };
     // The standard output has the records.
     if is_stdout {
@@ -102,13 +102,11 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
 }
 
 /// How often each kind of dirt was planted, where it was.
-fn words(planted: &Planted) -> Result<String> {
-    let serde_json::Value::Object(kinds) = serde_json::to_value(planted)? else { return Ok(String::new()) };
-    let counts =
-        kinds.iter().filter_map(|(kind, count)| Some((kind, count.as_u64().filter(|count| *count > 0)?)));
+fn words(planted: &Planted) -> String {
+    let there = planted.iter().filter(|(_, count)| **count > 0);
     let words: Vec<String> =
-        counts.map(|(kind, count)| format!("{} {}", format::count(count), kind.replace('_', "-"))).collect();
-    Ok(if words.is_empty() { String::new() } else { format!("; planted: {}", words.join(", ")) })
+        there.map(|(kind, count)| format!("{} {}", format::count(*count), kind.replace('_', "-"))).collect();
+    if words.is_empty() { String::new() } else { format!("; planted: {}", words.join(", ")) }
 }
 
 fn spec(args: &Args) -> Result<Spec> {
@@ -119,7 +117,9 @@ fn spec(args: &Args) -> Result<Spec> {
         return Err(anyhow!("numbers of records have ten digits"))
             .hint("take fewer --records, or a smaller --first");
     }
-    let dirt = Dirt::parse(&args.dirt).hint("as --dirt all, or --dirt late=0.01,nul=0.001,short-last")?;
+    let dirt = Dirt::parse(&args.dirt)
+        .map_err(|error| anyhow!(error))
+        .hint("as --dirt all, or --dirt late=0.01,nul=0.001,short-last")?;
     Ok(Spec { records: args.records, day, first: args.first, dirt, seed: Seed(args.seed) })
 }
 
