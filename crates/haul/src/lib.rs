@@ -22,4 +22,5 @@ mod session;
 pub mod table;
 pub mod watch;
 
-pub use error::HaulError;
+pub(crate) use error::refused;
+pub use error::{HaulError, Refused};

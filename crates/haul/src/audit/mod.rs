@@ -10,7 +10,6 @@ mod after;
 mod canon;
 mod detail;
 mod entry;
-mod error;
 mod finding;
 mod form;
 mod judge;
@@ -26,9 +25,8 @@ mod sweep;
 mod tables;
 
 pub use after::AfterLoad;
-pub use error::AuditError;
 pub use finding::{Changed, Finding, Kind, Report};
 pub use progress::{Progress, Step};
 pub(crate) use rows::prepare;
 pub use run::Audit;
-pub(crate) use tables::named;
+pub(crate) use tables::{named, no_table};

@@ -3,7 +3,6 @@
 use super::after::AfterLoad;
 use super::detail;
 use super::entry::{BYTES, Entry, Of};
-use super::error::AuditError;
 use super::finding::{Finding, Found, Kind, Report};
 use super::judge::{Excused, judge};
 use super::progress::{Progress, Step};
@@ -14,13 +13,13 @@ use super::spill::Spill;
 use super::sums::{Sums, Wanted, different};
 use super::sweep::Sides;
 use super::tables::Tables;
-use crate::HaulError;
 use crate::convert::Duplicates;
 use crate::dispatch::Day;
 use crate::input::{self, Identity};
 use crate::keys;
 use crate::layout::LayoutFile;
 use crate::table;
+use crate::{HaulError, refused};
 use evenkeel_os::stop::Stop;
 use evenkeel_site::server::{Control, Target};
 use std::collections::{BTreeMap, BTreeSet};
@@ -140,12 +139,15 @@ impl Audit<'_> {
         for input in &self.inputs {
             let name = |input: &Path| input.display().to_string();
             if !input.is_file() {
-                return Err(AuditError::Pipe(name(input)).into());
+                let what = format!("{} is a pipe, and an audit reads its files more than once", name(input));
+                return Err(refused(what, "keep it in a file first").into());
             }
             if let Some(first) =
                 places.insert(place(input), input).filter(|_| self.rejects.is_some() && self.after.is_none())
             {
-                return Err(AuditError::Alike(name(first), name(input), input::stem(input)).into());
+                let (first, second, stem) = (name(first), name(input), input::stem(input));
+                let what = format!("{first} and {second} would both have their rejects in {stem}.rejects");
+                return Err(refused(what, "audit them one by one").into());
             }
         }
         Ok(())

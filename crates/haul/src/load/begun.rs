@@ -1,11 +1,10 @@
 //! A load into tables without transactions that was cut: its rows cannot be told from those of others.
 
-use super::LoadError;
 use super::files::{self, Looked};
 use super::manifest::{self, KnownFile, Origin};
-use crate::HaulError;
 use crate::input::is_packed;
 use crate::table::{Table, quoted};
+use crate::{HaulError, refused};
 use evenkeel_site::server::Control;
 
 pub(super) fn count(control: &mut Control, tables: &[Table]) -> Result<u64, HaulError> {
@@ -39,7 +38,12 @@ pub(super) fn settle(
         manifest::forget(control, &begun, true)?;
         return Ok(None);
     }
-    let refuse = |why| Err(LoadError::NotOurs { tables: named.to_owned(), why }.into());
+    let refuse = |why: String| {
+        let what =
+            "was interrupted; its rows cannot be distinguished from others, and the tables cannot be emptied";
+        let hint = "name all files that were loaded into it, or remove by hand what the cut load brought, and take --again on an empty table";
+        Err(refused(format!("a load into {named} {what}: {why}"), hint).into())
+    };
     if known.iter().any(|file| file.origin == Origin::Filled) {
         return refuse("rows of others were in them before the load".to_owned());
     }

@@ -1,11 +1,10 @@
 //! Which files are to be loaded, from which byte on, by what the manifest says of them.
 
-use super::LoadError;
 use super::manifest::{self, KnownFile, Origin};
-use crate::HaulError;
 use crate::blocks::Separator;
 use crate::convert::Tally;
 use crate::input::{self, Identity};
+use crate::{HaulError, refused};
 use evenkeel_site::server::Control;
 use std::fs::File;
 use std::io::{self, Read};
@@ -59,7 +58,8 @@ pub(super) fn look(inputs: &[PathBuf]) -> Result<Vec<Looked>, HaulError> {
         let full = path.canonicalize().map_err(HaulError::io("read", path))?;
         let (identity, content) = read_whole(&full, &|| hash(&full, u64::MAX))?;
         if let Some(same) = all.iter().find(|known| known.content == content && content.0 > 0) {
-            return Err(LoadError::Same { first: same.path.clone(), second: full }.into());
+            let what = format!("{} and {} are the same, byte by byte", same.path.display(), full.display());
+            return Err(HaulError::File(refused(what, "name it once")));
         }
         all.push(Looked { path: full, identity, content });
     }
@@ -111,9 +111,13 @@ fn one(
     let named = || known.iter().rev().find(|each| each.name == name);
     let Some(before) = same.or_else(named) else { return fresh(control, ground, file, name) };
     if before.has_holes {
-        let what = format!("parts that leave bytes out before {}", before.end);
-        let (tables, path) = (ground.tables.to_owned(), file.path);
-        return Err(LoadError::Manifest { tables, path, what }.into());
+        return Err(HaulError::File(refused(
+            format!(
+                "evenkeel_load_parts has invalid entries for {}, file {name}: parts that leave bytes out before {}",
+                ground.tables, before.end
+            ),
+            "see who else writes to the tables evenkeel_loads and evenkeel_load_parts",
+        )));
     }
     let is_new = before.end == 0 && !before.done;
     if is_new && (before.content != file.content || before.layout != ground.layout) {
@@ -132,7 +136,10 @@ fn one(
         (done, audited) = (false, false);
     }
     if !done && before.layout != ground.layout {
-        return Err(LoadError::Layout { path: file.path, end: before.end }.into());
+        return Err(HaulError::File(refused(
+            format!("{name} was begun with another layout, up to byte {}", before.end),
+            "go on with the layout that it was begun with, or empty the table and take --again",
+        )));
     }
     Ok(LoadedFile {
         path: file.path,
@@ -162,20 +169,26 @@ fn fresh(
 /// A file of the same name is the same one where it begins with all that the former was, and the former ended with a record.
 fn check_grown(ground: &Ground<'_>, file: &Looked, before: &KnownFile) -> Result<(), HaulError> {
     let path = file.path.as_path();
-    let replaced = |is_cut| LoadError::Replaced {
-        path: path.to_owned(),
-        tables: ground.tables.to_owned(),
-        known_bytes: before.content.0,
-        now_bytes: file.content.0,
-        is_cut,
+    let replaced = |why: &str, hint| {
+        let (path, tables) = (path.display(), ground.tables);
+        let (known, now) = (before.content.0, file.content.0);
+        let what =
+            format!("{path} was loaded into {tables} before with {known} bytes, now it has {now}: {why}");
+        Err(HaulError::File(refused(what, hint)))
     };
     let begins = || hash(path, before.content.0).map_err(HaulError::io("read", path));
     if file.content.0 <= before.content.0 || begins()? != before.content.1 {
-        return Err(replaced(false).into());
+        return replaced(
+            "its content has changed",
+            "give the new file another name, or put the former one back to go on with it",
+        );
     }
     match ends_a_record(file, before.end, ground.separator)? {
         true => Ok(()),
-        false => Err(replaced(true).into()),
+        false => replaced(
+            "before, its last record was cut or had no line end, and was taken as it was",
+            "load complete files only; `evenkeel cdr audit` names the records that are missing: write them into a new file and load that",
+        ),
     }
 }
 

@@ -6,7 +6,7 @@ use super::options::Options;
 use super::rejects::Rejects;
 use super::store::{self, Shared, locked};
 use super::turn::Turn;
-use super::{LoadError, begun, indexes};
+use super::{begun, indexes};
 use crate::convert::{Duplicates, Progress, Step, Tally};
 use crate::layout::LayoutFile;
 use crate::table::{Engine, Table, literal};
@@ -192,7 +192,7 @@ pub(crate) fn lock(control: &mut Control, target: &Target, named: &str) -> Resul
     let got = control.query_value(&format!("SELECT GET_LOCK({}, {BUSY_S})", literal(name.as_bytes())))?;
     match got.as_deref() {
         Some("1") => Ok(()),
-        _ => Err(LoadError::Busy(named.to_owned()).into()),
+        _ => Err(HaulError::Busy(named.to_owned())),
     }
 }
 

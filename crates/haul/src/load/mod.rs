@@ -9,7 +9,6 @@
 
 mod after;
 mod begun;
-mod error;
 mod files;
 mod indexes;
 mod job;
@@ -25,7 +24,6 @@ mod turn;
 mod warnings;
 
 pub use after::Check;
-pub use error::LoadError;
 pub use files::LoadedFile;
 pub(crate) use job::lock;
 pub use job::{Job, Loaded};

@@ -1,16 +1,16 @@
 //! One connection: stores parts, each as a whole or not at all.
 
+use super::manifest;
 use super::options::{Options, Warnings};
 use super::part::Part;
 use super::rejects::Rejects;
 use super::turn::{Turn, Waited};
 use super::warnings::{self, Warning};
-use super::{LoadError, manifest};
-use crate::HaulError;
 use crate::blocks::Separator;
 use crate::convert::{Tally, write_reject};
 use crate::input;
 use crate::table::{Engine, Table};
+use crate::{HaulError, refused};
 use evenkeel_site::server::Control;
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read};
@@ -174,8 +174,13 @@ impl Shared<'_> {
             }
             let sent = part.tally.lines[index];
             if stored != sent {
-                let (path, begin, end) = (self.path(part).to_owned(), part.begin, part.end);
-                return Err(LoadError::Count { path, begin, end, sent, stored }.into());
+                let (path, begin, end) = (self.path(part).display(), part.begin, part.end);
+                return Err(HaulError::File(refused(
+                    format!(
+                        "{path}, bytes {begin}..{end}: {sent} rows were sent and {stored} stored, and the server does not say why"
+                    ),
+                    "see whether a trigger or another client removes rows of the table",
+                )));
             }
         }
         Ok(None)
@@ -223,13 +228,29 @@ impl Shared<'_> {
     }
 
     fn warning_error(&self, part: &Part, found: &[Warning], offset: Option<u64>) -> HaulError {
-        let path = self.path(part).to_owned();
-        let what = found.first().map_or_else(|| "the server warns".to_owned(), |first| first.text.clone());
-        let (begin, end, count) = (part.begin, part.end, found.len() as u64);
-        match self.engine.has_transactions() {
-            true => LoadError::Warned { path, offset, what, count, begin, end }.into(),
-            false => LoadError::Stuck { path, offset, what, tables: self.named.to_owned() }.into(),
-        }
+        let at = offset.map(|at| format!(":{at}")).unwrap_or_default();
+        let what = found.first().map_or("the server warns", |first| first.text.as_str());
+        let (begin, end, count, tables) = (part.begin, part.end, found.len(), self.named);
+        let what = format!("{}{at}: {what}", self.path(part).display());
+        HaulError::File(match self.engine.has_transactions() {
+            true => refused(
+                format!("{what} ({count} in bytes {begin}..{end}, which are not stored)"),
+                match what.contains("key is in the table") {
+                    true => {
+                        "--warnings reject makes rejects of such records; or see whether the layout's key names a record"
+                    }
+                    false => {
+                        "alter the column, drop the CHECK, correct the layout, or take --warnings reject where no CHECK refuses it"
+                    }
+                },
+            ),
+            false => refused(
+                format!(
+                    "{what}; {tables} cannot take that back, so that the next load empties it and begins again"
+                ),
+                "alter the column or correct the layout, and load again; InnoDB can refuse single records",
+            ),
+        })
     }
 
     fn path(&self, part: &Part) -> &Path {

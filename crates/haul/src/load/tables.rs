@@ -3,9 +3,9 @@
 use super::job::{Job, Settled, lock};
 use super::manifest::{self, KnownFile, Origin};
 use super::options::{Indexes, Options, Warnings};
-use super::{LoadError, begun, files};
+use super::{begun, files};
 use crate::table::{Engine, Found, folded, quoted};
-use crate::{HaulError, dispatch};
+use crate::{HaulError, dispatch, refused};
 use evenkeel_site::server::Control;
 
 impl Job<'_> {
@@ -46,7 +46,7 @@ impl Job<'_> {
         }
         match &engines[..] {
             [first, rest @ ..] if rest.iter().all(|each| each == first) => Ok((*first, origin)),
-            _ => Err(LoadError::Cannot("the tables of one load have several engines".to_owned()).into()),
+            _ => Err(refused("the tables of one load have several engines", "leave one of them out").into()),
         }
     }
 
@@ -55,7 +55,7 @@ impl Job<'_> {
             return Ok(());
         }
         let Options { connections, warnings, .. } = self.options;
-        let cannot = |text: String| Err(LoadError::Cannot(text).into());
+        let cannot = |text: String| Err(refused(text, "leave one of them out").into());
         let name = engine.name();
         if connections > 1 {
             return cannot(format!(
@@ -77,14 +77,18 @@ impl Job<'_> {
             return Ok(known);
         }
         // Asked for after the tables were seen to be empty, so that a dispatch in between is in it.
-        let (mut all, mut there, table) = (0, 0, named.to_owned());
+        let (mut all, mut there) = (0, 0);
         for table in &self.tables {
             let moved = dispatch::moved(control, &table.name)?;
             (all, there) = (all + moved.all, there + moved.there);
         }
         let rows: u64 = known.iter().map(|file| file.rows).sum();
         match self.options.again {
-            true if there > 0 => Err(LoadError::Moved { table, rows: there }.into()),
+            true if there > 0 => Err(refused(
+                format!("{there} rows that were loaded into {named} are in day tables, and --again would load them once more"),
+                "leave --again out; drop the day tables first where all is to be loaded anew",
+            )
+            .into()),
             true => {
                 for table in &self.tables {
                     dispatch::forget(control, &table.name)?;
@@ -92,7 +96,16 @@ impl Job<'_> {
                 manifest::forget(control, &known, true)?;
                 Ok(Vec::new())
             }
-            false if rows > all => Err(LoadError::Gone { table, rows, moved: all }.into()),
+            false if rows > all => {
+                let moved = match all {
+                    0 => String::new(),
+                    all => format!(", and {all} of them are in day tables"),
+                };
+                let gone = "(table evenkeel_loads), but it has none";
+                let what = format!("{rows} rows were loaded into {named} {gone}{moved}");
+                let hint = "where the rows were removed on purpose, --again forgets what evenkeel_loads says and loads all";
+                Err(refused(what, hint).into())
+            }
             false => Ok(known),
         }
     }

@@ -1,13 +1,13 @@
 //! The steps that a file goes through.
 
 use super::WatchError;
-use crate::HaulError;
 use crate::audit::Report;
 use crate::convert::{Duplicates, Progress};
 use crate::dispatch::{self, DispatchError, Dispatched, Retire, Retired};
 use crate::layout::LayoutFile;
-use crate::load::{Check, Job, LoadError, Loaded, Options};
+use crate::load::{Check, Job, Loaded, Options};
 use crate::table::{Table, literal};
+use crate::{HaulError, refused};
 use evenkeel_os::stop::Stop;
 use evenkeel_site::server::{Control, Target};
 use std::fs;
@@ -72,7 +72,11 @@ impl Chain<'_> {
             let _ = fs::remove_file(&rejects);
         }
         match loaded? {
-            loaded if loaded.is_all_refused() => Err(HaulError::from(LoadError::AllRefused).into()),
+            loaded if loaded.is_all_refused() => Err(HaulError::File(refused(
+                "every record was refused: nothing was stored",
+                "its file in the folder of rejects has the reasons; correct the layout and begin again, or move the file away",
+            ))
+            .into()),
             loaded => Ok(loaded),
         }
     }

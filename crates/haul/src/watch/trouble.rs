@@ -2,7 +2,6 @@
 
 use crate::HaulError;
 use crate::dispatch::DispatchError;
-use crate::load::LoadError;
 use evenkeel_site::server::TargetError;
 use std::io;
 use std::path::Path;
@@ -75,15 +74,8 @@ fn of_load(error: &HaulError, path: &Path) -> Trouble {
         // The name of its rejects would be longer than a file system takes: no other file is to wait for that.
         HaulError::Io { source, .. } if source.kind() == io::ErrorKind::InvalidFilename => Trouble::Bad,
         HaulError::Io { .. } => Trouble::Away,
-        HaulError::TooMany { .. } => Trouble::Bad,
-        HaulError::Load(error) => match error {
-            LoadError::Busy(_) => Trouble::Busy,
-            LoadError::Gone { .. }
-            | LoadError::Moved { .. }
-            | LoadError::NotOurs { .. }
-            | LoadError::Cannot(_) => Trouble::Fatal,
-            _ => Trouble::Bad,
-        },
+        HaulError::TooMany { .. } | HaulError::File(_) => Trouble::Bad,
+        HaulError::Busy(_) => Trouble::Busy,
         _ => Trouble::Fatal,
     }
 }

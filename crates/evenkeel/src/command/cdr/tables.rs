@@ -41,7 +41,7 @@ impl Flags {
             let own: Vec<_> = indexes.iter().filter(has).cloned().collect();
             let table = Table::of(&file.layout, index, &name(&each.name), engine, &own);
             table.map_err(|error| {
-                let hint = error.hint().to_owned();
+                let hint = error.hint.to_owned();
                 anyhow::Error::from(error).context(Hint(hint))
             })
         };
