@@ -18,9 +18,11 @@ pub mod input;
 pub mod keys;
 pub mod layout;
 pub mod load;
+mod progress;
 mod session;
 pub mod table;
 pub mod watch;
 
 pub(crate) use error::refused;
 pub use error::{HaulError, Refused};
+pub use progress::{Progress, Step};

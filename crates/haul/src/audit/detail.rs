@@ -2,13 +2,12 @@
 
 use super::canon::{Canon, Scratch, values_of};
 use super::finding::{Changed, Finding, Found, Kind};
-use super::progress::Step;
 use super::refused;
 use super::sweep::{Far, Sides, beside};
-use crate::HaulError;
 use crate::blocks::{Blocks, records};
 use crate::input::{self, Identity};
 use crate::keys::Place;
+use crate::{HaulError, Step};
 use evenkeel_site::server::Control;
 use evenkeel_wire::record::RecordType;
 use std::collections::BTreeMap;
@@ -104,7 +103,6 @@ fn read_rows(
             if far.failed.load(Ordering::Relaxed) {
                 return Err(io::Error::other("the other side failed"));
             }
-            far.rows.fetch_add(1, Ordering::Relaxed);
             let hashes = sides.canon.row(row.texts(), &mut scratch).map_err(io::Error::other)?;
             if let Some(values @ None) = wanted.get_mut(&(hashes.group, hashes.row)) {
                 let found = row.texts().map(|value| value.map(|value| value.map(Vec::from)));

@@ -14,7 +14,6 @@ mod finding;
 mod form;
 mod judge;
 mod number;
-mod progress;
 mod records;
 mod refused;
 mod rows;
@@ -26,7 +25,6 @@ mod tables;
 
 pub use after::AfterLoad;
 pub use finding::{Changed, Finding, Kind, Report};
-pub use progress::{Progress, Step};
 pub(crate) use rows::prepare;
 pub use run::Audit;
 pub(crate) use tables::{named, no_table};

@@ -1,15 +1,15 @@
 //! A conversion of many inputs into a folder.
 
+use super::Done;
 use super::again::{Lines, has_keys, see_again};
 use super::block::Context;
 use super::output::{self, Output, Told};
 use super::pool;
-use super::{Done, Progress, Step};
-use crate::HaulError;
 use crate::blocks::Blocks;
 use crate::input::{self, Identity, Opened};
 use crate::keys::{self, Seen};
 use crate::layout::LayoutFile;
+use crate::{HaulError, Progress, Step};
 use evenkeel_os::stop::Stop;
 use std::collections::BTreeMap;
 use std::fs;
@@ -65,8 +65,7 @@ impl Job<'_> {
                 done.push((input.clone(), found));
             }
             let (_, found) = &done[number];
-            progress.tally.add(&found.tally);
-            progress.read += found.identity.map_or(0, |identity| identity.size);
+            progress = progress.and(found.identity.map_or(0, |identity| identity.size), &found.tally);
             tell(&progress);
         }
         let mut all: BTreeMap<PathBuf, Done> = done.into_iter().collect();
@@ -148,7 +147,7 @@ impl Job<'_> {
         }
         let mut output = Output::open(self.into, input, &names, (identity, rules))?;
         let context = self.context(&before.names, number);
-        let mut tell = |tally: &_| tell(&output::sum(done, tally, read.load(Ordering::Relaxed)));
+        let mut tell = |tally: &_| tell(&done.and(read.load(Ordering::Relaxed), tally));
         let blocks = Blocks::new(stream, self.file.separator, 0);
         let seen = before.seen.as_mut();
         let mut told = Told { output: &mut output, context: &context, seen, tell: &mut tell };

@@ -1,10 +1,10 @@
 //! The files that an input becomes, under hidden names until they are whole.
 
+use super::Tally;
 use super::behind::Behind;
 use super::block::{Context, Converted};
 use super::done::{self, Done};
 use super::pool::Sink;
-use super::{Progress, Tally};
 use crate::HaulError;
 use crate::input::{self, Identity, changed_ns};
 use crate::keys::Seen;
@@ -181,11 +181,4 @@ impl Part {
         let written = self.file.write_all(bytes).and_then(|()| self.behind.reached(&self.file, self.length));
         written.map_err(HaulError::io("write", &self.hidden))
     }
-}
-
-/// Progress as the sum of what is done and what is under way.
-pub(super) fn sum(done: &Progress, now: &Tally, read: u64) -> Progress {
-    let mut tally = done.tally.clone();
-    tally.add(now);
-    Progress { read: done.read + read, tally, ..done.clone() }
 }

@@ -6,7 +6,7 @@ use super::writer::Writer;
 use super::{line, snapshot};
 use crate::audit::{named, no_table};
 use crate::table::{Found, literal, quoted};
-use crate::{HaulError, Refused, refused};
+use crate::{HaulError, Progress, Refused, Step, refused};
 use evenkeel_os::stop::Stop;
 use evenkeel_site::server::{Control, Target};
 use std::io;
@@ -23,12 +23,6 @@ pub struct Export<'a> {
     /// Connections at most; each reads one table after the other.
     pub connections: usize,
     pub stop: &'a Stop,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Progress {
-    pub rows: u64,
-    pub bytes: u64,
 }
 
 struct Shared<'a> {
@@ -173,10 +167,10 @@ impl Shared<'_> {
     }
 
     fn tell(&self, bytes: usize) {
-        let rows = self.rows.fetch_add(1, Ordering::Relaxed) + 1;
-        let bytes = self.bytes.fetch_add(bytes as u64, Ordering::Relaxed) + bytes as u64;
-        if rows.is_multiple_of(TELL) {
-            (self.tell)(&Progress { rows, bytes });
+        let records = self.rows.fetch_add(1, Ordering::Relaxed) + 1;
+        let read = self.bytes.fetch_add(bytes as u64, Ordering::Relaxed) + bytes as u64;
+        if records.is_multiple_of(TELL) {
+            (self.tell)(&Progress { step: Step::Export, read, records, ..Progress::default() });
         }
     }
 }

@@ -16,5 +16,5 @@ mod writer;
 
 pub use check::{Fault, compare, verify};
 pub use import::{Import, Imported};
-pub use job::{Export, Progress};
+pub use job::Export;
 pub use manifest::{Exported, ExportedFile, Manifest};

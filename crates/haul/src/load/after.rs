@@ -2,10 +2,10 @@
 
 use super::job::Loaded;
 use super::manifest::{self, Origin};
-use crate::audit::{AfterLoad, Audit, Progress, Report};
+use crate::audit::{AfterLoad, Audit, Report};
 use crate::convert::Duplicates;
 use crate::layout::LayoutFile;
-use crate::{HaulError, dispatch, session};
+use crate::{HaulError, Progress, dispatch, session};
 use evenkeel_os::stop::Stop;
 use evenkeel_site::server::Target;
 use std::path::{Path, PathBuf};

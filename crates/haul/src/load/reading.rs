@@ -5,11 +5,11 @@ use super::job::{Job, sum};
 use super::part::Part;
 use super::sink::Deal;
 use super::store::{Shared, locked};
-use crate::HaulError;
 use crate::blocks::Blocks;
-use crate::convert::{self, Context, Duplicates, Lines, Progress, Step, has_keys, see_again};
+use crate::convert::{self, Context, Duplicates, Lines, has_keys, see_again};
 use crate::input::{self, Identity, Opened};
 use crate::keys::{self, Seen};
+use crate::{HaulError, Progress, Step};
 use std::io::Read;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::SyncSender;
@@ -31,9 +31,9 @@ impl Job<'_> {
                 return Err(changed(file, file.before));
             }
             let mut told = || {
-                let tally = sum(&*locked(&shared.stored));
                 let read = before + read.load(Ordering::Relaxed);
-                tell(&Progress { step: Step::Load, read, total, tally });
+                let none = Progress { step: Step::Load, total, ..Progress::default() };
+                tell(&none.and(read, &sum(&*locked(&shared.stored))));
             };
             let (begin, limit) = (file.before, self.options.part_bytes);
             let part = Part { input: index, file: file.id, begin, end: begin, ..Part::default() };

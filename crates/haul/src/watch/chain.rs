@@ -2,12 +2,12 @@
 
 use super::WatchError;
 use crate::audit::Report;
-use crate::convert::{Duplicates, Progress};
+use crate::convert::Duplicates;
 use crate::dispatch::{self, DispatchError, Dispatched, Retire, Retired};
 use crate::layout::LayoutFile;
 use crate::load::{Check, Job, Loaded, Options};
 use crate::table::{Table, literal};
-use crate::{HaulError, refused};
+use crate::{HaulError, Progress, refused};
 use evenkeel_os::stop::Stop;
 use evenkeel_site::server::{Control, Target};
 use std::fs;

@@ -187,7 +187,7 @@ fn records(session: &Session, args: &Args) -> Result<ExitCode> {
     };
     let mut rows = 0;
     let loaded = job.run(&mut |progress| {
-        rows = progress.tally.lines.iter().sum::<u64>().max(rows);
+        rows = progress.rows.max(rows);
         shown.tell(progress);
     });
     let loaded = loaded.map_err(|error| match error.is_stop() {
