@@ -26,3 +26,10 @@ pub mod watch;
 pub(crate) use error::refused;
 pub use error::{HaulError, Refused};
 pub use progress::{Progress, Step};
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// What a mutex guards, also where a thread that had it panicked: that ends its work anyway.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -18,7 +18,7 @@ use crate::input::{self, Identity};
 use crate::keys;
 use crate::layout::LayoutFile;
 use crate::table;
-use crate::{HaulError, Progress, Step, refused};
+use crate::{HaulError, Progress, Step, locked, refused};
 use evenkeel_os::stop::Stop;
 use evenkeel_site::server::{Control, Target};
 use std::collections::{BTreeMap, BTreeSet};
@@ -212,7 +212,7 @@ impl Audit<'_> {
             let push = |entry: &Entry| {
                 // Not a part of what tells the bucket, so that the parts are alike in size.
                 let part = (entry.group >> 104) as usize % PARTS;
-                spill.lock().unwrap_or_else(PoisonError::into_inner).push(part, &entry.to_bytes())
+                locked(&spill).push(part, &entry.to_bytes())
             };
             sides.sweep(
                 (control, Step::Differences),

@@ -6,7 +6,7 @@ use super::records::{Noted, Records};
 use super::sums::Wanted;
 use super::tables::Tables;
 use super::{refused, rows};
-use crate::{HaulError, Progress, Step};
+use crate::{HaulError, Progress, Step, locked};
 use evenkeel_site::server::Control;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -77,7 +77,7 @@ pub(super) fn beside(
         if let Err(error) = outcome
             && !failed.swap(true, Ordering::Relaxed)
         {
-            *first.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+            *locked(&first) = Some(error);
         }
     };
     std::thread::scope(|scope| {

@@ -11,7 +11,6 @@ mod dispatched;
 mod error;
 mod job;
 mod journal;
-mod lock;
 mod moved;
 mod progress;
 mod retire;

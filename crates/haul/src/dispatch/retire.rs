@@ -1,7 +1,6 @@
 //! Day tables that are too old are dropped.
 
 use super::journal::{self, JOURNAL};
-use super::lock::lock;
 use super::source::exists;
 use super::{Day, DispatchError, NamePattern, Progress, source};
 use crate::table::{folded, literal, quoted};
@@ -64,7 +63,7 @@ pub fn retire(
     if !exists(control, &job.table)? {
         return Err(DispatchError::NoTable(job.table.clone()));
     }
-    lock(control, &job.table)?;
+    source::lock(control, &job.table)?;
     forget_missing(control)?;
     let today = match job.today {
         Some(today) => today,

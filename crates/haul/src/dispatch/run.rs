@@ -1,7 +1,6 @@
 //! One dispatch from its beginning to its end.
 
 use super::audit::Census;
-use super::lock::lock;
 use super::work::Work;
 use super::{DispatchError, Dispatched, Job, Progress};
 use super::{journal, source, transfer};
@@ -17,7 +16,7 @@ pub fn dispatch(
 ) -> Result<Dispatched, DispatchError> {
     source::settle(control)?;
     let job = &job.folded(control)?;
-    lock(control, &job.table)?;
+    source::lock(control, &job.table)?;
     let shape = source::shape(control, &job.table)?;
     let source = shape.ok_or_else(|| DispatchError::NoTable(job.table.clone()))?;
     source::refuse_hangers_on(control, &source)?;

@@ -37,6 +37,18 @@ pub fn settle(control: &mut Control) -> Result<(), DispatchError> {
     Ok(())
 }
 
+/// How long somebody else's dispatch of the same source is waited for, in seconds: as long as a statement may take to end whose
+/// client was killed.
+const LOCK_WAIT_S: u32 = 10;
+
+/// One dispatch of a source at a time.
+pub fn lock(control: &mut Control, table: &str) -> Result<(), DispatchError> {
+    match session::lock(control, "dispatch", table, LOCK_WAIT_S)? {
+        true => Ok(()),
+        false => Err(DispatchError::Busy(table.to_owned())),
+    }
+}
+
 pub fn exists(control: &mut Control, table: &str) -> Result<bool, TargetError> {
     let sql = format!(
         "SELECT 1 FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = {}",

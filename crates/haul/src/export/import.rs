@@ -41,7 +41,7 @@ impl Import<'_> {
         control
             .exec("SET SESSION sql_mode = 'NO_AUTO_VALUE_ON_ZERO', foreign_key_checks = 0, autocommit = 1")?;
         let table = exported.table.clone();
-        crate::load::lock(&mut control, self.target, &table)?;
+        crate::load::lock(&mut control, &table)?;
         if Found::read(&mut control, &table)?.is_some() {
             return match difference(&mut control, &table, exported)? {
                 Some(what) => Err(refused(

@@ -6,13 +6,13 @@ use super::writer::Writer;
 use super::{line, snapshot};
 use crate::audit::{named, no_table};
 use crate::table::{Found, literal, quoted};
-use crate::{HaulError, Progress, Refused, Step, refused};
+use crate::{HaulError, Progress, Refused, Step, locked, refused};
 use evenkeel_os::stop::Stop;
 use evenkeel_site::server::{Control, Target};
 use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 const TELL: u64 = 1 << 14;
 
@@ -173,8 +173,4 @@ impl Shared<'_> {
             (self.tell)(&Progress { step: Step::Export, read, records, ..Progress::default() });
         }
     }
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

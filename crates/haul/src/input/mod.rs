@@ -4,8 +4,8 @@ mod list;
 mod open;
 
 pub use list::list;
+pub(crate) use open::{Counted, changed_ns, is_packed};
 pub use open::{Identity, Opened, open};
-pub(crate) use open::{changed_ns, is_packed};
 
 use crate::HaulError;
 use std::path::Path;

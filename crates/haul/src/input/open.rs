@@ -3,6 +3,7 @@
 use crate::HaulError;
 use std::fs::{File, Metadata};
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
+use std::ops::Deref;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
@@ -104,12 +105,12 @@ fn skipped(mut opened: Opened, offset: u64) -> io::Result<Opened> {
 }
 
 /// Counts what is read.
-struct Counted<R> {
-    stream: R,
-    read: Arc<AtomicU64>,
+pub(crate) struct Counted<R, C> {
+    pub stream: R,
+    pub read: C,
 }
 
-impl<R: Read> Read for Counted<R> {
+impl<R: Read, C: Deref<Target = AtomicU64>> Read for Counted<R, C> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let count = self.stream.read(into)?;
         self.read.fetch_add(count as u64, Ordering::Relaxed);

@@ -4,13 +4,13 @@ use super::files::{self, Ground, LoadedFile, Looked};
 use super::manifest::{self, KnownFile, Origin};
 use super::options::Options;
 use super::rejects::Rejects;
-use super::store::{self, Shared, locked};
+use super::store::{self, Shared};
 use super::turn::Turn;
 use super::{begun, indexes};
 use crate::convert::{Duplicates, Tally};
 use crate::layout::LayoutFile;
-use crate::table::{Engine, Table, literal};
-use crate::{HaulError, Progress, Step, session};
+use crate::table::{Engine, Table};
+use crate::{HaulError, Progress, Step, locked, session};
 use evenkeel_os::stop::Stop;
 use evenkeel_site::server::{Control, Target, quoted};
 use std::path::{Path, PathBuf};
@@ -186,13 +186,10 @@ impl Job<'_> {
 }
 
 /// Keeps other loads into these tables out for as long as the connection lasts.
-pub(crate) fn lock(control: &mut Control, target: &Target, named: &str) -> Result<(), HaulError> {
-    let database = target.database.clone().unwrap_or_default();
-    let name = format!("evenkeel-load-{:016x}", xxh3_64(format!("{database}.{named}").as_bytes()));
-    let got = control.query_value(&format!("SELECT GET_LOCK({}, {BUSY_S})", literal(name.as_bytes())))?;
-    match got.as_deref() {
-        Some("1") => Ok(()),
-        _ => Err(HaulError::Busy(named.to_owned())),
+pub(crate) fn lock(control: &mut Control, named: &str) -> Result<(), HaulError> {
+    match session::lock(control, "load", named, BUSY_S)? {
+        true => Ok(()),
+        false => Err(HaulError::Busy(named.to_owned())),
     }
 }
 

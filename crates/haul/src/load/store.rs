@@ -8,16 +8,16 @@ use super::turn::{Turn, Waited};
 use super::warnings::{self, Warning};
 use crate::blocks::Separator;
 use crate::convert::{Tally, write_reject};
-use crate::input;
+use crate::input::{self, Counted};
 use crate::table::{Engine, Table};
-use crate::{HaulError, refused};
+use crate::{HaulError, locked, refused};
 use evenkeel_site::server::Control;
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Mutex;
+use std::sync::atomic::AtomicU64;
 use std::sync::mpsc::Receiver;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// ER_LOCK_WAIT_TIMEOUT and ER_LOCK_DEADLOCK: the part can be sent again.
 const HELD_UP: [u16; 2] = [1205, 1213];
@@ -41,19 +41,6 @@ pub(super) struct Shared<'a> {
     pub stored: Mutex<Vec<Tally>>,
     pub failed: Mutex<Option<HaulError>>,
     pub sent: &'a AtomicU64,
-}
-
-struct Counted<'a> {
-    lines: &'a [u8],
-    sent: &'a AtomicU64,
-}
-
-impl Read for Counted<'_> {
-    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
-        let count = self.lines.read(into)?;
-        self.sent.fetch_add(count as u64, Ordering::Relaxed);
-        Ok(count)
-    }
 }
 
 enum Attempt {
@@ -168,7 +155,8 @@ impl Shared<'_> {
     fn send(&self, control: &mut Control, part: &Part) -> Result<Option<Attempt>, HaulError> {
         for (index, table) in self.tables.iter().enumerate() {
             let Some(lines) = part.lines.get(index).filter(|lines| !lines.is_empty()) else { continue };
-            let stored = control.load_data_local(&table.load_sql(), Counted { lines, sent: self.sent })?;
+            let stored = control
+                .load_data_local(&table.load_sql(), Counted { stream: lines.as_slice(), read: self.sent })?;
             if control.warnings() > 0 {
                 return Ok(Some(Attempt::Warned(index, warnings::read(control, table)?)));
             }
@@ -280,8 +268,4 @@ fn records_at(input: &Path, places: &[u64], separator: Separator) -> Result<Vec<
         records.push(record);
     }
     Ok(records)
-}
-
-pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -15,7 +15,7 @@ impl Job<'_> {
             table.name = folded(control, &table.name)?;
         }
         let named = self.tables.iter().map(|table| table.name.as_str()).collect::<Vec<_>>().join(",");
-        lock(control, self.target, &named)?;
+        lock(control, &named)?;
         manifest::create(control)?;
         let (engine, now) = self.look_at_tables(control)?;
         self.check_options(engine)?;

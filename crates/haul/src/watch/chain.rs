@@ -6,14 +6,13 @@ use crate::convert::Duplicates;
 use crate::dispatch::{self, DispatchError, Dispatched, Retire, Retired};
 use crate::layout::LayoutFile;
 use crate::load::{Check, Job, Loaded, Options};
-use crate::table::{Table, literal};
-use crate::{HaulError, Progress, refused};
+use crate::table::Table;
+use crate::{HaulError, Progress, refused, session};
 use evenkeel_os::stop::Stop;
 use evenkeel_site::server::{Control, Target};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
-use xxhash_rust::xxh3::xxh3_64;
 
 /// How long another one's turn is waited for, in seconds, before that is said.
 const TURN_S: u32 = 2;
@@ -39,15 +38,10 @@ pub struct Turn(#[expect(dead_code, reason = "the lock lasts as long as the conn
 impl Chain<'_> {
     pub fn turn(&self) -> Result<Turn, WatchError> {
         let mut control = Control::connect_until(self.target, self.stop).map_err(HaulError::from)?;
-        let database = self.target.database.as_deref().unwrap_or_default();
-        let name =
-            format!("evenkeel_watch_{:016x}", xxh3_64(format!("{database}\0{}", self.table.name).as_bytes()));
         control.exec("SET SESSION wait_timeout = 2147483").map_err(HaulError::from)?;
-        let sql = format!("SELECT GET_LOCK({}, {TURN_S})", literal(name.as_bytes()));
-        let got = control.query_value(&sql).map_err(HaulError::from)?;
-        match got.as_deref() {
-            Some("1") => Ok(Turn(control)),
-            _ => Err(WatchError::Turn(self.table.name.clone())),
+        match session::lock(&mut control, "watch", &self.table.name, TURN_S).map_err(HaulError::from)? {
+            true => Ok(Turn(control)),
+            false => Err(WatchError::Turn(self.table.name.clone())),
         }
     }
 

@@ -43,7 +43,7 @@ impl WatchError {
             Self::Load(error) => of_load(error, path),
             Self::Dispatch(error) => match error {
                 DispatchError::Server(error) => of_server(error),
-                DispatchError::Busy { .. } => Trouble::Busy,
+                DispatchError::Busy(_) => Trouble::Busy,
                 DispatchError::NoColumn { .. } | DispatchError::Pattern { .. } => Trouble::Fatal,
                 // The records stay where they are until somebody has put that right.
                 _ => Trouble::Bad,
