@@ -169,14 +169,6 @@ pub fn refuse_hangers_on(control: &mut Control, source: &Shape) -> Result<(), Di
     let first = |rows: Rows| rows.value().map(str::to_owned);
     let unfit = |what, hint| Err(DispatchError::Unfit { table: source.table.clone(), what, hint });
     refuse_hidden_triggers(control, &source.table)?;
-    // InnoDB of earlier versions: what is copied may not be what is deleted afterwards.
-    let sql = "SHOW GLOBAL VARIABLES WHERE Variable_name = 'innodb_locks_unsafe_for_binlog' AND Value = 'ON'";
-    if !control.query(sql)?.rows.is_empty() {
-        return unfit(
-            "is on a server with innodb_locks_unsafe_for_binlog, which copies rows without locks".to_owned(),
-            "start the server without that setting",
-        );
-    }
     // Columns that the account may not see would not be copied; this the server refuses then.
     control.query(&format!("SELECT * FROM {} LIMIT 0", quoted(&source.table)))?;
     let trigger = control.query(&format!(

@@ -6,6 +6,7 @@
 //! first thing in it, so that two loads that would store the same bytes meet there and one of them ends.
 
 use crate::HaulError;
+use crate::convert::Tally;
 use crate::table::literal;
 use evenkeel_site::server::{Control, TargetError};
 
@@ -58,13 +59,6 @@ impl Origin {
             _ => Self::Filled,
         }
     }
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Brought {
-    pub records: u64,
-    pub rows: u64,
-    pub rejects: u64,
 }
 
 pub(crate) fn create(control: &mut Control) -> Result<(), TargetError> {
@@ -157,10 +151,11 @@ pub(crate) fn claim(control: &mut Control, id: u64, (begin, end): (u64, u64)) ->
 pub(crate) fn tell(
     control: &mut Control,
     (id, begin): (u64, u64),
-    brought: &Brought,
+    brought: &Tally,
     is_last: bool,
 ) -> Result<(), TargetError> {
-    let Brought { records, rows, rejects } = brought;
+    let Tally { records, lines, rejects, .. } = brought;
+    let rows: u64 = lines.iter().sum();
     control.exec(&format!(
         "UPDATE {PARTS} SET records = {records}, rows_stored = {rows}, rejects = {rejects} \
          WHERE file_id = {id} AND begin_byte = {begin}"

@@ -135,8 +135,7 @@ impl Shared<'_> {
     /// The rejects go to disk before anything says that their part is in.
     fn close(&self, control: &mut Control, part: &Part, is_last: bool) -> Result<(), HaulError> {
         locked(&self.rejects).add(&part.rejects)?;
-        let brought = part.brought();
-        Ok(manifest::tell(control, (part.file, part.begin), &brought, is_last)?)
+        Ok(manifest::tell(control, (part.file, part.begin), &part.tally, is_last)?)
     }
 
     /// A part without bytes says no more than that its file ends.
