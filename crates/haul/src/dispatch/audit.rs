@@ -46,7 +46,7 @@ fn all(work: &mut Work<'_>, tables: &[String]) -> Result<(Sum, Duration), Dispat
         let Some(shape) = source::shape(work.control, table)? else { return Ok(so_far) };
         // By the columns of the source, in its order, whatever order those of a day table have.
         shape.check_like(&work.source)?;
-        Ok(so_far.and(sum(work.control, &work.source, table, "TRUE")?))
+        Ok(so_far.and(sum(work.control, &work.source, table)?))
     });
     work.control.exec("COMMIT")?;
     Ok((found?, (monotonic() - began).into()))

@@ -32,16 +32,11 @@ fn hash(shape: &Shape) -> String {
 }
 
 /// Adds the rows of a table up: by the first 64 bits of their hashes, which does not depend on the order and counts doubles.
-pub(super) fn sum(
-    control: &mut Control,
-    shape: &Shape,
-    table: &str,
-    which: &str,
-) -> Result<Sum, DispatchError> {
+pub(super) fn sum(control: &mut Control, shape: &Shape, table: &str) -> Result<Sum, DispatchError> {
     let hash = hash(shape);
     let rows = control.query(&format!(
         "SELECT COUNT(*), COALESCE(SUM(CAST(CONV(LEFT({hash}, 16), 16, 10) AS UNSIGNED)), 0), \
-         COALESCE(SUM({hash} IS NULL), 0) FROM {} WHERE {which}",
+         COALESCE(SUM({hash} IS NULL), 0) FROM {}",
         quoted(table)
     ))?;
     let text = |place: usize| rows.rows.first().and_then(|row| row[place].clone()).unwrap_or_default();
